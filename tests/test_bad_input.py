@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOT, quiclab_process
-from quiclab import ScenarioError, cli, load
+from quiclab import RequestError, ScenarioError, cli, load
+from quiclab.errors import MAX_LISTED, nearest, not_one_of, unknown
+from quiclab.result import RunResult
 
 GOOD = """\
 version = 1
@@ -154,24 +157,29 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     ),
     (["run", "good.toml", "--set", "name.x=1"], ("--set", "name")),
     (["run", "good.toml", "--set", "record.qlog=true"], ("good.toml", "--out")),
-    (["run", "good.toml", "--out", "file"], ("cannot write to file", "File exists")),
+    (["run", "good.toml", "--set", "links.down1.rate", "5 Mbit/s"], ("--set", 'got "links.down1.rate"', "PATH=VALUE")),
+    (["run", "good.toml", "--out", "file"], ("--out: expected a directory", 'got "file"', "it is a file")),
+    (["browse", "good.toml", "--protocols", "h2,h4"], ("--protocols: expected `h2` or `h3`", 'got "h4"')),
+    (["browse", "good.toml", "--protocols", "h2,h2"], ("--protocols: expected each protocol at most once",)),
+    (["browse", "good.toml"], ("flows: missing; expected a flow with workload `page`",)),
     (["run", "good.toml", "--out", "file/out"], ("cannot write to file/out", "Not a directory")),
     (["run", "good.toml", "--out", "/proc/out"], ("cannot write to /proc/out", "No such file or directory")),
     (["scenario", "show", "absent.toml"], ("absent.toml", "No such file or directory")),
     (["stack", "show", "moon"], ("`moon`", "`quinn`, `noq`")),
     (["diff", "absent.json", "absent.json"], ("absent.json", "No such file or directory")),
-    (["diff", "good.toml", "good.toml"], ("good.toml", "not JSON")),
+    (["diff", "good.toml", "good.toml"], ("good.toml:1:1", "not valid JSON")),
     (["diff", "list.json", "list.json"], ("list.json", "`schema`", "`quiclab.run/1`")),
     (["diff", "other.json", "other.json"], ("other.json", "`schema`", "`quiclab.run/1`")),
     (["diff", "half.json", "half.json"], ("half.json", "`scenario`")),
     (["diff", ".", "."], ("result.json", "No such file or directory")),
-    (["study", "run", "moon"], ("`moon`", "dual_connectivity/batch_size")),
+    (["study", "run", "moon"], ("`moon`", "`quiclab study list`")),
     (["study", "run", "dual_connectivity/share", "--engines", "moon"], ("`moon`", "`quinn`, `noq` or `aioquic`")),
     (["study", "run", "dual_connectivity/share", "--runs", "0"], ("--runs", "got 0", "1 to")),
     (["study", "run", "dual_connectivity/share", "--jobs", "0"], ("--jobs", "got 0", "1 to")),
     (["study", "run", "dual_connectivity/share", "--only", "moon=1"], ("`moon`", "`configuration`, `share`")),
     (["study", "run", "dual_connectivity/share", "--only", "share=55"], ("link1_share_percent=55",)),
     (["study", "run", "dual_connectivity/share", "--only", "share"], ("--only", 'got "share"', "key=value")),
+    (["study", "run", "dual_connectivity/share", "--only", "share", "50"], ("--only", 'got "share"', "key=value")),
     (["study", "run", "dual_connectivity/share", "--lane", "moon"], ('"moon"', "`sim` or `kernel`")),
     (["study", "run", "dual_connectivity/share", "--lane", "kernel"], ("no engine of lane kernel", "quinn (sim)")),
     (["study", "run", "dual_connectivity/share", "--out", "file"], ("cannot write results to file", "Not a directory")),
@@ -181,6 +189,23 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["study", "report", "moon"], ("`moon`",)),
     (["verify", "moon"], ("`moon`",)),
     (["fly"], ("fly",)),
+]
+
+
+# a misspelt name on the command line; option or field, and the name that was meant
+MISSPELT = [
+    (["run", "good.toml", "--lane", "kernal"], "--lane", "kernel"),
+    (["run", "good.toml", "--lane", "kernel", "--emulation", "netme"], "--emulation", "netem"),
+    (["browse", "good.toml", "--client", "chromum"], "--client", "chromium"),
+    (["stack", "show", "labquic"], "", "lab-quic"),
+    (["study", "run", "dual_conectivity/share"], "", "dual_connectivity/share"),
+    (["study", "run", "dual_conectivity"], "", "dual_connectivity"),
+    (["verify", "validation/linux_tpc"], "", "validation/linux_tcp"),
+    (["study", "run", "dual_connectivity/share", "--engines", "quin"], "", "quinn"),
+    (["study", "run", "dual_connectivity/share", "--only", "shre=50"], "", "share"),
+    (["study", "table", "dual_connectivity/share", "--format", "CSV"], "--format", "csv"),
+    (["page", "shop.har", "--network", "good.toml", "--stacks", "lab-qiuc"], "--stacks", "lab-quic"),
+    (["page", "shop.har", "--network", "good.toml", "--tls", "resume"], "--tls", "resumed"),
 ]
 
 
@@ -281,6 +306,75 @@ def test_a_sentence_is_that_of_a_compiler(folder: Path, capsys: pytest.CaptureFi
     assert lines[1].strip() == "--> good.toml:13:1"
     assert lines[3] == "13 | batch_packet = 100"
     assert lines[4].strip("| ") == "^" * len("batch_packet = 100")
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "reason"),
+    [
+        ("", "1:1", "the file is empty"),
+        ('{"a": 1,\n "b": [1, 2', "2:12", "the file is truncated"),
+        ('{"a": 1, "b": tru', "1:15", "the file is truncated"),
+        ('{"a": "b', "1:7", "the file is truncated"),
+        ('{"a": 1}\n{', "2:1", "expected the end of the file"),
+        ('{"a"= 1}', "1:5", "expected `:`"),
+        ("<html>", "1:1", 'expected a value, got "<html>"'),
+    ],
+)
+def test_text_that_is_not_json_is_shown_with_its_place(text: str, place: str, reason: str) -> None:
+    with pytest.raises(RequestError) as error:
+        RunResult.from_json(text, "a/result.json")
+    assert error.value.kind == "Syntax"
+    assert error.value.sentence == f"a/result.json:{place}: not valid JSON: {reason}"
+    assert error.value.rendered.startswith(f"error: not valid JSON: {reason}\n --> a/result.json:{place}\n")
+
+
+def test_a_long_line_is_shown_in_part() -> None:
+    with pytest.raises(RequestError) as error:
+        RunResult.from_json('{"a": "' + "x" * 1000 + '", "c": "' + "y" * 1000 + '" "b"}', "r")
+    _, place, _, line, marked = error.value.rendered.splitlines()
+    assert place == " --> r:1:2019"
+    assert line == "1 | " + "y" * 58 + '" "b"}'
+    assert marked == "  | " + " " * 60 + "^"
+
+
+def error_of(arguments: list[str]) -> RequestError:
+    """Run the command line in this process and return the error that it ends with."""
+    with pytest.raises(RequestError) as error:
+        cli.application(arguments[0])(args=arguments, standalone_mode=False)
+    return error.value
+
+
+@pytest.mark.parametrize(("arguments", "path", "meant"), MISSPELT, ids=[" ".join(case[0]) for case in MISSPELT])
+def test_a_misspelt_name_is_recognised(
+    arguments: list[str], path: str, meant: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = error_of(arguments)
+    assert (error.path, error.kind, error.suggestion) == (path, "UnknownName", meant)
+    refused(folder, capsys, arguments, f"; did you mean `{meant}`?")
+
+
+def test_the_suggestion_is_a_similar_name() -> None:
+    assert nearest("TCP", ["udp", "tcp"]) == "tcp"
+    assert nearest("rate", ["trace", "queue", "delay"]) is None
+    assert nearest("", ["a"]) is None
+    assert nearest("a", []) is None
+
+
+def test_a_suggestion_replaces_a_long_list() -> None:
+    names = [f"name{number}" for number in range(MAX_LISTED + 1)]
+    assert not_one_of("--x", "nmae1", names).sentence == "--x: unknown value `nmae1`; did you mean `name1`?"
+    assert "`name0`, `name1`" in not_one_of("--x", "moon", names).sentence
+    error = unknown("tap", "moon", names, listing="quiclab list")
+    assert error.sentence == "unknown tap `moon`; `quiclab list` lists all"
+    error = unknown("tap", "nmae1", names[:2])
+    assert error.sentence == "unknown tap `nmae1`; expected `name0` or `name1`; did you mean `name1`?"
+
+
+def test_errors_keep_their_data_between_processes() -> None:
+    with pytest.raises(ScenarioError) as raised:
+        load(ROOT / "scenarios" / "single_link.toml", [("links.down1.dely", "5 ms")])
+    error = copy(raised.value)  # by the same method as pickle
+    assert (error.path, error.kind, error.rendered) == ("links.down1.dely", "UnknownField", raised.value.rendered)
 
 
 @pytest.mark.parametrize(("arguments", "parts"), REQUESTS, ids=[" ".join(arguments) for arguments, _ in REQUESTS])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,37 @@ def test_run_writes_recordings(small: Path, tmp_path: Path, capsys: Captured) ->
     text = capsys.readouterr().out
     assert json.loads((out / "result.json").read_text()) == json.loads(text)
     assert {path.name for path in out.iterdir()} >= {"result.json", "series.parquet", "packets.parquet", "acks.parquet"}
+
+
+def test_qlog_export_names_what_it_drops_and_replaces_nothing(small: Path, tmp_path: Path, capsys: Captured) -> None:
+    assert invoke("run", small, "--set", "record.qlog=true", "--out", tmp_path / "out") == 0
+    whole = tmp_path / "out" / "dc.sender.sqlog"
+    out = tmp_path / "out.qlog"
+    capsys.readouterr()
+    assert invoke("qlog", "export", whole, "--out", out) == 0
+    captured = capsys.readouterr()
+    assert re.fullmatch(rf"{out}: 1 trace, \d+ events\n", captured.out)
+    assert captured.err == ""
+    cut = tmp_path / "cut.sqlog"
+    cut.write_bytes(whole.read_bytes()[:-10])
+    assert invoke("qlog", "export", cut, "--out", out) == 2
+    assert "--force" in sentence(capsys)
+    assert invoke("qlog", "export", cut, whole, "--out", out, "--force") == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith(f"{out}: 2 traces, ")
+    assert captured.err == f"{cut} is truncated: its last record was dropped\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "out"), [("absent.sqlog", "out.qlog"), (".", "out.qlog"), ("some.sqlog", "no/out.qlog")]
+)
+def test_qlog_export_names_the_file_that_it_cannot_use(file: str, out: str, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "some.sqlog").write_text("\x1e{}\n")
+    assert invoke("qlog", "export", tmp_path / file, "--out", tmp_path / out) == 2
+    said = sentence(capsys)
+    assert said.startswith((f"quiclab: cannot read {tmp_path / file}: ", f"quiclab: cannot write {tmp_path / out}: "))
+    assert "os error" not in said
+    assert [path.name for path in tmp_path.iterdir()] == ["some.sqlog"]
 
 
 def test_an_older_run_in_the_same_directory_goes(small: Path, tmp_path: Path, capsys: Captured) -> None:
@@ -180,7 +212,7 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
         (["run"], "FILE"),
         (["run", "SMALL", "--speed"], "--speed"),
         (["fly"], "fly"),
-        (["diff", "SMALL", "SMALL"], "is not JSON"),
+        (["diff", "absent", "SMALL"], "cannot read the result absent"),
         (["diff", "absent", "absent"], "cannot read the result absent"),
         (
             ["stack", "show", "moon"],
@@ -188,7 +220,7 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
         ),
         (
             ["study", "run", "moon"],
-            "unknown study `moon`; expected `dual_connectivity/pdcp`, `dual_connectivity/proxy`,",
+            "unknown study `moon`; `quiclab study list` lists all",
         ),
         (["study", "table", "dual_connectivity"], "`dual_connectivity` is a group"),
         (
@@ -214,10 +246,22 @@ def test_invalid_requests_are_one_line_errors(arguments: list[str], part: str, s
     assert part in sentence(capsys)
 
 
+def test_verify_without_results_prints_no_verdicts(tmp_path: Path, capsys: Captured) -> None:
+    assert invoke("verify", "dual_connectivity/share", "--out", tmp_path) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    command = f"`quiclab study run dual_connectivity/share --out {tmp_path}`"
+    assert captured.err == f"quiclab: no runs of dual_connectivity/share in {tmp_path}; run {command}\n"
+    assert invoke("verify", "dual_connectivity", "--out", tmp_path) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "dual_connectivity/share, " in captured.err
+
+
 @pytest.mark.parametrize("command", ["table", "compare", "report", "package"])
 def test_without_results_the_answer_is_how_to_get_them(command: str, tmp_path: Path, capsys: Captured) -> None:
     assert invoke("study", command, "dual_connectivity/share", "--out", tmp_path) == 1
-    assert "share; run `quiclab study run dual_connectivity/share`" in sentence(capsys)
+    assert f"share; run `quiclab study run dual_connectivity/share --out {tmp_path}`" in sentence(capsys)
 
 
 def test_unwritable_results(tmp_path: Path, capsys: Captured) -> None:

@@ -340,6 +340,15 @@ def test_the_page_has_a_name_of_its_own(tcp: Path, tmp_path: Path, monkeypatch: 
     assert [path.name for path in tmp_path.iterdir()] == ["inspect-tcp-tcp.html"]
 
 
+def test_an_existing_file_is_replaced_only_if_wanted(tcp: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.html"
+    kept.write_text("precious")
+    assert cli.invoke(["inspect", str(tcp), "--out", str(kept)]) == 2
+    assert kept.read_text() == "precious"
+    assert cli.invoke(["inspect", str(tcp), "--out", str(kept), "--force"]) == 0
+    assert kept.read_text().startswith("<!doctype html>")
+
+
 @pytest.mark.parametrize(
     ("name", "found"),
     [

@@ -150,81 +150,96 @@ def test_unsupported_options_of_a_program_are_rejected(
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("old", "new", "place", "path", "kind"),
     [
-        ('name = "mine"', 'name = "My Program"', ["name: expected", 'got "My Program"', "lower-case"]),
-        ('name = "mine"\n', "", ["name: missing"]),
-        ('protocol = "udp"', 'protocol = "sctp"', ["protocol: expected", 'got "sctp"', "`tcp`, `quic` or `udp`"]),
-        ("download.size", "upload", ["workloads: expected", 'got "upload"', "`download.size`"]),
-        (
-            'protocol = "udp"',
-            'protocol = "udp"\nguest = { memory = "lots" }',
-            ["guest.memory: expected", 'got "lots"', "`2G`"],
-        ),
-        ('protocol = "udp"', 'protocol = "udp"\nguest = { cpus = 2 }', ["guest.cpus: unknown field", "`memory`"]),
-        ('protocol = "udp"', 'protocol = "udp"\ncolour = 1', ["colour: unknown field", "`protocol`"]),
-        ("{size_bytes}", "{sizes}", ["server.command: expected", 'got "{sizes}"', "{size_bytes}", "{directory}"]),
-        ('["-C", "{congestion_control}"],', '["-C", "reno"],', ["server.command[2]", "placeholder"]),
-        ('"serve", "{size_bytes}"', '["serve"], "{size_bytes}"', ["server.command: expected a list of strings"]),
-        (
-            'default = "newreno"',
-            'default = "vegas"',
-            ["options.congestion_control.default: expected", 'got "vegas"', "`newreno`"],
-        ),
-        (
-            '{ unit = "bytes_per_second" }',
-            '{ unit = "knots" }',
-            ["pacing.max_rate.unit: expected", 'got "knots"', "`bits_per_second`"],
-        ),
-        ('{ unit = "bytes_per_second" }', "{}", ["pacing.max_rate", "either `values`"]),
+        ('name = "mine"', 'name = "My Program"', "1:8", "name", "OutOfRange"),
+        ('name = "mine"\n', "", "1:1", "name", "MissingField"),
+        ('protocol = "udp"', 'protocol = "sctp"', "2:12", "protocol", "UnknownName"),
+        ("download.size", "upload", "3:14", "workloads", "UnknownName"),
+        ('["download.size"]', '"download.size"', "3:13", "workloads", "OutOfRange"),
+        ('protocol = "udp"', 'protocol = "udp"\nguest = { memory = "lots" }', "3:20", "guest.memory", "OutOfRange"),
+        ('protocol = "udp"', 'protocol = "udp"\nguest = { cpus = 2 }', "3:11", "guest.cpus", "UnknownField"),
+        ('protocol = "udp"', 'protocol = "udp"\ncolour = 1', "3:1", "colour", "UnknownField"),
+        ("{size_bytes}", "{sizes}", "10:14", "server.command", "UnknownName"),
+        ('["-C", "{congestion_control}"],', '["-C", "reno"],', "9:1", "server.command[2]", "OutOfRange"),
+        ('"serve", "{size_bytes}"', '["serve"], "{size_bytes}"', "9:1", "server.command", "OutOfRange"),
+        ('default = "newreno"', 'default = "vegas"', "5:77", "options.congestion_control.default", "UnknownName"),
+        ('"newreno" }\n"', '"cubik" }\n"', "5:77", "options.congestion_control.default", "UnknownName"),
+        ('{ unit = "bytes_per_second" }', '{ unit = "knots" }', "6:30", "options.pacing.max_rate.unit", "UnknownName"),
+        ('{ unit = "bytes_per_second" }', "{}", "6:2", "options.pacing.max_rate", "OutOfRange"),
         (
             '{ unit = "bytes_per_second" }',
             '{ unit = "bytes", default = "1 s" }',
-            ["default: expected", 'got "1 s"', "bytes"],
+            "6:49",
+            "options.pacing.max_rate.default",
+            "OutOfRange",
+        ),
+        ('ends = ["receiver"]', 'ends = ["client"]', "7:48", "options.initial_rtt.ends", "UnknownName"),
+        ('ends = ["receiver"]', "ends = 3", "7:47", "options.initial_rtt.ends", "OutOfRange"),
+        ("[server]", '[collect]\nformat = "xml"\n[server]', "9:10", "collect.format", "UnknownName"),
+        ("[server]", '[collect]\nformat = "none"\nends = "both"\n[server]', "10:8", "collect.ends", "OutOfRange"),
+        ("[options]", 'needs = [{ program = "a" }]\n[options]', "4:1", "needs[0].package", "MissingField"),
+        ("[options]", 'needs = [{ package = "a" }]\n[options]', "4:1", "needs[0]", "OutOfRange"),
+        ("[client]\ncommand", "[client]\n# a comment\ncomand", "14:1", "client.comand", "UnknownField"),
+        ("[client]", "[client", "12:8", "", "Syntax"),
+        (
+            'command = ["fetch"',
+            'ready = { kind = "soon" }\ncommand = ["fetch"',
+            "13:18",
+            "client.ready.kind",
+            "UnknownName",
         ),
         (
-            'ends = ["receiver"]',
-            'ends = ["client"]',
-            ["initial_rtt.ends: expected", 'got "client"', "`sender` or `receiver`"],
+            'command = ["fetch"',
+            'ready = { kind = "port", protocol = "tcp", port = 70000 }\ncommand = ["fetch"',
+            "13:51",
+            "client.ready.port",
+            "OutOfRange",
         ),
-        ("[server]", '[collect]\nformat = "xml"\n[server]', ["collect.format: expected", 'got "xml"', "`json_lines`"]),
-        ("[options]", 'needs = [{ program = "a" }]\n[options]', ["needs[0]", "package: missing"]),
-        ("[options]", 'needs = [{ package = "a" }]\n[options]', ["needs[0]", "exactly one"]),
-        ("[client]", "[client", ["not valid TOML"]),
+        (
+            'command = ["fetch"',
+            'ready = { kind = "output" }\ncommand = ["fetch"',
+            "13:1",
+            "client.ready.text",
+            "MissingField",
+        ),
+        ('command = ["fetch"', 'grace = "5"\ncommand = ["fetch"', "13:9", "client.grace", "OutOfRange"),
+        (
+            'command = ["fetch"',
+            'environment = { A = "{client_address}" }\ncommand = ["fetch"',
+            "13:21",
+            "client.environment",
+            "UnknownName",
+        ),
     ],
 )
-def test_errors_name_file_field_value_and_expected_values(tmp_path: Path, old: str, new: str, words: list[str]) -> None:
+def test_errors_name_place_and_field(tmp_path: Path, old: str, new: str, place: str, path: str, kind: str) -> None:
     assert old in MINIMAL
     with pytest.raises(RequestError) as error:
         adapter(tmp_path, MINIMAL.replace(old, new))
-    for word in [str(tmp_path / "mine.toml"), *words]:
-        assert word in error.value.sentence
-    assert "Traceback" not in error.value.sentence
+    assert (error.value.path, error.value.kind) == (path, kind)
+    assert error.value.sentence.startswith(f"{tmp_path / 'mine.toml'}:{place}: {path}")
+    assert f"--> {tmp_path / 'mine.toml'}:{place}\n" in error.value.rendered
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ('ready = { kind = "soon" }', ["client.ready.kind: expected", 'got "soon"', "`port`"]),
-        (
-            'ready = { kind = "port", protocol = "tcp", port = 70000 }',
-            ["client.ready.port: expected", "got 70000", "1 to 65535"],
-        ),
-        ('ready = { kind = "output" }', ["client.ready.text: missing"]),
-        ('grace = "5"', ["client.grace: expected", 'got "5"', "`5 s`"]),
-        ('environment = { A = "{client_address}" }', ["environment", "{flow}"]),
-    ],
-)
-def test_errors_name_wrong_options_of_the_client(tmp_path: Path, line: str, words: list[str]) -> None:
-    command = 'command = ["fetch"'
-    test_errors_name_file_field_value_and_expected_values(tmp_path, command, f"{line}\n{command}", words)
+def test_an_error_shows_the_line_and_the_name_that_was_meant(tmp_path: Path) -> None:
+    with pytest.raises(RequestError) as error:
+        adapter(tmp_path, MINIMAL.replace("{server_address}", "{server_adress}"))
+    assert error.value.suggestion == "{server_address}"
+    assert error.value.rendered.splitlines() == [
+        "error: client.command: unknown placeholder `{server_adress}`; did you mean `{server_address}`?",
+        f"  --> {tmp_path / 'mine.toml'}:13:21",
+        "   |",
+        '13 | command = ["fetch", "{server_adress}", "%{json}", "${HOME}", ["-C", "{congestion_control}"]]',
+        "   |                     ^^^^^^^^^^^^^^^^^",
+    ]
 
 
 def test_a_name_is_given_once(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(MINIMAL.replace('"mine"', '"linux"'))
     with pytest.raises(RequestError, match=r"name: expected a name other than that of .*linux\.toml, got .linux"):
         load_adapters([tmp_path])
-    with pytest.raises(RequestError, match=r"cannot read the adapter .*nowhere\.toml: .*No such file"):
+    with pytest.raises(RequestError, match=r"cannot read the adapter .*/nowhere\.toml: No such file or directory$"):
         load_adapters([tmp_path / "nowhere.toml"])
 
 

@@ -208,7 +208,7 @@ def test_a_stack_is_named_as_in_the_list() -> None:
     [
         (
             ("--stacks", "lab-tcp,moon"),
-            "--stacks: expected `lab-quic`, `lab-tcp`, `lab-udp`, `quinn`, `noq`, `aioquic`, `rfc9002`,",
+            "--stacks: unknown stack `moon`; `quiclab stack list` lists all",
         ),
         (
             ("--stacks", "lab-udp"),
@@ -239,13 +239,23 @@ def test_errors_are_one_line_and_nothing_is_written(
     assert not out.exists()
 
 
+def test_an_existing_file_is_replaced_only_if_wanted(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.html"
+    kept.write_text("precious")
+    options = ("--stacks", "lab-tcp", "--runs", 1, "--out", kept)
+    assert run(*options) == 2
+    assert kept.read_text() == "precious"
+    assert run(*options, "--force") == 0
+    assert kept.read_text().startswith("<!doctype html>")
+
+
 def test_a_recording_that_is_none_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Cut in the middle: exit code 2, one sentence, no page."""
     bad = tmp_path / "bad.har"
     bad.write_text(SHOP.read_text(encoding="utf-8")[:5000], encoding="utf-8")
     out = tmp_path / "x.html"
     assert cli.invoke(["page", str(bad), "--network", str(NETWORK), "--out", str(out)]) == 2
-    assert "is not JSON: truncated" in capsys.readouterr().err
+    assert "not valid JSON: the file is truncated" in capsys.readouterr().err
     assert not out.exists()
 
 

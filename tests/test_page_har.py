@@ -284,8 +284,8 @@ def initiated(url: str, begin_ms: float, by: str) -> dict[str, Any]:
 
 
 BAD: list[tuple[object, str]] = [
-    ('{"log": {"entries": [{"time": 1', "is not JSON: truncated"),
-    ("<html></html>", "is not JSON: Expecting value"),
+    ('{"log": {"entries": [{"time": 1', "x.har:1:32: not valid JSON: the file is truncated"),
+    ("<html></html>", 'x.har:1:1: not valid JSON: expected a value, got "<html></html>"'),
     ("[" * 200_000, "is not a HAR file: its JSON is nested too deeply"),
     ("[1, 2]", "is not a HAR file: the object `log` is missing (HAR 1.2)"),
     ({"log": []}, "is not a HAR file: the object `log` is missing (HAR 1.2)"),

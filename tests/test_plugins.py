@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from conftest import has_stack, quiclab_process
-from quiclab import RequestError, ScenarioError, load, run
+from quiclab import RequestError, ScenarioError, cli, load, run
 from quiclab.native import extension
 from quiclab.plugins import FunctionError, function_names, load_functions, source_files
 from quiclab.scenario import Even, Exchange, Plugin, Scenario
@@ -200,7 +200,7 @@ def test_dataclasses_and_files_say_the_same(folder: Path) -> None:
     again = Scenario.from_dict(plain)
     assert again.to_dict() == plain
     jsonschema.validate(plain, json.loads(extension().schema()))
-    with pytest.raises(RequestError, match=r"there is no `plugins.other`; there are mine"):
+    with pytest.raises(RequestError, match=r"plugins.other: unknown plugin `other`; expected `mine`"):
         scenario.with_value("plugins.other.ends", "both")
 
 
@@ -410,6 +410,14 @@ def test_a_function_that_goes_wrong_fails_the_flow_with_a_sentence(folder: Path,
     failure = result.data["flows"]["f"]["failure"]
     assert result.flows["f"].failed
     assert sentence in failure or any(sentence in warning for warning in result.data["warnings"])
+
+
+def test_the_error_of_a_run_says_why_a_flow_failed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = quic(folder, '{ operation = "compute.congestion_window", after = "mine:fails" }')
+    assert cli.invoke(["run", str(path), "--json"]) == 1
+    printed = capsys.readouterr()
+    failure = json.loads(printed.out)["flows"]["f"]["failure"]
+    assert printed.err == f"quiclab: flow `f` failed: {failure}\n"
 
 
 @pytest.mark.parametrize("end", ["sender", "receiver"])

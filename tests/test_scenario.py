@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import typing
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 
 from quiclab import scenario as model
 from quiclab import tree
-from quiclab.errors import RequestError, alternatives
+from quiclab.errors import RequestError
+from quiclab.lane.run import Lane
 from quiclab.native import extension
+from quiclab.result import run
 from quiclab.scenario import (
     AckRttFraction,
     Datagrams,
@@ -36,7 +39,6 @@ from quiclab.scenario import (
 )
 
 #: Kinds of queue disciplines.
-QUEUES = [queue.kind for queue in typing.get_args(model.Queue)]
 PLAIN = {
     "version": 1,
     "name": "all forms",
@@ -198,42 +200,67 @@ def test_with_value_changes_a_copy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "sentence"),
+    ("path", "value", "wrong", "kind"),
     [
-        ("links.x.rate", "1 Mbit/s", "there is no `links.x`; there are a, b, c"),
-        ("bearers.dc.batch_size", 2, "scenario.bearers.dc.batch_size: unknown field; expected `"),
-        ("bearers.dc.batch_packets", "2", 'scenario.bearers.dc.batch_packets: expected an integer, got "2"'),
-        (
-            "links.a.queue.kind",
-            "red",
-            f'scenario.links.a.queue.kind: expected {alternatives(QUEUES)}, got "red"',
-        ),
-        ("links.b.loss.kind", "bursts", "scenario.links.b.loss.kind: expected `independent`"),
-        ("links.a.delay.mean", "1 ms", 'links.a.delay: expected a table, got "10 ms"; `mean` in it cannot be set'),
-        (
-            "flows.f.workload.kind",
-            "upload",
-            "scenario.flows.f.workload.kind: expected `download`, `request_response`, `datagrams`",
-        ),
-        ("flows.udp.workload.response", "1 kB", "scenario.flows.udp.workload.response: unknown field"),
-        ("flows.tcp.sender.pacing.kind", "slow", "scenario.flows.tcp.sender.pacing.kind: expected `none`"),
-        ("flows.tcp.sender.tls.version", "1.1", "scenario.flows.tcp.sender.tls.version: expected `"),
-        ("flows.modelled.sender.tls.early_data", "yes", "scenario.flows.modelled.sender.tls.early_data: expected `"),
+        ("links.x.rate", "1 Mbit/s", "links.x", "UnknownName"),
+        ("bearers.dc.batch_size", 2, "bearers.dc.batch_size", "UnknownField"),
+        ("bearers.dc.batch_packets", "2", "bearers.dc.batch_packets", "WrongType"),
+        ("links.a.delay", 5, "links.a.delay", "WrongType"),
+        ("links.a.queue.kind", "red", "links.a.queue.kind", "UnknownName"),
+        ("links.b.loss.kind", "bursts", "links.b.loss.kind", "UnknownName"),
+        ("links.a.delay.mean", "1 ms", "links.a.delay", "WrongType"),
+        ("flows.f.down", ["a", 1], "flows.f.down.1", "WrongType"),
+        ("flows.f.workload.kind", "upload", "flows.f.workload.kind", "UnknownName"),
+        ("flows.udp.workload.response", "1 kB", "flows.udp.workload.response", "UnknownField"),
+        ("flows.tcp.sender.pacing.kind", "slow", "flows.tcp.sender.pacing.kind", "UnknownName"),
+        ("flows.tcp.sender.tls.version", "1.1", "flows.tcp.sender.tls.version", "UnknownName"),
+        ("flows.modelled.sender.tls.early_data", "yes", "flows.modelled.sender.tls.early_data", "UnknownName"),
         (
             "flows.modelled.receiver.quic.acknowledgement.kind",
             "never",
-            "scenario.flows.modelled.receiver.quic.acknowledgement.kind: expected `every`, `timer`",
+            "flows.modelled.receiver.quic.acknowledgement.kind",
+            "UnknownName",
         ),
-        ("flows.modelled.sender.quic.mss", "1 kB", "scenario.flows.modelled.sender.quic.mss: unknown field"),
-        ("flows.f.workload", None, "scenario.flows.f.workload: missing"),
-        ("record.packets", 1, "scenario.record.packets: expected a boolean, got 1"),
+        ("flows.modelled.sender.quic.mss", "1 kB", "flows.modelled.sender.quic.mss", "UnknownField"),
+        ("flows.f.workload", None, "flows.f.workload", "MissingField"),
+        ("record.packets", 1, "record.packets", "WrongType"),
     ],
 )
-def test_errors_name_the_field(path: str, value: object, sentence: str) -> None:
+def test_errors_name_the_field(path: str, value: object, wrong: str, kind: str) -> None:
     with pytest.raises(RequestError) as error:
         Scenario.from_dict(PLAIN).with_value(path, value)
-    assert error.value.sentence.startswith(sentence)
+    assert (error.value.path, error.value.kind) == (wrong, kind)
+    assert error.value.sentence.startswith(f"{wrong}: ")
     assert error.value.exit_code == 2
+
+
+def test_errors_of_classes_are_those_of_the_engine() -> None:
+    scenario = Scenario.from_dict(PLAIN)
+    with pytest.raises(RequestError) as error:
+        scenario.with_value("links.a.delay", 5)
+    assert error.value.expected == 'a duration such as "10 ms"'
+    with pytest.raises(RequestError) as error:
+        scenario.with_value("links.a.dely", "5 ms")
+    assert error.value.sentence.endswith("; did you mean `delay`?")
+
+
+def test_a_field_that_the_engine_cannot_judge_is_refused_by_the_classes() -> None:
+    # JSON has no sets, so that the engine is not asked
+    with pytest.raises(RequestError) as error:
+        Scenario.from_dict({**PLAIN, "name": {1}})
+    assert (error.value.path, error.value.kind) == ("name", "WrongType")
+    assert error.value.sentence == "name: expected a string, got {1}"
+
+
+@pytest.mark.parametrize(
+    ("seed", "kind"), [("1", "WrongType"), (1.0, "WrongType"), (-1, "OutOfRange"), (2**64, "OutOfRange")]
+)
+def test_a_seed_is_checked_before_a_run(seed: Any, kind: str, small: Path) -> None:
+    scenario = load(small)
+    for lane in (run, Lane().run):
+        with pytest.raises(RequestError) as error:
+            lane(scenario, seed)
+        assert (error.value.path, error.value.kind) == ("seed", kind)
 
 
 def test_load_resolves_and_applies_sets(small: Path) -> None:
@@ -269,7 +296,7 @@ def _classes() -> dict[str, type]:
     }
 
 
-def _objects(schema: object) -> typing.Iterator[dict[str, typing.Any]]:
+def _objects(schema: object) -> Iterator[dict[str, Any]]:
     """All object schemas inside a schema."""
     if isinstance(schema, dict):
         if "properties" in schema:

@@ -73,7 +73,7 @@ def test_names_are_the_agreed_ones() -> None:
     assert [study.name for study in find_all("dual_connectivity")] == dual_connectivity
     with pytest.raises(RequestError, match="is a group"):
         find("dual_connectivity")
-    with pytest.raises(RequestError, match="unknown study `dual`; expected `dual_connectivity/pdcp`"):
+    with pytest.raises(RequestError, match="unknown study `dual`; `quiclab study list` lists all"):
         find_all("dual")
 
 

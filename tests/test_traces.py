@@ -85,7 +85,7 @@ def test_dips_end() -> None:
         (
             (10**6, 2 * S, S, -1),
             (
-                "seed: expected 0 to",
+                "seed: expected an integer from 0 to",
                 "got -1",
             ),
         ),

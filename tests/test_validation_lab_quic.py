@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from quiclab.cli.study import RESULTS
 from quiclab.report import figures
 from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario
@@ -20,7 +19,7 @@ from quiclab.study import Study
 from quiclab.study.claims import Verdict
 from quiclab.study.compare import compare_document, table_rows
 from quiclab.study.criteria import Criterion, Outcome
-from quiclab.study.evaluate import Evaluation, jobs_of, read_published
+from quiclab.study.evaluate import RESULTS, Evaluation, jobs_of, read_published
 from quiclab.study.registry import find, find_all, find_parts
 from quiclab.study.sweep import execute
 

@@ -1,13 +1,23 @@
-"""Errors that reach the user: a one-line message and the exit code of the command line."""
+"""Errors that reach the user: a one-line message and the exit code of the command line.
+
+What is wrong about a field, option or name is data as well, as in the engine: path, kind, value, expected values and
+suggestion. The functions here make the sentence from it; nothing reads a sentence.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import PurePath
+from typing import Final
 
 #: Characters of a value that an error message shows.
-MAX_SHOWN = 80
+MAX_SHOWN: Final = 80
+#: Names that an error message lists where a suggestion, or a command that lists them all, replaces the list.
+MAX_LISTED: Final = 12
+#: Similarity (0 to 1) from which a name is suggested: `kernel` for `kernal`, not `rate` for `trace`.
+_SIMILAR: Final = 0.75
 
 
 class QuiclabError(Exception):
@@ -28,65 +38,155 @@ class QuiclabError(Exception):
 
 
 class RequestError(QuiclabError):
-    """The request was invalid: exit code 2."""
-
-    def __init__(self, sentence: str) -> None:
-        super().__init__(sentence, exit_code=2)
-
-
-class ScenarioError(RequestError):
-    """A scenario is invalid.
+    """The request was invalid: exit code 2.
 
     Parameters
     ----------
     sentence
-        File, line, field, expected values and actual value, on one line.
+        The message: file, line, field, expected values and actual value, as far as they apply, on one line.
     path
-        The field, with dots between its steps, such as `links.down1.rate`.
+        The field, with dots between its steps, such as `links.down1.rate`, or the option; empty if it is about neither.
     kind
         `Syntax`, `UnknownField`, `MissingField`, `WrongType`, `OutOfRange`, `UnknownName`, `Conflict` or
-        `Unsupported`.
+        `Unsupported`; empty if it is none of these.
     expected
         The values that the field accepts, in prose.
+    value
+        The actual value as the sentence shows it; empty if the field is missing.
+    suggestion
+        The name that was probably meant.
     rendered
-        The message with the line of the file and the location marked, as compilers print it.
+        The message with the line of the file and the location marked, as compilers print it; empty without a file.
     """
 
-    def __init__(self, sentence: str, path: str, kind: str, expected: str, rendered: str) -> None:
-        super().__init__(sentence)
+    def __init__(
+        self,
+        sentence: str,
+        *,
+        path: str = "",
+        kind: str = "",
+        expected: str = "",
+        value: str = "",
+        suggestion: str | None = None,
+        rendered: str = "",
+    ) -> None:
+        super().__init__(sentence, exit_code=2)
         self.path = path
         self.kind = kind
         self.expected = expected
+        self.value = value
+        self.suggestion = suggestion
         self.rendered = rendered
+
+
+class ScenarioError(RequestError):
+    """A scenario is invalid; `path`, `kind`, `expected` and `rendered` are those of the engine."""
 
     @classmethod
     def of(cls, error: Exception) -> ScenarioError:
         """Return the error for an exception of the native extension."""
-        path, kind, expected, rendered = (getattr(error, name) for name in ("path", "kind", "expected", "rendered"))
-        return cls(str(error), path, kind, expected, rendered)
+        names = ("path", "kind", "expected", "rendered")
+        return cls(str(error), **{name: getattr(error, name, "") for name in names})
 
 
-def unexpected(field: str, expected: str, value: object = None, hint: str = "") -> RequestError:
-    """Return the error about a value: `field: expected ..., got ...; hint`.
+def unexpected(
+    field: str, expected: str, value: object = None, hint: str = "", *, where: str = "", kind: str = "OutOfRange"
+) -> RequestError:
+    """Return the error about a value: `where: field: expected ..., got ...; hint`.
 
     Parameters
     ----------
     field
-        File, line, field or option, as far as they apply.
+        Field or option.
     expected
-        The values that the field accepts, in prose.
+        The values that it accepts, in prose.
     value
         The actual value; `None` if the field is missing.
     hint
         The reason, or what to do.
+    where
+        File, and line if known.
+    kind
+        As of `RequestError`; a field without a value is missing.
     """
-    message = f"missing; expected {expected}" if value is None else f"expected {expected}, got {shown(value)}"
-    return RequestError(f"{field}: {message}" + (f"; {hint}" if hint else ""))
+    if value is None:
+        return _about(where, field, "MissingField", [f"missing; expected {expected}", hint], expected)
+    message = f"expected {expected}, got {shown(value)}"
+    return _about(where, field, kind, [message, hint], expected, shown(value))
 
 
-def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> RequestError:
-    """Return the error about a name that does not exist: ``where: unknown engine `x`; expected `a` or `b` ``."""
-    return RequestError(f"{where + ': ' if where else ''}unknown {kind} `{name}`; expected {alternatives(known)}")
+def not_one_of(
+    field: str, value: object, known: Iterable[object], context: str = "", *, where: str = ""
+) -> RequestError:
+    """Return the error about a value that is none of some names: ``field: expected `a` or `b`, got "c"``.
+
+    Parameters
+    ----------
+    field, value, where
+        As of `unexpected`.
+    known
+        The names.
+    context
+        What they are the names of, after the list, such as "in lane sim".
+    """
+    names = [str(name) for name in known]
+    if value is None:
+        return unexpected(field, _with(alternatives(names), context), where=where)
+    suggestion = nearest(value, names)
+    if suggestion and len(names) > MAX_LISTED:
+        return unknown("value", str(value), names, field, where=where)
+    expected = _with(alternatives(names), context)
+    message = f"expected {expected}, got {shown(value)}"
+    return _about(where, field, "UnknownName", [message], expected, shown(value), suggestion)
+
+
+def unknown(
+    kind: str, name: str, known: Iterable[str], field: str = "", listing: str = "", *, where: str = ""
+) -> RequestError:
+    """Return the error about a name that does not exist: ``field: unknown engine `x`; expected `a` or `b` ``.
+
+    Parameters
+    ----------
+    kind
+        What has names, such as "engine".
+    name
+        The name.
+    known
+        The names that exist.
+    field, where
+        As of `unexpected`; `field` is empty where the command line has only one name.
+    listing
+        The command that lists all names; it replaces a long list.
+    """
+    names = list(known)
+    suggestion = nearest(name, names)
+    expected = alternatives(names)
+    parts = [f"unknown {kind} `{name}`"]
+    if len(names) <= MAX_LISTED or not (suggestion or listing):
+        parts.append(f"expected {expected}")
+    elif listing:
+        parts.append(f"`{listing}` lists all")
+    return _about(where, field, "UnknownName", parts, expected, name, suggestion)
+
+
+def unknown_field(path: str, name: str, known: Iterable[str], *, where: str = "") -> RequestError:
+    """Return the error about a field that a table does not have, from its path, its name and the fields there are."""
+    names = list(known)
+    suggestion, expected = nearest(name, names), alternatives(names)
+    return _about(where, path, "UnknownField", ["unknown field", f"expected {expected}"], expected, "", suggestion)
+
+
+def missing_field(path: str, expected: str = "", *, where: str = "") -> RequestError:
+    """Return the error about a field that is required."""
+    parts = ["missing", f"expected {expected}" if expected else ""]
+    return _about(where, path, "MissingField", parts, expected)
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """Return the name among `known` that `name` is most likely a misspelling of, if there is one."""
+    folded = {candidate.casefold(): candidate for candidate in reversed(list(known))}
+    found = get_close_matches(str(name).casefold(), list(folded), 1, _SIMILAR)
+    return folded[found[0]] if found else None
 
 
 def alternatives(names: Iterable[str]) -> str:
@@ -103,3 +203,22 @@ def shown(value: object) -> str:
     if isinstance(value, str):
         text = json.dumps(value, ensure_ascii=not value.isprintable())
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+
+
+def _with(expected: str, context: str) -> str:
+    return f"{expected} {context}" if context else expected
+
+
+def _about(
+    where: str,
+    path: str,
+    kind: str,
+    parts: Iterable[str],
+    expected: str,
+    value: str = "",
+    suggestion: str | None = None,
+) -> RequestError:
+    """Return the error of which `parts` are what follows the path; the suggestion is last."""
+    said = [part for part in (*parts, f"did you mean `{suggestion}`?" if suggestion else "") if part]
+    sentence = ": ".join(part for part in (where, path, "; ".join(said)) if part)
+    return RequestError(sentence, path=path, kind=kind, expected=expected, value=value, suggestion=suggestion)

@@ -7,10 +7,11 @@ import importlib
 import shutil
 import subprocess
 from functools import cache
+from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, SupportsIndex
 
-from quiclab.errors import QuiclabError, ScenarioError
+from quiclab.errors import QuiclabError, ScenarioError, unexpected
 
 #: The largest seed: seeds of the simulator are unsigned 64-bit integers.
 MAX_SEED: Final = 2**64 - 1
@@ -19,6 +20,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
     from typing import Literal
+
+
+def checked_seed(seed: object) -> int:
+    """Return a seed as the engine takes it.
+
+    Raises
+    ------
+    RequestError
+        If it is not an integer, or too large.
+    """
+    expected = f"an integer from 0 to {MAX_SEED}"
+    if not isinstance(seed, SupportsIndex):
+        raise unexpected("seed", expected, seed, kind="WrongType")
+    number = index(seed)
+    if not 0 <= number <= MAX_SEED:
+        raise unexpected("seed", expected, number)
+    return number
 
 
 def extension() -> ModuleType:

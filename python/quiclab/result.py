@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError, ScenarioError
 from quiclab.libraries import pl
-from quiclab.native import MAX_SEED, build_id, extension, source_commit
+from quiclab.native import MAX_SEED, build_id, checked_seed, extension, source_commit
+from quiclab.places import parse_json
 from quiclab.scenario import Scenario
 from quiclab.series import summary
 
@@ -122,9 +123,9 @@ class RunResult:
             If it is not one.
         """
         try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise RequestError(f"{source} is not JSON: {error}") from error
+            data = parse_json(text, source)
+        except RecursionError as error:
+            raise RequestError(f"{source} is not the result of a run: its JSON is nested too deeply") from error
         if not isinstance(data, dict) or data.get("schema") != RUN_SCHEMA:
             raise RequestError(f"{source} is not the result of a run: `schema`: expected `{RUN_SCHEMA}`")
         for key, kind in (("scenario", dict), ("seed", int), ("digest", str), ("run", dict), ("flows", dict)):
@@ -246,11 +247,11 @@ def run(
     Raises
     ------
     RequestError
-        If the scenario is wrong, or `record_dir` cannot be written to.
+        If the scenario or the seed is wrong, or `record_dir` cannot be written to.
     QuiclabError
         If the run fails.
     """
-    native = extension()
+    native, seed = extension(), checked_seed(seed)
     try:
         with _recordings(record_dir) as directory:
             output = native.run(scenario.to_json(), seed, str(base_dir), directory, progress)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin
 
-from quiclab.errors import RequestError, alternatives, unexpected
+from quiclab.errors import RequestError, missing_field, not_one_of, unexpected, unknown_field
 
 
 def to_plain(value: object) -> Any:
@@ -38,7 +38,7 @@ def from_plain(kind: Any, value: Any, path: str) -> Any:
     Raises
     ------
     RequestError
-        If a field is unknown, missing or of another type; `path` names it.
+        If a field is unknown, missing or of another type; its path starts with `path`, which is empty for a document.
     """
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return _dataclass(kind, value, path)
@@ -47,12 +47,13 @@ def from_plain(kind: Any, value: Any, path: str) -> Any:
         return _union(arguments, value, path)
     if origin is tuple:
         _expect(isinstance(value, list | tuple), path, value, "a list")
-        return tuple(from_plain(arguments[0], item, f"{path}[{index}]") for index, item in enumerate(value))
+        return tuple(from_plain(arguments[0], item, _below(path, index)) for index, item in enumerate(value))
     if origin is dict:
         _expect(isinstance(value, Mapping), path, value, "a table")
-        return {key: from_plain(arguments[1], item, f"{path}.{key}") for key, item in value.items()}
+        return {key: from_plain(arguments[1], item, _below(path, key)) for key, item in value.items()}
     if origin is Literal:
-        _expect(value in arguments, path, value, alternatives(arguments))
+        if value not in arguments:
+            raise not_one_of(path, value, arguments)
         return value
     _expect(
         _is_plain(kind, value),
@@ -84,7 +85,9 @@ def with_value(plain: Mapping[str, Any], path: str, value: Any, above: str = "")
         return copy
     inner = copy.get(head, {})
     if not isinstance(inner, Mapping):
-        raise unexpected(here, "a table", inner, f"`{rest}` in it cannot be set; set {here} as a table")
+        raise unexpected(
+            here, "a table", inner, f"`{rest}` in it cannot be set; set {here} as a table", kind="WrongType"
+        )
     copy[head] = with_value(inner, rest, value, f"{here}.")
     return copy
 
@@ -107,6 +110,11 @@ def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind)
 
 
+def _below(path: str, step: object) -> str:
+    """Return the path of a part of the value at a path, as the engine writes it: `links.down1`, `flows.main.down.0`."""
+    return f"{path}.{step}" if path else str(step)
+
+
 def _name(item: dataclasses.Field[Any]) -> str:
     return str(item.metadata.get("name", item.name))
 
@@ -118,13 +126,13 @@ def _dataclass(kind: type, value: Any, path: str) -> Any:
     fields = {_name(item): item for item in dataclasses.fields(kind) if not item.metadata.get("internal")}
     for key in value:
         if key not in fields:
-            raise RequestError(f"{path}.{key}: unknown field; expected {alternatives(sorted(fields))}")
+            raise unknown_field(_below(path, key), str(key), sorted(fields))
     arguments = {}
     for key, item in fields.items():
         if key in value and value[key] is not None:
-            arguments[item.name] = from_plain(_hints(kind)[item.name], value[key], f"{path}.{key}")
+            arguments[item.name] = from_plain(_hints(kind)[item.name], value[key], _below(path, key))
         elif item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING:
-            raise RequestError(f"{path}.{key}: missing")
+            raise missing_field(_below(path, key))
     return kind(**arguments)
 
 
@@ -137,7 +145,7 @@ def _union(members: tuple[Any, ...], value: Any, path: str) -> Any:
         tags = {next((f.default for f in dataclasses.fields(item) if f.name == "kind"), None): item for item in classes}
         tag = value.get("kind")
         if tag not in tags:
-            raise unexpected(f"{path}.kind", alternatives(str(item) for item in tags if item is not None), tag)
+            raise not_one_of(_below(path, "kind"), tag, (item for item in tags if item is not None))
         return from_plain(tags[tag], value, path)
     others = [item for item in members if item not in classes and item is not types.NoneType]
     failure: RequestError | None = None
@@ -146,7 +154,7 @@ def _union(members: tuple[Any, ...], value: Any, path: str) -> Any:
             return from_plain(item, value, path)
         except RequestError as error:
             failure = error
-    raise failure or unexpected(path, "a table", value)
+    raise failure or unexpected(path, "a table", value, kind="WrongType")
 
 
 def _is_plain(kind: Any, value: Any) -> bool:
@@ -159,7 +167,7 @@ def _is_plain(kind: Any, value: Any) -> bool:
 
 def _expect(fits: bool, path: str, value: Any, expected: str) -> None:
     if not fits:
-        raise unexpected(path, expected, value)
+        raise unexpected(path, expected, value, kind="WrongType")
 
 
 def to_json(value: object) -> str:

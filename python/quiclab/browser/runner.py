@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.browser.load import PROTOCOLS, PageLoad
 from quiclab.browser.site import Page
-from quiclab.errors import QuiclabError, RequestError, alternatives, unexpected
+from quiclab.errors import QuiclabError, RequestError, alternatives, missing_field, not_one_of, unexpected
 from quiclab.files import write_atomically
 from quiclab.lane.adapter import load_adapters, programs_folder
 from quiclab.lane.run import CLOCKS, EMULATIONS, Lane
@@ -115,7 +115,7 @@ def load_pages(
     QuiclabError
         If a load failed or was invalid; nothing is returned in this case.
     """
-    _check(loads, protocols, client, clock, emulation)
+    check_request(loads, protocols, client, clock, emulation)
     single, timeout_s = page_scenario(scenario, flow, loads * len(protocols), pause_s)
     words = ["--client", client, "--protocols", ",".join(protocols), "--loads", str(loads)]
     words += ["--pause", f"{pause_s:g}", "--timeout", f"{timeout_s:g}"]
@@ -161,9 +161,11 @@ def page_scenario(scenario: Scenario, flow: str | None, loads: int, pause_s: flo
     """
     plain = scenario.to_dict()
     pages = [name for name, table in plain["flows"].items() if table["workload"]["kind"] == "page"]
-    name = flow if flow is not None else next(iter(pages), None)
+    if not pages:
+        raise missing_field("flows", "a flow with workload `page`")
+    name = flow if flow is not None else pages[0]
     if name not in pages:
-        raise unexpected("flow", f"a flow with workload `page` ({alternatives(pages)})", name)
+        raise unexpected("--flow", f"a flow with workload `page` ({alternatives(pages)})", name)
     table = plain["flows"][name]
     Page.of(table["workload"], f"flows.{name}.workload")
     kept = {key: table[key] for key in ("down", "up", "workload") if table.get(key) is not None}
@@ -176,21 +178,30 @@ def page_scenario(scenario: Scenario, flow: str | None, loads: int, pause_s: flo
     return Scenario.from_dict(plain), timeout_s
 
 
-def _check(loads: int, protocols: Sequence[str], client: str, clock: str, emulation: str) -> None:
+def check_request(
+    loads: int, protocols: Sequence[str], client: str, clock: str, emulation: str, prefix: str = ""
+) -> None:
+    """Check the parameters of `load_pages`; `prefix` is put before their names: options begin with `--`.
+
+    Raises
+    ------
+    RequestError
+        If one is wrong.
+    """
     if not 1 <= loads <= MAX_LOADS:
-        raise unexpected("loads", f"1 to {MAX_LOADS}", loads)
+        raise unexpected(f"{prefix}loads", f"1 to {MAX_LOADS}", loads)
     for value, name, known in (
-        *((protocol, "protocol", PROTOCOLS) for protocol in protocols),
+        *((protocol, "protocols", PROTOCOLS) for protocol in protocols),
         (client, "client", CLIENTS),
         (clock, "clock", CLOCKS),
         (emulation, "emulation", EMULATIONS),
     ):
         if value not in known:
-            raise unexpected(name, alternatives(known), value)
+            raise not_one_of(f"{prefix}{name}", value, known)
     if not protocols or len(set(protocols)) != len(protocols):
-        raise unexpected("protocols", "each protocol at most once", ",".join(protocols))
+        raise unexpected(f"{prefix}protocols", "each protocol at most once", ",".join(protocols))
     if client == "quinn" and tuple(protocols) != ("h3",):
-        raise unexpected("protocols", "`h3` for client quinn", ",".join(protocols))
+        raise unexpected(f"{prefix}protocols", "`h3` for client quinn", ",".join(protocols))
 
 
 def _read(directory: Path, flow: str, result: RunResult) -> PageLoads:

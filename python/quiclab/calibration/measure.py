@@ -117,7 +117,7 @@ def stack_of_interest(lane: Lane, name: str) -> Adapter:
     """
     programs = lane.programs()
     if name not in programs:
-        raise unknown("stack", name, programs, "lane kernel")
+        raise unknown("stack", name, programs, where="lane kernel")
     adapter = programs[name]
     if adapter.protocol == "tcp":
         raise RequestError(

@@ -17,7 +17,7 @@ from typing import Annotated
 try:  # loading takes time; Ctrl-C during it also gives a one-line message
     import typer
 
-    from quiclab.errors import QuiclabError, ScenarioError
+    from quiclab.errors import QuiclabError, RequestError
     from quiclab.native import build_id, extension
 except KeyboardInterrupt:
     sys.exit("quiclab: stopped")
@@ -145,11 +145,8 @@ def invoke(arguments: list[str] | None = None) -> int:
         given = sys.argv[1:] if arguments is None else arguments
         named = next((word for word in given if not word.startswith("-")), "")
         code = application(named)(args=given, standalone_mode=False)
-    except ScenarioError as error:
-        print(error.rendered, file=sys.stderr)
-        return error.exit_code
     except QuiclabError as error:
-        return fail(error.sentence, error.exit_code)
+        return fail(error.sentence, error.exit_code, error.rendered if isinstance(error, RequestError) else "")
     except ParserError as error:
         parameter = error.param if type(error) is typer.BadParameter else None
         sentence = f"{parameter.opts[0]}: {error.message}" if parameter else error.format_message()
@@ -165,7 +162,7 @@ def invoke(arguments: list[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def fail(sentence: str, code: int) -> int:
-    """Write an error to stderr and return its exit code."""
-    print(f"quiclab: {' '.join(sentence.split())}", file=sys.stderr)
+def fail(sentence: str, code: int, rendered: str = "") -> int:
+    """Write an error to stderr, with the line of the file if it is `rendered`, and return its exit code."""
+    print(rendered or f"quiclab: {' '.join(sentence.split())}", file=sys.stderr)
     return code

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from quiclab.browser.compare import compared
-from quiclab.browser.runner import MAX_LOADS, PageLoads, load_pages, write_hars
+from quiclab.browser.runner import MAX_LOADS, PageLoads, check_request, load_pages, write_hars
 from quiclab.cli.lane import ClockOption, EmulationOption, load_either
 from quiclab.cli.run import make_directory
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
@@ -47,10 +47,12 @@ def browse_command(
     as_json: JsonOption = False,
 ) -> None:
     """Carry out `quiclab browse`."""
+    names = [name.strip() for name in protocols.split(",")]
+    clock, emulation = clock or "real", emulation or "engine"
+    check_request(loads, names, client, clock, emulation, "--")
     scenario = load_either(file, parse_sets(sets))
     if har is not None:
-        make_directory(har)
-    names = [name.strip() for name in protocols.split(",")]
+        make_directory(har, "--har")
     with RunProgress(scenario.name) as progress:
         found = load_pages(
             scenario,
@@ -60,8 +62,8 @@ def browse_command(
             seed=seed,
             flow=flow,
             pause_s=pause,
-            clock=clock or "real",
-            emulation=emulation or "engine",
+            clock=clock,
+            emulation=emulation,
             base_dir=os.path.abspath(file.parent),  # noqa: PTH100 (`..` stays as it is behind a link)
             progress=progress,
         )

@@ -12,7 +12,7 @@ import typer
 
 from quiclab.calibration.network import calibrate, verdict
 from quiclab.cli.lane import AdapterOption, ClockOption, EmulationOption, lane_of
-from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
+from quiclab.cli.values import ForceOption, JsonOption, SetOption, check_new, integer, parse_sets
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.files import write_atomically
 from quiclab.lane.run import Lane
@@ -34,6 +34,7 @@ def host_command(
     ] = None,
     adapters: AdapterOption = None,
     runs: Annotated[int, typer.Option(parser=integer(2, MAX_RUNS), metavar="N", help="Runs of each setting.")] = 5,
+    force: ForceOption = False,
 ) -> None:
     """Measure the cost of datagrams and system calls for a program, and write it as host templates for lane sim."""
     # these load numpy and scipy
@@ -41,6 +42,8 @@ def host_command(
     from quiclab.calibration.measure import measure, stack_of_interest  # noqa: PLC0415
     from quiclab.calibration.syscalls import tracer  # noqa: PLC0415
 
+    if out is not None:
+        check_new(out, force)
     lane = Lane(adapters=tuple(adapters or ()))
     adapter = stack_of_interest(lane, stack)
     options = {} if congestion_control is None else {"congestion_control": congestion_control}

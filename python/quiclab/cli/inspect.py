@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from quiclab.cli.values import integer
+from quiclab.cli.values import ForceOption, check_new, integer
 from quiclab.files import write_atomically
 from quiclab.inspect import DEFAULT_POINTS, open_run, render, side
 from quiclab.progress import RunProgress, StepProgress
@@ -29,7 +29,9 @@ def inspect_command(
         ),
     ],
     b: Annotated[Path | None, typer.Argument(metavar="[B]", help="Second run, shown side by side.")] = None,
-    out: Annotated[Path | None, typer.Option(help="HTML file to write (default: inspect-A-B.html).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="HTML file to write (default: inspect-A-B.html, which is replaced).")
+    ] = None,
     max_points: Annotated[
         int,
         typer.Option(
@@ -38,8 +40,11 @@ def inspect_command(
             help="Maximum number of packets, and of samples per series, for each endpoint.",
         ),
     ] = DEFAULT_POINTS,
+    force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab inspect`."""
+    if out is not None:
+        check_new(out, force)
     paths = [path for path in (a, b) if path is not None]
     page = out or Path(f"inspect-{'-'.join(_word(path) for path in paths)}.html")
     sides = [side(open_run(path, max_points, _progress)) for path in paths]

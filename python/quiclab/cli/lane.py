@@ -10,7 +10,7 @@ import typer
 from typer.models import OptionInfo
 
 from quiclab.cli.values import integer
-from quiclab.errors import RequestError, alternatives, unexpected
+from quiclab.errors import RequestError, not_one_of, unexpected
 from quiclab.lane.run import CLOCKS, DELAY_STAGES, EMULATIONS, Lane
 from quiclab.scenario import Scenario, load
 
@@ -75,7 +75,7 @@ def lane_of(
         If the lane is unknown, or does not support the clock or the emulation.
     """
     if lane not in LANES:
-        raise unexpected("--lane", alternatives(LANES), lane)
+        raise not_one_of("--lane", lane, LANES)
     if lane == "sim":
         if clock not in (None, "virtual"):
             raise unexpected("--clock", "`virtual` in lane sim", clock)
@@ -90,7 +90,7 @@ def lane_of(
         ("--delay-stage", delay_stage, DELAY_STAGES),
     ):
         if value not in (None, *known):
-            raise unexpected(name, alternatives(known), value)
+            raise not_one_of(name, value, known)
     if syscall_cost_ns and clock != "virtual":
         raise RequestError("--syscall-cost requires --clock virtual")
     if delay_stage is not None and emulation != "netem":

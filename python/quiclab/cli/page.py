@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from quiclab.cli.values import JsonOption, integer
-from quiclab.errors import QuiclabError, alternatives, unexpected
+from quiclab.cli.values import ForceOption, JsonOption, check_new, integer
+from quiclab.errors import QuiclabError, not_one_of
 from quiclab.files import write_atomically
 from quiclab.native import MAX_SEED
 from quiclab.page import replay
@@ -41,14 +41,18 @@ def page_command(
     ] = 1,
     runs: Annotated[int, typer.Option(parser=integer(1, MAX_RUNS), metavar="N", help="Number of loads per stack.")] = 5,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="HTML file to write (default: page-FILE.html).")
+        Path | None,
+        typer.Option(metavar="FILE", help="HTML file to write (default: page-FILE.html, which is replaced)."),
     ] = None,
     as_json: JsonOption = False,
+    force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab page`."""
+    if out is not None:
+        check_new(out, force)
     uses = [use for use in replay.TLS_USES if use == tls]
     if not uses:
-        raise unexpected("--tls", alternatives(replay.TLS_USES), tls)
+        raise not_one_of("--tls", tls, replay.TLS_USES)
     chosen = replay.stacks_of(stacks)
     page = read_har(file)
     scenario = load(network)

@@ -19,7 +19,7 @@ from quiclab.cli.lane import (
     lane_of,
 )
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
-from quiclab.errors import QuiclabError, RequestError, ScenarioError
+from quiclab.errors import QuiclabError, RequestError, ScenarioError, unexpected
 from quiclab.files import write_atomically, write_parquet
 from quiclab.native import MAX_SEED, build_id, extension
 from quiclab.progress import RunProgress
@@ -69,9 +69,9 @@ def run_command(
         show.run_summary(result)
     if problem := result.invalid_reason:
         raise QuiclabError(problem)
-    failed = [name for name, flow in result.flows.items() if flow.failed]
+    failed = [(name, flow.failure) for name, flow in result.flows.items() if flow.failed]
     if failed:
-        raise QuiclabError(f"flow {' and '.join(f'`{name}`' for name in failed)} failed")
+        raise QuiclabError("; ".join(f"flow `{name}` failed" + (f": {why}" if why else "") for name, why in failed))
 
 
 TABLES = ("series.parquet", "packets.parquet", "acks.parquet", "sojourns.parquet", "requests.parquet")
@@ -179,8 +179,8 @@ def version_of(result: RunResult) -> str:
     return f"quiclab {versions.get('quiclab', '(unknown)')}, build {versions.get('build', '(not noted)')}"
 
 
-def make_directory(path: Path) -> None:
-    """Make a directory for results and check that files can be written there.
+def make_directory(path: Path, option: str = "--out") -> None:
+    """Make a directory for results and check that files can be written there; `option` is what names it.
 
     Raises
     ------
@@ -189,6 +189,8 @@ def make_directory(path: Path) -> None:
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise unexpected(option, "a directory", str(path), "it is a file", kind="WrongType") from error
     except OSError as error:
         raise RequestError(f"cannot write to {path}: {error.strerror}") from error
     if not os.access(path, os.W_OK):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from quiclab.cli.values import JsonOption, SetOption, parse_sets
+from quiclab.cli.values import ForceOption, JsonOption, SetOption, check_new, parse_sets
 from quiclab.errors import RequestError, unknown
 from quiclab.native import extension
 from quiclab.report import show
@@ -20,21 +22,55 @@ scenario_app = typer.Typer(no_args_is_help=True)
 stack_app = typer.Typer(no_args_is_help=True)
 qlog_app = typer.Typer(no_args_is_help=True)
 
+#: Length of the longest record that is recognised at the end of a qlog file.
+MAX_RECORD_BYTES = 1 << 20
+
 
 @qlog_app.command("export")
 def qlog_export_command(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="qlog files (.sqlog) of a run.")],
     out: Annotated[Path, typer.Option(help="Output file.")],
+    force: ForceOption = False,
 ) -> None:
     """Convert qlog files to one file of qlog 0.3, which qvis opens."""
+    check_new(out, force)
+    truncated = [file for file in files if is_truncated(file)]
     temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    try:
+        temporary.touch()
+    except OSError as error:
+        raise RequestError(f"cannot write {out}: {error.strerror}") from error
     try:
         traces, events = extension().export_qlog([str(file) for file in files], str(temporary))
         temporary.replace(out)
     except (OSError, ValueError) as error:
         temporary.unlink(missing_ok=True)
         raise RequestError(str(error).replace(str(temporary), str(out))) from error
-    print(f"{out}: {traces} traces, {events} events")
+    print(f"{out}: {traces} {'trace' if traces == 1 else 'traces'}, {events} {'event' if events == 1 else 'events'}")
+    for file in truncated:
+        print(f"{file} is truncated: its last record was dropped", file=sys.stderr)
+
+
+def is_truncated(file: Path) -> bool:
+    """Say whether the last record of a qlog file is incomplete, as a run that is killed leaves it.
+
+    A record is a JSON text after a record separator (RFC 7464, section 2.4).
+
+    Raises
+    ------
+    RequestError
+        If the file cannot be read.
+    """
+    try:
+        with file.open("rb") as opened:
+            opened.seek(max(opened.seek(0, os.SEEK_END) - MAX_RECORD_BYTES, 0))
+            last = opened.read().rpartition(b"\x1e")[2]
+        json.loads(last)
+    except OSError as error:
+        raise RequestError(f"cannot read {file}: {error.strerror}") from error
+    except ValueError:
+        return bool(last.strip())
+    return False
 
 
 @scenario_app.command("new")
@@ -82,7 +118,7 @@ def stack_show(
     stacks = {stack["name"]: stack for stack in catalogue()}
     if name not in stacks:
         reason = unavailable().get(name)
-        raise RequestError(reason) if reason else unknown("stack", name, stacks)
+        raise RequestError(reason) if reason else unknown("stack", name, stacks, listing="quiclab stack list")
     if as_json:
         print(to_json({"schema": "quiclab.stack/1", **stacks[name]}))
     else:

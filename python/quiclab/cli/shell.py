@@ -13,7 +13,7 @@ import typer
 
 from quiclab.cli.lane import EmulationOption, load_either
 from quiclab.cli.values import SetOption, parse_sets
-from quiclab.errors import RequestError, alternatives, unexpected
+from quiclab.errors import RequestError, not_one_of, unexpected
 from quiclab.lane.run import EMULATIONS
 from quiclab.lane.shell import Rates, Server, run_shell, shell_job
 
@@ -77,7 +77,7 @@ def shell_command(
 ) -> None:
     """Carry out `quiclab shell`."""
     if emulation not in (None, *EMULATIONS):
-        raise unexpected("--emulation", alternatives(EMULATIONS), emulation)
+        raise not_one_of("--emulation", emulation, EMULATIONS)
     if server is None and os.geteuid() != 0:
         raise RequestError("without --server, this machine is the remote end, which requires root")
     if out is not None and not out.is_dir():

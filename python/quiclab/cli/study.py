@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from quiclab.cli.lane import LANES
-from quiclab.cli.values import JsonOption, integer, key_and_value
-from quiclab.errors import QuiclabError, RequestError, alternatives, unexpected, unknown
+from quiclab.cli.values import JsonOption, KeyAndValue, integer
+from quiclab.errors import QuiclabError, RequestError, not_one_of, unknown
 from quiclab.files import write_parquet
 from quiclab.progress import BeatingProgress
 from quiclab.report import show
@@ -26,10 +26,12 @@ from quiclab.study.compare import (
 )
 from quiclab.study.evaluate import (
     MANIFEST,
+    RESULTS,
     Evaluation,
     available_engines,
     jobs_of,
     results_directory,
+    sweep_command,
     write_manifest,
 )
 from quiclab.study.registry import find_all, find_parts
@@ -47,7 +49,8 @@ OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results d
 EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
 Shown: TypeAlias = tuple[list[str], dict[str, Any] | None]
 """Engines whose results were shown, and their JSON document if it is still to be printed."""
-RESULTS = Path("results")
+FORMATS = ("table", "csv", "json")
+ONLY = KeyAndValue("--only", "key=value", "configuration=quic_large_buffer")
 MAX_REASONS = 3
 """Number of studies of a group whose failures an error message lists; the others are counted."""
 
@@ -66,7 +69,8 @@ def run_command(
         typer.Option(parser=integer(1, 100_000), metavar="N", help="Runs of each setting (default: as published)."),
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Run only these settings; may be repeated.")
+        list[str] | None,
+        typer.Option(parser=ONLY.checked, metavar="KEY=VALUE", help="Run only these settings; may be repeated."),
     ] = None,
     engines: EnginesOption = "default",
     jobs: Annotated[
@@ -82,7 +86,7 @@ def run_command(
 ) -> None:
     """Run a study; completed runs are reused."""
     if lane not in (None, *LANES):
-        raise unexpected("--lane", alternatives(LANES), lane)
+        raise not_one_of("--lane", lane, LANES)
     keep = parse_only(only or [])
     failures = 0
 
@@ -150,7 +154,7 @@ def _run_study(
     if counted < wanted:
         print(
             f"{study.name}: tables and verdicts use {counted} runs of each setting; to use more, run all settings: "
-            f"`quiclab study run {study.name} --runs {wanted}`",
+            f"{sweep_command(study, out, f' --runs {wanted}')}",
             file=sys.stderr,
         )
     if outcome.interrupted:
@@ -170,11 +174,11 @@ def table_command(
     name: OneArgument,
     out: OutOption = RESULTS,
     engines: EnginesOption = "default",
-    form: Annotated[str, typer.Option("--format", metavar="table|csv|json", help="Output format.")] = "csv",
+    form: Annotated[str, typer.Option("--format", metavar="|".join(FORMATS), help="Output format.")] = "csv",
 ) -> None:
     """Print one row for each published row, in the columns of the publication."""
-    if form not in ("table", "csv", "json"):
-        raise unexpected("--format", alternatives(("table", "csv", "json")), form)
+    if form not in FORMATS:
+        raise not_one_of("--format", form, FORMATS)
     parts = find_parts(name)
 
     def action(evaluation: Evaluation) -> Shown:
@@ -272,7 +276,7 @@ def package_command(name: NameArgument, out: OutOption = RESULTS) -> None:
         if evaluation.missing_anywhere:
             raise QuiclabError(
                 f"an archive requires complete results, but {evaluation.missing_anywhere} runs are missing; run "
-                f"`quiclab study run {study.name} --runs {evaluation.runs}`"
+                f"{sweep_command(study, out, f' --runs {evaluation.runs}')}"
             )
         print(write_package(evaluation))
 
@@ -369,7 +373,7 @@ def parse_only(texts: list[str]) -> dict[str, tuple[str, ...]]:
     """
     keep: dict[str, tuple[str, ...]] = {}
     for text in texts:
-        key, value = key_and_value("--only", text, "key=value", "configuration=quic_large_buffer")
+        key, value = ONLY.split(text)
         keep[key] = (*keep.get(key, ()), value)
     return keep
 
@@ -409,8 +413,7 @@ def _report_missing(evaluation: Evaluation, engines: list[str]) -> None:
     for name in engines:
         missing = evaluation.missing(name)
         if missing:
-            more = "" if name == study.default_engine else f" --engines {name}"
+            options = f" --runs {evaluation.runs}" + ("" if name == study.default_engine else f" --engines {name}")
             raise QuiclabError(
-                f"{missing} runs with {name} are missing; run `quiclab study run {study.name} --runs "
-                f"{evaluation.runs}{more}`"
+                f"{missing} runs with {name} are missing; run {sweep_command(study, evaluation.out, options)}"
             )

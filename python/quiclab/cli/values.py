@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,49 @@ import typer
 from quiclab import quantity
 from quiclab.errors import RequestError, shown, unexpected
 
+
+@dataclass(frozen=True)
+class KeyAndValue:
+    """The form of an option whose value is split at its first `=`.
+
+    Attributes
+    ----------
+    option
+        The option.
+    form, example
+        The expected form, for error messages.
+    """
+
+    option: str
+    form: str
+    example: str
+
+    def split(self, text: str) -> tuple[str, str]:
+        """Split a value.
+
+        Raises
+        ------
+        RequestError
+            If `=` is missing, or nothing precedes it.
+        """
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise unexpected(self.option, f"{self.form}, such as {self.example}", text)
+        return key, value
+
+    def checked(self, text: object) -> str:
+        """Return a value that can be split.
+
+        As the parser of the option it reports a space in place of `=`, before what follows is an argument too many.
+        """
+        self.split(str(text))
+        return str(text)
+
+
+SET = KeyAndValue("--set", "PATH=VALUE", "bearers.dc.batch_packets=200")
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change a value, such as bearers.dc.batch_packets=200."),
+    typer.Option("--set", parser=SET.checked, metavar="PATH=VALUE", help=f"Change a value, such as {SET.example}."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
@@ -42,30 +83,9 @@ def integer(minimum: int, maximum: int) -> Callable[[object], int]:
     return read
 
 
-def key_and_value(option: str, text: str, form: str, example: str) -> tuple[str, str]:
-    """Split the value of an option at its first `=`.
-
-    Parameters
-    ----------
-    option, text
-        The option and its value.
-    form, example
-        The expected form, for error messages.
-
-    Raises
-    ------
-    RequestError
-        If `=` is missing, or nothing precedes it.
-    """
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise unexpected(option, f"{form}, such as {example}", text)
-    return key, value
-
-
 def parse_sets(sets: list[str] | None) -> list[tuple[str, str]]:
     """Split the values of `--set` into paths and values."""
-    return [key_and_value("--set", text, "PATH=VALUE", "bearers.dc.batch_packets=200") for text in sets or ()]
+    return [SET.split(text) for text in sets or ()]
 
 
 def bytes_of(option: str, text: str) -> int:
@@ -105,4 +125,4 @@ def check_new(path: Path, force: bool) -> None:
     if directory:
         raise RequestError(f"cannot write {path}: it is a directory")
     if there and not force:
-        raise RequestError(f"{path} already exists; --force overwrites it")
+        raise RequestError(f"{path} already exists; --force overwrites it", kind="Conflict")

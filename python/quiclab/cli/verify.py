@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +12,7 @@ from quiclab.errors import QuiclabError
 from quiclab.progress import BeatingProgress
 from quiclab.report import show
 from quiclab.study.compare import VERIFY_SCHEMA, judgement_row
-from quiclab.study.evaluate import Evaluation, available_engines, results_directory
+from quiclab.study.evaluate import RESULTS, Evaluation, available_engines, results_directory, sweep_command
 from quiclab.study.registry import find_all
 from quiclab.tree import to_json
 
@@ -22,7 +21,7 @@ def verify_command(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Study or group (default: all).")] = None,
     as_json: JsonOption = False,
     engines: EnginesOption = "default",
-    out: OutOption = Path("results"),
+    out: OutOption = RESULTS,
 ) -> None:
     """Carry out `quiclab verify`."""
     studies = find_all(name)
@@ -43,10 +42,13 @@ def verify_command(
             progress.advance()
     if as_json:
         print(to_json({"schema": VERIFY_SCHEMA, "runs_missing": sum(missing.values()), "claims": claims}))
-    else:
+    elif claims or not (absent or unusable):  # claims that were not judged are no lack of claims
         show.claims(claims)
-    if absent:
-        unusable.append(f"not run yet: {', '.join(study.name for study in absent)}")
+    if len(absent) == 1:
+        unusable.append(f"no runs of {absent[0].name} in {out}; run {sweep_command(absent[0], out)}")
+    elif absent:
+        names = ", ".join(study.name for study in absent)
+        unusable.append(f"no runs in {out} of {names}; `quiclab study run` with the name of a study or group runs it")
     incomplete = [f"{count} runs of {study}" for study, count in missing.items() if count]
     if incomplete:
         unusable.append(f"missing: {', '.join(incomplete)}; `quiclab study run` with the name of the study continues")

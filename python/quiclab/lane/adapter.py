@@ -16,9 +16,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from quiclab.errors import RequestError, alternatives, unexpected
+from quiclab.errors import RequestError, not_one_of, unexpected
 from quiclab.kernel.programs import LIVE_PROGRAM, SYSTEM_PATH, live_program
-from quiclab.lane.adapter_file import LATE, PLACEHOLDER, AdapterFile, Need, ProgramPlan, read
+from quiclab.lane.adapter_file import AdapterFile, Need, ProgramPlan, read
+from quiclab.lane.placeholders import LATE, PLACEHOLDER
 from quiclab.lane.words import words_of
 
 #: Folder of the built-in files.
@@ -122,8 +123,10 @@ class Adapter:
                 names = ", ".join(f"`{known}`" for known in supported) or "none"
                 return f"{end}.{name}: not supported by the {end} of stack `{self.name}`; supported options: {names}"
             if option.word(value) is None:
-                expected = f"a quantity in {option.unit}" if option.values is None else alternatives(option.values)
-                return unexpected(f"{end}.{name}", f"{expected} for stack `{self.name}`", value).sentence
+                field, context = f"{end}.{name}", f"for stack `{self.name}`"
+                if option.values is None:
+                    return unexpected(field, f"a quantity in {option.unit} {context}", value).sentence
+                return not_one_of(field, value, option.values, context).sentence
         return None
 
     def accepts_workload(self, workload: Mapping[str, Any]) -> str | None:
@@ -131,7 +134,7 @@ class Adapter:
         kind = _kind(workload)
         if kind in self.file.workloads:
             return None
-        return unexpected("workload", f"{alternatives(self.file.workloads)} for stack `{self.name}`", kind).sentence
+        return not_one_of("workload", kind, self.file.workloads, f"for stack `{self.name}`").sentence
 
     def commands(self, flow: Mapping[str, Any], placeholders: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         """Return `server` and `client` of a flow, each as `Program` of a job.
@@ -210,7 +213,7 @@ def load_adapters(extra_paths: Iterable[Path | str] = ()) -> dict[str, Adapter]:
         adapter = Adapter(read(file))
         if adapter.name in adapters:
             other = adapters[adapter.name].file.path
-            raise unexpected(f"{file}: name", f"a name other than that of {other}", adapter.name)
+            raise unexpected("name", f"a name other than that of {other}", adapter.name, where=str(file))
         adapters[adapter.name] = adapter
     return adapters
 

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from quiclab import quantity
-from quiclab.errors import RequestError, alternatives, unexpected
+from quiclab.errors import RequestError, missing_field, not_one_of, unexpected, unknown, unknown_field
+from quiclab.lane.placeholders import EARLY, FIELDS, LATE, PLACEHOLDER
+from quiclab.lane.toml_places import located, syntax_error
 from quiclab.lane.words import in_unit, plain
 
 PROTOCOLS: Final = ("tcp", "quic", "udp")
@@ -25,40 +27,6 @@ FORMATS: Final = ("quiclab", "json_lines", "iperf3", "curl", "none")
 #: Units in which the value of an option is passed on.
 UNITS: Final = ("bytes", "seconds", "milliseconds", "microseconds", "bits_per_second", "bytes_per_second", "number")
 ENDS: Final = ("sender", "receiver")
-#: Placeholders that are filled when the program is started.
-LATE: Final = ("server_address", "client_address", "directory")
-#: Placeholders that are filled early, in addition to options and fields of the workload.
-EARLY: Final = (
-    "python",
-    "quiclab_live",
-    "adapters",
-    "programs",
-    "certificate",
-    "key",
-    "certificate_name",
-    "flow",
-    "seed",
-    "workload",
-    "probe",
-)
-#: Fields of workloads as placeholders.
-FIELDS: Final = (
-    "size_bytes",
-    "duration_s",
-    "request_bytes",
-    "response_bytes",
-    "count",
-    "pause_s",
-    "interval_s",
-    "rate_bps",
-    "html_bytes",
-    "on_s",
-    "off_s",
-    "think_time_s",
-    "html_think_time_s",
-)
-#: `%{...}` and `${...}` belong to the program or the shell.
-PLACEHOLDER: Final = re.compile(r"(?<![%$])\{([a-z_][a-z0-9_.]*)\}")
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _MEMORY: Final = re.compile(r"[1-9][0-9]*[MG]")
 _DURATION: Final = "a time such as `5 s`"
@@ -165,19 +133,22 @@ def read(path: Path) -> AdapterFile:
         If it cannot be read, or something in it is wrong.
     """
     try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise RequestError(f"cannot read the adapter {path}: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise RequestError(f"cannot read the adapter {path}: {reason}") from error
+    try:
+        tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise RequestError(f"{path}: not valid TOML: {error}") from error
-    return _Reader(path).adapter(tree)
+        raise syntax_error(text, path) or RequestError(f"{path}: not valid TOML: {error}", kind="Syntax") from error
+    return _Reader(path, text).adapter(tree)
 
 
 class _Reader:
-    """Reads one file; knows its path for errors."""
+    """Reads one file; knows its path and text for errors."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, text: str) -> None:
+        self._path, self._text_of_file = path, text
 
     def adapter(self, tree: dict[str, Any]) -> AdapterFile:
         self._fields("", tree, _FIELDS_OF_A_FILE, required=("name", "protocol", "workloads", "server", "client"))
@@ -191,22 +162,23 @@ class _Reader:
         collect = self._table("collect", tree.get("collect", {"format": "none"}))
         self._fields("collect", collect, ["format", "ends"], required=("format",))
         reporting = collect.get("ends", list(ENDS))
+        needs = self._items("needs", tree.get("needs", []))
         version = self._list("version", tree["version"]) if "version" in tree else None
         adapter = AdapterFile(
             path=self._path,
             name=name,
             description=self._text("description", tree.get("description", name)),
             protocol=self._choice("protocol", tree["protocol"], PROTOCOLS),
-            workloads=tuple(self._choice("workloads", item, WORKLOADS) for item in self._items("workloads", tree)),
+            workloads=tuple(
+                self._choice("workloads", item, WORKLOADS) for item in self._items("workloads", tree["workloads"])
+            ),
             version=version,
-            needs=tuple(self._need(f"needs[{index}]", item) for index, item in enumerate(self._items("needs", tree))),
+            needs=tuple(self._need(f"needs[{index}]", item) for index, item in enumerate(needs)),
             options=options,
             server=self._program("server", tree["server"], options),
             client=self._program("client", tree["client"], options),
             format=self._choice("collect.format", collect["format"], FORMATS),
-            reporting=tuple(
-                self._choice("collect.ends", end, ENDS) for end in self._items("ends", {"ends": reporting})
-            ),
+            reporting=self._choices("collect.ends", reporting, ENDS),
             guest=self._guest("guest", tree.get("guest", {})),
         )
         if version is not None:
@@ -237,7 +209,10 @@ class _Reader:
         self._fields(path, table, ["values", "unit", "default", "ends"])
         if ("values" in table) == ("unit" in table):
             self._wrong(path, table, "either `values` (a word for each value) or `unit`")
-        ends = tuple(self._choice(f"{path}.ends", end, ENDS) for end in table.get("ends", ["sender"]))
+        ends = tuple(
+            self._choice(f"{path}.ends", end, ENDS)
+            for end in self._items(f"{path}.ends", table.get("ends", ["sender"]))
+        )
         default = plain(table["default"]) if "default" in table else None
         if "unit" in table:
             unit = self._choice(f"{path}.unit", table["unit"], UNITS)
@@ -248,10 +223,10 @@ class _Reader:
             name: self._text(f"{path}.values.{name}", word)
             for name, word in self._table(f"{path}.values", table["values"]).items()
         }
-        if not values or (default is not None and default not in values):
-            if not values:
-                self._wrong(f"{path}.values", values, "at least one value")
-            self._wrong(f"{path}.default", default, alternatives(values))
+        if not values:
+            self._wrong(f"{path}.values", values, "at least one value")
+        if default is not None:
+            self._choice(f"{path}.default", default, tuple(values))
         return Option(values, None, default, ends)
 
     def _program(self, path: str, value: object, options: Mapping[str, Option]) -> ProgramPlan:
@@ -312,29 +287,27 @@ class _Reader:
         for word in words:
             for name in PLACEHOLDER.findall(word):
                 if name not in known:
-                    names = ", ".join(f"{{{item}}}" for item in known)
-                    self._wrong(path, word, f"the placeholders {names}")
+                    names = [f"{{{item}}}" for item in known]
+                    self._refuse(unknown("placeholder", f"{{{name}}}", names, path), f"{{{name}}}")
 
     def _fields(
         self, path: str, table: Mapping[str, Any], known: list[str], required: tuple[str, ...] | list[str] = ()
     ) -> None:
         for name in table:
             if name not in known:
-                here = f"{path}.{name}" if path else name
-                raise RequestError(f"{self._path}: {here}: unknown field; expected {alternatives(known)}")
+                self._refuse(unknown_field(f"{path}.{name}" if path else name, name, known))
         for name in required:
             if name not in table:
-                raise RequestError(f"{self._path}: {f'{path}.' if path else ''}{name}: missing")
+                self._refuse(missing_field(f"{path}.{name}" if path else name))
 
     def _table(self, path: str, value: object) -> dict[str, Any]:
         if not isinstance(value, dict):
             self._wrong(path, value, "a table")
         return value
 
-    def _items(self, name: str, tree: Mapping[str, Any]) -> list[Any]:
-        value = tree.get(name, [])
+    def _items(self, path: str, value: object) -> list[Any]:
         if not isinstance(value, list):
-            self._wrong(name, value, "a list")
+            self._wrong(path, value, "a list")
         return value
 
     def _list(self, path: str, value: object) -> tuple[str, ...]:
@@ -347,13 +320,19 @@ class _Reader:
             self._wrong(path, value, "a string")
         return value
 
+    def _choices(self, path: str, value: object, allowed: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self._choice(path, item, allowed) for item in self._items(path, value))
+
     def _choice(self, path: str, value: object, allowed: tuple[str, ...]) -> str:
         if not isinstance(value, str) or value not in allowed:
-            self._wrong(path, value, alternatives(allowed))
+            self._refuse(not_one_of(path, value, allowed), value)
         return value
 
     def _wrong(self, path: str, value: object, expected: str) -> NoReturn:
-        raise unexpected(f"{self._path}: {path}", expected, value)
+        self._refuse(unexpected(path, expected, value), value)
+
+    def _refuse(self, error: RequestError, value: object = None) -> NoReturn:
+        raise located(error, self._path, self._text_of_file, value)
 
 
 def _words(part: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from quiclab.lane.collect import Report, collect
 from quiclab.lane.columns import COLUMNS, read_columns
 from quiclab.lane.job import JOB_FILE, extra_s, make_job, stack_of, stacks_of
 from quiclab.lane.keylog import embed, key_log
-from quiclab.native import build_id, source_commit
+from quiclab.native import build_id, checked_seed, source_commit
 from quiclab.quantity import seconds
 from quiclab.result import RunResult
 from quiclab.scenario import Scenario
@@ -166,7 +166,7 @@ class Lane:
         QuiclabError
             If the run fails.
         """
-        adapters = self.programs()
+        seed, adapters = checked_seed(seed), self.programs()
         scenario = scenario.resolved(self.stacks())
         with tempfile.TemporaryDirectory(prefix="quiclab-") as scratch:
             directory = Path(record_dir).resolve() if record_dir is not None else Path(scratch)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quiclab.errors import alternatives, unexpected
+from quiclab.errors import not_one_of
 from quiclab.files import write_atomically
 from quiclab.kernel.programs import live_program
 from quiclab.lane.job import JOB_FILE, JOB_SCHEMA, SYSCTLS
@@ -95,7 +95,7 @@ def shell_job(
     plain = scenario.to_dict()
     name = flow if flow is not None else next(iter(plain["flows"]))
     if name not in plain["flows"]:
-        raise unexpected("--flow", alternatives(plain["flows"]), name)
+        raise not_one_of("--flow", name, plain["flows"])
     plain["flows"][name]["start"] = "0 s"
     plain |= {"duration": DURATION, "until": "workloads_done"}
     client = {"command": list(command), "terminal": True, "environment": VARIABLES}

@@ -17,7 +17,6 @@ Origins have a connection each, as with HTTP/2 and HTTP/3. The document is the e
 from __future__ import annotations
 
 import heapq
-import json
 from collections import Counter
 from dataclasses import dataclass
 from statistics import median
@@ -36,6 +35,7 @@ from quiclab.page.entry import (
     skip_reason,
 )
 from quiclab.page.parents import parents_of
+from quiclab.places import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -121,7 +121,7 @@ def read_har(path: Path) -> RecordedPage:
     name = str(path)
     entries = log.get("entries")
     if not isinstance(entries, list) or not entries:
-        raise unexpected(f"{name}: log.entries", f"a list of 1 to {MAX_ENTRIES} entries", entries)
+        raise unexpected("log.entries", f"a list of 1 to {MAX_ENTRIES} entries", entries, where=name)
     if len(entries) > MAX_ENTRIES:
         raise RequestError(f"{name}: log.entries: expected at most {MAX_ENTRIES} entries, got {len(entries)}")
     counts: Counter[str] = Counter()
@@ -154,13 +154,9 @@ def _log(path: Path) -> Mapping[str, Any]:
     except UnicodeDecodeError as error:
         raise RequestError(f"cannot read {path}: not UTF-8 text") from error
     try:
-        document = json.loads(text)
+        document = parse_json(text, str(path))
     except RecursionError as error:
         raise RequestError(f"{path} is not a HAR file: its JSON is nested too deeply") from error
-    except ValueError as error:
-        cut = isinstance(error, json.JSONDecodeError) and error.pos >= len(text.rstrip()) - 1
-        why = "truncated" if cut and text.lstrip()[:1] == "{" else str(error)
-        raise RequestError(f"{path} is not JSON: {why}") from error
     log = document.get("log") if isinstance(document, dict) else None
     if not isinstance(log, dict):
         raise RequestError(f"{path} is not a HAR file: the object `log` is missing (HAR 1.2)")
@@ -204,7 +200,7 @@ def _on_load(name: str, log: Mapping[str, Any]) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_MS:
         expected = f"a time of 0 to {MAX_MS:.0f} ms, or -1 (not recorded)"
-        raise unexpected(f"{name}: log.pages[0].pageTimings.onLoad", expected, value)
+        raise unexpected("log.pages[0].pageTimings.onLoad", expected, value, where=name)
     return float(value)
 
 

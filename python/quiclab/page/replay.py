@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from quiclab.errors import RequestError, alternatives, unexpected
+from quiclab.errors import RequestError, alternatives, not_one_of, unexpected, unknown
 from quiclab.result import RunResult, run
 from quiclab.scenario import EndpointConfig, Flow, Page, PageResource, Record, Scenario, Tls
 from quiclab.stacks.registry import catalogue
@@ -108,8 +108,7 @@ def stacks_of(text: str) -> list[Stack]:
         raise RequestError("--stacks: expected at least one stack; see `quiclab stack list`")
     for name in names:
         if name not in known:
-            available = [key for key in known if "/" not in key]
-            raise unexpected("--stacks", f"{alternatives(available)}, or STACK/PROFILE", name)
+            raise unknown("stack", name, known, "--stacks", "quiclab stack list")
         if "page" not in known[name].workloads:
             able = [key for key, stack in known.items() if "page" in stack.workloads and "/" not in key]
             raise unexpected("--stacks", f"a stack that loads pages ({alternatives(able)})", name)
@@ -164,7 +163,7 @@ def flow_of(network: Scenario, name: str | None) -> Flow:
     names = ", ".join(sorted(network.flows))
     if name is not None:
         if name not in network.flows:
-            raise unexpected("--flow", alternatives(sorted(network.flows)), name)
+            raise not_one_of("--flow", name, sorted(network.flows))
         return network.flows[name]
     if len(network.flows) != 1:
         raise RequestError(f"the network has {len(network.flows)} flows ({names}); choose one with --flow")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_origin, get_type_hints
 
 from quiclab import tree
-from quiclab.errors import RequestError
-from quiclab.native import resolve
+from quiclab.errors import RequestError, ScenarioError, unknown
+from quiclab.native import extension, resolve
 from quiclab.scenario.options import ScenarioFields
 
 if TYPE_CHECKING:
@@ -43,10 +43,15 @@ class Scenario(ScenarioFields):
         Raises
         ------
         RequestError
-            With one sentence that names the field, if it does not exist or is missing.
+            With one sentence that names the field, if it does not exist, is missing or has another type.
         """
-        scenario: Scenario = tree.from_plain(cls, plain, "scenario")
-        return scenario
+        try:
+            scenario: Scenario = tree.from_plain(cls, plain, "")
+        except RequestError as error:
+            refused = error
+        else:
+            return scenario
+        raise _of_engine(plain, refused)
 
     def with_value(self, path: str, value: object) -> Scenario:
         """Return a copy in which one value is another.
@@ -90,6 +95,26 @@ class Scenario(ScenarioFields):
 TABLES: Final = frozenset(name for name, kind in get_type_hints(ScenarioFields).items() if get_origin(kind) is dict)
 
 
+def _of_engine(plain: Mapping[str, Any], error: RequestError) -> RequestError:
+    """Return the error of the engine about the field that `error` is about, as it knows what quantities look like.
+
+    If the engine refuses another field first, `error` stays.
+    """
+    try:
+        text = json.dumps(plain)
+    except (TypeError, ValueError):  # not a plain value
+        return error
+    native = extension()
+    try:
+        native.to_toml(text)
+    except native.ScenarioError as found:
+        better = ScenarioError.of(found)
+        paths = [f"{better.path}.", f"{error.path}."]
+        if better.path and (paths[0].startswith(paths[1]) or paths[1].startswith(paths[0])):
+            return better
+    return error
+
+
 def _with_value(plain: dict[str, Any], path: str, value: object) -> dict[str, Any]:
     """Return a tree in which one value is another; `None` removes it."""
     table, _, rest = path.partition(".")
@@ -97,7 +122,7 @@ def _with_value(plain: dict[str, Any], path: str, value: object) -> dict[str, An
     if table in TABLES and inside:
         present = plain.get(table, {})
         if name not in present:
-            raise RequestError(f"there is no `{table}.{name}`; there are {', '.join(sorted(present)) or 'none'}")
+            raise unknown(table.removesuffix("s"), name, sorted(present), f"{table}.{name}")
     changed: dict[str, Any] = tree.with_value(plain, path, tree.to_plain(value))
     return changed
 

@@ -271,7 +271,7 @@ class Study:
         chosen = tuple(name.strip() for name in choice.split(","))
         for name in chosen:
             if name not in names:
-                raise unknown(kind, name, names, f"study {self.name}")
+                raise unknown(kind, name, names, where=f"study {self.name}")
         return chosen
 
     def points(
@@ -363,5 +363,5 @@ class Study:
         columns = self.keys
         for key in only:
             if key not in columns:
-                raise unknown("column", key, columns, f"study {self.name}")
+                raise unknown("column", key, columns, where=f"study {self.name}")
         return {columns[key]: values for key, values in only.items()}

@@ -26,12 +26,20 @@ from quiclab.study.fidelity import Fidelity, assess
 from quiclab.study.registry import find, root
 
 MANIFEST = "sweep.json"
+#: Results directory of the command line.
+RESULTS = Path("results")
 PRINTED_DECIMALS = 4
 
 
 def results_directory(study: Study, out: Path) -> Path:
     """Return where a study's results are."""
     return out / study.name
+
+
+def sweep_command(study: Study, out: Path, options: str = "") -> str:
+    """Return the command that runs a study with its results below `out`, as messages quote it."""
+    where = "" if out == RESULTS else f" --out {shlex.quote(str(out))}"
+    return f"`quiclab study run {study.name}{options}{where}`"
 
 
 def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -116,7 +124,7 @@ class Evaluation:
         self.directory = results_directory(study, out)
         manifest = read_manifest(self.directory)
         if manifest is None:
-            raise QuiclabError(f"no results of {study.name} in {self.directory}; run `quiclab study run {study.name}`")
+            raise QuiclabError(f"no results of {study.name} in {self.directory}; run {sweep_command(study, out)}")
         self.runs = manifest.runs
         names = {variant.name for variant in study.variants}
         self._variants = None if manifest.variants is None else tuple(v for v in manifest.variants if v in names)
@@ -138,8 +146,8 @@ class Evaluation:
         frame = sweep.collect(self.jobs, self.directory)
         if frame.is_empty():
             raise QuiclabError(
-                f"the runs in {self.directory} were made by another build or scenario; run `quiclab study run "
-                f"{self.study.name}` again"
+                f"the runs in {self.directory} were made by another build or scenario; run "
+                f"{sweep_command(self.study, self.out)} again"
             )
         results = {row["identity"]: row for row in frame.iter_rows(named=True)}
         runs = {name: sweep.result_of(row["result"], row["series"]) for name, row in results.items()}

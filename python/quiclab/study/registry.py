@@ -117,8 +117,17 @@ def find_all(name: str | None) -> list[Study]:
     likely = {study.name: study for path in _files_with(name) for study in _load(path)}
     found = [study for key, study in likely.items() if key == name or key.startswith(name.rstrip("/") + "/")]
     if not found:
-        raise unknown("study", name, studies())
+        raise unknown("study", name, _names_of_all(), listing="quiclab study list")
     return found
+
+
+def _names_of_all() -> list[str]:
+    """Return all names that `find_all` takes: those of studies, of their groups and of studies with parts."""
+    names: dict[str, None] = {}
+    for name in studies():
+        steps = name.split("/")
+        names |= dict.fromkeys("/".join(steps[: count + 1]) for count in range(len(steps)))
+    return list(names)
 
 
 def _files_with(name: str) -> list[Path]:

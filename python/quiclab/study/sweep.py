@@ -421,7 +421,8 @@ def _work(job: Job) -> Work:
         return None, None, problem
     for name, flow in result.flows.items():
         if flow.failed:
-            return None, None, f"flow `{name}` failed after {flow.delivered_bytes} bytes"
+            reason = f": {flow.failure}" if flow.failure else ""
+            return None, None, f"flow `{name}` failed after {flow.delivered_bytes} bytes{reason}"
         if not flow.completed and parsed.until in (None, "workloads_done"):
             return None, None, f"flow `{name}` did not finish within {parsed.duration}"
     return result.to_json(), _kept(result, job.series), ""

@@ -118,7 +118,7 @@ def _seconds(path: Path) -> list[_Second]:
         row = _row(text, columns, place)
         now = _time(row["Timestamp"], place)
         if before is not None and now < before:
-            raise unexpected(f"{place}: Timestamp", "a time not before that of the previous row", row["Timestamp"])
+            raise unexpected("Timestamp", "a time not before that of the previous row", row["Timestamp"], where=place)
         before = now
         rate = _rate(row["DL_bitrate"], place)
         if rate is None:
@@ -167,7 +167,7 @@ def _time(text: str, place: str) -> datetime:
             return datetime.strptime(text, "%Y.%m.%d_%H.%M.%S")
     except ValueError:
         pass
-    raise unexpected(f"{place}: Timestamp", "a time such as `2018.02.12_16.14.02`", text)
+    raise unexpected("Timestamp", "a time such as `2018.02.12_16.14.02`", text, where=place)
 
 
 def _rate(text: str, place: str) -> Fraction | None:
@@ -175,5 +175,5 @@ def _rate(text: str, place: str) -> Fraction | None:
     if text == "-":
         return None
     if not _RATE.fullmatch(text) or Fraction(text) > MAX_KBPS:
-        raise unexpected(f"{place}: DL_bitrate", f"a number from 0 to {MAX_KBPS} (kbit/s), or `-`", text)
+        raise unexpected("DL_bitrate", f"a number from 0 to {MAX_KBPS} (kbit/s), or `-`", text, where=place)
     return Fraction(text)

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import RequestError
 from quiclab.libraries import np
-from quiclab.native import MAX_SEED
+from quiclab.native import checked_seed
 from quiclab.traces.trace import SYNTHETIC, Trace
 
 if TYPE_CHECKING:
@@ -126,8 +126,7 @@ def _checked_samples(mean_bps: int, duration_ns: int, step_ns: int, seed: int) -
         raise RequestError(f"mean: expected 200 kbit/s to 10 Gbit/s, got {mean_bps / 1e3:g} kbit/s")
     if step_ns < MIN_STEP_NS:
         raise RequestError(f"step: expected at least 10 ms, got {step_ns / 1e6:g} ms")
-    if not 0 <= seed <= MAX_SEED:
-        raise RequestError(f"seed: expected 0 to {MAX_SEED}, got {seed}")
+    checked_seed(seed)
     samples, rest = divmod(duration_ns, step_ns)
     if rest or not 2 <= samples <= MAX_SAMPLES:
         raise RequestError(

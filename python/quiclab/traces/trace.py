@@ -142,14 +142,14 @@ def read(path: Path) -> Trace:
 def _units(header: str, place: str) -> tuple[str, str]:
     names = tuple(name.strip() for name in header.split(","))
     if len(names) != 2 or names[0] not in TIME_UNITS or names[1] not in RATE_UNITS:
-        raise unexpected(place, COLUMNS, header)
+        raise unexpected("", COLUMNS, header, where=place)
     return names[0], names[1]
 
 
 def _entry(text: str, units: tuple[str, str], place: str) -> tuple[int, int]:
     values = text.split(",")
     if len(values) != 2:
-        raise unexpected(place, "two numbers, time and rate, separated by a comma", text)
+        raise unexpected("", "two numbers, time and rate, separated by a comma", text, where=place)
     time, rate = values
     return _number(time, units[0], TIME_UNITS[units[0]], place), _number(rate, units[1], RATE_UNITS[units[1]], place)
 
@@ -158,11 +158,11 @@ def _number(text: str, name: str, scale: int, place: str) -> int:
     """Return a decimal number in nanoseconds or bit/s, rounded half up as the simulator does."""
     text = text.strip()
     if not _DECIMAL.fullmatch(text):
-        raise unexpected(f"{place}: {name}", "a number of at least 0, such as 12.5", text)
+        raise unexpected(name, "a number of at least 0, such as 12.5", text, where=place)
     value = int(Fraction(text) * scale + Fraction(1, 2))
     if value >= 1 << 63:
         unit = "ns" if name in TIME_UNITS else "bit/s"
-        raise unexpected(f"{place}: {name}", f"less than 2^63 {unit}", text)
+        raise unexpected(name, f"less than 2^63 {unit}", text, where=place)
     return value
 
 

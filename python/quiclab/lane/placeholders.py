@@ -1,0 +1,41 @@
+"""Placeholders in the commands of adapters, such as `{server_address}`."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+#: Placeholders that are filled when the program is started.
+LATE: Final = ("server_address", "client_address", "directory")
+#: Placeholders that are filled early, in addition to options and fields of the workload.
+EARLY: Final = (
+    "python",
+    "quiclab_live",
+    "adapters",
+    "programs",
+    "certificate",
+    "key",
+    "certificate_name",
+    "flow",
+    "seed",
+    "workload",
+    "probe",
+)
+#: Fields of workloads as placeholders.
+FIELDS: Final = (
+    "size_bytes",
+    "duration_s",
+    "request_bytes",
+    "response_bytes",
+    "count",
+    "pause_s",
+    "interval_s",
+    "rate_bps",
+    "html_bytes",
+    "on_s",
+    "off_s",
+    "think_time_s",
+    "html_think_time_s",
+)
+#: `%{...}` and `${...}` belong to the program or the shell.
+PLACEHOLDER: Final = re.compile(r"(?<![%$])\{([a-z_][a-z0-9_.]*)\}")
