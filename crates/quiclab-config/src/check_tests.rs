@@ -94,6 +94,7 @@ const FORMER: [(&str, &str); 1] = [("copy", "copy_late")];
 
 #[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(extend("x-value-aliases" = {"circle": "round"}))]
 enum Shape {
     Round {
         #[schemars(transform = limits::at_least(1))]
@@ -211,7 +212,7 @@ fn a_former_name_is_read_as_the_present_one() {
 
 #[test]
 fn former_names_are_replaced_with_a_note() {
-    let text = "size = \"100 B\"\ntitel = \"t\"\nfewer = \"copy\"";
+    let text = "size = \"100 B\"\ntitel = \"t\"\nfewer = \"copy\"\nkind = { kind = \"circle\", radius = 2 }";
     let mut document = Document::from_toml(text, "e.toml", &[]).unwrap();
     let schema = Schema::of::<Everything>();
     let notes = document.replace_former_names(&schema);
@@ -220,7 +221,8 @@ fn former_names_are_replaced_with_a_note() {
         sentences,
         [
             "e.toml:2:1: title: `titel` is a former name; use `title`",
-            "e.toml:3:9: fewer: `copy` is a former name; use `copy_late`"
+            "e.toml:3:9: fewer: `copy` is a former name; use `copy_late`",
+            "e.toml:4:17: kind.kind: `circle` is a former name; use `round`"
         ]
     );
     assert_eq!(
@@ -230,6 +232,7 @@ fn former_names_are_replaced_with_a_note() {
     );
     let decoded: Everything = document.decode(&schema).unwrap();
     assert_eq!((decoded.title.as_deref(), decoded.fewer), (Some("t"), Mode::CopyLate));
+    assert_eq!(decoded.kind, Some(Shape::Round { radius: 2 }));
     assert_eq!(document.replace_former_names(&schema), []);
 }
 

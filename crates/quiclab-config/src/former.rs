@@ -1,5 +1,6 @@
 //! Former names in a document, which are replaced by the present ones: `x-aliases` of a field are its former names,
-//! `x-value-aliases` those of the names that it takes.
+//! `x-value-aliases` those of the names that it takes, or of the
+//! kinds of a table.
 
 use crate::error::{Location, render};
 use crate::schema::{Rule, Shape, Table};
@@ -52,13 +53,7 @@ impl Rule {
     /// Replaces the former names in `node`; what has another type than the rule stays for the check.
     pub(crate) fn replace_former_names(&self, node: &mut Node, path: &FieldPath, out: &mut Vec<Replaced>) {
         match (&self.shape, &mut node.value) {
-            (Shape::Names(_), Value::Text(text)) => {
-                if let Some(present) = self.former.get(text) {
-                    let former = std::mem::replace(text, present.clone());
-                    let (path, origin) = (path.clone(), node.origin.clone());
-                    out.push(Replaced { path, former, present: present.clone(), origin });
-                }
-            }
+            (Shape::Names(_), Value::Text(_)) => self.replace_former_value(node, path, out),
             (Shape::Array { items, .. }, Value::Array(array)) => {
                 for (index, entry) in array.iter_mut().enumerate() {
                     items.replace_former_names(entry, &path.child(index), out);
@@ -66,6 +61,9 @@ impl Rule {
             }
             (Shape::Table(table), Value::Table(fields)) => table.replace_former_names(fields, path, out),
             (Shape::Tagged { tag, variants }, Value::Table(fields)) => {
+                if let Some(kind) = fields.get_mut(tag) {
+                    self.replace_former_value(kind, &path.child(tag), out);
+                }
                 let kind = fields.get(tag).map(|kind| &kind.value);
                 let variant =
                     variants.iter().find(|(name, _)| matches!(kind, Some(Value::Text(kind)) if kind == name));
@@ -79,6 +77,16 @@ impl Rule {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Replaces a former name that `node` is.
+    fn replace_former_value(&self, node: &mut Node, path: &FieldPath, out: &mut Vec<Replaced>) {
+        let Value::Text(text) = &mut node.value else { return };
+        if let Some(present) = self.former.get(text) {
+            let former = std::mem::replace(text, present.clone());
+            let (path, origin) = (path.clone(), node.origin.clone());
+            out.push(Replaced { path, former, present: present.clone(), origin });
         }
     }
 }
