@@ -4,11 +4,12 @@ use crate::error::ScenarioError;
 use crate::function;
 use crate::programs::Programs;
 use crate::stacks::{is_native, validate};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyFutureWarning, PyValueError};
 use pyo3::prelude::*;
 use quiclab_config::{ConfigError, Document};
 use quiclab_core::{FieldPath, Problem, ProblemKind};
 use quiclab_scenario::{Flow, Scenario};
+use std::ffi::CString;
 use std::path::Path;
 
 /// Version of the engine.
@@ -37,10 +38,12 @@ pub(crate) fn scenario_error(error: &ConfigError) -> PyErr {
 }
 
 /// Reads a scenario, applies changes, validates it and fills in every default. `programs` is the JSON list of
-/// the programs of the kernel lane, whose names are the stacks there; without it the scenario is for the sim lane.
+/// the programs of the kernel lane, whose names are the stacks there; without it the scenario is for the sim lane. Former
+/// names are read with a `FutureWarning`.
 #[pyfunction]
 #[pyo3(signature = (text, file, sets, format, programs=None))]
 pub(crate) fn resolve(
+    py: Python<'_>,
     text: &str,
     file: &str,
     sets: Vec<(String, String)>,
@@ -57,7 +60,12 @@ pub(crate) fn resolve(
             )));
         }
     };
-    let scenario = document.and_then(|document| {
+    let mut document = document.map_err(|error| scenario_error(&error))?;
+    for note in Scenario::replace_former_names(&mut document) {
+        let text = CString::new(note.to_string()).expect("names have no zero byte");
+        PyErr::warn(py, &py.get_type::<PyFutureWarning>(), &text, 2)?;
+    }
+    let scenario = (|| {
         let scenario = match &programs {
             Some(programs) => Scenario::load(&document, &|config| programs.validate(config))?,
             None => Scenario::load(&document, &validate)?,
@@ -71,7 +79,7 @@ pub(crate) fn resolve(
             .and_then(|()| function::check(&scenario.resolved(), folder_of(file)))
             .map_err(|problem| document.locate(problem))?;
         Ok(scenario.resolved())
-    });
+    })();
     let scenario = scenario.map_err(|error| scenario_error(&error))?;
     Ok(serde_json::to_string(&scenario).expect("a scenario has string keys only"))
 }

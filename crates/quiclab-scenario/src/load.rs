@@ -1,7 +1,7 @@
 //! From text to a typed scenario.
 
 use super::{Scenario, VERSION};
-use quiclab_config::{ConfigError, Document, Schema};
+use quiclab_config::{ConfigError, Document, Note, Schema};
 use quiclab_core::{Problem, StackAbilities};
 use quiclab_transport::options::EndpointConfig;
 use std::sync::LazyLock;
@@ -28,6 +28,12 @@ impl Scenario {
     /// The first thing that is wrong.
     pub fn from_json(text: &str) -> Result<Self, ConfigError> {
         Self::decode(&Document::from_json(text, None, &[])?)
+    }
+
+    /// Replaces former names in a document by the present ones, with a note for each. [`Self::decode`] reads them as
+    /// well, without notes.
+    pub fn replace_former_names(document: &mut Document) -> Vec<Note> {
+        document.replace_former_names(&SCHEMA)
     }
 
     /// The scenario of a document; fields are checked one by one.

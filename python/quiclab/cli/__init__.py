@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated
@@ -136,6 +137,7 @@ def options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
+    warnings.showwarning = note
     sys.exit(invoke(arguments))
 
 
@@ -160,6 +162,12 @@ def invoke(arguments: list[str] | None = None) -> int:
     if code == STOPPED:
         return fail("stopped", 1)
     return code if isinstance(code, int) else 0
+
+
+def note(message: Warning | str, category: type[Warning], *place: object) -> None:
+    """Write a warning about what the user gave, such as a former name, as one line to stderr."""
+    del category, place
+    print(f"note: {message}", file=sys.stderr)
 
 
 def fail(sentence: str, code: int, rendered: str = "") -> int:
