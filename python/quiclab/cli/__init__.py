@@ -13,7 +13,7 @@ import sys
 import warnings
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, TextIO
 
 try:  # loading takes time; Ctrl-C during it also gives a one-line message
     import typer
@@ -164,9 +164,16 @@ def invoke(arguments: list[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def note(message: Warning | str, category: type[Warning], *place: object) -> None:
+def note(  # noqa: PLR0913, PLR0917 - the signature of the standard library
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Write a warning about what the user gave, such as a former name, as one line to stderr."""
-    del category, place
+    del category, filename, lineno, file, line
     print(f"note: {message}", file=sys.stderr)
 
 
