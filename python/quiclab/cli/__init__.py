@@ -164,7 +164,7 @@ def invoke(arguments: list[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def note(  # noqa: PLR0913, PLR0917 - the signature of the standard library
+def note(
     message: Warning | str,
     category: type[Warning],
     filename: str,
