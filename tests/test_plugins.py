@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from conftest import has_stack, quiclab_process
+from conftest import ROOT, has_stack, quiclab_process
 from quiclab import RequestError, ScenarioError, cli, load, run
 from quiclab.native import extension
 from quiclab.plugins import FunctionError, function_names, load_functions, source_files
@@ -496,3 +496,18 @@ def test_workers_of_a_sweep_find_the_functions_themselves(folder: Path) -> None:
         assert execute(jobs, out, workers=workers).executed == 3
         tables.append(collect(jobs, out)["digest"].to_list())
     assert tables[0] == tables[1] == [run(load(path), seed, base_dir=folder).digest for seed in (1, 2, 3)]
+
+
+def test_the_plugins_of_the_scenario_mend_spurious_losses() -> None:
+    """The link loses nothing, so every loss is spurious; both plugins together leave the fewest."""
+    base = load(ROOT / "scenarios" / "plugins.toml")
+    losses, goodput = [], []
+    for plugins in ([], ["patient"], ["adaptive-threshold"], ["adaptive-threshold", "patient"]):
+        result = run(base.with_value("flows.main.plugins", plugins), seed=1)
+        flow = result.data["flows"]["main"]
+        assert flow["sender"]["lost_packets"] == flow["sender"]["spurious_losses"]
+        losses.append(flow["sender"]["spurious_losses"])
+        goodput.append(flow["goodput_mbps"])
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < losses[0] / 2
+    assert goodput[-1] == max(goodput)
