@@ -244,7 +244,7 @@ fn cut_off_anywhere() {
                         "{file} {length}"
                     );
                 }
-                Err(error) => assert!(error.to_string().starts_with("x.qlog is "), "{error}"),
+                Err(error) => assert!(error.to_string().starts_with("x.qlog: expected "), "{error}"),
             }
         }
     }

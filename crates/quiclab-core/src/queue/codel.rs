@@ -112,7 +112,7 @@ impl QueueOptions for Codel {
             Problem::conflict(
                 "target",
                 format!("\"{target}\""),
-                format!("less than `interval`, `{interval}`"),
+                format!("a duration below `interval` (\"{interval}\")"),
             )
         })
     }
