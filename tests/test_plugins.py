@@ -389,7 +389,7 @@ def test_functions_of_one_plugin_share_their_state_and_no_run_sees_another(folde
         (
             '{ operation = "compute.congestion_window", after = "mine:text" }',
             "plugin `mine`: `mine:text` after `compute.congestion_window` failed: it returned 'much', "
-            "which is no number",
+            "which is not a number",
         ),
         (
             '{ operation = "compute.congestion_window", after = "mine:fails" }',

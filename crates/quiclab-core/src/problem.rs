@@ -89,7 +89,7 @@ pub enum ProblemKind {
 }
 
 /// Names that a sentence lists where it also suggests one of them.
-const MOST_LISTED: usize = 16;
+pub const MOST_LISTED: usize = 16;
 
 /// Why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,9 +146,13 @@ impl Problem {
         Self::new(ProblemKind::Unsupported, path, "").because(format!("not supported by {by}{remedy}"))
     }
 
-    /// The file that the value names cannot be used; [`Document::locate`] fills in its name.
-    ///
-    /// [`Document::locate`]: ../../quiclab_config/struct.Document.html#method.locate
+    /// The stack has no profiles, and thus not `profile`.
+    pub fn no_profiles(stack: &str, profile: &str) -> Self {
+        let reason = format!("`{stack}` has no profiles");
+        Self::new(ProblemKind::Unsupported, "profile", "").because(reason).got(format!("{profile:?}"))
+    }
+
+    /// The file that the value names cannot be used; its name is filled in where the document is known.
     pub fn file(path: impl Into<FieldPath>, reason: impl Into<String>) -> Self {
         Self::new(ProblemKind::File, path, "").got("").because(reason)
     }
@@ -287,12 +291,8 @@ mod tests {
         assert_eq!(missing.sentence(), "missing; expected a rate");
         let unsupported = Problem::unsupported("datagram_size", "lab-tcp", "use `tcp.mss`");
         assert_eq!(unsupported.to_string(), "datagram_size: not supported by lab-tcp; use `tcp.mss`");
-        let without =
-            Problem::new(ProblemKind::Unsupported, "profile", "").because("`quinn` has no profiles");
-        assert_eq!(
-            without.got("\"quic-go\"").to_string(),
-            "profile: `quinn` has no profiles; got \"quic-go\""
-        );
+        let without = Problem::no_profiles("quinn", "quic-go");
+        assert_eq!(without.to_string(), "profile: `quinn` has no profiles; got \"quic-go\"");
         let absent = system_reason(&std::io::Error::from_raw_os_error(2));
         assert_eq!(absent, "No such file or directory");
         let file = Problem::file("file", absent).got("\"a.csv\"");

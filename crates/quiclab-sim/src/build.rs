@@ -4,6 +4,7 @@ mod tunnel;
 
 use crate::stacks::{FunctionProblem, Stacks, stacks};
 use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
+use quiclab_core::problem::system_reason;
 use quiclab_core::{
     BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link, Node,
     Problem, Protocol, Role, Tap, Target, Time, Topology, Trace, TraceError, TransportObserver, WireError,
@@ -209,8 +210,8 @@ pub fn read_trace(config: &LinkConfig, base_dir: &Path) -> Result<Option<Trace>,
 /// Why there is no trace.
 #[derive(Debug, Error)]
 pub enum TraceFileError {
-    /// The file cannot be read.
-    #[error("cannot be read ({0})")]
+    /// The file cannot be read, or is not text.
+    #[error("{}", system_reason(.0))]
     Unreadable(#[from] std::io::Error),
     /// The file is not a trace.
     #[error(transparent)]

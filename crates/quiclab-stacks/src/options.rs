@@ -78,9 +78,7 @@ const MAX_INITIAL_WINDOW: u64 = u32::MAX as u64;
 impl Options {
     pub(crate) fn new(stack: &'static str, config: &EndpointConfig) -> Result<Self, Problem> {
         if let Some(profile) = &config.profile {
-            return Err(
-                Problem::unsupported("profile", stack, "it has no profiles").got(format!("{profile:?}"))
-            );
+            return Err(Problem::no_profiles(stack, profile));
         }
         let foreign = [
             ("pacing", config.pacing.is_some()),
