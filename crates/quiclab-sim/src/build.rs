@@ -80,7 +80,7 @@ pub struct Ends {
 /// Builds all elements of `scenario` (resolved) and wires them.
 ///
 /// # Errors
-/// When a trace, a stack or a function that the scenario names cannot be had.
+/// When a trace, a stack or a function that the scenario names is not available.
 pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Result<Built, BuildError> {
     let mut topology = Topology::default();
     for (name, config) in &scenario.links {

@@ -53,7 +53,7 @@ impl LabControl {
         };
         match (config.controller, lacking) {
             (Some(Controller::Stack), Some(lacking)) => {
-                let reason = format!("the stack `{stack}` has no {lacking} of its own");
+                let reason = format!("the stack `{stack}` does not have its own {lacking}");
                 Err(Problem::conflict("controller", "\"stack\"", "\"quiclab\"").because(reason))
             }
             (Some(Controller::Quiclab), _) | (None, Some(_)) => Ok(Some(wanted)),

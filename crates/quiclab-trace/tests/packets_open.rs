@@ -57,7 +57,7 @@ fn damaged_gzip() {
         match read(&file("cut.qlog.gz", &packed[..length])).1 {
             Ok(reading) => {
                 let last = reading.notes.last().unwrap();
-                assert!(last.starts_with("The gzip data are cut off or damaged: "), "{length}: {last}");
+                assert!(last.starts_with("The gzip data are truncated or damaged: "), "{length}: {last}");
             }
             Err(error) => assert!(error.to_string().contains("compressed by gzip"), "{length}: {error}"),
         }
@@ -68,7 +68,7 @@ fn damaged_gzip() {
     for damaged in [wrong, [&packed[..], b"more"].concat()] {
         let (written, reading) = read(&file("damaged.qlog.gz", &damaged));
         assert_eq!(written.packets, PACKETS);
-        assert!(reading.unwrap().notes[1].starts_with("The gzip data are cut off or damaged: "));
+        assert!(reading.unwrap().notes[1].starts_with("The gzip data are truncated or damaged: "));
     }
 }
 

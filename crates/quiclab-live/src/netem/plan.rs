@@ -27,7 +27,7 @@ const ONE_PACKET_BYTES: u64 = 1600;
 /// A bucket must last until the kernel's timer fires.
 const LATE_TIMER: Duration = Duration::from_micros(100);
 
-/// What cannot be had from the kernel's queueing disciplines.
+/// What is not available from the kernel's queueing disciplines.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PlanError {
     /// The scenario asks for what no discipline does.

@@ -61,7 +61,7 @@ pub fn read_capture<R: Read>(
         return other(format!("a file that starts with the bytes {a:02x} {b:02x} {c:02x} {d:02x}"));
     };
     let broken = broken.map(|Broken { at, why }| {
-        let mut note = format!("the file breaks off at byte {at}: {why}");
+        let mut note = format!("reading stopped at byte {at}: {why}");
         if let Some(damage) = &window.damage {
             write!(note, " ({damage})").expect("a string takes everything");
         }

@@ -49,7 +49,7 @@ pub fn read_packets(
     let mut reading = result?;
     reading
         .notes
-        .extend(state.damage.map(|damage| format!("The gzip data are cut off or damaged: {damage}.")));
+        .extend(state.damage.map(|damage| format!("The gzip data are truncated or damaged: {damage}.")));
     Ok(reading)
 }
 

@@ -182,7 +182,7 @@ fn check_client(path: &FieldPath, client: &Client, config: &Config) -> Check {
     if let Some(cause) = cause.filter(|_| client.paths.len() > MAX_PATHS_TOGETHER) {
         let expected = format!("1 to {MAX_PATHS_TOGETHER} entries with {cause}");
         let found = format!("{} entries", client.paths.len());
-        return Err(Problem::conflict(path_of_paths, found, expected));
+        return Err(about(path_of_paths, &format!("{found} are too many"), &expected));
     }
     check_unique(&path.child("routes"), &client.routes)?;
     let mut names = Unique::new("a different name for each path");

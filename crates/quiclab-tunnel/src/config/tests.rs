@@ -272,6 +272,49 @@ fn sentences_say_expected_and_got() {
     ] {
         assert_eq!(error(text, from, to).to_string(), expected);
     }
+    let second = format!("\n[[server.peers]]\nname = \"b\"\npublic_key = \"{}\"\n", "1".repeat(64));
+    for (text, from, to, expected) in [
+        (
+            format!("{server}{second}ipv4 = \"10.77.0.5\""),
+            "",
+            "",
+            "server.peers.2.ipv4: expected a different address for each peer, got \"10.77.0.5\"; peer `home` has it",
+        ),
+        (
+            format!("{server}{second}"),
+            "name = \"b\"",
+            "name = \"home\"",
+            "server.peers.2.name: expected a different name for each peer, got \"home\"; `server.peers.0` has it",
+        ),
+        (
+            format!("{server}{second}"),
+            &"1".repeat(64),
+            KEY,
+            "server.peers.2.public_key: expected a different key for each peer, got 64 characters (hidden: they may be \
+             a key); peer `home` has it",
+        ),
+        (
+            server.clone(),
+            "10.77.0.5",
+            "10.78.0.5",
+            "server.peers.0.ipv4: expected an address in `pool_ipv4` (10.77.0.0/24), got \"10.78.0.5\"",
+        ),
+        (
+            client.clone(),
+            "192.0.2.1:4433",
+            "vpn.example.org:4433",
+            "client.paths.0.server: expected an IP address with a port from 1 to 65535, such as \"192.0.2.1:4433\" or \
+             \"[2001:db8::1]:4433\", got \"vpn.example.org:4433\"; host names are not resolved",
+        ),
+        (
+            client.clone(),
+            "[client]",
+            "[server]\nlisten = [\"0.0.0.0:1\"]\npool_ipv4 = \"10.0.0.0/24\"\n[client]",
+            "client: `[server]` and `[client]` are both present; expected exactly one of them",
+        ),
+    ] {
+        assert_eq!(error(&text, from, to).problem.to_string(), expected);
+    }
     assert_eq!(
         error(&server, "listen", "lisden").render(false),
         "error: server.lisden: unknown field; expected `announce`, `congestion_control`, `forward`, `listen`, `mtu`, \
