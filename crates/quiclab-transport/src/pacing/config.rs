@@ -93,8 +93,8 @@ pub enum Pacing {
         #[schemars(transform = limits::above("0 bit/s"))]
         max_rate: Option<DataRate>,
     },
-    /// The same rates, kept by the fq queueing discipline of the sender's host: each packet has a
-    /// departure time of its own.
+    /// The same rates, kept by the fq queueing discipline of the sender's host: each packet has its
+    /// own departure time.
     #[schemars(title = "FqPacing")]
     Fq {
         /// `SO_MAX_PACING_RATE`, or `maxrate` of the queueing discipline.
