@@ -207,7 +207,7 @@ fn down(tunnel: &Tunnel) -> Result<(), Failure> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
             match setup::clean(&tunnel.interface)? {
                 0 => Err(not_running(&socket, &error).into()),
-                changes => print(&format!("reverted {changes} changes of a killed tunnel\n")),
+                changes => print(&format!("reverted the changes of a killed tunnel: {changes}\n")),
             }
         }
         Err(error) => Err(not_running(&socket, &error).into()),

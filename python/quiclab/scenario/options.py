@@ -614,7 +614,7 @@ class LinuxPacing:
 class FqPacing:
     """The same rates, kept by the fq queueing discipline of the sender's host.
 
-    Each packet has a departure time of its own.
+    Each packet has its own departure time.
 
     Attributes
     ----------
