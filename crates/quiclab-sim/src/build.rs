@@ -203,16 +203,20 @@ pub fn read_trace(config: &LinkConfig, base_dir: &Path) -> Result<Option<Trace>,
     let Some(Rate::Shaped(ShapedRate::Trace { file, format, at_end })) = &config.rate else {
         return Ok(None);
     };
-    let text = std::fs::read_to_string(base_dir.join(file))?;
+    let bytes = std::fs::read(base_dir.join(file))?;
+    let text = String::from_utf8(bytes).map_err(|_| TraceFileError::NotText)?;
     Ok(Some(Trace::parse(&text, *format, *at_end)?))
 }
 
 /// Why there is no trace.
 #[derive(Debug, Error)]
 pub enum TraceFileError {
-    /// The file cannot be read, or is not text.
+    /// The file cannot be read.
     #[error("{}", system_reason(.0))]
     Unreadable(#[from] std::io::Error),
+    /// The file is not text.
+    #[error("not text in UTF-8")]
+    NotText,
     /// The file is not a trace.
     #[error(transparent)]
     Malformed(#[from] TraceError),

@@ -36,6 +36,12 @@ fn wrong_input_has_an_exit_code_of_its_own() {
     );
     std::fs::write(folder.join("command.toml"), "version = 2\n").expect("the file is written");
     assert_fails(&["up", "--check", "command.toml"], 2, "error: version: expected 1, got 2\n");
+    std::fs::write(folder.join("command.toml"), b"version = \xff").expect("the file is written");
+    assert_fails(
+        &["up", "--check", "command.toml"],
+        2,
+        "error: cannot read command.toml: not text in UTF-8\n",
+    );
     assert_fails(&["up"], 2, "error: ");
     assert_fails(
         &["status", "--socket", "absent.sock"],

@@ -33,10 +33,12 @@ pub fn schema() -> serde_json::Value {
 /// The first thing that is wrong, without key material.
 pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        let reason = format!("cannot read {name}: {}", system_reason(&error));
+    let unreadable = |reason: &str| {
+        let reason = format!("cannot read {name}: {reason}");
         ConfigError::from(Problem::new(ProblemKind::File, "", "").because(reason))
-    })?;
+    };
+    let bytes = std::fs::read(file).map_err(|error| unreadable(&system_reason(&error)))?;
+    let text = String::from_utf8(bytes).map_err(|_| unreadable("not text in UTF-8"))?;
     let loaded = read(&text, &name).and_then(|(document, config, notes)| {
         let key = read_key(file, &config).map_err(|problem| document.locate(problem))?;
         Ok(Settings { config, key, notes })
