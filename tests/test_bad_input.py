@@ -117,15 +117,15 @@ WIRES = [
 ]
 
 TRACE_CASES = [
-    ("empty.csv", "csv", "no entries"),
-    ("header.csv", "csv", "no entries"),
+    ("empty.csv", "csv", "at least one entry"),
+    ("header.csv", "csv", "at least one entry"),
     ("unsorted.csv", "csv", "line 4"),
     ("negative.csv", "csv", "line 3"),
     ("words.csv", "csv", "line 2"),
-    ("binary.csv", "csv", "cannot be read"),
+    ("binary.csv", "csv", "not text in UTF-8"),
     ("absent.csv", "csv", "No such file or directory"),
     (".", "csv", "Is a directory"),
-    ("empty.mahimahi", "mahimahi", "no entries"),
+    ("empty.mahimahi", "mahimahi", "at least one entry"),
     ("unsorted.mahimahi", "mahimahi", "line 2"),
     ("words.mahimahi", "mahimahi", "line 2"),
 ]
@@ -149,7 +149,7 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["run", "good.toml", "--set", "links.down1.speed=1"], ("--set", "links.down1.speed: unknown field", "`rate`")),
     (
         ["run", "good.toml", "--set", "links.down1.rate=5"],
-        ("--set", "links.down1.rate: expected", "got 5", "needs a unit"),
+        ("--set", "links.down1.rate: expected", "got 5", "unit is missing"),
     ),
     (
         ["run", "good.toml", "--set", "bearers.dc.batch_packets=0"],

@@ -369,7 +369,7 @@ def test_errors_name_the_file_and_the_reason(name: str, found: str, tmp_path: Pa
 def test_files_other_than_qlog_are_rejected(content: str, tmp_path: Path) -> None:
     path = tmp_path / "some.qlog"
     path.write_text(content)
-    with pytest.raises(RequestError, match=r"cannot read .*some\.qlog: .*allowed"):
+    with pytest.raises(RequestError, match=r"cannot read .*some\.qlog: expected a qlog file .*, got "):
         open_run(path, ALL, quiet)
 
 

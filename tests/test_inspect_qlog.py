@@ -49,7 +49,7 @@ def test_progress_and_its_errors() -> None:
 
 
 def test_files_other_than_qlog_are_reported(small: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"not a qlog: .* is something that begins with .*; allowed is"):
+    with pytest.raises(ValueError, match=r"expected a qlog file .*, got a file that starts with "):
         extension().inspect_qlog(str(small), 1000)
-    with pytest.raises(OSError, match=r"missing\.qlog"):
+    with pytest.raises(OSError, match=r"^No such file or directory$"):
         extension().inspect_qlog(str(tmp_path / "missing.qlog"), 1000)

@@ -38,7 +38,7 @@ def scenario(*sets: tuple[str, str]) -> Scenario:
 @pytest.mark.parametrize(
     ("sets", "words"),
     [
-        ([("flows.main.stack", "lab-tcp")], ("flows.main.stack", '"linux"', "runs in the lane sim")),
+        ([("flows.main.stack", "lab-tcp")], ("flows.main.stack", '"linux"', "needs --lane sim")),
         ([("flows.main.stack", "moon")], ("flows.main.stack", '"moon"', "program of the kernel lane", '"linux"')),
         (
             [LINUX, ("flows.main.sender.congestion_control", "bbr-picoquic")],

@@ -383,25 +383,25 @@ def test_functions_of_one_plugin_share_their_state_and_no_run_sees_another(folde
     [
         (
             '{ operation = "compute.congestion_window", replace = "mine:negative" }',
-            "plugin `mine`: `mine:negative`, in place of `compute.congestion_window`, gives -1; "
-            "allowed is a number from 1 to ",
+            "plugin `mine`: `mine:negative` in place of `compute.congestion_window` returned -1; "
+            "expected a number from 1 to ",
         ),
         (
             '{ operation = "compute.congestion_window", after = "mine:text" }',
-            "plugin `mine`: `mine:text`, after `compute.congestion_window`, fails: it returns 'much', "
-            "which is no number",
+            "plugin `mine`: `mine:text` after `compute.congestion_window` failed: it returned 'much', "
+            "which is not a number",
         ),
         (
             '{ operation = "compute.congestion_window", after = "mine:fails" }',
-            "plugin `mine`: `mine:fails`, after `compute.congestion_window`, fails: KeyError: 'absent' (mine.py, line ",
+            "plugin `mine`: `mine:fails` after `compute.congestion_window` failed: KeyError: 'absent' (mine.py, line ",
         ),
         (
             '{ operation = "compute.congestion_window", replace = "mine:keep" }',
-            "plugin `mine`: `mine:keep`, in place of `compute.congestion_window`, gives nothing; allowed is ",
+            "plugin `mine`: `mine:keep` in place of `compute.congestion_window` returned None; expected ",
         ),
         (
             '{ operation = "compute.congestion_window", before = "mine:negative" }',
-            "plugin `mine`: `mine:negative`, before `compute.congestion_window`, gives -1; allowed is nothing ",
+            "plugin `mine`: `mine:negative` before `compute.congestion_window` returned -1; expected None ",
         ),
     ],
 )
@@ -426,7 +426,7 @@ def test_a_function_that_goes_wrong_ends_the_flow_at_once(folder: Path, end: str
     path = quic(folder, '{ operation = "compute.rtt_sample", after = "wrong:late" }', end)
     result = run(load(path), 1, base_dir=folder)
     failure = result.data["flows"]["f"]["failure"]
-    assert failure.count("plugin `mine`: `wrong:late`, after `compute.rtt_sample`, gives -1; allowed is ") == 1
+    assert failure.count("plugin `mine`: `wrong:late` after `compute.rtt_sample` returned -1; expected ") == 1
     assert ("closed by the peer with error 0x1; at the sender: " in failure) is (end == "sender")
     assert result.data["run"]["network_time_s"] < 0.2
 

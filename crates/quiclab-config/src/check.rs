@@ -4,7 +4,7 @@ use crate::bounds::Limits;
 use crate::form::Mismatch;
 use crate::schema::{Quantity, Rule, Schema, Shape, Table};
 use crate::tree::{Node, Origin, Value};
-use quiclab_core::problem::{alternatives, nearest};
+use quiclab_core::problem::{MOST_LISTED, alternatives, nearest};
 use quiclab_core::{
     ByteCount, DataRate, Duration, FieldPath, Probability, Problem, ProblemKind, QuantityError,
 };
@@ -49,10 +49,14 @@ impl Rule {
             ) => self.check_probability(node, path),
             (Shape::Quantity(quantity), Value::Text(text)) => {
                 let text = text.clone();
-                self.check_quantity(*quantity, &text, path)
+                self.check_quantity(*quantity, &text, node, path)
             }
-            (Shape::Quantity(_), Value::Integer(_) | Value::Float(_)) => {
-                wrong_type(node).map_err(|problem| problem.because("a number needs a unit"))
+            // a number has no unit, which is what its parser says about it
+            (Shape::Quantity(quantity), Value::Integer(value)) => {
+                Err(self.not_a_quantity(*quantity, &value.to_string(), node, ProblemKind::WrongType, path))
+            }
+            (Shape::Quantity(quantity), Value::Float(value)) => {
+                Err(self.not_a_quantity(*quantity, &value.to_string(), node, ProblemKind::WrongType, path))
             }
             (Shape::Names(names), Value::Text(text)) if names.contains(text) => Ok(()),
             (Shape::Names(names), Value::Text(text)) => Err(Problem::unknown(path.clone(), text, names)),
@@ -118,13 +122,31 @@ impl Rule {
         Err(Problem::value(path.clone(), node.shown(), self.expected()))
     }
 
-    fn check_quantity(&self, quantity: Quantity, text: &str, path: &FieldPath) -> Check {
-        let wrong = |expected: String| Problem::value(path.clone(), format!("{text:?}"), expected);
-        let value = quantity
-            .parse(text)
-            .map_err(|error| wrong(self.example_of(quantity)).because(error.to_string()))?;
+    fn check_quantity(&self, quantity: Quantity, text: &str, node: &Node, path: &FieldPath) -> Check {
+        let Ok(value) = quantity.parse(text) else {
+            return Err(self.not_a_quantity(quantity, text, node, ProblemKind::OutOfRange, path));
+        };
         let compare = |limit: &Json| Some(value.cmp(&quantity.parse(limit.as_str()?).ok()?));
-        if self.limits.hold(compare) { Ok(()) } else { Err(wrong(self.expected())) }
+        if self.limits.hold(compare) {
+            return Ok(());
+        }
+        Err(Problem::value(path.clone(), node.shown(), self.expected()))
+    }
+
+    /// What is wrong with `text`, which is no quantity, as the value of a field.
+    fn not_a_quantity(
+        &self,
+        quantity: Quantity,
+        text: &str,
+        node: &Node,
+        kind: ProblemKind,
+        path: &FieldPath,
+    ) -> Problem {
+        let error = quantity.parse(text).err();
+        let suggestion = error.as_ref().and_then(QuantityError::suggestion).map(Into::into);
+        let reason = error.map(|error| error.to_string());
+        let problem = Problem::new(kind, path.clone(), self.example_of(quantity)).got(node.shown());
+        Problem { reason, suggestion, ..problem }
     }
 }
 
@@ -175,9 +197,13 @@ impl Table {
 
     fn unknown(&self, name: &str, node: &Node, path: FieldPath) -> Problem {
         let known: Vec<&String> = self.fields.keys().collect();
-        let expected = if known.is_empty() { "no field".to_owned() } else { alternatives(&known) };
-        let problem = Problem::new(ProblemKind::UnknownField, path, expected).got(node.shown());
-        Problem { suggestion: nearest(name, &known).map(Into::into), ..problem }
+        let suggestion: Option<Box<str>> = nearest(name, &known).map(Into::into);
+        let expected = match &suggestion {
+            _ if known.is_empty() => "no field".to_owned(),
+            Some(_) if known.len() > MOST_LISTED => format!("one of {} fields", known.len()),
+            _ => alternatives(&known),
+        };
+        Problem { suggestion, ..Problem::new(ProblemKind::UnknownField, path, expected).got(node.shown()) }
     }
 }
 
@@ -196,7 +222,15 @@ fn check_tagged(
     };
     let checked = match &kind.value {
         Value::Text(text) => match variants.iter().find(|(name, _)| name == text) {
-            Some((_, table)) => table.check(fields, path),
+            Some((_, table)) => table.check(fields, path).map_err(|problem| {
+                let of_this_table = problem.path.steps().split_last();
+                match of_this_table.filter(|(_, above)| *above == path.steps()) {
+                    Some((field, _)) => {
+                        of_another_variant(problem.clone(), &kind, tag, fields.get(field), path)
+                    }
+                    None => problem,
+                }
+            }),
             None => Err(Problem::unknown(path_of_tag, text, names())),
         },
         _ => {
@@ -206,6 +240,25 @@ fn check_tagged(
     };
     fields.insert(tag.to_owned(), kind);
     checked
+}
+
+/// `problem` with the reason, if it is that `--set` chose another variant and a field of the text stayed.
+fn of_another_variant(
+    problem: Problem,
+    kind: &Node,
+    tag: &str,
+    field: Option<&Node>,
+    path: &FieldPath,
+) -> Problem {
+    let stayed = field.is_some_and(|field| field.origin != Origin::Set);
+    if problem.kind != ProblemKind::UnknownField || kind.origin != Origin::Set || !stayed {
+        return problem;
+    }
+    let kind = kind.shown();
+    Problem { suggestion: None, ..problem }.because(format!(
+        "--set changed `{tag}` to {kind}, which does not take this field; replace the whole table: --set \
+         '{path}={{ {tag} = {kind} }}'"
+    ))
 }
 
 fn check_length(noun: &str, length: usize, min: usize, max: usize, path: &FieldPath) -> Check {

@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// A document with every form that rules have.
 #[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Everything {
+pub(crate) struct Everything {
     #[schemars(transform = limits::between("88 B", "9148 B"))]
     size: ByteCount,
     #[serde(default)]
@@ -252,6 +252,12 @@ fn fields_say_what_they_take() {
         ("word", "1 to 5 letters, digits, `_` or `-`"),
         ("digits", "4 hexadecimal digits"),
         ("pool", "an IPv4 address range from /8 to /30, such as \"10.77.0.0/24\""),
+        ("names", "an array of 1 to 2 strings"),
+        (
+            "listen",
+            "an array of one or more IP addresses with a port from 1 to 65535, such as \"0.0.0.0:4433\" or \"[::]:4433\"",
+        ),
+        ("ranges", "an array of address ranges such as \"10.77.0.0/24\" or \"fd77::/64\""),
         ("fewer", "\"split\" or \"copy_late\""),
         ("mode", ""),
     ] {

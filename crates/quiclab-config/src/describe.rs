@@ -8,21 +8,33 @@ use serde_json::Value as Json;
 impl Rule {
     /// What it takes, such as "a size from 88 B to 9148 B".
     pub(crate) fn expected(&self) -> String {
+        self.words(Count::One)
+    }
+
+    /// What one value is, or several are, such as "sizes from 88 B to 9148 B".
+    fn words(&self, count: Count) -> String {
         match &self.shape {
-            Shape::Any => "any value".to_owned(),
+            Shape::Any => count.of("any value"),
             Shape::Boolean => "true or false".to_owned(),
-            Shape::Integer => self.number("an integer"),
-            Shape::Number => self.number("a number"),
-            Shape::Text(form) => form.expected(&self.limits),
-            Shape::Quantity(quantity) => self.quantity(*quantity),
+            Shape::Integer => self.number(&count.of("an integer")),
+            Shape::Number => self.number(&count.of("a number")),
+            Shape::Text(form) => form.expected(&self.limits, count),
+            Shape::Quantity(quantity) => self.quantity(*quantity, count),
             Shape::Names(names) => values(names),
             Shape::Array { items, min, max } => {
-                format!("{}, each {}", entries("an array", *min, *max), items.expected())
+                let items = items.words(Count::Many);
+                match (*min, *max) {
+                    (0, usize::MAX) => format!("{} of {items}", count.of("an array")),
+                    (min, max) => format!("{} of {} {items}", count.of("an array"), length(min, max)),
+                }
             }
-            Shape::Table(table) => entries("a table", table.min, table.max),
-            Shape::Tagged { tag, .. } => format!("a table with `{tag}`"),
+            Shape::Table(table) => match (table.min, table.max) {
+                (0, usize::MAX) => count.of("a table"),
+                (min, max) => format!("{} of {} entries", count.of("a table"), length(min, max)),
+            },
+            Shape::Tagged { tag, .. } => format!("{} with `{tag}`", count.of("a table")),
             Shape::Either(choices) => {
-                let choices: Vec<_> = choices.iter().map(Self::expected).collect();
+                let choices: Vec<_> = choices.iter().map(|choice| choice.words(count)).collect();
                 choices.join(", or ")
             }
         }
@@ -46,28 +58,57 @@ impl Rule {
         self.unit.as_ref().map_or_else(String::new, name)
     }
 
-    fn quantity(&self, quantity: Quantity) -> String {
+    fn quantity(&self, quantity: Quantity, count: Count) -> String {
+        let noun = count.of(noun(quantity));
         if quantity == Quantity::Probability {
-            return self.number("a probability from 0 to 1, such as 0.001 or \"0.1 %\"");
+            return self.number(&format!("{noun} from 0 to 1, such as 0.001 or \"0.1 %\""));
         }
         if self.limits.min.is_none() && self.limits.max.is_none() {
-            return self.example_of(quantity);
+            return self.with_example(&noun);
         }
-        range(noun(quantity), &self.limits, "")
+        range(&noun, &self.limits, "")
     }
 
     /// A quantity with a correct value, such as "a rate such as "20 Mbit/s"".
     pub(crate) fn example_of(&self, quantity: Quantity) -> String {
-        format!("{} such as {:?}", noun(quantity), self.example.as_deref().unwrap_or_default())
+        self.with_example(noun(quantity))
+    }
+
+    fn with_example(&self, noun: &str) -> String {
+        format!("{noun} such as {:?}", self.example.as_deref().unwrap_or_default())
     }
 }
 
-fn entries(noun: &str, min: usize, max: usize) -> String {
+/// Whether words are about one value or several.
+#[derive(Clone, Copy)]
+pub(crate) enum Count {
+    One,
+    Many,
+}
+
+impl Count {
+    /// A noun with its article, or in the plural without one.
+    pub(crate) fn of(self, noun: &str) -> String {
+        match self {
+            Self::One => noun.to_owned(),
+            Self::Many => {
+                let bare = noun.strip_prefix("an ").or_else(|| noun.strip_prefix("a ")).unwrap_or(noun);
+                match bare.strip_suffix("ity") {
+                    Some(stem) => format!("{stem}ities"),
+                    None if bare.ends_with('s') => format!("{bare}es"),
+                    None => format!("{bare}s"),
+                }
+            }
+        }
+    }
+}
+
+fn length(min: usize, max: usize) -> String {
     match (min, max) {
-        (0, usize::MAX) => noun.to_owned(),
-        (1, usize::MAX) => format!("{noun} of one or more entries"),
-        (min, usize::MAX) => format!("{noun} of at least {min} entries"),
-        (min, max) => format!("{noun} of {min} to {max} entries"),
+        (1, usize::MAX) => "one or more".to_owned(),
+        (min, usize::MAX) => format!("at least {min}"),
+        (min, max) if min == max => min.to_string(),
+        (min, max) => format!("{min} to {max}"),
     }
 }
 

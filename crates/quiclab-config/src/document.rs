@@ -4,6 +4,7 @@ use crate::error::{ConfigError, Location};
 use crate::former::{Note, Replaced};
 use crate::schema::Schema;
 use crate::tree::{Node, Origin, Value};
+use quiclab_core::problem::nearest;
 use quiclab_core::{FieldPath, Problem, ProblemKind};
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -136,8 +137,31 @@ impl Document {
         }
         // a field that does not exist, or misses another one, is marked with its key
         let of_value = exact && problem.value.is_some() && problem.kind != ProblemKind::UnknownField;
-        let location = self.location(&node.origin, of_value);
+        let location = if of_value && node.has_set() {
+            Location::CommandLine
+        } else {
+            self.location(&node.origin, of_value)
+        };
+        // about an element as a whole: one that only the command line has is most often misspelt
+        if problem.value.is_none() && problem.suggestion.is_none() && location == Location::CommandLine {
+            problem.suggestion = self.misspelt(&problem.path).map(Into::into);
+        }
         ConfigError::new(problem, location)
+    }
+
+    /// The name in the text that the first table on the way to `path` that only the command line has may stand for.
+    fn misspelt(&self, path: &FieldPath) -> Option<String> {
+        let mut node = &self.root;
+        for step in path.steps() {
+            let Value::Table(table) = &node.value else { return None };
+            let child = table.get(step)?;
+            if child.origin == Origin::Set {
+                let written = table.iter().filter(|(_, node)| node.origin != Origin::Set);
+                return nearest(step, &written.map(|(name, _)| name).collect::<Vec<_>>());
+            }
+            node = child;
+        }
+        None
     }
 
     /// The place of a value, alone or with its key.

@@ -1,6 +1,6 @@
 //! A problem with its place in the text, and how it is shown.
 
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use quiclab_core::Problem;
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
@@ -102,7 +102,10 @@ impl ConfigError {
 
 /// A sentence, then the line of the text with the place marked, if there is one.
 pub(crate) fn render(level: Level<'_>, sentence: &str, location: &Location, color: bool) -> String {
-    let Location::Text { file, text, span } = location else { return format!("{location}{sentence}") };
+    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+    let Location::Text { file, text, span } = location else {
+        return renderer.render(&[Group::with_title(level.primary_title(format!("{location}{sentence}")))]);
+    };
     // a table of many lines is marked by its first one
     let start = boundary(text, span.start);
     let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);
@@ -111,7 +114,6 @@ pub(crate) fn render(level: Level<'_>, sentence: &str, location: &Location, colo
     let report = [level
         .primary_title(sentence)
         .element(Snippet::source(&**text).path(file.as_str()).annotation(marked))];
-    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
     renderer.render(&report)
 }
 

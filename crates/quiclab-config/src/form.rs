@@ -1,6 +1,7 @@
 //! What strings look like: addresses, and strings of certain characters.
 
 use crate::bounds::{Limits, count};
+use crate::describe::Count;
 use quiclab_core::ip::{IpPrefix, PrefixError};
 use serde_json::{Map, Value as Json};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -76,8 +77,10 @@ impl Form {
         Some(Self::Characters { classes, min, max })
     }
 
-    pub(crate) fn expected(&self, limits: &Limits) -> String {
+    pub(crate) fn expected(&self, limits: &Limits, count: Count) -> String {
+        let such_as = |noun: &str, rest: &str| format!("{}{rest}", count.of(noun));
         let range = |noun: &str, example: &str| {
+            let noun = count.of(noun);
             let bound = |limit: &Option<Json>| limit.as_ref().and_then(Json::as_u64);
             match (bound(&limits.min), bound(&limits.max)) {
                 (Some(min), Some(max)) => format!("{noun} from /{min} to /{max}, such as \"{example}\""),
@@ -85,23 +88,30 @@ impl Form {
             }
         };
         match self {
-            Self::Any { min: 0 } => "a string".to_owned(),
-            Self::Any { .. } => "a string that is not empty".to_owned(),
-            Self::Characters { classes, min, max } if min == max => format!("{min} {}", nouns(classes)),
-            Self::Characters { classes, min, max } => format!("{min} to {max} {}", nouns(classes)),
-            Self::Ip => "an IP address such as \"192.0.2.1\" or \"2001:db8::1\"".to_owned(),
-            Self::Ipv4 => "an IPv4 address such as \"192.0.2.1\"".to_owned(),
-            Self::Ipv6 => "an IPv6 address such as \"2001:db8::1\"".to_owned(),
+            Self::Any { min: 0 } => count.of("a string"),
+            Self::Any { .. } => count.of("a non-empty string"),
+            Self::Characters { classes, min, max } => {
+                let number = if min == max { min.to_string() } else { format!("{min} to {max}") };
+                match count {
+                    Count::One => format!("{number} {}", nouns(classes)),
+                    Count::Many => format!("strings of {number} {}", nouns(classes)),
+                }
+            }
+            Self::Ip => such_as("an IP address", " such as \"192.0.2.1\" or \"2001:db8::1\""),
+            Self::Ipv4 => such_as("an IPv4 address", " such as \"192.0.2.1\""),
+            Self::Ipv6 => such_as("an IPv6 address", " such as \"2001:db8::1\""),
             Self::SocketAddress => {
-                "an address with a port, such as \"192.0.2.1:4433\" or \"[2001:db8::1]:4433\"".to_owned()
+                such_as("an IP address", " with a port, such as \"192.0.2.1:4433\" or \"[2001:db8::1]:4433\"")
             }
-            Self::ListenAddress => {
-                "an address with a port from 1 to 65535, such as \"0.0.0.0:4433\" or \"[::]:4433\"".to_owned()
-            }
-            Self::RemoteAddress => {
-                "the address of a host with a port from 1 to 65535, such as \"192.0.2.1:4433\"".to_owned()
-            }
-            Self::IpRange => "an address range such as \"10.77.0.0/24\" or \"fd77::/64\"".to_owned(),
+            Self::ListenAddress => such_as(
+                "an IP address",
+                " with a port from 1 to 65535, such as \"0.0.0.0:4433\" or \"[::]:4433\"",
+            ),
+            Self::RemoteAddress => such_as(
+                "an IP address",
+                " with a port from 1 to 65535, such as \"192.0.2.1:4433\" or \"[2001:db8::1]:4433\"",
+            ),
+            Self::IpRange => such_as("an address range", " such as \"10.77.0.0/24\" or \"fd77::/64\""),
             Self::Ipv4Range => range("an IPv4 address range", "10.77.0.0/24"),
             Self::Ipv6Range => range("an IPv6 address range", "fd77::/64"),
         }
@@ -109,6 +119,13 @@ impl Form {
 
     pub(crate) fn check(&self, text: &str, limits: &Limits) -> Result<(), Mismatch> {
         let address = || text.parse::<SocketAddr>().ok();
+        let is_name = || {
+            let (host, port) = text.rsplit_once(':').unwrap_or((text, ""));
+            let port = port.is_empty() || port.bytes().all(|byte| byte.is_ascii_digit());
+            let host_of_names =
+                host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+            port && host_of_names && host.bytes().any(|byte| byte.is_ascii_alphabetic())
+        };
         let holds = match self {
             Self::Any { min } => text.trim().len() >= *min,
             Self::Characters { classes, min, max } => {
@@ -125,13 +142,28 @@ impl Form {
             }
             Self::IpRange | Self::Ipv4Range | Self::Ipv6Range => return self.check_range(text, limits),
         };
-        if holds { Ok(()) } else { Err(Mismatch::default()) }
+        let takes_address = matches!(
+            self,
+            Self::Ip
+                | Self::Ipv4
+                | Self::Ipv6
+                | Self::SocketAddress
+                | Self::ListenAddress
+                | Self::RemoteAddress
+        );
+        match holds {
+            true => Ok(()),
+            false if takes_address && is_name() => {
+                Err(Mismatch { reason: Some("host names are not resolved"), suggestion: None })
+            }
+            false => Err(Mismatch::default()),
+        }
     }
 
     fn check_range(&self, text: &str, limits: &Limits) -> Result<(), Mismatch> {
         let range = text.parse::<IpPrefix>().map_err(|error| match error {
             PrefixError::Host { meant, .. } => Mismatch {
-                reason: Some("bits behind the prefix are set"),
+                reason: Some("bits after the prefix are set"),
                 suggestion: Some(meant.to_string()),
             },
             PrefixError::Length { .. } => {

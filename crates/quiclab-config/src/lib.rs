@@ -30,6 +30,8 @@ mod former;
 mod order;
 mod random;
 mod schema;
+#[cfg(test)]
+mod sentence_tests;
 mod tree;
 
 pub use document::Document;

@@ -103,6 +103,16 @@ impl Node {
         }
     }
 
+    /// Whether it, or anything in it, was given on the command line.
+    pub(crate) fn has_set(&self) -> bool {
+        self.origin == Origin::Set
+            || match &self.value {
+                Value::Array(array) => array.iter().any(Self::has_set),
+                Value::Table(table) => table.values().any(Self::has_set),
+                _ => false,
+            }
+    }
+
     fn set_origin(&mut self) {
         self.origin = Origin::Set;
         match &mut self.value {

@@ -149,9 +149,9 @@ impl OperationInfo {
         result >= self.least && result <= self.most && (!self.whole || libm::trunc(result) == result)
     }
 
-    /// What is allowed, in words.
+    /// What is taken, in words.
     #[must_use]
-    pub fn allowed(&self) -> String {
+    pub fn expected(&self) -> String {
         let kind = if self.whole { "a whole number" } else { "a number" };
         let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
         format!("{kind} from {} to {}{unit}", self.least, self.most)
@@ -239,7 +239,7 @@ pub static OPERATIONS: [OperationInfo; 9] = [
     },
     OperationInfo {
         operation: Operation::AckDelay,
-        meaning: "time until an acknowledgement must leave; 0: at once",
+        meaning: "time until an acknowledgement must leave; 0: immediately",
         when: "at each ack-eliciting packet of application data that arrives; an earlier due time stays",
         inputs: &[
             NOW,
@@ -335,10 +335,10 @@ mod tests {
         for refused in [0.0, -1.0, 1.5, 4_294_967_296.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert!(!threshold.allows(refused), "{refused}");
         }
-        assert_eq!(threshold.allowed(), "a whole number from 1 to 4294967295 packets");
+        assert_eq!(threshold.expected(), "a whole number from 1 to 4294967295 packets");
         let window = Operation::CongestionWindow.info();
         assert!(window.allows(1.5) && !window.allows(f64::INFINITY));
-        assert_eq!(window.allowed(), "a number from 1 to 1099511627776 B");
-        assert_eq!(Operation::DatagramMayLeave.info().allowed(), "a whole number from 0 to 1");
+        assert_eq!(window.expected(), "a number from 1 to 1099511627776 B");
+        assert_eq!(Operation::DatagramMayLeave.info().expected(), "a whole number from 0 to 1");
     }
 }

@@ -84,7 +84,12 @@ pub enum ProblemKind {
     Conflict,
     /// The stack, program or element has no such option.
     Unsupported,
+    /// The file that the value names cannot be read, or its content is not valid.
+    File,
 }
+
+/// Names that a sentence lists where it also suggests one of them.
+pub const MOST_LISTED: usize = 16;
 
 /// Why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +133,10 @@ impl Problem {
     ) -> Self {
         let known: Vec<_> = known.into_iter().map(|name| name.as_ref().to_owned()).collect();
         let suggestion = nearest(name, &known).map(Into::into);
-        let expected = quoted_alternatives(known.iter().map(|name| format!("{name:?}")));
+        let expected = match suggestion {
+            Some(_) if known.len() > MOST_LISTED => format!("one of {} names", known.len()),
+            _ => quoted_alternatives(known.iter().map(|name| format!("{name:?}"))),
+        };
         Self { suggestion, ..Self::new(ProblemKind::UnknownName, path, expected).got(format!("{name:?}")) }
     }
 
@@ -136,6 +144,17 @@ impl Problem {
     pub fn unsupported(path: impl Into<FieldPath>, by: &str, instead: &str) -> Self {
         let remedy = if instead.is_empty() { String::new() } else { format!("; {instead}") };
         Self::new(ProblemKind::Unsupported, path, "").because(format!("not supported by {by}{remedy}"))
+    }
+
+    /// The stack has no profiles, and thus not `profile`.
+    pub fn no_profiles(stack: &str, profile: &str) -> Self {
+        let reason = format!("`{stack}` has no profiles");
+        Self::new(ProblemKind::Unsupported, "profile", "").because(reason).got(format!("{profile:?}"))
+    }
+
+    /// The file that the value names cannot be used; its name is filled in where the document is known.
+    pub fn file(path: impl Into<FieldPath>, reason: impl Into<String>) -> Self {
+        Self::new(ProblemKind::File, path, "").got("").because(reason)
     }
 
     /// The same, about this value (as TOML).
@@ -181,19 +200,28 @@ impl Problem {
             (ProblemKind::UnknownField, _) => {
                 parts.push("unknown field".to_owned());
                 parts.extend(expected);
+                parts.extend(self.reason.clone());
             }
             (ProblemKind::MissingField, _) => {
                 parts.push("missing".to_owned());
                 parts.extend(expected);
                 parts.extend(self.reason.clone());
             }
-            (_, Some(value)) => {
-                parts.push(match expected {
-                    Some(expected) => format!("{expected}, got {value}"),
-                    None => format!("got {value}"),
-                });
-                parts.extend(self.reason.clone());
+            (ProblemKind::File, Some(value)) => {
+                let reason = self.reason.as_deref().unwrap_or("not usable");
+                parts.push(format!("{value}: {reason}"));
+                parts.extend(expected);
             }
+            (_, Some(value)) => match expected {
+                Some(expected) => {
+                    parts.push(format!("{expected}, got {value}"));
+                    parts.extend(self.reason.clone());
+                }
+                None => {
+                    parts.extend(self.reason.clone());
+                    parts.push(format!("got {value}"));
+                }
+            },
             (_, None) => {
                 parts.extend(self.reason.clone());
                 parts.extend(expected);
@@ -225,6 +253,15 @@ fn quoted_alternatives(names: impl Iterator<Item = String>) -> String {
     }
 }
 
+/// Why a file cannot be read or written, in the words of the operating system.
+#[must_use]
+pub fn system_reason(error: &std::io::Error) -> String {
+    let sentence = error.to_string();
+    // the number says nothing to users that the words do not
+    let number = error.raw_os_error().map_or_else(String::new, |code| format!(" (os error {code})"));
+    sentence.strip_suffix(&number).unwrap_or(&sentence).to_owned()
+}
+
 /// The name among `known` that `name` is most likely a misspelling of, if there is one.
 #[must_use]
 pub fn nearest<S: AsRef<str>>(name: &str, known: &[S]) -> Option<String> {
@@ -254,6 +291,12 @@ mod tests {
         assert_eq!(missing.sentence(), "missing; expected a rate");
         let unsupported = Problem::unsupported("datagram_size", "lab-tcp", "use `tcp.mss`");
         assert_eq!(unsupported.to_string(), "datagram_size: not supported by lab-tcp; use `tcp.mss`");
+        let without = Problem::no_profiles("quinn", "quic-go");
+        assert_eq!(without.to_string(), "profile: `quinn` has no profiles; got \"quic-go\"");
+        let absent = system_reason(&std::io::Error::from_raw_os_error(2));
+        assert_eq!(absent, "No such file or directory");
+        let file = Problem::file("file", absent).got("\"a.csv\"");
+        assert_eq!(file.to_string(), "file: \"a.csv\": No such file or directory");
     }
 
     #[test]
@@ -262,6 +305,10 @@ mod tests {
         assert_eq!(nearest("drop_tial", &known).as_deref(), Some("drop_tail"));
         assert_eq!(nearest("codle", &known).as_deref(), Some("codel"));
         assert_eq!(nearest("pie", &known), None);
+        let many: Vec<_> = (10..40).map(|number| format!("queue{number}")).collect();
+        let misspelt = Problem::unknown("kind", "qeue12", &many);
+        assert_eq!(misspelt.sentence(), "expected one of 30 names, got \"qeue12\"; did you mean `queue12`?");
+        assert!(Problem::unknown("kind", "x", &many).expected.starts_with("\"queue10\", \"queue11\", "));
         let unknown = Problem::unknown("kind", "fq_code", known);
         assert_eq!(
             unknown.sentence(),

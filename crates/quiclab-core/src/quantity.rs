@@ -4,6 +4,7 @@
 //! bit/s, bytes). Text is converted without floating point, so that the same text gives the same
 //! integer on every machine; digits beyond one base unit are rounded half up.
 
+use crate::problem::nearest;
 use thiserror::Error;
 
 /// Why a string is not a quantity. The message says what is wrong with it, not what is expected: that depends on the
@@ -11,7 +12,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum QuantityError {
     /// There is a number but no unit.
-    #[error("no unit; units are {units}")]
+    #[error("the unit is missing; units are {units}")]
     MissingUnit {
         /// What was written.
         text: String,
@@ -31,9 +32,23 @@ pub enum QuantityError {
         example: &'static str,
         /// All accepted units.
         units: String,
+        /// The unit that the author may have meant.
+        suggestion: Option<&'static str>,
     },
-    /// The number is not a non-negative decimal number.
-    #[error("not a non-negative decimal number with a unit, such as `{example}`")]
+    /// There is a comma in the number.
+    #[error("write a decimal point, not a comma")]
+    Comma {
+        /// What was written.
+        text: String,
+    },
+    /// The number is negative.
+    #[error("it must not be negative")]
+    Negative {
+        /// What was written.
+        text: String,
+    },
+    /// The number is not a decimal number.
+    #[error("not a decimal number with a unit")]
     NotANumber {
         /// What was written.
         text: String,
@@ -56,6 +71,17 @@ pub enum QuantityError {
     },
 }
 
+impl QuantityError {
+    /// The unit that the author may have meant.
+    #[must_use]
+    pub fn suggestion(&self) -> Option<&'static str> {
+        match self {
+            Self::UnknownUnit { suggestion, .. } => *suggestion,
+            _ => None,
+        }
+    }
+}
+
 /// A unit and how many base units it stands for.
 pub(crate) type Unit = (&'static str, u64);
 
@@ -66,6 +92,13 @@ pub(crate) fn parse(text: &str, units: &[Unit], example: &'static str) -> Result
         trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
     let (number, unit) = (&trimmed[..split], trimmed[split..].trim());
     let not_a_number = || QuantityError::NotANumber { text: text.to_owned(), example };
+    if unit.starts_with(',') {
+        return Err(QuantityError::Comma { text: text.to_owned() });
+    }
+    let negative = unit.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    if negative && number.is_empty() {
+        return Err(QuantityError::Negative { text: text.to_owned() });
+    }
     let number = number.replace('_', "");
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     if whole.is_empty() || number.ends_with('.') || fraction.contains('.') || fraction.len() > 18 {
@@ -76,7 +109,14 @@ pub(crate) fn parse(text: &str, units: &[Unit], example: &'static str) -> Result
         return Err(QuantityError::MissingUnit { text: text.to_owned(), example, units: names() });
     }
     let scale = units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale).ok_or_else(|| {
-        QuantityError::UnknownUnit { text: text.to_owned(), unit: unit.to_owned(), example, units: names() }
+        let suggestion = nearest_unit(unit, units);
+        QuantityError::UnknownUnit {
+            text: text.to_owned(),
+            unit: unit.to_owned(),
+            example,
+            units: names(),
+            suggestion,
+        }
     })?;
     let too_large = || QuantityError::TooLarge { text: text.to_owned(), largest: print(u64::MAX, units, 0) };
     let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| too_large())?;
@@ -84,6 +124,15 @@ pub(crate) fn parse(text: &str, units: &[Unit], example: &'static str) -> Result
     let scaled = digits.checked_mul(u128::from(scale)).ok_or_else(too_large)?;
     let rounded = scaled.checked_add(divisor / 2).ok_or_else(too_large)? / divisor;
     u64::try_from(rounded).map_err(|_| too_large())
+}
+
+/// The unit that `written` is most likely a misspelling of: of another case, without its `/s`, or `bps` for `bit/s`.
+fn nearest_unit(written: &str, units: &[Unit]) -> Option<&'static str> {
+    let folded = |name: &str| name.to_lowercase().replace("bps", "bit/s");
+    let known: Vec<String> = units.iter().map(|(name, _)| folded(name)).collect();
+    let found = nearest(&folded(written), &known)?;
+    let index = known.iter().position(|name| *name == found)?;
+    Some(units[index].0)
 }
 
 /// Prints `value` (base units) exactly, in the first of `units` (sorted from large to small) in

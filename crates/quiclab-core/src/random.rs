@@ -1,5 +1,5 @@
 //! Named random streams: every element draws from its own generator, derived from the seed of the
-//! run and the element's name, so that adding an element changes nobody else's numbers.
+//! run and the element's name, so that adding an element does not change the numbers of the other elements.
 //!
 //! Transcendental functions come from the `libm` crate: the same bits on every machine.
 

@@ -183,11 +183,11 @@ mod tests {
     #[test]
     fn names_value_and_units_when_wrong() {
         let message = |text: &str| text.parse::<Duration>().unwrap_err().to_string();
-        assert!(message("10").contains("no unit") && message("10").contains("ms"));
+        assert!(message("10").contains("unit is missing") && message("10").contains("ms"));
         assert!(message("10 mss").contains("unknown unit `mss`"));
-        assert!(message("-10 ms").contains("non-negative"));
+        assert!(message("-10 ms").contains("must not be negative"));
         assert!(message("1e3 ms").contains("unknown unit"));
         assert!(message("99999999999999 s").contains("larger than"));
-        assert!(message("1.2.3 s").contains("not a non-negative"));
+        assert!(message("1.2.3 s").contains("not a decimal number"));
     }
 }

@@ -18,7 +18,7 @@ pub enum LiveError {
     /// Its scenario is.
     #[error("the job's scenario: {0}")]
     Scenario(String),
-    /// A host cannot be had.
+    /// A host is not available.
     #[error("the host of `{end}` cannot be set up: {reason}")]
     Host {
         /// The end of a flow.

@@ -4,6 +4,7 @@ use crate::command::succeed;
 use crate::device::Device;
 use crate::namespace::Namespace;
 use crate::timing::MachineClock;
+use quiclab_core::problem::system_reason;
 use quiclab_core::{Endpoint, Problem};
 use quiclab_sim::{EndpointRequest, Stacks};
 use std::collections::BTreeMap;
@@ -113,15 +114,18 @@ fn set(name: &str, value: &str) -> io::Result<()> {
         .map_err(|error| io::Error::new(error.kind(), format!("sysctl {name} = {value}: {error}")))
 }
 
-/// A sentence about a device that cannot be had.
+/// A sentence about a device that is not available.
 fn no_device(error: io::Error) -> io::Error {
     let sentence = match error.kind() {
         io::ErrorKind::NotFound => {
-            "there is no /dev/net/tun: load the kernel module `tun` (modprobe tun), or give the container that device"
+            "/dev/net/tun is missing: load the kernel module `tun` (modprobe tun), or give the container that device"
                 .to_owned()
         }
-        io::ErrorKind::PermissionDenied => format!("/dev/net/tun may not be used ({error}): run as root, or give the container that device"),
-        _ => format!("no TUN device: {error}"),
+        io::ErrorKind::PermissionDenied => format!(
+            "cannot use /dev/net/tun ({}): run as root, or give the container that device",
+            system_reason(&error)
+        ),
+        _ => format!("no TUN device: {}", system_reason(&error)),
     };
     io::Error::new(error.kind(), sentence)
 }

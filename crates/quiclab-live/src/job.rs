@@ -3,6 +3,7 @@
 //! The Python package writes it: it knows adapters and options of programs. Here only processes are known.
 
 use quiclab_core::Duration;
+use quiclab_core::problem::system_reason;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -158,7 +159,7 @@ pub enum PortProtocol {
 #[derive(Debug, Error)]
 pub enum JobError {
     /// The file cannot be read.
-    #[error("the job {path} cannot be read: {reason}")]
+    #[error("cannot read the job {path}: {}", system_reason(reason))]
     Unreadable {
         /// Its path.
         path: String,
@@ -166,7 +167,7 @@ pub enum JobError {
         reason: std::io::Error,
     },
     /// It is not a job.
-    #[error("the job {path} is not one: {reason}")]
+    #[error("the job {path} is not valid: {reason}")]
     Malformed {
         /// Its path.
         path: String,
@@ -188,7 +189,7 @@ impl Job {
         let malformed = |reason: String| JobError::Malformed { path: shown.clone(), reason };
         let job: Self = serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
         if job.schema != SCHEMA {
-            return Err(malformed(format!("schema = `{}`: allowed is {SCHEMA}", job.schema)));
+            return Err(malformed(format!("schema: expected {SCHEMA:?}, got {:?}", job.schema)));
         }
         Ok(job)
     }

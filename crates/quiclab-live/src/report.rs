@@ -61,21 +61,21 @@ impl Report {
         let mut warnings = Vec::new();
         if lateness.p95_ms > LATE_P95_MS {
             warnings.push(format!(
-                "the machine could not keep up, this is no result: 5 % of the packets were more than {:.2} ms late \
-                 (at most {LATE_P95_MS} is allowed), the latest {:.1} ms",
+                "the machine could not keep up, the results are invalid: 5 % of the packets were more than {:.2} ms late \
+                 (maximum {LATE_P95_MS} ms), the latest one {:.1} ms",
                 lateness.p95_ms, lateness.largest_ms
             ));
         }
         if lateness.p999_ms > LATE_P999_MS {
             warnings.push(format!(
-                "the machine could not keep up, this is no result: one packet of a thousand was more than {:.2} ms \
-                 late (at most {LATE_P999_MS} is allowed), the latest {:.1} ms",
+                "the machine could not keep up, the results are invalid: one packet of a thousand was more than \
+                 {:.2} ms late (maximum {LATE_P999_MS} ms), the latest one {:.1} ms",
                 lateness.p999_ms, lateness.largest_ms
             ));
         }
         if lost > 0 {
             warnings.push(format!(
-                "the machine could not keep up, this is no result: {lost} packets were lost between a host and the \
+                "the machine could not keep up, the results are invalid: {lost} packets were lost between a host and the \
                  first or last element"
             ));
         }
@@ -119,8 +119,7 @@ impl Report {
     pub fn write(mut self, output: &RunOutput, job: &Job, directory: &Path) -> Result<(), LiveError> {
         let mut result = output.result.clone();
         if result.run.ended_by == EndedBy::Interrupted {
-            self.warnings
-                .insert(0, "the run was stopped before its end: what there is of it is no result".to_owned());
+            self.warnings.insert(0, "the run was interrupted; its results are incomplete".to_owned());
         }
         result.warnings.splice(0..0, self.warnings.drain(..));
         let mut value = serde_json::to_value(&result).expect("a result has string keys only");

@@ -34,7 +34,7 @@ const PROGRESS: Duration = Duration::from_millis(250);
 /// a program that has the terminal.
 ///
 /// # Errors
-/// If something of it cannot be had, or breaks. A program that fails is part of the result.
+/// If something of it is not available, or breaks. A program that fails is part of the result.
 pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, LiveError> {
     let job = Job::read(directory)?;
     let mut scenario = Document::from_json(&job.scenario.to_string(), None, &[])

@@ -25,13 +25,13 @@ fn quiet() -> Value {
 #[test]
 fn a_job_that_is_none() {
     let missing = sentence(&run(Path::new("/nonexistent")));
-    assert!(missing.starts_with("the job /nonexistent/job.json cannot be read: No such file"), "{missing}");
+    assert!(missing.starts_with("cannot read the job /nonexistent/job.json: No such file"), "{missing}");
     let directory = Directory::new();
     std::fs::write(directory.0.join("job.json"), "{").unwrap();
-    assert!(sentence(&run(&directory.0)).contains("job.json is not one: EOF while parsing"));
+    assert!(sentence(&run(&directory.0)).contains("job.json is not valid: EOF while parsing"));
     let mut other = job(quiet(), quiet());
     other["schema"] = json!("quiclab.job/9");
-    assert!(refused(&other).ends_with("schema = `quiclab.job/9`: allowed is quiclab.job/1"));
+    assert!(refused(&other).ends_with("schema: expected \"quiclab.job/1\", got \"quiclab.job/9\""));
     let mut unknown = job(quiet(), quiet());
     unknown["colour"] = json!("red");
     assert!(refused(&unknown).contains("unknown field `colour`"));

@@ -121,7 +121,7 @@ impl PyFunction {
         let answer = self.function.bind(py).call1((arguments,))?;
         Ok(match answer.extract::<Option<f64>>() {
             Ok(answer) => Ok(answer),
-            Err(_) => Err(format!("it returns {}, which is no number", answer.repr()?)),
+            Err(_) => Err(format!("it returned {}, which is not a number", answer.repr()?)),
         })
     }
 }

@@ -2,7 +2,8 @@
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
-use quiclab_trace::inspect::InspectError;
+use quiclab_core::problem::system_reason;
+use quiclab_trace::inspect::{EXPECTED, InspectError};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -35,8 +36,11 @@ pub(crate) fn inspect_qlog(
         return Err(error);
     }
     result.map_err(|error| match error {
-        InspectError::Io { .. } => PyOSError::new_err(error.to_string()),
-        InspectError::NotQlog { .. } => PyValueError::new_err(error.to_string()),
+        // the caller knows the file
+        InspectError::Io { source, .. } => PyOSError::new_err(system_reason(&source)),
+        InspectError::NotQlog { found, .. } => {
+            PyValueError::new_err(format!("expected {EXPECTED}, got {found}"))
+        }
         InspectError::Interrupted => PyKeyboardInterrupt::new_err(()),
     })
 }

@@ -2,9 +2,10 @@
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
+use quiclab_core::problem::system_reason;
 use quiclab_trace::pacing::{Analysis, Settings};
 use quiclab_trace::packets::{
-    ALLOWED, Content, Flow, KeyLog, Protocol, ReadError, Reading, Seen, Sink, read_packets,
+    Content, EXPECTED, Flow, KeyLog, Protocol, ReadError, Reading, Seen, Sink, read_packets,
 };
 use std::fs::File;
 use std::io::{Read, empty};
@@ -62,7 +63,8 @@ fn secrets(key_logs: &[String]) -> PyResult<KeyLog> {
     let mut all: Box<dyn Read> = Box::new(empty());
     for path in key_logs {
         let file = File::open(path)
-            .map_err(|error| PyOSError::new_err(format!("the key log {path} cannot be read: {error}")))?;
+            .map_err(|error| system_reason(&error))
+            .map_err(|reason| PyOSError::new_err(format!("cannot read the key log {path}: {reason}")))?;
         all = Box::new(all.chain(file).chain(&b"\n"[..]));
     }
     let name = key_logs.join(", ");
@@ -72,9 +74,9 @@ fn secrets(key_logs: &[String]) -> PyResult<KeyLog> {
 /// The error as Python has it; the caller knows the file.
 fn refused(error: ReadError) -> PyErr {
     match error {
-        ReadError::Io { source, .. } => PyOSError::new_err(source.to_string()),
+        ReadError::Io { source, .. } => PyOSError::new_err(system_reason(&source)),
         ReadError::NotReadable { found, .. } => {
-            PyValueError::new_err(format!("it is {found}; allowed are {ALLOWED}"))
+            PyValueError::new_err(format!("expected {EXPECTED}, got {found}"))
         }
         ReadError::Interrupted => PyKeyboardInterrupt::new_err(()),
         ReadError::KeyLogTooLong { .. } => PyValueError::new_err(error.to_string()),
@@ -123,7 +125,7 @@ fn columns<'a>(columns: (&'a [u8], &'a [u8])) -> PyResult<impl Iterator<Item = (
     let (times, values) = columns;
     if times.len() % 8 != 0 || times.len() / 2 != values.len() {
         let said = format!(
-            "columns have {} and {} bytes: allowed is 8 and 4 for each row",
+            "columns: expected 8 and 4 bytes per row, got {} and {} bytes",
             times.len(),
             values.len()
         );

@@ -57,7 +57,7 @@ impl Programs {
     fn unknown(&self, name: &str) -> Problem {
         let problem = Problem::unknown("stack", name, self.0.iter().map(|program| &program.name));
         let reason = match is_native(name) {
-            true => format!("`{name}` runs in the lane sim"),
+            true => format!("`{name}` needs --lane sim"),
             false => "no such program of the kernel lane".to_owned(),
         };
         problem.because(reason)

@@ -7,7 +7,7 @@ use crate::stacks::{is_native, validate};
 use pyo3::exceptions::{PyFutureWarning, PyValueError};
 use pyo3::prelude::*;
 use quiclab_config::{ConfigError, Document};
-use quiclab_core::{FieldPath, Problem, ProblemKind};
+use quiclab_core::{FieldPath, Problem};
 use quiclab_scenario::{Flow, Scenario};
 use std::ffi::CString;
 use std::path::Path;
@@ -100,7 +100,7 @@ fn check_observed(scenario: &Scenario) -> Result<(), Problem> {
         return refused("qlog", "writes no qlog");
     }
     if scenario.record.acks {
-        return refused("acks", "tells no acknowledgements");
+        return refused("acks", "reports no acknowledgements");
     }
     Ok(())
 }
@@ -116,9 +116,7 @@ fn check_traces(scenario: &Scenario, file: &str) -> Result<(), Problem> {
     for (name, link) in &scenario.links {
         if let Err(error) = quiclab_sim::read_trace(link, folder) {
             let path = FieldPath::new(["links", name, "rate", "file"]);
-            return Err(Problem::new(ProblemKind::OutOfRange, path, "a trace file")
-                .got("")
-                .because(error.to_string()));
+            return Err(Problem::file(path, error.to_string()));
         }
     }
     Ok(())

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 const MODULE: &str = "quiclab.stacks.registry";
+const LANE: &str = "quiclab.lane.adapter";
 /// Fields of an endpoint that are no options of its stack.
 const OF_ANY: [&str; 2] = ["stack", "host"];
 
@@ -75,12 +76,22 @@ fn problem(py: Python<'_>, raised: &PyErr, name: &str) -> Problem {
         |attribute: &str| -> Option<String> { raised.value(py).getattr(attribute).ok()?.extract().ok() };
     let known = raised.value(py).getattr("known").and_then(|known| known.extract::<Vec<String>>());
     if let Ok(known) = known {
-        return Problem { reason: text("reason"), ..Problem::unknown("stack", name, known) };
+        let reason = match is_program(py, name) {
+            true => Some(format!("`{name}` needs --lane kernel")),
+            false => text("reason"),
+        };
+        return Problem { reason, ..Problem::unknown("stack", name, known) };
     }
     match (text("field"), text("value"), text("expected")) {
         (Some(field), Some(value), Some(expected)) => Problem::value(field.as_str(), value, expected),
         _ => unavailable(name, raised),
     }
+}
+
+/// Whether the kernel lane has a program of this name.
+fn is_program(py: Python<'_>, name: &str) -> bool {
+    let adapters = py.import(LANE).and_then(|module| module.call_method0("load_adapters"));
+    adapters.and_then(|adapters| adapters.contains(name)).unwrap_or(false)
 }
 
 fn unavailable(name: &str, error: &PyErr) -> Problem {

@@ -29,7 +29,7 @@ pub struct Flow {
     /// Not empty, nothing twice; empty with `[[wires]]`.
     #[serde(default)]
     pub up: Vec<String>,
-    /// Further paths beside `down` and `up`, which are the first (Multipath QUIC).
+    /// Paths in addition to `down` and `up`, which are the first (Multipath QUIC).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(transform = limits::entries(0, MAX_PATHS - 1))]
     pub paths: Vec<PathRoutes>,

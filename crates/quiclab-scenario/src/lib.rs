@@ -56,7 +56,7 @@ pub struct Scenario {
     /// Split bearers by name.
     #[serde(default)]
     pub bearers: BTreeMap<String, BearerConfig>,
-    /// Kinds of host by name; each endpoint that names one gets a host of its own.
+    /// Kinds of host by name; each endpoint that names one has a separate host.
     #[serde(default)]
     pub hosts: BTreeMap<String, HostConfig>,
     /// Taps by name: they record the packets that pass; name them in a route like a link.
@@ -74,7 +74,7 @@ pub struct Scenario {
     /// Wires stated by hand; where there are any, routes of flows must be empty.
     #[serde(default)]
     pub wires: Vec<Wire>,
-    /// What to record beside the summary.
+    /// What to record in addition to the summary.
     #[serde(default)]
     pub record: Record,
 }

@@ -51,7 +51,7 @@ pub struct Tunnel {
     /// Options of the transport at the client, which opens the connections.
     #[serde(default)]
     pub client: EndpointConfig,
-    /// Routes of the paths between the ends. Each over links and bearers of its own.
+    /// Routes of the paths between the ends. Each uses separate links and bearers.
     #[schemars(transform = limits::entries(1, MAX_PATHS))]
     pub paths: Vec<PathRoutes>,
 }

@@ -4,6 +4,7 @@ mod tunnel;
 
 use crate::stacks::{FunctionProblem, Stacks, stacks};
 use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
+use quiclab_core::problem::system_reason;
 use quiclab_core::{
     BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link, Node,
     Problem, Protocol, Role, Tap, Target, Time, Topology, Trace, TraceError, TransportObserver, WireError,
@@ -79,7 +80,7 @@ pub struct Ends {
 /// Builds all elements of `scenario` (resolved) and wires them.
 ///
 /// # Errors
-/// When a trace, a stack or a function that the scenario names cannot be had.
+/// When a trace, a stack or a function that the scenario names is not available.
 pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Result<Built, BuildError> {
     let mut topology = Topology::default();
     for (name, config) in &scenario.links {
@@ -202,7 +203,8 @@ pub fn read_trace(config: &LinkConfig, base_dir: &Path) -> Result<Option<Trace>,
     let Some(Rate::Shaped(ShapedRate::Trace { file, format, at_end })) = &config.rate else {
         return Ok(None);
     };
-    let text = std::fs::read_to_string(base_dir.join(file))?;
+    let bytes = std::fs::read(base_dir.join(file))?;
+    let text = String::from_utf8(bytes).map_err(|_| TraceFileError::NotText)?;
     Ok(Some(Trace::parse(&text, *format, *at_end)?))
 }
 
@@ -210,8 +212,11 @@ pub fn read_trace(config: &LinkConfig, base_dir: &Path) -> Result<Option<Trace>,
 #[derive(Debug, Error)]
 pub enum TraceFileError {
     /// The file cannot be read.
-    #[error("cannot be read ({0})")]
+    #[error("{}", system_reason(.0))]
     Unreadable(#[from] std::io::Error),
+    /// The file is not text.
+    #[error("not text in UTF-8")]
+    NotText,
     /// The file is not a trace.
     #[error(transparent)]
     Malformed(#[from] TraceError),

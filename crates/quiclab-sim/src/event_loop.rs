@@ -19,7 +19,7 @@ pub const LIVELOCK_EVENTS: u64 = 10_000_000;
 pub enum SimulationError {
     /// Virtual time stands still.
     #[error(
-        "livelock: {events} events at {time} without progress of time; element `{element}` had most of the last of them"
+        "livelock: {events} events at {time} without progress of time; element `{element}` generated most of the recent events"
     )]
     Livelock {
         /// The instant.

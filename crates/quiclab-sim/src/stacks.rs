@@ -8,7 +8,7 @@ use quiclab_transport::options::EndpointConfig;
 use quiclab_transport::{CarrierRequest, EndpointRequest, NativeStack, stack};
 use std::path::Path;
 
-/// A function that a plugin names cannot be had.
+/// A function that a plugin names is not available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionProblem {
     /// Its name, as the scenario has it.
@@ -40,7 +40,7 @@ pub trait Stacks {
     /// nothing that another endpoint or an earlier run has left. Names of files start from `base_dir`.
     ///
     /// # Errors
-    /// The first one that cannot be had; without an implementation of this method, that is any.
+    /// The first one that is not available; without an implementation of this method, that is any.
     fn functions(
         &self,
         computations: &[Computation],

@@ -53,7 +53,7 @@ impl LabControl {
         };
         match (config.controller, lacking) {
             (Some(Controller::Stack), Some(lacking)) => {
-                let reason = format!("the stack `{stack}` has no {lacking} of its own");
+                let reason = format!("the stack `{stack}` does not have its own {lacking}");
                 Err(Problem::conflict("controller", "\"stack\"", "\"quiclab\"").because(reason))
             }
             (Some(Controller::Quiclab), _) | (None, Some(_)) => Ok(Some(wanted)),
@@ -78,9 +78,7 @@ const MAX_INITIAL_WINDOW: u64 = u32::MAX as u64;
 impl Options {
     pub(crate) fn new(stack: &'static str, config: &EndpointConfig) -> Result<Self, Problem> {
         if let Some(profile) = &config.profile {
-            return Err(
-                Problem::unsupported("profile", stack, "it has no profiles").got(format!("{profile:?}"))
-            );
+            return Err(Problem::no_profiles(stack, profile));
         }
         let foreign = [
             ("pacing", config.pacing.is_some()),

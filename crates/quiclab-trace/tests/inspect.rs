@@ -393,17 +393,17 @@ fn a_long_log_is_sampled() {
 #[test]
 fn what_is_no_qlog_is_told() {
     for (text, found) in [
-        (&b""[..], "is empty"),
+        (&b""[..], "an empty file"),
         (b"\x1f\x8b\x08\0", "compressed by gzip"),
-        (b"time,cwnd\n1,2\n", "begins with \"time,cwnd\\n1,2\\n\""),
-        (b"{\"scenario\":{\"name\":1},\"seed\":7}", "whose first fields are `scenario`, `seed`"),
+        (b"time,cwnd\n1,2\n", "starts with \"time,cwnd\\n1,2\\n\""),
+        (b"{\"scenario\":{\"name\":1},\"seed\":7}", "with the fields `scenario`, `seed`"),
         (b"{\"constants\":{\"a\":1},\"events\":[{\"phase\":0,\"type\":3}]}", "NetLog"),
-        (b"{\"qlog_version\":\"0.3\",\"traces\":[", "header of a qlog without a trace"),
-        (b"[1,2,3]", "begins with \"[1,2,3]\""),
+        (b"{\"qlog_version\":\"0.3\",\"traces\":[", "header of a qlog file without a trace"),
+        (b"[1,2,3]", "starts with \"[1,2,3]\""),
     ] {
         let error = inspect(text, 1000).unwrap_err().to_string();
-        assert!(error.contains(found) && error.starts_with("not a qlog: x.qlog is "), "{error}");
-        assert!(error.contains("`qlog_version` or `file_schema`"), "says what is allowed: {error}");
+        assert!(error.contains(found) && error.starts_with("x.qlog: expected a qlog file"), "{error}");
+        assert!(error.contains("`qlog_version` or `file_schema`"), "says what is expected: {error}");
     }
     let error =
         inspect_qlog(Path::new("no/such.qlog"), 1000, &mut |_, _| ControlFlow::Continue(())).unwrap_err();

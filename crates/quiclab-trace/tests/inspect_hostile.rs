@@ -176,7 +176,7 @@ proptest! {
                     prop_assert!(frames.iter().all(|set| set.as_u64().unwrap() < sets));
                 }
             }
-            Err(error) => prop_assert!(error.starts_with("not a qlog: x is "), "{}", error),
+            Err(error) => prop_assert!(error.starts_with("x: expected a qlog file"), "{}", error),
         }
     }
 }

@@ -306,15 +306,15 @@ fn files_that_are_something_else() {
     for (file, found) in [
         (
             &b""[..],
-            "file is empty, not a capture; allowed are pcap, pcapng and qlog files, each also compressed by gzip",
+            "file: expected a pcap, pcapng or qlog file, optionally compressed by gzip, got an empty file",
         ),
-        (b"abc", "file is shorter than 4 bytes, not a capture"),
-        (b"\x89PNG\r\n", "file is a file that begins with the bytes 89 50 4e 47, not a capture"),
-        (b"\x0a\x0d\x0d\x0a\0\0", "file is a pcapng file that ends within its header"),
-        (b"\xa1\xb2\xc3\xd4\0\0", "file is a pcap file that ends within its header"),
+        (b"abc", "a file of less than 4 bytes"),
+        (b"\x89PNG\r\n", "a file that starts with the bytes 89 50 4e 47"),
+        (b"\x0a\x0d\x0d\x0a\0\0", "a pcapng file that ends within its header"),
+        (b"\xa1\xb2\xc3\xd4\0\0", "a pcap file that ends within its header"),
     ] {
         let error = try_read(file).err().unwrap().to_string();
-        assert!(error.starts_with(found), "{error}");
+        assert!(error.starts_with("file: expected ") && error.ends_with(found), "{error}");
     }
     let mut sink = Collected::default();
     let stopped = read_capture(QUIC, "file", &KeyLog::default(), &mut sink, &mut |_| ControlFlow::Break(()));
@@ -347,9 +347,8 @@ fn files_cut_off_at_every_byte() {
             assert_eq!(seen.packets, whole[..seen.packets.len()], "what is there is as in the whole file");
             assert!(seen.packets.len() >= most, "more of the file is no less");
             most = seen.packets.len();
-            quiet += usize::from(
-                !reading.notes.iter().any(|note| note.starts_with("the file breaks off at byte ")),
-            );
+            quiet +=
+                usize::from(!reading.notes.iter().any(|note| note.starts_with("reading stopped at byte ")));
         }
         assert_eq!(most, 2);
         // behind each record; in pcapng also behind the section header and the interface
@@ -404,7 +403,7 @@ fn files_with_false_bytes_end_in_counts_and_notes() {
     let mut file = pcap(Layout::default(), ETHERNET, &[frame]);
     file[24 + 8..24 + 12].copy_from_slice(&(17_u32 << 20).to_le_bytes());
     let (reading, _) = read(&file);
-    assert_eq!(reading.notes, ["the file breaks off at byte 24: the length of a record is beyond 16 MiB"]);
+    assert_eq!(reading.notes, ["reading stopped at byte 24: the length of a record is beyond 16 MiB"]);
 }
 
 #[test]

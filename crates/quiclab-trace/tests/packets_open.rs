@@ -57,7 +57,7 @@ fn damaged_gzip() {
         match read(&file("cut.qlog.gz", &packed[..length])).1 {
             Ok(reading) => {
                 let last = reading.notes.last().unwrap();
-                assert!(last.starts_with("The gzip data are cut off or damaged: "), "{length}: {last}");
+                assert!(last.starts_with("The gzip data are truncated or damaged: "), "{length}: {last}");
             }
             Err(error) => assert!(error.to_string().contains("compressed by gzip"), "{length}: {error}"),
         }
@@ -68,40 +68,40 @@ fn damaged_gzip() {
     for damaged in [wrong, [&packed[..], b"more"].concat()] {
         let (written, reading) = read(&file("damaged.qlog.gz", &damaged));
         assert_eq!(written.packets, PACKETS);
-        assert!(reading.unwrap().notes[1].starts_with("The gzip data are cut off or damaged: "));
+        assert!(reading.unwrap().notes[1].starts_with("The gzip data are truncated or damaged: "));
     }
 }
 
 #[test]
 fn what_is_none() {
-    let allowed = "allowed are pcap, pcapng and qlog files, each also compressed by gzip";
+    let expected = "expected a pcap, pcapng or qlog file, optionally compressed by gzip";
     for (name, content, found) in [
-        ("empty", vec![], "empty"),
-        ("empty.gz", gzip(b""), "empty, but for its compression"),
-        ("twice.gz", gzip(&gzip(LOG)), "compressed by gzip (decompress it first)"),
-        ("zstd", b"\x28\xb5\x2f\xfd rest".to_vec(), "compressed by zstd (decompress it first)"),
-        ("text", b"hello, world\n".to_vec(), "something that begins with \"hello, world\\n\""),
-        ("json", b"{\"name\": 1, \"b\": [2]}".to_vec(), "JSON whose first fields are `name`, `b`"),
+        ("empty", vec![], "an empty file"),
+        ("empty.gz", gzip(b""), "an empty file compressed by gzip"),
+        ("twice.gz", gzip(&gzip(LOG)), "a file compressed by gzip (decompress it first)"),
+        ("zstd", b"\x28\xb5\x2f\xfd rest".to_vec(), "a file compressed by zstd (decompress it first)"),
+        ("text", b"hello, world\n".to_vec(), "a file that starts with \"hello, world\\n\""),
+        ("json", b"{\"name\": 1, \"b\": [2]}".to_vec(), "JSON with the fields `name`, `b`"),
         (
             "netlog",
             b"{\"constants\":{\"a\":1},\n\"events\":[{\"phase\":0,\"time\":\"5\",\"type\":1}]}".to_vec(),
-            "JSON with `constants`, as Chrome's NetLog has",
+            "JSON with the field `constants`, as in Chrome's NetLog",
         ),
-        ("header", b"{\"qlog_version\":\"0.3\"}".to_vec(), "the header of a qlog without a trace"),
+        ("header", b"{\"qlog_version\":\"0.3\"}".to_vec(), "the header of a qlog file without a trace"),
     ] {
         let path = file(name, &content);
         let (written, reading) = read(&path);
-        let expected = format!("{} is {found}, not a capture; {allowed}", path.display());
+        let expected = format!("{}: {expected}, got {found}", path.display());
         assert_eq!(reading.unwrap_err().to_string(), expected);
         assert!(written.flows.is_empty() && written.packets.is_empty());
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let error = read(folder).1.unwrap_err().to_string();
-    assert_eq!(error, format!("{} is a directory, not a capture; {allowed}", folder.display()));
+    assert_eq!(error, format!("{}: {expected}, got a directory", folder.display()));
     let missing = folder.join("packets_open_missing");
     let error = read(&missing).1.unwrap_err();
     assert!(matches!(error, ReadError::Io { .. }));
-    assert!(error.to_string().starts_with(&format!("{} cannot be read: ", missing.display())), "{error}");
+    assert!(error.to_string().starts_with(&format!("cannot read {}: ", missing.display())), "{error}");
 }
 
 /// Captures go to the reader of captures; `capture.rs` of that says what it makes of them.

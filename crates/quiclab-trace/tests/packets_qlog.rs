@@ -37,7 +37,7 @@ fn draft_00() {
         "data/draft-00-picoquic.qlog",
         &["picoquic, client"],
         &["0 > 10000 1252+42 []", "0 < 40000000 1440+42 [7] eliciting", "0 < 40250000 100+42 opaque"],
-        &[("records that are no qlog event", 1)],
+        &[("records that are not qlog events", 1)],
     );
     // times since the machine was started: the first event is zero
     assert_reads("data/draft-00-mvfst.qlog", &["mvfst qlog, server"], &["0 > 0 1252+42 [5] eliciting"], &[]);
@@ -105,7 +105,7 @@ fn version_03() {
             "0 < 1000000 1350+42 [12] eliciting",
             "0 < 3000000 1350+42 [13] eliciting",
         ],
-        &[("records that are no qlog event", 1)],
+        &[("records that are not qlog events", 1)],
     );
     // times since the event before: 5, 10, 10
     assert_reads(
@@ -237,14 +237,14 @@ fn cut_off_anywhere() {
             }
             match reading {
                 Ok(reading) => {
-                    let told = reading.notes.iter().any(|note| note.contains("cut off or broken"));
+                    let told = reading.notes.iter().any(|note| note.contains("truncated or damaged"));
                     // between records nothing tells that more should follow, nor does a missing blank at the end
                     assert!(
                         told || file.ends_with(".sqlog") || text[length..].trim_ascii().is_empty(),
                         "{file} {length}"
                     );
                 }
-                Err(error) => assert!(error.to_string().starts_with("x.qlog is "), "{error}"),
+                Err(error) => assert!(error.to_string().starts_with("x.qlog: expected "), "{error}"),
             }
         }
     }

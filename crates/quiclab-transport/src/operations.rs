@@ -130,12 +130,12 @@ impl Operations {
     /// Refuses the last result of `operation`, which is within its limits but not possible now: a path without
     /// room, a stream with nothing to send. The connection fails, if a function gave that result.
     #[cold]
-    pub fn refuse(&mut self, operation: Operation, result: f64, allowed: &str) {
+    pub fn refuse(&mut self, operation: Operation, result: f64, expected: &str) {
         if let Some(hooks) = &mut self.hooks
             && let Some(hook) = hooks.at[operation as usize].last_to_decide()
             && !hooks.stopped
         {
-            let error = hook.complain(&format!("gives {result}; allowed is now {allowed}"));
+            let error = hook.complain(&format!("returned {result}; expected {expected} now"));
             hooks.fail(error);
         }
     }
@@ -240,7 +240,7 @@ impl Hook {
         match self.call(inputs, None)? {
             None => Ok(()),
             Some(result) => {
-                Err(self.complain(&format!("gives {result}; allowed is nothing before a computation")))
+                Err(self.complain(&format!("returned {result}; expected None before a computation")))
             }
         }
     }
@@ -249,7 +249,7 @@ impl Hook {
         match self.call(inputs, None)? {
             Some(result) => self.within_limits(result),
             None => {
-                Err(self.complain(&format!("gives nothing; allowed is {}", self.operation.info().allowed())))
+                Err(self.complain(&format!("returned None; expected {}", self.operation.info().expected())))
             }
         }
     }
@@ -260,7 +260,7 @@ impl Hook {
     }
 
     fn call(&mut self, inputs: &[(&'static str, f64)], result: Option<f64>) -> Result<Option<f64>, String> {
-        self.function.call(inputs, result).map_err(|error| self.complain(&format!("fails: {error}")))
+        self.function.call(inputs, result).map_err(|error| self.complain(&format!("failed: {error}")))
     }
 
     fn within_limits(&self, result: f64) -> Result<f64, String> {
@@ -268,7 +268,7 @@ impl Hook {
         if info.allows(result) {
             Ok(result)
         } else {
-            Err(self.complain(&format!("gives {result}; allowed is {}", info.allowed())))
+            Err(self.complain(&format!("returned {result}; expected {}", info.expected())))
         }
     }
 
@@ -279,6 +279,6 @@ impl Hook {
             Anchor::Replace => "in place of",
             Anchor::After => "after",
         };
-        format!("plugin `{plugin}`: `{name}`, {place} `{operation}`, {what}")
+        format!("plugin `{plugin}`: `{name}` {place} `{operation}` {what}")
     }
 }

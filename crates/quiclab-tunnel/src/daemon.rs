@@ -388,7 +388,7 @@ impl Daemon {
         if assigned.is_empty() {
             let name = session.name.clone();
             tracing::warn!(peer = name, "the pool is used up");
-            self.say(id, &Message::Refusal("there is no free address".to_owned()));
+            self.say(id, &Message::Refusal("no free address is available".to_owned()));
             return Ok(());
         }
         let behind = server

@@ -1,6 +1,7 @@
 //! Ed25519 keys in files and texts: private ones as PKCS #8 in PEM (RFC 5958, RFC 8410, RFC 7468), as `openssl genpkey
 //! -algorithm ed25519` writes them; public ones as 64 hexadecimal digits.
 
+use quiclab_core::problem::system_reason;
 use quiclab_stacks::carrier::{PublicKey, SecretKey};
 use rustls_pki_types::PrivatePkcs8KeyDer;
 use rustls_pki_types::pem::PemObject;
@@ -18,33 +19,38 @@ const PKCS8_2: [u8; 16] = *b"\x30\x51\x02\x01\x01\x30\x05\x06\x03\x2b\x65\x70\x0
 /// No key file is longer.
 const LONGEST_FILE: u64 = 4096;
 
-/// Why a key file is not used.
+/// Why a key file is not used. The file is the subject: its name stands before the sentence.
 #[derive(Debug, Error)]
 pub enum KeyError {
     /// It cannot be read.
-    #[error("cannot be read: {0}")]
+    #[error("{}", system_reason(.0))]
     Io(#[from] io::Error),
     /// Others than its owner may read or write it.
-    #[error("is readable by others (mode {0:03o})")]
+    #[error("accessible to other users (mode {0:03o})")]
     Readable(u32),
     /// Another user owns it.
-    #[error("belongs to user {0}")]
+    #[error("belongs to user {0}, not to root or the user who starts the tunnel")]
     Owner(u32),
     /// It holds no Ed25519 key.
-    #[error("holds no Ed25519 key")]
+    #[error("not a PEM file with an Ed25519 `PRIVATE KEY`")]
     Content,
 }
 
 impl KeyError {
-    /// What would be right.
+    /// What to do about it, as an imperative; empty where the sentence says it.
     #[must_use]
-    pub fn expected(&self) -> &'static str {
+    pub fn remedy(&self, file: &Path) -> String {
+        let file = file.display();
         match self {
-            Self::Io(_) => "a file that `quiclab-tunnel keygen` has written",
-            Self::Readable(_) => "a file of mode 600 (`chmod 600`)",
-            Self::Owner(_) => "a file of the user who starts the tunnel, or of root",
+            Self::Io(error) if error.kind() == io::ErrorKind::NotFound => {
+                format!("create it with `quiclab-tunnel keygen {file}`")
+            }
+            Self::Io(_) => String::new(),
+            Self::Readable(_) => format!("run `chmod 600 {file}`"),
+            Self::Owner(_) => format!("run `chown root {file}`"),
             Self::Content => {
-                "a PEM file with `PRIVATE KEY`, as `quiclab-tunnel keygen` or `openssl genpkey -algorithm ed25519` writes it"
+                "use one that `quiclab-tunnel keygen` or `openssl genpkey -algorithm ed25519` wrote"
+                    .to_owned()
             }
         }
     }

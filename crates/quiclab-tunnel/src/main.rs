@@ -2,9 +2,9 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 use quiclab_config::ConfigError;
+use quiclab_core::problem::system_reason;
 use quiclab_tunnel::status::Status;
 use quiclab_tunnel::{config, daemon, keys, setup};
-use std::fmt::{self, Display, Formatter};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ enum Command {
     Up {
         /// Its configuration.
         config: PathBuf,
-        /// Only says whether the configuration is right.
+        /// Check the configuration and exit.
         #[arg(long)]
         check: bool,
         /// Form of the log on the standard error output.
@@ -90,47 +90,50 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            let _ = writeln!(io::stderr(), "{failure}");
-            ExitCode::FAILURE
+        Err(Failure { sentence, code }) => {
+            let _ = writeln!(io::stderr(), "{sentence}");
+            ExitCode::from(code)
         }
     }
 }
 
+/// Exit code of what was started and failed.
+const FAILED: u8 = 1;
+/// Exit code of wrong input, which is that of clap as well: to start it again does not help.
+const WRONG_INPUT: u8 = 2;
+
 /// Why a command failed, as it is shown.
-struct Failure(String);
+struct Failure {
+    sentence: String,
+    code: u8,
+}
 
 impl From<String> for Failure {
     fn from(sentence: String) -> Self {
-        Self(format!("quiclab-tunnel: {sentence}"))
+        Self { sentence: format!("quiclab-tunnel: {sentence}"), code: FAILED }
     }
 }
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        Self(error.render(io::stderr().is_terminal()))
-    }
-}
-
-impl Display for Failure {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        Self { sentence: error.render(io::stderr().is_terminal()), code: WRONG_INPUT }
     }
 }
 
 fn print(text: &str) -> Result<(), Failure> {
     match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.to_string().into()),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(system_reason(&error).into()),
         _ => Ok(()),
     }
 }
 
 fn keygen(file: &Path) -> Result<(), Failure> {
     let public = keys::generate(file).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => {
-            format!("{}: expected the name of a new file; a key is never overwritten", file.display())
-        }
-        _ => format!("{}: {error}", file.display()),
+        ErrorKind::AlreadyExists => Failure {
+            code: WRONG_INPUT,
+            ..format!("{} exists; keys are not overwritten, choose another file", file.display()).into()
+        },
+        _ => format!("cannot write {}: {}", file.display(), system_reason(&error)).into(),
     })?;
     print(&format!("{public}\n"))
 }
@@ -146,7 +149,7 @@ fn up(file: &Path, check: bool, log: Option<Log>) -> Result<(), Failure> {
         for note in &settings.notes {
             let _ = writeln!(io::stderr(), "{}", note.render(io::stderr().is_terminal()));
         }
-        return print(&format!("{}: right\n", file.display()));
+        return print(&format!("{}: valid\n", file.display()));
     }
     let json = match log {
         Some(Log::Json) => true,
@@ -179,8 +182,8 @@ fn status(tunnel: &Tunnel, json: bool) -> Result<(), Failure> {
     if json {
         return print(&format!("{answer}\n"));
     }
-    let status: Status =
-        serde_json::from_str(&answer).map_err(|error| format!("the answer is not understood: {error}"))?;
+    let status: Status = serde_json::from_str(&answer)
+        .map_err(|error| format!("the answer of the tunnel is not valid: {error}"))?;
     print(&status.table())
 }
 
@@ -190,9 +193,9 @@ fn not_running(socket: &Path, error: &io::Error) -> String {
             format!("no tunnel answers at {}", socket.display())
         }
         ErrorKind::PermissionDenied => {
-            format!("{} may not be used: run as root, or as the tunnel's user", socket.display())
+            format!("cannot use {}: run as root or as the user of the tunnel", socket.display())
         }
-        _ => format!("{}: {error}", socket.display()),
+        _ => format!("{}: {}", socket.display(), system_reason(error)),
     }
 }
 
@@ -204,7 +207,7 @@ fn down(tunnel: &Tunnel) -> Result<(), Failure> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
             match setup::clean(&tunnel.interface)? {
                 0 => Err(not_running(&socket, &error).into()),
-                changes => print(&format!("undone what a killed tunnel has left: {changes} changes\n")),
+                changes => print(&format!("reverted the changes of a killed tunnel: {changes}\n")),
             }
         }
         Err(error) => Err(not_running(&socket, &error).into()),

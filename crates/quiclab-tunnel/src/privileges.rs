@@ -27,14 +27,14 @@ impl Account {
         let found = User::from_name(user)
             .ok()
             .flatten()
-            .ok_or_else(|| format!("user = \"{user}\": there is no such user"))?;
+            .ok_or_else(|| format!("user: expected a user of this system, got \"{user}\""))?;
         let group = match group {
             None => found.gid,
             Some(name) => {
                 Group::from_name(name)
                     .ok()
                     .flatten()
-                    .ok_or_else(|| format!("group = \"{name}\": there is no such group"))?
+                    .ok_or_else(|| format!("group: expected a group of this system, got \"{name}\""))?
                     .gid
             }
         };

@@ -70,7 +70,7 @@ pub enum ProtocolError {
     #[error("version {0} of the tunnel's protocol is not known; this end speaks {VERSION}")]
     Version(u8),
     /// Too short.
-    #[error("a message is cut short")]
+    #[error("a message is truncated")]
     Short,
     /// Bytes are left over.
     #[error("a message has more bytes than it says")]

@@ -249,7 +249,7 @@ fn http_answer(body: Result<String, u16>) -> Vec<u8> {
         Ok(body) => ("200 OK", body),
         Err(404) => ("404 Not Found", "there is /metrics only\n".to_owned()),
         Err(405) => ("405 Method Not Allowed", "there is GET only\n".to_owned()),
-        Err(_) => ("400 Bad Request", "this is no request\n".to_owned()),
+        Err(_) => ("400 Bad Request", "not a valid request\n".to_owned()),
     };
     let length = body.len();
     format!("HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")

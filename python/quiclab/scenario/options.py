@@ -245,12 +245,12 @@ class PageResource:
         What it is: a browser's priorities depend on it. Default: `"image"`.
     after
         Numbers of the resources that must be complete before the browser asks for it. Of resources before it. Takes an
-        array of one or more entries, each an integer of at least 0. Default: `[0]`.
+        array of one or more integers of at least 0. Default: `[0]`.
     delay
         Time from their completion to the request: what the browser needs to parse and to execute them. Default:
         `"0 ns"`.
     origin
-        Which server has it. Each has a connection of its own, opened when it is first needed; 0 has the HTML. Takes an
+        Which server has it. Each has its own connection, opened when it is first needed; 0 has the HTML. Takes an
         integer from 0 to 255. Default: `0`.
     think_time
         Time from the end of the request to the first byte of the answer; without it, `think_time` of the page.
@@ -298,7 +298,7 @@ class Delay:
         How long a delay holds that was drawn; without it, each packet draws its own. Needs a `distribution`. Takes a
         duration of at least "10 us".
     steps
-        In how many equal steps, spread over `every`, a delay changes; the first is made at once. 1 without `every`.
+        In how many equal steps, spread over `every`, a delay changes; the first change is immediate. 1 without `every`.
         Takes an integer from 1 to 1000.
     """
 
@@ -466,11 +466,11 @@ class AckFrequency:
     Attributes
     ----------
     ack_eliciting_threshold
-        Ack-eliciting packets the peer may receive without acknowledging at once.
+        Ack-eliciting packets the peer may receive without acknowledging immediately.
     max_ack_delay
         Longest time the peer may wait; without it, its own max_ack_delay. Takes a duration from "1 ms" to "16.383 s".
     reordering_threshold
-        Reordering the peer ignores before it acknowledges at once. Default: `2`.
+        Reordering the peer ignores before it acknowledges immediately. Default: `2`.
     """
 
     ack_eliciting_threshold: int
@@ -511,7 +511,7 @@ class LeakyBucket:
     slow_start_factor
         The same in slow start, without it as after it (Chromium: 2). Takes a number from 0.01 to 10.
     burst_packets
-        Packets that may leave at once after a pause. Takes an integer of at least 1 packet. Default: `10`.
+        Packets that may leave in one burst after a pause. Takes an integer of at least 1 packet. Default: `10`.
     burst_share
         A burst is at most this part of the window, too; two packets at least (aioquic: a quarter). Takes a number from
         0.001 to 1.
@@ -519,8 +519,8 @@ class LeakyBucket:
         A burst may be as long as the rate gives in this time, if that is more (quinn: 2 ms). Takes a duration above
         "0 s", at most "1 s".
     idle_burst_packets
-        Packets that may leave at once at the start, and when none has left for a round trip, if that is more (Chromium:
-        10). Takes an integer of at least 1 packet.
+        Packets that may leave in one burst at the start, and when none has left for a round trip, if that is more
+        (Chromium: 10). Takes an integer of at least 1 packet.
     whole_bursts
         Once the burst is used up, the timer waits until a whole one may leave (quinn); a packet still leaves when
         something else, such as an acknowledgement, wakes the sender and there is room for it.
@@ -559,7 +559,7 @@ class Quantum:
     factor
         Rate as a multiple of cwnd / srtt. Takes a number from 0.01 to 10. Default: `1.25`.
     burst_packets
-        Packets that may leave at once after a pause. Takes an integer of at least 1 packet. Default: `10`.
+        Packets that may leave in one burst after a pause. Takes an integer of at least 1 packet. Default: `10`.
     quantum
         Shortest wait. Takes a duration above "0 s", at most "1 s". Default: `"1 ms"`.
     """
@@ -581,7 +581,7 @@ class TimeBucket:
     factor
         Rate as a multiple of cwnd / srtt. Takes a number from 0.01 to 10. Default: `1.0`.
     burst_packets
-        Packets that may leave at once after a pause. Takes an integer of at least 1 packet. Default: `16`.
+        Packets that may leave in one burst after a pause. Takes an integer of at least 1 packet. Default: `16`.
     burst_share
         A burst is at most this part of the window, too; two packets at least. Takes a number from 0.001 to 1. Default:
         `0.25`.
@@ -614,7 +614,7 @@ class LinuxPacing:
 class FqPacing:
     """The same rates, kept by the fq queueing discipline of the sender's host.
 
-    Each packet has a departure time of its own.
+    Each packet has its own departure time.
 
     Attributes
     ----------
@@ -751,7 +751,7 @@ QuicVersion: TypeAlias = Literal["v1", "gquic-37"]
 
 @dataclass(frozen=True, kw_only=True)
 class AckEvery:
-    """Every few packets, after a delay, and at once where packets are missing (RFC 9000 section 13.2).
+    """Every few packets, after a delay, and immediately where packets are missing (RFC 9000 section 13.2).
 
     Attributes
     ----------
@@ -866,7 +866,7 @@ class WeightedRoundRobin:
     ----------
     weights
         Weight of each path, the first (`down` and `up` of a flow) first. One of at least 1 for each path. Takes an
-        array of one or more entries, each an integer of at least 0.
+        array of one or more integers of at least 0.
     """
 
     weights: tuple[int, ...]
@@ -1246,8 +1246,7 @@ class Flow:
     up
         Links, bearers and taps from receiver to sender, in order. Not empty, nothing twice; empty with `[[wires]]`.
     paths
-        Further paths beside `down` and `up`, which are the first (Multipath QUIC). Takes an array of 0 to 7 entries,
-        each a table.
+        Paths in addition to `down` and `up`, which are the first (Multipath QUIC). Takes an array of 0 to 7 tables.
     plugins
         Bundles of exchanged operations: names in `plugins`, or of built-in plugins. Each at most once.
     start
@@ -1323,7 +1322,7 @@ class Trace:
     Attributes
     ----------
     file
-        Path, relative to the scenario file. Takes a string that is not empty.
+        Path, relative to the scenario file. Takes a non-empty string.
     format
         What the file holds. Default: `"csv"`.
     at_end
@@ -1404,14 +1403,14 @@ class Codel:
         Most packets that wait; what would exceed it is dropped on arrival. Takes an integer of at least 1. Default:
         `1000`.
     target
-        Waiting time that is accepted for ever. Below `interval`. Default: `"5 ms"`.
+        Acceptable standing queue delay. Below `interval`. Default: `"5 ms"`.
     interval
         How long every packet must have waited longer than `target` before the first drop. Takes a duration above "0 s".
         Default: `"100 ms"`.
     ecn
         Whether ECN-capable packets are marked instead of dropped. Default: `false`.
     ce_threshold
-        ECN-capable packets that have waited longer are marked at once; none without it.
+        ECN-capable packets that have waited longer are marked immediately (default: none).
     least_backlog
         While no more than this waits, nothing is dropped; `0 B`: no such exception. Default: `"1514 B"`.
     control_law
@@ -1449,10 +1448,10 @@ class FqCodel:
         Most memory of all queues: the bytes of packets, and `memory_per_packet` for each. Takes a size of at least
         "1 B". Default: `"32 MiB"`.
     memory_per_packet
-        Memory of a packet beside its bytes (Linux counts the whole buffer). Default: `"0 B"`.
+        Memory of a packet in addition to its bytes (Linux counts the whole buffer). Default: `"0 B"`.
     drop_batch
-        Most packets dropped at once from the longest queue when a limit is exceeded, but not more than half of its
-        bytes. Takes an integer of at least 1 packet. Default: `64`.
+        Maximum number of packets dropped in one batch from the longest queue when a limit is exceeded, but not more
+        than half of its bytes. Takes an integer of at least 1 packet. Default: `64`.
     flows
         Number of queues that flows are hashed to. Takes an integer from 1 to 65536 queues. Default: `1024`.
     hash
@@ -1618,7 +1617,7 @@ class Hold:
     by
         How long it is held. Takes a duration above "0 s".
     behind
-        It is released before that, directly behind the packet that is the last of so many to pass it. Takes an integer
+        It is released before that, directly after the packet that is the last of so many to pass it. Takes an integer
         of at least 1.
     """
 
@@ -1798,7 +1797,7 @@ class Reordering:
     Attributes
     ----------
     enabled
-        Whether packets are put in order; if not, the number is stripped and they pass at once. Default: `true`.
+        Whether packets are put in order; if not, the number is stripped and they pass immediately. Default: `true`.
     timer
         t-Reordering. Default: `"200 ms"`.
     sequence_bits
@@ -1817,8 +1816,7 @@ class Bearer:
     Attributes
     ----------
     links
-        Names of the links, in the order of `shares`. Each at most once. Takes an array of 1 to 8 entries, each a
-        string.
+        Names of the links, in the order of `shares`. Each at most once. Takes an array of 1 to 8 strings.
     batch_packets
         Packets in a batch; each batch is divided among the links by `shares`. Takes an integer from 1 to 65535 packets.
         Default: `100`.
@@ -1917,14 +1915,14 @@ class Tap:
 
 
 #: How many connections a tunnel has.
-#: - `connections`: One for each path: each has acknowledgements, RTT and failure of its own.
+#: - `connections`: One for each path: each has its own acknowledgements, RTT and failure.
 #: - `multipath`: One with all paths (Multipath QUIC).
 CarrierKind: TypeAlias = Literal["connections", "multipath"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class DirectPipeline:
-    """A packet leaves the queue when a path can take it at once."""
+    """A packet leaves the queue when a path can take it immediately."""
 
     kind: Literal["direct"] = "direct"
 
@@ -1965,8 +1963,7 @@ class Tunnel:
     stack
         Stack that carries the datagrams: `lab-quic` or `noq`.
     paths
-        Routes of the paths between the ends. Each over links and bearers of its own. Takes an array of 1 to 8 entries,
-        each a table.
+        Routes of the paths between the ends. Each uses separate links and bearers. Takes an array of 1 to 8 tables.
     carrier
         One connection for each path, or one with several. Default: `"connections"`.
     pipeline
@@ -2043,7 +2040,7 @@ class Plugin:
     Attributes
     ----------
     exchanges
-        What is exchanged for what. Takes an array of one or more entries, each a table.
+        What is exchanged for what. Takes an array of one or more tables.
     description
         What it changes, in a sentence. Default: `""`.
     ends
@@ -2124,7 +2121,7 @@ class ScenarioFields:
     version
         Version of this format: 1. Takes 1.
     name
-        A short name; results carry it. Takes a string that is not empty.
+        A short name; results carry it. Takes a non-empty string.
     flows
         Flows by name. Takes a table of one or more entries.
     description
@@ -2138,7 +2135,7 @@ class ScenarioFields:
     bearers
         Split bearers by name.
     hosts
-        Kinds of host by name; each endpoint that names one gets a host of its own.
+        Kinds of host by name; each endpoint that names one has a separate host.
     taps
         Taps by name: they record the packets that pass; name them in a route like a link.
     tunnels
@@ -2148,8 +2145,8 @@ class ScenarioFields:
     wires
         Wires stated by hand; where there are any, routes of flows must be empty.
     record
-        What to record beside the summary. Default: `{ acks = false, packets = false, pcapng = false, qlog = false,
-        requests = false, sojourns = false }`.
+        What to record in addition to the summary. Default: `{ acks = false, packets = false, pcapng = false, qlog =
+        false, requests = false, sojourns = false }`.
     """
 
     version: int = 1

@@ -172,7 +172,7 @@ const SEQUENCE_BITS: [u64; 3] = [12, 16, 18];
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reordering {
-    /// Whether packets are put in order; if not, the number is stripped and they pass at once.
+    /// Whether packets are put in order; if not, the number is stripped and they pass immediately.
     pub enabled: bool,
     /// t-Reordering.
     pub timer: ReorderingTimer,
@@ -192,7 +192,7 @@ impl Default for Reordering {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ReorderingTimer {
-    /// The same time always; written as a text such as `"200 ms"`. With 0 a gap is given up at once.
+    /// The same time always; written as a text such as `"200 ms"`. With 0 a gap is given up immediately.
     Fixed(Duration),
     /// Found in another way.
     Rule(TimerRule),

@@ -1,6 +1,6 @@
 //! The receiving end of a split bearer: PDCP reordering (TS 38.323 sections 5.2.2.1 and 5.2.2.2).
 //!
-//! Packets in sequence leave at once. A hole starts t-Reordering; what follows the hole waits until
+//! Packets in sequence leave immediately. A hole starts t-Reordering; what follows the hole waits until
 //! the hole is filled or the timer expires. What becomes deliverable leaves in one burst.
 //!
 //! A packet waits at most two timers: it is *covered* by a run of the timer that starts at or after

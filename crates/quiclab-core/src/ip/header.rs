@@ -57,10 +57,10 @@ pub struct Fragment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Malformed {
     /// Shorter than its header or than the length in its header.
-    #[error("the packet is cut short")]
+    #[error("the packet is truncated")]
     Short,
     /// Neither 4 nor 6.
-    #[error("the IP version is {0}; allowed is 4 or 6")]
+    #[error("expected IP version 4 or 6, got {0}")]
     Version(u8),
     /// A length in the header contradicts another.
     #[error("the lengths in the header contradict each other")]

@@ -31,7 +31,7 @@ pub enum PrefixError {
         longest: u8,
     },
     /// Bits behind the prefix are set: perhaps a host was meant.
-    #[error("expected `{meant}`, got `{text}`; bits behind the prefix are set")]
+    #[error("expected `{meant}`, got `{text}`; bits after the prefix are set")]
     Host {
         /// What was written.
         text: String,

@@ -171,7 +171,7 @@ pub struct Delay {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("10 us"))]
     pub every: Option<Duration>,
-    /// In how many equal steps, spread over `every`, a delay changes; the first is made at once.
+    /// In how many equal steps, spread over `every`, a delay changes; the first change is immediate.
     /// 1 without `every`.
     #[serde(default = "one_step", skip_serializing_if = "is_one")]
     #[schemars(transform = limits::between(1, 1000))]
@@ -188,7 +188,7 @@ pub struct Hold {
     /// How long it is held.
     #[schemars(transform = limits::above("0 s"))]
     pub by: Duration,
-    /// It is released before that, directly behind the packet that is the last of so many to pass it.
+    /// It is released before that, directly after the packet that is the last of so many to pass it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least(1))]
     pub behind: Option<u64>,

@@ -324,7 +324,7 @@ fn seed_and_name_decide_alone() {
 fn a_mahimahi_trace_cannot_hold() {
     let error = Trace::parse("1\n", TraceFormat::Mahimahi, TraceEnd::Hold).unwrap_err();
     assert_eq!(error, TraceError::HoldNeedsRates);
-    assert!(error.to_string().contains("allowed is `loop` or `stop`"));
+    assert!(error.to_string().contains("expected `loop` or `stop`"));
 }
 
 #[test]

@@ -43,14 +43,14 @@ pub struct Codel {
     /// Most packets that wait; what would exceed it is dropped on arrival.
     #[schemars(transform = limits::at_least(1))]
     pub packets: u64,
-    /// Waiting time that is accepted for ever. Below `interval`.
+    /// Acceptable standing queue delay. Below `interval`.
     pub target: Duration,
     /// How long every packet must have waited longer than `target` before the first drop.
     #[schemars(transform = limits::above("0 s"))]
     pub interval: Duration,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// ECN-capable packets that have waited longer are marked at once; none without it.
+    /// ECN-capable packets that have waited longer are marked immediately (default: none).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
     /// While no more than this waits, nothing is dropped; `0 B`: no such exception.
@@ -112,7 +112,7 @@ impl QueueOptions for Codel {
             Problem::conflict(
                 "target",
                 format!("\"{target}\""),
-                format!("less than `interval`, `{interval}`"),
+                format!("a duration below `interval` (\"{interval}\")"),
             )
         })
     }

@@ -50,9 +50,9 @@ pub struct FqCodel {
     /// Most memory of all queues: the bytes of packets, and `memory_per_packet` for each.
     #[schemars(transform = limits::at_least("1 B"))]
     pub memory: ByteCount,
-    /// Memory of a packet beside its bytes (Linux counts the whole buffer).
+    /// Memory of a packet in addition to its bytes (Linux counts the whole buffer).
     pub memory_per_packet: ByteCount,
-    /// Most packets dropped at once from the longest queue when a limit is exceeded, but not more than
+    /// Maximum number of packets dropped in one batch from the longest queue when a limit is exceeded, but not more than
     /// half of its bytes.
     #[schemars(transform = limits::at_least(1).unit("packets"))]
     pub drop_batch: u32,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CarrierKind {
-    /// One for each path: each has acknowledgements, RTT and failure of its own.
+    /// One for each path: each has its own acknowledgements, RTT and failure.
     #[default]
     Connections,
     /// One with all paths (Multipath QUIC).
@@ -18,7 +18,7 @@ pub enum CarrierKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pipeline {
-    /// A packet leaves the queue when a path can take it at once.
+    /// A packet leaves the queue when a path can take it immediately.
     #[default]
     #[schemars(title = "DirectPipeline")]
     Direct,

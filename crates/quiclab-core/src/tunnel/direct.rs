@@ -1,4 +1,4 @@
-//! The send pass of the tunnel: a packet leaves the queue when a path can take it at once.
+//! The send pass of the tunnel: a packet leaves the queue when a path can take it immediately.
 
 use super::{Emitted, Tunnel, flush};
 use crate::scheduler::PathState;

@@ -114,7 +114,7 @@ impl Counts {
 /// Whether the kernel has netem: asks it for one.
 ///
 /// # Errors
-/// If `tc` cannot be had, or there are no namespaces.
+/// If `tc` is not available, or there are no namespaces.
 pub fn has_netem() -> io::Result<bool> {
     let probe = Namespace::new()?;
     let added = probe.within(|| succeed("tc", &["qdisc", "add", "dev", "lo", "root", "netem", "limit", "1"]));

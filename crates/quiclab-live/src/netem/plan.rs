@@ -27,12 +27,12 @@ const ONE_PACKET_BYTES: u64 = 1600;
 /// A bucket must last until the kernel's timer fires.
 const LATE_TIMER: Duration = Duration::from_micros(100);
 
-/// What cannot be had from the kernel's queueing disciplines.
+/// What is not available from the kernel's queueing disciplines.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PlanError {
     /// The scenario asks for what no discipline does.
     #[error(
-        "links.{link}.{field} = `{value}`: with `--emulation netem`, {allowed}; `--emulation engine` has it"
+        "links.{link}.{field}: expected {expected} with `--emulation netem`, got {value}; `--emulation engine` supports it"
     )]
     Field {
         /// Name of the link.
@@ -41,8 +41,8 @@ pub enum PlanError {
         field: String,
         /// Its value.
         value: String,
-        /// What is allowed.
-        allowed: String,
+        /// What the emulation takes.
+        expected: String,
     },
     /// The kernel is without the discipline.
     #[error(
@@ -155,16 +155,16 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
 impl Request<'_> {
     /// Refuses what cannot be mapped; otherwise the queue.
     fn check(&self) -> Result<TcQueue, PlanError> {
-        let field = |field: &str, value: String, allowed: &str| PlanError::Field {
+        let field = |field: &str, value: String, expected: &str| PlanError::Field {
             link: self.name.to_owned(),
             field: field.to_owned(),
             value,
-            allowed: allowed.to_owned(),
+            expected: expected.to_owned(),
         };
-        let refuse = |name: &str, value, allowed: &str| Err(field(name, value, allowed));
+        let refuse = |name: &str, value, expected: &str| Err(field(name, value, expected));
         let missing = |field| Err(PlanError::NoNetem { link: self.name.to_owned(), field });
         if let Some(Rate::Shaped(ShapedRate::Trace { file, .. })) = &self.link.rate {
-            return refuse("rate.file", file.display().to_string(), "a rate is constant or a token bucket");
+            return refuse("rate.file", file.display().to_string(), "a constant rate or a token bucket");
         }
         let bucket = matches!(self.link.rate, Some(Rate::Shaped(_)));
         let queue = self.link.queue.options().tc().map_err(|problem| {
@@ -172,10 +172,10 @@ impl Request<'_> {
         })?;
         match &queue {
             TcQueue::Limits { bytes: Some(bytes), .. } if self.link.rate.is_none() => {
-                return refuse("queue.bytes", bytes.to_string(), "a limit in bytes needs a rate");
+                return refuse("queue.bytes", bytes.to_string(), "a limit in packets or a rate of the link");
             }
             TcQueue::Child { .. } if self.link.rate.is_none() => {
-                return refuse("queue.kind", "with no rate".to_owned(), "such a queue needs a rate");
+                return refuse("queue.kind", "none".to_owned(), "a rate of the link for this queue");
             }
             _ => {}
         }
@@ -183,29 +183,28 @@ impl Request<'_> {
             return refuse(
                 "loss.packets",
                 format!("{packets:?}"),
-                "loss is independent or of Gilbert and Elliott",
+                "independent loss or Gilbert-Elliott loss",
             );
         }
         if !self.link.holds.is_empty() {
-            return refuse("holds", "given".to_owned(), "netem holds no packets by number: leave them out");
+            return refuse("holds", "a list".to_owned(), "no held packets");
         }
         if self.link.feedback.is_some() {
-            return refuse("feedback", "on".to_owned(), "links of the kernel report nothing: leave it out");
+            return refuse("feedback", "a table".to_owned(), "no feedback");
         }
         let Delay { mean, deviation, reorder, every, .. } = self.link.delay;
         if let Some(every) = every {
-            let allowed = "each packet draws its own delay: leave it out, or take `--emulation engine`";
-            return refuse("delay.every", format!("{every:?}"), allowed);
+            return refuse("delay.every", format!("{every:?}"), "a delay drawn for each packet");
         }
         if deviation > Duration::ZERO && !reorder {
             return refuse(
                 "delay.reorder",
                 "false".to_owned(),
-                "packets of different delay overtake each other: set it to true",
+                "true, as packets of different delay overtake each other,",
             );
         }
         if bucket && mean > Duration::ZERO && self.stage != DelayStage::NextHop {
-            return refuse("rate", "token_bucket".to_owned(), "its delay is on the next hop");
+            return refuse("rate", "token_bucket".to_owned(), "no delay on the hop of a token bucket");
         }
         match (self.netem, mean > Duration::ZERO || deviation > Duration::ZERO, &self.link.loss) {
             (false, true, _) => missing("delay"),

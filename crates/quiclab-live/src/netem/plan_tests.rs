@@ -127,18 +127,12 @@ fn managed_queues_are_children_of_a_bucket() {
 #[test]
 fn what_has_no_counterpart_is_named() {
     let cases = [
-        (
-            "rate = \"8 Mbit/s\"\nqueue = { kind = \"drop_tail\", time = \"50 ms\" }",
-            "links.a.queue.time = `50 ms`",
-        ),
+        ("rate = \"8 Mbit/s\"\nqueue = { kind = \"drop_tail\", time = \"50 ms\" }", "links.a.queue.time"),
         (
             "rate = \"8 Mbit/s\"\nqueue = { kind = \"drop_tail\", packets = 5, bytes = \"9 kB\" }",
             "links.a.queue.bytes",
         ),
-        (
-            "rate = \"8 Mbit/s\"\nqueue = { kind = \"head_drop\", bytes = \"9 kB\" }",
-            "links.a.queue.bytes = `9 kB`",
-        ),
+        ("rate = \"8 Mbit/s\"\nqueue = { kind = \"head_drop\", bytes = \"9 kB\" }", "links.a.queue.bytes"),
         (
             "rate = \"8 Mbit/s\"\nqueue = { kind = \"codel\", control_law = \"inverse_count\" }",
             "links.a.queue.control_law",
@@ -148,7 +142,7 @@ fn what_has_no_counterpart_is_named() {
             "rate = \"8 Mbit/s\"\nqueue = { kind = \"codel\", least_backlog = \"0 B\" }",
             "links.a.queue.least_backlog",
         ),
-        ("loss = { kind = \"listed\", packets = [3] }", "links.a.loss.packets = `[3]`"),
+        ("loss = { kind = \"listed\", packets = [3] }", "links.a.loss.packets"),
         (
             "delay = { mean = \"9 ms\", deviation = \"1 ms\", distribution = \"uniform\" }",
             "links.a.delay.reorder",
@@ -156,7 +150,7 @@ fn what_has_no_counterpart_is_named() {
     ];
     for (fields, start) in cases {
         let error = planned(fields, DelayStage::NextHop, true).unwrap_err().to_string();
-        assert!(error.starts_with(start), "{error}");
+        assert!(error.starts_with(&format!("{start}: expected ")), "{error}");
         assert!(error.contains("with `--emulation netem`"), "{error}");
     }
 }

@@ -5,6 +5,7 @@ use crate::command::succeed;
 use crate::timing::monotonic_ns;
 use clap::Args;
 use nix::sys::socket::{setsockopt, sockopt::TcpMaxSeg};
+use quiclab_core::problem::system_reason;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
@@ -48,10 +49,11 @@ impl SocketArguments {
     pub fn prepare(&self) -> Result<(), String> {
         for setting in &self.settings {
             let (name, value) = setting.split_once('=').ok_or_else(|| {
-                format!("--set {setting}: allowed is NAME=VALUE, such as net.ipv4.tcp_sack=0")
+                format!("--set: expected NAME=VALUE, such as net.ipv4.tcp_sack=0, got {setting:?}")
             })?;
             let path = Path::new("/proc/sys").join(name.replace('.', "/"));
-            std::fs::write(path, value).map_err(|error| format!("sysctl {name} = {value}: {error}"))?;
+            std::fs::write(path, value)
+                .map_err(|error| format!("sysctl {name} = {value}: {}", system_reason(&error)))?;
         }
         if let Some(segments) = self.gso_segments {
             // the switches of ethtool do not reach it: since 4.17 TCP makes such packets for any device

@@ -52,7 +52,7 @@ pub(crate) fn apply<'a>(
                 if let Some(other) = replaced.insert(operation, index) {
                     let other = &flow.plugins[other];
                     let problem =
-                        format!("it replaces `{operation}` of the {end}, and `{other}` does as well");
+                        format!("it replaces `{operation}` of the {end}, and `{other}` also replaces it");
                     return conflict(problem, "one of the two");
                 }
             } else if is_part(operation)

@@ -428,7 +428,7 @@ fn sentences_are_those_of_compilers() {
     let wrong = RIGHT.replace("rate = \"20 Mbit/s\"", "rate = \"20 Mbit\"");
     let error = load(&wrong, &[]).unwrap_err();
     let sentence = "links.a.rate: expected a rate such as \"20 Mbit/s\", got \"20 Mbit\"; unknown unit `Mbit`; \
-                    units are Gbit/s, Mbit/s, kbit/s, bit/s";
+                    units are Gbit/s, Mbit/s, kbit/s, bit/s; did you mean `Mbit/s`?";
     assert_eq!(error.to_string(), format!("s.toml:5:8: {sentence}"));
     let rendered = error.render(false);
     let lines: Vec<&str> = rendered.lines().map(str::trim_end).collect();

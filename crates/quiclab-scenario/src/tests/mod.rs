@@ -56,9 +56,7 @@ fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, Problem> {
         None => Ok(abilities),
         Some(profile) if stack == "lab-tcp" && profile.starts_with("linux-") => Ok(abilities),
         Some(_) if stack == "lab-quic" => Ok(abilities),
-        Some(profile) => {
-            Err(Problem::unsupported("profile", stack, "it has no profiles").got(format!("{profile:?}")))
-        }
+        Some(profile) => Err(Problem::no_profiles(stack, profile)),
     }
 }
 

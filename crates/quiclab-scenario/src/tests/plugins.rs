@@ -180,7 +180,7 @@ fn two_plugins_do_not_replace_one_computation() {
                [plugins.y]\nexchanges = [{ operation = \"compute.path\", replace = \"m:x\" }]\n[flows.f]";
     let text = RIGHT.replace("[flows.f]", two);
     assert_eq!(problem(&text, &[("flows.f.plugins", r#"["x"]"#)]), None);
-    let reason = "it replaces `compute.path` of the sender, and `x` does as well";
+    let reason = "it replaces `compute.path` of the sender, and `x` also replaces it";
     assert_eq!(
         problem(&text, &[("flows.f.plugins", r#"["x", "y"]"#)]),
         Some(("flows.f.plugins.1".to_owned(), Conflict, reason.to_owned()))

@@ -67,7 +67,7 @@ where
                 let links = scenario.bearers.get(name).map_or(&[][..], |bearer| &bearer.links);
                 for element in links.iter().chain([name]) {
                     if let Some(before) = used.insert(element, index).filter(|before| *before != index) {
-                        let reason = format!("path {before} passes `{element}` as well");
+                        let reason = format!("path {before} also passes `{element}`");
                         let expected = "elements of no other path";
                         return Err(
                             Problem::conflict(path(index, direction), quoted(name), expected).because(reason)
@@ -110,7 +110,7 @@ fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
 /// A resource depends on earlier ones only, so none waits for itself.
 fn check_resources(path: &FieldPath, resources: &[PageResource], objects: &[PageObjects]) -> Check {
     ensure(resources.is_empty() || objects.is_empty(), || {
-        about(path.clone(), "`objects` are set as well", "either `objects` or `resources`")
+        about(path.clone(), "`objects` and `resources` are both set", "only one of them")
     })?;
     for (index, resource) in resources.iter().enumerate() {
         // the first of the list is resource 1
@@ -124,11 +124,15 @@ fn check_resources(path: &FieldPath, resources: &[PageResource], objects: &[Page
 }
 
 fn check_download(path: &FieldPath, size: Option<ByteCount>, duration: Option<Duration>) -> Check {
-    const EITHER: &str = "either `size` or `duration`";
     match (size, duration) {
-        (None, None) => Err(Problem::new(ProblemKind::MissingField, path.child("size"), EITHER)),
-        (Some(_), Some(duration)) => Err(Problem::conflict(path.child("duration"), quoted(duration), EITHER)
-            .because("`size` is set as well")),
+        (None, None) => {
+            let expected = "either `size` or `duration`";
+            Err(Problem::new(ProblemKind::MissingField, path.child("size"), expected))
+        }
+        (Some(_), Some(_)) => {
+            let reason = "`size` and `duration` are both set";
+            Err(about(path.child("duration"), reason, "only one of them"))
+        }
         _ => Ok(()),
     }
 }
@@ -148,8 +152,7 @@ fn check_on_off(path: &FieldPath, on: Option<Duration>, off: Option<Duration>) -
 pub(super) fn check_route(path: &FieldPath, route: &[String], scenario: &Scenario) -> Check {
     if !scenario.wires.is_empty() {
         return ensure(route.is_empty(), || {
-            Problem::conflict(path.clone(), format!("{route:?}"), "either routes or `[[wires]]`")
-                .because("`[[wires]]` are set as well")
+            about(path.clone(), "a route and `[[wires]]` are both set", "only one of them")
         });
     }
     ensure(!route.is_empty(), || {

@@ -113,19 +113,19 @@ pub(super) fn check_used(scenario: &Scenario) -> Check {
     ];
     for name in scenario.tunnels.keys() {
         ensure(scenario.flows.values().any(|flow| Tunnel::is_passed(name, flow)), || {
-            about(field(["tunnels", name]), "no flow passes it", "its name in the route of a flow")
+            about(field(["tunnels", name]), "not used by any flow: no route leads through it", "")
         })?;
     }
     for (group, members) in groups {
         if let Some((name, _)) = members.into_iter().find(|(_, element)| !passed.contains(element)) {
-            let expected = "its name in the route of a flow, in a bearer or in a wire";
-            return Err(about(field([group, name]), "no flow passes it", expected));
+            let reason = "not used by any flow: no route, bearer or wire leads through it";
+            return Err(about(field([group, name]), reason, ""));
         }
     }
     Ok(())
 }
 
-/// A packet larger than the bucket would wait for ever.
+/// A packet larger than the bucket would wait forever.
 pub(super) fn check_bursts(scenario: &Scenario, protocols: &[StackProtocol]) -> Check {
     let buckets: Vec<_> = scenario
         .links

@@ -62,7 +62,8 @@ const FUNCTION: &str = "the name of a function, such as `my_functions:threshold`
 
 fn unknown_operation(path: &FieldPath, operation: &str) -> Problem {
     let names = parts().iter().map(String::as_str).chain(Operation::ALL.map(Operation::name));
-    Problem::unknown(path.child("operation"), operation, names).because("no such operation")
+    Problem::unknown(path.child("operation"), operation, names)
+        .because("no such operation; `quiclab stack show STACK` lists the operations of a stack")
 }
 
 /// The plugins of a flow exist, and none is named twice.

@@ -55,7 +55,7 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         Problem::conflict(
             path.child("scheduler"),
             "\"redundant\"",
-            "another scheduler, or `resequencing` as well",
+            "another scheduler, or `resequencing` in addition",
         )
         .because("copies are recognised by their number")
     })?;

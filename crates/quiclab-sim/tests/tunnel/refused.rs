@@ -41,7 +41,7 @@ fn a_tunnel_that_no_flow_passes_is_a_mistake() {
         ("flows.ping.up", r#"["up1"]"#),
     ];
     let error = refusal(&direct);
-    assert!(error.contains("tunnels.vpn") && error.contains("no flow passes it"), "{error}");
+    assert!(error.contains("tunnels.vpn") && error.contains("not used by any flow"), "{error}");
 }
 
 #[test]

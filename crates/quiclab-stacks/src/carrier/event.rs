@@ -87,14 +87,14 @@ pub struct Outgoing {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HubError {
     /// A value of the configuration.
-    #[error("{field} is {value}; allowed: {allowed}")]
+    #[error("{field}: expected {expected}, got {value}")]
     Config {
         /// Name of the field.
         field: &'static str,
         /// Its value.
         value: String,
-        /// What is allowed.
-        allowed: String,
+        /// What the field takes.
+        expected: String,
     },
     /// Only clients connect.
     #[error("a server does not connect")]
@@ -124,13 +124,19 @@ pub enum HubError {
     #[error("session {} is not open", .0.0)]
     NotOpen(SessionId),
     /// A control message is too long.
-    #[error("control message of {length} bytes; allowed: up to {}", super::wire::LONGEST_CONTROL)]
+    #[error(
+        "expected a control message of at most {} bytes, got {length} bytes",
+        super::wire::LONGEST_CONTROL
+    )]
     TooLong {
         /// Its bytes.
         length: usize,
     },
     /// Too much waits to be sent; the other end does not read.
-    #[error("{waiting} bytes of control messages wait; allowed: up to {}", super::wire::CONTROL_BACKLOG)]
+    #[error(
+        "{waiting} bytes of control messages are queued, at most {} can be",
+        super::wire::CONTROL_BACKLOG
+    )]
     Backlog {
         /// Bytes that wait.
         waiting: usize,

@@ -132,8 +132,8 @@ impl Hub {
             return Err(HubError::NotAClient);
         }
         if paths.len() > MOST_PATHS {
-            let (value, allowed) = (paths.len().to_string(), format!("up to {MOST_PATHS}"));
-            return Err(HubError::Config { field: "paths", value, allowed });
+            let (value, expected) = (paths.len().to_string(), format!("at most {MOST_PATHS}"));
+            return Err(HubError::Config { field: "paths", value, expected });
         }
         let mut session = Session::new();
         for &(local, remote) in paths {
@@ -449,16 +449,16 @@ impl Hub {
 }
 
 fn check(config: &HubConfig) -> Result<(), HubError> {
-    let wrong = |field, value: String, allowed: &str| {
-        Err(HubError::Config { field, value, allowed: allowed.to_owned() })
+    let wrong = |field, value: String, expected: &str| {
+        Err(HubError::Config { field, value, expected: expected.to_owned() })
     };
     if config.paths.is_empty() {
         return wrong("paths", "empty".into(), "one entry or more");
     }
     let smallest = SMALLEST_PAYLOAD + 28;
     if let Some(path) = config.paths.iter().find(|path| path.mtu < smallest) {
-        let allowed = format!("{smallest} (IPv4) or {} (IPv6) to {}", smallest + 20, u16::MAX);
-        return wrong("mtu", path.mtu.to_string(), &allowed);
+        let expected = format!("{smallest} (IPv4) or {} (IPv6) to {}", smallest + 20, u16::MAX);
+        return wrong("mtu", path.mtu.to_string(), &expected);
     }
     let second = Duration::from_secs(1);
     if !(second..=second * 600).contains(&config.idle_timeout) {

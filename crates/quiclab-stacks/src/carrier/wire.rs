@@ -84,10 +84,10 @@ pub enum Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The length of a frame.
-    #[error("frame of {0} bytes; allowed: 1 to {LONGEST_FRAME}")]
+    #[error("expected a frame of 1 to {LONGEST_FRAME} bytes, got {0} bytes")]
     Length(usize),
     /// The kind of a frame.
-    #[error("frame of kind {0}; allowed: 1 to 5")]
+    #[error("expected a frame of kind 1 to 5, got kind {0}")]
     Kind(u8),
     /// The content of a frame.
     #[error("malformed content of a frame of kind {0}")]

@@ -125,7 +125,7 @@ const COMMON: &[OptionInfo] = &[
     ),
     OptionInfo::fixed(
         "acknowledgements",
-        "every second packet, at once if reordered, after 25 ms at most",
+        "every second packet, immediately if reordered, after at most 25 ms",
         "connection/spaces.rs, transport_parameters.rs",
     ),
     OptionInfo::fixed("idle timeout", "30 s", TRANSPORT),

@@ -37,7 +37,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
             "congestion/new_reno.rs, congestion/cubic.rs",
         ),
         OptionInfo::fixed(
-            "slow start of its own congestion control",
+            "slow start of the stack's own congestion control",
             "without HyStart",
             "congestion/new_reno.rs, congestion/cubic.rs",
         ),

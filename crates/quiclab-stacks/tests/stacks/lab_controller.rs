@@ -188,7 +188,7 @@ fn the_stack_alone_is_refused_what_it_does_not_have() {
             (sentence(None, Some(2), None), "`emulated_connections`"),
             (sentence(None, None, Some(SlowStartExit::HystartLinux)), "`hystart-linux`"),
         ] {
-            assert_eq!(found, Some(format!("{start} `{stack}` has no {lacking} of its own")));
+            assert_eq!(found, Some(format!("{start} `{stack}` does not have its own {lacking}")));
         }
     }
 }

@@ -36,6 +36,7 @@ pub(crate) use document::{Ending, Piece, read as read_document};
 pub(crate) use event::{Event, Packet};
 pub(crate) use ranges::Ranges;
 
+use quiclab_core::problem::system_reason;
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -55,11 +56,15 @@ const TELL_BYTES: u64 = 4 << 20;
 /// Bytes of the beginning of a file that say what it is.
 pub(crate) const HEAD_BYTES: u64 = 16;
 
+/// What this reads, for sentences behind "expected".
+pub const EXPECTED: &str = "a qlog file (a JSON object with `traces`, or JSON records, one per line or each after \
+                            0x1e, of which the first has `qlog_version` or `file_schema`)";
+
 /// Why there is no summary.
 #[derive(Debug, Error)]
 pub enum InspectError {
     /// The file cannot be read.
-    #[error("{file}: {source}")]
+    #[error("{file}: {}", system_reason(source))]
     Io {
         /// Name of the file.
         file: String,
@@ -67,10 +72,7 @@ pub enum InspectError {
         source: io::Error,
     },
     /// Nothing in the file is qlog.
-    #[error(
-        "not a qlog: {file} is {found}; allowed is a JSON object with `traces`, or JSON records (one a line, or \
-         after 0x1e each) of which the first has `qlog_version` or `file_schema`"
-    )]
+    #[error("{file}: expected {EXPECTED}, got {found}")]
     NotQlog {
         /// Name of the file.
         file: String,
@@ -172,18 +174,19 @@ fn summarise<R: Read, O: Fn() -> io::Result<R>>(
 pub(crate) fn what_else(head: &[u8], decoder: &Decoder) -> String {
     let keys = &decoder.file.keys;
     match head {
-        [] => "empty".to_owned(),
-        [0x1f, 0x8b, ..] => "compressed by gzip (decompress it first)".to_owned(),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => "compressed by zstd (decompress it first)".to_owned(),
+        [] => "an empty file".to_owned(),
+        [0x1f, 0x8b, ..] => "a file compressed by gzip (decompress it first)".to_owned(),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "a file compressed by zstd (decompress it first)".to_owned(),
         [0x0a, 0x0d, 0x0d, 0x0a, ..] | [0xd4, 0xc3, 0xb2, 0xa1, ..] => "a packet capture".to_owned(),
-        _ if decoder.file.is_qlog() => "the header of a qlog without a trace".to_owned(),
+        _ if decoder.file.is_qlog() => "the header of a qlog file without a trace".to_owned(),
         _ if keys.iter().any(|key| key == "constants") => {
-            "JSON with `constants`, as Chrome's NetLog has".to_owned()
+            "JSON with the field `constants`, as in Chrome's NetLog".to_owned()
         }
-        _ if !keys.is_empty() => format!("JSON whose first fields are `{}`", keys.join("`, `")),
+        _ if keys.len() == 1 => format!("JSON with the field `{}`", keys[0]),
+        _ if !keys.is_empty() => format!("JSON with the fields `{}`", keys.join("`, `")),
         _ => {
             let text = String::from_utf8_lossy(head);
-            format!("something that begins with {:?}", text.trim_ascii_start())
+            format!("a file that starts with {:?}", text.trim_ascii_start())
         }
     }
 }

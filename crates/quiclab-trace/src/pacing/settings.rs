@@ -54,7 +54,7 @@ impl Settings {
     /// Reads settings and says in a sentence what is wrong with them.
     ///
     /// # Errors
-    /// The sentence, with field, value and what is allowed.
+    /// The sentence, with field, value and what is expected.
     pub fn from_json(text: &str) -> Result<Self, String> {
         let settings: Self = serde_json::from_str(text).map_err(|error| format!("settings: {error}"))?;
         let positive = [
@@ -65,10 +65,8 @@ impl Settings {
         ];
         for (name, value) in positive {
             if value.is_some_and(|value| !(value > 0.0 && value <= 1e9)) {
-                return Err(format!(
-                    "{name} = {}: allowed is a number above 0, 1e9 at most",
-                    value.unwrap_or(0.0)
-                ));
+                let value = value.unwrap_or(0.0);
+                return Err(format!("{name}: expected a number above 0, at most 1e9, got {value}"));
             }
         }
         let times = [
@@ -79,15 +77,15 @@ impl Settings {
         ];
         for (name, value) in times {
             if !(0.0..=1e9).contains(&value) {
-                return Err(format!("{name} = {value}: allowed is 0 to 1e9"));
+                return Err(format!("{name}: expected a number from 0 to 1e9, got {value}"));
             }
         }
         if settings.gains.len() > 16 {
-            return Err(format!("gains = {} numbers: allowed are 16 at most", settings.gains.len()));
+            return Err(format!("gains: expected at most 16 numbers, got {}", settings.gains.len()));
         }
         for gain in &settings.gains {
             if !(*gain > 0.0 && *gain <= 1000.0) {
-                return Err(format!("gains = {gain}: allowed are numbers above 0, 1000 at most"));
+                return Err(format!("gains: expected numbers above 0, at most 1000, got {gain}"));
             }
         }
         Ok(settings)
@@ -132,9 +130,9 @@ mod tests {
         assert_eq!(settings.counted_ns(), 5_000_000_000..6_500_000_000);
         assert_eq!((settings.burst_gap_ns(), settings.rate_step_ns()), (250_000, 100_000_000));
         for (text, said) in [
-            (r#"{"bottleneck_mbps": 0}"#, "bottleneck_mbps = 0: allowed is a number above 0, 1e9 at most"),
-            (r#"{"window_ms": -1}"#, "window_ms = -1: allowed is 0 to 1e9"),
-            (r#"{"gains": [1, 0]}"#, "gains = 0: allowed are numbers above 0, 1000 at most"),
+            (r#"{"bottleneck_mbps": 0}"#, "bottleneck_mbps: expected a number above 0, at most 1e9, got 0"),
+            (r#"{"window_ms": -1}"#, "window_ms: expected a number from 0 to 1e9, got -1"),
+            (r#"{"gains": [1, 0]}"#, "gains: expected numbers above 0, at most 1000, got 0"),
         ] {
             assert_eq!(Settings::from_json(text).unwrap_err(), said);
         }

@@ -40,7 +40,11 @@ pub fn read_capture<R: Read>(
     let other = |found: String| Err(ReadError::NotReadable { file: name.to_owned(), found });
     window.have(4).map_err(stopped)?;
     let Some(&magic) = window.bytes(0..window.held()).first_chunk::<4>() else {
-        return other(if window.held() == 0 { "empty".into() } else { "shorter than 4 bytes".into() });
+        return other(if window.held() == 0 {
+            "an empty file".into()
+        } else {
+            "a file of less than 4 bytes".into()
+        });
     };
     let (format, broken) = if let Some(layout) = pcap::layout(magic) {
         if !window.have(pcap::HEADER_BYTES).map_err(stopped)? {
@@ -54,10 +58,10 @@ pub fn read_capture<R: Read>(
         ("pcapng", pcapng::read(&mut window, &mut dissector).map_err(stopped)?)
     } else {
         let [a, b, c, d] = magic;
-        return other(format!("a file that begins with the bytes {a:02x} {b:02x} {c:02x} {d:02x}"));
+        return other(format!("a file that starts with the bytes {a:02x} {b:02x} {c:02x} {d:02x}"));
     };
     let broken = broken.map(|Broken { at, why }| {
-        let mut note = format!("the file breaks off at byte {at}: {why}");
+        let mut note = format!("reading stopped at byte {at}: {why}");
         if let Some(damage) = &window.damage {
             write!(note, " ({damage})").expect("a string takes everything");
         }

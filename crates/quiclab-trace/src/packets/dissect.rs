@@ -137,7 +137,7 @@ impl<'s> Dissector<'s> {
         let content = if datagram.tcp {
             let (content, whole) = tcp::segment(datagram.header, datagram.payload_bytes);
             if !whole {
-                self.reading.problems.count("TCP options cut off by the snap length");
+                self.reading.problems.count("TCP options truncated by the snap length");
             }
             content
         } else {

@@ -16,7 +16,7 @@ const UDP: u8 = 17;
 
 /// Why a packet is passed over, in words for [`super::Problems`].
 pub(super) type Problem = &'static str;
-const CUT: Problem = "packet cut off within its headers";
+const CUT: Problem = "packet truncated within its headers";
 const LENGTHS: Problem = "IP packet whose lengths contradict each other";
 
 impl From<Passed> for Problem {

@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn bounds() {
         let error = KeyLog::read(std::io::repeat(b'\n'), "zeros").unwrap_err();
-        assert_eq!(error.to_string(), "zeros has more than 64 MiB; allowed is a TLS key log of at most that");
+        assert_eq!(error.to_string(), "zeros: expected a TLS key log of at most 64 MiB, got a larger file");
         let mut log = KeyLog::default();
         let mut text = String::new();
         for index in 0..CONNECTIONS_MAX + 2 {

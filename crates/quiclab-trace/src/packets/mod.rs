@@ -18,7 +18,7 @@ mod tcp;
 mod window;
 
 pub use capture::read_capture;
-pub use error::{ALLOWED, ReadError};
+pub use error::{EXPECTED, ReadError};
 pub use key_log::{CONNECTIONS_MAX, KEY_LOG_BYTES_MAX, KeyLog};
 pub use open::read_packets;
 pub use qlog::read_qlog;

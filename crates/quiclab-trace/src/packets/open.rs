@@ -38,7 +38,7 @@ pub fn read_packets(
         return Err(refused("a directory"));
     }
     if !metadata.is_file() {
-        return Err(refused("no regular file (it may have to be read twice)"));
+        return Err(refused("a file that is not regular (it may have to be read twice)"));
     }
     let state = RefCell::new(State::new(progress, metadata.len()));
     let result = choose(path, &file, keys, sink, &state);
@@ -49,7 +49,7 @@ pub fn read_packets(
     let mut reading = result?;
     reading
         .notes
-        .extend(state.damage.map(|damage| format!("The gzip data are cut off or damaged: {damage}.")));
+        .extend(state.damage.map(|damage| format!("The gzip data are truncated or damaged: {damage}.")));
     Ok(reading)
 }
 
@@ -67,8 +67,8 @@ fn choose(
     first.take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
     if head.is_empty() && compressed {
         let damage = state.borrow_mut().damage.take();
-        let found = damage.map_or("empty, but for its compression".to_owned(), |damage| {
-            format!("compressed by gzip, and damaged ({damage})")
+        let found = damage.map_or("an empty file compressed by gzip".to_owned(), |damage| {
+            format!("a file compressed by gzip that is damaged ({damage})")
         });
         return Err(ReadError::NotReadable { file: file.to_owned(), found });
     }

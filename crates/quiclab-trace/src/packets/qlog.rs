@@ -214,7 +214,7 @@ impl Packets<'_> {
                 self.sink.better_known(index, &flow(name));
             }
         }
-        self.problems.add("records that are no qlog event", decoder.malformed);
+        self.problems.add("records that are not qlog events", decoder.malformed);
         self.problems.add("events of connections beyond the first 256", decoder.beyond);
         let notes = notes(&self, ending);
         Reading { format: "qlog".to_owned(), frames: decoder.events, problems: self.problems, notes }
@@ -245,7 +245,9 @@ fn notes(packets: &Packets<'_>, ending: &Ending) -> Vec<String> {
         );
     }
     if let Some(byte) = ending.stopped_at {
-        notes.push(format!("The file is cut off or broken: nothing behind byte {byte} of its text is read."));
+        notes.push(format!(
+            "The file is truncated or damaged: nothing after byte {byte} of its text is read."
+        ));
     }
     notes
 }

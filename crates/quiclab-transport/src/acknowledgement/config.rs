@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Acknowledgement {
-    /// Every few packets, after a delay, and at once where packets are missing (RFC 9000 section 13.2).
+    /// Every few packets, after a delay, and immediately where packets are missing (RFC 9000 section 13.2).
     #[schemars(title = "AckEvery")]
     Every {
         /// Packets that ask for an acknowledgement before there is one.

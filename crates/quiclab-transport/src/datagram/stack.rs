@@ -54,9 +54,7 @@ impl NativeStack for LabUdp {
             ("tls", config.tls.is_some()),
         ];
         if let Some(profile) = &config.profile {
-            return Err(
-                Problem::unsupported("profile", LAB_UDP, "it has no profiles").got(format!("{profile:?}"))
-            );
+            return Err(Problem::no_profiles(LAB_UDP, profile));
         }
         match given.iter().find(|(_, given)| *given) {
             Some(&(field, _)) => Err(Problem::unsupported(field, LAB_UDP, "")),

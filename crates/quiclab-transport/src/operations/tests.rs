@@ -146,38 +146,38 @@ fn what_a_function_must_not_answer_names_plugin_function_operation_and_value() {
         (
             Anchor::Before,
             Ok(Some(3.0)),
-            "before `compute.rtt_sample`, gives 3; allowed is nothing before a computation",
+            "before `compute.rtt_sample` returned 3; expected None before a computation",
         ),
-        (Anchor::Before, Err("no"), "before `compute.rtt_sample`, fails: no"),
+        (Anchor::Before, Err("no"), "before `compute.rtt_sample` failed: no"),
         (
             Anchor::Replace,
             Ok(None),
-            &format!("in place of `compute.rtt_sample`, gives nothing; allowed is {limits}"),
+            &format!("in place of `compute.rtt_sample` returned None; expected {limits}"),
         ),
         (
             Anchor::Replace,
             Ok(Some(-3.0)),
-            &format!("in place of `compute.rtt_sample`, gives -3; allowed is {limits}"),
+            &format!("in place of `compute.rtt_sample` returned -3; expected {limits}"),
         ),
         (
             Anchor::Replace,
             Ok(Some(f64::NAN)),
-            &format!("in place of `compute.rtt_sample`, gives NaN; allowed is {limits}"),
+            &format!("in place of `compute.rtt_sample` returned NaN; expected {limits}"),
         ),
-        (Anchor::Replace, Err("no"), "in place of `compute.rtt_sample`, fails: no"),
+        (Anchor::Replace, Err("no"), "in place of `compute.rtt_sample` failed: no"),
         (
             Anchor::After,
             Ok(Some(f64::INFINITY)),
-            &format!("after `compute.rtt_sample`, gives inf; allowed is {limits}"),
+            &format!("after `compute.rtt_sample` returned inf; expected {limits}"),
         ),
-        (Anchor::After, Err("no"), "after `compute.rtt_sample`, fails: no"),
+        (Anchor::After, Err("no"), "after `compute.rtt_sample` failed: no"),
     ] {
         let (result, error) = one(anchor, answer.map_err(str::to_owned));
         assert_eq!(result, 10.0, "the native result goes on");
-        assert_eq!(error.unwrap(), format!("plugin `mine`: `m:f`, {sentence}"));
+        assert_eq!(error.unwrap(), format!("plugin `mine`: `m:f` {sentence}"));
     }
     assert_eq!(one(Anchor::After, Ok(None)), (10.0, None));
-    assert_eq!(one(Anchor::Replace, Ok(Some(600_000.0))), (600_000.0, None), "the limit is allowed");
+    assert_eq!(one(Anchor::Replace, Ok(Some(600_000.0))), (600_000.0, None), "the limit is included");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_result_that_is_not_possible_now_is_blamed_on_who_gave_it() {
     operations.refuse(Operation::Path, 5.0, "0 or 1");
     assert_eq!(
         operations.take_error().unwrap(),
-        "plugin `mine`: `m:five`, after `compute.path`, gives 5; allowed is now 0 or 1"
+        "plugin `mine`: `m:five` after `compute.path` returned 5; expected 0 or 1 now"
     );
     assert_eq!(operations.run(Operation::Path, || path(1.0), || 1.0), 1.0);
 }

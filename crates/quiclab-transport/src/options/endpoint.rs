@@ -93,13 +93,13 @@ options! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AckFrequency {
-    /// Ack-eliciting packets the peer may receive without acknowledging at once.
+    /// Ack-eliciting packets the peer may receive without acknowledging immediately.
     pub ack_eliciting_threshold: u32,
     /// Longest time the peer may wait; without it, its own max_ack_delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 ms", "16.383 s"))]
     pub max_ack_delay: Option<Duration>,
-    /// Reordering the peer ignores before it acknowledges at once.
+    /// Reordering the peer ignores before it acknowledges immediately.
     #[serde(default = "default_reordering_threshold")]
     pub reordering_threshold: u32,
 }

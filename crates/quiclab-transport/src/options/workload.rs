@@ -254,7 +254,7 @@ pub struct PageResource {
     /// Time from their completion to the request: what the browser needs to parse and to execute them.
     #[serde(default)]
     pub delay: Duration,
-    /// Which server has it. Each has a connection of its own, opened when it is first needed; 0 has the HTML.
+    /// Which server has it. Each has its own connection, opened when it is first needed; 0 has the HTML.
     #[serde(default)]
     #[schemars(transform = limits::at_most(MAX_ORIGINS - 1))]
     pub origin: u32,

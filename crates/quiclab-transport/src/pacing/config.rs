@@ -23,7 +23,7 @@ pub enum Pacing {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::between(0.01, 10.0))]
         slow_start_factor: Option<f64>,
-        /// Packets that may leave at once after a pause.
+        /// Packets that may leave in one burst after a pause.
         #[serde(default = "default_burst")]
         #[schemars(transform = limits::at_least(1).unit("packets"))]
         burst_packets: u32,
@@ -35,7 +35,7 @@ pub enum Pacing {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::above("0 s").to("1 s"))]
         burst_time: Option<Duration>,
-        /// Packets that may leave at once at the start, and when none has left for a round trip, if that is
+        /// Packets that may leave in one burst at the start, and when none has left for a round trip, if that is
         /// more (Chromium: 10).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::at_least(1).unit("packets"))]
@@ -59,7 +59,7 @@ pub enum Pacing {
         #[serde(default = "default_factor")]
         #[schemars(transform = limits::between(0.01, 10.0))]
         factor: f64,
-        /// Packets that may leave at once after a pause.
+        /// Packets that may leave in one burst after a pause.
         #[serde(default = "default_burst")]
         #[schemars(transform = limits::at_least(1).unit("packets"))]
         burst_packets: u32,
@@ -75,7 +75,7 @@ pub enum Pacing {
         #[serde(default = "default_time_factor")]
         #[schemars(transform = limits::between(0.01, 10.0))]
         factor: f64,
-        /// Packets that may leave at once after a pause.
+        /// Packets that may leave in one burst after a pause.
         #[serde(default = "default_time_burst")]
         #[schemars(transform = limits::at_least(1).unit("packets"))]
         burst_packets: u32,
@@ -93,8 +93,8 @@ pub enum Pacing {
         #[schemars(transform = limits::above("0 bit/s"))]
         max_rate: Option<DataRate>,
     },
-    /// The same rates, kept by the fq queueing discipline of the sender's host: each packet has a
-    /// departure time of its own.
+    /// The same rates, kept by the fq queueing discipline of the sender's host: each packet has its
+    /// own departure time.
     #[schemars(title = "FqPacing")]
     Fq {
         /// `SO_MAX_PACING_RATE`, or `maxrate` of the queueing discipline.

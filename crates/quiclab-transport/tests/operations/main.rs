@@ -209,7 +209,7 @@ fn a_path_that_is_not_there_fails_the_connection_once() {
     let world = on_two_paths("5 kB").run(SERVER, vec![seven]);
     assert_eq!(
         world.ends[SERVER].failure(),
-        Some("plugin `mine`: `m:f`, in place of `compute.path`, gives 7; allowed is now a path with room: 0")
+        Some("plugin `mine`: `m:f` in place of `compute.path` returned 7; expected a path with room: 0 now")
     );
     assert_eq!(world.ends[CLIENT].failure(), Some("closed by the peer with error 0x1"));
     assert_eq!(*calls.lock().unwrap(), 1);
@@ -249,8 +249,8 @@ fn a_stream_with_nothing_to_send_is_refused() {
     assert_eq!(
         world.ends[SERVER].failure(),
         Some(
-            "plugin `mine`: `m:f`, in place of `compute.stream`, gives 4000; allowed is now a stream with \
-             something to send"
+            "plugin `mine`: `m:f` in place of `compute.stream` returned 4000; expected a stream with \
+             something to send now"
         )
     );
 }

@@ -6,7 +6,7 @@ use quiclab_core::queue::{Capacity, QueueConfig};
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, FieldPath, Problem, ProblemKind};
 use quiclab_transport::options::CongestionControl;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Bytes of IP, UDP, QUIC and DATAGRAM headers around a packet, at most: 40 + 8, 1 + 8 + 4 + 16, 1 + 2.
@@ -26,7 +26,7 @@ pub(super) fn check(config: &Config) -> Check {
     check_ipv6(config)?;
     check_queue(&"queue".into(), &config.queue)?;
     ensure(config.keep_alive <= config.idle_timeout, || {
-        let expected = format!("a duration of at most `idle_timeout`, \"{}\"", config.idle_timeout);
+        let expected = format!("a duration of at most `idle_timeout` (\"{}\")", config.idle_timeout);
         Problem::conflict("keep_alive", quoted(config.keep_alive), expected)
     })?;
     ensure(config.group.is_none() || config.user.is_some(), || {
@@ -36,7 +36,7 @@ pub(super) fn check(config: &Config) -> Check {
         (Some(server), None) => check_server(&"server".into(), server, config),
         (None, Some(client)) => check_client(&"client".into(), client, config),
         (Some(_), Some(_)) => {
-            Err(about("client", "`server` is there as well", "one of `server` and `client`"))
+            Err(about("client", "`[server]` and `[client]` are both present", "exactly one of them"))
         }
         (None, None) => Err(Problem::new(ProblemKind::MissingField, "", "`[server]` or `[client]`")),
     }
@@ -113,38 +113,40 @@ fn check_server(path: &FieldPath, server: &Server, config: &Config) -> Check {
             return Err(Problem::conflict(path.child(field), quoted(pool), expected).because(reason));
         }
     }
-    let pools: Vec<_> = pools.iter().filter_map(|(_, pool)| *pool).collect();
-    ensure(!pools.is_empty(), || {
+    ensure(pools.iter().any(|(_, pool)| pool.is_some()), || {
         Problem::new(ProblemKind::MissingField, path.child("pool_ipv4"), "`pool_ipv4`, `pool_ipv6` or both")
     })?;
     check_peers(&path.child("peers"), &server.peers, &pools)
 }
 
-fn check_peers(path: &FieldPath, peers: &[Peer], pools: &[IpPrefix]) -> Check {
-    let (mut names, mut keys, mut addresses) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+/// Ranges of addresses for clients, with the names of their fields: of IPv4, then of IPv6.
+type Pools = [(&'static str, Option<IpPrefix>); 2];
+
+fn check_peers(path: &FieldPath, peers: &[Peer], pools: &Pools) -> Check {
+    let mut names = Unique::new("a different name for each peer");
+    let mut keys = Unique::new("a different key for each peer");
+    let mut addresses = Unique::new("a different address for each peer");
     let mut networks: Vec<(FieldPath, IpPrefix)> = Vec::new();
     for (index, peer) in peers.iter().enumerate() {
         let path = path.child(index);
-        check_name(&path.child("name"), &peer.name, &mut names)?;
-        ensure(keys.insert(peer.public_key), || {
-            Problem::conflict(path.child("public_key"), "", "a key of its own for each peer")
-        })?;
+        let holder = format!("peer `{}`", peer.name);
+        names.check(&path.child("name"), peer.name.as_str(), &format!("`{path}`"))?;
+        keys.check(&path.child("public_key"), peer.public_key, &holder)?;
         let fixed = [("ipv4", peer.ipv4.map(IpAddr::V4)), ("ipv6", peer.ipv6.map(IpAddr::V6))];
         for (field, address) in fixed.into_iter().filter_map(|(field, address)| Some((field, address?))) {
             let path = path.child(field);
             check_address(&path, address, pools)?;
-            ensure(addresses.insert(address), || {
-                Problem::conflict(path, quoted(address), "an address of its own for each peer")
-            })?;
+            addresses.check(&path, address, &holder)?;
         }
         for (number, network) in peer.networks.iter().enumerate() {
             let path = path.child("networks").child(number);
             let overlap = |reason| {
-                let expected = "an address range that overlaps no other one";
+                let expected = "an address range that overlaps no other range";
                 Problem::conflict(path.clone(), quoted(network), expected).because(reason)
             };
-            if let Some(pool) = pools.iter().find(|pool| pool.overlaps(*network)) {
-                return Err(overlap(format!("it overlaps the pool {pool}")));
+            let pools = pools.iter().filter_map(|(field, pool)| Some((field, (*pool)?)));
+            if let Some((field, pool)) = pools.into_iter().find(|(_, pool)| pool.overlaps(*network)) {
+                return Err(overlap(format!("it overlaps `{field}`, {pool}")));
             }
             if let Some((other, range)) = networks.iter().find(|(_, range)| range.overlaps(*network)) {
                 return Err(overlap(format!("it overlaps `{other}`, {range}")));
@@ -156,15 +158,18 @@ fn check_peers(path: &FieldPath, peers: &[Peer], pools: &[IpPrefix]) -> Check {
 }
 
 /// An address of a peer, which is one of the pool's for clients.
-fn check_address(path: &FieldPath, address: IpAddr, pools: &[IpPrefix]) -> Check {
-    let conflict = |reason: &str| {
-        Problem::conflict(path.clone(), quoted(address), "an address of a pool for clients").because(reason)
+fn check_address(path: &FieldPath, address: IpAddr, pools: &Pools) -> Check {
+    let (field, pool) = pools[usize::from(address.is_ipv6())];
+    let Some(pool) = pool else {
+        let expected = format!("no address, as `{field}` is not set");
+        return Err(Problem::conflict(path.clone(), quoted(address), expected));
     };
-    let pool = pools.iter().find(|pool| pool.contains(address));
-    let pool = pool.ok_or_else(|| conflict("it is in no pool"))?;
+    let conflict =
+        || Problem::conflict(path.clone(), quoted(address), format!("an address in `{field}` ({pool})"));
+    ensure(pool.contains(address), conflict)?;
     let reserved =
-        [pool.nth(0), pool.nth(1)].contains(&Some(address)) || pool.is_ipv4() && last(*pool) == address;
-    ensure(!reserved, || conflict("it is that of the network, of the server or for broadcasts"))
+        [pool.nth(0), pool.nth(1)].contains(&Some(address)) || pool.is_ipv4() && last(pool) == address;
+    ensure(!reserved, || conflict().because("it is reserved for the network, the server or broadcasts"))
 }
 
 fn check_client(path: &FieldPath, client: &Client, config: &Config) -> Check {
@@ -177,21 +182,20 @@ fn check_client(path: &FieldPath, client: &Client, config: &Config) -> Check {
     if let Some(cause) = cause.filter(|_| client.paths.len() > MAX_PATHS_TOGETHER) {
         let expected = format!("1 to {MAX_PATHS_TOGETHER} entries with {cause}");
         let found = format!("{} entries", client.paths.len());
-        return Err(Problem::new(ProblemKind::Conflict, path_of_paths, expected)
-            .because(format!("{found} are too many")));
+        return Err(about(path_of_paths, &format!("{found} are too many"), &expected));
     }
     check_unique(&path.child("routes"), &client.routes)?;
-    let mut names = BTreeSet::new();
+    let mut names = Unique::new("a different name for each path");
     for (index, path) in client.paths.iter().enumerate() {
         let here = path_of_paths.child(index);
-        check_name(&here.child("name"), &path.name, &mut names)?;
+        names.check(&here.child("name"), path.name.as_str(), &format!("`{here}`"))?;
         check_path(&here, path, config)?;
         let same = |other: &Path| {
             (&other.interface, other.local, other.server) == (&path.interface, path.local, path.server)
         };
         if let Some(other) = client.paths[..index].iter().position(same) {
             let reason = format!("it duplicates `client.paths.{other}`");
-            return Err(about(here, &reason, "another interface, local address or server"));
+            return Err(about(here, &reason, "a different interface, local address or server"));
         }
     }
     Ok(())
@@ -246,18 +250,33 @@ fn check_window(path: &FieldPath, control: CongestionControl, window: Option<Byt
     }
 }
 
-fn check_name<'a>(path: &FieldPath, name: &'a str, names: &mut BTreeSet<&'a str>) -> Check {
-    ensure(names.insert(name), || {
-        Problem::conflict(path.clone(), quoted(name), "a name of its own for each entry")
-    })
+/// Values that must differ, each with what has it.
+struct Unique<T> {
+    expected: &'static str,
+    holders: BTreeMap<T, String>,
+}
+
+impl<T: Ord> Unique<T> {
+    const fn new(expected: &'static str) -> Self {
+        Self { expected, holders: BTreeMap::new() }
+    }
+
+    /// Takes the value at `path` of `holder`; it is shown as it was written.
+    fn check(&mut self, path: &FieldPath, value: T, holder: &str) -> Check {
+        if let Some(other) = self.holders.get(&value) {
+            return Err(Problem::conflict(path.clone(), "", self.expected).because(format!("{other} has it")));
+        }
+        self.holders.insert(value, holder.to_owned());
+        Ok(())
+    }
 }
 
 /// Each value is there once.
 fn check_unique<T: PartialEq + std::fmt::Display>(path: &FieldPath, values: &[T]) -> Check {
     for (index, value) in values.iter().enumerate() {
         if let Some(first) = values[..index].iter().position(|other| other == value) {
-            return Err(Problem::conflict(path.child(index), quoted(value), "each value once")
-                .because(format!("it is that of `{}`", path.child(first))));
+            return Err(Problem::conflict(path.child(index), quoted(value), "each value at most once")
+                .because(format!("`{}` has it", path.child(first))));
         }
     }
     Ok(())

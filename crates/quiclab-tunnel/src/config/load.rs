@@ -2,7 +2,8 @@
 
 use super::{Config, VERSION, check, secrets};
 use crate::keys::{self, KeyError};
-use quiclab_config::{ConfigError, Document, Location, Note, Schema};
+use quiclab_config::{ConfigError, Document, Note, Schema};
+use quiclab_core::problem::system_reason;
 use quiclab_core::{FieldPath, Problem, ProblemKind};
 use quiclab_stacks::carrier::{PublicKey, SecretKey};
 use std::path::Path;
@@ -32,10 +33,12 @@ pub fn schema() -> serde_json::Value {
 /// The first thing that is wrong, without key material.
 pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        let problem = Problem::new(ProblemKind::Syntax, "", "").because(format!("cannot be read: {error}"));
-        ConfigError::new(problem, Location::File(name.clone()))
-    })?;
+    let unreadable = |reason: &str| {
+        let reason = format!("cannot read {name}: {reason}");
+        ConfigError::from(Problem::new(ProblemKind::File, "", "").because(reason))
+    };
+    let bytes = std::fs::read(file).map_err(|error| unreadable(&system_reason(&error)))?;
+    let text = String::from_utf8(bytes).map_err(|_| unreadable("not text in UTF-8"))?;
     let loaded = read(&text, &name).and_then(|(document, config, notes)| {
         let key = read_key(file, &config).map_err(|problem| document.locate(problem))?;
         Ok(Settings { config, key, notes })
@@ -65,12 +68,15 @@ fn read(text: &str, file: &str) -> Result<(Document, Config, Vec<Note>), ConfigE
 fn read_key(file: &Path, config: &Config) -> Result<SecretKey, Problem> {
     let key_file = file.parent().unwrap_or(Path::new("")).join(&config.key_file);
     let key = keys::read(&key_file).map_err(|error: KeyError| {
-        Problem::value("key_file", "", error.expected()).because(format!("{}: {error}", key_file.display()))
+        let remedy = error.remedy(&key_file);
+        Problem::file(
+            "key_file",
+            if remedy.is_empty() { error.to_string() } else { format!("{error}; {remedy}") },
+        )
     })?;
     match others(config).find(|(_, other)| *other == key.public()) {
         Some((path, _)) => {
-            Err(Problem::conflict(path, "", "the public key of the other end")
-                .because("it is that of this end"))
+            Err(Problem::conflict(path, "", "the public key of the peer").because("it is that of `key_file`"))
         }
         None => Ok(key),
     }

@@ -18,8 +18,12 @@ const HIDDEN: char = '*';
 pub(super) fn hide(error: ConfigError) -> ConfigError {
     let Problem { path, kind, value, expected, reason, suggestion } = *error.problem;
     let of_key = path.steps().iter().any(|step| is_key_name(step));
+    let length = marked_length(&error.location);
     let value = value.map(|value| match value.chars().next() {
-        _ if of_key => "a value that is hidden, as it may be a key".to_owned(),
+        Some('"') if of_key && length.is_some() => {
+            format!("{} characters (hidden: they may be a key)", length.unwrap_or_default())
+        }
+        _ if of_key => "a hidden value: it may be a key".to_owned(),
         Some('[') => "an array".to_owned(),
         Some('{') => "a table".to_owned(),
         _ => hide_in_text(&value),
@@ -38,6 +42,13 @@ pub(super) fn hide(error: ConfigError) -> ConfigError {
 /// The same note; in its text, keys are hidden.
 pub(super) fn hide_in_note(note: Note) -> Note {
     Note { location: hide_in_location(note.location), ..note }
+}
+
+/// Characters of the string that is marked, if it is written without escape sequences.
+fn marked_length(location: &Location) -> Option<usize> {
+    let Location::Text { text, span, .. } = location else { return None };
+    let string = text.get(span.clone())?.strip_prefix('"')?.strip_suffix('"')?;
+    (!string.contains(['"', '\\'])).then(|| string.chars().count())
 }
 
 /// The length of the text in bytes stays, so that the same bytes are marked.

@@ -240,7 +240,7 @@ fn sentences_say_expected_and_got() {
             "10.77.0.0/24",
             "10.77.0.9/24",
             "t.toml:5:13: server.pool_ipv4: expected an IPv4 address range from /8 to /30, such as \"10.77.0.0/24\", \
-             got \"10.77.0.9/24\"; bits behind the prefix are set; did you mean `10.77.0.0/24`?",
+             got \"10.77.0.9/24\"; bits after the prefix are set; did you mean `10.77.0.0/24`?",
         ),
         (
             &server,
@@ -266,11 +266,54 @@ fn sentences_say_expected_and_got() {
             &server,
             KEY,
             "abc",
-            "t.toml:9:14: server.peers.0.public_key: expected 64 hexadecimal digits, got a value that is hidden, as it \
-             may be a key",
+            "t.toml:9:14: server.peers.0.public_key: expected 64 hexadecimal digits, got 3 characters (hidden: they \
+             may be a key)",
         ),
     ] {
         assert_eq!(error(text, from, to).to_string(), expected);
+    }
+    let second = format!("\n[[server.peers]]\nname = \"b\"\npublic_key = \"{}\"\n", "1".repeat(64));
+    for (text, from, to, expected) in [
+        (
+            format!("{server}{second}ipv4 = \"10.77.0.5\""),
+            "",
+            "",
+            "server.peers.2.ipv4: expected a different address for each peer, got \"10.77.0.5\"; peer `home` has it",
+        ),
+        (
+            format!("{server}{second}"),
+            "name = \"b\"",
+            "name = \"home\"",
+            "server.peers.2.name: expected a different name for each peer, got \"home\"; `server.peers.0` has it",
+        ),
+        (
+            format!("{server}{second}"),
+            &"1".repeat(64),
+            KEY,
+            "server.peers.2.public_key: expected a different key for each peer, got 64 characters (hidden: they may be \
+             a key); peer `home` has it",
+        ),
+        (
+            server.clone(),
+            "10.77.0.5",
+            "10.78.0.5",
+            "server.peers.0.ipv4: expected an address in `pool_ipv4` (10.77.0.0/24), got \"10.78.0.5\"",
+        ),
+        (
+            client.clone(),
+            "192.0.2.1:4433",
+            "vpn.example.org:4433",
+            "client.paths.0.server: expected an IP address with a port from 1 to 65535, such as \"192.0.2.1:4433\" or \
+             \"[2001:db8::1]:4433\", got \"vpn.example.org:4433\"; host names are not resolved",
+        ),
+        (
+            client.clone(),
+            "[client]",
+            "[server]\nlisten = [\"0.0.0.0:1\"]\npool_ipv4 = \"10.0.0.0/24\"\n[client]",
+            "client: `[server]` and `[client]` are both present; expected exactly one of them",
+        ),
+    ] {
+        assert_eq!(error(&text, from, to).problem.to_string(), expected);
     }
     assert_eq!(
         error(&server, "listen", "lisden").render(false),
@@ -379,20 +422,24 @@ fn a_key_that_others_can_read_is_refused() {
     let (config, key) = (directory.join("s.toml"), directory.join("server.key"));
     std::fs::write(&config, server()).unwrap();
     let refused = || load(&config).err().map(|error| error.to_string());
-    assert!(refused().unwrap().contains("s.toml:2:12: key_file: expected a file that"));
+    assert!(refused().unwrap().contains("s.toml:2:12: key_file: \"server.key\": No such file or directory; create it with `quiclab-tunnel keygen "));
     let public = crate::keys::generate(&key).unwrap();
     assert!(refused().is_none());
     assert!(crate::keys::generate(&key).is_err(), "a key is not overwritten");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o640)).unwrap();
     let readable = refused().unwrap();
-    assert!(readable.contains("key_file: expected a file of mode 600 (`chmod 600`), got \"server.key\"; "));
-    assert!(readable.ends_with("server.key: is readable by others (mode 640)"), "{readable}");
+    assert!(
+        readable.contains("key_file: \"server.key\": accessible to other users (mode 640); run `chmod 600 ")
+    );
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
     std::fs::write(&config, server().replace(KEY, &public.to_string())).unwrap();
     let own = refused().unwrap();
-    assert!(own.contains("server.peers.0.public_key: ") && own.ends_with("it is that of this end"), "{own}");
+    assert!(
+        own.contains("server.peers.0.public_key: ") && own.ends_with("it is that of `key_file`"),
+        "{own}"
+    );
     std::fs::remove_file(&config).unwrap();
-    assert!(refused().unwrap().contains("s.toml: cannot be read: "));
+    assert!(refused().unwrap().starts_with("cannot read "));
     std::fs::remove_dir_all(&directory).unwrap();
 }
 

@@ -216,7 +216,7 @@ fn bytes(route: &RouteMessage) -> Vec<u8> {
 
 fn route(bytes: &[u8]) -> io::Result<RouteMessage> {
     if bytes.len() < 12 {
-        return Err(io::Error::other("the journal has a route that is cut short"));
+        return Err(io::Error::other("a route in the journal is truncated"));
     }
     RouteMessage::parse(bytes).map_err(|error| io::Error::other(error.to_string()))
 }

@@ -13,6 +13,7 @@ pub use netlink::{Interface, Netlink};
 pub use watch::Watch;
 
 use quiclab_core::ip::IpPrefix;
+use quiclab_core::problem::system_reason;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
@@ -202,16 +203,16 @@ fn halves(route: IpPrefix) -> Vec<IpPrefix> {
     texts.map(|text| text.parse().expect("two halves are two ranges")).to_vec()
 }
 
-/// A sentence about a device that cannot be had.
+/// A sentence about a device that is not available.
 fn no_device(error: io::Error) -> io::Error {
     let sentence = match error.kind() {
         io::ErrorKind::NotFound => {
-            "there is no /dev/net/tun: load the kernel module `tun` (modprobe tun), or give the container that device".to_owned()
+            "/dev/net/tun is missing: load the kernel module `tun` (modprobe tun), or give the container that device".to_owned()
         }
         io::ErrorKind::PermissionDenied => {
-            format!("a TUN device may not be made ({error}): run as root, or with CAP_NET_ADMIN")
+            format!("cannot create a TUN device ({}): run as root or with CAP_NET_ADMIN", system_reason(&error))
         }
-        _ => format!("no TUN device: {error}"),
+        _ => format!("no TUN device: {}", system_reason(&error)),
     };
     io::Error::new(error.kind(), sentence)
 }

@@ -67,7 +67,7 @@ impl Netlink {
             while rest.len() >= 16 {
                 let length = u32::from_ne_bytes(rest[..4].try_into().expect("four bytes")) as usize;
                 if length < 16 || length > rest.len() {
-                    return Err(io::Error::other("the kernel's answer is cut short"));
+                    return Err(io::Error::other("the answer of the kernel is truncated"));
                 }
                 let (message, next) = rest.split_at(length);
                 rest = next.get(length.next_multiple_of(4) - length..).unwrap_or_default();

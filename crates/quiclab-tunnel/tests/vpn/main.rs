@@ -114,7 +114,7 @@ fn what_a_killed_server_has_left_is_undone_by_down() {
     assert_ne!(lab.ip('c', "route show"), before, "the route that gave way is missing");
     let (host, device) = (lab.host('c'), lab.device('c'));
     let said = succeed("ip", &["netns", "exec", &host, lab::PROGRAM, "down", "--interface", &device]);
-    assert_eq!(said, "undone what a killed tunnel has left: 1 changes\n");
+    assert_eq!(said, "reverted the changes of a killed tunnel: 1\n");
     assert_eq!(lab.ip('c', "route show"), before);
 }
 

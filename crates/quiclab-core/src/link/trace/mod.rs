@@ -9,7 +9,7 @@
 //! | header | `time_s` or `time_ms`, comma, `rate_bps`, `rate_kbps` or `rate_mbps` | none |
 //! | times | decimal, from 0, strictly ascending | whole milliseconds, ascending, repeated ones add up |
 //! | period of `loop` | time of the last entry, whose rate is not used: it marks the end | time of the last entry, which is used |
-//! | `hold` | the last rate holds for ever | refused: an instant cannot be held |
+//! | `hold` | the last rate holds until the run ends | refused: Mahimahi traces have no rate |
 //! | `stop` | the trace ends at the last entry, which marks the end | nothing leaves after the last entry |
 //!
 //! A sampled series that is to be looped therefore needs one line more than it has samples.
@@ -104,12 +104,12 @@ impl TraceCursor {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum TraceError {
     /// There is no entry.
-    #[error("the trace has no entries; allowed is at least one")]
+    #[error("expected at least one entry, got none")]
     Empty,
     /// The first line does not name the columns.
     #[error(
-        "line {line}: header `{text}`; allowed is `time_s` or `time_ms`, a comma, and `rate_bps`, `rate_kbps` or \
-         `rate_mbps`"
+        "line {line}: expected a header such as `time_s,rate_mbps` (`time_s` or `time_ms`, a comma, then `rate_bps`, \
+         `rate_kbps` or `rate_mbps`), got {text:?}"
     )]
     Header {
         /// Line of the file.
@@ -118,7 +118,7 @@ pub enum TraceError {
         text: String,
     },
     /// A line does not have as many values as the header.
-    #[error("line {line}: `{text}`; allowed are two numbers with a comma between them")]
+    #[error("line {line}: expected a time and a rate separated by a comma, got {text:?}")]
     Columns {
         /// Line of the file.
         line: usize,
@@ -126,7 +126,7 @@ pub enum TraceError {
         text: String,
     },
     /// A value is not a number.
-    #[error("line {line}: {column} `{text}` is not a number; allowed is {allowed}")]
+    #[error("line {line}: {column}: expected {expected}, got {text:?}")]
     NotANumber {
         /// Line of the file.
         line: usize,
@@ -134,11 +134,11 @@ pub enum TraceError {
         column: &'static str,
         /// What stands there.
         text: String,
-        /// What may stand there.
-        allowed: &'static str,
+        /// What the column takes.
+        expected: &'static str,
     },
     /// A value is negative.
-    #[error("line {line}: {column} `{text}` is negative; allowed is 0 or more")]
+    #[error("line {line}: {column}: expected a number of at least 0, got {text:?}")]
     Negative {
         /// Line of the file.
         line: usize,
@@ -148,9 +148,7 @@ pub enum TraceError {
         text: String,
     },
     /// A value does not fit into 64 bits of nanoseconds or bit/s, or has more than 38 digits.
-    #[error(
-        "line {line}: {column} `{text}` is too large or too long; allowed is less than 2^64 {unit}, in 38 digits"
-    )]
+    #[error("line {line}: {column}: expected less than 2^64 {unit} in at most 38 digits, got {text:?}")]
     TooLarge {
         /// Line of the file.
         line: usize,
@@ -162,7 +160,7 @@ pub enum TraceError {
         unit: &'static str,
     },
     /// The first rate does not begin with the run.
-    #[error("line {line}: the first time is `{text}`; allowed is 0 (subtract it from all times)")]
+    #[error("line {line}: expected 0 as the first time, got {text:?}; subtract it from all times")]
     LateStart {
         /// Line of the file.
         line: usize,
@@ -170,27 +168,26 @@ pub enum TraceError {
         text: String,
     },
     /// A time is not later than the one before it.
-    #[error("line {line}: time `{text}` does not follow the time before it; allowed is {allowed}")]
+    #[error("line {line}: expected a time {expected} the previous one, got {text:?}")]
     Unsorted {
         /// Line of the file.
         line: usize,
         /// The time.
         text: String,
-        /// Which times may follow.
-        allowed: &'static str,
+        /// How times follow each other: "later than" or "not earlier than".
+        expected: &'static str,
     },
     /// The trace is over at time 0.
     #[error(
-        "the last time is 0, so the trace lasts no time; with `loop` and `stop` allowed is a last time above 0, which is \
-         the period or the end"
+        "expected a last time above 0 with `loop` and `stop`, got 0; it is the period or the end of the trace"
     )]
     ZeroPeriod,
     /// Nothing would ever be served.
     #[error(
-        "all rates are 0; allowed is at least one above 0 (with `loop` and `stop` the last does not count)"
+        "expected at least one rate above 0, got only 0; with `loop` and `stop` the last rate does not count"
     )]
     AllZero,
     /// Delivery opportunities cannot be held.
-    #[error("a Mahimahi trace has no rate that could hold at its end; allowed is `loop` or `stop`")]
+    #[error("`hold` requires a rate, and Mahimahi traces have none; expected `loop` or `stop`")]
     HoldNeedsRates,
 }

@@ -2,7 +2,7 @@
 //! trace up to 1504 bytes leave.
 //!
 //! A packet may need several opportunities and leaves with its last byte; what it leaves of an
-//! opportunity carries the next packets at that instant; what nobody uses is lost. The trace
+//! opportunity carries the next packets at that instant; unused capacity is lost. The trace
 //! starts again at its last time, so an opportunity at 0 comes together with the last one.
 //!
 //! | | Mahimahi | here |

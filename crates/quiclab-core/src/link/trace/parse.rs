@@ -39,7 +39,7 @@ pub(super) fn csv(text: &str) -> Result<Vec<RateEntry>, TraceError> {
             }
             Some(before) if start <= before.start => {
                 let text = shortened(time.trim());
-                return Err(TraceError::Unsorted { line, text, allowed: "a later one" });
+                return Err(TraceError::Unsorted { line, text, expected: "later than" });
             }
             _ => entries.push(RateEntry { start, rate }),
         }
@@ -49,17 +49,17 @@ pub(super) fn csv(text: &str) -> Result<Vec<RateEntry>, TraceError> {
 
 /// Times of a Mahimahi trace in nanoseconds: not empty, ascending.
 pub(super) fn mahimahi(text: &str) -> Result<Vec<u64>, TraceError> {
-    let column = Column { name: "time", scale: 1_000_000, unit: "ns", allowed: WHOLE_MS };
+    let column = Column { name: "time", scale: 1_000_000, unit: "ns", expected: WHOLE_MS };
     let mut times: Vec<u64> = Vec::new();
     for (line, text) in lines(text) {
         if text.contains(['.', 'e', 'E']) {
             let text = shortened(text);
-            return Err(TraceError::NotANumber { line, column: column.name, text, allowed: WHOLE_MS });
+            return Err(TraceError::NotANumber { line, column: column.name, text, expected: WHOLE_MS });
         }
         let time = column.read(line, text)?;
         if times.last().is_some_and(|before| time < *before) {
             let text = shortened(text);
-            return Err(TraceError::Unsorted { line, text, allowed: "the same or a later one" });
+            return Err(TraceError::Unsorted { line, text, expected: "not earlier than" });
         }
         times.push(time);
     }
@@ -77,7 +77,7 @@ struct Column {
     /// How many nanoseconds or bit/s a unit of the column is.
     scale: u64,
     unit: &'static str,
-    allowed: &'static str,
+    expected: &'static str,
 }
 
 fn time_column(name: &str) -> Option<Column> {
@@ -86,7 +86,7 @@ fn time_column(name: &str) -> Option<Column> {
         "time_ms" => ("time_ms", 1_000_000),
         _ => return None,
     };
-    Some(Column { name, scale, unit: "ns", allowed: DECIMAL })
+    Some(Column { name, scale, unit: "ns", expected: DECIMAL })
 }
 
 fn rate_column(name: &str) -> Option<Column> {
@@ -96,7 +96,7 @@ fn rate_column(name: &str) -> Option<Column> {
         "rate_mbps" => ("rate_mbps", 1_000_000),
         _ => return None,
     };
-    Some(Column { name, scale, unit: "bit/s", allowed: DECIMAL })
+    Some(Column { name, scale, unit: "bit/s", expected: DECIMAL })
 }
 
 impl Column {
@@ -106,7 +106,7 @@ impl Column {
         decimal(text, self.scale).map_err(|problem| {
             let text = shortened(text);
             match problem {
-                Problem::NotANumber => TraceError::NotANumber { line, column, text, allowed: self.allowed },
+                Problem::NotANumber => TraceError::NotANumber { line, column, text, expected: self.expected },
                 Problem::Negative => TraceError::Negative { line, column, text },
                 Problem::TooLarge => TraceError::TooLarge { line, column, text, unit: self.unit },
             }
@@ -218,21 +218,27 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_line_value_and_what_is_allowed() {
+    fn errors_name_line_value_and_what_is_expected() {
         let csv_error = |text: &str| csv(text).unwrap_err().to_string();
         assert_eq!(csv(""), Err(TraceError::Empty));
         assert_eq!(csv("time_s,rate_bps\n"), Err(TraceError::Empty));
         for (text, expected) in [
-            ("0,1\n", ["line 1", "`0,1`", "rate_mbps"]),
-            ("time_s\n", ["line 1", "`time_s`", "time_ms"]),
-            ("time_s,rate_bps\n0\n", ["line 2", "`0`", "two numbers"]),
-            ("time_s,rate_bps\n0,1,2\n", ["line 2", "`0,1,2`", "two numbers"]),
-            ("time_s,rate_bps\n0,fast\n", ["line 2", "rate_bps `fast`", "decimal number"]),
-            ("time_s,rate_bps\n0,1\n\n-1,1\n", ["line 4", "time_s `-1`", "0 or more"]),
-            ("time_s,rate_bps\n0,-0.1\n", ["line 2", "rate_bps `-0.1`", "0 or more"]),
-            ("time_s,rate_mbps\n0,1e14\n", ["line 2", "`1e14`", "2^64 bit/s"]),
-            ("time_s,rate_bps\n5,1\n", ["line 2", "`5`", "allowed is 0"]),
-            ("time_s,rate_bps\n0,1\n2,1\n2,1\n", ["line 4", "`2`", "a later one"]),
+            ("0,1\n", ["line 1", "\"0,1\"", "rate_mbps"]),
+            ("time_s\n", ["line 1", "got \"time_s\"", "time_ms"]),
+            ("time_s,rate_bps\n0\n", ["line 2", "got \"0\"", "a time and a rate"]),
+            ("time_s,rate_bps\n0,1,2\n", ["line 2", "\"0,1,2\"", "a time and a rate"]),
+            ("time_s,rate_bps\n0,fast\n", ["line 2", "rate_bps: expected a decimal number", "got \"fast\""]),
+            (
+                "time_s,rate_bps\n0,1\n\n-1,1\n",
+                ["line 4", "time_s: expected a number of at least 0", "got \"-1\""],
+            ),
+            (
+                "time_s,rate_bps\n0,-0.1\n",
+                ["line 2", "rate_bps: expected a number of at least 0", "got \"-0.1\""],
+            ),
+            ("time_s,rate_mbps\n0,1e14\n", ["line 2", "\"1e14\"", "2^64 bit/s"]),
+            ("time_s,rate_bps\n5,1\n", ["line 2", "\"5\"", "expected 0"]),
+            ("time_s,rate_bps\n0,1\n2,1\n2,1\n", ["line 4", "got \"2\"", "later than the previous one"]),
         ] {
             let message = csv_error(text);
             assert!(expected.iter().all(|part| message.contains(part)), "{message}");
@@ -240,11 +246,11 @@ mod tests {
         let mahimahi_error = |text: &str| mahimahi(text).unwrap_err().to_string();
         assert_eq!(mahimahi(" \n"), Err(TraceError::Empty));
         for (text, expected) in [
-            ("1\n2.5\n", ["line 2", "`2.5`", "whole number of milliseconds"]),
-            ("1\nx\n", ["line 2", "`x`", "whole number of milliseconds"]),
-            ("3\n2\n", ["line 2", "`2`", "the same or a later one"]),
-            ("-3\n", ["line 1", "`-3`", "0 or more"]),
-            ("99999999999999\n", ["line 1", "`99999999999999`", "2^64 ns"]),
+            ("1\n2.5\n", ["line 2", "\"2.5\"", "whole number of milliseconds"]),
+            ("1\nx\n", ["line 2", "\"x\"", "whole number of milliseconds"]),
+            ("3\n2\n", ["line 2", "got \"2\"", "not earlier than the previous one"]),
+            ("-3\n", ["line 1", "\"-3\"", "at least 0"]),
+            ("99999999999999\n", ["line 1", "\"99999999999999\"", "2^64 ns"]),
         ] {
             let message = mahimahi_error(text);
             assert!(expected.iter().all(|part| message.contains(part)), "{message}");

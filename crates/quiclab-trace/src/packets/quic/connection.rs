@@ -120,7 +120,7 @@ impl Connection {
         let way = usize::from(backward);
         if !whole {
             self.cut += 1;
-            tools.problems.count("QUIC datagram cut off by the snap length");
+            tools.problems.count("QUIC datagram truncated by the snap length");
             return Opened::Opaque;
         }
         let (mut application, mut opened) = (0_u64, 0_u64);

@@ -366,8 +366,8 @@ impl Connection {
         if self.streams.is_ready(id) {
             return Some(id);
         }
-        let allowed = "a stream with something to send";
-        self.operations.refuse(Operation::Stream, wanted, allowed);
+        let expected = "a stream with something to send";
+        self.operations.refuse(Operation::Stream, wanted, expected);
         Some(ready.first)
     }
 

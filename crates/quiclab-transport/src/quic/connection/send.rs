@@ -170,8 +170,12 @@ impl Connection {
         if let Some(path) = open.iter().find(|(path, _)| *path as f64 == wanted) {
             return *path;
         }
-        let allowed: Vec<_> = open.iter().map(|(path, _)| path.to_string()).collect();
-        self.operations.refuse(Operation::Path, wanted, &format!("a path with room: {}", allowed.join(", ")));
+        let expected: Vec<_> = open.iter().map(|(path, _)| path.to_string()).collect();
+        self.operations.refuse(
+            Operation::Path,
+            wanted,
+            &format!("a path with room: {}", expected.join(", ")),
+        );
         native
     }
 

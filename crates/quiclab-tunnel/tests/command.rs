@@ -1,0 +1,51 @@
+//! Exit codes of the program: 2 for wrong input, which another start does not change; 1 for what failed.
+
+use std::process::{Command, Output};
+
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quiclab-tunnel"));
+    command.current_dir(env!("CARGO_TARGET_TMPDIR")).args(arguments).output().expect("the program starts")
+}
+
+fn assert_fails(arguments: &[&str], code: i32, sentence: &str) {
+    let output = run(arguments);
+    let shown = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {shown}");
+    assert!(shown.starts_with(sentence), "{arguments:?}: {shown}");
+}
+
+#[test]
+fn wrong_input_has_an_exit_code_of_its_own() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let _ = std::fs::remove_file(folder.join("command.key"));
+    assert!(run(&["keygen", "command.key"]).status.success());
+    assert_fails(
+        &["keygen", "command.key"],
+        2,
+        "quiclab-tunnel: command.key exists; keys are not overwritten",
+    );
+    assert_fails(
+        &["keygen", "absent/key"],
+        1,
+        "quiclab-tunnel: cannot write absent/key: No such file or dir",
+    );
+    assert_fails(
+        &["up", "--check", "absent.toml"],
+        2,
+        "error: cannot read absent.toml: No such file or directory\n",
+    );
+    std::fs::write(folder.join("command.toml"), "version = 2\n").expect("the file is written");
+    assert_fails(&["up", "--check", "command.toml"], 2, "error: version: expected 1, got 2\n");
+    std::fs::write(folder.join("command.toml"), b"version = \xff").expect("the file is written");
+    assert_fails(
+        &["up", "--check", "command.toml"],
+        2,
+        "error: cannot read command.toml: not text in UTF-8\n",
+    );
+    assert_fails(&["up"], 2, "error: ");
+    assert_fails(
+        &["status", "--socket", "absent.sock"],
+        1,
+        "quiclab-tunnel: no tunnel answers at absent.sock\n",
+    );
+}
