@@ -59,7 +59,7 @@ def quic_flow(engine: str, link: str, impl: str = "aioquic", control: str = "new
 
 def tcp_flow(link: str, control: str = "newreno") -> dict[str, object]:
     """Return a flow of HTTP/2 over TLS 1.3 over Linux' TCP, whose segments have the size of the QUIC datagrams."""
-    options = {"mss": "1280 B", "metrics": "from_run_before"}
+    options = {"mss": "1280 B", "metrics": "warm_start"}
     end: dict[str, object] = {"tcp": options, "tls": {"version": "1.3"}}
     return {
         "stack": "lab-tcp",

@@ -177,7 +177,7 @@ BURSTS = beyond(
         Configuration("acks", "no pacer, an ACK for each burst", forced(lambda n: (NONE, every(n)))),
         Configuration("acks_even", "the same ACKs, even", forced(lambda n: (EVEN, every(n)))),
         Configuration(
-            "whole", "whole bursts, ACKs every 25 ms", forced(lambda n: (bucket(n, whole_bursts=True), RARELY))
+            "whole", "whole bursts, ACKs every 25 ms", forced(lambda n: (bucket(n, wait_for_full_burst=True), RARELY))
         ),
     ),
     factors=(BURST_FACTOR, buffers(0.1, 0.25, 1)),
@@ -188,7 +188,7 @@ BURSTS = beyond(
     ),
     assumptions=(
         Assumption(
-            "Bursts of GSO are those of a bucket that waits until it is full (`whole_bursts`), with rare ACKs.",
+            "Bursts of GSO are those of a bucket that waits until it is full (`wait_for_full_burst`), with rare ACKs.",
             "A sender that is woken by an ACK sends the contents of the bucket: with an ACK for every second packet no "
             "pacer, no segmentation offload of TCP and no batch of system calls makes bursts of more than two or "
             "three here.",
@@ -225,7 +225,7 @@ def asking(pacing: Mapping[str, object]) -> Callable[[Changes], Changes]:
             "pacing": dict(pacing),
             "ack_frequency": {"ack_eliciting_threshold": int(str(threshold)) - 1, "max_ack_delay": f"{delay_ms} ms"},
         }
-        receiver = {"profile": "rfc9002", "quic": {"acknowledgement": {"kind": "as_asked"}}}
+        receiver = {"profile": "rfc9002", "quic": {"acknowledgement": {"kind": "as_requested"}}}
         return {**rest, "flows.main": {**flow, "sender": sender, "receiver": receiver}}
 
     return changes

@@ -108,7 +108,7 @@ def test_the_value_of_the_own_end_comes_first(tmp_path: Path) -> None:
 
 
 def test_linux_has_no_run_before() -> None:
-    sentence = load_adapters()["linux"].accepts({"tcp": {"metrics": "from_run_before"}})
+    sentence = load_adapters()["linux"].accepts({"tcp": {"metrics": "warm_start"}})
     assert sentence is not None
     assert sentence.startswith("sender.tcp.metrics: not supported by the sender of stack")
 

@@ -306,7 +306,8 @@ impl Rule {
 
     /// The shape of this only choice, with its limits.
     fn shape_or_either(self) -> Shape {
-        let plain = self.limits.is_empty() && self.unit.is_none() && self.example.is_none() && self.former.is_empty();
+        let plain =
+            self.limits.is_empty() && self.unit.is_none() && self.example.is_none() && self.former.is_empty();
         if plain { self.shape } else { Shape::Either(vec![self]) }
     }
 }

@@ -65,4 +65,4 @@ pub use tap::{Tap, TapConfig, TapRecord, TapRecords};
 pub use time::{Duration, Time};
 pub use topology::{Node, Target, Topology, WireError};
 pub use units::{ByteCount, DataRate, Probability};
-pub use warm_start::{DestinationMetrics, WarmStart};
+pub use warm_start::{SavedTcpMetrics, WarmStart};

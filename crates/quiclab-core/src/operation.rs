@@ -166,13 +166,13 @@ const WINDOW: (&str, &str) = ("cwnd_bytes", "congestion window, as the congestio
 const IN_FLIGHT: (&str, &str) = ("in_flight_bytes", "bytes sent that are neither acknowledged nor lost");
 
 /// Far beyond the product of any rate and RTT: a terabyte.
-const MOST_BYTES: f64 = (1_u64 << 40) as f64;
+const MAX_BYTES: f64 = (1_u64 << 40) as f64;
 /// A thousand times the fastest Ethernet.
-const MOST_RATE: f64 = 1e15;
+const MAX_RATE: f64 = 1e15;
 /// Ten minutes.
-const MOST_MS: f64 = 600_000.0;
+const MAX_MS: f64 = 600_000.0;
 /// Whole numbers up to here are exact in a float.
-const MOST_EXACT: f64 = (1_u64 << 53) as f64;
+const MAX_EXACT: f64 = (1_u64 << 53) as f64;
 
 /// All operations.
 pub static OPERATIONS: [OperationInfo; 9] = [
@@ -191,7 +191,7 @@ pub static OPERATIONS: [OperationInfo; 9] = [
         ],
         unit: "B",
         least: 1.0,
-        most: MOST_BYTES,
+        most: MAX_BYTES,
         whole: false,
     },
     OperationInfo {
@@ -201,7 +201,7 @@ pub static OPERATIONS: [OperationInfo; 9] = [
         inputs: &[NOW, PATH, ("cwnd_bytes", "congestion window"), SRTT, MIN_RTT],
         unit: "bit/s",
         least: 1.0,
-        most: MOST_RATE,
+        most: MAX_RATE,
         whole: false,
     },
     OperationInfo {
@@ -234,7 +234,7 @@ pub static OPERATIONS: [OperationInfo; 9] = [
         ],
         unit: "ms",
         least: 1.0, // timer granularity of RFC 9002 section 6.1.2
-        most: MOST_MS,
+        most: MAX_MS,
         whole: false,
     },
     OperationInfo {
@@ -268,7 +268,7 @@ pub static OPERATIONS: [OperationInfo; 9] = [
         ],
         unit: "ms",
         least: 0.001,
-        most: MOST_MS,
+        most: MAX_MS,
         whole: false,
     },
     OperationInfo {
@@ -304,7 +304,7 @@ pub static OPERATIONS: [OperationInfo; 9] = [
         ],
         unit: "",
         least: 0.0,
-        most: MOST_EXACT,
+        most: MAX_EXACT,
         whole: true,
     },
 ];

@@ -14,9 +14,9 @@ use quiclab_core::{ByteCount, DataRate, Duration, Time};
 use serde::Serialize;
 
 /// Passages kept of a link; later ones are not looked at.
-const MOST: usize = 2_000_000;
+const MAX_TRANSITS: usize = 2_000_000;
 /// Fewest packets for a mean.
-const FEWEST: usize = 20;
+const MIN_PACKETS: usize = 20;
 /// Rates may differ by this share.
 const RATE_TOLERANCE: f64 = 0.02;
 /// Delays may differ by this, besides two per cent: what a timer of the machine is late, in milliseconds.
@@ -26,15 +26,15 @@ const QUEUE_TOLERANCE_PACKETS: f64 = 1.5;
 
 /// When packets went in and came out, in the order of entry.
 #[derive(Debug, Default)]
-pub struct Passages {
-    passages: Vec<Passage>,
+pub struct LinkTransits {
+    passages: Vec<Transit>,
     /// An idle link passes a packet at once, as a full bucket does.
     at_once: bool,
 }
 
 /// One packet.
 #[derive(Clone, Copy, Debug)]
-struct Passage {
+struct Transit {
     entered: Time,
     /// `None`: dropped, or still inside.
     left: Option<Time>,
@@ -43,7 +43,7 @@ struct Passage {
 
 /// What a link is to do, or did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Figures {
+pub struct LinkValues {
     /// Rate of the serialiser in 10⁶ bit/s; `None`: without one, or it was never busy for long.
     pub rate_mbps: Option<f64>,
     /// Mean delay after serialisation in milliseconds; `None`: too few packets met an idle link.
@@ -56,12 +56,12 @@ pub struct Figures {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LinkCheck {
     /// The scenario's.
-    pub wanted: Figures,
+    pub wanted: LinkValues,
     /// The run's.
-    pub achieved: Figures,
+    pub achieved: LinkValues,
 }
 
-impl Passages {
+impl LinkTransits {
     /// Of a link whose rate is that of a token bucket.
     #[must_use]
     pub fn of_bucket() -> Self {
@@ -69,14 +69,14 @@ impl Passages {
     }
 
     /// Packet `number`, counted from 0, goes in.
-    pub fn enters(&mut self, number: u32, entered: Time, size: ByteCount) {
-        if self.passages.len() < MOST && number as usize == self.passages.len() {
-            self.passages.push(Passage { entered, left: None, size });
+    pub fn on_enter(&mut self, number: u32, entered: Time, size: ByteCount) {
+        if self.passages.len() < MAX_TRANSITS && number as usize == self.passages.len() {
+            self.passages.push(Transit { entered, left: None, size });
         }
     }
 
     /// It comes out.
-    pub fn leaves(&mut self, number: u32, left: Time) {
+    pub fn on_leave(&mut self, number: u32, left: Time) {
         if let Some(passage) = self.passages.get_mut(number as usize) {
             passage.left = Some(left);
         }
@@ -84,12 +84,12 @@ impl Passages {
 
     /// What the link `link` did.
     #[must_use]
-    pub fn figures(&self, link: &LinkConfig) -> Figures {
+    pub fn figures(&self, link: &LinkConfig) -> LinkValues {
         let rate = constant_rate(link);
         let delay_ms = self.delay_ms(link, drain_rate(link));
         // random loss cannot be told from a full queue
         let queued = rate.filter(|_| link.loss.is_none());
-        Figures {
+        LinkValues {
             rate_mbps: rate.and_then(|rate| self.rate_mbps(link, rate)),
             delay_ms,
             queue_packets: queued.and_then(|rate| {
@@ -98,7 +98,7 @@ impl Passages {
         }
     }
 
-    fn service(link: &LinkConfig, rate: Option<DataRate>, passage: &Passage) -> Duration {
+    fn service(link: &LinkConfig, rate: Option<DataRate>, passage: &Transit) -> Duration {
         rate.map_or(Duration::ZERO, |rate| rate.time_for(passage.size + link.overhead_per_packet))
     }
 
@@ -122,7 +122,7 @@ impl Passages {
                 free = free.min(passage.entered + rate.time_for(full));
             }
         }
-        let fewest = if link.delay.deviation == Duration::ZERO { 1 } else { FEWEST };
+        let fewest = if link.delay.deviation == Duration::ZERO { 1 } else { MIN_PACKETS };
         (delays.len() >= fewest).then(|| middle(delays, link.delay.distribution))
     }
 
@@ -132,7 +132,7 @@ impl Passages {
         out.sort_by_key(|(left, _)| *left);
         // the shortest delay is at most eight deviations shorter than the longest
         let spread = Duration::from_nanos(8 * link.delay.deviation.as_nanos());
-        let service = |passage: &Passage| Self::service(link, Some(rate), passage);
+        let service = |passage: &Transit| Self::service(link, Some(rate), passage);
         let least = out
             .iter()
             .map(|(left, passage)| left.since(passage.entered).saturating_sub(service(passage)))
@@ -141,7 +141,7 @@ impl Passages {
         let mut run: Option<(Time, Time, u64, usize)> = None;
         let mut close = |run: Option<(Time, Time, u64, usize)>| {
             if let Some((first, last, bytes, packets)) = run
-                && packets >= FEWEST
+                && packets >= MIN_PACKETS
             {
                 bits += bytes as f64 * 8.0;
                 time += last.since(first).as_secs_f64();
@@ -221,9 +221,9 @@ fn limit_packets(link: &LinkConfig) -> Option<u64> {
 
 /// What the scenario wants of a link.
 #[must_use]
-pub fn wanted(link: &LinkConfig) -> Figures {
+pub fn wanted(link: &LinkConfig) -> LinkValues {
     let rate = constant_rate(link);
-    Figures {
+    LinkValues {
         rate_mbps: rate.map(DataRate::as_mbps_f64),
         delay_ms: Some(link.delay.mean.as_ms_f64()),
         queue_packets: rate.and(limit_packets(link)).map(|packets| packets as f64),
@@ -235,7 +235,7 @@ impl LinkCheck {
     #[must_use]
     pub fn warnings(&self, name: &str, link: &LinkConfig) -> Vec<String> {
         let Self { wanted, achieved } = *self;
-        let spread = link.delay.deviation.as_ms_f64() * 3.0 / (FEWEST as f64).sqrt();
+        let spread = link.delay.deviation.as_ms_f64() * 3.0 / (MIN_PACKETS as f64).sqrt();
         let delay = wanted.delay_ms.unwrap_or(0.0) * RATE_TOLERANCE + DELAY_TOLERANCE_MS + spread;
         let queue = wanted.queue_packets.unwrap_or(0.0) * RATE_TOLERANCE + QUEUE_TOLERANCE_PACKETS;
         let rows = [
@@ -279,18 +279,18 @@ mod tests {
     }
 
     /// What an ideal link does with bursts of packets, all figures divided by `slower` or so.
-    fn passages(service_ms: f64, delay_ms: f64, places: usize) -> Passages {
+    fn passages(service_ms: f64, delay_ms: f64, places: usize) -> LinkTransits {
         let ms = |ms: f64| Time::from_nanos((ms * 1e6) as u64);
-        let mut passages = Passages::default();
+        let mut passages = LinkTransits::default();
         let (mut number, mut free) = (0, 0.0_f64);
         for burst in 0..60 {
             let entered = 100.0 * f64::from(burst);
             free = free.max(entered);
             for packet in 0..40 {
-                passages.enters(number, ms(entered), ByteCount::from_bytes(1500));
+                passages.on_enter(number, ms(entered), ByteCount::from_bytes(1500));
                 if packet < places {
                     free += service_ms;
-                    passages.leaves(number, ms(free + delay_ms));
+                    passages.on_leave(number, ms(free + delay_ms));
                 }
                 number += 1;
             }
@@ -319,10 +319,10 @@ mod tests {
     fn the_rate_is_measured_while_packets_wait() {
         // one burst of 300 packets over a link that is 10 % too slow
         let unlimited = LinkConfig { queue: QueueConfig::DropTail(DropTail::default()), ..link() };
-        let mut passages = Passages::default();
+        let mut passages = LinkTransits::default();
         for number in 0..300 {
-            passages.enters(number, Time::ZERO, ByteCount::from_bytes(1500));
-            passages.leaves(number, Time::from_nanos(5_000_000 + 1_111_111 * (u64::from(number) + 1)));
+            passages.on_enter(number, Time::ZERO, ByteCount::from_bytes(1500));
+            passages.on_leave(number, Time::from_nanos(5_000_000 + 1_111_111 * (u64::from(number) + 1)));
         }
         let rate = passages.figures(&unlimited).rate_mbps.unwrap();
         assert!((rate - 10.8).abs() < 0.01, "{rate}");

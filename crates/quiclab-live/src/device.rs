@@ -17,7 +17,7 @@ use tun_rs::SyncDevice;
 /// Packets read at one time, so that a busy sender does not keep the others waiting.
 const BATCH: usize = 64;
 /// Room for the largest IP packet of a host: its devices split what is larger.
-const LARGEST: usize = 2048;
+const MAX_PACKET_BYTES: usize = 2048;
 /// Memory that packets are cut from, so that there is no allocation for each.
 const BLOCK_BYTES: usize = 1 << 18;
 
@@ -116,7 +116,7 @@ impl Element for Device {
     /// Packets wait in the device.
     fn wake(&mut self, now: Time, out: &mut Outputs) {
         for _ in 0..BATCH {
-            if self.block.len() < LARGEST {
+            if self.block.len() < MAX_PACKET_BYTES {
                 self.block = BytesMut::zeroed(BLOCK_BYTES);
             }
             let length = match self.tun.recv(&mut self.block) {

@@ -57,11 +57,11 @@ pub enum LiveError {
     Result(#[from] RunError),
     /// The machine refuses something.
     #[error("the machine: {0}")]
-    Machine(#[from] io::Error),
+    EndpointHost(#[from] io::Error),
 }
 
 impl From<Errno> for LiveError {
     fn from(error: Errno) -> Self {
-        Self::Machine(error.into())
+        Self::EndpointHost(error.into())
     }
 }

@@ -24,7 +24,7 @@ const DEVICE_QUEUE_PACKETS: u32 = 10_000;
 const MTU: u16 = 1500;
 
 /// One end of a flow.
-pub struct Machine {
+pub struct EndpointHost {
     /// Where its programs run.
     pub namespace: Arc<Namespace>,
     /// Its address.
@@ -35,7 +35,7 @@ pub struct Machine {
 }
 
 /// Where an end of a flow is.
-pub enum Place {
+pub enum NetworkPlacement {
     /// In a network of its own.
     Own {
         /// Settings of that network by name.
@@ -46,23 +46,23 @@ pub enum Place {
 }
 
 /// All ends by their names, such as `main.sender`. As [`Stacks`] they make the endpoints of a topology.
-pub struct Machines {
-    by_name: BTreeMap<String, Machine>,
+pub struct EndpointHosts {
+    by_name: BTreeMap<String, EndpointHost>,
     clock: MachineClock,
 }
 
-impl Machine {
+impl EndpointHost {
     /// A host with this address, whose packets to `peer` come to us; all packets in a network of its own.
     ///
     /// # Errors
     /// If the kernel refuses the namespace, the device or a setting.
-    pub fn new(place: Place, address: IpAddr, peer: IpAddr) -> io::Result<Self> {
+    pub fn new(place: NetworkPlacement, address: IpAddr, peer: IpAddr) -> io::Result<Self> {
         let (namespace, name) = match place {
-            Place::Own { .. } => (Namespace::new()?, DEVICE),
-            Place::Shared => (Namespace::of_the_machine(), SHARED_DEVICE),
+            NetworkPlacement::Own { .. } => (Namespace::new()?, DEVICE),
+            NetworkPlacement::Shared => (Namespace::of_the_machine(), SHARED_DEVICE),
         };
         let (tun, device) = namespace.within(move || {
-            if let Place::Own { sysctls } = &place {
+            if let NetworkPlacement::Own { sysctls } = &place {
                 for (name, value) in sysctls {
                     set(name, value)?;
                 }
@@ -80,11 +80,11 @@ impl Machine {
             let length = DEVICE_QUEUE_PACKETS.to_string();
             succeed("ip", &["link", "set", &device, "txqueuelen", &length])?;
             match place {
-                Place::Own { .. } => {
+                NetworkPlacement::Own { .. } => {
                     succeed("ip", &["link", "set", "lo", "up"])?;
                     succeed("ip", &["route", "add", "default", "dev", &device])?;
                 }
-                Place::Shared => {
+                NetworkPlacement::Shared => {
                     succeed("ip", &["route", "add", &peer.to_string(), "dev", &device])?;
                 }
             }
@@ -130,26 +130,26 @@ fn no_device(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), sentence)
 }
 
-impl Machines {
+impl EndpointHosts {
     /// The given ends; `clock` is that of the run.
     #[must_use]
-    pub fn new(by_name: BTreeMap<String, Machine>, clock: MachineClock) -> Self {
+    pub fn new(by_name: BTreeMap<String, EndpointHost>, clock: MachineClock) -> Self {
         Self { by_name, clock }
     }
 
     /// The end of this name.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Machine> {
+    pub fn get(&self, name: &str) -> Option<&EndpointHost> {
         self.by_name.get(name)
     }
 
     /// All ends with their names.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Machine)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &EndpointHost)> {
         self.by_name.iter().map(|(name, machine)| (name.as_str(), machine))
     }
 }
 
-impl Stacks for Machines {
+impl Stacks for EndpointHosts {
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Problem> {
         let identity = &request.identity;
         let machine = self.get(&identity.name).expect("there is a machine for each end");

@@ -1,9 +1,9 @@
 //! The links of a run, whoever emulates them: set up before, looked at after.
 
-use crate::check::Passages;
+use crate::check::LinkTransits;
 use crate::job::{Emulation, Job};
-use crate::meter::Meter;
-use crate::netem::{NetemError, Outside, replace_links};
+use crate::meter::LinkMeter;
+use crate::netem::{KernelLinks, NetemError, replace_links};
 use crate::timing::MachineClock;
 use quiclab_core::{PacketObserver, Topology};
 use quiclab_scenario::Scenario;
@@ -18,10 +18,10 @@ pub enum Links {
         /// Index among the elements by name.
         elements: BTreeMap<String, usize>,
         /// Watches them.
-        meter: Meter,
+        meter: LinkMeter,
     },
     /// The kernel's.
-    Outside(Outside),
+    KernelLinks(KernelLinks),
 }
 
 impl Links {
@@ -36,11 +36,11 @@ impl Links {
         clock: MachineClock,
     ) -> Result<Self, NetemError> {
         if job.emulation == Emulation::Netem {
-            return replace_links(topology, scenario, job.delay_stage, clock).map(Self::Outside);
+            return replace_links(topology, scenario, job.delay_stage, clock).map(Self::KernelLinks);
         }
         let index = |name: &String| (name.clone(), topology.index(name).expect("links are elements"));
         let elements: BTreeMap<_, _> = scenario.links.keys().map(index).collect();
-        let meter = Meter::new(clock, elements.values().copied());
+        let meter = LinkMeter::new(clock, elements.values().copied());
         Ok(Self::Inside { elements, meter })
     }
 
@@ -49,7 +49,7 @@ impl Links {
     pub fn observers(&self) -> Vec<Box<dyn PacketObserver>> {
         match self {
             Self::Inside { meter, .. } => vec![Box::new(meter.share())],
-            Self::Outside(_) => Vec::new(),
+            Self::KernelLinks(_) => Vec::new(),
         }
     }
 
@@ -57,7 +57,7 @@ impl Links {
     pub fn outside(&self) -> impl Iterator<Item = &usize> {
         match self {
             Self::Inside { .. } => None,
-            Self::Outside(outside) => Some(outside.elements.values()),
+            Self::KernelLinks(outside) => Some(outside.elements.values()),
         }
         .into_iter()
         .flatten()
@@ -67,7 +67,7 @@ impl Links {
     pub fn lost(&self, simulation: &mut Simulation) -> u64 {
         match self {
             Self::Inside { .. } => 0,
-            Self::Outside(outside) => outside.lost(simulation.topology_mut()),
+            Self::KernelLinks(outside) => outside.lost(simulation.topology_mut()),
         }
     }
 
@@ -75,20 +75,20 @@ impl Links {
     ///
     /// # Errors
     /// If the kernel cannot be asked.
-    pub fn settle(&self, simulation: &mut Simulation) -> io::Result<()> {
+    pub fn wait_until_drained(&self, simulation: &mut Simulation) -> io::Result<()> {
         match self {
             Self::Inside { .. } => Ok(()),
-            Self::Outside(outside) => outside.settle(simulation.topology_mut()),
+            Self::KernelLinks(outside) => outside.wait_until_drained(simulation.topology_mut()),
         }
     }
 
     /// When packets went in and came out, by link.
-    pub fn passages(&self, simulation: &mut Simulation) -> BTreeMap<String, Passages> {
+    pub fn passages(&self, simulation: &mut Simulation) -> BTreeMap<String, LinkTransits> {
         match self {
             Self::Inside { elements, meter } => {
                 elements.iter().map(|(name, &element)| (name.clone(), meter.take(element))).collect()
             }
-            Self::Outside(outside) => outside.passages(simulation.topology_mut()),
+            Self::KernelLinks(outside) => outside.passages(simulation.topology_mut()),
         }
     }
 }

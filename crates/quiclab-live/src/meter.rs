@@ -1,22 +1,22 @@
 //! When packets pass links that are elements of ours, by the machine's clock.
 
-use crate::check::Passages;
+use crate::check::LinkTransits;
 use crate::timing::MachineClock;
 use quiclab_core::{DropReason, Packet, PacketObserver, Port, Time};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 /// Takes down the passages of links that are elements of ours; the first 100 000 packets of each do.
-pub struct Meter {
+pub struct LinkMeter {
     clock: MachineClock,
     /// By element; `None` where there is no link.
-    links: Arc<Mutex<Vec<Option<Metered>>>>,
+    links: Arc<Mutex<Vec<Option<MeteredLink>>>>,
 }
 
 /// Packets of one link.
 #[derive(Default)]
-pub struct Metered {
-    passages: Passages,
+pub struct MeteredLink {
+    passages: LinkTransits,
     /// Numbers of those inside, by their identity.
     inside: HashMap<u64, u32>,
     count: u32,
@@ -25,7 +25,7 @@ pub struct Metered {
 /// Packets of a link that are looked at.
 const METERED: u32 = 100_000;
 
-impl Meter {
+impl LinkMeter {
     /// A meter at the elements with these indices.
     #[must_use]
     pub fn new(clock: MachineClock, elements: impl IntoIterator<Item = usize>) -> Self {
@@ -34,7 +34,7 @@ impl Meter {
             if links.len() <= element {
                 links.resize_with(element + 1, || None);
             }
-            links[element] = Some(Metered::default());
+            links[element] = Some(MeteredLink::default());
         }
         Self { clock, links: Arc::new(Mutex::new(links)) }
     }
@@ -47,23 +47,23 @@ impl Meter {
 
     /// Takes out what passed the link with this index.
     #[must_use]
-    pub fn take(&self, element: usize) -> Passages {
+    pub fn take(&self, element: usize) -> LinkTransits {
         let mut links = self.links.lock().expect("no holder panics");
         links[element].take().map(|link| link.passages).unwrap_or_default()
     }
 
-    fn at(&self, element: usize, of: impl FnOnce(&mut Metered)) {
+    fn at(&self, element: usize, of: impl FnOnce(&mut MeteredLink)) {
         if let Some(Some(link)) = self.links.lock().expect("no holder panics").get_mut(element) {
             of(link);
         }
     }
 }
 
-impl PacketObserver for Meter {
+impl PacketObserver for LinkMeter {
     fn arrival(&mut self, now: Time, element: usize, _: Port, packet: &Packet) {
         self.at(element, |link| {
             if link.count < METERED {
-                link.passages.enters(link.count, now, packet.wire_size());
+                link.passages.on_enter(link.count, now, packet.wire_size());
                 link.inside.insert(packet.id, link.count);
                 link.count += 1;
             }
@@ -75,7 +75,7 @@ impl PacketObserver for Meter {
         let clock = self.clock;
         self.at(element, |link| {
             if let Some(number) = link.inside.remove(&packet.id) {
-                link.passages.leaves(number, clock.by_now(now));
+                link.passages.on_leave(number, clock.by_now(now));
             }
         });
     }

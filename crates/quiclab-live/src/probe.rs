@@ -21,7 +21,7 @@ const PORT: u16 = 4434;
 /// Number and time of sending.
 const HEADER: usize = 16;
 /// Longest payload of UDP.
-const LARGEST: usize = 65_507;
+const MAX_PAYLOAD_BYTES: usize = 65_507;
 /// Receive buffer that a client asks for, in bytes.
 const RECEIVE_BUFFER: usize = 1 << 24;
 /// A client without news for so long has heard all.
@@ -92,7 +92,7 @@ fn told(result: io::Result<()>) -> ExitCode {
 
 fn serve(address: IpAddr) -> io::Result<()> {
     let socket = UdpSocket::bind((address, PORT))?;
-    let mut buffer = vec![0; LARGEST];
+    let mut buffer = vec![0; MAX_PAYLOAD_BYTES];
     loop {
         let (length, peer) = socket.recv_from(&mut buffer)?;
         let request = std::str::from_utf8(&buffer[..length]).unwrap_or_default();
@@ -100,7 +100,13 @@ fn serve(address: IpAddr) -> io::Result<()> {
         if words.next() == Some(BURST) {
             let numbers: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
             if let [interval, size, count] = numbers[..] {
-                burst(&socket, peer, interval, (size as usize).clamp(HEADER, LARGEST), count as u64)?;
+                burst(
+                    &socket,
+                    peer,
+                    interval,
+                    (size as usize).clamp(HEADER, MAX_PAYLOAD_BYTES),
+                    count as u64,
+                )?;
             }
         } else {
             socket.send_to(&buffer[..length], peer)?;
@@ -135,7 +141,7 @@ fn probe(arguments: &ClientArguments) -> io::Result<()> {
     let (bytes, statistics) = match (arguments.count, arguments.rate) {
         (Some(count), _) => ping(&socket, count, arguments.interval, arguments.size.max(HEADER))?,
         (None, Some(rate)) => {
-            let size = arguments.size.clamp(HEADER, LARGEST);
+            let size = arguments.size.clamp(HEADER, MAX_PAYLOAD_BYTES);
             let count = (rate * arguments.duration / (8.0 * size as f64)).ceil();
             let request = format!("{BURST} {} {size} {count}", 8.0 * size as f64 / rate);
             socket.send(request.as_bytes())?;
@@ -187,7 +193,7 @@ fn ping(
 fn listen(socket: &UdpSocket, count: u64) -> io::Result<Vec<Arrival>> {
     socket.set_read_timeout(Some(SILENCE))?;
     let mut arrivals = Vec::new();
-    let mut buffer = vec![0; LARGEST];
+    let mut buffer = vec![0; MAX_PAYLOAD_BYTES];
     while let Ok(length) = socket.recv(&mut buffer) {
         if length < HEADER {
             continue;

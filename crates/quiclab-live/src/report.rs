@@ -1,6 +1,6 @@
 //! What a run leaves in its directory: `result.json`, captures, columns of records.
 
-use crate::check::{self, LinkCheck, Passages};
+use crate::check::{self, LinkCheck, LinkTransits};
 use crate::columns;
 use crate::cpu::CpuTime;
 use crate::device::Device;
@@ -95,7 +95,7 @@ impl Report {
     pub fn check_links(
         &mut self,
         scenario: &Scenario,
-        passages: &BTreeMap<String, Passages>,
+        passages: &BTreeMap<String, LinkTransits>,
         result: &RunResult,
     ) {
         for (name, link) in &scenario.links {

@@ -7,21 +7,21 @@
 use crate::cpu::CpuTime;
 use crate::device::device;
 use crate::error::LiveError;
-use crate::hosts::Machines;
+use crate::hosts::EndpointHosts;
 use crate::isolation::stop_requests;
 use crate::job::{Clock, Job};
 use crate::links::Links;
-use crate::netem::Outside;
+use crate::netem::KernelLinks;
 use crate::process::{Process, exit_code};
 use crate::report::{Captures, Report};
 use crate::setup::{self, Client};
 use crate::timing::{self, MachineClock};
-use crate::waits::{PROGRAM, STOP, Waits};
+use crate::waits::{EventWaiter, PROGRAM, STOP};
 use quiclab_config::Document;
 use quiclab_core::{Duration, Time};
 use quiclab_scenario::{Scenario, Until};
 use quiclab_sim::{
-    BuildOptions, Built, Conclusion, EndedBy, Ends, Series, Simulation, Step, build, conclude,
+    BuildOptions, Built, EndedBy, FlowEndpoints, ResultInput, Series, Simulation, Step, build, conclude,
 };
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -48,7 +48,7 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
     let machines = setup::machines(&scenario, &job)?;
     let servers = setup::start_servers(&job, &machines, directory, &requests)?;
     let clock = MachineClock::start(job.clock, job.syscall_cost_ns);
-    let stacks = Machines::new(machines, clock);
+    let stacks = EndpointHosts::new(machines, clock);
     let options =
         BuildOptions { stacks: &stacks, base_dir: Path::new(&job.base_dir), transport_observer: &|_| None };
     let Built { mut topology, ends } = build(&scenario, job.seed, &options)?;
@@ -62,12 +62,12 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
     if scenario.record.packets {
         simulation.keep_all_records();
     }
-    let waits = Waits::new(&requests)?;
+    let waits = EventWaiter::new(&requests)?;
     for element in [&ends.senders, &ends.receivers].into_iter().flatten() {
         waits.add(&*device(&mut simulation, *element), *element as u64)?;
     }
     for &element in links.outside() {
-        waits.add(Outside::link(simulation.topology_mut(), element), element as u64)?;
+        waits.add(KernelLinks::link(simulation.topology_mut(), element), element as u64)?;
     }
     for server in servers.values() {
         waits.add(server.pidfd(), PROGRAM)?;
@@ -99,10 +99,10 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
     let mut report = Report::new(&mut simulation, lost, clock);
     report.warnings.splice(0..0, warnings);
     report.programs = programs;
-    links.settle(&mut simulation)?;
+    links.wait_until_drained(&mut simulation)?;
     let passages = links.passages(&mut simulation);
     let conclusion =
-        Conclusion { scenario: &scenario, seed: job.seed, lane: "kernel", ends, series, ended_by, end };
+        ResultInput { scenario: &scenario, seed: job.seed, lane: "kernel", ends, series, ended_by, end };
     let output = conclude(simulation, conclusion)?;
     report.check_links(&scenario, &passages, &output.result);
     report.write(&output, &job, directory)?;
@@ -114,21 +114,22 @@ struct Driver<'a> {
     job: &'a Job,
     scenario: &'a Scenario,
     directory: &'a Path,
-    machines: &'a Machines,
+    machines: &'a EndpointHosts,
     clock: MachineClock,
-    waits: Waits,
+    waits: EventWaiter,
     simulation: Simulation,
     /// By flow.
     servers: BTreeMap<String, Process>,
     clients: Vec<Client>,
-    ends: &'a Ends,
+    ends: &'a FlowEndpoints,
     series: Series,
     progress: &'a mut dyn Write,
 }
 
 impl Driver<'_> {
     fn drive(&mut self) -> Result<EndedBy, LiveError> {
-        let early = if self.job.clock == Clock::Real { timing::hurry() } else { Duration::ZERO };
+        let early =
+            if self.job.clock == Clock::Real { timing::busy_wait_threshold() } else { Duration::ZERO };
         let limit = Time::ZERO + self.scenario.duration;
         let mut events = Vec::with_capacity(64);
         let (mut next_sample, mut next_progress) = (Time::ZERO, Time::ZERO);

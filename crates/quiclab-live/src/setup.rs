@@ -1,7 +1,7 @@
 //! What a run needs before it begins: hosts, servers that are ready, clients that wait for their time.
 
 use crate::error::LiveError;
-use crate::hosts::{Machine, Place};
+use crate::hosts::{EndpointHost, NetworkPlacement};
 use crate::job::Job;
 use crate::process::{Process, ProcessError};
 use quiclab_core::{Role, Time};
@@ -46,7 +46,7 @@ pub fn without_hosts(scenario: &mut Scenario) -> Vec<String> {
 ///
 /// # Errors
 /// If the kernel refuses one.
-pub fn machines(scenario: &Scenario, job: &Job) -> Result<BTreeMap<String, Machine>, LiveError> {
+pub fn machines(scenario: &Scenario, job: &Job) -> Result<BTreeMap<String, EndpointHost>, LiveError> {
     let mut machines = BTreeMap::new();
     for (index, flow) in scenario.flows.keys().enumerate() {
         let server = identity(scenario, index, flow, Role::Server);
@@ -62,24 +62,24 @@ pub fn machines(scenario: &Scenario, job: &Job) -> Result<BTreeMap<String, Machi
             (of_server, of_client) = (machine.address, peer(machine.address));
             machine
         } else {
-            let place = Place::Own { sysctls: job.sysctls.clone() };
-            Machine::new(place, of_server, of_client).map_err(failed(&server.name))?
+            let place = NetworkPlacement::Own { sysctls: job.sysctls.clone() };
+            EndpointHost::new(place, of_server, of_client).map_err(failed(&server.name))?
         };
         debug_assert_eq!(machine.address, of_server);
         machines.insert(server.name, machine);
-        let place = Place::Own { sysctls: job.sysctls.clone() };
-        let machine = Machine::new(place, of_client, of_server).map_err(failed(&client.name))?;
+        let place = NetworkPlacement::Own { sysctls: job.sysctls.clone() };
+        let machine = EndpointHost::new(place, of_client, of_server).map_err(failed(&client.name))?;
         machines.insert(client.name, machine);
     }
     Ok(machines)
 }
 
 /// An end in the machine's own network, at the first pair of addresses that it does not use.
-fn on_this_machine() -> std::io::Result<Machine> {
+fn on_this_machine() -> std::io::Result<EndpointHost> {
     let mut refused = None;
     for net in 0..=u8::MAX {
         let address = IpAddr::V4(Ipv4Addr::new(10, 77, net, 1));
-        match Machine::new(Place::Shared, address, peer(address)) {
+        match EndpointHost::new(NetworkPlacement::Shared, address, peer(address)) {
             Ok(machine) => return Ok(machine),
             Err(error) if error.to_string().contains("File exists") => refused = Some(error),
             Err(error) => return Err(error),
@@ -105,7 +105,7 @@ fn peer(address: IpAddr) -> IpAddr {
 /// If one does not start, or somebody asks to stop.
 pub fn start_servers(
     job: &Job,
-    machines: &BTreeMap<String, Machine>,
+    machines: &BTreeMap<String, EndpointHost>,
     directory: &Path,
     requests: &UnixStream,
 ) -> Result<BTreeMap<String, Process>, LiveError> {

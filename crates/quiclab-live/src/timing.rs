@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 /// Longest lateness told apart: a minute.
-const LONGEST_NS: u64 = 60_000_000_000;
+const MAX_NS: u64 = 60_000_000_000;
 
 /// Before a deadline the machine is asked over and over for so long instead of slept: timers are late by less.
 const BUSY: Duration = Duration::from_micros(80);
@@ -66,7 +66,7 @@ pub fn monotonic_ns() -> u64 {
 /// is little, and must be: the kernel stops threads of such a class for 50 ms once they have not slept for a second
 /// (`sched_rt_runtime_us`).
 #[must_use]
-pub fn hurry() -> Duration {
+pub fn busy_wait_threshold() -> Duration {
     if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
         // for real-time classes there is no other interface without unsafe code
         let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
@@ -83,10 +83,7 @@ pub struct Lateness(Histogram<u32>);
 
 impl Default for Lateness {
     fn default() -> Self {
-        Self(
-            Histogram::new_with_bounds(1, LONGEST_NS, 2)
-                .expect("bounds and digits are constants that it takes"),
-        )
+        Self(Histogram::new_with_bounds(1, MAX_NS, 2).expect("bounds and digits are constants that it takes"))
     }
 }
 

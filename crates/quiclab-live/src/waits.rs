@@ -13,9 +13,9 @@ pub const STOP: u64 = u64::MAX;
 pub const PROGRAM: u64 = u64::MAX - 1;
 
 /// An epoll whose waits end to the nanosecond (`epoll_pwait2`, Linux 5.11).
-pub struct Waits(OwnedFd);
+pub struct EventWaiter(OwnedFd);
 
-impl Waits {
+impl EventWaiter {
     /// Waits for `requests`.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use quiclab_core::{FieldPath, Problem};
 use quiclab_core::{OPERATIONS, Role};
 use quiclab_scenario::{Computation, Scenario};
-use quiclab_sim::{FunctionProblem, OperationFunction};
+use quiclab_sim::{FunctionError, OperationFunction};
 use serde_json::json;
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub(crate) fn load(
     computations: &[Computation],
     base_dir: &Path,
     error: &FirstError,
-) -> Result<Vec<Box<dyn OperationFunction>>, FunctionProblem> {
+) -> Result<Vec<Box<dyn OperationFunction>>, FunctionError> {
     if computations.is_empty() {
         return Ok(Vec::new());
     }
@@ -43,9 +43,9 @@ pub(crate) fn load(
 }
 
 /// What `FunctionError` of the module says; any other exception is about the first function.
-fn problem(py: Python<'_>, raised: &PyErr, first: &str) -> FunctionProblem {
+fn problem(py: Python<'_>, raised: &PyErr, first: &str) -> FunctionError {
     let text = |name: &str| -> Option<String> { raised.value(py).getattr(name).ok()?.extract().ok() };
-    FunctionProblem {
+    FunctionError {
         name: text("name").unwrap_or_else(|| first.to_owned()),
         reason: text("reason").unwrap_or_else(|| raised.to_string()),
         allowed: text("allowed").unwrap_or_else(|| "a function that loads".to_owned()),
@@ -58,7 +58,7 @@ pub(crate) fn check(scenario: &Scenario, base_dir: &Path) -> Result<(), Problem>
         for role in [Role::Server, Role::Client] {
             let computations = scenario.computations(flow, role);
             if let Err(problem) = load(&computations, base_dir, &FirstError::default()) {
-                let FunctionProblem { name, reason, allowed } = problem;
+                let FunctionError { name, reason, allowed } = problem;
                 let computation = computations.iter().find(|computation| computation.function == name);
                 let computation = computation.unwrap_or(&computations[0]);
                 let plugin = &scenario.plugins[&computation.plugin];

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use quiclab_core::problem::system_reason;
 use quiclab_trace::pacing::{Analysis, Settings};
 use quiclab_trace::packets::{
-    Content, EXPECTED, Flow, KeyLog, Protocol, ReadError, Reading, Seen, Sink, read_packets,
+    Content, EXPECTED, Flow, KeyLog, ObservedPacket, Protocol, ReadError, Reading, Sink, read_packets,
 };
 use std::fs::File;
 use std::io::{Read, empty};
@@ -106,7 +106,8 @@ pub(crate) fn analyse_columns(
                 analysis.packet(0, &acknowledgement(ack_at, packets));
             }
             let content = Content::Opaque;
-            let packet = Seen { at, backward: false, frame_bytes, payload_bytes: frame_bytes, content };
+            let packet =
+                ObservedPacket { at, backward: false, frame_bytes, payload_bytes: frame_bytes, content };
             analysis.packet(0, &packet);
         }
         heard.for_each(|(at, packets)| analysis.packet(0, &acknowledgement(at, packets)));
@@ -115,9 +116,9 @@ pub(crate) fn analyse_columns(
     })
 }
 
-fn acknowledgement(at: i64, packets: u32) -> Seen<'static> {
+fn acknowledgement(at: i64, packets: u32) -> ObservedPacket<'static> {
     let content = Content::Acknowledges(u64::from(packets));
-    Seen { at, backward: true, frame_bytes: 0, payload_bytes: 0, content }
+    ObservedPacket { at, backward: true, frame_bytes: 0, payload_bytes: 0, content }
 }
 
 /// Two columns of equal length, little endian: times, and what belongs to each.

@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use quiclab_core::{Problem, ProblemKind};
 use quiclab_scenario::{Record, Scenario};
-use quiclab_sim::{BuildOptions, RunError, RunOptions, RunProgress, Side};
+use quiclab_sim::{BuildOptions, ComparedRun, RunError, RunOptions, RunProgress};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -59,8 +59,8 @@ pub(crate) fn first_difference(
             build: BuildOptions { base_dir: Path::new(base_dir_b), ..options_a.build },
             ..options_a.clone()
         };
-        let mut a = Side { scenario: &a, seed: seed_a, options: options_a.clone() };
-        let mut b = Side { scenario: &b, seed: seed_b, options: options_b };
+        let mut a = ComparedRun { scenario: &a, seed: seed_a, options: options_a.clone() };
+        let mut b = ComparedRun { scenario: &b, seed: seed_b, options: options_b };
         quiclab_sim::first_difference(&mut a, &mut b)
     })?;
     Ok(serde_json::to_string(&difference).expect("a difference has string keys only"))

@@ -12,7 +12,7 @@ use quiclab_core::{
     StackProtocol,
 };
 use quiclab_scenario::Computation;
-use quiclab_sim::{EndpointRequest, FunctionProblem, NativeStacks, OperationFunction, Stacks};
+use quiclab_sim::{EndpointRequest, FunctionError, NativeStacks, OperationFunction, Stacks};
 use quiclab_transport::NativeStack;
 use quiclab_transport::options::{EndpointConfig, Workload};
 use serde::Serialize;
@@ -150,7 +150,7 @@ impl Stacks for AllStacks {
         &self,
         computations: &[Computation],
         base_dir: &Path,
-    ) -> Result<Vec<Box<dyn OperationFunction>>, FunctionProblem> {
+    ) -> Result<Vec<Box<dyn OperationFunction>>, FunctionError> {
         function::load(computations, base_dir, &self.error)
     }
 }

@@ -25,7 +25,7 @@ pub(super) type Packets = Option<(FlowId, Direction)>;
 
 /// Why packets do not reach their peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Lost {
+pub(super) enum Unreachable {
     /// No wire leads on from this output.
     Open { element: String, port: Port },
     /// They reach an endpoint that is not their peer, over the wire with this index.
@@ -39,7 +39,7 @@ pub(super) enum Lost {
 }
 
 /// An element on the way, and the next of its outputs to follow.
-struct Step {
+struct RouteStep {
     element: String,
     output: usize,
 }
@@ -79,7 +79,7 @@ impl Graph {
 
     /// The elements that packets of one flow and direction pass on all branches, endpoints
     /// included: a depth-first search along the wires.
-    pub(super) fn passed(&self, flow: FlowId, direction: Direction) -> Result<BTreeSet<String>, Lost> {
+    pub(super) fn passed(&self, flow: FlowId, direction: Direction) -> Result<BTreeSet<String>, Unreachable> {
         let [sender, receiver] = &self.ends[flow.0 as usize];
         let (first, last) = match direction {
             Direction::Down => (sender, receiver),
@@ -100,23 +100,23 @@ impl Graph {
             {
                 // they enter here and leave at the other end: the tunnel's own packets have ways of their own
                 if passed.insert(far.clone()) {
-                    way.push(Step { element: far.clone(), output: 0 });
+                    way.push(RouteStep { element: far.clone(), output: 0 });
                 }
                 continue;
             }
             let Some((element, wire)) = self.behind(&from, port, (flow, direction)) else {
-                return Err(Lost::Open { element: from, port });
+                return Err(Unreachable::Open { element: from, port });
             };
             if !self.pairs(&way, element, last) {
-                return Err(Lost::Unpaired { element: element.clone(), wire: *wire });
+                return Err(Unreachable::Unpaired { element: element.clone(), wire: *wire });
             }
             if element == last {
                 passed.insert(element.clone());
             } else if let Some(start) = way.iter().position(|step| step.element == *element) {
                 let circle = way[start..].iter().map(|step| &step.element).chain([element]);
-                return Err(Lost::Loop { elements: circle.cloned().collect(), wire: *wire });
+                return Err(Unreachable::Loop { elements: circle.cloned().collect(), wire: *wire });
             } else if self.is_strange(element, flow) {
-                return Err(Lost::Stranger { element: element.clone(), wire: *wire });
+                return Err(Unreachable::Stranger { element: element.clone(), wire: *wire });
             } else if passed.insert(element.clone()) {
                 way.push(self.step(element, flow));
             }
@@ -132,9 +132,9 @@ impl Graph {
     }
 
     /// The first output of `element` that packets of `flow` take: a tunnel's own leave at those of its paths.
-    fn step(&self, element: &str, flow: FlowId) -> Step {
+    fn step(&self, element: &str, flow: FlowId) -> RouteStep {
         let own = self.tunnels.get(element).is_some_and(|(own, _)| *own == flow);
-        Step { element: element.to_owned(), output: usize::from(own) }
+        RouteStep { element: element.to_owned(), output: usize::from(own) }
     }
 
     /// Outputs that packets of `flow` may take.
@@ -147,7 +147,7 @@ impl Graph {
 
     /// Whether packets that have come along `way` may reach `element`: each bearer is left by its own
     /// receiving end before another is entered or the way ends.
-    fn pairs(&self, way: &[Step], element: &str, last: &str) -> bool {
+    fn pairs(&self, way: &[RouteStep], element: &str, last: &str) -> bool {
         let inside = way.iter().filter_map(|step| self.bearers.get(&step.element)).next_back();
         let inside = inside.filter(|(_, enters)| *enters).map(|(bearer, _)| bearer);
         match self.bearers.get(element) {

@@ -2,7 +2,7 @@
 
 mod tunnel;
 
-use crate::stacks::{FunctionProblem, Stacks, stacks};
+use crate::stacks::{FunctionError, Stacks, stacks};
 use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
 use quiclab_core::problem::system_reason;
 use quiclab_core::{
@@ -36,7 +36,7 @@ pub enum BuildError {
         /// Name of the plugin.
         plugin: String,
         /// What is wrong with the function.
-        reason: FunctionProblem,
+        reason: FunctionError,
     },
     /// A wire cannot be laid.
     #[error("wires: {0}")]
@@ -66,11 +66,11 @@ pub struct Built {
     /// Elements and wires.
     pub topology: Topology,
     /// The endpoints.
-    pub ends: Ends,
+    pub ends: FlowEndpoints,
 }
 
 /// Which elements the endpoints of the flows are, by index in the topology.
-pub struct Ends {
+pub struct FlowEndpoints {
     /// Receivers in the order of the flows.
     pub receivers: Vec<usize>,
     /// Senders in the order of the flows.
@@ -114,7 +114,7 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
         let (from, to) = (index(&wire.from.0), index(&wire.to.0));
         topology.wire(from, wire.from.1, wire.only, Target { element: to, port: wire.to.1 })?;
     }
-    Ok(Built { topology, ends: Ends { receivers, senders } })
+    Ok(Built { topology, ends: FlowEndpoints { receivers, senders } })
 }
 
 /// Identity of an end of the flow `name`, number `index`: the same in all lanes.

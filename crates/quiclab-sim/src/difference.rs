@@ -12,7 +12,7 @@ use quiclab_scenario::Scenario;
 use serde::Serialize;
 
 /// One side of a comparison.
-pub struct Side<'a> {
+pub struct ComparedRun<'a> {
     /// The scenario, resolved.
     pub scenario: &'a Scenario,
     /// The seed.
@@ -59,7 +59,7 @@ pub struct PacketEvent {
 ///
 /// # Errors
 /// When one of them cannot be run.
-pub fn first_difference(a: &mut Side<'_>, b: &mut Side<'_>) -> Result<Difference, RunError> {
+pub fn first_difference(a: &mut ComparedRun<'_>, b: &mut ComparedRun<'_>) -> Result<Difference, RunError> {
     let (whole_a, whole_b) = (pass(a, 0..0)?, pass(b, 0..0)?);
     if whole_a.checkpoints == whole_b.checkpoints {
         return Ok(Difference { identical: true, index: None, a: None, b: None });
@@ -81,7 +81,7 @@ fn events(output: &RunOutput) -> Vec<PacketEvent> {
     output.packets.iter().map(|record| describe(output, record)).collect()
 }
 
-fn pass(side: &mut Side<'_>, window: std::ops::Range<u64>) -> Result<RunOutput, RunError> {
+fn pass(side: &mut ComparedRun<'_>, window: std::ops::Range<u64>) -> Result<RunOutput, RunError> {
     side.options.compared = Some(window);
     run(side.scenario, side.seed, &side.options)
 }

@@ -32,7 +32,7 @@ pub(crate) fn drive(
     progress: &dyn Fn(RunProgress) -> ControlFlow<()>,
 ) -> Result<EndedBy, RunError> {
     let limit = Time::ZERO + scenario.duration;
-    let mut goal = Goal::new(scenario.until, simulation.topology(), receivers);
+    let mut goal = EndCondition::new(scenario.until, simulation.topology(), receivers);
     let mut next_sample = scenario.record.series_interval.map(|_| Time::ZERO);
     loop {
         if let (Some(interval), Some(sample)) = (scenario.record.series_interval, &mut next_sample) {
@@ -66,7 +66,7 @@ pub(crate) fn drive(
 }
 
 /// Watches the receivers for the end of the run; only the one that had an event is asked.
-struct Goal {
+struct EndCondition {
     until: Until,
     /// By element: index into `seen` for receivers.
     receiver: Vec<Option<usize>>,
@@ -76,7 +76,7 @@ struct Goal {
     delivered_bytes: u64,
 }
 
-impl Goal {
+impl EndCondition {
     fn new(until: Until, topology: &Topology, receivers: &[usize]) -> Self {
         let mut receiver = vec![None; topology.len()];
         for (index, &element) in receivers.iter().enumerate() {

@@ -18,9 +18,11 @@ mod series;
 mod stacks;
 mod warm_start;
 
-pub use build::{BuildError, BuildOptions, Built, Ends, TraceFileError, build, identity, read_trace};
+pub use build::{
+    BuildError, BuildOptions, Built, FlowEndpoints, TraceFileError, build, identity, read_trace,
+};
 pub use columns::Table;
-pub use difference::{Difference, PacketEvent, Side, first_difference};
+pub use difference::{ComparedRun, Difference, PacketEvent, first_difference};
 pub use drive::RunProgress;
 pub use error::RunError;
 pub use event_loop::{LIVELOCK_EVENTS, Simulation, SimulationError, Step};
@@ -28,6 +30,6 @@ pub use packet_log::{Event, Record};
 pub use quiclab_transport::operations::OperationFunction;
 pub use quiclab_transport::{CarrierRequest, EndpointRequest};
 pub use result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA};
-pub use run::{Conclusion, RunOptions, RunOutput, conclude, run};
+pub use run::{ResultInput, RunOptions, RunOutput, conclude, run};
 pub use series::Series;
-pub use stacks::{FunctionProblem, NativeStacks, Stacks, stacks, validate};
+pub use stacks::{FunctionError, NativeStacks, Stacks, stacks, validate};

@@ -1,6 +1,6 @@
 //! A run: from a resolved scenario and a seed to a result.
 
-use crate::build::{BuildOptions, Built, Ends, build};
+use crate::build::{BuildOptions, Built, FlowEndpoints, build};
 use crate::drive::{RunProgress, drive};
 use crate::error::RunError;
 use crate::event_loop::Simulation;
@@ -8,7 +8,7 @@ use crate::packet_log::{PacketLog, Record};
 use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
 use crate::series::Series;
 use crate::warm_start;
-use quiclab_core::tunnel::{SojournRecord, TunnelEnd};
+use quiclab_core::tunnel::{SojournRecord, TunnelElement};
 use quiclab_core::{Element, Metrics, PacketObserver, RequestTimes, Tap, TapRecords, Time, Topology};
 use quiclab_scenario::{Scenario, Until};
 use quiclab_transport::NativeStack;
@@ -73,11 +73,11 @@ pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<R
         EndedBy::DurationOver => Time::ZERO + scenario.duration,
         _ => simulation.now(),
     };
-    conclude(simulation, Conclusion { scenario, seed, lane: "sim", ends, series, ended_by, end })
+    conclude(simulation, ResultInput { scenario, seed, lane: "sim", ends, series, ended_by, end })
 }
 
 /// What [`conclude`] needs besides the simulation.
-pub struct Conclusion<'a> {
+pub struct ResultInput<'a> {
     /// The scenario, resolved.
     pub scenario: &'a Scenario,
     /// Seed of the run.
@@ -85,7 +85,7 @@ pub struct Conclusion<'a> {
     /// Where it ran: `sim` or `kernel`.
     pub lane: &'static str,
     /// Its endpoints.
-    pub ends: Ends,
+    pub ends: FlowEndpoints,
     /// Time series so far.
     pub series: Series,
     /// Why the run ended.
@@ -98,8 +98,8 @@ pub struct Conclusion<'a> {
 ///
 /// # Errors
 /// When the counters of an element do not balance.
-pub fn conclude(mut simulation: Simulation, conclusion: Conclusion<'_>) -> Result<RunOutput, RunError> {
-    let Conclusion { scenario, seed, lane, ends, series, ended_by, end } = conclusion;
+pub fn conclude(mut simulation: Simulation, conclusion: ResultInput<'_>) -> Result<RunOutput, RunError> {
+    let ResultInput { scenario, seed, lane, ends, series, ended_by, end } = conclusion;
     check_balance(simulation.topology())?;
     let flows = scenario
         .flows
@@ -139,7 +139,7 @@ pub fn conclude(mut simulation: Simulation, conclusion: Conclusion<'_>) -> Resul
         .unwrap_or_default();
     let requests = requests(simulation.topology(), scenario, &ends);
     let taps = records(simulation.topology_mut(), Tap::take_records);
-    let mut sojourns = records(simulation.topology_mut(), TunnelEnd::take_sojourns);
+    let mut sojourns = records(simulation.topology_mut(), TunnelElement::take_sojourns);
     sojourns.retain(|(_, records)| !records.is_empty());
     Ok(RunOutput { result, series, packets, taps, sojourns, requests, element_names, checkpoints })
 }
@@ -155,7 +155,7 @@ fn records<T: Element, R>(topology: &mut Topology, take: fn(&mut T) -> R) -> Vec
 }
 
 /// What happened to the requests of each page, if the scenario asks for it.
-fn requests(topology: &Topology, scenario: &Scenario, ends: &Ends) -> Vec<(u32, Vec<RequestTimes>)> {
+fn requests(topology: &Topology, scenario: &Scenario, ends: &FlowEndpoints) -> Vec<(u32, Vec<RequestTimes>)> {
     let pages = (0..).zip(&ends.receivers).filter(|_| scenario.record.requests);
     let client = |receiver: &usize| topology.node(*receiver).endpoint()?.page_client();
     pages.filter_map(|(flow, receiver)| Some((flow, client(receiver)?.requests()))).collect()

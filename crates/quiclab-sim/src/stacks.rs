@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// A function that a plugin names is not available.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FunctionProblem {
+pub struct FunctionError {
     /// Its name, as the scenario has it.
     pub name: String,
     /// Why not, in words.
@@ -45,11 +45,11 @@ pub trait Stacks {
         &self,
         computations: &[Computation],
         base_dir: &Path,
-    ) -> Result<Vec<Box<dyn OperationFunction>>, FunctionProblem> {
+    ) -> Result<Vec<Box<dyn OperationFunction>>, FunctionError> {
         let _ = base_dir;
         match computations.first() {
             None => Ok(Vec::new()),
-            Some(first) => Err(FunctionProblem {
+            Some(first) => Err(FunctionError {
                 name: first.function.clone(),
                 reason: "functions written in Python run with the Python package only".to_owned(),
                 allowed: "no function".to_owned(),

@@ -1,6 +1,6 @@
 //! Warm start: endpoints begin with what their kernels learned of each other in a warm-up run.
 //!
-//! Linux keeps metrics of a destination ([`DestinationMetrics`]), so that a test-bed which repeats a download
+//! Linux keeps metrics of a destination ([`SavedTcpMetrics`]), so that a test-bed which repeats a download
 //! starts every run but the first with what the run before has found. Here the warm-up run is the same scenario
 //! with a seed derived from that of the run. One stands for all: its endpoints start with nothing known, those of
 //! a test-bed's third run with what its second has kept.
@@ -11,7 +11,7 @@ use crate::error::RunError;
 use crate::event_loop::Simulation;
 use crate::result::EndedBy;
 use crate::series::Series;
-use quiclab_core::{DestinationMetrics, Endpoint, RandomStream, Time, Topology};
+use quiclab_core::{Endpoint, RandomStream, SavedTcpMetrics, Time, Topology};
 use quiclab_scenario::{Record, Scenario, Until};
 use std::ops::ControlFlow;
 
@@ -38,7 +38,7 @@ pub(crate) fn prepare(
 }
 
 /// Endpoints whose kernels keep metrics, and those metrics if all connections are closed now.
-fn metrics(topology: &mut Topology) -> Vec<(usize, DestinationMetrics)> {
+fn metrics(topology: &mut Topology) -> Vec<(usize, SavedTcpMetrics)> {
     (0..topology.len())
         .filter_map(|element| {
             let endpoint = topology.node_mut(element).endpoint_mut()?.warm_start()?;
@@ -52,7 +52,7 @@ fn warm_up(
     seed: u64,
     options: &BuildOptions<'_>,
     progress: &dyn Fn(RunProgress) -> ControlFlow<()>,
-) -> Result<Vec<(usize, DestinationMetrics)>, RunError> {
+) -> Result<Vec<(usize, SavedTcpMetrics)>, RunError> {
     let mut scenario = Scenario { record: Record::default(), ..scenario.clone() };
     let options = BuildOptions { transport_observer: &|_| None, ..*options };
     let seed = RandomStream::new(seed, "run before").bits();

@@ -4,7 +4,7 @@ use quiclab_config::Document;
 use quiclab_core::{Endpoint, Problem};
 use quiclab_scenario::{Computation, Scenario};
 use quiclab_sim::{
-    BuildOptions, EndpointRequest, FunctionProblem, NativeStacks, OperationFunction, RunError, RunOptions,
+    BuildOptions, EndpointRequest, FunctionError, NativeStacks, OperationFunction, RunError, RunOptions,
     Stacks, run,
 };
 use quiclab_transport::operations::Operation;
@@ -55,7 +55,7 @@ impl Stacks for Functions {
         &self,
         computations: &[Computation],
         base_dir: &Path,
-    ) -> Result<Vec<Box<dyn OperationFunction>>, FunctionProblem> {
+    ) -> Result<Vec<Box<dyn OperationFunction>>, FunctionError> {
         let names = computations.iter().map(|computation| computation.function.clone()).collect();
         self.asked.borrow_mut().push((base_dir.display().to_string(), names));
         let function = |_: &Computation| -> Box<dyn OperationFunction> {

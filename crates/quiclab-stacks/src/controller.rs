@@ -2,7 +2,7 @@
 //! there is an RTT sample.
 //!
 //! Wraps the stack's own controller and passes every call on. After each ACK the stack states the
-//! bytes in flight, and each loss its size; what is sent in between is added by [`Gauge::sent`]
+//! bytes in flight, and each loss its size; what is sent in between is added by [`InFlightCounter::sent`]
 //! (quinn) or the controller (noq). Only during the handshake may a padded packet without
 //! ack-eliciting frames be missing, until the next ACK.
 
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// The mirror. Atomics only because the stacks want their controllers `Sync`: one thread uses it.
 #[derive(Debug, Default)]
-pub(crate) struct Gauge {
+pub(crate) struct InFlightCounter {
     /// The controller, where it is one of quiclab's.
     lab: Option<LabController>,
     in_flight: AtomicU64,
@@ -26,7 +26,7 @@ pub(crate) struct Gauge {
     eliciting_frames: AtomicU64,
 }
 
-impl Gauge {
+impl InFlightCounter {
     pub(crate) fn new(lab: Option<LabController>) -> Self {
         Self { lab, ..Self::default() }
     }
@@ -98,15 +98,15 @@ impl Gauge {
 }
 
 /// A controller, or the factory of one, with its mirror.
-pub(crate) struct Mirrored<T> {
+pub(crate) struct CountingController<T> {
     pub(crate) inner: T,
-    pub(crate) gauge: Arc<Gauge>,
+    pub(crate) gauge: Arc<InFlightCounter>,
     /// Start of the last recovery period; `None` before the first.
     pub(crate) recovery_start: Option<Instant>,
 }
 
-impl<T> Mirrored<T> {
-    pub(crate) fn new(inner: T, gauge: Arc<Gauge>) -> Self {
+impl<T> CountingController<T> {
+    pub(crate) fn new(inner: T, gauge: Arc<InFlightCounter>) -> Self {
         Self { inner, gauge, recovery_start: None }
     }
 
@@ -121,7 +121,7 @@ impl<T> Mirrored<T> {
     }
 }
 
-impl<T> std::fmt::Debug for Mirrored<T> {
+impl<T> std::fmt::Debug for CountingController<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.gauge.fmt(f)
     }
@@ -132,7 +132,7 @@ impl<T> std::fmt::Debug for Mirrored<T> {
 macro_rules! mirrored {
     ($proto:ident, $($own:tt)*) => {
         mod mirrored {
-            use crate::controller::Mirrored;
+            use crate::controller::CountingController;
             use std::any::Any;
             use std::sync::Arc;
             use std::time::Instant;
@@ -141,14 +141,14 @@ macro_rules! mirrored {
 
             type Factory = Arc<dyn ControllerFactory + Send + Sync>;
 
-            impl ControllerFactory for Mirrored<Factory> {
+            impl ControllerFactory for CountingController<Factory> {
                 fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
                     let inner = self.inner.clone().build(now, mtu);
-                    Box::new(Mirrored::new(inner, self.gauge.clone()))
+                    Box::new(CountingController::new(inner, self.gauge.clone()))
                 }
             }
 
-            impl Controller for Mirrored<Box<dyn Controller>> {
+            impl Controller for CountingController<Box<dyn Controller>> {
                 fn on_sent(&mut self, now: Instant, bytes: u64, last: u64) {
                     self.inner.on_sent(now, bytes, last);
                 }
@@ -173,7 +173,7 @@ macro_rules! mirrored {
                 }
                 fn clone_box(&self) -> Box<dyn Controller> {
                     let (inner, gauge) = (self.inner.clone_box(), self.gauge.clone());
-                    Box::new(Mirrored { inner, gauge, recovery_start: self.recovery_start })
+                    Box::new(CountingController { inner, gauge, recovery_start: self.recovery_start })
                 }
                 fn initial_window(&self) -> u64 {
                     self.inner.initial_window()

@@ -20,10 +20,10 @@ use quiclab_core::{
 
 /// What a deadline that is still due after it was handled is put off by: a stack that asks for the
 /// same instant once more does not stop network time.
-const SMALLEST_STEP: Duration = Duration::from_micros(1);
+const MIN_TIMER_STEP: Duration = Duration::from_micros(1);
 /// A stack that asks that often in a row, and neither sends nor tells anything meanwhile (for 0.1 s,
 /// four times the delay of acknowledgements), never will: its connection fails.
-const MOST_RETRIES: u32 = 100_000;
+const MAX_RETRIES: u32 = 100_000;
 
 /// One end of a flow.
 pub(crate) struct QuicEndpoint<S: Stack> {
@@ -123,12 +123,12 @@ impl<S: Stack> QuicEndpoint<S> {
     }
 
     const fn is_stuck(&self) -> bool {
-        self.retries == MOST_RETRIES
+        self.retries == MAX_RETRIES
     }
 
     /// The stack is not called again.
     fn give_up(&mut self, now: Time) {
-        let (name, times) = (S::NAME, MOST_RETRIES);
+        let (name, times) = (S::NAME, MAX_RETRIES);
         self.download.fail(format!(
             "{name} is stuck at {now}: {times} times in a row it wanted to be woken at once and did nothing"
         ));
@@ -184,7 +184,7 @@ impl<S: Stack> Element for QuicEndpoint<S> {
         }
         self.call(|stack| stack.wake(instant));
         self.download.wake(now, &mut self.stack);
-        self.advance(now, now + SMALLEST_STEP, out);
+        self.advance(now, now + MIN_TIMER_STEP, out);
     }
 
     fn next_wake(&self) -> Option<Time> {

@@ -44,7 +44,7 @@ struct Batch {
 }
 
 /// A controller and what it must be told from.
-pub(crate) struct Lab {
+pub(crate) struct LabControllerState {
     pub(crate) controller: Box<dyn Controller>,
     clock: Clock,
     rate: DeliveryRate,
@@ -69,7 +69,7 @@ pub(crate) struct Lab {
     pub(crate) initial_window: u64,
 }
 
-impl Lab {
+impl LabControllerState {
     fn new(controller: Box<dyn Controller>) -> Self {
         Self {
             initial_window: controller.window(),
@@ -241,10 +241,10 @@ impl Lab {
     }
 }
 
-/// A controller that the stack and [`crate::controller::Gauge`] share. There is one for each connection, as
+/// A controller that the stack and [`crate::controller::InFlightCounter`] share. There is one for each connection, as
 /// each endpoint has one path and one connection. The lock is never waited for: one thread uses it.
 #[derive(Clone)]
-pub(crate) struct LabController(Arc<Mutex<Lab>>);
+pub(crate) struct LabController(Arc<Mutex<LabControllerState>>);
 
 impl LabController {
     /// The controller that the options ask for, if it is not one of the stack's own.
@@ -255,7 +255,7 @@ impl LabController {
             initial_window: options.initial_window(),
             mss: u64::from(options.datagram_size),
             emulated_connections: wanted.emulated_connections,
-            newreno_keeps: 0.5,
+            newreno_beta: 0.5,
             slow_start_exit: wanted.slow_start_exit,
             paced: true,
             flavour: Flavour::Quic,
@@ -265,7 +265,7 @@ impl LabController {
 
     /// Any controller.
     pub(crate) fn of(controller: Box<dyn Controller>) -> Self {
-        Self(Arc::new(Mutex::new(Lab::new(controller))))
+        Self(Arc::new(Mutex::new(LabControllerState::new(controller))))
     }
 
     /// Congestion window in bytes.
@@ -273,7 +273,7 @@ impl LabController {
         self.lab().controller.window()
     }
 
-    pub(crate) fn lab(&self) -> MutexGuard<'_, Lab> {
+    pub(crate) fn lab(&self) -> MutexGuard<'_, LabControllerState> {
         self.0.lock().expect("no holder panics")
     }
 

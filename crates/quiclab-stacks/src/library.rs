@@ -121,7 +121,7 @@ pub(crate) const ID_LENGTH: usize = 8;
 /// Bytes of the destination connection ID of a client's first packet: the default of both stacks.
 pub(crate) const FIRST_DESTINATION_LENGTH: usize = 20;
 /// Largest UDP payload accepted, the limit of UDP, over any IP: the peer's `datagram_size` decides.
-pub(crate) const LARGEST_DATAGRAM: u16 = 65_527;
+pub(crate) const MAX_DATAGRAM_BYTES: u16 = 65_527;
 
 impl Seeds {
     pub(crate) fn draw(mut random: RandomStream) -> Self {

@@ -26,14 +26,14 @@ thread_local! {
 /// Runs `call` with `stream` lent to TLS on this thread.
 pub(crate) fn with_stream<R>(stream: &mut Option<RandomStream>, call: impl FnOnce() -> R) -> R {
     /// Gives the stream back, also when `call` panics.
-    struct Lent<'a>(&'a mut Option<RandomStream>);
-    impl Drop for Lent<'_> {
+    struct StreamLoan<'a>(&'a mut Option<RandomStream>);
+    impl Drop for StreamLoan<'_> {
         fn drop(&mut self) {
             *self.0 = CURRENT.take();
         }
     }
     CURRENT.set(stream.take());
-    let _lent = Lent(stream);
+    let _lent = StreamLoan(stream);
     call()
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn client(observation: Option<&SharedObservation>) -> Arc<ClientConfi
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from(CERTIFICATE)).expect("the embedded certificate is well-formed");
         let mut config =
-            ClientConfig::builder_with_details(Arc::new(seeded::provider()), Arc::new(FixedTime))
+            ClientConfig::builder_with_details(Arc::new(seeded::provider()), Arc::new(FixedClock))
                 .with_protocol_versions(&[&rustls::version::TLS13])
                 .expect("the provider supports TLS 1.3")
                 .with_root_certificates(roots)
@@ -69,14 +69,14 @@ pub(crate) fn server(observation: Option<&SharedObservation>) -> Arc<ServerConfi
     static CONFIG: LazyLock<Arc<ServerConfig>> = LazyLock::new(|| {
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(PRIVATE_KEY));
         let mut config =
-            ServerConfig::builder_with_details(Arc::new(seeded::provider()), Arc::new(FixedTime))
+            ServerConfig::builder_with_details(Arc::new(seeded::provider()), Arc::new(FixedClock))
                 .with_protocol_versions(&[&rustls::version::TLS13])
                 .expect("the provider supports TLS 1.3")
                 .with_no_client_auth()
                 .with_single_cert(vec![CertificateDer::from(CERTIFICATE)], key)
                 .expect("the embedded key belongs to the embedded certificate");
         config.alpn_protocols = vec![APPLICATION_PROTOCOL.to_vec()];
-        config.session_storage = Arc::new(Forgetful);
+        config.session_storage = Arc::new(DiscardingSessionStore);
         Arc::new(config)
     });
     let mut config = CONFIG.clone();
@@ -87,9 +87,9 @@ pub(crate) fn server(observation: Option<&SharedObservation>) -> Arc<ServerConfi
 }
 
 #[derive(Debug)]
-struct FixedTime;
+struct FixedClock;
 
-impl TimeProvider for FixedTime {
+impl TimeProvider for FixedClock {
     fn current_time(&self) -> Option<UnixTime> {
         Some(UnixTime::since_unix_epoch(Duration::from_secs(NOW)))
     }
@@ -98,9 +98,9 @@ impl TimeProvider for FixedTime {
 /// Accepts sessions, so that tickets are issued and take their room on the wire, and keeps none:
 /// a connection must not depend on those before it, or on other threads.
 #[derive(Debug)]
-struct Forgetful;
+struct DiscardingSessionStore;
 
-impl StoresServerSessions for Forgetful {
+impl StoresServerSessions for DiscardingSessionStore {
     fn put(&self, _key: Vec<u8>, _value: Vec<u8>) -> bool {
         true
     }

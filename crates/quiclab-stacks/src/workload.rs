@@ -19,14 +19,14 @@ use quiclab_transport::options::Workload;
 use std::time::Instant;
 
 /// What is sent: zeros, of which every write takes a part without copying.
-static BODY: [u8; LARGEST_WRITE] = [0; LARGEST_WRITE];
+static BODY: [u8; MAX_WRITE_BYTES] = [0; MAX_WRITE_BYTES];
 /// Bytes of one write at most. Stacks search their queue of writes, so these must not be small.
-const LARGEST_WRITE: usize = 65_536;
+const MAX_WRITE_BYTES: usize = 65_536;
 /// A send window is filled by at least this many writes: quinn frees a write as a whole, and with
 /// a single one in the window would have to stop until all of it is acknowledged.
 const WRITES_PER_WINDOW: u64 = 16;
 /// Below this many bytes a write would not fill a datagram.
-const SMALLEST_WRITE: u64 = 2_048;
+const MIN_WRITE: u64 = 2_048;
 
 /// Progress of one end of a download.
 pub(crate) struct Download<Stream> {
@@ -50,7 +50,7 @@ impl<Stream: Copy + PartialEq> Download<Stream> {
         let Workload::Download { size, duration, request } = workload else {
             unreachable!("checked by check_workload")
         };
-        let write_size = (send_window / WRITES_PER_WINDOW).clamp(SMALLEST_WRITE, LARGEST_WRITE as u64);
+        let write_size = (send_window / WRITES_PER_WINDOW).clamp(MIN_WRITE, MAX_WRITE_BYTES as u64);
         Self {
             role,
             stream: None,
@@ -59,7 +59,7 @@ impl<Stream: Copy + PartialEq> Download<Stream> {
                 Role::Server => size.map_or(u64::MAX, |size| size.bytes()),
             },
             writing: false,
-            write_size: usize::try_from(write_size).expect("write_size is at most LARGEST_WRITE"),
+            write_size: usize::try_from(write_size).expect("write_size is at most MAX_WRITE_BYTES"),
             until: duration.filter(|_| role == Role::Server).map(|duration| start + duration),
             progress: Progress::default(),
             failure: None,

@@ -8,7 +8,7 @@ use quiclab_core::{
     ByteCount, FiveTuple, Packet, PacketSpace, Payload, Protocol, RecoveryState, Role, Time, TransportEvent,
     TransportObserver,
 };
-use quiclab_trace::packets::{Flow, KeyLog, Seen, Sink, read_capture};
+use quiclab_trace::packets::{Flow, KeyLog, ObservedPacket, Sink, read_capture};
 use quiclab_trace::pcapng::{Heading, PcapngWriter};
 use quiclab_trace::qlog::{QlogTrace, QlogWriter};
 use std::hint::black_box;
@@ -62,7 +62,7 @@ struct Nowhere(u64);
 impl Sink for Nowhere {
     fn flow(&mut self, _: usize, _: &Flow) {}
     fn better_known(&mut self, _: usize, _: &Flow) {}
-    fn packet(&mut self, index: usize, packet: &Seen<'_>) {
+    fn packet(&mut self, index: usize, packet: &ObservedPacket<'_>) {
         self.0 += index as u64 + u64::from(packet.payload_bytes);
     }
 }

@@ -21,10 +21,10 @@ use quiclab_core::{FiveTuple, Flags, Segment, SegmentOptions};
 use std::collections::BTreeMap;
 
 /// "The maximum size of the TCP header is 60 bytes": the data offset has four bits (RFC 9293 section 3.1).
-const LONGEST_HEADER_BYTES: usize = 60;
+const MAX_HEADER_BYTES: usize = 60;
 /// "If a Window Scale option is received with a shift.cnt value larger than 14, the TCP [...] MUST use 14"
 /// (RFC 7323 section 2.3).
-const LARGEST_SHIFT: u8 = 14;
+const MAX_SHIFT: u8 = 14;
 
 const MAXIMUM_SEGMENT_SIZE: [u8; 2] = [2, 4];
 const NOP: u8 = 1;
@@ -52,7 +52,7 @@ impl WindowScales {
     fn shift(&self, tuple: FiveTuple) -> u8 {
         match (self.0.get(&tuple), self.0.get(&tuple.reverse())) {
             (_, Some(None)) | (None | Some(None), _) => 0,
-            (Some(Some(shift)), _) => (*shift).min(LARGEST_SHIFT),
+            (Some(Some(shift)), _) => (*shift).min(MAX_SHIFT),
         }
     }
 }
@@ -96,7 +96,7 @@ pub(crate) fn header(
         _ => options(out, segment, timestamps(segment, available)),
     }
     let bytes = out.len() - start;
-    debug_assert!(bytes <= LONGEST_HEADER_BYTES, "at most four SACK blocks, three with timestamps");
+    debug_assert!(bytes <= MAX_HEADER_BYTES, "at most four SACK blocks, three with timestamps");
     debug_assert_eq!(bytes, header_bytes(segment, available));
     out[start + 12] = ((bytes / 4) as u8) << 4; // data offset in words
 }

@@ -2,7 +2,9 @@
 
 mod support;
 
-use quiclab_trace::packets::{Content, Flow, KeyLog, Protocol, ReadError, Reading, Seen, Sink, read_capture};
+use quiclab_trace::packets::{
+    Content, Flow, KeyLog, ObservedPacket, Protocol, ReadError, Reading, Sink, read_capture,
+};
 use std::io::Read;
 use std::ops::{ControlFlow, RangeInclusive};
 use support::frames::{
@@ -47,7 +49,7 @@ impl Sink for Collected {
         assert_ne!(self.flows[index], *flow, "something is new");
         self.flows[index] = flow.clone();
     }
-    fn packet(&mut self, flow: usize, packet: &Seen<'_>) {
+    fn packet(&mut self, flow: usize, packet: &ObservedPacket<'_>) {
         assert!(flow < self.flows.len(), "a flow comes before its packets");
         let content = match packet.content {
             Content::Segment { sequence, acknowledgement, length, control, window, sack_blocks: sack } => {
@@ -61,7 +63,7 @@ impl Sink for Collected {
             Content::Opaque => What::Opaque,
             Content::Acknowledges(_) => unreachable!("ends of ours are in no capture"),
         };
-        let &Seen { at, backward, frame_bytes, payload_bytes, .. } = packet;
+        let &ObservedPacket { at, backward, frame_bytes, payload_bytes, .. } = packet;
         self.packets.push(Kept { flow, at, backward, frame_bytes, payload_bytes, content });
     }
 }

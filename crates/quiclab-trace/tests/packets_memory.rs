@@ -7,7 +7,7 @@ mod memory;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use memory::{Generated, RECORD_BYTES, most_held, records};
-use quiclab_trace::packets::{Content, Flow, KeyLog, Reading, Seen, Sink, read_packets, read_qlog};
+use quiclab_trace::packets::{Content, Flow, KeyLog, ObservedPacket, Reading, Sink, read_packets, read_qlog};
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -28,7 +28,7 @@ impl Sink for Sums {
         self.flows += 1;
     }
     fn better_known(&mut self, _: usize, _: &Flow) {}
-    fn packet(&mut self, _: usize, seen: &Seen<'_>) {
+    fn packet(&mut self, _: usize, seen: &ObservedPacket<'_>) {
         let Content::Quic { numbers: [number], acknowledged: None, ack_eliciting: true } = seen.content
         else {
             panic!("{seen:?}")

@@ -9,7 +9,7 @@ use crate::pool::Pool;
 use crate::protocol::{self, Assignment, Message};
 use crate::requests::{Request, Requests};
 use crate::session::Session;
-use crate::setup::{Prepared, hub_config, prepare, tunnel_config};
+use crate::setup::{SystemSetup, hub_config, prepare, tunnel_config};
 use crate::sockets::Sockets;
 use crate::status::Status;
 use crate::system::{Machine, Watch};
@@ -18,7 +18,7 @@ use crate::uplinks::Uplinks;
 use bytes::{Bytes, BytesMut};
 use quiclab_core::ip::{self, IpPrefix};
 use quiclab_core::{Duration, Time};
-use quiclab_stacks::carrier::{Hub, HubEvent, PublicKey, SessionId};
+use quiclab_stacks::carrier::{PublicKey, SessionId, TunnelEndpoint, TunnelEvent};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -33,7 +33,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// Why a tunnel ended.
 #[derive(Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ExitReason {
     /// It was asked to.
     Asked,
     /// It cannot go on.
@@ -43,7 +43,7 @@ pub enum End {
 struct Daemon {
     config: Config,
     clock: Clock,
-    hub: Hub,
+    hub: TunnelEndpoint,
     tun: Tun,
     machine: Machine,
     sockets: Sockets,
@@ -58,7 +58,7 @@ struct Daemon {
     homeless: u64,
     refused: u64,
     look_again: Option<Time>,
-    end: Option<End>,
+    end: Option<ExitReason>,
 }
 
 /// Sets the machine up, carries packets until it is asked to end, and undoes everything.
@@ -73,7 +73,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     }
     signals.set_nonblocking(true).map_err(|error| error.to_string())?;
     let watch = Watch::new().map_err(|error| format!("changes of interfaces cannot be followed: {error}"))?;
-    let hub = Hub::new(hub_config(settings)).map_err(|error| error.to_string())?;
+    let hub = TunnelEndpoint::new(hub_config(settings)).map_err(|error| error.to_string())?;
     let prepared = prepare(settings)?;
     Daemon::start(settings, hub, prepared, signals, watch)
 }
@@ -81,12 +81,12 @@ pub fn run(settings: &Settings) -> Result<(), String> {
 impl Daemon {
     fn start(
         settings: &Settings,
-        hub: Hub,
-        prepared: Prepared,
+        hub: TunnelEndpoint,
+        prepared: SystemSetup,
         signals: UnixStream,
         watch: Watch,
     ) -> Result<(), String> {
-        let Prepared { machine, sockets, mut control, mut metrics } = prepared;
+        let SystemSetup { machine, sockets, mut control, mut metrics } = prepared;
         let config = settings.config.clone();
         let mut daemon = Self {
             tun: Tun::new(machine.device(), config.mtu),
@@ -120,8 +120,8 @@ impl Daemon {
         drop(daemon);
         drop(control);
         match end {
-            End::Asked => Ok(()),
-            End::Failed(sentence) => Err(sentence),
+            ExitReason::Asked => Ok(()),
+            ExitReason::Failed(sentence) => Err(sentence),
         }
     }
 
@@ -135,7 +135,7 @@ impl Daemon {
         metrics: &mut Option<Requests>,
         mut signals: UnixStream,
         watch: &Watch,
-    ) -> End {
+    ) -> ExitReason {
         loop {
             if let Some(end) = self.end.take() {
                 return end;
@@ -169,7 +169,7 @@ impl Daemon {
                 }
                 match poll(&mut fds, timeout.as_ref()) {
                     Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                    Err(error) => return End::Failed(format!("poll: {error}")),
+                    Err(error) => return ExitReason::Failed(format!("poll: {error}")),
                 }
                 let ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
                 let sockets =
@@ -186,7 +186,7 @@ impl Daemon {
             if readable.signal {
                 let mut buffer = [0; 16];
                 let _ = signals.read(&mut buffer);
-                return End::Asked;
+                return ExitReason::Asked;
             }
             if readable.links && watch.changed() || self.look_again.is_some_and(|time| time <= now) {
                 self.follow_interfaces(now);
@@ -215,7 +215,7 @@ impl Daemon {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(error) => {
-                        self.end = Some(End::Failed(format!("the device is gone: {error}")));
+                        self.end = Some(ExitReason::Failed(format!("the device is gone: {error}")));
                         return;
                     }
                 }
@@ -268,10 +268,10 @@ impl Daemon {
         self.hosts.get(&address).copied().or_else(behind)
     }
 
-    fn event(&mut self, now: Time, event: HubEvent) {
+    fn event(&mut self, now: Time, event: TunnelEvent) {
         match event {
-            HubEvent::SessionOpened { session, peer } => self.session_opened(now, session, peer),
-            HubEvent::Control { session, message } => {
+            TunnelEvent::SessionOpened { session, peer } => self.session_opened(now, session, peer),
+            TunnelEvent::Control { session, message } => {
                 let result = match protocol::parse(&message) {
                     Ok(message) => self.message(now, session, message),
                     Err(error) => Err(error.to_string()),
@@ -281,7 +281,7 @@ impl Daemon {
                     self.close(now, session);
                 }
             }
-            HubEvent::PathUp { session, path } => {
+            TunnelEvent::PathUp { session, path } => {
                 tracing::info!(
                     session = session.0,
                     peer = self.name_of(session),
@@ -289,7 +289,7 @@ impl Daemon {
                     "path up"
                 );
             }
-            HubEvent::PathDown { session, path } => {
+            TunnelEvent::PathDown { session, path } => {
                 tracing::warn!(
                     session = session.0,
                     peer = self.name_of(session),
@@ -297,7 +297,7 @@ impl Daemon {
                     "path down"
                 );
             }
-            HubEvent::SessionClosed { session, reason } => {
+            TunnelEvent::SessionClosed { session, reason } => {
                 tracing::warn!(session = session.0, peer = self.name_of(session), ?reason, "session closed");
                 if self.pool.is_some() {
                     self.forget(session);
@@ -305,7 +305,7 @@ impl Daemon {
                     session.open = None;
                 }
             }
-            HubEvent::Refused { from, reason } => {
+            TunnelEvent::Refused { from, reason } => {
                 self.refused += 1;
                 tracing::warn!(%from, reason, "refused");
             }
@@ -333,7 +333,7 @@ impl Daemon {
             self.hub.close(now, session);
             self.forget(session);
         } else {
-            self.end = Some(End::Failed("the server does not speak this protocol".to_owned()));
+            self.end = Some(ExitReason::Failed("the server does not speak this protocol".to_owned()));
         }
     }
 
@@ -370,7 +370,7 @@ impl Daemon {
             (Message::Hello { ipv4, ipv6 }, true) => self.assign(now, id, ipv4, ipv6),
             (Message::Assignment(assignment), false) => self.assigned(now, id, assignment),
             (Message::Refusal(reason), false) => {
-                self.end = Some(End::Failed(format!("the server refuses: {reason}")));
+                self.end = Some(ExitReason::Failed(format!("the server refuses: {reason}")));
                 Ok(())
             }
             _ => Err("a message that the other end may not send".to_owned()),
@@ -420,7 +420,7 @@ impl Daemon {
         };
         let networks = assignment.addresses.iter().map(|assigned| assigned.network);
         if let Some(sentence) = outside(networks, client, &self.config.interface, &mut self.machine)? {
-            self.end = Some(End::Failed(sentence));
+            self.end = Some(ExitReason::Failed(sentence));
             return Ok(());
         }
         let mtu = assignment.mtu.min(self.config.mtu);
@@ -449,7 +449,7 @@ impl Daemon {
             .and_then(|()| self.machine.set_addresses(&addresses))
             .and_then(|()| self.machine.set_routes(&routes));
         if let Err(error) = set {
-            self.end = Some(End::Failed(format!("the machine cannot be set up: {error}")));
+            self.end = Some(ExitReason::Failed(format!("the machine cannot be set up: {error}")));
             return Ok(());
         }
         session.allowed = None;
@@ -468,7 +468,10 @@ impl Daemon {
             .iter()
             .enumerate()
             .map(|(index, path)| {
-                (moved.get(&index).copied().unwrap_or_else(|| uplinks.nowhere(index)), path.server)
+                (
+                    moved.get(&index).copied().unwrap_or_else(|| uplinks.unspecified_address(index)),
+                    path.server,
+                )
             })
             .collect();
         let id = self.hub.connect(now, &addresses).map_err(|error| error.to_string())?;
@@ -508,7 +511,7 @@ impl Daemon {
             Request::Status => serde_json::to_string(&self.status(now)).unwrap_or_default(),
             Request::Metrics => self.status(now).prometheus(),
             Request::Down => {
-                self.end = Some(End::Asked);
+                self.end = Some(ExitReason::Asked);
                 String::new()
             }
         }

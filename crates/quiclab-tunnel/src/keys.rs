@@ -17,7 +17,7 @@ use thiserror::Error;
 const PKCS8: [u8; 16] = *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
 const PKCS8_2: [u8; 16] = *b"\x30\x51\x02\x01\x01\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
 /// No key file is longer.
-const LONGEST_FILE: u64 = 4096;
+const MAX_FILE: u64 = 4096;
 
 /// Why a key file is not used. The file is the subject: its name stands before the sentence.
 #[derive(Debug, Error)]
@@ -72,7 +72,7 @@ pub fn read(file: &Path) -> Result<SecretKey, KeyError> {
         return Err(KeyError::Owner(metadata.uid()));
     }
     let mut text = Vec::new();
-    Read::by_ref(&mut open).take(LONGEST_FILE).read_to_end(&mut text)?;
+    Read::by_ref(&mut open).take(MAX_FILE).read_to_end(&mut text)?;
     from_pem(&text).ok_or(KeyError::Content)
 }
 

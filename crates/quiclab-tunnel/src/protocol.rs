@@ -22,8 +22,8 @@ const HELLO: u8 = 1;
 const ASSIGNMENT: u8 = 2;
 const REFUSAL: u8 = 3;
 /// Most routes in an assignment.
-pub const MOST_ROUTES: usize = 256;
-const LONGEST_TEXT: usize = 200;
+pub const MAX_ROUTES: usize = 256;
+const MAX_TEXT_LENGTH: usize = 200;
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub fn parse(bytes: &[u8]) -> Result<Message, ProtocolError> {
         ASSIGNMENT => Message::Assignment(reader.assignment()?),
         REFUSAL => {
             let length = usize::from(reader.byte()?);
-            if length > LONGEST_TEXT {
+            if length > MAX_TEXT_LENGTH {
                 return Err(ProtocolError::Value("length of a text"));
             }
             let text = std::str::from_utf8(reader.take(length)?).map_err(|_| ProtocolError::Value("text"))?;
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
         if !(1..=2).contains(&addresses) {
             return Err(ProtocolError::Value("number of addresses"));
         }
-        if routes > MOST_ROUTES {
+        if routes > MAX_ROUTES {
             return Err(ProtocolError::Value("number of routes"));
         }
         let addresses: Vec<Assigned> = (0..addresses).map(|_| self.assigned()).collect::<Result<_, _>>()?;
@@ -229,7 +229,7 @@ impl Message {
                 }
             }
             Self::Refusal(text) => {
-                let end = (0..=LONGEST_TEXT.min(text.len()))
+                let end = (0..=MAX_TEXT_LENGTH.min(text.len()))
                     .rev()
                     .find(|end| text.is_char_boundary(*end))
                     .unwrap_or(0);

@@ -11,9 +11,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 /// Connections at one time; further ones wait in the kernel.
-const MOST_CONNECTIONS: usize = 8;
+const MAX_CONNECTIONS: usize = 8;
 /// Longest request.
-const LONGEST: usize = 4096;
+const MAX_REQUEST_BYTES: usize = 4096;
 /// A connection is closed after that long, whatever it does.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -89,7 +89,7 @@ impl Requests {
 
     /// What to wait for.
     pub fn sources(&self) -> impl Iterator<Item = (BorrowedFd<'_>, bool)> {
-        let listener = (self.connections.len() < MOST_CONNECTIONS).then(|| match &self.listener {
+        let listener = (self.connections.len() < MAX_CONNECTIONS).then(|| match &self.listener {
             Listener::Unix(listener) => (listener.as_fd(), false),
             Listener::Tcp(listener) => (listener.as_fd(), false),
         });
@@ -111,7 +111,7 @@ impl Requests {
 
     /// Goes on with all connections; `answer` gives what is asked.
     pub fn serve(&mut self, now: Time, mut answer: impl FnMut(Request) -> String) {
-        while self.connections.len() < MOST_CONNECTIONS {
+        while self.connections.len() < MAX_CONNECTIONS {
             let stream = match &self.listener {
                 Listener::Unix(listener) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),
                 Listener::Tcp(listener) => listener.accept().map(|(stream, _)| Stream::Tcp(stream)),
@@ -153,7 +153,7 @@ impl Connection {
     /// An error is its end.
     fn go_on(&mut self, http: bool, answer: &mut dyn FnMut(Request) -> String) -> io::Result<()> {
         if self.answer.is_empty() && !self.held {
-            let mut buffer = [0; LONGEST];
+            let mut buffer = [0; MAX_REQUEST_BYTES];
             let count = match self.stream.read(&mut buffer) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(count) => count,
@@ -163,7 +163,7 @@ impl Connection {
             self.read.extend_from_slice(&buffer[..count]);
             let parsed = if http { parse_http(&self.read) } else { parse_control(&self.read) };
             let request = match parsed {
-                Parsed::More if self.read.len() < LONGEST => return Ok(()),
+                Parsed::More if self.read.len() < MAX_REQUEST_BYTES => return Ok(()),
                 Parsed::More => Err(400),
                 Parsed::Request(request) => Ok(request),
                 Parsed::Refused(code) => Err(code),

@@ -4,15 +4,15 @@ use crate::protocol::Assigned;
 use crate::status::{PathStatus, SessionStatus};
 use crate::tun::Tun;
 use bytes::BytesMut;
-use quiclab_core::ip::{self, ErrorBudget, IpPrefix};
+use quiclab_core::ip::{self, IcmpRateLimiter, IpPrefix};
 use quiclab_core::scheduler::PathState;
-use quiclab_core::tunnel::{Cargo, Carrier, Emitted, Tunnel, TunnelConfig};
+use quiclab_core::tunnel::{Carrier, Emitted, Tunnel, TunnelConfig, TunnelPayload};
 use quiclab_core::{ByteCount, DropReason, Metrics, Packet, Payload, RandomStream, Time};
-use quiclab_stacks::carrier::{Hub, HubCarrier, PublicKey, SessionId};
+use quiclab_stacks::carrier::{PublicKey, SessionCarrier, SessionId, TunnelEndpoint};
 use std::net::IpAddr;
 
 /// Send passes in a row: pieces fit, unless the largest datagram shrinks meanwhile.
-const MOST_PASSES: usize = 3;
+const MAX_PASSES: usize = 3;
 
 /// One other end.
 pub struct Session {
@@ -32,7 +32,7 @@ pub struct Session {
     emitted: Emitted,
     mtu: u16,
     router: (Option<std::net::Ipv4Addr>, Option<std::net::Ipv6Addr>),
-    budget: ErrorBudget,
+    budget: IcmpRateLimiter,
     paths: Vec<PathCounts>,
     counts: Counts,
 }
@@ -77,7 +77,7 @@ impl Session {
             emitted: Emitted::default(),
             mtu,
             router: (None, None),
-            budget: ErrorBudget::new(now),
+            budget: IcmpRateLimiter::new(now),
             paths: Vec::new(),
             counts: Counts::default(),
         }
@@ -114,9 +114,9 @@ impl Session {
     }
 
     /// Delivers what has arrived, and sends what can be sent; after every event.
-    pub fn run(&mut self, now: Time, hub: &mut Hub, tun: &mut Tun) {
+    pub fn run(&mut self, now: Time, hub: &mut TunnelEndpoint, tun: &mut Tun) {
         // nothing else would send the pieces of a packet that was divided
-        for _ in 0..MOST_PASSES {
+        for _ in 0..MAX_PASSES {
             if !self.pass(now, hub, tun) {
                 return;
             }
@@ -124,9 +124,9 @@ impl Session {
     }
 
     /// Returns whether there is something new to send.
-    fn pass(&mut self, now: Time, hub: &mut Hub, tun: &mut Tun) -> bool {
+    fn pass(&mut self, now: Time, hub: &mut TunnelEndpoint, tun: &mut Tun) -> bool {
         let Some(carrier) = hub.carrier(self.id) else { return false };
-        let mut carrier = Counting { carrier, paths: &mut self.paths };
+        let mut carrier = CountingCarrier { carrier, paths: &mut self.paths };
         self.tunnel.run(now, &mut carrier, &mut self.emitted);
         let largest = (0..carrier.paths()).filter_map(|path| carrier.largest_datagram(path)).min();
         for mut packet in std::mem::take(&mut self.emitted.inner) {
@@ -181,7 +181,7 @@ impl Session {
     }
 
     /// What it is doing.
-    pub fn status(&mut self, now: Time, hub: &mut Hub, names: &[String]) -> SessionStatus {
+    pub fn status(&mut self, now: Time, hub: &mut TunnelEndpoint, names: &[String]) -> SessionStatus {
         let mut values = Metrics::default();
         self.tunnel.statistics(now, &mut values);
         values.count("spoofed_packets", self.counts.spoofed);
@@ -240,14 +240,14 @@ fn of_bytes(now: Time, bytes: BytesMut) -> Packet {
     }
 }
 
-/// The carrier, with bytes counted by path. What it has to send is left to [`Hub::transmit`], which gives several
+/// The carrier, with bytes counted by path. What it has to send is left to [`TunnelEndpoint::transmit`], which gives several
 /// datagrams together.
-struct Counting<'a> {
-    carrier: HubCarrier<'a>,
+struct CountingCarrier<'a> {
+    carrier: SessionCarrier<'a>,
     paths: &'a mut Vec<PathCounts>,
 }
 
-impl Counting<'_> {
+impl CountingCarrier<'_> {
     fn counts(&mut self, path: usize) -> &mut PathCounts {
         if self.paths.len() <= path {
             self.paths.resize(path + 1, PathCounts::default());
@@ -256,7 +256,7 @@ impl Counting<'_> {
     }
 }
 
-impl Carrier for Counting<'_> {
+impl Carrier for CountingCarrier<'_> {
     fn paths(&self) -> usize {
         self.carrier.paths()
     }
@@ -266,7 +266,7 @@ impl Carrier for Counting<'_> {
     fn largest_datagram(&self, path: usize) -> Option<u16> {
         self.carrier.largest_datagram(path)
     }
-    fn send(&mut self, now: Time, path: usize, cargo: Cargo) -> Result<(), Cargo> {
+    fn send(&mut self, now: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
         let bytes = cargo.length() as u64;
         self.carrier.send(now, path, cargo)?;
         self.counts(path).sent += bytes;
@@ -278,7 +278,7 @@ impl Carrier for Counting<'_> {
     fn receive(&mut self, now: Time, path: usize, packet: Packet) {
         self.carrier.receive(now, path, packet);
     }
-    fn delivered(&mut self) -> Option<(usize, Cargo)> {
+    fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
         let (path, cargo) = self.carrier.delivered()?;
         self.counts(path).received += cargo.length() as u64;
         Some((path, cargo))

@@ -7,7 +7,7 @@ use crate::sockets::{Socket, Sockets};
 use crate::system::{Interface, Journal, Machine, Netlink, recover};
 use quiclab_core::tunnel::{Pipeline, TunnelConfig};
 use quiclab_core::{ByteCount, FieldPath, Problem, Role};
-use quiclab_stacks::carrier::{HubConfig, PathConfig, PublicKey, Randomness};
+use quiclab_stacks::carrier::{PathConfig, PublicKey, Randomness, TunnelEndpointConfig};
 use rustix::thread::{CapabilitySet, capabilities};
 use std::collections::BTreeMap;
 use std::io;
@@ -19,7 +19,7 @@ pub const RUN_DIRECTORY: &str = "/run/quiclab-tunnel";
 const BATCH: usize = 16;
 
 /// What the loop needs of the machine.
-pub struct Prepared {
+pub struct SystemSetup {
     /// The device and what was changed.
     pub machine: Machine,
     /// The sockets: all of a server, none of a client yet.
@@ -46,7 +46,7 @@ pub fn control_socket(config: &Config) -> PathBuf {
 ///
 /// # Errors
 /// A sentence about what is refused; what was changed is undone.
-pub fn prepare(settings: &Settings) -> Result<Prepared, String> {
+pub fn prepare(settings: &Settings) -> Result<SystemSetup, String> {
     let config = &settings.config;
     let account =
         config.user.as_deref().map(|user| Account::find(user, config.group.as_deref())).transpose()?;
@@ -86,7 +86,7 @@ pub fn prepare(settings: &Settings) -> Result<Prepared, String> {
     let said = |error: io::Error| error.to_string();
     let machine = Machine::new(&config.interface, config.mtu, journal).map_err(said)?;
     // from here on an early return undoes everything
-    let mut prepared = Prepared {
+    let mut prepared = SystemSetup {
         machine,
         sockets,
         control: Requests::control(&control_socket(config))
@@ -150,14 +150,14 @@ fn may_administer() -> Result<(), String> {
 
 /// The endpoint of QUIC.
 #[must_use]
-pub fn hub_config(settings: &Settings) -> HubConfig {
+pub fn hub_config(settings: &Settings) -> TunnelEndpointConfig {
     let config = &settings.config;
     let (role, peers): (Role, Vec<PublicKey>) = match (&config.server, &config.client) {
         (Some(server), _) => (Role::Server, server.peers.iter().map(|peer| peer.public_key).collect()),
         (None, Some(client)) => (Role::Client, vec![client.server_key]),
         (None, None) => unreachable!("a checked configuration has one of them"),
     };
-    let mut out = HubConfig::new(role, settings.key.clone(), peers, Randomness::System);
+    let mut out = TunnelEndpointConfig::new(role, settings.key.clone(), peers, Randomness::System);
     out.kind = config.carrier;
     out.idle_timeout = config.idle_timeout;
     out.keep_alive = config.keep_alive;

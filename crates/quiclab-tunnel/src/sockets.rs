@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// The kernel takes no more at one time (UDP without jumbograms, less headers of IPv6).
-const LARGEST_BATCH: usize = 65_000;
+const MAX_BATCH: usize = 65_000;
 const RECEIVE_BYTES: usize = 65_535;
 /// Buffers of the kernel: a burst of 10 ms at 1 Gbit/s is 1.25 MB, and the kernel counts its own memory, too.
 const BUFFER_BYTES: usize = 4 << 20;
@@ -210,7 +210,7 @@ impl Sockets {
             && !batch.closed
             && datagram.len() <= batch.segment
             && batch.count < most
-            && batch.bytes.len() + datagram.len() <= LARGEST_BATCH;
+            && batch.bytes.len() + datagram.len() <= MAX_BATCH;
         if !joins {
             self.flush();
             let batch = &mut self.batch;

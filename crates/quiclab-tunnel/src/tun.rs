@@ -16,7 +16,7 @@ const SEGMENTS: usize = 256;
 /// Packets written together.
 const WRITES: usize = 64;
 /// Largest IP packet.
-const LARGEST: usize = 65_535;
+const MAX_PACKET_BYTES: usize = 65_535;
 /// Memory that packets are cut from, so that there is no allocation for each.
 const BLOCK_BYTES: usize = 1 << 16;
 /// Smaller packets get memory of their own: a few of them in a queue must not keep a block each.
@@ -59,11 +59,11 @@ impl Tun {
     pub fn new(device: Arc<SyncDevice>, mtu: u16) -> Self {
         Self {
             device,
-            whole: vec![0; VIRTIO_NET_HDR_LEN + LARGEST],
+            whole: vec![0; VIRTIO_NET_HDR_LEN + MAX_PACKET_BYTES],
             segments: vec![vec![0; usize::from(mtu) + 128]; SEGMENTS],
             sizes: vec![0; SEGMENTS],
             joining: GROTable::default(),
-            writes: (0..WRITES).map(|_| Vec::with_capacity(VIRTIO_NET_HDR_LEN + LARGEST)).collect(),
+            writes: (0..WRITES).map(|_| Vec::with_capacity(VIRTIO_NET_HDR_LEN + MAX_PACKET_BYTES)).collect(),
             waiting: 0,
             block: BytesMut::new(),
             counts: TunCounts::default(),

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// What a socket depends on: a change of it means a new socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Ground {
+struct SocketBinding {
     interface: Option<String>,
     index: u32,
     addresses: Vec<IpAddr>,
@@ -17,7 +17,7 @@ struct Ground {
 /// The uplinks in the order of the configuration.
 pub struct Uplinks {
     paths: Vec<Path>,
-    grounds: Vec<Option<Ground>>,
+    grounds: Vec<Option<SocketBinding>>,
     /// Nothing was said of them yet.
     new: bool,
 }
@@ -31,7 +31,7 @@ impl Uplinks {
 
     /// A local address for a path without a socket: no other has its port.
     #[must_use]
-    pub fn nowhere(&self, path: usize) -> SocketAddr {
+    pub fn unspecified_address(&self, path: usize) -> SocketAddr {
         SocketAddr::new(unspecified(self.paths[path].server), 1 + path as u16)
     }
 
@@ -84,7 +84,7 @@ fn unspecified(server: SocketAddr) -> IpAddr {
 }
 
 /// The interface of a path with its addresses; `None` while the path cannot be used.
-fn ground(path: &Path, interfaces: &BTreeMap<String, Interface>) -> Option<Ground> {
+fn ground(path: &Path, interfaces: &BTreeMap<String, Interface>) -> Option<SocketBinding> {
     let name = match (&path.interface, path.local) {
         (Some(name), _) => name,
         (None, Some(local)) => interfaces
@@ -92,7 +92,7 @@ fn ground(path: &Path, interfaces: &BTreeMap<String, Interface>) -> Option<Groun
             .find(|(_, interface)| interface.addresses.contains(&local))
             .map(|(name, _)| name)?,
         // the kernel takes whatever it has
-        (None, None) => return Some(Ground { interface: None, index: 0, addresses: Vec::new() }),
+        (None, None) => return Some(SocketBinding { interface: None, index: 0, addresses: Vec::new() }),
     };
     let interface = interfaces.get(name).filter(|interface| interface.running)?;
     let same_family = |address: &&IpAddr| address.is_ipv4() == path.server.is_ipv4();
@@ -101,7 +101,7 @@ fn ground(path: &Path, interfaces: &BTreeMap<String, Interface>) -> Option<Groun
     if addresses.is_empty() || path.local.is_some_and(|local| !addresses.contains(&local)) {
         return None;
     }
-    Some(Ground { interface: Some(name.clone()), index: interface.index, addresses })
+    Some(SocketBinding { interface: Some(name.clone()), index: interface.index, addresses })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 __all__ = [
-    "AckAsAsked",
+    "AckAsRequested",
     "AckEvery",
     "AckFrequency",
     "AckRttFraction",
@@ -521,7 +521,7 @@ class LeakyBucket:
     idle_burst_packets
         Packets that may leave in one burst at the start, and when none has left for a round trip, if that is more
         (Chromium: 10). Takes an integer of at least 1 packet.
-    whole_bursts
+    wait_for_full_burst
         Once the burst is used up, the timer waits until a whole one may leave (quinn); a packet still leaves when
         something else, such as an acknowledgement, wakes the sender and there is room for it.
     """
@@ -532,7 +532,7 @@ class LeakyBucket:
     burst_share: float | None = None
     burst_time: Duration | None = None
     idle_burst_packets: int | None = None
-    whole_bursts: bool | None = None
+    wait_for_full_burst: bool | None = None
     kind: Literal["leaky_bucket"] = "leaky_bucket"
 
 
@@ -646,9 +646,9 @@ RateReduction: TypeAlias = Literal["none", "prr", "prr_safe_ack"]
 
 #: What is known of a destination when a connection to it begins.
 #: - `none`: Nothing: the connection is the first.
-#: - `from_run_before`: What Linux saves when the same connection of a run before this one ends, of which nothing else
-#:   is kept.
-TcpMetrics: TypeAlias = Literal["none", "from_run_before"]
+#: - `warm_start`: What Linux saves when the same connection of a run before this one ends, of which nothing else is
+#:   kept.
+TcpMetrics: TypeAlias = Literal["none", "warm_start"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -804,8 +804,8 @@ class AckRttFraction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AckAsAsked:
-    """As the peer asks with ACK_FREQUENCY frames; before it does, as `every` second packet.
+class AckAsRequested:
+    """As the peer requests with ACK_FREQUENCY frames; before it does, as `every` second packet.
 
     Attributes
     ----------
@@ -814,17 +814,17 @@ class AckAsAsked:
     """
 
     delay: Duration | None = None
-    kind: Literal["as_asked"] = "as_asked"
+    kind: Literal["as_requested"] = "as_requested"
 
 
 #: When a receiver acknowledges.
-Acknowledgement: TypeAlias = AckEvery | AckTimer | AckRttFraction | AckAsAsked
+Acknowledgement: TypeAlias = AckEvery | AckTimer | AckRttFraction | AckAsRequested
 
 
 #: What the RTT variation is the mean of.
 #: - `rfc9002`: |smoothed - adjusted sample| (RFC 9002 section 5.3).
-#: - `from_minimum`: |smallest - sample| (aioquic): a standing queue makes it large.
-RttVariation: TypeAlias = Literal["rfc9002", "from_minimum"]
+#: - `from_min_rtt`: |smallest - sample| (aioquic): a standing queue makes it large.
+RttVariation: TypeAlias = Literal["rfc9002", "from_min_rtt"]
 
 
 #: How receive windows grow.

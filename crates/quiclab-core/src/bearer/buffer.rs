@@ -26,7 +26,7 @@ pub(super) struct ReceptionBuffer {
 
 impl ReceptionBuffer {
     /// Slots of the first allocation.
-    const SMALLEST: u64 = 64;
+    const MIN_SLOTS: u64 = 64;
 
     /// Whether the packet of `count` waits; `first` is the smallest COUNT that may wait.
     pub(super) fn contains(&self, first: u64, count: u64) -> bool {
@@ -73,7 +73,7 @@ impl ReceptionBuffer {
 
     #[cold]
     fn grow(&mut self, first: u64, span: u64) {
-        let longer = span.next_power_of_two().max(Self::SMALLEST) as usize;
+        let longer = span.next_power_of_two().max(Self::MIN_SLOTS) as usize;
         let mut slots: Vec<Option<Waiting>> = Vec::new();
         slots.resize_with(longer, || None);
         for count in first..first + self.slots.len() as u64 {
@@ -87,12 +87,12 @@ impl ReceptionBuffer {
 /// Which numbers of the last half of the sequence space were given up and have not come since. It
 /// tells late packets from copies in the statistics; both are dropped alike.
 #[derive(Debug)]
-pub(super) struct GivenUp {
+pub(super) struct SkippedCounts {
     /// The bit of COUNT c is number c modulo the number of bits, a power of two.
     bits: Vec<u64>,
 }
 
-impl GivenUp {
+impl SkippedCounts {
     /// Remembers `window` numbers, a power of two and at least 64.
     pub(super) fn new(window: u64) -> Self {
         Self { bits: vec![0; (window / 64) as usize] }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn given_up_numbers_are_forgotten_after_a_window() {
-        let mut given_up = GivenUp::new(2048);
+        let mut given_up = SkippedCounts::new(2048);
         assert!(!given_up.replace(5, true));
         assert!(!given_up.replace(6, false));
         assert!(given_up.replace(5 + 2048, false));

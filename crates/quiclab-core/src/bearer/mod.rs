@@ -20,7 +20,7 @@ mod buffer;
 mod config;
 mod count;
 mod duplication;
-mod known_link;
+mod link_estimate;
 mod receiver;
 #[cfg(test)]
 mod reference;

@@ -25,7 +25,7 @@
 //! Further differences from the standard: COUNT has 64 bits (see `count`), and with reordering
 //! switched off everything passes, copies too, whereas outOfOrderDelivery of the standard drops them.
 
-use super::buffer::{GivenUp, ReceptionBuffer, Waiting};
+use super::buffer::{ReceptionBuffer, SkippedCounts, Waiting};
 use super::count::SequenceBits;
 use super::skew::Skew;
 use super::{MAX_LINKS, weights};
@@ -59,7 +59,7 @@ pub struct BearerReceiver {
     /// `None` while the timer is stopped.
     timer: Option<Timer>,
     buffer: ReceptionBuffer,
-    given_up: GivenUp,
+    given_up: SkippedCounts,
     /// Without what is held: that is in `buffer`.
     counters: Counters,
     statistics: Statistics,
@@ -144,7 +144,7 @@ impl BearerReceiver {
             rx_deliv: 0,
             timer: None,
             buffer: ReceptionBuffer::default(),
-            given_up: GivenUp::new(bits.window()),
+            given_up: SkippedCounts::new(bits.window()),
             counters: Counters::default(),
             statistics: Statistics { received: vec![0; links], ..Statistics::default() },
         }

@@ -18,7 +18,7 @@
 
 use super::count::SequenceBits;
 use super::duplication::Duplication;
-use super::known_link::KnownLink;
+use super::link_estimate::LinkEstimate;
 use super::splitter::{Batches, FlowControl, LeastExpectedArrival, Proportional, Splitter};
 use super::{MAX_LINKS, weights};
 use crate::bearer::{BearerConfig, BearerMode};
@@ -64,7 +64,7 @@ pub struct BearerSender {
     duplication: Duplication,
     /// Links with a positive weight.
     active: Vec<usize>,
-    links: Vec<KnownLink>,
+    links: Vec<LinkEstimate>,
     counters: Counters,
     /// Packets of split mode that took all links.
     duplicated: u64,
@@ -102,7 +102,7 @@ impl BearerSender {
             splitter,
             duplication: Duplication::new(bearer.duplication),
             active: (0..weights.len()).filter(|&link| weights[link] > 0).collect(),
-            links: vec![KnownLink::new(start_rate, smoothing); weights.len()],
+            links: vec![LinkEstimate::new(start_rate, smoothing); weights.len()],
             counters: Counters::default(),
             duplicated: 0,
             dropped: 0,
@@ -119,9 +119,9 @@ impl BearerSender {
     fn send(&mut self, now: Time, link: usize, packet: Packet, out: &mut Outputs) {
         self.counters.sent.add(packet.size);
         let size = packet.wire_size();
-        self.links[link].sends(now, size);
+        self.links[link].on_sent(now, size);
         if let Splitter::LeastExpectedArrival(splitter) = &mut self.splitter {
-            splitter.sends(now, link, size, &self.links[link]);
+            splitter.on_sent(now, link, size, &self.links[link]);
         }
         out.send(Port(link as u16), packet);
     }
@@ -176,9 +176,9 @@ impl BearerSender {
         let Payload::DeliveryStatus(report) = &packet.payload else {
             unreachable!("only links with feedback are wired to these inputs");
         };
-        self.links[link].hears(report);
+        self.links[link].on_report(report);
         if let Splitter::LeastExpectedArrival(splitter) = &mut self.splitter {
-            splitter.hears(now, link, &self.links[link]);
+            splitter.on_report(now, link, &self.links[link]);
         }
         self.empty_queue(now, out);
     }

@@ -8,7 +8,7 @@ use super::header::parse;
 use super::length::IPV4_HEADER;
 
 /// Data of the longest packet of IPv4 with the shortest header.
-const LONGEST_DATA: usize = 65_535 - IPV4_HEADER;
+const MAX_DATA: usize = 65_535 - IPV4_HEADER;
 
 /// Divides `packet` into fragments of at most `mtu` bytes; `None` if it must not be divided (DF, IPv6), is no packet, has
 /// nothing to divide or ends beyond the 65 535 bytes that a whole packet can have, or `mtu` has no room for eight bytes of
@@ -22,7 +22,7 @@ pub fn fragment(packet: &[u8], mtu: u16) -> Option<Vec<Vec<u8>>> {
     }
     let before = header.fragment;
     // the places of such fragments would begin at 0 again
-    if data.is_empty() || before.map_or(0, |fragment| fragment.offset) + data.len() > LONGEST_DATA {
+    if data.is_empty() || before.map_or(0, |fragment| fragment.offset) + data.len() > MAX_DATA {
         return None;
     }
     // in units of eight bytes, except in the last

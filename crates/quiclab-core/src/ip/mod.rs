@@ -33,5 +33,5 @@ pub use length::{ICMP_HEADER, IPV4_HEADER, IPV6_HEADER, TCP_HEADER, UDP_HEADER, 
 pub use mark::mark_ce;
 pub use mss::clamp_mss;
 pub use prefix::{IpPrefix, PrefixError};
-pub use too_big::{ErrorBudget, too_big};
+pub use too_big::{IcmpRateLimiter, too_big};
 pub use tuple::{Ecn, FiveTuple, Protocol};

@@ -153,9 +153,10 @@ fn no_error_about_errors_fragments_multicast_and_nobody() {
 
 #[test]
 fn errors_are_limited() {
-    let mut budget = ErrorBudget::new(Time::ZERO);
-    let sent =
-        |budget: &mut ErrorBudget, at: u64| (0..1000).filter(|_| budget.take(Time::from_nanos(at))).count();
+    let mut budget = IcmpRateLimiter::new(Time::ZERO);
+    let sent = |budget: &mut IcmpRateLimiter, at: u64| {
+        (0..1000).filter(|_| budget.take(Time::from_nanos(at))).count()
+    };
     assert_eq!(sent(&mut budget, 0), 50);
     // one for each millisecond, and what is left over counts later: 10.5 ms, then 0.5 ms
     assert_eq!(sent(&mut budget, 10_500_000), 10);

@@ -16,7 +16,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 const ICMP: u8 = 1;
 const ICMPV6: u8 = 58;
 /// RFC 1812 section 4.3.2.3: as much of the packet as fits in 576 bytes.
-const LARGEST_ICMP: usize = 576;
+const MAX_ICMP: usize = 576;
 const LARGEST_ICMPV6: usize = SMALLEST_IPV6_MTU as usize;
 
 /// Addresses that errors come from; without one of a family there are no errors in it.
@@ -63,7 +63,7 @@ fn is_error(header: &IpHeader, packet: &[u8]) -> bool {
 }
 
 fn icmp(router: Ipv4Addr, to: Ipv4Addr, packet: &[u8], mtu: u16) -> Vec<u8> {
-    let quoted = &packet[..packet.len().min(LARGEST_ICMP - IPV4_HEADER - ICMP_HEADER)];
+    let quoted = &packet[..packet.len().min(MAX_ICMP - IPV4_HEADER - ICMP_HEADER)];
     let length = (IPV4_HEADER + ICMP_HEADER + quoted.len()) as u16;
     let mut error = Vec::with_capacity(usize::from(length));
     // precedence "internetwork control" (RFC 1812 section 4.3.2.5)
@@ -103,13 +103,13 @@ fn icmpv6(router: Ipv6Addr, to: Ipv6Addr, packet: &[u8], mtu: u16) -> Vec<u8> {
 
 /// How many errors may be sent: a token bucket (RFC 4443 section 2.4 f, RFC 1812 section 4.3.2.8).
 #[derive(Clone, Copy, Debug)]
-pub struct ErrorBudget {
+pub struct IcmpRateLimiter {
     /// Time that is paid for; one error costs [`Self::INTERVAL`].
     saved: Duration,
     at: Time,
 }
 
-impl ErrorBudget {
+impl IcmpRateLimiter {
     /// Mean time between errors.
     pub const INTERVAL: Duration = Duration::from_millis(1);
     /// Errors at one time.

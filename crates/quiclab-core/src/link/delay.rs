@@ -45,12 +45,12 @@ pub(crate) struct DelayModel {
     distribution: Distribution,
     random: RandomStream,
     /// `None`: each draw is a new one.
-    held: Option<Held>,
+    held: Option<SteppedDelay>,
 }
 
 /// A delay that holds for a time.
 #[derive(Debug)]
-struct Held {
+struct SteppedDelay {
     every: Duration,
     steps: u32,
     /// The delay before the last change, and the one that was drawn then.
@@ -61,7 +61,7 @@ struct Held {
     next: Time,
 }
 
-impl Held {
+impl SteppedDelay {
     /// The delay at `at`, not before the last change.
     fn at(&self, at: Time) -> Duration {
         let steps = u64::from(self.steps);
@@ -88,7 +88,7 @@ impl DelayModel {
             let first = model.random.uniform() * every.as_nanos() as f64;
             let next = Time::ZERO + Duration::from_nanos_f64(first);
             let steps = config.steps;
-            model.held = Some(Held { every, steps, before: drawn, drawn, since: Time::ZERO, next });
+            model.held = Some(SteppedDelay { every, steps, before: drawn, drawn, since: Time::ZERO, next });
         }
         model
     }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// Which packets are to be held, and those that are.
 #[derive(Debug)]
-pub(super) struct Holding {
+pub(super) struct HoldList {
     /// By number of arrival, those still to come.
     listed: BTreeMap<u64, Hold>,
     /// Number of the next arrival.
@@ -24,11 +24,11 @@ pub(super) struct Holding {
     /// By [`Packet::id`]: inside the link, not yet at its far end. One that the queue drops stays here.
     marked: BTreeMap<u64, Hold>,
     /// In the order in which they came to be held.
-    held: Vec<Held>,
+    held: Vec<HeldPacket>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldPacket {
     packet: Slot,
     /// When it leaves at the latest.
     due: Time,
@@ -36,7 +36,7 @@ struct Held {
     behind: Option<u64>,
 }
 
-impl Holding {
+impl HoldList {
     /// `None` if nothing is to be held.
     pub(super) fn new(holds: &[Hold]) -> Option<Box<Self>> {
         let listed: BTreeMap<u64, Hold> = holds.iter().map(|hold| (hold.packet, *hold)).collect();
@@ -59,7 +59,7 @@ impl Holding {
 
     /// Holds `packet` from `now` on.
     pub(super) fn keep(&mut self, now: Time, packet: Slot, (by, behind): (Duration, Option<u64>)) {
-        self.held.push(Held { packet, due: now + by, behind });
+        self.held.push(HeldPacket { packet, due: now + by, behind });
     }
 
     /// A packet leaves the link at `now` and passes those that are held.

@@ -53,13 +53,13 @@ pub(crate) use delay::DelayModel;
 pub use delay::draw as draw_delay;
 use feedback::Feedback;
 use flight::Flight;
-use hold::Holding;
+use hold::HoldList;
 use loss::LossModel;
 use queue::Queued;
 use rate::Serialiser;
 use store::{Slot, Store};
 use token_bucket::TokenBucket;
-use totals::Totals;
+use totals::LinkCounters;
 use trace::TraceCursor;
 
 /// Output of the reports of a link with feedback.
@@ -81,8 +81,8 @@ pub struct Link {
     shortest_delay: Duration,
     flight: Flight,
     /// What is held back at the far end; `None` where nothing is to be.
-    holding: Option<Box<Holding>>,
-    totals: Totals,
+    holding: Option<Box<HoldList>>,
+    totals: LinkCounters,
 }
 
 /// The packet whose bits are leaving.
@@ -132,10 +132,10 @@ impl Link {
             serialiser,
             in_service: None,
             flight: Flight::new(config.delay.reorder && !delay.is_constant()),
-            holding: Holding::new(&config.holds),
+            holding: HoldList::new(&config.holds),
             shortest_delay: delay.shortest(),
             delay,
-            totals: Totals::reporting(feedback),
+            totals: LinkCounters::reporting(feedback),
         }
     }
 

@@ -18,7 +18,7 @@ const DROPS: [(DropReason, &str); 4] = [
 
 /// Counters and statistics of a link.
 #[derive(Debug, Default)]
-pub(super) struct Totals {
+pub(super) struct LinkCounters {
     pub(super) counters: Counters,
     /// In the order of `DROPS`.
     drops: [u64; DROPS.len()],
@@ -30,7 +30,7 @@ pub(super) struct Totals {
     pub(super) feedback: Option<Box<Feedback>>,
 }
 
-impl Totals {
+impl LinkCounters {
     /// Nothing yet; `feedback` hears of every packet.
     pub(super) fn reporting(feedback: Option<Box<Feedback>>) -> Self {
         Self { feedback, ..Self::default() }

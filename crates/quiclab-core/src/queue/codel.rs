@@ -19,13 +19,13 @@
 mod control;
 
 pub use control::{CodelRestart, ControlLaw};
-pub(super) use control::{Control, Parameters, Source};
+pub(super) use control::{CodelState, HeadSource, Parameters};
 
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
-use super::line::{Line, Waiting};
 use super::options::{Capacity, QueueOptions};
 use super::tc::{self, DeviceMtu, TcQueue};
+use super::waiting::{Waiting, WaitingItems};
 use super::{Backlog, Item, Outcome, QueueIndex};
 use crate::element::DropReason;
 use crate::limits;
@@ -139,14 +139,14 @@ impl QueueOptions for Codel {
 pub(super) struct CodelQueue<T> {
     packets: u64,
     parameters: Parameters,
-    control: Control,
-    line: Line<T>,
+    control: CodelState,
+    line: WaitingItems<T>,
 }
 
 impl<T: Item> CodelQueue<T> {
     pub(super) fn new(config: &Codel, _: RandomStream) -> Self {
-        let (parameters, control) = (Parameters::from(config), Control::default());
-        Self { packets: config.packets, parameters, control, line: Line::default() }
+        let (parameters, control) = (Parameters::from(config), CodelState::default());
+        Self { packets: config.packets, parameters, control, line: WaitingItems::default() }
     }
 }
 
@@ -168,7 +168,7 @@ impl<T: Item> QueueDiscipline<T> for CodelQueue<T> {
 
     fn dequeue(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T> {
         let now = exits.now;
-        self.control.dequeue(now, &self.parameters, &mut Only { line: &mut self.line, exits })
+        self.control.dequeue(now, &self.parameters, &mut SingleQueue { line: &mut self.line, exits })
     }
 
     fn waiting(&self) -> Backlog {
@@ -177,12 +177,12 @@ impl<T: Item> QueueDiscipline<T> for CodelQueue<T> {
 }
 
 /// The one queue as a source of heads.
-struct Only<'a, 'b, T, D> {
-    line: &'a mut Line<T>,
+struct SingleQueue<'a, 'b, T, D> {
+    line: &'a mut WaitingItems<T>,
     exits: &'a mut Exits<'b, D>,
 }
 
-impl<T: Item, D: FnMut(T, DropReason)> Source<T> for Only<'_, '_, T, D> {
+impl<T: Item, D: FnMut(T, DropReason)> HeadSource<T> for SingleQueue<'_, '_, T, D> {
     fn pop(&mut self) -> Option<Waiting<T>> {
         self.line.pop()
     }

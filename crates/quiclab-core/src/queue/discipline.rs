@@ -1,6 +1,6 @@
 //! The interface of queue disciplines, and a discipline as links and tunnels hold it.
 
-use super::exits::{Account, Exits};
+use super::exits::{Exits, QueueCounters};
 use super::record::Records;
 use super::{
     AnyQueue, Backlog, FlowKey, FlowStatistics, Item, QueueConfig, QueueIndex, QueueRecord, QueueStatistics,
@@ -80,7 +80,7 @@ pub(super) struct Arrival<R> {
 #[derive(Debug)]
 pub struct Discipline<T: Item> {
     queue: AnyQueue<T>,
-    account: Account,
+    account: QueueCounters,
 }
 
 /// So fast that no limit in time is ever reached.
@@ -90,7 +90,7 @@ impl<T: Item> Discipline<T> {
     /// The discipline that `config` describes. What it draws comes from `random`, which nothing else draws from.
     #[must_use]
     pub fn new(config: &QueueConfig, random: RandomStream) -> Self {
-        Self { queue: AnyQueue::new(config, random), account: Account::default() }
+        Self { queue: AnyQueue::new(config, random), account: QueueCounters::default() }
     }
 
     /// `item` arrives. It and others may go to `dropped` at once.

@@ -7,9 +7,9 @@
 
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
-use super::line::Line;
 use super::options::{Capacity, QueueOptions};
 use super::tc::TcQueue;
+use super::waiting::WaitingItems;
 use super::{Backlog, Item, QueueIndex, QueueStatistics};
 use crate::element::{DropReason, Metrics};
 use crate::limits;
@@ -80,7 +80,7 @@ pub(super) struct DropTailQueue<T> {
     bytes: ByteCount,
     /// Longest time that the backlog may need; `None`: no limit.
     time: Option<Duration>,
-    line: Line<T>,
+    line: WaitingItems<T>,
 }
 
 impl<T: Item> DropTailQueue<T> {
@@ -89,7 +89,7 @@ impl<T: Item> DropTailQueue<T> {
             packets: config.packets.unwrap_or(u64::MAX),
             bytes: config.bytes.unwrap_or(ByteCount::MAX),
             time: config.time,
-            line: Line::default(),
+            line: WaitingItems::default(),
         }
     }
 

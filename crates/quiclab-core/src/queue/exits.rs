@@ -1,14 +1,14 @@
 //! Items that leave a discipline: how each did is counted and, on request, recorded.
 
-use super::line::Waiting;
 use super::record::Records;
+use super::waiting::Waiting;
 use super::{Outcome, QueueIndex, QueueRecord, QueueStatistics};
 use crate::element::DropReason;
 use crate::time::Time;
 
 /// What has happened to the items of a discipline.
 #[derive(Debug, Default)]
-pub(super) struct Account {
+pub(super) struct QueueCounters {
     pub(super) totals: QueueStatistics,
     /// `None`: not recorded.
     pub(super) records: Option<Box<Records>>,
@@ -18,7 +18,7 @@ pub(super) struct Account {
 #[derive(Debug)]
 pub(super) struct Exits<'a, D> {
     pub(super) now: Time,
-    pub(super) account: &'a mut Account,
+    pub(super) account: &'a mut QueueCounters,
     /// Takes items that are dropped.
     pub(super) dropped: &'a mut D,
 }

@@ -22,7 +22,7 @@
 
 mod flow;
 
-use super::codel::{self, Codel, CodelRestart, ControlLaw, Parameters, Source};
+use super::codel::{self, Codel, CodelRestart, ControlLaw, HeadSource, Parameters};
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::options::{Capacity, QueueOptions};

@@ -8,9 +8,9 @@
 
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
-use super::line::Line;
 use super::options::{Capacity, QueueOptions};
 use super::tc::{self, DeviceMtu, TcQueue};
+use super::waiting::WaitingItems;
 use super::{Backlog, Item, QueueIndex};
 use crate::element::DropReason;
 use crate::limits;
@@ -68,7 +68,7 @@ impl QueueOptions for HeadDrop {
 pub(super) struct HeadDropQueue<T> {
     packets: u64,
     bytes: ByteCount,
-    line: Line<T>,
+    line: WaitingItems<T>,
 }
 
 impl<T: Item> HeadDropQueue<T> {
@@ -76,7 +76,7 @@ impl<T: Item> HeadDropQueue<T> {
         Self {
             packets: config.packets.unwrap_or(u64::MAX),
             bytes: config.bytes.unwrap_or(ByteCount::MAX),
-            line: Line::default(),
+            line: WaitingItems::default(),
         }
     }
 

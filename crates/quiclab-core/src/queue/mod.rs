@@ -22,13 +22,13 @@ mod exits;
 mod flow_key;
 mod fq_codel;
 mod head_drop;
-mod line;
 mod options;
 mod pie;
 mod record;
 mod registry;
 mod statistics;
 mod tc;
+mod waiting;
 
 #[cfg(test)]
 mod tests;

@@ -29,9 +29,9 @@ use control::{CERTAIN, Control, Parameters};
 use super::codel::FRAME;
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
-use super::line::Line;
 use super::options::{Capacity, QueueOptions};
 use super::tc::{self, DeviceMtu, TcQueue};
+use super::waiting::WaitingItems;
 use super::{Backlog, FlowKey, Item, Outcome, QueueIndex};
 use crate::element::DropReason;
 use crate::limits;
@@ -177,14 +177,21 @@ pub(super) struct PieQueue<T> {
     /// When the probability is updated next.
     next_update: Time,
     random: RandomStream,
-    line: Line<Admitted<T>>,
+    line: WaitingItems<Admitted<T>>,
 }
 
 impl<T: Item> PieQueue<T> {
     pub(super) fn new(config: &Pie, random: RandomStream) -> Self {
         let parameters = Parameters::from(config);
         let (control, next_update) = (Control::new(&parameters), Time::ZERO + config.update_interval);
-        Self { config: config.clone(), parameters, control, next_update, random, line: Line::default() }
+        Self {
+            config: config.clone(),
+            parameters,
+            control,
+            next_update,
+            random,
+            line: WaitingItems::default(),
+        }
     }
 
     /// Makes all updates that were due by `now`.

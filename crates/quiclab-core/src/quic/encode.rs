@@ -62,7 +62,7 @@ impl QuicFrame {
     pub fn length(&self, wire: Wire) -> usize {
         match wire {
             Wire::V1 => v1::frame_length(self),
-            Wire::Gquic37 => gquic::frame_length(self, gquic::LONGEST_NUMBER),
+            Wire::Gquic37 => gquic::frame_length(self, gquic::MAX_NUMBER_LENGTH),
         }
     }
 }

@@ -63,7 +63,7 @@ pub struct EarliestArrival {
 }
 
 /// A loss rate above this counts as this: the next estimate would be endless.
-const MOST_LOSS: f64 = 0.9;
+const MAX_LOSS: f64 = 0.9;
 
 impl EarliestArrival {
     /// With the part of the delay by which another path must be earlier than the last one, and the longest time
@@ -79,7 +79,7 @@ impl EarliestArrival {
         let rate = state.rate_or_window();
         let handed = self.buckets.get(path).map_or(ByteCount::ZERO, |bucket| bucket.drain(now, rate));
         let queue = handed.max(state.in_flight.saturating_sub(rate.bytes_in(state.min_rtt)));
-        let loss = state.loss.value().min(MOST_LOSS);
+        let loss = state.loss.value().min(MAX_LOSS);
         let repairs = state.srtt.as_nanos() as f64 * loss / (1.0 - loss);
         let propagation = state.min_rtt / 2 + Duration::from_nanos(repairs as u64);
         propagation + rate.time_for(queue + before + state.largest)

@@ -12,11 +12,11 @@ use bytes::Bytes;
 
 /// What a datagram of the tunnel carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cargo {
+pub enum TunnelPayload {
     /// The bytes of an IP packet.
     Bytes(Bytes),
     /// Between two ends in one process: a packet that is kept outside.
-    Parcel {
+    Reference {
         /// Its number, the tunnel's own.
         number: u64,
         /// Its length in bytes; a carrier pads the datagram to it.
@@ -24,13 +24,13 @@ pub enum Cargo {
     },
 }
 
-impl Cargo {
+impl TunnelPayload {
     /// Bytes of the IP packet.
     #[must_use]
     pub fn length(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.len(),
-            Self::Parcel { length, .. } => usize::from(*length),
+            Self::Reference { length, .. } => usize::from(*length),
         }
     }
 }
@@ -56,7 +56,7 @@ pub trait Carrier: Send {
     ///
     /// # Errors
     /// Gives the cargo back if the path has no room, is not usable, or cannot take that much.
-    fn send(&mut self, now: Time, path: usize, cargo: Cargo) -> Result<(), Cargo>;
+    fn send(&mut self, now: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload>;
 
     /// Whether more waits to be sent: congestion control asks whether it limits the sender, or the sender
     /// has nothing to send.
@@ -66,7 +66,7 @@ pub trait Carrier: Send {
     fn receive(&mut self, now: Time, path: usize, packet: Packet);
 
     /// The next cargo that arrived, with its path.
-    fn delivered(&mut self) -> Option<(usize, Cargo)>;
+    fn delivered(&mut self) -> Option<(usize, TunnelPayload)>;
 
     /// The next outer packet to send now, with its path; ask until `None`.
     fn transmit(&mut self, now: Time) -> Option<(usize, Packet)>;

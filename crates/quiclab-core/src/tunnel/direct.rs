@@ -53,7 +53,7 @@ impl Tunnel {
         now: Time,
         carrier: &mut dyn Carrier,
         first: usize,
-        item: &super::Waiting,
+        item: &super::QueuedPacket,
         states: &[PathState],
         out: &mut Emitted,
     ) {

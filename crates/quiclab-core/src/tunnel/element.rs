@@ -9,7 +9,7 @@ use crate::packet::{Direction, FlowId, Packet};
 use crate::time::Time;
 
 /// A tunnel over its carrier.
-pub struct TunnelEnd {
+pub struct TunnelElement {
     tunnel: Tunnel,
     carrier: Box<dyn Carrier>,
     /// Identity of the outer packets.
@@ -21,7 +21,7 @@ pub struct TunnelEnd {
     counters: Counters,
 }
 
-impl TunnelEnd {
+impl TunnelElement {
     /// The end with `role` of the tunnel whose packets are those of `flow`, with ids from `first_id` on.
     #[must_use]
     pub fn new(tunnel: Tunnel, carrier: Box<dyn Carrier>, flow: FlowId, role: Role, first_id: u64) -> Self {
@@ -81,7 +81,7 @@ impl TunnelEnd {
     }
 }
 
-impl Element for TunnelEnd {
+impl Element for TunnelElement {
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
         self.counters.received.add(packet.size);
         match port.0 {
@@ -123,7 +123,7 @@ impl Element for TunnelEnd {
 }
 
 /// So that a host can have one: it is a process like any other. It has no workload of its own.
-impl Endpoint for TunnelEnd {
+impl Endpoint for TunnelElement {
     fn progress(&self) -> Progress {
         Progress::default()
     }

@@ -12,7 +12,7 @@
 //! | file | |
 //! | --- | --- |
 //! | `carrier` | what takes datagrams over paths: the trait |
-//! | `parcels` | packets as cargo, by their bytes or by number |
+//! | `payload` | packets as cargo, by their bytes or by number |
 //! | `direct`, `pquic` | from the queue to the paths |
 //! | `resequencer` | order at the far end |
 //! | `element` | an end as an element of a topology |
@@ -23,7 +23,7 @@ mod carrier;
 mod config;
 mod direct;
 mod element;
-mod parcels;
+mod payload;
 mod pquic;
 mod resequencer;
 mod waiting;
@@ -31,10 +31,10 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
-pub use carrier::{Cargo, Carrier};
+pub use carrier::{Carrier, TunnelPayload};
 pub use config::{CarrierKind, LeaveRule, Pipeline};
-pub use element::TunnelEnd;
-pub use parcels::{Depot, Depots};
+pub use element::TunnelElement;
+pub use payload::{PacketStore, PacketStores};
 pub use waiting::SojournRecord;
 
 use crate::element::{DropReason, Metrics};
@@ -44,12 +44,12 @@ use crate::random::RandomStream;
 use crate::scheduler::{self, PathScheduler, PathSchedulerKind, PathState};
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
-use parcels::{Freight, NUMBER};
+use payload::{NUMBER, PayloadEncoding};
 use pquic::Pquic;
 use resequencer::Resequencer;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
-use waiting::{Sojourns, Waiting};
+use waiting::{QueuedPacket, SojournLog};
 
 /// What a tunnel is made of, at one end.
 #[derive(Clone, Debug)]
@@ -86,16 +86,16 @@ pub struct Emitted {
 /// One end of a tunnel, over whatever carrier it is given.
 pub struct Tunnel {
     config: TunnelConfig,
-    queue: Discipline<Waiting>,
+    queue: Discipline<QueuedPacket>,
     scheduler: Box<dyn PathScheduler>,
-    freight: Freight,
+    freight: PayloadEncoding,
     /// The next packet, taken from the queue when no path took it in the end.
-    next: Option<Waiting>,
+    next: Option<QueuedPacket>,
     /// Until when the queue holds back what paths would take; `None`: it does not.
     held_until: Option<Time>,
     pquic: Option<Pquic>,
     resequencer: Option<Resequencer>,
-    sojourns: Sojourns,
+    sojourns: SojournLog,
     /// Packets sent so far: the number of the next one.
     sent: u64,
     sent_by_path: SmallVec<[u64; 8]>,
@@ -124,16 +124,16 @@ impl Tunnel {
     /// An end whose packets are bytes, for real interfaces.
     #[must_use]
     pub fn of_bytes(config: TunnelConfig, random: RandomStream) -> Self {
-        Self::new(config, Freight::Bytes, random)
+        Self::new(config, PayloadEncoding::Bytes, random)
     }
 
     /// An end whose packets stay in `depots`, which it shares with the other end.
     #[must_use]
-    pub fn of_parcels(config: TunnelConfig, depots: Depots, random: RandomStream) -> Self {
-        Self::new(config, Freight::Parcels(depots), random)
+    pub fn with_packet_stores(config: TunnelConfig, depots: PacketStores, random: RandomStream) -> Self {
+        Self::new(config, PayloadEncoding::References(depots), random)
     }
 
-    fn new(config: TunnelConfig, freight: Freight, random: RandomStream) -> Self {
+    fn new(config: TunnelConfig, freight: PayloadEncoding, random: RandomStream) -> Self {
         Self {
             queue: Discipline::new(&config.queue, random),
             scheduler: scheduler::build(&config.scheduler),
@@ -145,7 +145,7 @@ impl Tunnel {
                 Pipeline::Pquic { leaves } => Some(Pquic::new(leaves)),
             },
             resequencer: config.resequencing.map(Resequencer::new),
-            sojourns: Sojourns { keep: config.keep_sojourns, records: Vec::new() },
+            sojourns: SojournLog { keep: config.keep_sojourns, records: Vec::new() },
             sent: 0,
             sent_by_path: SmallVec::new(),
             paths: 0,
@@ -170,12 +170,12 @@ impl Tunnel {
             return self.refuse(packet, out);
         }
         let Self { queue, sojourns, counts, .. } = self;
-        let mut dropped = |item: Waiting, reason| {
+        let mut dropped = |item: QueuedPacket, reason| {
             sojourns.note(now, &item, Some(reason));
             counts.dropped += 1;
             out.dropped.push((reason, item.packet));
         };
-        queue.enqueue(now, Waiting { packet, entered: now }, &mut dropped);
+        queue.enqueue(now, QueuedPacket { packet, entered: now }, &mut dropped);
     }
 
     /// Takes what the carrier has brought, and sends what it can take; after every event.
@@ -245,12 +245,12 @@ impl Tunnel {
     }
 
     /// The next packet of the queue.
-    fn take_next(&mut self, now: Time, out: &mut Emitted) -> Option<Waiting> {
+    fn take_next(&mut self, now: Time, out: &mut Emitted) -> Option<QueuedPacket> {
         if let Some(item) = self.next.take() {
             return Some(item);
         }
         let Self { queue, sojourns, counts, .. } = self;
-        let mut dropped = |item: Waiting, reason| {
+        let mut dropped = |item: QueuedPacket, reason| {
             sojourns.note(now, &item, Some(reason));
             counts.dropped += 1;
             out.dropped.push((reason, item.packet));
@@ -274,7 +274,13 @@ impl Tunnel {
     }
 
     /// Gives `item` to the carrier for `path`; returns it if the path does not take it after all.
-    fn load(&mut self, now: Time, carrier: &mut dyn Carrier, path: usize, item: Waiting) -> Option<Waiting> {
+    fn load(
+        &mut self,
+        now: Time,
+        carrier: &mut dyn Carrier,
+        path: usize,
+        item: QueuedPacket,
+    ) -> Option<QueuedPacket> {
         let (numbered, entered, size) = (self.numbered(), item.entered, item.packet.size);
         let (flow, direction) = (item.packet.flow, item.packet.direction);
         let loaded = self.freight.load(item.packet, self.sent, numbered);
@@ -286,8 +292,8 @@ impl Tunnel {
                 None
             }
             Err(cargo) => {
-                let packet = self.freight.unload_own(cargo, numbered).expect("it was loaded just now");
-                Some(Waiting { packet, entered })
+                let packet = self.freight.take_back(cargo, numbered).expect("it was loaded just now");
+                Some(QueuedPacket { packet, entered })
             }
         }
     }
@@ -301,9 +307,9 @@ impl Tunnel {
         self.scheduler.on_sent(now, path, size);
     }
 
-    fn deliver(&mut self, now: Time, path: usize, cargo: Cargo, out: &mut Emitted) {
+    fn deliver(&mut self, now: Time, path: usize, cargo: TunnelPayload, out: &mut Emitted) {
         let copies = self.scheduler.copies();
-        let Some((packet, number)) = self.freight.unload(cargo, self.numbered(), copies) else {
+        let Some((packet, number)) = self.freight.decode(cargo, self.numbered(), copies) else {
             self.counts.strange += 1;
             return;
         };
@@ -318,7 +324,7 @@ impl Tunnel {
     /// Counts packets that a later one of their flow has overtaken. Nothing is known where cargo is bytes, whose
     /// flows are not told apart here, nor of copies.
     fn watch_order(&mut self, packet: &Packet, number: u32) {
-        if matches!(self.freight, Freight::Bytes) || self.scheduler.copies() {
+        if matches!(self.freight, PayloadEncoding::Bytes) || self.scheduler.copies() {
             return;
         }
         let flow = (packet.flow, packet.direction);
@@ -327,8 +333,8 @@ impl Tunnel {
         }
         let highest = self.highest.entry(flow).or_insert(number);
         // serial number arithmetic (RFC 1982) with 18 bits
-        let ahead = number.wrapping_sub(*highest) & (u32::MAX >> (32 - parcels::NUMBER_BITS));
-        if ahead < 1 << (parcels::NUMBER_BITS - 1) {
+        let ahead = number.wrapping_sub(*highest) & (u32::MAX >> (32 - payload::NUMBER_BITS));
+        if ahead < 1 << (payload::NUMBER_BITS - 1) {
             *highest = number;
         } else {
             self.counts.reordered += 1;

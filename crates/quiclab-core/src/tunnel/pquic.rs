@@ -13,7 +13,7 @@
 //! A packet is full when the next frame does not fit, or nothing that carries an IP packet would. What has been
 //! reserved waits behind the queue: no discipline sees it any more.
 
-use super::waiting::Waiting;
+use super::waiting::QueuedPacket;
 use super::{Carrier, Emitted, Tunnel, flush};
 use crate::time::Time;
 use crate::tunnel::LeaveRule;
@@ -23,16 +23,16 @@ use std::collections::VecDeque;
 /// Frame type and length of a DATAGRAM frame.
 const FRAME_HEADER: u64 = 3;
 /// The shortest frame: an IPv4 header alone.
-const SMALLEST_FRAME: u64 = FRAME_HEADER + 20;
+const MIN_FRAME: u64 = FRAME_HEADER + 20;
 
 /// The connection's queue of reserved frames.
 pub(super) struct Pquic {
     leaves: LeaveRule,
-    reserved: VecDeque<Waiting>,
+    reserved: VecDeque<QueuedPacket>,
 }
 
 /// What a packet would hold.
-struct Fill {
+struct PacketContents {
     frames: usize,
     full: bool,
 }
@@ -108,15 +108,15 @@ impl Pquic {
     }
 
     /// What a packet with `room` for frames would hold.
-    fn fill(&self, room: u64) -> Fill {
+    fn fill(&self, room: u64) -> PacketContents {
         let mut left = room;
         for (frames, size) in self.sizes().enumerate() {
             let frame = size.bytes() + FRAME_HEADER;
             if frame > left {
-                return Fill { frames, full: frames > 0 };
+                return PacketContents { frames, full: frames > 0 };
             }
             left -= frame;
         }
-        Fill { frames: self.reserved.len(), full: left < SMALLEST_FRAME && !self.reserved.is_empty() }
+        PacketContents { frames: self.reserved.len(), full: left < MIN_FRAME && !self.reserved.is_empty() }
     }
 }

@@ -1,6 +1,6 @@
 //! Order of what leaves a tunnel: the resequencer of split bearers, with a bounded wait.
 
-use super::parcels::{NUMBER, NUMBER_BITS};
+use super::payload::{NUMBER, NUMBER_BITS};
 use crate::bearer::{BearerConfig, Reordering, ReorderingTimer};
 use crate::bearer::{BearerReceiver, MAX_LINKS};
 use crate::element::{Element, Metrics, Outputs, Port};

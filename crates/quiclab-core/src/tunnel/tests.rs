@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 /// A path that takes everything.
 #[derive(Default)]
 struct Wire {
-    sent: VecDeque<Cargo>,
-    arrived: VecDeque<Cargo>,
+    sent: VecDeque<TunnelPayload>,
+    arrived: VecDeque<TunnelPayload>,
 }
 
 impl Carrier for Wire {
@@ -22,13 +22,13 @@ impl Carrier for Wire {
     fn largest_datagram(&self, _: usize) -> Option<u16> {
         Some(1400)
     }
-    fn send(&mut self, _: Time, _: usize, cargo: Cargo) -> Result<(), Cargo> {
+    fn send(&mut self, _: Time, _: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
         self.sent.push_back(cargo);
         Ok(())
     }
     fn set_backlogged(&mut self, _: bool) {}
     fn receive(&mut self, _: Time, _: usize, _: Packet) {}
-    fn delivered(&mut self) -> Option<(usize, Cargo)> {
+    fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
         self.arrived.pop_front().map(|cargo| (0, cargo))
     }
     fn transmit(&mut self, _: Time) -> Option<(usize, Packet)> {

@@ -9,12 +9,12 @@ use crate::units::ByteCount;
 
 /// An IP packet with the time at which it entered.
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
+pub(super) struct QueuedPacket {
     pub(super) packet: Packet,
     pub(super) entered: Time,
 }
 
-impl Item for Waiting {
+impl Item for QueuedPacket {
     /// The IP packet: what the paths add depends on the path.
     fn bytes(&self) -> ByteCount {
         self.packet.size
@@ -75,15 +75,15 @@ pub struct SojournRecord {
 
 /// Records of a queue, as many as fit.
 #[derive(Debug, Default)]
-pub(super) struct Sojourns {
+pub(super) struct SojournLog {
     /// Most records kept.
     pub(super) keep: usize,
     pub(super) records: Vec<SojournRecord>,
 }
 
-impl Sojourns {
+impl SojournLog {
     #[inline]
-    pub(super) fn note(&mut self, now: Time, item: &Waiting, dropped: Option<DropReason>) {
+    pub(super) fn note(&mut self, now: Time, item: &QueuedPacket, dropped: Option<DropReason>) {
         let Packet { flow, direction, .. } = item.packet;
         self.note_of(now, flow, direction, item.entered, dropped);
     }

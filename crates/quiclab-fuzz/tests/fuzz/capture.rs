@@ -4,7 +4,7 @@ use super::packets::Made;
 use super::{bytes, mutate};
 use bolero::{TypeGenerator, produce};
 use quiclab_fuzz::target;
-use quiclab_trace::packets::{Flow, KeyLog, Reading, Seen, Sink, read_capture};
+use quiclab_trace::packets::{Flow, KeyLog, ObservedPacket, Reading, Sink, read_capture};
 use std::ops::ControlFlow;
 
 /// A connection with its secrets inside.
@@ -25,7 +25,7 @@ impl Sink for Counted {
     fn better_known(&mut self, index: usize, _: &Flow) {
         assert!(index < self.flows);
     }
-    fn packet(&mut self, index: usize, packet: &Seen<'_>) {
+    fn packet(&mut self, index: usize, packet: &ObservedPacket<'_>) {
         assert!(index < self.flows);
         assert!(packet.payload_bytes < packet.frame_bytes);
         self.packets += 1;

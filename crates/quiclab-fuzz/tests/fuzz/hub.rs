@@ -3,10 +3,10 @@
 use super::mutate;
 use bolero::{TypeGenerator, produce};
 use bytes::{Bytes, BytesMut};
-use quiclab_core::tunnel::{Cargo, Carrier, CarrierKind};
+use quiclab_core::tunnel::{Carrier, CarrierKind, TunnelPayload};
 use quiclab_core::{ByteCount, Duration, FiveTuple, Packet, Payload, Protocol, Role, Time};
 use quiclab_fuzz::target;
-use quiclab_stacks::carrier::{Hub, HubConfig, HubEvent, Randomness, SecretKey};
+use quiclab_stacks::carrier::{Randomness, SecretKey, TunnelEndpoint, TunnelEndpointConfig, TunnelEvent};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
@@ -32,8 +32,8 @@ enum Event {
 }
 
 struct Lab {
-    client: Hub,
-    server: Hub,
+    client: TunnelEndpoint,
+    server: TunnelEndpoint,
     now: Time,
     /// Datagrams of the client that have not come to the server, and those that have left.
     under_way: Vec<Packet>,
@@ -68,8 +68,14 @@ impl Lab {
         let key = |number| SecretKey::from_bytes([number; 32]);
         let hub = |role, own, peer| {
             let peers = vec![SecretKey::from_bytes([peer; 32]).public()];
-            let config = HubConfig::new(role, key(own), peers, Randomness::Seeded(u64::from(own)));
-            Hub::new(HubConfig { kind, max_half_open: HALF_OPEN, max_sessions: 2, ..config }).unwrap()
+            let config = TunnelEndpointConfig::new(role, key(own), peers, Randomness::Seeded(u64::from(own)));
+            TunnelEndpoint::new(TunnelEndpointConfig {
+                kind,
+                max_half_open: HALF_OPEN,
+                max_sessions: 2,
+                ..config
+            })
+            .unwrap()
         };
         let mut lab = Self {
             client: hub(Role::Client, 1, 2),
@@ -109,14 +115,14 @@ impl Lab {
             }
         }
         while let Some(event) = self.client.poll_event() {
-            self.open |= matches!(event, HubEvent::SessionOpened { .. });
-            self.open &= !matches!(event, HubEvent::SessionClosed { .. });
+            self.open |= matches!(event, TunnelEvent::SessionOpened { .. });
+            self.open &= !matches!(event, TunnelEvent::SessionClosed { .. });
         }
         while self.server.poll_event().is_some() {}
         for session in self.server.sessions() {
             let mut carrier = self.server.carrier(session).expect("it is there");
             while let Some((_, cargo)) = carrier.delivered() {
-                let Cargo::Bytes(bytes) = cargo else { panic!("the client sends bytes: {cargo:?}") };
+                let TunnelPayload::Bytes(bytes) = cargo else { panic!("the client sends bytes: {cargo:?}") };
                 let number = u64::from_be_bytes(bytes[..].try_into().expect("the client sends numbers"));
                 assert!(number < self.sent, "it was not sent");
                 assert!(self.arrived.insert(number), "number {number} comes twice");
@@ -129,7 +135,7 @@ impl Lab {
     /// The client sends a number if it can.
     fn say(&mut self) {
         for session in self.client.sessions() {
-            let cargo = Cargo::Bytes(Bytes::copy_from_slice(&self.sent.to_be_bytes()));
+            let cargo = TunnelPayload::Bytes(Bytes::copy_from_slice(&self.sent.to_be_bytes()));
             let mut carrier = self.client.carrier(session).expect("it is there");
             self.sent += u64::from(carrier.send(self.now, 0, cargo).is_ok());
         }

@@ -4,7 +4,7 @@ use super::{bytes, mutate};
 use bolero::produce;
 use quiclab_core::ip::SMALLEST_IPV6_MTU;
 use quiclab_fuzz::target;
-use quiclab_tunnel::protocol::{Assigned, Assignment, MOST_ROUTES, Message, parse};
+use quiclab_tunnel::protocol::{Assigned, Assignment, MAX_ROUTES, Message, parse};
 use quiclab_tunnel::requests::{Parsed, Request, parse_control, parse_http};
 
 fn assignment() -> Message {
@@ -29,7 +29,7 @@ fn check(bytes: &[u8]) {
     assert_eq!(message.encode(), bytes, "one encoding for each message");
     match message {
         Message::Assignment(Assignment { mtu, addresses, routes }) => {
-            assert!((1..=2).contains(&addresses.len()) && routes.len() <= MOST_ROUTES);
+            assert!((1..=2).contains(&addresses.len()) && routes.len() <= MAX_ROUTES);
             let six = addresses.iter().any(|assigned| assigned.address.is_ipv6());
             assert!(mtu >= if six { SMALLEST_IPV6_MTU } else { 576 });
             for Assigned { address, network, server } in addresses {

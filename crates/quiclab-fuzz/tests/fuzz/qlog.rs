@@ -3,7 +3,7 @@
 use super::{bytes, mutate};
 use bolero::produce;
 use quiclab_fuzz::target;
-use quiclab_trace::packets::{Content, Flow, ReadError, Seen, Sink, read_qlog};
+use quiclab_trace::packets::{Content, Flow, ObservedPacket, ReadError, Sink, read_qlog};
 
 /// A file of each layout: sequence, contained with its description behind the events, a record a line.
 const FILES: [&str; 3] = [
@@ -35,7 +35,7 @@ impl Sink for Checked {
         assert!(index < self.flows);
     }
 
-    fn packet(&mut self, index: usize, seen: &Seen<'_>) {
+    fn packet(&mut self, index: usize, seen: &ObservedPacket<'_>) {
         assert!(index < self.flows, "a flow comes before its packets");
         assert!(seen.frame_bytes >= seen.payload_bytes);
         assert!(seen.at.unsigned_abs() <= 1 << 61, "differences can be told");

@@ -7,7 +7,7 @@ use quiclab_core::queue::{HeadDrop, QueueConfig};
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::Pipeline;
-use quiclab_core::tunnel::{Cargo, Carrier, Emitted, Tunnel, TunnelConfig};
+use quiclab_core::tunnel::{Carrier, Emitted, Tunnel, TunnelConfig, TunnelPayload};
 use quiclab_core::{ByteCount, Duration, Metrics, Packet, Payload, RandomStream, Time};
 use quiclab_fuzz::target;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ const BOUND: Duration = Duration::from_millis(20);
 
 /// Brings what it is given, and sends nothing.
 #[derive(Default)]
-struct Bringer(VecDeque<(usize, Cargo)>);
+struct Bringer(VecDeque<(usize, TunnelPayload)>);
 
 impl Carrier for Bringer {
     fn paths(&self) -> usize {
@@ -28,12 +28,12 @@ impl Carrier for Bringer {
     fn largest_datagram(&self, _: usize) -> Option<u16> {
         None
     }
-    fn send(&mut self, _: Time, _: usize, cargo: Cargo) -> Result<(), Cargo> {
+    fn send(&mut self, _: Time, _: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
         Err(cargo)
     }
     fn set_backlogged(&mut self, _: bool) {}
     fn receive(&mut self, _: Time, _: usize, _: Packet) {}
-    fn delivered(&mut self) -> Option<(usize, Cargo)> {
+    fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
         self.0.pop_front()
     }
     fn transmit(&mut self, _: Time) -> Option<(usize, Packet)> {
@@ -80,14 +80,14 @@ fn freight_of_anything() {
                 Brought::Near(after, step, data) => {
                     number = (number + u32::from(step % 5)) % (1 << 18);
                     let bytes = [&number.to_be_bytes()[1..], data].concat();
-                    (after, Cargo::Bytes(bytes.into()))
+                    (after, TunnelPayload::Bytes(bytes.into()))
                 }
-                Brought::Bytes(after, bytes) => (after, Cargo::Bytes(Bytes::copy_from_slice(bytes))),
+                Brought::Bytes(after, bytes) => (after, TunnelPayload::Bytes(Bytes::copy_from_slice(bytes))),
                 Brought::Parcel(after, number, length) => {
-                    (after, Cargo::Parcel { number: *number, length: *length })
+                    (after, TunnelPayload::Reference { number: *number, length: *length })
                 }
             };
-            if let Cargo::Bytes(bytes) = &cargo {
+            if let TunnelPayload::Bytes(bytes) = &cargo {
                 let header = if *ordered { 3 } else { 0 };
                 brought.extend(bytes.get(header..).map(<[u8]>::to_vec));
             }

@@ -3,9 +3,9 @@
 use super::{bytes, mutate};
 use bolero::{TypeGenerator, produce};
 use bytes::{Bytes, BytesMut};
-use quiclab_core::tunnel::Cargo;
+use quiclab_core::tunnel::TunnelPayload;
 use quiclab_fuzz::target;
-use quiclab_stacks::carrier::wire::{Frame, LONGEST_CONTROL, datagram, encode_datagram, frame};
+use quiclab_stacks::carrier::wire::{Frame, MAX_CONTROL_BYTES, datagram, encode_datagram, frame};
 
 #[derive(Clone, Debug, TypeGenerator)]
 enum Said {
@@ -34,7 +34,7 @@ fn read(mut stream: &[u8]) -> Vec<Frame> {
     while let Ok(Some((found, taken))) = frame(stream) {
         assert!((5..=stream.len()).contains(&taken));
         if let Frame::Message { message, .. } = &found {
-            assert!(message.len() <= LONGEST_CONTROL);
+            assert!(message.len() <= MAX_CONTROL_BYTES);
         }
         let mut again = BytesMut::new();
         found.encode(&mut again);
@@ -46,7 +46,7 @@ fn read(mut stream: &[u8]) -> Vec<Frame> {
         stream = &stream[taken..];
     }
     // what is not a frame now is waited for at most as long as the longest frame
-    assert!(frame(stream).is_err() || stream.len() < 4 + 1 + 8 + LONGEST_CONTROL);
+    assert!(frame(stream).is_err() || stream.len() < 4 + 1 + 8 + MAX_CONTROL_BYTES);
     frames
 }
 
@@ -86,7 +86,10 @@ fn datagrams() {
             assert_eq!(encode_datagram(&cargo), bytes);
         }
         let length = (length % 9000).max(8);
-        for cargo in [Cargo::Bytes(Bytes::from(rest.clone())), Cargo::Parcel { number: *number, length }] {
+        for cargo in [
+            TunnelPayload::Bytes(Bytes::from(rest.clone())),
+            TunnelPayload::Reference { number: *number, length },
+        ] {
             let sent = encode_datagram(&cargo);
             assert_eq!(sent.len(), 1 + cargo.length());
             assert_eq!(datagram(&sent), Some(cargo));

@@ -1,9 +1,9 @@
 //! A link in the kernel as an element of ours.
 
 use super::chain::{Chain, Counts};
-use super::marker::{self, Look};
+use super::marker::{self, MarkerClass};
 use super::plan::Plan;
-use crate::check::Passages;
+use crate::check::LinkTransits;
 use crate::timing::MachineClock;
 use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
 use quiclab_core::queue::{Capacity, FlowKey};
@@ -28,7 +28,7 @@ const DEVIATIONS: u64 = 10;
 /// A link whose stages are in the kernel: packets go in as markers, and come out when their marker does.
 ///
 /// The kernel does not say which packet it drops: one that has not come back when it must have is dropped.
-pub struct OutsideLink {
+pub struct KernelLink {
     chain: Chain,
     clock: MachineClock,
     /// Bytes by which a marker is longer than its packet.
@@ -40,7 +40,7 @@ pub struct OutsideLink {
     /// Longest time inside.
     longest: Duration,
     counters: Counters,
-    passages: Passages,
+    passages: LinkTransits,
     /// What the disciplines say at the end.
     kernel: Counts,
     /// Markers that the device did not take.
@@ -50,7 +50,7 @@ pub struct OutsideLink {
     buffer: Vec<u8>,
 }
 
-impl OutsideLink {
+impl KernelLink {
     /// The link `link` as `plan` has set it up in `chain`.
     #[must_use]
     pub fn new(chain: Chain, plan: &Plan, link: &LinkConfig, clock: MachineClock) -> Self {
@@ -62,7 +62,7 @@ impl OutsideLink {
             first: 0,
             longest: longest_passage(link),
             counters: Counters::default(),
-            passages: if plan.bucket { Passages::of_bucket() } else { Passages::default() },
+            passages: if plan.bucket { LinkTransits::of_bucket() } else { LinkTransits::default() },
             kernel: Counts::default(),
             refused: 0,
             late: 0,
@@ -74,7 +74,7 @@ impl OutsideLink {
     ///
     /// # Errors
     /// If the kernel cannot be asked.
-    pub fn settle(&mut self) -> io::Result<()> {
+    pub fn wait_until_drained(&mut self) -> io::Result<()> {
         self.kernel = self.chain.counts()?;
         let mut missing = (self.kernel.dropped + self.refused).saturating_sub(self.counters.dropped.packets);
         for place in &mut self.inside {
@@ -97,7 +97,7 @@ impl OutsideLink {
     }
 
     /// When packets went in and came out.
-    pub fn take_passages(&mut self) -> Passages {
+    pub fn take_passages(&mut self) -> LinkTransits {
         std::mem::take(&mut self.passages)
     }
 
@@ -123,7 +123,7 @@ impl OutsideLink {
             self.late += 1;
             return;
         };
-        self.passages.leaves(number, now);
+        self.passages.on_leave(number, now);
         if marked {
             packet.ecn = Ecn::Ce;
         }
@@ -151,22 +151,22 @@ fn longest_passage(link: &LinkConfig) -> Duration {
     queued + link.delay.mean + spread + SLACK
 }
 
-impl AsFd for OutsideLink {
+impl AsFd for KernelLink {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.chain.leave.as_fd()
     }
 }
 
-impl Element for OutsideLink {
+impl Element for KernelLink {
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
         debug_assert_eq!(port, Port(0), "a link has one input");
         self.give_up(now, out);
         self.counters.received.add(packet.size);
         let length = i64::try_from(packet.wire_size().bytes()).unwrap_or(i64::MAX) + self.added_bytes;
         let number = self.first.wrapping_add(self.inside.len() as u32);
-        self.passages.enters(number, now, packet.wire_size());
+        self.passages.on_enter(number, now, packet.wire_size());
         // addresses stand for keys: all bits of the key count in 16
-        let look = Look { ecn: packet.ecn, flow: FlowKey::of_packet(&packet).hash(0) as u16 };
+        let look = MarkerClass { ecn: packet.ecn, flow: FlowKey::of_packet(&packet).hash(0) as u16 };
         let length = usize::try_from(length).unwrap_or(0);
         let marker = marker::write(&mut self.buffer, number, length, look);
         if self.chain.enter.send(marker).is_err() {

@@ -10,7 +10,7 @@ use quiclab_core::ip::{IPV4_HEADER, checksum};
 use std::net::Ipv4Addr;
 
 /// Shortest marker: header and number.
-pub const SHORTEST_BYTES: usize = 24;
+pub const MIN_BYTES: usize = 24;
 /// Protocol 253, "use for experimentation and testing".
 const PROTOCOL: u8 = 253;
 /// Addresses for tests of network devices (RFC 2544): no host of a run has them.
@@ -19,7 +19,7 @@ const TO: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 1);
 
 /// What a queueing discipline may tell packets by.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Look {
+pub struct MarkerClass {
     /// The ECN field.
     pub ecn: Ecn,
     /// A number for the flow: different for most flows that differ.
@@ -30,8 +30,8 @@ pub struct Look {
 ///
 /// # Panics
 /// If the buffer is shorter than the marker.
-pub fn write(buffer: &mut [u8], number: u32, length: usize, look: Look) -> &[u8] {
-    let length = length.max(SHORTEST_BYTES);
+pub fn write(buffer: &mut [u8], number: u32, length: usize, look: MarkerClass) -> &[u8] {
+    let length = length.max(MIN_BYTES);
     let total = u16::try_from(length).unwrap_or(u16::MAX);
     let [high, low] = total.to_be_bytes();
     let [.., id_high, id_low] = number.to_be_bytes();
@@ -56,7 +56,7 @@ pub fn write(buffer: &mut [u8], number: u32, length: usize, look: Look) -> &[u8]
     packet[16..20].copy_from_slice(&TO.octets());
     let checksum = checksum::finish(checksum::sum(&packet[..IPV4_HEADER]));
     packet[10..12].copy_from_slice(&checksum.to_be_bytes());
-    packet[IPV4_HEADER..SHORTEST_BYTES].copy_from_slice(&number.to_be_bytes());
+    packet[IPV4_HEADER..MIN_BYTES].copy_from_slice(&number.to_be_bytes());
     packet
 }
 
@@ -69,12 +69,12 @@ pub fn is_marked(packet: &[u8]) -> bool {
 /// Number of a marker; `None` for any other packet.
 #[must_use]
 pub fn number(packet: &[u8]) -> Option<u32> {
-    let ours = packet.len() >= SHORTEST_BYTES
+    let ours = packet.len() >= MIN_BYTES
         && packet[0] == 0x45
         && packet[9] == PROTOCOL
         && packet[12..14] == NETWORK
         && packet[16..20] == TO.octets();
-    let number = ours.then(|| packet[IPV4_HEADER..SHORTEST_BYTES].try_into().expect("four bytes"))?;
+    let number = ours.then(|| packet[IPV4_HEADER..MIN_BYTES].try_into().expect("four bytes"))?;
     Some(u32::from_be_bytes(number))
 }
 
@@ -86,19 +86,19 @@ mod tests {
     fn a_marker_has_its_length_and_number_and_a_right_checksum() {
         let mut buffer = [0; 2000];
         for (marker, length) in [(0, 24), (1, 40), (0xdead_beef, 1514)] {
-            let packet = write(&mut buffer, marker, length, Look { ecn: Ecn::Ect0, flow: 7 });
+            let packet = write(&mut buffer, marker, length, MarkerClass { ecn: Ecn::Ect0, flow: 7 });
             assert_eq!((packet.len(), number(packet), is_marked(packet)), (length, Some(marker), false));
             let sum: u32 =
                 packet[..20].chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
             assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff);
         }
-        assert_eq!(write(&mut buffer, 7, 3, Look::default()).len(), SHORTEST_BYTES);
+        assert_eq!(write(&mut buffer, 7, 3, MarkerClass::default()).len(), MIN_BYTES);
     }
 
     #[test]
     fn other_packets_have_no_number() {
         let mut buffer = [0; 100];
-        write(&mut buffer, 5, 60, Look::default());
+        write(&mut buffer, 5, 60, MarkerClass::default());
         assert_eq!(number(&buffer[..23]), None);
         buffer[9] = 17;
         assert_eq!(number(&buffer[..60]), None);

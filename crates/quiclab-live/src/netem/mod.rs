@@ -1,6 +1,6 @@
 //! `--emulation netem`: links whose queue, loss, rate and delay are the kernel's own.
 //!
-//! Bearers, taps and ends of flows stay ours. Only links are replaced, each by an [`OutsideLink`]: packets leave
+//! Bearers, taps and ends of flows stay ours. Only links are replaced, each by an [`KernelLink`]: packets leave
 //! our process at its input and come back at its output, so that everything around works as with our elements.
 
 mod chain;
@@ -11,9 +11,9 @@ mod plan;
 #[cfg(test)]
 mod plan_tests;
 
-pub use link::OutsideLink;
+pub use link::KernelLink;
 
-use crate::check::Passages;
+use crate::check::LinkTransits;
 use crate::job::DelayStage;
 use crate::timing::MachineClock;
 use chain::Chain;
@@ -44,7 +44,7 @@ pub enum NetemError {
 }
 
 /// Links in the kernel by name.
-pub struct Outside {
+pub struct KernelLinks {
     /// Index among the elements.
     pub elements: BTreeMap<String, usize>,
 }
@@ -58,23 +58,23 @@ pub fn replace_links(
     scenario: &Scenario,
     stage: DelayStage,
     clock: MachineClock,
-) -> Result<Outside, NetemError> {
+) -> Result<KernelLinks, NetemError> {
     let netem = chain::has_netem().map_err(NetemError::Probe)?;
     let mut elements = BTreeMap::new();
     for (name, link) in &scenario.links {
         let plan = plan::plan(Request { name, link, stage, netem })?;
         let chain = Chain::new(&plan).map_err(|reason| NetemError::Chain { link: name.clone(), reason })?;
         let element = topology.index(name).expect("links are elements");
-        let outside = OutsideLink::new(chain, &plan, link, clock);
+        let outside = KernelLink::new(chain, &plan, link, clock);
         *topology.node_mut(element) = Node::Element(Box::new(outside));
         elements.insert(name.clone(), element);
     }
-    Ok(Outside { elements })
+    Ok(KernelLinks { elements })
 }
 
-impl Outside {
+impl KernelLinks {
     /// The link with this index as what it is.
-    pub fn link(topology: &mut Topology, element: usize) -> &mut OutsideLink {
+    pub fn link(topology: &mut Topology, element: usize) -> &mut KernelLink {
         topology.get_mut(element).expect("links are outside")
     }
 
@@ -82,8 +82,8 @@ impl Outside {
     ///
     /// # Errors
     /// If the kernel cannot be asked.
-    pub fn settle(&self, topology: &mut Topology) -> io::Result<()> {
-        self.elements.values().try_for_each(|&element| Self::link(topology, element).settle())
+    pub fn wait_until_drained(&self, topology: &mut Topology) -> io::Result<()> {
+        self.elements.values().try_for_each(|&element| Self::link(topology, element).wait_until_drained())
     }
 
     /// Packets that the machine lost on the way into links, or brought back too late.
@@ -92,7 +92,7 @@ impl Outside {
     }
 
     /// When each packet went in and came out, by link.
-    pub fn passages(&self, topology: &mut Topology) -> BTreeMap<String, Passages> {
+    pub fn passages(&self, topology: &mut Topology) -> BTreeMap<String, LinkTransits> {
         let take = |(name, &element): (&String, &usize)| {
             (name.clone(), Self::link(topology, element).take_passages())
         };

@@ -82,7 +82,7 @@ pub(crate) fn apply<'a>(
 impl Applied<'_> {
     /// An error about an option of this end names the plugin that has set the option, if one has. `path` is
     /// that of the flow.
-    pub(crate) fn blame(&self, path: &FieldPath, problem: Problem) -> Problem {
+    pub(crate) fn attribute_error(&self, path: &FieldPath, problem: Problem) -> Problem {
         let end = path.child(self.end);
         let Some(steps) = problem.path.steps().strip_prefix(end.steps()) else { return problem };
         let option = steps.join(".");

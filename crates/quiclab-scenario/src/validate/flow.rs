@@ -23,7 +23,7 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
     for (name, role) in ENDS {
         let applied = apply(scenario, path, flow, role)?;
         endpoint::check(&path.child(name), &applied.config, scenario)
-            .map_err(|error| applied.blame(path, error))?;
+            .map_err(|error| applied.attribute_error(path, error))?;
         if let Some(kind) = applied.config.quic.as_ref().and_then(|quic| quic.path_scheduler.as_ref()) {
             let path = path.child(name).child("quic").child("path_scheduler");
             path_scheduler::check_paths(&path, kind, flow.paths.len() + 1)?;
@@ -195,7 +195,7 @@ pub(super) fn check_stacks(
             // a stack that both ends inherit is written on the flow
             let on_flow = inherits && problem.path == FieldPath::from("stack");
             let end_path = if on_flow { path.clone() } else { path.child(name) };
-            applied.blame(path, problem.below(&end_path))
+            applied.attribute_error(path, problem.below(&end_path))
         })?;
         let stack = flow.inherited(end).stack.unwrap_or_default();
         let computations = scenario.computations(flow, role);

@@ -3,7 +3,7 @@
 //! A cycle is refused even if it contains links with a rate or a delay: an element sends all
 //! packets of one flow and direction the same way, so a packet that comes by twice never arrives.
 
-use super::super::graph::{Graph, Lost, Packets};
+use super::super::graph::{Graph, Packets, Unreachable};
 use super::super::wiring::{Ports, WireFault};
 use super::super::{Scenario, WireDirection};
 use super::{Check, about, ensure, field, quoted, undefined};
@@ -81,31 +81,31 @@ fn check_taken(scenario: &Scenario) -> Check {
     Ok(())
 }
 
-fn explain(scenario: &Scenario, flow: &str, direction: Direction, lost: Lost) -> Problem {
+fn explain(scenario: &Scenario, flow: &str, direction: Direction, lost: Unreachable) -> Problem {
     let way = match direction {
         Direction::Down => "down",
         Direction::Up => "up",
     };
     let target = |wire: usize| (field(["wires"]).child(wire).child("to"), quoted(&scenario.wires[wire].to));
     match lost {
-        Lost::Open { element, port } => {
+        Unreachable::Open { element, port } => {
             let expected = format!("a wire from `{element}.{}`", port.0);
             about(field(["wires"]), format!("packets of flow `{flow}` ({way}) end at `{element}`"), expected)
         }
-        Lost::Stranger { element, wire } => {
+        Unreachable::Stranger { element, wire } => {
             let (path, value) = target(wire);
             let expected = "a wire towards the peer";
             Problem::conflict(path, value, expected)
                 .because(format!("packets of flow `{flow}` ({way}) reach `{element}`"))
         }
-        Lost::Unpaired { element, wire } => {
+        Unreachable::Unpaired { element, wire } => {
             let (path, value) = target(wire);
             let expected =
                 "a way that leaves each bearer by its own receiver before the next bearer or the end";
             Problem::conflict(path, value, expected)
                 .because(format!("packets of flow `{flow}` ({way}) reach `{element}`"))
         }
-        Lost::Loop { elements, wire } => {
+        Unreachable::Loop { elements, wire } => {
             let (path, value) = target(wire);
             let circle = elements.join(" -> ");
             Problem::conflict(path, value, "a wire towards the peer")

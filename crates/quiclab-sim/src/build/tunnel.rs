@@ -1,14 +1,14 @@
 //! The ends of tunnels, each on its host.
 
 use super::{BuildError, BuildOptions};
-use quiclab_core::tunnel::{Depots, Tunnel, TunnelConfig, TunnelEnd};
+use quiclab_core::tunnel::{PacketStores, Tunnel, TunnelConfig, TunnelElement};
 use quiclab_core::{EndpointIdentity, FiveTuple, Host, Node, RandomStream, Role, Topology};
 use quiclab_scenario::{Scenario, Tunnel as TunnelScenario};
 use quiclab_transport::CarrierRequest;
 
 /// Most records of sojourn times that an end keeps: an hour at 1 Gbit/s does not fit, half a minute at 200 Mbit/s
 /// does.
-const MOST_SOJOURNS: usize = 1_000_000;
+const MAX_SOJOURNS: usize = 1_000_000;
 
 /// Adds both ends of each tunnel.
 pub(super) fn build(
@@ -19,7 +19,7 @@ pub(super) fn build(
 ) -> Result<(), BuildError> {
     for (name, tunnel) in &scenario.tunnels {
         let flow = scenario.tunnel_id(name).expect("it is one of them");
-        let depots = Depots::default();
+        let depots = PacketStores::default();
         for (role, depots) in [(Role::Server, depots.clone()), (Role::Client, depots.reversed())] {
             let end = match role {
                 Role::Server => "server",
@@ -41,11 +41,11 @@ pub(super) fn build(
                 .map_err(|problem| BuildError::of(&["tunnels", name, end], problem))?;
             let config = config(tunnel, scenario.record.sojourns);
             let random = RandomStream::new(seed, &format!("{element}.queue"));
-            let core = Tunnel::of_parcels(config, depots, random);
+            let core = Tunnel::with_packet_stores(config, depots, random);
             let tuple = FiveTuple::default();
             let identity =
                 EndpointIdentity { name: element.clone(), flow, role, tuple, paths: tunnel.paths.len() };
-            let end = TunnelEnd::new(core, carrier, flow, role, identity.first_packet_id());
+            let end = TunnelElement::new(core, carrier, flow, role, identity.first_packet_id());
             let node: Node = match tunnel.end(role).host.map(|host| &scenario.hosts[&host]) {
                 Some(host) => Node::Element(Box::new(Host::new(host, seed, &element, Box::new(end)))),
                 None => Node::Element(Box::new(end)),
@@ -65,6 +65,6 @@ fn config(tunnel: &TunnelScenario, sojourns: bool) -> TunnelConfig {
         resequencing: tunnel.resequencing,
         // each packet a decision of its own: virtual time needs no batches
         batch: 1,
-        keep_sojourns: if sojourns { MOST_SOJOURNS } else { 0 },
+        keep_sojourns: if sojourns { MAX_SOJOURNS } else { 0 },
     }
 }

@@ -27,7 +27,7 @@ fn flow(server: &str, size: &str, metrics: &str) -> String {
     )
 }
 
-const SAVED: &str = ", metrics = 'from_run_before'";
+const SAVED: &str = ", metrics = 'warm_start'";
 const NONE: &str = ", metrics = 'none'";
 
 fn output(server: &str, size: &str, metrics: &str, seed: u64) -> RunOutput {
@@ -129,5 +129,5 @@ fn what_is_known_is_chosen_from_two() {
     let problem = Document::from_toml(SCENARIO, "dc.toml", &sets)
         .and_then(|document| Scenario::load(&document, &stacks));
     let sentence = problem.expect_err("there is no such value").to_string();
-    assert!(sentence.contains("metrics") && sentence.contains("\"from_run_before\""), "{sentence}");
+    assert!(sentence.contains("metrics") && sentence.contains("\"warm_start\""), "{sentence}");
 }

@@ -1,4 +1,4 @@
-//! What a [`Hub`](super::Hub) is made from.
+//! What a [`TunnelEndpoint`](super::Hub) is made from.
 
 use super::keys::{PublicKey, SecretKey};
 use quiclab_core::tunnel::CarrierKind;
@@ -31,9 +31,9 @@ pub enum Randomness {
     Seeded(u64),
 }
 
-/// What a [`Hub`](super::Hub) is made from.
+/// What a [`TunnelEndpoint`](super::Hub) is made from.
 #[derive(Clone, Debug)]
-pub struct HubConfig {
+pub struct TunnelEndpointConfig {
     /// A client connects, a server waits.
     pub role: Role,
     /// Identity of this end.
@@ -59,7 +59,7 @@ pub struct HubConfig {
     pub randomness: Randomness,
 }
 
-impl HubConfig {
+impl TunnelEndpointConfig {
     /// A configuration with the usual values: one connection per path, CUBIC, paths of 1500 bytes, idle after
     /// 30 s, a sign of life each second, no segmentation offload.
     #[must_use]

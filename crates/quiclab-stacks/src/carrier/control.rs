@@ -32,27 +32,27 @@ pub(crate) fn controller(
         initial_window,
         mss,
         emulated_connections: 1,
-        newreno_keeps: 0.5,
+        newreno_beta: 0.5,
         slow_start_exit: SlowStartExit::None,
         paced: true,
         flavour: Flavour::Quic,
     };
     let inner = build(&settings, random);
     LabController::of(if control.family() == Family::Coupled {
-        Box::new(Member { inner, group: group.clone(), own })
+        Box::new(CoupledController { inner, group: group.clone(), own })
     } else {
         inner
     })
 }
 
 /// A coupled controller that tells its group of itself, and its inner one of the group.
-struct Member {
+struct CoupledController {
     inner: Box<dyn Controller>,
     group: Group,
     own: usize,
 }
 
-impl Member {
+impl CoupledController {
     fn meet(&mut self, srtt: Option<quiclab_core::Duration>) {
         let mut views = self.group.lock().expect("no holder panics");
         if views.len() <= self.own {
@@ -66,7 +66,7 @@ impl Member {
     }
 }
 
-impl Controller for Member {
+impl Controller for CoupledController {
     fn on_sent(&mut self, now: Time, bytes: u64, in_flight: u64) {
         self.inner.on_sent(now, bytes, in_flight);
     }

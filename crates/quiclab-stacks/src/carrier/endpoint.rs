@@ -9,10 +9,10 @@
 //! | key of stateless resets | from the identity | a restarted server is recognised at once |
 //! | migration | allowed at servers | RFC 9000 section 9: roaming clients |
 
-use super::config::{HubConfig, PathConfig, Randomness};
+use super::config::{PathConfig, Randomness, TunnelEndpointConfig};
+use super::connection::{SEND_BUFFER, std_time};
 use super::control::{self, Group};
-use super::gate::GateFactory;
-use super::line::{SEND_BUFFER, std_time};
+use super::gated_controller::GatedControllerFactory;
 use super::tls;
 use crate::library::SeededIds;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -66,9 +66,9 @@ impl Source {
 }
 
 /// Time for address-validation tokens: that of the hub.
-pub(crate) struct HubTime(AtomicU64);
+pub(crate) struct TunnelEndpointClock(AtomicU64);
 
-impl HubTime {
+impl TunnelEndpointClock {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self(AtomicU64::new(0)))
     }
@@ -77,7 +77,7 @@ impl HubTime {
     }
 }
 
-impl TimeSource for HubTime {
+impl TimeSource for TunnelEndpointClock {
     fn now(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(self.0.load(Relaxed))
     }
@@ -111,22 +111,22 @@ impl HandshakeTokenKey for TokenKey {
 
 /// Largest UDP payload of a path to `remote`.
 pub(crate) fn payload(mtu: u16, remote: &SocketAddr) -> u16 {
-    mtu.saturating_sub(super::line::headers(remote) as u16) // at most 48
+    mtu.saturating_sub(super::connection::headers(remote) as u16) // at most 48
 }
 
 /// What makes endpoints and configurations.
-pub(crate) struct Maker {
-    pub(crate) config: HubConfig,
+pub(crate) struct EndpointFactory {
+    pub(crate) config: TunnelEndpointConfig,
     pub(crate) source: Source,
     client: Arc<QuicClientConfig>,
     server: Arc<QuicServerConfig>,
-    pub(crate) time: Arc<HubTime>,
+    pub(crate) time: Arc<TunnelEndpointClock>,
     /// Of address-validation tokens, for all server configurations of this hub.
     token_secret: [u8; 32],
 }
 
-impl Maker {
-    pub(crate) fn new(config: HubConfig) -> Self {
+impl EndpointFactory {
+    pub(crate) fn new(config: TunnelEndpointConfig) -> Self {
         let role = match config.role {
             Role::Client => "tunnel.client",
             Role::Server => "tunnel.server",
@@ -141,7 +141,7 @@ impl Maker {
             source,
             client: Arc::new(client),
             server: Arc::new(server),
-            time: HubTime::new(),
+            time: TunnelEndpointClock::new(),
             config,
         }
     }
@@ -212,7 +212,7 @@ impl Maker {
     fn transport(&mut self, path: PathConfig, payload: u16, group: &Group, own: usize) -> TransportConfig {
         let (group, random) = (group.clone(), self.source.stream("congestion"));
         let make = move || control::controller(path, payload, random.clone(), &group, own);
-        let factory = GateFactory { make: Box::new(make), mtu: payload, initial_rtt: INITIAL_RTT };
+        let factory = GatedControllerFactory { make: Box::new(make), mtu: payload, initial_rtt: INITIAL_RTT };
         let mut config = TransportConfig::default();
         let idle = std_time(self.config.idle_timeout).try_into().expect("the idle timeout is checked");
         config

@@ -1,4 +1,4 @@
-//! What a [`Hub`](super::Hub) tells and sends.
+//! What a [`TunnelEndpoint`](super::Hub) tells and sends.
 
 use super::keys::PublicKey;
 use bytes::Bytes;
@@ -11,7 +11,7 @@ pub struct SessionId(pub u64);
 
 /// What happened. Bounded: an application that does not ask loses the oldest `Refused` first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HubEvent {
+pub enum TunnelEvent {
     /// Datagrams and control messages can be sent. A client's session opens again, with the same number, when
     /// it was connected again; a server's has a new number each time.
     SessionOpened {
@@ -85,7 +85,7 @@ pub struct Outgoing {
 
 /// What a hub refuses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum HubError {
+pub enum TunnelEndpointError {
     /// A value of the configuration.
     #[error("{field}: expected {expected}, got {value}")]
     Config {
@@ -126,7 +126,7 @@ pub enum HubError {
     /// A control message is too long.
     #[error(
         "expected a control message of at most {} bytes, got {length} bytes",
-        super::wire::LONGEST_CONTROL
+        super::wire::MAX_CONTROL_BYTES
     )]
     TooLong {
         /// Its bytes.

@@ -9,16 +9,16 @@
 //! PTO without the peer's delay of acknowledgements is smoothed RTT + 4 · its variation (RFC 9002 section 6.2.1);
 //! noq does not tell the variation, so half the RTT is taken, as for a first sample, and 25 ms are added.
 
-use super::gate::Gate;
+use super::gated_controller::GatedController;
 use quiclab_core::{Duration, Time};
 
-const SHORTEST_SILENCE: Duration = Duration::from_millis(500);
+const MIN_SILENCE: Duration = Duration::from_millis(500);
 const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// What a look at the clock says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub(crate) struct LivenessCheck {
     /// It has died or come back: whether it is alive now.
     pub(crate) changed: Option<bool>,
     /// A PING is due.
@@ -44,7 +44,7 @@ impl Liveness {
     }
 
     /// The peer says that it does not answer: it must prove itself.
-    pub(crate) fn doubt(&mut self, now: Time) {
+    pub(crate) fn mark_suspect(&mut self, now: Time) {
         if self.is_alive() {
             self.dead_since = Some(now);
             self.asked = Time::ZERO;
@@ -68,11 +68,11 @@ impl Liveness {
 
     fn patience(srtt: Duration) -> Duration {
         let pto = srtt * 3 + MAX_ACK_DELAY;
-        SHORTEST_SILENCE.max(pto * 3)
+        MIN_SILENCE.max(pto * 3)
     }
 
     /// When to look again.
-    pub(crate) fn deadline(&self, gate: &Gate, srtt: Duration) -> Time {
+    pub(crate) fn deadline(&self, gate: &GatedController, srtt: Duration) -> Time {
         if self.dead_since.is_some() {
             return self.asked + PROBE_INTERVAL;
         }
@@ -82,7 +82,7 @@ impl Liveness {
         }
     }
 
-    pub(crate) fn look(&mut self, now: Time, gate: &Gate, srtt: Duration) -> Verdict {
+    pub(crate) fn look(&mut self, now: Time, gate: &GatedController, srtt: Duration) -> LivenessCheck {
         let mut changed = None;
         if let Some(since) = self.dead_since {
             if gate.answered().is_some_and(|answered| answered > since) {
@@ -99,6 +99,6 @@ impl Liveness {
         if ask {
             self.asked = now;
         }
-        Verdict { changed, ask }
+        LivenessCheck { changed, ask }
     }
 }

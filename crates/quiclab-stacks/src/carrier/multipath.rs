@@ -10,10 +10,10 @@
 //! | a restarted server | noq may not recognise its resets under load: then the idle timeout ends the session |
 //! | numbers | the client tells which number the path of an identifier has ([`Frame::Path`]); until then the server does not send on it |
 
-use super::event::{CloseReason, HubError, SessionId};
-use super::hub::Hub;
-use super::line::LineKey;
-use super::service::CLOSED;
+use super::connection::ConnectionKey;
+use super::connection_events::CLOSED;
+use super::event::{CloseReason, SessionId, TunnelEndpointError};
+use super::tunnel_endpoint::TunnelEndpoint;
 use super::wire::Frame;
 use noq_proto::{FourTuple, PathError, PathId, PathStatus};
 use quiclab_core::{Duration, Role, Time};
@@ -24,7 +24,7 @@ const OPENING: Duration = Duration::from_secs(5);
 /// The next attempt while the peer has given no connection identifiers for another path.
 const WITHOUT_IDS: Duration = Duration::from_millis(50);
 
-impl Hub {
+impl TunnelEndpoint {
     pub(super) fn maintain_multipath(&mut self, now: Time, id: SessionId) -> Option<Time> {
         let session = self.sessions.get_mut(&id)?;
         let Some(&key) = session.lines().first() else {
@@ -34,7 +34,7 @@ impl Hub {
             let due = free.clone().find(|&index| session.slots[index].retry_at <= now);
             if let Some(index) = due {
                 session.turn = index + 1;
-                self.dial(now, id, index);
+                self.connect_path(now, id, index);
                 return None;
             }
             return free
@@ -90,7 +90,7 @@ impl Hub {
     }
 
     /// A path has proved to reach the peer.
-    pub(super) fn path_established(&mut self, now: Time, key: LineKey, path: PathId) {
+    pub(super) fn path_established(&mut self, now: Time, key: ConnectionKey, path: PathId) {
         let Some(line) = self.lines.get_mut(&key) else { return };
         let Some(id) = line.session else { return };
         if self.maker.config.role == Role::Server {
@@ -108,7 +108,7 @@ impl Hub {
     }
 
     /// The server knows that a path exists, or its number; with both, it is used.
-    pub(super) fn path_named(&mut self, now: Time, key: LineKey, path: PathId) {
+    pub(super) fn path_named(&mut self, now: Time, key: ConnectionKey, path: PathId) {
         let keep_alive = self.config().keep_alive;
         let Some(line) = self.lines.get_mut(&key) else { return };
         let name: u32 = path.to_string().parse().expect("a path identifier is a number");
@@ -132,7 +132,7 @@ impl Hub {
     }
 
     /// QUIC has given a path up, or the peer has.
-    pub(super) fn path_abandoned(&mut self, now: Time, key: LineKey, path: PathId) {
+    pub(super) fn path_abandoned(&mut self, now: Time, key: ConnectionKey, path: PathId) {
         let Some(line) = self.lines.get_mut(&key) else { return };
         let slot = line.of_id(path).and_then(|track| track.slot);
         line.tracks.retain(|track| track.id != path);
@@ -149,7 +149,12 @@ impl Hub {
     ///
     /// # Errors
     /// If there is no such session or path.
-    pub fn remove_path(&mut self, now: Time, session: SessionId, path: usize) -> Result<(), HubError> {
+    pub fn remove_path(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        path: usize,
+    ) -> Result<(), TunnelEndpointError> {
         self.set_now(now);
         let slot = self.slot_mut(session, path)?;
         slot.removed = true;
@@ -173,7 +178,7 @@ impl Hub {
         session: SessionId,
         path: usize,
         local: SocketAddr,
-    ) -> Result<(), HubError> {
+    ) -> Result<(), TunnelEndpointError> {
         self.set_now(now);
         let multipath = self.is_multipath();
         let slot = self.slot_mut(session, path)?;
@@ -195,13 +200,13 @@ impl Hub {
             line.connection.handle_network_change(None, instant);
             line.dirty = true;
             self.active.insert(key);
-            self.service(now, key);
+            self.handle_events(now, key);
         }
         Ok(())
     }
 
     /// A path leaves its connection, which is closed if it was the only one.
-    fn leave(&mut self, now: Time, session: SessionId, key: LineKey, path: usize) {
+    fn leave(&mut self, now: Time, session: SessionId, key: ConnectionKey, path: usize) {
         let Some(line) = self.lines.get_mut(&key) else { return };
         let id = line.of_slot(path).map(|track| track.id);
         let others = line.tracks.iter().any(|track| track.established && track.slot != Some(path));
@@ -211,9 +216,9 @@ impl Hub {
             line.tracks.retain(|track| track.id != id);
             line.dirty = true;
             self.active.insert(key);
-            self.service(now, key);
+            self.handle_events(now, key);
         } else {
-            self.shut(now, key, CLOSED);
+            self.close_connection(now, key, CLOSED);
             self.detach(now, session, key, CloseReason::Idle);
         }
     }

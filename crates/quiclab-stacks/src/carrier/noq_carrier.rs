@@ -2,12 +2,12 @@
 //!
 //! Both ends have fixed keys; all random numbers come from streams named after the end.
 
-use super::config::{HubConfig, PathConfig, Randomness};
-use super::event::{HubEvent, SessionId};
-use super::hub::Hub;
+use super::config::{PathConfig, Randomness, TunnelEndpointConfig};
+use super::event::{SessionId, TunnelEvent};
 use super::keys::SecretKey;
+use super::tunnel_endpoint::TunnelEndpoint;
 use quiclab_core::scheduler::PathState;
-use quiclab_core::tunnel::{Cargo, Carrier, CarrierKind};
+use quiclab_core::tunnel::{Carrier, CarrierKind, TunnelPayload};
 use quiclab_core::{Duration, FiveTuple, Metrics, Packet, Protocol, RandomStream, Role, Time};
 use quiclab_transport::CarrierRequest;
 use quiclab_transport::options::CongestionControl;
@@ -65,7 +65,7 @@ impl CarrierSetup {
 
 /// One end of a tunnel with fixed addresses: path `i` is from 10.3.`i`.1 (client) to 10.4.`i`.1 (server).
 pub struct NoqCarrier {
-    hub: Hub,
+    hub: TunnelEndpoint,
     role: Role,
     count: usize,
     /// When the client connects; `None` once it has, and for servers.
@@ -84,7 +84,7 @@ impl NoqCarrier {
     /// One end.
     ///
     /// # Panics
-    /// If there is no path, or more than 64, or a value is not allowed ([`Hub::new`]).
+    /// If there is no path, or more than 64, or a value is not allowed ([`TunnelEndpoint::new`]).
     #[must_use]
     pub fn new(setup: CarrierSetup) -> Self {
         let (client, server) = (SecretKey::from_bytes([1; 32]), SecretKey::from_bytes([2; 32]));
@@ -95,14 +95,14 @@ impl NoqCarrier {
         let count = setup.paths.len();
         let _ = addresses(count);
         let seed = RandomStream::new(setup.seed, &setup.name).bits();
-        let config = HubConfig {
+        let config = TunnelEndpointConfig {
             kind: setup.kind,
             paths: setup.paths,
             idle_timeout: setup.idle_timeout,
             keep_alive: setup.keep_alive,
-            ..HubConfig::new(setup.role, own, vec![peer.public()], Randomness::Seeded(seed))
+            ..TunnelEndpointConfig::new(setup.role, own, vec![peer.public()], Randomness::Seeded(seed))
         };
-        let hub = Hub::new(config).unwrap_or_else(|error| panic!("{error}"));
+        let hub = TunnelEndpoint::new(config).unwrap_or_else(|error| panic!("{error}"));
         let start = (setup.role == Role::Client).then_some(setup.start);
         Self { hub, role: setup.role, count, start, session: None, failure: None }
     }
@@ -111,13 +111,13 @@ impl NoqCarrier {
     fn follow(&mut self) {
         while let Some(event) = self.hub.poll_event() {
             match event {
-                HubEvent::SessionOpened { session, .. } => self.session = Some(session),
-                HubEvent::SessionClosed { session, .. }
+                TunnelEvent::SessionOpened { session, .. } => self.session = Some(session),
+                TunnelEvent::SessionClosed { session, .. }
                     if self.role == Role::Server && self.session == Some(session) =>
                 {
                     self.session = None; // the client comes back
                 }
-                HubEvent::Refused { from, reason } => self.failure = Some(format!("{from}: {reason}")),
+                TunnelEvent::Refused { from, reason } => self.failure = Some(format!("{from}: {reason}")),
                 _ => {}
             }
         }
@@ -155,7 +155,7 @@ impl Carrier for NoqCarrier {
     fn largest_datagram(&self, path: usize) -> Option<u16> {
         self.hub.largest_cargo(self.session?, path)
     }
-    fn send(&mut self, now: Time, path: usize, cargo: Cargo) -> Result<(), Cargo> {
+    fn send(&mut self, now: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
         match self.session {
             Some(session) => self.hub.send_cargo(now, session, path, cargo),
             None => Err(cargo),
@@ -171,7 +171,7 @@ impl Carrier for NoqCarrier {
         self.hub.receive(now, packet);
         self.follow();
     }
-    fn delivered(&mut self) -> Option<(usize, Cargo)> {
+    fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
         self.hub.sessions.get_mut(&self.session?)?.delivered()
     }
     fn transmit(&mut self, now: Time) -> Option<(usize, Packet)> {

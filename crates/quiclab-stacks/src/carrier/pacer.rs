@@ -17,9 +17,9 @@ const NANO: u128 = 1_000_000_000;
 /// Traffic that leaves at once.
 const BURST: Duration = Duration::from_millis(2);
 /// The same on a slow path.
-const LONGEST_BURST: Duration = Duration::from_millis(10);
-const SMALLEST_BURST: u64 = 10;
-const LARGEST_BURST: u64 = 256;
+const MAX_BURST: Duration = Duration::from_millis(10);
+const MIN_BURST_PACKETS: u64 = 10;
+const MAX_BURST_PACKETS: u64 = 256;
 
 /// A token bucket.
 #[derive(Clone, Debug)]
@@ -58,8 +58,8 @@ impl Pacer {
         self.counted = self.counted.max(now);
         self.rate = rate;
         self.capacity = within(BURST)
-            .clamp(SMALLEST_BURST * mtu, LARGEST_BURST * mtu)
-            .min(within(LONGEST_BURST).max(mtu));
+            .clamp(MIN_BURST_PACKETS * mtu, MAX_BURST_PACKETS * mtu)
+            .min(within(MAX_BURST).max(mtu));
         let full = u128::from(self.capacity) * NANO;
         self.credit = if first { full } else { self.credit.min(full) };
     }

@@ -1,17 +1,17 @@
 //! One connection per path: how a client connects, and again. Acknowledgements, RTT, idle timeout and failure are
 //! those of each path alone; a session lives as long as one of its connections.
 
+use super::connection::{ConnectionKey, TunnelConnection};
 use super::endpoint::payload;
 use super::event::SessionId;
-use super::hub::Hub;
-use super::line::{Line, LineKey};
 use super::tls::SERVER_NAME;
+use super::tunnel_endpoint::TunnelEndpoint;
 use crate::seeded;
 use noq_proto::{ConnectionHandle, PathId};
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{Role, Time};
 
-impl Hub {
+impl TunnelEndpoint {
     /// Does what is due for a client's session, and asks to be woken again.
     pub(super) fn maintain(&mut self, now: Time, id: SessionId) {
         if self.config().role != Role::Client || !self.sessions.contains_key(&id) {
@@ -29,7 +29,7 @@ impl Hub {
         for index in 0..self.sessions[&id].slots.len() {
             let slot = &self.sessions[&id].slots[index];
             if !slot.removed && slot.line.is_none() && slot.retry_at <= now {
-                self.dial(now, id, index);
+                self.connect_path(now, id, index);
             }
         }
         let session = self.sessions.get(&id)?;
@@ -38,7 +38,7 @@ impl Hub {
     }
 
     /// Opens a connection over a path.
-    pub(super) fn dial(&mut self, now: Time, id: SessionId, index: usize) {
+    pub(super) fn connect_path(&mut self, now: Time, id: SessionId, index: usize) {
         let multipath = self.is_multipath();
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let group = session.group.clone();
@@ -73,14 +73,14 @@ impl Hub {
         let Ok((ConnectionHandle(handle), connection)) = connected else {
             return slot.back_off(now);
         };
-        let key = LineKey { endpoint, handle };
+        let key = ConnectionKey { endpoint, handle };
         let addresses = (slot.local, slot.remote);
         slot.line = Some(key);
-        let mut line = Line::new(now, connection, segments);
+        let mut line = TunnelConnection::new(now, connection, segments);
         line.session = Some(id);
         line.track(now, PathId::ZERO, Some(index), addresses, keep_alive);
         self.lines.insert(key, line);
         self.active.insert(key);
-        self.service(now, key);
+        self.handle_events(now, key);
     }
 }

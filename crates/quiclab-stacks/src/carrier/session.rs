@@ -1,32 +1,32 @@
 //! A session: the paths and connections that belong together, and the control messages between its ends.
 
 use super::config::PathConfig;
+use super::connection::ConnectionKey;
 use super::control::Group;
 use super::keys::PublicKey;
-use super::line::LineKey;
 use super::wire::{CONTROL_BACKLOG, Token};
 use bytes::Bytes;
-use quiclab_core::tunnel::Cargo;
+use quiclab_core::tunnel::TunnelPayload;
 use quiclab_core::{Duration, Time};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 /// First wait before a client connects again, and the longest: it doubles with each attempt.
 pub(crate) const FIRST_BACKOFF: Duration = Duration::from_millis(250);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(5);
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// Most datagrams that wait to be fetched; those beyond are dropped, as by a full socket.
-const MOST_DELIVERED: usize = 8192;
+const MAX_DELIVERED: usize = 8192;
 
 /// A path of a session.
 #[derive(Clone, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct SessionPath {
     pub(crate) config: PathConfig,
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
     /// Endpoint of a client's connections on this path.
     pub(crate) endpoint: Option<usize>,
     /// The connection that serves it, or tries to.
-    pub(crate) line: Option<LineKey>,
+    pub(crate) line: Option<ConnectionKey>,
     /// It carries data, as far as the application was told.
     pub(crate) up: bool,
     pub(crate) removed: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Slot {
     pub(crate) backoff: Duration,
 }
 
-impl Slot {
+impl SessionPath {
     pub(crate) fn new(now: Time, config: PathConfig, local: SocketAddr, remote: SocketAddr) -> Self {
         Self {
             config,
@@ -54,7 +54,7 @@ impl Slot {
     pub(crate) fn back_off(&mut self, now: Time) {
         self.line = None;
         self.retry_at = now + self.backoff;
-        self.backoff = (self.backoff * 2).min(LONGEST_BACKOFF);
+        self.backoff = (self.backoff * 2).min(MAX_BACKOFF);
     }
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Control {
     first: u64,
     /// Number of the next message to write on `line`.
     pub(crate) written: u64,
-    pub(crate) line: Option<LineKey>,
+    pub(crate) line: Option<ConnectionKey>,
     /// Number of the next message expected.
     expected: u64,
 }
@@ -86,7 +86,7 @@ impl Control {
     }
 
     /// From now on `line` is used: all that is not known to have arrived is written again.
-    pub(crate) fn move_to(&mut self, line: Option<LineKey>) {
+    pub(crate) fn move_to(&mut self, line: Option<ConnectionKey>) {
         if self.line != line {
             self.line = line;
             self.written = self.first;
@@ -137,12 +137,12 @@ pub(crate) struct Session {
     /// `None` until the server has given one.
     pub(crate) token: Option<Token>,
     pub(crate) open: bool,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Vec<SessionPath>,
     pub(crate) group: Group,
     pub(crate) control: Control,
     pub(crate) backlogged: bool,
     /// The connection of a client that has asked for a new session.
-    pub(crate) asking: Option<LineKey>,
+    pub(crate) asking: Option<ConnectionKey>,
     /// The path that a multipath client tries next.
     pub(crate) turn: usize,
     /// When a client tries something again.
@@ -150,8 +150,8 @@ pub(crate) struct Session {
     /// Datagrams dropped as they were not fetched.
     pub(crate) overrun: u64,
     /// Sums over connections that are gone.
-    pub(crate) past: super::line::LineCounts,
-    delivered: VecDeque<(usize, Cargo)>,
+    pub(crate) past: super::connection::ConnectionCounters,
+    delivered: VecDeque<(usize, TunnelPayload)>,
 }
 
 impl Session {
@@ -168,25 +168,25 @@ impl Session {
             turn: 0,
             timer: None,
             overrun: 0,
-            past: super::line::LineCounts::default(),
+            past: super::connection::ConnectionCounters::default(),
             delivered: VecDeque::new(),
         }
     }
 
-    pub(crate) fn deliver(&mut self, slot: usize, cargo: Cargo) {
-        if self.delivered.len() < MOST_DELIVERED {
+    pub(crate) fn deliver(&mut self, slot: usize, cargo: TunnelPayload) {
+        if self.delivered.len() < MAX_DELIVERED {
             self.delivered.push_back((slot, cargo));
         } else {
             self.overrun += 1;
         }
     }
 
-    pub(crate) fn delivered(&mut self) -> Option<(usize, Cargo)> {
+    pub(crate) fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
         self.delivered.pop_front()
     }
 
     /// Connections of the session.
-    pub(crate) fn lines(&self) -> Vec<LineKey> {
+    pub(crate) fn lines(&self) -> Vec<ConnectionKey> {
         let mut lines: Vec<_> = self.slots.iter().filter_map(|slot| slot.line).collect();
         lines.sort_unstable();
         lines.dedup();
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn messages_are_written_again_on_another_connection() {
-        let line = |handle| Some(LineKey { endpoint: 0, handle });
+        let line = |handle| Some(ConnectionKey { endpoint: 0, handle });
         let mut control = Control::default();
         for text in ["a", "b", "c"] {
             control.push(message(text)).unwrap();

@@ -31,12 +31,12 @@ pub(crate) const SERVER_NAME: &str = "tunnel.quiclab.test";
 
 /// Lets in those who prove to have one of `keys`.
 #[derive(Debug)]
-struct Pinned {
+struct PinnedKeyVerifier {
     keys: Vec<PublicKey>,
     provider: Arc<CryptoProvider>,
 }
 
-impl Pinned {
+impl PinnedKeyVerifier {
     fn check(&self, spki: &[u8], chain: &[CertificateDer<'_>]) -> Result<(), Error> {
         let known = PublicKey::from_spki(spki).is_some_and(|key| self.keys.contains(&key));
         if known && chain.is_empty() {
@@ -90,7 +90,7 @@ macro_rules! signatures {
     };
 }
 
-impl ServerCertVerifier for Pinned {
+impl ServerCertVerifier for PinnedKeyVerifier {
     fn verify_server_cert(
         &self,
         key: &CertificateDer<'_>,
@@ -104,7 +104,7 @@ impl ServerCertVerifier for Pinned {
     signatures!();
 }
 
-impl ClientCertVerifier for Pinned {
+impl ClientCertVerifier for PinnedKeyVerifier {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
@@ -121,9 +121,9 @@ impl ClientCertVerifier for Pinned {
 
 /// Nothing here is valid only for a time.
 #[derive(Debug)]
-struct NoTime;
+struct NoClock;
 
-impl TimeProvider for NoTime {
+impl TimeProvider for NoClock {
     fn current_time(&self) -> Option<UnixTime> {
         Some(UnixTime::since_unix_epoch(std::time::Duration::from_secs(crate::tls::NOW)))
     }
@@ -147,8 +147,8 @@ const TLS13: &[&rustls::SupportedProtocolVersion] = &[&rustls::version::TLS13];
 /// Configuration of a client.
 pub(crate) fn client(key: &SecretKey, peers: &[PublicKey], randomness: Randomness) -> Arc<ClientConfig> {
     let provider = provider(randomness);
-    let pinned = Pinned { keys: peers.to_vec(), provider: provider.clone() };
-    let mut config = ClientConfig::builder_with_details(provider, Arc::new(NoTime))
+    let pinned = PinnedKeyVerifier { keys: peers.to_vec(), provider: provider.clone() };
+    let mut config = ClientConfig::builder_with_details(provider, Arc::new(NoClock))
         .with_protocol_versions(TLS13)
         .expect("the provider supports TLS 1.3")
         .dangerous() // the verifier above is stricter than any authority
@@ -163,8 +163,8 @@ pub(crate) fn client(key: &SecretKey, peers: &[PublicKey], randomness: Randomnes
 /// Configuration of a server.
 pub(crate) fn server(key: &SecretKey, peers: &[PublicKey], randomness: Randomness) -> Arc<ServerConfig> {
     let provider = provider(randomness);
-    let pinned = Pinned { keys: peers.to_vec(), provider: provider.clone() };
-    let mut config = ServerConfig::builder_with_details(provider, Arc::new(NoTime))
+    let pinned = PinnedKeyVerifier { keys: peers.to_vec(), provider: provider.clone() };
+    let mut config = ServerConfig::builder_with_details(provider, Arc::new(NoClock))
         .with_protocol_versions(TLS13)
         .expect("the provider supports TLS 1.3")
         .with_client_cert_verifier(Arc::new(pinned))

@@ -19,14 +19,14 @@
 //! | 5 Path | path identifier of QUIC (4 bytes), path (1 byte) | by a multipath client |
 
 use bytes::{BufMut, Bytes, BytesMut};
-use quiclab_core::tunnel::Cargo;
+use quiclab_core::tunnel::TunnelPayload;
 
 /// Longest control message in bytes.
-pub const LONGEST_CONTROL: usize = 65_536;
+pub const MAX_CONTROL_BYTES: usize = 65_536;
 /// Most bytes of control messages that wait to be sent or acknowledged.
 pub const CONTROL_BACKLOG: usize = 1 << 20;
 /// Most paths of a session.
-pub const MOST_PATHS: usize = 64;
+pub const MAX_WIRE_PATHS: usize = 64;
 /// Bytes of a datagram beside its cargo.
 pub const DATAGRAM_OVERHEAD: usize = 1;
 
@@ -37,7 +37,7 @@ pub const NO_TOKEN: Token = [0; 16];
 
 const MAGIC: &[u8; 4] = b"QLT1";
 /// Kind and content of the longest frame.
-const LONGEST_FRAME: usize = 1 + 8 + LONGEST_CONTROL;
+const MAX_FRAME_LENGTH: usize = 1 + 8 + MAX_CONTROL_BYTES;
 
 const BYTES: u8 = 0;
 const PARCEL: u8 = 1;
@@ -84,7 +84,7 @@ pub enum Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The length of a frame.
-    #[error("expected a frame of 1 to {LONGEST_FRAME} bytes, got {0} bytes")]
+    #[error("expected a frame of 1 to {MAX_FRAME_LENGTH} bytes, got {0} bytes")]
     Length(usize),
     /// The kind of a frame.
     #[error("expected a frame of kind 1 to 5, got kind {0}")]
@@ -130,7 +130,7 @@ fn content(kind: u8, bytes: &[u8]) -> Option<Frame> {
 pub fn frame(bytes: &[u8]) -> Result<Option<(Frame, usize)>, WireError> {
     let Some((length, rest)) = split(bytes) else { return Ok(None) };
     let length = u32::from_be_bytes(length) as usize;
-    if !(1..=LONGEST_FRAME).contains(&length) {
+    if !(1..=MAX_FRAME_LENGTH).contains(&length) {
         return Err(WireError::Length(length));
     }
     let Some(&kind) = rest.first() else { return Ok(None) };
@@ -185,15 +185,15 @@ impl Frame {
 
 /// What a datagram carries; `None` if it is malformed.
 #[must_use]
-pub fn datagram(bytes: &Bytes) -> Option<Cargo> {
+pub fn datagram(bytes: &Bytes) -> Option<TunnelPayload> {
     let (&kind, rest) = bytes.split_first()?;
     match kind {
-        BYTES => Some(Cargo::Bytes(bytes.slice(1..))),
+        BYTES => Some(TunnelPayload::Bytes(bytes.slice(1..))),
         PARCEL => {
             let (number, padding) = split(rest)?;
             let zeros = padding.iter().all(|&byte| byte == 0);
             let length = u16::try_from(rest.len()).ok().filter(|_| zeros)?;
-            Some(Cargo::Parcel { number: u64::from_be_bytes(number), length })
+            Some(TunnelPayload::Reference { number: u64::from_be_bytes(number), length })
         }
         _ => None,
     }
@@ -201,14 +201,14 @@ pub fn datagram(bytes: &Bytes) -> Option<Cargo> {
 
 /// The datagram that carries `cargo`.
 #[must_use]
-pub fn encode_datagram(cargo: &Cargo) -> Bytes {
+pub fn encode_datagram(cargo: &TunnelPayload) -> Bytes {
     let mut out = BytesMut::with_capacity(DATAGRAM_OVERHEAD + cargo.length().max(8));
     match cargo {
-        Cargo::Bytes(bytes) => {
+        TunnelPayload::Bytes(bytes) => {
             out.put_u8(BYTES);
             out.put_slice(bytes);
         }
-        Cargo::Parcel { number, length } => {
+        TunnelPayload::Reference { number, length } => {
             out.put_u8(PARCEL);
             out.put_u64(*number);
             out.resize(DATAGRAM_OVERHEAD + usize::from(*length).max(8), 0);

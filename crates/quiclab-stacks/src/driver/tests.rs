@@ -95,8 +95,8 @@ fn a_stack_that_is_stuck_fails_its_connection() {
     let mut endpoint = client(Stuck::default());
     let mut out = Outputs::default();
     // the first wake is at time 0, each next one a step later
-    let last = Time::ZERO + SMALLEST_STEP * u64::from(MOST_RETRIES - 1);
-    assert_eq!(run(&mut endpoint, 2 * MOST_RETRIES, &mut out), (MOST_RETRIES, last));
+    let last = Time::ZERO + MIN_TIMER_STEP * u64::from(MAX_RETRIES - 1);
+    assert_eq!(run(&mut endpoint, 2 * MAX_RETRIES, &mut out), (MAX_RETRIES, last));
     assert!(endpoint.progress().failed);
     assert_eq!(
         endpoint.failure().unwrap(),
@@ -116,8 +116,8 @@ fn a_stack_that_is_stuck_fails_its_connection() {
 
 #[test]
 fn a_stack_that_sends_now_and_then_is_not_stuck() {
-    let mut endpoint = client(Stuck { send_every: MOST_RETRIES - 1, ..Stuck::default() });
-    let times = 3 * MOST_RETRIES;
+    let mut endpoint = client(Stuck { send_every: MAX_RETRIES - 1, ..Stuck::default() });
+    let times = 3 * MAX_RETRIES;
     assert_eq!(run(&mut endpoint, times, &mut Outputs::default()).0, times);
     assert!(!endpoint.progress().failed);
     assert_eq!(endpoint.counters().sent.packets, 3);

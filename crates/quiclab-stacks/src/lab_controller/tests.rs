@@ -51,14 +51,14 @@ impl Controller for Recorder {
 
 /// A connection in which every packet has 1000 bytes; times in milliseconds.
 struct Connection {
-    lab: Lab,
+    lab: LabControllerState,
     told: Arc<Mutex<Told>>,
 }
 
 impl Connection {
     fn new() -> Self {
         let told = Arc::default();
-        Self { lab: Lab::new(Box::new(Recorder(Arc::clone(&told)))), told }
+        Self { lab: LabControllerState::new(Box::new(Recorder(Arc::clone(&told)))), told }
     }
 
     fn at(&self, ms: u64) -> Instant {

@@ -18,9 +18,9 @@ macro_rules! adapter {
         mod adapter {
             use super::observed::Observed;
             use crate::library::{
-                Event, ID_LENGTH, LARGEST_DATAGRAM, Parts, Read, SeededIds, Seeds, Snapshot, Stack,
+                Event, ID_LENGTH, MAX_DATAGRAM_BYTES, Parts, Read, SeededIds, Seeds, Snapshot, Stack,
             };
-            use crate::controller::{Gauge, Mirrored};
+            use crate::controller::{InFlightCounter, CountingController};
             use crate::lab_controller::LabController;
             use crate::options::{Options, std_duration};
             use crate::tls;
@@ -48,7 +48,7 @@ macro_rules! adapter {
                 remote: SocketAddr,
                 /// `None` before the connection is opened or accepted.
                 connection: Option<(ConnectionHandle, Connection)>,
-                gauge: Arc<Gauge>,
+                gauge: Arc<InFlightCounter>,
             }
 
             impl $name {
@@ -59,9 +59,9 @@ macro_rules! adapter {
                     let ids = SeededIds(seeds.ids);
                     config.rng_seed(Some(seeds.generator));
                     super::set_id_generator(&mut config, ids);
-                    config.max_udp_payload_size(LARGEST_DATAGRAM).expect("the limit of UDP is allowed");
+                    config.max_udp_payload_size(MAX_DATAGRAM_BYTES).expect("the limit of UDP is allowed");
 
-                    let gauge = Arc::new(Gauge::new(LabController::new(options, parts.congestion_random)));
+                    let gauge = Arc::new(InFlightCounter::new(LabController::new(options, parts.congestion_random)));
                     let transport = Arc::new(transport(options, &gauge));
                     let suite = "the provider has TLS_AES_128_GCM_SHA256";
                     let (mut client, mut server) = (None, None);
@@ -93,7 +93,7 @@ macro_rules! adapter {
                                 None => Arc::new(tls),
                             };
                             let mut config = ServerConfig::new(crypto, super::token_key(&seeds.token_key));
-                            config.transport_config(transport).time_source(Arc::new(FixedTime));
+                            config.transport_config(transport).time_source(Arc::new(FixedClock));
                             config.validation_token.log(Arc::new(NoneTokenLog)).sent(0);
                             server = Some(Arc::new(config));
                         }
@@ -255,9 +255,9 @@ macro_rules! adapter {
             }
 
             /// Wall-clock time of token lifetimes, as for TLS.
-            struct FixedTime;
+            struct FixedClock;
 
-            impl $proto::TimeSource for FixedTime {
+            impl $proto::TimeSource for FixedClock {
                 fn now(&self) -> SystemTime {
                     SystemTime::UNIX_EPOCH + Duration::from_secs(tls::NOW)
                 }
@@ -284,7 +284,7 @@ macro_rules! adapter {
                 }
             }
 
-            fn transport(options: &Options, gauge: &Arc<Gauge>) -> TransportConfig {
+            fn transport(options: &Options, gauge: &Arc<InFlightCounter>) -> TransportConfig {
                 let varint = |value: u64| {
                     VarInt::from_u64(value).expect("options are checked to be variable-length integers")
                 };
@@ -294,7 +294,7 @@ macro_rules! adapter {
                     .min_mtu(options.datagram_size)
                     .mtu_discovery_config(None);
                 config.enable_segmentation_offload(false);
-                config.congestion_controller_factory(Arc::new(Mirrored::new(
+                config.congestion_controller_factory(Arc::new(CountingController::new(
                     controller(options, gauge.lab()),
                     gauge.clone(),
                 )));

@@ -4,7 +4,7 @@
 
 use super::{adapter::adapter, family};
 use crate::carrier::{CarrierSetup, NoqCarrier};
-use crate::controller::{Gauge, mirrored};
+use crate::controller::{InFlightCounter, mirrored};
 use crate::crypto_observer::observed_crypto;
 use crate::lab_controller::lab_controller;
 use crate::library::{SeededIds, Snapshot};
@@ -164,7 +164,7 @@ fn set_id_generator(config: &mut EndpointConfig, ids: SeededIds) {
 }
 
 fn token_key(_secret: &[u8]) -> Arc<dyn HandshakeTokenKey> {
-    Arc::new(NoTokens)
+    Arc::new(NoTokenLog)
 }
 
 fn endpoint(config: EndpointConfig, server: Option<Arc<ServerConfig>>) -> Endpoint {
@@ -187,7 +187,7 @@ fn transmit(
     connection: &mut Connection,
     now: Instant,
     datagram: &mut Vec<u8>,
-    _gauge: &Gauge,
+    _gauge: &InFlightCounter,
 ) -> Option<Transmit> {
     connection.poll_transmit(now, NonZeroUsize::MIN, datagram)
 }
@@ -197,7 +197,7 @@ fn write(mut stream: SendStream<'_>, data: Bytes) -> usize {
     stream.write_chunks(&mut &mut [data][..]).unwrap_or(0)
 }
 
-fn snapshot(connection: &mut Connection, gauge: &Gauge) -> Snapshot {
+fn snapshot(connection: &mut Connection, gauge: &InFlightCounter) -> Snapshot {
     let stats = connection.stats();
     let path = connection.path_stats(PathId::ZERO).unwrap_or_default();
     let metrics = connection.congestion_state(PathId::ZERO).map(|controller| controller.metrics());
@@ -226,9 +226,9 @@ fn snapshot(connection: &mut Connection, gauge: &Gauge) -> Snapshot {
 }
 
 /// Address-validation tokens are neither issued nor accepted: no Retry, no NEW_TOKEN.
-struct NoTokens;
+struct NoTokenLog;
 
-impl HandshakeTokenKey for NoTokens {
+impl HandshakeTokenKey for NoTokenLog {
     fn seal(&self, _nonce: u128, _data: &mut Vec<u8>) -> Result<(), CryptoError> {
         Err(CryptoError)
     }

@@ -1,7 +1,7 @@
 //! quinn: `quinn-proto` 0.11 behind [`Stack`](crate::library::Stack), as far as it differs from noq.
 
 use super::{adapter::adapter, family};
-use crate::controller::{Gauge, mirrored};
+use crate::controller::{InFlightCounter, mirrored};
 use crate::crypto_observer::observed_crypto;
 use crate::lab_controller::lab_controller;
 use crate::library::{SeededIds, Snapshot};
@@ -92,7 +92,7 @@ lab_controller! {
     // no rate: the pacer would not follow it
     |lab, metrics| {},
 
-    // `on_sent` does not tell what counts as in flight: `Gauge::sent` calls `LabController::sent`
+    // `on_sent` does not tell what counts as in flight: `InFlightCounter::sent` calls `LabController::sent`
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _: bool, rtt: &RttEstimator) {
         self.lab().on_ack(now, sent, bytes, rtt.get());
     }
@@ -128,7 +128,7 @@ fn transmit(
     connection: &mut Connection,
     now: Instant,
     datagram: &mut Vec<u8>,
-    gauge: &Gauge,
+    gauge: &InFlightCounter,
 ) -> Option<Transmit> {
     let transmit = connection.poll_transmit(now, 1, datagram)?;
     gauge.sent(now, transmit.size as u64, eliciting_frames(&connection.stats().frame_tx));
@@ -140,7 +140,7 @@ fn write(mut stream: SendStream<'_>, data: Bytes) -> usize {
     stream.write_chunks(&mut [data]).map_or(0, |written| written.bytes)
 }
 
-fn snapshot(connection: &mut Connection, gauge: &Gauge) -> Snapshot {
+fn snapshot(connection: &mut Connection, gauge: &InFlightCounter) -> Snapshot {
     let stats = connection.stats();
     let sampled = |duration: Duration| gauge.sampled().then_some(duration.as_nanos() as u64);
     let metrics = connection.congestion_state().metrics();

@@ -5,11 +5,11 @@ use crate::network::*;
 use crate::throughput::window;
 use bytes::Bytes;
 use quiclab_core::tunnel::CarrierKind;
-use quiclab_stacks::carrier::{HubError, HubEvent};
+use quiclab_stacks::carrier::{TunnelEndpointError, TunnelEvent};
 
 fn messages(end: &End) -> Vec<Bytes> {
-    let message = |event: &HubEvent| match event {
-        HubEvent::Control { message, .. } => Some(message.clone()),
+    let message = |event: &TunnelEvent| match event {
+        TunnelEvent::Control { message, .. } => Some(message.clone()),
         _ => None,
     };
     end.events.iter().filter_map(|(_, event)| message(event)).collect()
@@ -62,11 +62,11 @@ fn what_is_too_much_is_refused() {
     let mut network = Setup::new(KINDS[0], window(62_500), &[Link::mbps(20, 10, 50)]).network();
     let session = network.ends[CLIENT].session.unwrap();
     let hub = &mut network.ends[CLIENT].hub;
-    assert_eq!(hub.send_control(session, Bytes::new()), Err(HubError::NotOpen(session)));
+    assert_eq!(hub.send_control(session, Bytes::new()), Err(TunnelEndpointError::NotOpen(session)));
     network.establish();
     let hub = &mut network.ends[CLIENT].hub;
     let long = Bytes::from(vec![0; 65_537]);
-    assert_eq!(hub.send_control(session, long.clone()), Err(HubError::TooLong { length: 65_537 }));
+    assert_eq!(hub.send_control(session, long.clone()), Err(TunnelEndpointError::TooLong { length: 65_537 }));
     let taken = (0..100).take_while(|_| hub.send_control(session, long.slice(1..)).is_ok()).count();
     assert_eq!(taken, 16, "1 MiB");
     network.pump(CLIENT);

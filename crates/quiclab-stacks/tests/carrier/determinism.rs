@@ -3,7 +3,7 @@
 use crate::KINDS;
 use crate::network::*;
 use crate::throughput::control;
-use quiclab_core::tunnel::{Cargo, Carrier, CarrierKind};
+use quiclab_core::tunnel::{Carrier, CarrierKind, TunnelPayload};
 use quiclab_core::{Payload, Role, Time};
 use quiclab_stacks::carrier::{CarrierSetup, NoqCarrier, PathConfig};
 use quiclab_transport::options::CongestionControl;
@@ -68,11 +68,13 @@ fn carriers_between_fixed_addresses() {
                 if who == 1 && now > at(1000) && carrier.state(now, path).is_open() {
                     let length = carrier.largest_datagram(path).unwrap();
                     assert_eq!(
-                        carrier.send(now, path, Cargo::Parcel { number: 0, length: length + 1 }),
-                        Err(Cargo::Parcel { number: 0, length: length + 1 }),
+                        carrier.send(now, path, TunnelPayload::Reference { number: 0, length: length + 1 }),
+                        Err(TunnelPayload::Reference { number: 0, length: length + 1 }),
                         "it is too large"
                     );
-                    carrier.send(now, path, Cargo::Parcel { number: sent as u64, length }).unwrap();
+                    carrier
+                        .send(now, path, TunnelPayload::Reference { number: sent as u64, length })
+                        .unwrap();
                     sent += 1;
                     sizes.push((path, length));
                 }
@@ -88,7 +90,10 @@ fn carriers_between_fixed_addresses() {
         assert!(sent > 800 && arrived.len() > 800, "{kind:?}: {sent} sent, {} arrived", arrived.len());
         for (index, (path, cargo)) in arrived.iter().enumerate() {
             let (expected, length) = sizes[index];
-            assert_eq!((*path, cargo.clone()), (expected, Cargo::Parcel { number: index as u64, length }));
+            assert_eq!(
+                (*path, cargo.clone()),
+                (expected, TunnelPayload::Reference { number: index as u64, length })
+            );
         }
         // 1400 - 28 - 1 (flags) - 8 (identifier) - 4 (packet number) - 16 (tag) - 9 (frame, at most) - 1 (ours)
         let largest: Vec<u16> = (0..2).map(|path| ends[1].largest_datagram(path).unwrap()).collect();

@@ -5,7 +5,9 @@ use crate::network::*;
 use crate::throughput::window;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{Role, Time};
-use quiclab_stacks::carrier::{CloseReason, Hub, HubConfig, HubEvent, PathConfig, Randomness};
+use quiclab_stacks::carrier::{
+    CloseReason, PathConfig, Randomness, TunnelEndpoint, TunnelEndpointConfig, TunnelEvent,
+};
 
 fn two(kind: CarrierKind, config: PathConfig) -> Network {
     let link = Link::mbps(20, 10, 50);
@@ -82,7 +84,7 @@ fn both_paths_are_cut_for_ten_seconds() {
                 println!("{kind:?} {config:?}, path {path}: back after {after} ms");
                 assert!(back <= at(14_000), "{kind:?} {config:?}: {back}");
             }
-            let closed = |event: &HubEvent| matches!(event, HubEvent::SessionClosed { .. });
+            let closed = |event: &TunnelEvent| matches!(event, TunnelEvent::SessionClosed { .. });
             assert!(!network.ends[SERVER].events.iter().any(|(_, event)| closed(event)), "{kind:?}");
         }
     }
@@ -96,7 +98,7 @@ fn after_the_idle_timeout_the_session_ends_and_another_begins() {
         network.run_until(at(40_000));
         for end in &network.ends {
             let reason = end.events.iter().find_map(|(_, event)| match event {
-                HubEvent::SessionClosed { reason, .. } => Some(reason.clone()),
+                TunnelEvent::SessionClosed { reason, .. } => Some(reason.clone()),
                 _ => None,
             });
             assert_eq!(reason, Some(CloseReason::Idle), "{kind:?}");
@@ -122,24 +124,24 @@ fn a_restarted_server_is_found_again() {
             }
             network.run_until(at(3000));
             let peers = vec![key(1).public()];
-            let config = HubConfig {
+            let config = TunnelEndpointConfig {
                 kind,
                 paths: vec![window(62_500)],
-                ..HubConfig::new(Role::Server, key(2), peers, Randomness::Seeded(99))
+                ..TunnelEndpointConfig::new(Role::Server, key(2), peers, Randomness::Seeded(99))
             };
-            network.ends[SERVER].hub = Hub::new(config).unwrap();
+            network.ends[SERVER].hub = TunnelEndpoint::new(config).unwrap();
             network.ends.iter_mut().for_each(|end| end.events.clear());
             network.ends[SERVER].session = None;
             // one connection under load: noq may not recognise the resets (see the module), the idle timeout is left
             let resets = kind == CarrierKind::Connections || !loaded;
             network.run_until(at(if resets { 7000 } else { 45_000 }));
             let events = &network.ends[CLIENT].events;
-            let find = |wanted: fn(&HubEvent) -> bool| {
+            let find = |wanted: fn(&TunnelEvent) -> bool| {
                 events.iter().find(|(_, event)| wanted(event)).map(|(time, _)| *time)
             };
             let closed =
-                find(|event| matches!(event, HubEvent::SessionClosed { reason: CloseReason::Reset, .. }));
-            let opened = find(|event| matches!(event, HubEvent::SessionOpened { .. }));
+                find(|event| matches!(event, TunnelEvent::SessionClosed { reason: CloseReason::Reset, .. }));
+            let opened = find(|event| matches!(event, TunnelEvent::SessionOpened { .. }));
             let opened = opened.unwrap_or_else(|| {
                 panic!("{kind:?}: it never opens: {events:?} {:?}", network.ends[SERVER].events)
             });

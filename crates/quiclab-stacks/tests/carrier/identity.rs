@@ -3,14 +3,14 @@
 use crate::KINDS;
 use crate::network::*;
 use crate::throughput::window;
-use quiclab_stacks::carrier::HubEvent;
+use quiclab_stacks::carrier::TunnelEvent;
 
 fn refusals(end: &End) -> usize {
-    end.events.iter().filter(|(_, event)| matches!(event, HubEvent::Refused { .. })).count()
+    end.events.iter().filter(|(_, event)| matches!(event, TunnelEvent::Refused { .. })).count()
 }
 
 fn opened(end: &End) -> bool {
-    end.events.iter().any(|(_, event)| matches!(event, HubEvent::SessionOpened { .. }))
+    end.events.iter().any(|(_, event)| matches!(event, TunnelEvent::SessionOpened { .. }))
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Two hubs over a few paths: each a link both ways with rate, delay, queue and a switch. Traffic is numbered
 //! parcels of full size, or on demand; where each left and arrived is recorded.
 
-use quiclab_core::tunnel::{Cargo, Carrier, CarrierKind};
+use quiclab_core::tunnel::{Carrier, CarrierKind, TunnelPayload};
 use quiclab_core::{
     ByteCount, DataRate, Duration, FiveTuple, Packet, Payload, Protocol, RandomStream, Role, Time,
 };
 use quiclab_stacks::carrier::{
-    Hub, HubConfig, HubEvent, PathConfig, PublicKey, Randomness, SecretKey, SessionId,
+    PathConfig, PublicKey, Randomness, SecretKey, SessionId, TunnelEndpoint, TunnelEndpointConfig,
+    TunnelEvent,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -66,9 +67,9 @@ pub enum Schedule {
 }
 
 pub struct End {
-    pub hub: Hub,
+    pub hub: TunnelEndpoint,
     pub session: Option<SessionId>,
-    pub events: Vec<(Time, HubEvent)>,
+    pub events: Vec<(Time, TunnelEvent)>,
     /// Parcels that wait; `u64::MAX`: always.
     pub backlog: u64,
     pub schedule: Schedule,
@@ -98,23 +99,23 @@ impl Setup {
         Self { kind, paths, seed: 1, segments: 1, server_keys: (2, vec![1]), client_keys: (1, vec![2]) }
     }
 
-    pub fn config(&self, role: Role) -> HubConfig {
+    pub fn config(&self, role: Role) -> TunnelEndpointConfig {
         let (own, peers) = match role {
             Role::Client => &self.client_keys,
             Role::Server => &self.server_keys,
         };
         let peers: Vec<PublicKey> = peers.iter().map(|peer| key(*peer).public()).collect();
-        HubConfig {
+        TunnelEndpointConfig {
             kind: self.kind,
             paths: self.paths.iter().map(|(path, _)| *path).collect(),
             segments: self.segments,
-            ..HubConfig::new(role, key(*own), peers, Randomness::Seeded(self.seed))
+            ..TunnelEndpointConfig::new(role, key(*own), peers, Randomness::Seeded(self.seed))
         }
     }
 
     pub fn network(self) -> Network {
         let end = |role| End {
-            hub: Hub::new(self.config(role)).unwrap(),
+            hub: TunnelEndpoint::new(self.config(role)).unwrap(),
             session: None,
             events: Vec::new(),
             backlog: 0,
@@ -167,11 +168,11 @@ pub struct Network {
     pub bytes: u64,
 }
 
-const MOST_EVENTS: usize = 5_000_000;
+const MAX_EVENTS: usize = 5_000_000;
 
 impl Network {
     pub fn run_until(&mut self, end: Time) {
-        for _ in 0..MOST_EVENTS {
+        for _ in 0..MAX_EVENTS {
             let arrival = self.arrivals.peek().map(|Reverse((time, _))| *time);
             let wakes = [self.ends[0].hub.next_wake(), self.ends[1].hub.next_wake()];
             let next = wakes.into_iter().chain([arrival]).flatten().min();
@@ -193,7 +194,7 @@ impl Network {
             };
             self.pump(who);
         }
-        panic!("no end after {MOST_EVENTS} events at {}", self.now);
+        panic!("no end after {MAX_EVENTS} events at {}", self.now);
     }
 
     /// Runs until both ends have a session with all paths up.
@@ -201,11 +202,11 @@ impl Network {
         for _ in 0..500 {
             self.run_until(self.now + ms(10));
             let up = |end: &End| {
-                let count = |wanted: fn(&HubEvent) -> bool| {
+                let count = |wanted: fn(&TunnelEvent) -> bool| {
                     end.events.iter().filter(|(_, event)| wanted(event)).count()
                 };
-                count(|event| matches!(event, HubEvent::PathUp { .. }))
-                    - count(|event| matches!(event, HubEvent::PathDown { .. }))
+                count(|event| matches!(event, TunnelEvent::PathUp { .. }))
+                    - count(|event| matches!(event, TunnelEvent::PathDown { .. }))
             };
             if self.ends.iter().all(|end| end.session.is_some() && up(end) == self.links.len()) {
                 return;
@@ -219,8 +220,10 @@ impl Network {
         let end = &mut self.ends[who];
         while let Some(event) = end.hub.poll_event() {
             match event {
-                HubEvent::SessionOpened { session, .. } => end.session = Some(session),
-                HubEvent::SessionClosed { session, .. } if end.session == Some(session) && who == SERVER => {
+                TunnelEvent::SessionOpened { session, .. } => end.session = Some(session),
+                TunnelEvent::SessionClosed { session, .. }
+                    if end.session == Some(session) && who == SERVER =>
+                {
                     end.session = None;
                 }
                 _ => {}
@@ -232,7 +235,7 @@ impl Network {
             let mut sent = false;
             if let Some(mut carrier) = end.session.and_then(|session| end.hub.carrier(session)) {
                 while let Some((path, cargo)) = carrier.delivered() {
-                    if let Cargo::Parcel { number, length } = cargo {
+                    if let TunnelPayload::Reference { number, length } = cargo {
                         assert_eq!(length, PARCEL);
                         end.arrived.push((now, path, number));
                     }
@@ -250,7 +253,8 @@ impl Network {
                     let Some(path) = path else { break };
                     end.turn = path + 1;
                     for _ in 0..end.batch {
-                        let cargo = Cargo::Parcel { number: end.left.len() as u64, length: PARCEL };
+                        let cargo =
+                            TunnelPayload::Reference { number: end.left.len() as u64, length: PARCEL };
                         if end.backlog == 0 || carrier.send(now, path, cargo).is_err() {
                             break;
                         }

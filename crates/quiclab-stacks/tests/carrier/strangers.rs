@@ -6,7 +6,7 @@ use crate::throughput::window;
 use bytes::BytesMut;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{FiveTuple, Packet, Payload, Protocol, RandomStream, Role};
-use quiclab_stacks::carrier::{Hub, HubConfig, HubEvent, Randomness};
+use quiclab_stacks::carrier::{Randomness, TunnelEndpoint, TunnelEndpointConfig, TunnelEvent};
 
 fn packet(from: &str, bytes: &[u8]) -> Packet {
     Packet {
@@ -66,15 +66,17 @@ fn a_flood_of_random_and_replayed_datagrams_changes_nothing() {
             let rates = network.goodput(who, flooded + ms(2000), flooded + ms(6000));
             println!("{kind:?}, to {who}: {rates:.2?}");
             assert!(rates.iter().all(|rate| *rate > 15.0), "{kind:?}, to {who}: {rates:?}");
-            let closed = |event: &HubEvent| matches!(event, HubEvent::SessionClosed { .. });
+            let closed = |event: &TunnelEvent| matches!(event, TunnelEvent::SessionClosed { .. });
             assert!(!network.ends[who].events.iter().any(|(_, event)| closed(event)), "{kind:?}");
         }
         // the half-open ones are forgotten
         network.run_until(flooded + ms(12_000));
         let kept = if kind == CarrierKind::Connections { 2 } else { 1 };
         assert_eq!(network.ends[SERVER].hub.connections(), kept, "{kind:?}");
-        let refused =
-            network.ends[SERVER].events.iter().filter(|(_, event)| matches!(event, HubEvent::Refused { .. }));
+        let refused = network.ends[SERVER]
+            .events
+            .iter()
+            .filter(|(_, event)| matches!(event, TunnelEvent::Refused { .. }));
         assert!(refused.count() <= 10 * 13, "at most ten per second");
     }
 }
@@ -88,8 +90,13 @@ fn handshakes_that_are_never_completed_do_not_shut_others_out() {
     let mut retries = 0;
     for number in 0..2000_u64 {
         // a stranger with a key that is not known sends its first packet from a forged address
-        let config = HubConfig::new(Role::Client, key(9), vec![key(2).public()], Randomness::Seeded(number));
-        let mut stranger = Hub::new(config).unwrap();
+        let config = TunnelEndpointConfig::new(
+            Role::Client,
+            key(9),
+            vec![key(2).public()],
+            Randomness::Seeded(number),
+        );
+        let mut stranger = TunnelEndpoint::new(config).unwrap();
         let now = network.now;
         let from = format!("198.51.{}.{}:999", number / 250, number % 250);
         stranger.connect(now, &[(from.parse().unwrap(), server_address(0))]).unwrap();
@@ -108,7 +115,7 @@ fn handshakes_that_are_never_completed_do_not_shut_others_out() {
             client.ends[CLIENT].hub.wake(network.now);
             client.pump(CLIENT);
             client.run_until(network.now + ms(2000));
-            let opened = |event: &HubEvent| matches!(event, HubEvent::SessionOpened { .. });
+            let opened = |event: &TunnelEvent| matches!(event, TunnelEvent::SessionOpened { .. });
             assert!(
                 client.ends[CLIENT].events.iter().any(|(_, event)| opened(event)),
                 "{:?}",

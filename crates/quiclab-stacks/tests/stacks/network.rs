@@ -147,17 +147,17 @@ pub struct Network {
 
 /// More events than any of these tests needs: a stack that asks for the same instant for ever
 /// fails here.
-const MOST_EVENTS: usize = 3_000_000;
+const MAX_EVENTS: usize = 3_000_000;
 
 impl Network {
     /// Runs until `done` or until nothing is left to do.
     pub fn run_until(&mut self, mut done: impl FnMut(&Self) -> bool) {
-        for _ in 0..MOST_EVENTS {
+        for _ in 0..MAX_EVENTS {
             if done(self) || !self.step() {
                 return;
             }
         }
-        panic!("no end after {MOST_EVENTS} events at {}", self.now);
+        panic!("no end after {MAX_EVENTS} events at {}", self.now);
     }
 
     /// Runs until the client has finished or failed.

@@ -152,7 +152,7 @@ fn summarise<R: Read, O: Fn() -> io::Result<R>>(
     if !readable && !decoder.described() {
         let mut head = Vec::new();
         (passes.open)()?.take(HEAD_BYTES).read_to_end(&mut head)?;
-        return Err(Failure::NotQlog(what_else(&head, &decoder)));
+        return Err(Failure::NotQlog(unrecognised_format(&head, &decoder)));
     }
 
     // the connections with the most events, in their order in the file
@@ -171,7 +171,7 @@ fn summarise<R: Read, O: Fn() -> io::Result<R>>(
 }
 
 /// Says what a file is that is no qlog, by its first [`HEAD_BYTES`].
-pub(crate) fn what_else(head: &[u8], decoder: &Decoder) -> String {
+pub(crate) fn unrecognised_format(head: &[u8], decoder: &Decoder) -> String {
     let keys = &decoder.file.keys;
     match head {
         [] => "an empty file".to_owned(),
@@ -206,7 +206,7 @@ impl<R: Read, O: Fn() -> io::Result<R>> Passes<'_, O> {
     fn read(&mut self, decoder: &mut Decoder, sink: &mut impl Sink) -> io::Result<Ending> {
         let input = (self.open)()?;
         let (before, total) = (self.done * self.bytes, self.total * self.bytes);
-        let told = Told { input, read: 0, tell_at: 0, before, total, passes: self };
+        let told = ProgressReader { input, read: 0, tell_at: 0, before, total, passes: self };
         let ending = document::read(told, |piece| decoder.take(piece, sink))?;
         self.done += 1;
         Ok(ending)
@@ -214,7 +214,7 @@ impl<R: Read, O: Fn() -> io::Result<R>> Passes<'_, O> {
 }
 
 /// An input that tells how far it has been read.
-struct Told<'a, 'p, R, O> {
+struct ProgressReader<'a, 'p, R, O> {
     input: R,
     read: u64,
     tell_at: u64,
@@ -223,7 +223,7 @@ struct Told<'a, 'p, R, O> {
     passes: &'a mut Passes<'p, O>,
 }
 
-impl<R: Read, O> Read for Told<'_, '_, R, O> {
+impl<R: Read, O> Read for ProgressReader<'_, '_, R, O> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let count = self.input.read(out)?;
         self.read += count as u64;

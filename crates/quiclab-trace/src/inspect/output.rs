@@ -6,7 +6,7 @@ use super::decode::{Decoder, Identity};
 use super::document::{Ending, Layout};
 use super::event::METRICS;
 use super::header::TraceHeader;
-use super::sample::{Span, Thinned};
+use super::sample::{DownsampledPoints, Span};
 use super::streams::Direction;
 use super::summary::{AckPoint, LOSSES_MAX, PHASES_MAX, PacketPoint, Packets, Summaries, Summary};
 use super::survey::Surveys;
@@ -292,7 +292,7 @@ fn derived(summary: &Summary<'_>) -> Value {
 }
 
 fn packets(object: &mut Object, name: &str, packets: Packets) -> usize {
-    let mut points: Vec<PacketPoint> = Thinned::into_points(packets.points);
+    let mut points: Vec<PacketPoint> = DownsampledPoints::into_points(packets.points);
     points.extend(packets.pinned);
     points.sort_by(|a, b| a.time_ms.total_cmp(&b.time_ms).then(a.number.cmp(&b.number)));
     let mut column = Object::new();

@@ -1,7 +1,7 @@
 //! Which points are shown where there are more than can be.
 //!
 //! Time is cut into buckets of equal width, so that a burst does not take the place of all else.
-//! [`Thinned`] keeps an even part of each bucket: when a bucket is full, every second of its points goes and
+//! [`DownsampledPoints`] keeps an even part of each bucket: when a bucket is full, every second of its points goes and
 //! from then on twice as many are passed over. [`Extremes`] keeps of each metric in each bucket the least,
 //! the greatest and the last value, so that no spike is lost and a step ends where it ends.
 
@@ -28,7 +28,7 @@ impl Span {
 const BUCKET_POINTS: usize = 8;
 
 /// At most a given number of points, evenly from each bucket.
-pub(super) struct Thinned<T> {
+pub(super) struct DownsampledPoints<T> {
     span: Span,
     quota: usize,
     buckets: Vec<Bucket<T>>,
@@ -41,7 +41,7 @@ struct Bucket<T> {
     kept: Vec<T>,
 }
 
-impl<T> Thinned<T> {
+impl<T> DownsampledPoints<T> {
     /// For `expected` points, of which at most `max` are kept.
     pub(super) fn new(span: Span, expected: u64, max: usize) -> Self {
         let all = expected <= max as u64;
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn all_is_kept_where_it_fits() {
-        let mut points = Thinned::new(SPAN, 10, 10);
+        let mut points = DownsampledPoints::new(SPAN, 10, 10);
         (0..10).for_each(|index| points.push(f64::from(index), index));
         assert_eq!(points.into_points(), (0..10).collect::<Vec<_>>());
     }
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_bucket_is_thinned_evenly() {
         // 16 places are two buckets of 8; the first gets 20 points, so every fourth: 0, 4, ... 16
-        let mut points = Thinned::new(SPAN, 23, 16);
+        let mut points = DownsampledPoints::new(SPAN, 23, 16);
         (0..20).for_each(|index| points.push(10.0, index));
         (20..23).for_each(|index| points.push(90.0, index));
         assert_eq!(points.total(), 23);
@@ -211,7 +211,7 @@ mod tests {
         /// Never more than asked for; from each bucket at least one; nothing twice.
         #[test]
         fn a_bound_is_a_bound(times in proptest::collection::vec(0.0..100.0_f64, 1..400), max in 8..80_usize) {
-            let mut points = Thinned::new(SPAN, times.len() as u64, max);
+            let mut points = DownsampledPoints::new(SPAN, times.len() as u64, max);
             for (index, &time) in times.iter().enumerate() {
                 points.push(time, (time, index));
             }

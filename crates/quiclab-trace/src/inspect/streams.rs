@@ -1,7 +1,7 @@
 //! The streams of a connection: what each direction carried, and which frames of which streams are shown.
 
 use super::ranges::Ranges;
-use super::sample::{Span, Thinned};
+use super::sample::{DownsampledPoints, Span};
 use std::collections::HashMap;
 
 /// Streams of a file that are told apart, each direction for itself.
@@ -110,7 +110,7 @@ pub(super) struct FramePoint {
 
 /// The frames of a stream that are shown.
 pub(super) struct Detail {
-    pub(super) frames: Thinned<FramePoint>,
+    pub(super) frames: DownsampledPoints<FramePoint>,
     /// Where the data ends that was sent first, and the packet that carried it.
     end: u64,
     end_packet: Option<u64>,
@@ -118,7 +118,7 @@ pub(super) struct Detail {
 
 impl Detail {
     pub(super) fn new(span: Span, total: &Total, max_points: usize) -> Self {
-        Self { frames: Thinned::new(span, total.frames, max_points), end: 0, end_packet: None }
+        Self { frames: DownsampledPoints::new(span, total.frames, max_points), end: 0, end_packet: None }
     }
 
     /// Takes a frame of `packet`.

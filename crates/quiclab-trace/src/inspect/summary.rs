@@ -5,7 +5,7 @@ use super::event::{Event, LATEST_RTT, METRICS, Packet, SRTT, acked_ranges, frame
 use super::frames::{ACK, CRYPTO, DATAGRAM, Kinds, STREAM};
 use super::header::prefix;
 use super::ranges::Ranges;
-use super::sample::{Extremes, Row, Span, Thinned};
+use super::sample::{DownsampledPoints, Extremes, Row, Span};
 use super::streams::{Detail, Key};
 use super::survey::Survey;
 use serde_json::{Map, Value};
@@ -39,7 +39,7 @@ pub(super) struct PacketPoint {
 
 /// Packets of one direction.
 pub(super) struct Packets {
-    pub(super) points: Thinned<PacketPoint>,
+    pub(super) points: DownsampledPoints<PacketPoint>,
     /// Packets that are shown in any case.
     pub(super) pinned: Vec<PacketPoint>,
     pub(super) count: u64,
@@ -53,7 +53,7 @@ pub(super) struct Packets {
 impl Packets {
     fn new(span: Span, expected: u64, max_points: usize) -> Self {
         Self {
-            points: Thinned::new(span, expected, max_points),
+            points: DownsampledPoints::new(span, expected, max_points),
             pinned: Vec::new(),
             count: 0,
             bytes: 0,
@@ -85,9 +85,9 @@ pub(super) struct Summary<'s> {
     pub(super) survey: &'s Survey,
     pub(super) sent: Packets,
     pub(super) received: Packets,
-    pub(super) lost: Thinned<LossPoint>,
+    pub(super) lost: DownsampledPoints<LossPoint>,
     pub(super) lost_packets: u64,
-    pub(super) acks: Thinned<AckPoint>,
+    pub(super) acks: DownsampledPoints<AckPoint>,
     acked: [Ranges; 4],
     pub(super) recovery: Extremes<{ METRICS.len() }>,
     /// Sum and number of RTT samples, and of smoothed RTTs.
@@ -116,9 +116,9 @@ impl<'s> Summary<'s> {
             survey,
             sent: Packets::new(span, survey.sent, max_points),
             received: Packets::new(span, survey.received, max_points),
-            lost: Thinned::new(span, survey.losses, LOSSES_MAX),
+            lost: DownsampledPoints::new(span, survey.losses, LOSSES_MAX),
             lost_packets: 0,
-            acks: Thinned::new(span, survey.acks, max_points),
+            acks: DownsampledPoints::new(span, survey.acks, max_points),
             acked: Default::default(),
             recovery: Extremes::new(span, survey.metrics, max_points),
             latest_rtt: (0.0, 0),

@@ -4,7 +4,7 @@ use super::acks::{Acking, Covers, Sent, acknowledges};
 use super::document;
 use super::settings::{SECOND_NS, Settings};
 use super::spacing::Spacing;
-use crate::packets::{Content, Flow, Protocol, Reading, Seen, Sink};
+use crate::packets::{Content, Flow, ObservedPacket, Protocol, Reading, Sink};
 use std::cmp::Reverse;
 
 /// Analyses the flows of one capture as they are read.
@@ -12,27 +12,27 @@ use std::cmp::Reverse;
 pub struct Analysis {
     settings: Settings,
     counted: std::ops::Range<u64>,
-    flows: Vec<Option<Both>>,
+    flows: Vec<Option<BidirectionalFlow>>,
 }
 
 /// A flow in both directions.
 #[derive(Debug)]
-struct Both {
+struct BidirectionalFlow {
     flow: Flow,
     first: Option<i64>,
     /// That of the first end, then that of the second.
-    halves: [Half; 2],
+    halves: [FlowDirection; 2],
 }
 
 /// What one end sends.
 #[derive(Debug)]
-struct Half {
+struct FlowDirection {
     spacing: Spacing,
     acking: Acking,
     sent: Sent,
 }
 
-impl Half {
+impl FlowDirection {
     fn new(settings: &Settings) -> Self {
         Self { spacing: Spacing::new(settings), acking: Acking::new(settings), sent: Sent::default() }
     }
@@ -48,12 +48,13 @@ impl Analysis {
     /// Says what was seen of the `most` flows with the most bytes.
     #[must_use]
     pub fn finish(self, file: String, reading: Reading, most: usize) -> document::Capture {
-        let mut flows: Vec<Both> = self.flows.into_iter().flatten().collect();
+        let mut flows: Vec<BidirectionalFlow> = self.flows.into_iter().flatten().collect();
         flows.sort_by_key(|both| {
             Reverse(both.halves.iter().map(|half| half.spacing.payload_bytes()).sum::<u64>())
         });
         let rest = flows.split_off(most.min(flows.len()));
-        let packets = |both: &Both| both.halves.iter().map(|half| half.spacing.packets()).sum::<u64>();
+        let packets =
+            |both: &BidirectionalFlow| both.halves.iter().map(|half| half.spacing.packets()).sum::<u64>();
         document::Capture {
             file,
             format: reading.format,
@@ -72,8 +73,8 @@ impl Sink for Analysis {
         if self.flows.len() <= index {
             self.flows.resize_with(index + 1, || None);
         }
-        let halves = [Half::new(&self.settings), Half::new(&self.settings)];
-        self.flows[index] = Some(Both { flow: flow.clone(), first: None, halves });
+        let halves = [FlowDirection::new(&self.settings), FlowDirection::new(&self.settings)];
+        self.flows[index] = Some(BidirectionalFlow { flow: flow.clone(), first: None, halves });
     }
 
     fn better_known(&mut self, index: usize, flow: &Flow) {
@@ -82,15 +83,15 @@ impl Sink for Analysis {
         }
     }
 
-    fn packet(&mut self, index: usize, packet: &Seen<'_>) {
+    fn packet(&mut self, index: usize, packet: &ObservedPacket<'_>) {
         if let Some(Some(both)) = self.flows.get_mut(index) {
             both.packet(packet, &self.counted);
         }
     }
 }
 
-impl Both {
-    fn packet(&mut self, packet: &Seen<'_>, counted: &std::ops::Range<u64>) {
+impl BidirectionalFlow {
+    fn packet(&mut self, packet: &ObservedPacket<'_>, counted: &std::ops::Range<u64>) {
         let first = *self.first.get_or_insert(packet.at);
         let [one, two] = &mut self.halves;
         let (own, other) = if packet.backward { (two, one) } else { (one, two) };
@@ -170,20 +171,20 @@ mod tests {
 
     const FLOW: Flow = Flow { protocol: Protocol::Tcp, ends: None, name: String::new() };
 
-    fn analysed(settings: &Settings, packets: &[Seen<'_>]) -> document::Flow {
+    fn analysed(settings: &Settings, packets: &[ObservedPacket<'_>]) -> document::Flow {
         let mut analysis = Analysis::new(settings);
         analysis.flow(0, &FLOW);
         packets.iter().for_each(|packet| analysis.packet(0, packet));
         analysis.finish("f".to_owned(), Reading::default(), 8).flows.remove(0)
     }
 
-    fn seen(at_us: i64, backward: bool, bytes: u32, content: Content<'_>) -> Seen<'_> {
+    fn seen(at_us: i64, backward: bool, bytes: u32, content: Content<'_>) -> ObservedPacket<'_> {
         let payload_bytes = bytes.saturating_sub(66);
-        Seen { at: at_us * 1000, backward, frame_bytes: bytes, payload_bytes, content }
+        ObservedPacket { at: at_us * 1000, backward, frame_bytes: bytes, payload_bytes, content }
     }
 
     /// A client's SYN, then pairs of segments 2 us apart each 2.4 ms, each answered by an ACK that makes the next pair.
-    fn pairs(count: u32) -> Vec<Seen<'static>> {
+    fn pairs(count: u32) -> Vec<ObservedPacket<'static>> {
         let segment = |sequence, length, acknowledgement, control| Content::Segment {
             sequence,
             acknowledgement,
@@ -260,7 +261,8 @@ mod tests {
         assert_eq!(flow.notes, ["nothing of the receiver was captured"]);
         assert!(!flow.acks_known && flow.acks.packets_mode.is_none());
         // times at the ends of the clock
-        let ends = [i64::MIN, i64::MAX, 0].map(|at| Seen { at, ..seen(0, false, 100, Content::Opaque) });
+        let ends =
+            [i64::MIN, i64::MAX, 0].map(|at| ObservedPacket { at, ..seen(0, false, 100, Content::Opaque) });
         let flow = analysed(&Settings::default(), &ends);
         assert_eq!((flow.data.intervals.count, flow.data.backwards), (1, 1));
         assert!(flow.data.rate_over_time_mbps.len() <= 5000);

@@ -10,7 +10,7 @@
 //! | `key_log.rs` | the secrets |
 
 use super::dissect::Dissector;
-use super::window::{Broken, Stop, Window};
+use super::window::{ReadStop, Stop, Window};
 use super::{KeyLog, ReadError, Reading, Sink, pcap, pcapng};
 use std::fmt::Write as _;
 use std::io::Read;
@@ -60,7 +60,7 @@ pub fn read_capture<R: Read>(
         let [a, b, c, d] = magic;
         return other(format!("a file that starts with the bytes {a:02x} {b:02x} {c:02x} {d:02x}"));
     };
-    let broken = broken.map(|Broken { at, why }| {
+    let broken = broken.map(|ReadStop { at, why }| {
         let mut note = format!("reading stopped at byte {at}: {why}");
         if let Some(damage) = &window.damage {
             write!(note, " ({damage})").expect("a string takes everything");

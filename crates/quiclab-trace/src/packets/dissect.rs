@@ -1,9 +1,9 @@
 //! Flows of a capture: what each frame belongs to, what it says, what is counted and noted.
 
 use super::ip::{self, Datagram, End, Problem};
-use super::link::Passed;
+use super::link::SkipReason;
 use super::quic::{Connection, Found, Opened, SecretStore, Tools, Undecrypted, begins_connection};
-use super::{Content, Flow, KeyLog, Problems, Protocol, Reading, Seen, Sink, link, tcp};
+use super::{Content, Flow, KeyLog, ObservedPacket, Problems, Protocol, Reading, Sink, link, tcp};
 use std::collections::{BTreeMap, HashMap};
 
 /// Flows that are followed; packets of further ones are counted.
@@ -105,7 +105,7 @@ impl<'s> Dissector<'s> {
         }
         let original = frame.original.saturating_sub(u32::from(frame.fcs_bytes));
         let datagram = link::network(frame.link, frame.data).and_then(|at| {
-            let packet = frame.data.get(at..).ok_or(Passed::Cut)?;
+            let packet = frame.data.get(at..).ok_or(SkipReason::Cut)?;
             Ok((packet, (original as usize).saturating_sub(at)))
         });
         let datagram =
@@ -118,9 +118,9 @@ impl<'s> Dissector<'s> {
 
     fn new_link(&mut self, link: u16) {
         self.links.push(link);
-        if let Some(remark) = link::remark(link) {
-            if !self.reading.notes.iter().any(|note| note == remark) {
-                self.note(remark);
+        if let Some(link_type_note) = link::link_type_note(link) {
+            if !self.reading.notes.iter().any(|note| note == link_type_note) {
+                self.note(link_type_note);
             }
         } else if link != link::ETHERNET {
             self.note(format!(
@@ -151,7 +151,7 @@ impl<'s> Dissector<'s> {
             }
         };
         let payload_bytes = datagram.payload_bytes as u32;
-        self.sink.packet(index, &Seen { at, backward, frame_bytes, payload_bytes, content });
+        self.sink.packet(index, &ObservedPacket { at, backward, frame_bytes, payload_bytes, content });
     }
 
     /// The flow of a packet, and whether the packet goes backward in it.

@@ -7,7 +7,7 @@
 //!
 //! Checksums are not verified: they are often not computed yet where a sender captures.
 
-use super::link::Passed;
+use super::link::SkipReason;
 use quiclab_core::ip::{IPV4_HEADER, IPV6_HEADER, IpHeader, Malformed, TCP_HEADER, UDP_HEADER, read};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -19,12 +19,12 @@ pub(super) type Problem = &'static str;
 const CUT: Problem = "packet truncated within its headers";
 const LENGTHS: Problem = "IP packet whose lengths contradict each other";
 
-impl From<Passed> for Problem {
-    fn from(passed: Passed) -> Self {
+impl From<SkipReason> for Problem {
+    fn from(passed: SkipReason) -> Self {
         match passed {
-            Passed::Link => "link type not supported",
-            Passed::NotIp => "frame of another protocol than IP",
-            Passed::Cut => CUT,
+            SkipReason::Link => "link type not supported",
+            SkipReason::NotIp => "frame of another protocol than IP",
+            SkipReason::Cut => CUT,
         }
     }
 }

@@ -21,7 +21,7 @@ const FAMILIES: [u32; 5] = [2, 10, 24, 28, 30];
 
 /// Why a frame is passed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Passed {
+pub(super) enum SkipReason {
     /// The link type is another.
     Link,
     /// It has something else than IP.
@@ -31,8 +31,9 @@ pub(super) enum Passed {
 }
 
 /// Offset of the IP packet in `frame`.
-pub(super) fn network(link: u16, frame: &[u8]) -> Result<usize, Passed> {
-    let half = |at: usize| frame.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]])).ok_or(Passed::Cut);
+pub(super) fn network(link: u16, frame: &[u8]) -> Result<usize, SkipReason> {
+    let half =
+        |at: usize| frame.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]])).ok_or(SkipReason::Cut);
     match link {
         ETHERNET => ethertype(half(12)?, 14, half),
         LINUX_SLL => ethertype(half(14)?, 16, half),
@@ -41,19 +42,23 @@ pub(super) fn network(link: u16, frame: &[u8]) -> Result<usize, Passed> {
         _ if RAW_BSD.contains(&link) => Ok(0),
         // "in host byte order of the machine on which the capture is done", of LOOP in network byte order
         NULL | LOOP => {
-            let word: [u8; 4] = *frame.first_chunk().ok_or(Passed::Cut)?;
+            let word: [u8; 4] = *frame.first_chunk().ok_or(SkipReason::Cut)?;
             let families = [u32::from_be_bytes(word), u32::from_le_bytes(word)];
-            if families.iter().any(|family| FAMILIES.contains(family)) { Ok(4) } else { Err(Passed::NotIp) }
+            if families.iter().any(|family| FAMILIES.contains(family)) {
+                Ok(4)
+            } else {
+                Err(SkipReason::NotIp)
+            }
         }
-        _ => Err(Passed::Link),
+        _ => Err(SkipReason::Link),
     }
 }
 
 fn ethertype(
     mut kind: u16,
     mut at: usize,
-    half: impl Fn(usize) -> Result<u16, Passed>,
-) -> Result<usize, Passed> {
+    half: impl Fn(usize) -> Result<u16, SkipReason>,
+) -> Result<usize, SkipReason> {
     for _ in 0..VLAN_TAGS_MAX {
         if !VLAN.contains(&kind) {
             break;
@@ -61,11 +66,11 @@ fn ethertype(
         kind = half(at + 2)?;
         at += 4;
     }
-    if ETHERTYPES.contains(&kind) { Ok(at) } else { Err(Passed::NotIp) }
+    if ETHERTYPES.contains(&kind) { Ok(at) } else { Err(SkipReason::NotIp) }
 }
 
 /// What a user should know of the sizes of frames with this link type.
-pub(super) fn remark(link: u16) -> Option<&'static str> {
+pub(super) fn link_type_note(link: u16) -> Option<&'static str> {
     match link {
         LINUX_SLL | LINUX_SLL2 => Some(
             "frames have a header that the kernel made in place of that of their link (Linux cooked capture): \

@@ -1,6 +1,6 @@
 //! Packets of somebody's capture, one after the other, whatever the file is.
 //!
-//! A reader turns a file into [`Seen`] packets of flows and gives them to a [`Sink`] as it reads; nothing of the file
+//! A reader turns a file into [`ObservedPacket`] packets of flows and gives them to a [`Sink`] as it reads; nothing of the file
 //! stays in memory. What cannot be read is counted by what it is ([`Problems`]), and reading goes on where it can.
 
 mod capture;
@@ -51,7 +51,7 @@ pub struct Flow {
 
 /// One packet on its way past the vantage point.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen<'a> {
+pub struct ObservedPacket<'a> {
     /// Nanoseconds on the clock of the capture.
     pub at: i64,
     /// From the second end of the flow to the first.
@@ -107,7 +107,7 @@ pub trait Sink {
     fn better_known(&mut self, index: usize, flow: &Flow);
 
     /// A packet, in the order of the file.
-    fn packet(&mut self, index: usize, packet: &Seen<'_>);
+    fn packet(&mut self, index: usize, packet: &ObservedPacket<'_>);
 }
 
 /// What could not be read, counted by a few words that say what it is.

@@ -9,7 +9,7 @@
 //! Nothing but its length says where a record ends: behind a false length nothing can be found again.
 
 use super::dissect::{Dissector, Frame};
-use super::window::{Broken, RECORD_BYTES_MAX, Stop, Window};
+use super::window::{RECORD_BYTES_MAX, ReadStop, Stop, Window};
 use std::io::Read;
 
 pub(super) const HEADER_BYTES: usize = 24;
@@ -47,12 +47,12 @@ pub(super) fn read<R: Read>(
     window: &mut Window<'_, R>,
     layout: Layout,
     to: &mut Dissector<'_>,
-) -> Result<Option<Broken>, Stop> {
+) -> Result<Option<ReadStop>, Stop> {
     let (link, fcs_bytes) = link_and_fcs(layout.word(window.bytes(0..HEADER_BYTES), 20));
     window.consume(HEADER_BYTES);
     loop {
         let at = window.offset();
-        let broken = |why| Ok(Some(Broken { at, why }));
+        let broken = |why| Ok(Some(ReadStop { at, why }));
         if !window.have(layout.record_bytes)? {
             return if window.held() == 0 { Ok(None) } else { broken("the file ends within a record") };
         }

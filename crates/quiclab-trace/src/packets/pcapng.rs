@@ -13,7 +13,7 @@
 //! Decryption Secrets Blocks, and ends at an unknown option; see docs/decisions/0017-capture-readers.md.)
 
 use super::dissect::{Dissector, Frame};
-use super::window::{Broken, RECORD_BYTES_MAX, Stop, Window};
+use super::window::{RECORD_BYTES_MAX, ReadStop, Stop, Window};
 use std::io::Read;
 
 /// Block type of a Section Header: the same in both byte orders.
@@ -108,12 +108,12 @@ impl Section {
 pub(super) fn read<R: Read>(
     window: &mut Window<'_, R>,
     to: &mut Dissector<'_>,
-) -> Result<Option<Broken>, Stop> {
+) -> Result<Option<ReadStop>, Stop> {
     let mut section = Section::default();
     let mut interfaces_seen = 0_u64;
     loop {
         let at = window.offset();
-        let broken = |why| Ok(Some(Broken { at, why }));
+        let broken = |why| Ok(Some(ReadStop { at, why }));
         if !window.have(FRONT_BYTES + 4)? {
             return if window.held() == 0 { Ok(None) } else { broken("the file ends within a block") };
         }

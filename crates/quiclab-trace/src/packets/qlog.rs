@@ -3,7 +3,7 @@
 //! | in the file | becomes |
 //! | --- | --- |
 //! | connection (trace, or `group_id` of its events) | a [`Flow`] without addresses, once it has a packet |
-//! | `packet_sent`, `packet_received` | a [`Seen`]; forward is the direction of the first |
+//! | `packet_sent`, `packet_received` | a [`ObservedPacket`]; forward is the direction of the first |
 //! | `raw.length`, `header.packet_size` and the like | UDP payload; 42 bytes more are the frame |
 //! | packet with frames | [`Content::Quic`], of Initial and Handshake packets an empty one |
 //! | packet without frames (all of quinn, Retry) | [`Content::Opaque`]: size and time |
@@ -12,8 +12,10 @@
 //! taken for those of the data. A capture differs in that it sees datagrams: packets that
 //! share one are seen one after the other at the same time, each with the headers of a datagram.
 
-use super::{Content, Flow, Problems, Protocol, ReadError, Reading, Seen, Sink};
-use crate::inspect::{self, Decoder, Ending, Event, HEAD_BYTES, Packet, Piece, read_document, what_else};
+use super::{Content, Flow, ObservedPacket, Problems, Protocol, ReadError, Reading, Sink};
+use crate::inspect::{
+    self, Decoder, Ending, Event, HEAD_BYTES, Packet, Piece, read_document, unrecognised_format,
+};
 use std::cell::Cell;
 use std::io::{self, Read};
 use std::ops::RangeInclusive;
@@ -49,7 +51,10 @@ pub fn read_qlog<R: Read>(
     if !event.known && !decoder.described() {
         let mut head = Vec::new();
         open().map_err(failed)?.take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
-        return Err(ReadError::NotReadable { file: file.to_owned(), found: what_else(&head, &decoder) });
+        return Err(ReadError::NotReadable {
+            file: file.to_owned(),
+            found: unrecognised_format(&head, &decoder),
+        });
     }
     Ok(packets.finish(&decoder, &ending))
 }
@@ -184,7 +189,7 @@ impl Packets<'_> {
         if at.unsigned_abs() > FAR_NS.unsigned_abs() {
             self.problems.count("times more than 73 years away");
         }
-        let seen = Seen {
+        let seen = ObservedPacket {
             at: at.clamp(-FAR_NS, FAR_NS),
             backward: event.sent != self.flows[index].first_sent,
             frame_bytes: if event.bytes.is_some() { payload.saturating_add(HEADERS_BYTES) } else { 0 },

@@ -19,7 +19,7 @@ pub(super) enum Stop {
 
 /// Where a file does not go on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Broken {
+pub(super) struct ReadStop {
     /// Offset of the record.
     pub(super) at: u64,
     pub(super) why: &'static str,

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+static MAX_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: hands everything to the system's allocator, as it comes
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(now, Ordering::Relaxed);
+        MAX_BYTES.fetch_max(now, Ordering::Relaxed);
         // SAFETY: as for the caller
         unsafe { System.alloc(layout) }
     }
@@ -32,9 +32,9 @@ static ALLOCATOR: Counting = Counting;
 /// What `work` gives, and the most bytes it held at a time besides those that were held before.
 pub fn most_held<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.load(Ordering::Relaxed);
-    MOST.store(before, Ordering::Relaxed);
+    MAX_BYTES.store(before, Ordering::Relaxed);
     let result = work();
-    (result, MOST.load(Ordering::Relaxed) - before)
+    (result, MAX_BYTES.load(Ordering::Relaxed) - before)
 }
 
 /// About how many bytes a record of [`Generated`] has.

@@ -1,7 +1,7 @@
 //! A sink that writes down what it is told, a line each.
 #![allow(dead_code, reason = "each test program uses a part")]
 
-use quiclab_trace::packets::{Content, Flow, Seen, Sink};
+use quiclab_trace::packets::{Content, Flow, ObservedPacket, Sink};
 
 /// Lines such as `0 > 1500000 1252+42 [7] acks 1-2 5-5 eliciting`: flow, direction, ns, payload and headers.
 #[derive(Default)]
@@ -21,7 +21,7 @@ impl Sink for Written {
         self.flows[index] += &format!("; then {}", flow.name);
     }
 
-    fn packet(&mut self, index: usize, seen: &Seen<'_>) {
+    fn packet(&mut self, index: usize, seen: &ObservedPacket<'_>) {
         assert!(index < self.flows.len(), "a flow comes before its packets");
         let direction = if seen.backward { '<' } else { '>' };
         let headers = seen.frame_bytes - seen.payload_bytes;

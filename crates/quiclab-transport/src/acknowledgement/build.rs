@@ -15,7 +15,7 @@ pub fn build(acknowledgement: &Acknowledgement) -> Box<dyn AckPolicy> {
         Acknowledgement::RttFraction { fraction, packets, delay, from_packet } => {
             Box::new(RttFraction::new(fraction, packets, delay).decimating_from(from_packet))
         }
-        Acknowledgement::AsAsked { delay } => Box::new(Frequency::new(delay)),
+        Acknowledgement::AsRequested { delay } => Box::new(Frequency::new(delay)),
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
         };
         assert_eq!(dues(fraction(0), 0), [10, 10, 10, 0, 10]);
         assert_eq!(dues(fraction(100), 98), [20, 0, 10, 10, 10]);
-        assert_eq!(dues(Acknowledgement::AsAsked { delay: DELAY }, 0), [20, 0, 20, 0, 20]);
+        assert_eq!(dues(Acknowledgement::AsRequested { delay: DELAY }, 0), [20, 0, 20, 0, 20]);
     }
 
     #[test]
@@ -75,8 +75,8 @@ mod tests {
     }
 
     #[test]
-    fn as_asked_takes_requests() {
-        let mut policy = build(&Acknowledgement::AsAsked { delay: DELAY });
+    fn as_requested_takes_requests() {
+        let mut policy = build(&Acknowledgement::AsRequested { delay: DELAY });
         policy.on_request(
             ms(0),
             &AckRequest {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// When a receiver acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(extend("x-value-aliases" = {"as_asked": "as_requested"}))]
 pub enum Acknowledgement {
     /// Every few packets, after a delay, and immediately where packets are missing (RFC 9000 section 13.2).
     #[schemars(title = "AckEvery")]
@@ -46,9 +47,9 @@ pub enum Acknowledgement {
         #[serde(default = "default_from_packet")]
         from_packet: u64,
     },
-    /// As the peer asks with ACK_FREQUENCY frames; before it does, as `every` second packet.
-    #[schemars(title = "AckAsAsked")]
-    AsAsked {
+    /// As the peer requests with ACK_FREQUENCY frames; before it does, as `every` second packet.
+    #[schemars(title = "AckAsRequested")]
+    AsRequested {
         /// Longest wait before the peer asks.
         #[serde(default = "default_delay")]
         #[schemars(transform = limits::at_most("16.383 s"))]
@@ -64,7 +65,7 @@ impl Acknowledgement {
             Self::Every { delay, .. }
             | Self::Timer { delay }
             | Self::RttFraction { delay, .. }
-            | Self::AsAsked { delay } => delay,
+            | Self::AsRequested { delay } => delay,
         }
     }
 }

@@ -4,7 +4,7 @@ use super::hystart_aioquic::RttRise;
 use super::hystart_chromium::HystartChromium;
 use super::hystart_linux::{AckTrain, HystartLinux};
 use super::hystart_plus_plus::HystartPlusPlus;
-use super::slow_start::{Never, SlowStartPolicy};
+use super::slow_start::{NoSlowStartExit, SlowStartPolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ impl SlowStartExit {
     /// Its policy; `paced` says whether the sender paces, which HyStart of Linux and HyStart++ consider.
     pub(super) fn policy(self, paced: bool) -> Box<dyn SlowStartPolicy> {
         match self {
-            Self::None => Box::new(Never),
+            Self::None => Box::new(NoSlowStartExit),
             Self::HystartLinux => Box::new(HystartLinux::new(AckTrain::Cushioned { paced })),
             Self::HystartChromium => Box::new(HystartChromium::default()),
             Self::Aioquic => Box::new(RttRise::default()),

@@ -11,7 +11,7 @@
 //! | exit | after the fifth, the threshold is the window *after* this acknowledgement has let it grow | the same: slow start ends when the next acknowledgement comes, before it counts |
 //! | later slow starts | none: it looks only while the threshold is unlimited | the same |
 
-use super::slow_start::{Answer, Question, SlowStartPolicy};
+use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy};
 use quiclab_core::{Duration, Time};
 
 /// Samples that are kept, and rises that end slow start (`_size`).
@@ -62,18 +62,18 @@ impl RttRise {
 }
 
 impl SlowStartPolicy for RttRise {
-    fn on_ack(&mut self, question: &Question<'_>) -> Answer {
+    fn on_ack(&mut self, question: &SlowStartInput<'_>) -> SlowStartDecision {
         if !question.initial {
-            return Answer::GO_ON;
+            return SlowStartDecision::GO_ON;
         }
         // the acknowledgement that showed the last rise has let the window grow
         if self.rises >= SIZE {
-            return Answer::Leave;
+            return SlowStartDecision::Leave;
         }
         if let Some(rtt) = question.rtt {
             self.has_risen(question.ack.now, rtt);
         }
-        Answer::GO_ON
+        SlowStartDecision::GO_ON
     }
 }
 

@@ -124,6 +124,6 @@ fn it_looks_at_the_first_slow_start_only() {
     driver.initial = false;
     for packet in 0..100 {
         let rtt_us = if packet < 5 { 40_000 } else { 80_000 };
-        assert_eq!(driver.ack(packet * 2000, rtt_us, packet, 1000), Answer::GO_ON);
+        assert_eq!(driver.ack(packet * 2000, rtt_us, packet, 1000), SlowStartDecision::GO_ON);
     }
 }

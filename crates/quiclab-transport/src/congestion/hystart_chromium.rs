@@ -13,7 +13,7 @@
 //! One difference: an increase found below 16 packets ends slow start at 16 packets; in Chromium at the next
 //! ACK. It cannot matter much: 8 samples in a round mean that the window holds 15 packets or more.
 
-use super::slow_start::{Answer, Question, SlowStartPolicy, increase_threshold};
+use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy, increase_threshold};
 use quiclab_core::{Duration, Time};
 
 /// Window in packets from which on slow start ends (`kHybridStartLowWindow`).
@@ -40,7 +40,7 @@ struct Round {
 }
 
 impl SlowStartPolicy for HystartChromium {
-    fn on_ack(&mut self, question: &Question<'_>) -> Answer {
+    fn on_ack(&mut self, question: &SlowStartInput<'_>) -> SlowStartDecision {
         let ack = question.ack;
         if let (Some(rtt), Some(min_rtt)) = (question.rtt, question.min_rtt) {
             let fresh = Round { end: ack.next_position, samples: 0, min_rtt: Duration::MAX };
@@ -53,13 +53,13 @@ impl SlowStartPolicy for HystartChromium {
                 self.found |= round.min_rtt > min_rtt + increase_threshold(min_rtt);
             }
             if self.found && question.window >= LOW_WINDOW * question.mss {
-                return Answer::Leave;
+                return SlowStartDecision::Leave;
             }
         }
         if self.round.is_some_and(|round| ack.acked_position >= round.end) {
             self.round = None;
         }
-        Answer::GO_ON
+        SlowStartDecision::GO_ON
     }
 
     fn on_timeout(&mut self, _now: Time, _next_position: u64) {
@@ -76,9 +76,9 @@ mod tests {
     /// 1, at which slow start ends at this window in packets.
     fn ends(window: u64, rtts: &[u64]) -> Option<usize> {
         let mut driver = Driver::new(HystartChromium::default(), window);
-        assert_eq!(driver.ack(0, 80_000, 1, 1), Answer::GO_ON);
+        assert_eq!(driver.ack(0, 80_000, 1, 1), SlowStartDecision::GO_ON);
         let mut answers = (1..).zip(rtts).map(|(i, rtt)| driver.ack(i * 100, rtt * 1000, i + 1, 1000));
-        answers.position(|answer| answer == Answer::Leave).map(|at| at + 1)
+        answers.position(|answer| answer == SlowStartDecision::Leave).map(|at| at + 1)
     }
 
     #[test]
@@ -109,10 +109,10 @@ mod tests {
         let mut driver = Driver::new(HystartChromium::default(), 15);
         driver.ack(0, 80_000, 1, 1);
         for packet in 2..=9 {
-            assert_eq!(driver.ack(packet, 100_000, packet, 100), Answer::GO_ON);
+            assert_eq!(driver.ack(packet, 100_000, packet, 100), SlowStartDecision::GO_ON);
         }
         driver.window = 16;
-        assert_eq!(driver.ack(10, 80_000, 10, 100), Answer::Leave);
+        assert_eq!(driver.ack(10, 80_000, 10, 100), SlowStartDecision::Leave);
     }
 
     #[test]
@@ -121,9 +121,10 @@ mod tests {
         driver.ack(0, 80_000, 1, 1);
         // a round of 7 samples, packets 2 to 8: too few; the next needs 8 of its own
         for packet in 2..=8 {
-            assert_eq!(driver.ack(packet, 100_000, packet, 8), Answer::GO_ON);
+            assert_eq!(driver.ack(packet, 100_000, packet, 8), SlowStartDecision::GO_ON);
         }
-        let left = (9..30).find(|packet| driver.ack(*packet, 100_000, *packet, 100) == Answer::Leave);
+        let left =
+            (9..30).find(|packet| driver.ack(*packet, 100_000, *packet, 100) == SlowStartDecision::Leave);
         assert_eq!(left, Some(16));
     }
 
@@ -134,7 +135,7 @@ mod tests {
         for packet in 2..=8 {
             driver.ack(packet, 100_000, packet, 100);
         }
-        assert_eq!(driver.ack(9, 0, 9, 100), Answer::GO_ON);
-        assert_eq!(driver.ack(10, 100_000, 10, 100), Answer::Leave);
+        assert_eq!(driver.ack(9, 0, 9, 100), SlowStartDecision::GO_ON);
+        assert_eq!(driver.ack(10, 100_000, 10, 100), SlowStartDecision::Leave);
     }
 }

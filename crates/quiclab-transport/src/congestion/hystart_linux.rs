@@ -13,7 +13,7 @@
 //! | pacing rate for the cushion | 2 · window / srtt, now | Linux: that of the ACK before, 1.2 · near the threshold |
 //! | times | exact | Linux: microseconds |
 
-use super::slow_start::{Answer, Question, SlowStartPolicy, increase_threshold};
+use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy, increase_threshold};
 use quiclab_core::{Duration, Time};
 
 /// Window in packets from which on the policy looks (`hystart_low_window`).
@@ -75,7 +75,7 @@ impl HystartLinux {
         Self { train, found: false, round: None }
     }
 
-    fn train_threshold(&self, question: &Question<'_>, min_rtt: Duration) -> Duration {
+    fn train_threshold(&self, question: &SlowStartInput<'_>, min_rtt: Duration) -> Duration {
         let AckTrain::Cushioned { paced } = self.train else {
             return min_rtt / 2;
         };
@@ -89,7 +89,7 @@ impl HystartLinux {
 }
 
 impl SlowStartPolicy for HystartLinux {
-    fn on_ack(&mut self, question: &Question<'_>) -> Answer {
+    fn on_ack(&mut self, question: &SlowStartInput<'_>) -> SlowStartDecision {
         let ack = question.ack;
         let mut round = self.round.unwrap_or_else(|| Round::new(ack.now, ack.next_position));
         if let (Some(rtt), Some(min_rtt)) = (question.rtt, question.min_rtt)
@@ -108,7 +108,7 @@ impl SlowStartPolicy for HystartLinux {
             }
             if self.found {
                 self.round = Some(round);
-                return Answer::Leave;
+                return SlowStartDecision::Leave;
             }
         }
         // the acknowledgement that ends a round belongs to it: Linux tests in pkts_acked and starts the next
@@ -117,7 +117,7 @@ impl SlowStartPolicy for HystartLinux {
             round = Round::new(ack.now, ack.next_position);
         }
         self.round = Some(round);
-        Answer::GO_ON
+        SlowStartDecision::GO_ON
     }
 
     fn on_timeout(&mut self, now: Time, next_position: u64) {
@@ -140,7 +140,7 @@ mod tests {
         let mut driver = Driver::new(HystartLinux::new(train), window);
         (0..100).find_map(|i| {
             let answer = driver.ack(100_000 + i * spacing_us, 50_000, i + 1, 1000);
-            (answer == Answer::Leave).then_some(i * spacing_us / 1000)
+            (answer == SlowStartDecision::Leave).then_some(i * spacing_us / 1000)
         })
     }
 
@@ -171,11 +171,11 @@ mod tests {
     fn delay_ends(rtts: &[u64]) -> Option<usize> {
         let mut driver = Driver::new(HystartLinux::new(PACED), 100);
         // first ACK: starts round 1 with end 10; the ACK of packet 11 ends it
-        assert_eq!(driver.ack(0, 80_000, 1, 10), Answer::GO_ON);
-        assert_eq!(driver.ack(10_000, 80_000, 11, 1000), Answer::GO_ON);
+        assert_eq!(driver.ack(0, 80_000, 1, 10), SlowStartDecision::GO_ON);
+        assert_eq!(driver.ack(10_000, 80_000, 11, 1000), SlowStartDecision::GO_ON);
         let mut left =
             (1..).zip(rtts).map(|(i, rtt)| driver.ack(10_000 + 10_000 * i, rtt * 1000, 11 + i, 1000));
-        left.position(|answer| answer == Answer::Leave).map(|at| at + 1)
+        left.position(|answer| answer == SlowStartDecision::Leave).map(|at| at + 1)
     }
 
     #[test]
@@ -201,28 +201,29 @@ mod tests {
         let mut driver = Driver::new(HystartLinux::new(PACED), 100);
         // round 1 ends with the ACK of packet 11 and has seen 80 ms; round 2 sees only 100 ms
         for packet in 1..=11 {
-            assert_eq!(driver.ack(packet * 10_000, 80_000, packet, 10), Answer::GO_ON);
+            assert_eq!(driver.ack(packet * 10_000, 80_000, packet, 10), SlowStartDecision::GO_ON);
         }
         // round 2: end 10 again, since `next` was 10, so each ACK starts a round: never 9 samples
         for packet in 12..=30 {
-            assert_eq!(driver.ack(packet * 10_000, 100_000, packet, 10), Answer::GO_ON);
+            assert_eq!(driver.ack(packet * 10_000, 100_000, packet, 10), SlowStartDecision::GO_ON);
         }
         // the end moves away: one ACK more ends the round, nine follow
-        assert_eq!(driver.ack(310_000, 100_000, 31, 100), Answer::GO_ON);
-        let left =
-            (32..60).find(|packet| driver.ack(packet * 10_000, 100_000, *packet, 100) == Answer::Leave);
+        assert_eq!(driver.ack(310_000, 100_000, 31, 100), SlowStartDecision::GO_ON);
+        let left = (32..60)
+            .find(|packet| driver.ack(packet * 10_000, 100_000, *packet, 100) == SlowStartDecision::Leave);
         assert_eq!(left, Some(40));
     }
 
     #[test]
     fn it_leaves_once_until_a_timeout() {
         let mut driver = Driver::new(HystartLinux::new(PACED), 100);
-        let mut leaves =
-            |from: u64| (from..from + 100).find(|i| driver.ack(i * 1000, 50_000, *i, 1000) == Answer::Leave);
+        let mut leaves = |from: u64| {
+            (from..from + 100).find(|i| driver.ack(i * 1000, 50_000, *i, 1000) == SlowStartDecision::Leave)
+        };
         assert_eq!(leaves(0), Some(52));
         assert_eq!(leaves(53), None);
         driver.policy.on_timeout(Time::from_nanos(200_000_000), 1000);
-        let again = (200..300).find(|i| driver.ack(i * 1000, 50_000, *i, 1000) == Answer::Leave);
+        let again = (200..300).find(|i| driver.ack(i * 1000, 50_000, *i, 1000) == SlowStartDecision::Leave);
         assert_eq!(again, Some(252));
     }
 }

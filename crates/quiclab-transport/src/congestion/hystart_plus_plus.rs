@@ -11,7 +11,7 @@
 //! | slow starts (4.3) | SHOULD only be used for the first | the same: later ones go on undisturbed |
 //! | test of the delay (4.2) | in rounds with at least 8 samples | at each sample from the 8th on |
 
-use super::slow_start::{Answer, Question, SlowStartPolicy, increase_threshold};
+use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy, increase_threshold};
 use quiclab_core::Duration;
 
 /// `N_RTT_SAMPLE` (section 4.3).
@@ -100,20 +100,20 @@ impl HystartPlusPlus {
 }
 
 impl SlowStartPolicy for HystartPlusPlus {
-    fn on_ack(&mut self, question: &Question<'_>) -> Answer {
+    fn on_ack(&mut self, question: &SlowStartInput<'_>) -> SlowStartDecision {
         let limit = (!self.paced).then_some(UNPACED_LIMIT * question.mss);
         // section 4.3: "SHOULD use HyStart++ only for the initial slow start"
         if !question.initial {
-            return Answer::Continue { divisor: 1, limit };
+            return SlowStartDecision::Continue { divisor: 1, limit };
         }
         if self.roll(question.ack.acked_position, question.ack.next_position) {
-            return Answer::Leave;
+            return SlowStartDecision::Leave;
         }
         if let Some(rtt) = question.rtt {
             self.sample(rtt);
         }
         let divisor = if self.conservative.is_some() { GROWTH_DIVISOR } else { 1 };
-        Answer::Continue { divisor, limit }
+        SlowStartDecision::Continue { divisor, limit }
     }
 }
 
@@ -122,8 +122,8 @@ mod tests {
     use super::super::slow_start::testing::{Driver, MSS};
     use super::*;
 
-    const FAST: Answer = Answer::GO_ON;
-    const SLOW: Answer = Answer::Continue { divisor: 4, limit: None };
+    const FAST: SlowStartDecision = SlowStartDecision::GO_ON;
+    const SLOW: SlowStartDecision = SlowStartDecision::Continue { divisor: 4, limit: None };
 
     /// Rounds of `n` packets.
     struct Rounds {
@@ -139,7 +139,7 @@ mod tests {
 
         /// A round whose samples are all `rtt_ms`: its answers. A round begins with the ACK of the first
         /// packet that left after the start of the one before.
-        fn round(&mut self, rtt_ms: u64) -> Vec<Answer> {
+        fn round(&mut self, rtt_ms: u64) -> Vec<SlowStartDecision> {
             let next = self.packet + self.size;
             (0..self.size)
                 .map(|_| {
@@ -196,7 +196,7 @@ mod tests {
         for _ in 2..=5 {
             assert_eq!(rounds.round(50), [SLOW; 10]);
         }
-        assert_eq!(rounds.round(50)[0], Answer::Leave); // the first ACK after the fifth
+        assert_eq!(rounds.round(50)[0], SlowStartDecision::Leave); // the first ACK after the fifth
     }
 
     #[test]
@@ -214,14 +214,14 @@ mod tests {
         for _ in 2..=5 {
             assert_eq!(rounds.round(56), [SLOW; 10]);
         }
-        assert_eq!(rounds.round(56)[0], Answer::Leave);
+        assert_eq!(rounds.round(56)[0], SlowStartDecision::Leave);
     }
 
     #[test]
     fn a_sender_that_does_not_pace_counts_at_most_8_packets_per_ack() {
         let mut driver = Driver::new(HystartPlusPlus::new(false), 100);
         let answer = driver.ack(100, 40_000, 1, 100);
-        assert_eq!(answer, Answer::Continue { divisor: 1, limit: Some(8 * MSS) });
+        assert_eq!(answer, SlowStartDecision::Continue { divisor: 1, limit: Some(8 * MSS) });
     }
 
     #[test]

@@ -39,7 +39,7 @@ use quiclab_core::RandomStream;
 registry::controls! {
     /// NewReno (RFC 9002 section 7, RFC 6582); Linux calls it reno.
     Newreno = "newreno", Family::Window => |s, _| {
-        newreno::NewReno::new(&s.window(), s.policy()).keeping(s.newreno_keeps)
+        newreno::NewReno::new(&s.window(), s.policy()).keeping(s.newreno_beta)
     };
     /// CUBIC (RFC 9438).
     Cubic = "cubic", Family::Window => |s, _| cubic::Cubic::new(&s.window(), s.policy());

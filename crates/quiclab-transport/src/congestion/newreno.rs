@@ -104,7 +104,7 @@ impl Controller for NewReno {
 
 #[cfg(test)]
 mod tests {
-    use super::super::slow_start::Never;
+    use super::super::slow_start::NoSlowStartExit;
     use super::*;
 
     const MSS: u64 = 1000;
@@ -112,7 +112,7 @@ mod tests {
     fn newreno(flavour: Flavour, packets: u64, emulated_connections: u32) -> NewReno {
         let settings =
             WindowSettings { flavour, initial_window: packets * MSS, mss: MSS, emulated_connections };
-        NewReno::new(&settings, Box::new(Never))
+        NewReno::new(&settings, Box::new(NoSlowStartExit))
     }
 
     /// Acknowledges a whole window, packet by packet.

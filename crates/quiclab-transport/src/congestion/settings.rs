@@ -17,7 +17,7 @@ pub struct Settings {
     /// Connections that NewReno and CUBIC behave like; 1: themselves.
     pub emulated_connections: u32,
     /// Part of the window that NewReno as one connection keeps at a loss: 0.5 (RFC 9002 section 7.3.2).
-    pub newreno_keeps: f64,
+    pub newreno_beta: f64,
     /// What ends slow start of NewReno and CUBIC early.
     pub slow_start_exit: SlowStartExit,
     /// Whether the sender paces: HyStart of Linux and HyStart++ ask.
@@ -51,7 +51,7 @@ mod tests {
             initial_window: 100_000,
             mss: 1000,
             emulated_connections,
-            newreno_keeps: 0.5,
+            newreno_beta: 0.5,
             slow_start_exit: SlowStartExit::None,
             paced: false,
             flavour,
@@ -93,7 +93,7 @@ mod tests {
                 initial_window: 100_000,
                 mss: 1000,
                 emulated_connections: 1,
-                newreno_keeps: 0.5,
+                newreno_beta: 0.5,
                 slow_start_exit,
                 paced,
                 flavour: Flavour::LinuxTcp,

@@ -16,7 +16,7 @@ use quiclab_core::{Duration, Time};
 
 /// What a policy may know when an acknowledgement arrives in slow start, before the window grows.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct SlowStartInput<'a> {
     /// The acknowledgement.
     pub ack: &'a Ack,
     /// RTT sample of the acknowledgement; `None` if it has none, or if the controller discards it.
@@ -33,9 +33,9 @@ pub struct Question<'a> {
     pub grows: bool,
 }
 
-/// Answer to a [`Question`].
+/// Answer to a [`SlowStartInput`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum SlowStartDecision {
     /// Slow start goes on: the window grows by the acknowledged bytes, at most `limit` of them, divided
     /// by `divisor`.
     Continue {
@@ -48,7 +48,7 @@ pub enum Answer {
     Leave,
 }
 
-impl Answer {
+impl SlowStartDecision {
     /// Slow start as if nobody had been asked.
     pub const GO_ON: Self = Self::Continue { divisor: 1, limit: None };
 }
@@ -56,7 +56,7 @@ impl Answer {
 /// What ends slow start early.
 pub trait SlowStartPolicy: Send {
     /// An acknowledgement arrived in slow start.
-    fn on_ack(&mut self, question: &Question<'_>) -> Answer;
+    fn on_ack(&mut self, question: &SlowStartInput<'_>) -> SlowStartDecision;
 
     /// A retransmission timeout, or persistent congestion: slow start begins anew. `next_position` is
     /// that of the next new packet.
@@ -65,11 +65,11 @@ pub trait SlowStartPolicy: Send {
 
 /// Nothing ends slow start but a loss or the threshold.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Never;
+pub struct NoSlowStartExit;
 
-impl SlowStartPolicy for Never {
-    fn on_ack(&mut self, _question: &Question<'_>) -> Answer {
-        Answer::GO_ON
+impl SlowStartPolicy for NoSlowStartExit {
+    fn on_ack(&mut self, _question: &SlowStartInput<'_>) -> SlowStartDecision {
+        SlowStartDecision::GO_ON
     }
 }
 
@@ -103,7 +103,7 @@ pub(crate) mod testing {
 
         /// One ACK at `now_us` with an RTT of `rtt_us` (0: none) of everything up to packet `acked`, when
         /// `next` is the next new packet.
-        pub(crate) fn ack(&mut self, now_us: u64, rtt_us: u64, acked: u64, next: u64) -> Answer {
+        pub(crate) fn ack(&mut self, now_us: u64, rtt_us: u64, acked: u64, next: u64) -> SlowStartDecision {
             let rtt = (rtt_us > 0).then(|| Duration::from_micros(rtt_us));
             self.min_rtt = self.min_rtt.into_iter().chain(rtt).min();
             let ack = Ack {
@@ -116,7 +116,7 @@ pub(crate) mod testing {
                 next_position: next * MSS,
                 ..Ack::default()
             };
-            self.policy.on_ack(&Question {
+            self.policy.on_ack(&SlowStartInput {
                 ack: &ack,
                 rtt,
                 min_rtt: self.min_rtt,
@@ -136,9 +136,9 @@ mod tests {
 
     #[test]
     fn nothing_ends_slow_start_when_the_policy_is_never() {
-        let mut driver = Driver::new(Never, 1000);
+        let mut driver = Driver::new(NoSlowStartExit, 1000);
         for packet in 1..100 {
-            assert_eq!(driver.ack(packet * 100, packet * 10_000, packet, 1000), Answer::GO_ON);
+            assert_eq!(driver.ack(packet * 100, packet * 10_000, packet, 1000), SlowStartDecision::GO_ON);
         }
     }
 

@@ -12,7 +12,7 @@
 //! | threshold kept for an undo | at least 3/4 of the window (`tcp_current_ssthresh`) | as it was |
 //! | after a pause | halved each RTO down to the restart window (`tcp_cwnd_restart`) | the same (RFC 9002 section 7.8 names RFC 5681) |
 
-use super::slow_start::{Answer, Question, SlowStartPolicy};
+use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy};
 use super::{Ack, CongestionEvent, Phase};
 use quiclab_core::Duration;
 
@@ -142,13 +142,13 @@ impl Window {
             return acked;
         }
         let (window, mss, initial) = (self.window, self.mss, self.ssthresh.is_none());
-        match self.policy.on_ack(&Question { ack, rtt, min_rtt, window, mss, initial, grows }) {
-            Answer::Leave => {
+        match self.policy.on_ack(&SlowStartInput { ack, rtt, min_rtt, window, mss, initial, grows }) {
+            SlowStartDecision::Leave => {
                 self.ssthresh = Some(self.window);
                 (self.carry, self.conservative) = (0, false);
                 acked
             }
-            Answer::Continue { divisor, limit } => {
+            SlowStartDecision::Continue { divisor, limit } => {
                 self.conservative = divisor > 1;
                 self.carry += acked.min(limit.unwrap_or(u64::MAX));
                 let growth = self.whole(self.carry / divisor);

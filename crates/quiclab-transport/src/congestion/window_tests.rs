@@ -1,4 +1,4 @@
-use super::super::slow_start::Never;
+use super::super::slow_start::NoSlowStartExit;
 use super::*;
 use proptest::prelude::*;
 use quiclab_core::Time;
@@ -6,7 +6,7 @@ use quiclab_core::Time;
 const MSS: u64 = 1000;
 
 fn window(flavour: Flavour, packets: u64) -> Window {
-    with_policy(flavour, packets, Never)
+    with_policy(flavour, packets, NoSlowStartExit)
 }
 
 fn with_policy(flavour: Flavour, packets: u64, policy: impl SlowStartPolicy + 'static) -> Window {
@@ -26,9 +26,9 @@ fn ack(packets: u32) -> Ack {
 }
 
 /// Always the same answer.
-struct Says(Answer);
+struct Says(SlowStartDecision);
 impl SlowStartPolicy for Says {
-    fn on_ack(&mut self, _question: &Question<'_>) -> Answer {
+    fn on_ack(&mut self, _question: &SlowStartInput<'_>) -> SlowStartDecision {
         self.0
     }
 }
@@ -90,7 +90,7 @@ fn slow_start_stops_at_the_threshold_and_leaves_the_rest() {
 
 #[test]
 fn conservative_slow_start_divides_the_growth_and_loses_nothing() {
-    let answer = Answer::Continue { divisor: 4, limit: None };
+    let answer = SlowStartDecision::Continue { divisor: 4, limit: None };
     for flavour in BOTH {
         let mut window = with_policy(flavour, 10, Says(answer));
         for _ in 0..7 {
@@ -106,7 +106,7 @@ fn conservative_slow_start_divides_the_growth_and_loses_nothing() {
 
 #[test]
 fn the_limit_of_an_ack_bounds_its_growth() {
-    let answer = Answer::Continue { divisor: 1, limit: Some(8 * MSS) };
+    let answer = SlowStartDecision::Continue { divisor: 1, limit: Some(8 * MSS) };
     for flavour in BOTH {
         let mut window = with_policy(flavour, 100, Says(answer));
         window.slow_start(&ack(50), None, None);
@@ -117,7 +117,7 @@ fn the_limit_of_an_ack_bounds_its_growth() {
 #[test]
 fn leaving_makes_the_window_the_threshold() {
     for flavour in BOTH {
-        let mut window = with_policy(flavour, 30, Says(Answer::Leave));
+        let mut window = with_policy(flavour, 30, Says(SlowStartDecision::Leave));
         assert_eq!(window.slow_start(&ack(2), None, None), 2 * MSS);
         assert_eq!((window.bytes(), window.ssthresh()), (30 * MSS, Some(30 * MSS)));
         assert_eq!(window.phase(), Phase::CongestionAvoidance);
@@ -230,7 +230,7 @@ fn an_application_that_uses_less_gets_the_mean_of_use_and_window() {
 fn a_linux_window_starts_with_whole_packets() {
     let made = |flavour| {
         let settings = WindowSettings { flavour, initial_window: 14_600, mss: 1448, emulated_connections: 1 };
-        Window::new(&settings, Box::new(Never)).bytes()
+        Window::new(&settings, Box::new(NoSlowStartExit)).bytes()
     };
     assert_eq!((made(Flavour::LinuxTcp), made(Flavour::Quic)), (14_480, 14_600));
 }
@@ -243,7 +243,7 @@ proptest! {
         operations in proptest::collection::vec((0_u8..7, 1_u32..50), 1..200),
     ) {
         let flavour = if linux { Flavour::LinuxTcp } else { Flavour::Quic };
-        let mut window = with_policy(flavour, 10, Says(Answer::Continue { divisor, limit: None }));
+        let mut window = with_policy(flavour, 10, Says(SlowStartDecision::Continue { divisor, limit: None }));
         for (operation, n) in operations {
             let before = window.bytes();
             match operation {

@@ -28,13 +28,13 @@ pub(super) fn tuple(identity: &EndpointIdentity, protocol: PingProtocol) -> Five
 }
 
 /// The end that asks.
-pub(super) struct Prober {
+pub(super) struct PingClient {
     nic: Nic,
     size: ByteCount,
     probes: Probes,
 }
 
-impl Prober {
+impl PingClient {
     pub(super) fn new(nic: Nic, size: ByteCount, count: u32, interval: Duration, start: Time) -> Self {
         Self { nic, size, probes: Probes::new(count, interval, start) }
     }
@@ -46,7 +46,7 @@ impl Prober {
     }
 }
 
-impl Element for Prober {
+impl Element for PingClient {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, _out: &mut Outputs) {
         let size = self.nic.receive(&packet);
         let Payload::Datagram { number, sent, echo: true } = packet.payload else { return };
@@ -86,27 +86,27 @@ impl Element for Prober {
     }
 }
 
-impl Endpoint for Prober {
+impl Endpoint for PingClient {
     fn progress(&self) -> Progress {
         self.probes.progress
     }
 }
 
 /// The end that answers.
-pub(super) struct Echo {
+pub(super) struct PingServer {
     nic: Nic,
     /// Probes there will be.
     count: u64,
     progress: Progress,
 }
 
-impl Echo {
+impl PingServer {
     pub(super) fn new(nic: Nic, count: u32) -> Self {
         Self { nic, count: u64::from(count), progress: Progress::default() }
     }
 }
 
-impl Element for Echo {
+impl Element for PingServer {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
         let size = self.nic.receive(&packet);
         let Payload::Datagram { number, sent, echo: false } = packet.payload else { return };
@@ -137,7 +137,7 @@ impl Element for Echo {
     }
 }
 
-impl Endpoint for Echo {
+impl Endpoint for PingServer {
     fn progress(&self) -> Progress {
         self.progress
     }

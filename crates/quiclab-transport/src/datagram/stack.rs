@@ -76,8 +76,8 @@ impl NativeStack for LabUdp {
             Workload::Ping { size, count, interval, protocol } => {
                 let nic = Nic::new(&identity, ping::tuple(&identity, protocol));
                 Ok(match identity.role {
-                    Role::Client => Box::new(ping::Prober::new(nic, size, count, interval, start)),
-                    Role::Server => Box::new(ping::Echo::new(nic, count)),
+                    Role::Client => Box::new(ping::PingClient::new(nic, size, count, interval, start)),
+                    Role::Server => Box::new(ping::PingServer::new(nic, count)),
                 })
             }
             Workload::Media { .. } => Ok(media::build(&identity, workload, start)),

@@ -1,6 +1,6 @@
 //! The browser: what it wants when, in any protocol.
 //!
-//! A [`Visit`] is a page being loaded, a [`Browser`] what one of its connections sees of it. The HTML is wanted at
+//! A [`PageLoad`] is a page being loaded, a [`Browser`] what one of its connections sees of it. The HTML is wanted at
 //! once; every other resource when those that lead to it are complete, and its delay is over; after the HTML, the
 //! browser's own time passes, too. Requests go out in that
 //! order, as many at a time as the protocol allows; the page is loaded with the last byte of the last resource.
@@ -8,7 +8,7 @@
 //! load studies, is complete when it can be scanned.)
 //!
 //! Where there are several connections, somebody has to rouse them when others have completed something
-//! ([`Visit::next_roused`]): `origins`.
+//! ([`PageLoad::next_woken`]): `origins`.
 
 use super::page::Page;
 use crate::workload::{Outcome, Samples};
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What has happened to a resource.
 #[derive(Clone, Copy, Debug)]
-struct Course {
+struct ResourceState {
     /// Resources that must be complete before it is wanted, and are not.
     missing: u32,
     /// Bytes of its body still to come.
@@ -30,17 +30,17 @@ struct Course {
 }
 
 /// What all connections of a browser share.
-pub(super) struct Visit {
+pub(super) struct PageLoad {
     page: Arc<Page>,
     /// Time of the browser itself between the HTML and the requests for what it names.
     own_time: Duration,
-    courses: Vec<Course>,
+    courses: Vec<ResourceState>,
     /// Resources whose delay is not over.
     delayed: BTreeSet<(Time, usize)>,
     /// Resources to ask for, by origin.
     wanted: Vec<VecDeque<usize>>,
     /// Origins for which there is something new to do.
-    roused: BTreeSet<usize>,
+    woken: BTreeSet<usize>,
     /// When each connection began, and when it was ready.
     connections: Vec<[Option<Time>; 2]>,
     complete: usize,
@@ -49,10 +49,10 @@ pub(super) struct Visit {
     loaded: Option<Time>,
 }
 
-impl Visit {
+impl PageLoad {
     /// `own_time` passes between the HTML and the requests for what it names.
     pub(super) fn new(page: Arc<Page>, own_time: Duration) -> Self {
-        let course = |resource: &super::page::Resource| Course {
+        let course = |resource: &super::page::Resource| ResourceState {
             missing: resource.prerequisites,
             left: resource.body,
             wanted: None,
@@ -67,7 +67,7 @@ impl Visit {
             courses: page.resources.iter().map(course).collect(),
             delayed: BTreeSet::new(),
             wanted,
-            roused: BTreeSet::new(),
+            woken: BTreeSet::new(),
             connections: vec![[None; 2]; page.origins],
             complete: 0,
             html: None,
@@ -95,15 +95,15 @@ impl Visit {
     }
 
     /// The next origin whose connection must look: it is to be opened, has something to ask for, or to close.
-    pub(super) fn next_roused(&mut self) -> Option<usize> {
-        self.roused.pop_first()
+    pub(super) fn next_woken(&mut self) -> Option<usize> {
+        self.woken.pop_first()
     }
 
     fn want(&mut self, now: Time, resource: usize) {
         let origin = self.page.resources[resource].origin;
         self.courses[resource].wanted = Some(now);
         self.wanted[origin].push_back(resource);
-        self.roused.insert(origin);
+        self.woken.insert(origin);
     }
 
     fn on_complete(&mut self, now: Time, resource: usize) {
@@ -132,12 +132,12 @@ impl Visit {
         }
         if self.is_loaded() {
             self.loaded = Some(now);
-            self.roused.extend(0..page.origins);
+            self.woken.extend(0..page.origins);
         }
     }
 
     fn requests(&self) -> Vec<RequestTimes> {
-        let times = |(number, course): (usize, &Course)| {
+        let times = |(number, course): (usize, &ResourceState)| {
             let resource = &self.page.resources[number];
             let [connecting, connected] = self.connections[resource.origin];
             RequestTimes {
@@ -159,7 +159,7 @@ impl Visit {
 /// A connection of the browser, and what it carries.
 pub(super) struct Browser {
     pub(super) page: Arc<Page>,
-    visit: Arc<Mutex<Visit>>,
+    visit: Arc<Mutex<PageLoad>>,
     origin: usize,
     /// Resources asked for on this connection, in order.
     asked: Vec<usize>,
@@ -174,12 +174,12 @@ impl Browser {
     /// The only connection of a browser.
     #[cfg(test)]
     pub(super) fn new(page: Page, own_time: Duration) -> Self {
-        let visit = Visit::new(Arc::new(page), own_time);
+        let visit = PageLoad::new(Arc::new(page), own_time);
         Self::of(&Arc::new(Mutex::new(visit)), 0)
     }
 
     /// The connection to one of the page's servers.
-    pub(super) fn of(visit: &Arc<Mutex<Visit>>, origin: usize) -> Self {
+    pub(super) fn of(visit: &Arc<Mutex<PageLoad>>, origin: usize) -> Self {
         let page = Arc::clone(&lock(visit).page);
         let (visit, outcome) = (Arc::clone(visit), Outcome::default());
         Self { page, visit, origin, asked: Vec::new(), complete: 0, over: false, outcome }
@@ -299,7 +299,7 @@ impl Browser {
 }
 
 /// One thread runs a topology, so nobody waits.
-pub(super) fn lock(visit: &Mutex<Visit>) -> MutexGuard<'_, Visit> {
+pub(super) fn lock(visit: &Mutex<PageLoad>) -> MutexGuard<'_, PageLoad> {
     visit.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

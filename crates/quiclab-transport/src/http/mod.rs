@@ -30,7 +30,7 @@ pub(crate) use page::testing;
 use crate::error::Error;
 use crate::options::{QuicVersion, Workload};
 use crate::workload::StreamApplication;
-use browser::{Browser, Visit};
+use browser::{Browser, PageLoad};
 use on_streams::{Client, Server};
 use page::Page;
 use quiclab_core::{RandomStream, Role};
@@ -40,7 +40,7 @@ use std::sync::{Arc, Mutex};
 /// What the ends of all connections of a page at one side are made of.
 pub(crate) struct PageEnds {
     page: Arc<Page>,
-    visit: Arc<Mutex<Visit>>,
+    visit: Arc<Mutex<PageLoad>>,
 }
 
 impl PageEnds {
@@ -51,7 +51,7 @@ impl PageEnds {
     pub(crate) fn new(workload: &Workload, random: RandomStream) -> Result<Self, Error> {
         let page = Arc::new(Page::new(workload)?);
         let own_time = page::own_time(workload, random);
-        let visit = Arc::new(Mutex::new(Visit::new(Arc::clone(&page), own_time)));
+        let visit = Arc::new(Mutex::new(PageLoad::new(Arc::clone(&page), own_time)));
         Ok(Self { page, visit })
     }
 

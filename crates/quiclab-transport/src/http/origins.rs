@@ -17,8 +17,8 @@ use super::browser::lock;
 use crate::error::Error;
 use crate::options::Workload;
 use quiclab_core::{
-    Counters, DestinationMetrics, Element, Endpoint, EndpointIdentity, FiveTuple, Metrics, Outputs, Packet,
-    PageClient, Port, Progress, RandomStream, RequestTimes, Role, Time, WarmStart,
+    Counters, Element, Endpoint, EndpointIdentity, FiveTuple, Metrics, Outputs, Packet, PageClient, Port,
+    Progress, RandomStream, RequestTimes, Role, SavedTcpMetrics, Time, WarmStart,
 };
 use std::net::SocketAddr;
 
@@ -110,8 +110,8 @@ impl Origins {
     /// Rouses the connections for which others have found something to do.
     fn settle(&mut self, now: Time, out: &mut Outputs) {
         loop {
-            let roused = lock(&self.ends.visit).next_roused();
-            let Some(origin) = roused else { return };
+            let woken = lock(&self.ends.visit).next_woken();
+            let Some(origin) = woken else { return };
             self.begun[origin] = true;
             self.act(origin, out, |connection, out| connection.wake(now, out));
         }
@@ -231,11 +231,11 @@ impl PageClient for Origins {
 
 /// Metrics are those of a pair of addresses, which all connections share.
 impl WarmStart for Origins {
-    fn saved_metrics(&mut self) -> DestinationMetrics {
+    fn saved_metrics(&mut self) -> SavedTcpMetrics {
         self.connections[0].warm_start().map(WarmStart::saved_metrics).unwrap_or_default()
     }
 
-    fn load_metrics(&mut self, metrics: DestinationMetrics) {
+    fn load_metrics(&mut self, metrics: SavedTcpMetrics) {
         for connection in self.connections.iter_mut().filter_map(|connection| connection.warm_start()) {
             connection.load_metrics(metrics);
         }

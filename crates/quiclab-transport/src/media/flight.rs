@@ -9,13 +9,13 @@ use std::collections::VecDeque;
 /// Weight of a new RTT sample (RFC 6298).
 const RTT_WEIGHT: u64 = 8;
 /// The most in flight is that of the last so many seconds.
-const MOST_SECONDS: u64 = 5;
+const MAX_SECONDS: u64 = 5;
 /// A reordering that is longer is a loss.
-const LONGEST_REORDERING: Duration = Duration::from_millis(100);
+const MAX_REORDERING: Duration = Duration::from_millis(100);
 
 /// What has become of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum PacketState {
     Sent,
     Acked,
     /// A later one arrived, as a report at this time said.
@@ -28,12 +28,12 @@ enum Fate {
 struct Sent {
     size: ByteCount,
     at: Time,
-    fate: Fate,
+    fate: PacketState,
 }
 
 /// What a report says that is new.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct News {
+pub(super) struct AckUpdate {
     pub(super) acked: ByteCount,
     pub(super) lost: u64,
     pub(super) marked: bool,
@@ -51,7 +51,7 @@ pub(super) struct Flight {
     next_ack: u64,
     pub(super) in_flight: ByteCount,
     /// The most in flight in each of the last seconds.
-    most: [ByteCount; MOST_SECONDS as usize],
+    most: [ByteCount; MAX_SECONDS as usize],
     second: u64,
     /// Smoothed; `None` before the first report.
     pub(super) rtt: Option<Duration>,
@@ -70,7 +70,7 @@ impl Flight {
             self.next_ack = self.next_ack.max(number);
         }
         debug_assert_eq!(self.first + self.packets.len() as u64, number, "numbers follow one another");
-        self.packets.push_back(Sent { size, at: now, fate: Fate::Sent });
+        self.packets.push_back(Sent { size, at: now, fate: PacketState::Sent });
         self.in_flight += size;
         self.note(now);
     }
@@ -78,12 +78,12 @@ impl Flight {
     fn note(&mut self, now: Time) {
         let second = now.as_nanos() / 1_000_000_000;
         if second > self.second {
-            for passed in (self.second + 1..=second).take(MOST_SECONDS as usize) {
-                self.most[(passed % MOST_SECONDS) as usize] = ByteCount::ZERO;
+            for passed in (self.second + 1..=second).take(MAX_SECONDS as usize) {
+                self.most[(passed % MAX_SECONDS) as usize] = ByteCount::ZERO;
             }
             self.second = second;
         }
-        let most = &mut self.most[(second % MOST_SECONDS) as usize];
+        let most = &mut self.most[(second % MAX_SECONDS) as usize];
         *most = (*most).max(self.in_flight);
     }
 
@@ -94,13 +94,13 @@ impl Flight {
     }
 
     /// A report arrived; `None` if it says nothing of packets that were sent.
-    pub(super) fn on_report(&mut self, now: Time, report: &MediaFeedback) -> Option<News> {
+    pub(super) fn on_report(&mut self, now: Time, report: &MediaFeedback) -> Option<AckUpdate> {
         let newest = report.begin + (report.reports.len() as u64).checked_sub(1)?;
         let arrival = report.reports.last().copied().flatten()?;
         if newest >= self.first + self.packets.len() as u64 {
             return None;
         }
-        let mut news = News::default();
+        let mut news = AckUpdate::default();
         for number in self.next_ack..=newest {
             if let Some(packet) = self.get(number) {
                 news.acked += packet.size;
@@ -138,10 +138,10 @@ impl Flight {
     fn on_arrived(&mut self, now: Time, number: u64) {
         let Some(place) = number.checked_sub(self.first) else { return };
         let Some(packet) = self.packets.get_mut(place as usize) else { return };
-        if let Fate::Missing(since) | Fate::Lost(since) = packet.fate {
-            self.reordering = self.reordering.max(now.since(since)).min(LONGEST_REORDERING);
+        if let PacketState::Missing(since) | PacketState::Lost(since) = packet.fate {
+            self.reordering = self.reordering.max(now.since(since)).min(MAX_REORDERING);
         }
-        packet.fate = Fate::Acked;
+        packet.fate = PacketState::Acked;
     }
 
     /// Packets below the highest acknowledged that are missing for longer than the reordering window.
@@ -149,21 +149,21 @@ impl Flight {
         let below = self.next_ack.saturating_sub(self.first) as usize;
         let mut lost = 0;
         for packet in self.packets.iter_mut().take(below) {
-            if packet.fate == Fate::Sent {
-                packet.fate = Fate::Missing(now);
+            if packet.fate == PacketState::Sent {
+                packet.fate = PacketState::Missing(now);
             }
-            if let Fate::Missing(since) = packet.fate
+            if let PacketState::Missing(since) = packet.fate
                 && now.since(since) >= self.reordering
             {
-                packet.fate = Fate::Lost(since);
+                packet.fate = PacketState::Lost(since);
                 lost += 1;
             }
         }
         // a lost packet is kept as long as it may turn out to be reordered
         while let Some(packet) = self.packets.front().filter(|_| self.first < self.next_ack) {
             match packet.fate {
-                Fate::Acked => {}
-                Fate::Lost(since) if now.since(since) >= LONGEST_REORDERING => {}
+                PacketState::Acked => {}
+                PacketState::Lost(since) if now.since(since) >= MAX_REORDERING => {}
                 _ => break,
             }
             self.packets.pop_front();
@@ -174,7 +174,10 @@ impl Flight {
 
     /// Everything in flight is lost; how many packets.
     pub(super) fn give_up(&mut self) -> u64 {
-        let lost = self.packets.iter().filter(|packet| matches!(packet.fate, Fate::Sent | Fate::Missing(_)));
+        let lost = self
+            .packets
+            .iter()
+            .filter(|packet| matches!(packet.fate, PacketState::Sent | PacketState::Missing(_)));
         let lost = lost.count() as u64;
         self.first += self.packets.len() as u64;
         self.next_ack = self.next_ack.max(self.first);

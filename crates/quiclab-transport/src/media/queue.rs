@@ -5,7 +5,7 @@ use quiclab_core::{ByteCount, Duration, RtpPacket, Time};
 use std::collections::VecDeque;
 
 /// All that waits is given up when the oldest waits this long: a decoder needs what came before.
-const LONGEST_WAIT: Duration = Duration::from_millis(500);
+const MAX_WAIT: Duration = Duration::from_millis(500);
 
 /// The queue.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl Queue {
 
     /// Gives everything up if it is too old.
     pub(super) fn expire(&mut self, now: Time) {
-        if self.age(now) >= LONGEST_WAIT {
+        if self.age(now) >= MAX_WAIT {
             self.discarded += self.packets.len() as u64;
             self.packets.clear();
             self.bytes = ByteCount::ZERO;

@@ -13,11 +13,11 @@ use quiclab_core::{
 use std::collections::{BTreeMap, VecDeque};
 
 /// Most packets that a report says something of (RFC 8888 section 3.1: 16384).
-const MOST_REPORTS: u64 = 16_384;
+const MAX_REPORTS: u64 = 16_384;
 /// Header of RTCP with the sender's SSRC, the SSRC reported on with begin and count, and the report timestamp.
 const FEEDBACK_HEADER: u64 = 8 + 8 + 4;
 /// Frames that are put together at one time; the oldest is given up.
-const MOST_FRAMES: usize = 64;
+const MAX_INCOMPLETE_FRAMES: usize = 64;
 /// The rate that reports follow is measured over this.
 const RATE_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -94,7 +94,7 @@ impl Receiver {
     /// Keeps it for the next reports.
     fn note(&mut self, number: u64, arrival: MediaArrival) {
         let Some(place) = number.checked_sub(self.begin) else { return };
-        if place >= 2 * MOST_REPORTS {
+        if place >= 2 * MAX_REPORTS {
             // a jump: what was kept is older than any report may say
             self.reports.clear();
             (self.begin, self.next_begin) = (number, number);
@@ -104,7 +104,7 @@ impl Receiver {
             self.reports.resize(place + 1, None);
         }
         self.reports[place].get_or_insert(arrival);
-        while self.reports.len() as u64 > MOST_REPORTS {
+        while self.reports.len() as u64 > MAX_REPORTS {
             self.reports.pop_front();
             self.begin += 1;
         }
@@ -122,7 +122,7 @@ impl Receiver {
             self.frames.remove(&rtp.frame);
             self.complete += 1;
             self.frame_delays.add(now.since(rtp.captured));
-        } else if self.frames.len() > MOST_FRAMES {
+        } else if self.frames.len() > MAX_INCOMPLETE_FRAMES {
             self.frames.pop_first();
         }
     }

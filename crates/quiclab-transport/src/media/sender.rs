@@ -14,7 +14,7 @@ use quiclab_core::{
 };
 
 /// RATE_PACE_MIN in bit/s.
-const SLOWEST_PACE: f64 = 50_000.0;
+const MIN_PACING_RATE: f64 = 50_000.0;
 /// RTT that the pacer takes before the first report.
 const FIRST_RTT: Duration = Duration::from_millis(100);
 /// Without a report for this long, what is in flight is lost.
@@ -122,7 +122,7 @@ impl Sender {
             self.rate.on_sent(size);
             self.nic.send(now, Port(0), size, self.ecn, Payload::Rtp(packet), out);
             let rtt = self.flight.rtt.unwrap_or(FIRST_RTT).as_secs_f64();
-            let pace = (self.window.size * 8.0 / rtt.max(1e-6)).max(SLOWEST_PACE);
+            let pace = (self.window.size * 8.0 / rtt.max(1e-6)).max(MIN_PACING_RATE);
             self.release = now + seconds(size.bytes() as f64 * 8.0 / pace);
         }
     }

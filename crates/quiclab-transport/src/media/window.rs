@@ -5,7 +5,7 @@ use super::trend::Trend;
 use quiclab_core::{Duration, Time};
 
 /// MIN_CWND in bytes.
-pub(super) const SMALLEST: f64 = 3000.0;
+pub(super) const MIN_WINDOW: f64 = 3000.0;
 const GAIN: f64 = 1.0;
 const BETA_LOSS: f64 = 0.8;
 const BETA_ECN: f64 = 0.9;
@@ -64,7 +64,7 @@ impl Window {
     pub(super) fn new(mss: f64, target_delay: f64, start: Time) -> Self {
         Self {
             mss,
-            size: SMALLEST,
+            size: MIN_WINDOW,
             trend: Trend::default(),
             target: Target::new(target_delay),
             fast_increase: true,
@@ -93,7 +93,7 @@ impl Window {
         if let Some(congestion) = congestion {
             let beta = if congestion == Congestion::Loss { BETA_LOSS } else { BETA_ECN };
             (self.cut, self.fast_increase) = (Some(now), false);
-            self.size = (self.size * beta).max(SMALLEST);
+            self.size = (self.size * beta).max(MIN_WINDOW);
         } else {
             self.grow(ack);
         }
@@ -106,7 +106,7 @@ impl Window {
 
     /// Nothing was heard for long: everything is lost.
     pub(super) fn on_silence(&mut self, now: Time) {
-        (self.cut, self.fast_increase, self.size) = (Some(now), false, SMALLEST);
+        (self.cut, self.fast_increase, self.size) = (Some(now), false, MIN_WINDOW);
     }
 
     /// `update_cwnd`.
@@ -127,7 +127,7 @@ impl Window {
         if off_target <= 0.0 || is_used {
             self.size += GAIN * off_target * ack.bytes * self.mss / self.size;
         }
-        self.size = self.size.min(ack.most_in_flight * HEAD_ROOM).max(SMALLEST);
+        self.size = self.size.min(ack.most_in_flight * HEAD_ROOM).max(MIN_WINDOW);
     }
 
     /// `loss_event_rate`: the part of round trips with losses.

@@ -87,11 +87,12 @@ options! {
 /// What is known of a destination when a connection to it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(extend("x-value-aliases" = {"from_run_before": "warm_start"}))]
 pub enum TcpMetrics {
     /// Nothing: the connection is the first.
     None,
     /// What Linux saves when the same connection of a run before this one ends, of which nothing else is kept.
-    FromRunBefore,
+    WarmStart,
 }
 
 /// How TCP detects losses.

@@ -16,13 +16,13 @@ pub fn build_with_offload(pacing: &Pacing, gso_segments: u32) -> Box<dyn Pacer> 
             burst_share,
             burst_time,
             idle_burst_packets,
-            whole_bursts,
+            wait_for_full_burst,
         } => Box::new(
             LeakyBucket::new(factor, burst_packets)
                 .with_burst(burst_share, burst_time)
                 .with_slow_start(slow_start_factor)
                 .with_idle_burst(idle_burst_packets)
-                .with_whole_bursts(whole_bursts),
+                .with_wait_for_full_burst(wait_for_full_burst),
         ),
         Pacing::Even { factor } => Box::new(Even::new(factor)),
         Pacing::Quantum { factor, burst_packets, quantum } => {
@@ -65,7 +65,7 @@ mod tests {
                     burst_share: None,
                     burst_time: None,
                     idle_burst_packets: None,
-                    whole_bursts: false,
+                    wait_for_full_burst: false,
                 },
                 1200,
                 16,
@@ -78,7 +78,7 @@ mod tests {
                     burst_share: None,
                     burst_time: None,
                     idle_burst_packets: Some(10),
-                    whole_bursts: false,
+                    wait_for_full_burst: false,
                 },
                 1920, // no threshold: slow start
                 10,

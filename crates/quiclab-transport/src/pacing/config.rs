@@ -43,7 +43,8 @@ pub enum Pacing {
         /// Once the burst is used up, the timer waits until a whole one may leave (quinn); a packet still
         /// leaves when something else, such as an acknowledgement, wakes the sender and there is room for it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        whole_bursts: bool,
+        #[schemars(extend("x-aliases" = ["whole_bursts"]))]
+        wait_for_full_burst: bool,
     },
     /// One packet each srtt / (`factor` · cwnd in packets), without any burst.
     Even {

@@ -34,7 +34,7 @@ pub(crate) fn rate(input: &PacingInput, max_rate: Option<DataRate>) -> Option<Da
 
 /// Departure of one piece of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct DepartureTime {
     /// When it departs.
     pub(crate) at: Time,
     /// How late that is.
@@ -43,7 +43,7 @@ pub(crate) struct Stamp {
 
 /// `tcp_wstamp_ns` and what moves it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Departures {
+pub(crate) struct DepartureClock {
     /// The next departure is not before this.
     next: Time,
     /// Segments sent, counted up to those that are not paced.
@@ -52,18 +52,18 @@ pub(crate) struct Departures {
     pub(crate) rate: Option<DataRate>,
 }
 
-impl Departures {
+impl DepartureClock {
     pub(crate) fn next(&self) -> Time {
         self.next
     }
 
     /// Departure of what is handed over now.
-    pub(crate) fn stamp(&self, now: Time) -> Stamp {
-        Stamp { at: self.next.max(now), credit: now.since(self.next) }
+    pub(crate) fn stamp(&self, now: Time) -> DepartureTime {
+        DepartureTime { at: self.next.max(now), credit: now.since(self.next) }
     }
 
     /// A segment was sent with a piece of data that departs at `stamp` and has `bytes` so far.
-    pub(crate) fn charge(&mut self, stamp: Stamp, bytes: u64) {
+    pub(crate) fn charge(&mut self, stamp: DepartureTime, bytes: u64) {
         self.segments = self.segments.saturating_add(1).min(UNPACED_SEGMENTS);
         self.next = stamp.at;
         let Some(rate) = self.rate.filter(|rate| rate.bits_per_second() > 0) else { return };
@@ -103,10 +103,10 @@ mod tests {
         assert_eq!(rate(&slower, max), slower.rate);
     }
 
-    fn running() -> Departures {
+    fn running() -> DepartureClock {
         // 1.2 Mbit/s: 1200 bytes take 8 ms
         let rate = Some(DataRate::from_bits_per_second(1_200_000));
-        Departures { next: ms(100), segments: UNPACED_SEGMENTS, rate }
+        DepartureClock { next: ms(100), segments: UNPACED_SEGMENTS, rate }
     }
 
     #[test]
@@ -131,14 +131,14 @@ mod tests {
     fn what_is_handed_over_early_departs_on_time() {
         let mut departures = running();
         let stamp = departures.stamp(ms(40));
-        assert_eq!(stamp, Stamp { at: ms(100), credit: Duration::ZERO });
+        assert_eq!(stamp, DepartureTime { at: ms(100), credit: Duration::ZERO });
         departures.charge(stamp, MSS);
         assert_eq!(departures.next(), ms(108));
     }
 
     #[test]
     fn ten_segments_depart_at_once_and_the_tenth_is_charged() {
-        let mut departures = Departures { segments: 0, next: Time::ZERO, ..running() };
+        let mut departures = DepartureClock { segments: 0, next: Time::ZERO, ..running() };
         for _ in 0..9 {
             departures.charge(departures.stamp(Time::ZERO), MSS);
             assert_eq!(departures.next(), Time::ZERO);

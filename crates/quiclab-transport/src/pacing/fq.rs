@@ -10,7 +10,7 @@
 //! | `maxrate` | as `SO_MAX_PACING_RATE`: counts what the sender counts | counts bytes on the wire, at dequeue |
 //! | horizon | none | what is stamped 10 s ahead is dropped |
 
-use super::departure::{Departures, rate};
+use super::departure::{DepartureClock, rate};
 use super::{Pacer, PacingInput};
 use quiclab_core::{DataRate, Time};
 
@@ -18,14 +18,14 @@ use quiclab_core::{DataRate, Time};
 #[derive(Clone, Debug)]
 pub struct Fq {
     max_rate: Option<DataRate>,
-    departures: Departures,
+    departures: DepartureClock,
 }
 
 impl Fq {
     /// `max_rate` is `SO_MAX_PACING_RATE`, or `maxrate` of the queueing discipline.
     #[must_use]
     pub fn new(max_rate: Option<DataRate>) -> Self {
-        Self { max_rate, departures: Departures::default() }
+        Self { max_rate, departures: DepartureClock::default() }
     }
 }
 

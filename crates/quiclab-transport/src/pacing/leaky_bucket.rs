@@ -31,7 +31,7 @@ pub struct LeakyBucket {
     /// A burst may last as long at the rate.
     burst_time: Option<Duration>,
     /// A packet that does not find room waits until the bucket is full.
-    whole_bursts: bool,
+    wait_for_full_burst: bool,
     /// `None`: no RTT sample yet, packets are not paced. It starts full: at its own rate it would have
     /// been filled in the round trip that gave the first sample.
     bucket: Option<Bucket>,
@@ -56,7 +56,7 @@ impl LeakyBucket {
             idle_burst_packets: None,
             burst_share: None,
             burst_time: None,
-            whole_bursts: false,
+            wait_for_full_burst: false,
             bucket: None,
             unpaced: 0,
             idle_burst: 0,
@@ -87,8 +87,8 @@ impl LeakyBucket {
 
     /// The same; with `whole` a packet that does not find room waits until the bucket is full (quinn).
     #[must_use]
-    pub fn with_whole_bursts(self, whole: bool) -> Self {
-        Self { whole_bursts: whole, ..self }
+    pub fn with_wait_for_full_burst(self, whole: bool) -> Self {
+        Self { wait_for_full_burst: whole, ..self }
     }
 
     /// Bytes that may leave now without regard to the bucket.
@@ -134,7 +134,7 @@ impl Pacer for LeakyBucket {
         let Some(bucket) = self.bucket.as_ref().filter(|_| self.unpaced(now) < bytes) else { return now };
         match bucket.wait(now, bytes) {
             Duration::ZERO => now,
-            _ if self.whole_bursts => now + bucket.wait(now, u64::MAX),
+            _ if self.wait_for_full_burst => now + bucket.wait(now, u64::MAX),
             wait => now + wait,
         }
     }
@@ -183,8 +183,8 @@ mod tests {
     /// The bucket of three packets is empty after three, full 3 x 8 ms later; a sender that is woken after
     /// 9 ms finds room for one.
     #[test]
-    fn with_whole_bursts_the_timer_waits_for_a_full_bucket() {
-        let mut pacer = pacer(3).with_whole_bursts(true);
+    fn with_wait_for_full_burst_the_timer_waits_for_a_full_bucket() {
+        let mut pacer = pacer(3).with_wait_for_full_burst(true);
         let sent = greedy(&mut pacer, Time::ZERO, MSS, 9);
         assert_eq!(sent, [0, 0, 0, 24_000, 24_000, 24_000, 48_000, 48_000, 48_000].map(at_us));
         assert_eq!(pacer.release(at_us(57_000), MSS), at_us(57_000));

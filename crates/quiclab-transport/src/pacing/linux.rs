@@ -15,7 +15,7 @@
 //!
 //! Rates, credit for lateness and the first ten segments: `departure`.
 
-use super::departure::{Departures, Stamp, rate};
+use super::departure::{DepartureClock, DepartureTime, rate};
 use super::{Pacer, PacingInput};
 use quiclab_core::{DataRate, Time};
 
@@ -27,7 +27,7 @@ const MIN_SEGMENTS: u64 = 2;
 /// The chunk that leaves at this instant.
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
-    stamp: Stamp,
+    stamp: DepartureTime,
     bytes: u64,
 }
 
@@ -37,7 +37,7 @@ pub struct Linux {
     max_rate: Option<DataRate>,
     /// Most segments in a chunk.
     gso_segments: u32,
-    departures: Departures,
+    departures: DepartureClock,
     /// Most bytes in a chunk: whole segments.
     size: u64,
     /// `None`: the last packet left without asking, or none has left.
@@ -49,7 +49,7 @@ impl Linux {
     /// segmentation offload.
     #[must_use]
     pub fn new(max_rate: Option<DataRate>, gso_segments: u32) -> Self {
-        let departures = Departures::default();
+        let departures = DepartureClock::default();
         Self { max_rate, gso_segments: gso_segments.max(1), departures, size: 0, chunk: None }
     }
 

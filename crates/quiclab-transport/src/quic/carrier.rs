@@ -16,7 +16,7 @@ use crate::workload::Datagram;
 use quiclab_core::ip::{IPV4_HEADER, UDP_HEADER};
 use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::CarrierKind;
-use quiclab_core::tunnel::{Cargo, Carrier};
+use quiclab_core::tunnel::{Carrier, TunnelPayload};
 use quiclab_core::{
     ByteCount, Duration, Ecn, FiveTuple, Metrics, Packet, Payload, Protocol, RandomStream, Role, Time,
 };
@@ -35,7 +35,7 @@ pub struct LabCarrier {
     connections: Vec<Connection>,
     /// The client connects at the first opportunity.
     started: bool,
-    delivered: VecDeque<(usize, Cargo)>,
+    delivered: VecDeque<(usize, TunnelPayload)>,
     /// Connection that transmits next.
     turn: usize,
     wake: Option<Time>,
@@ -136,8 +136,8 @@ impl Carrier for LabCarrier {
         self.connections[connection].largest_datagram(path)
     }
 
-    fn send(&mut self, now: Time, path: usize, cargo: Cargo) -> Result<(), Cargo> {
-        let Cargo::Parcel { number, length } = cargo else { return Err(cargo) };
+    fn send(&mut self, now: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
+        let TunnelPayload::Reference { number, length } = cargo else { return Err(cargo) };
         let (connection, path) = self.place(path);
         let connection = &mut self.connections[connection];
         if !connection.send_datagram_on(now, path, length, number) {
@@ -160,12 +160,12 @@ impl Carrier for LabCarrier {
         connection.receive(now, *datagram, size, packet.ecn == Ecn::Ce);
         while let Some(event) = connection.next_event() {
             if let Event::Datagram(Datagram { length, number, .. }) = event {
-                self.delivered.push_back((path, Cargo::Parcel { number, length }));
+                self.delivered.push_back((path, TunnelPayload::Reference { number, length }));
             }
         }
     }
 
-    fn delivered(&mut self) -> Option<(usize, Cargo)> {
+    fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
         self.delivered.pop_front()
     }
 

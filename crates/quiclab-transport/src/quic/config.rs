@@ -69,7 +69,7 @@ values! {
     /// What the congestion control takes a full packet for. Chromium: 1460 B.
     window_packet: ByteCount, or "the size of a datagram" = None, "RFC 9002 section 7.2: max_datagram_size";
     /// Part of the window that newreno, one connection, keeps at a loss. Chromium and quic-go: 0.7.
-    newreno_keeps: f64 = 0.5, "RFC 9002 section 7.3.2 and appendix B.2: kLossReductionFactor";
+    newreno_beta: f64 = 0.5, "RFC 9002 section 7.3.2 and appendix B.2: kLossReductionFactor";
     /// First probe timeout before a sample, in initial RTTs. RFC 9002: 3, since the variation is taken for half of it.
     initial_timeout: u32 = 3, "RFC 9002 sections 5.3 and 6.2.1: kInitialRtt + 4 x kInitialRtt / 2";
     /// RTT variations in a probe timeout.
@@ -102,21 +102,21 @@ values! {
     };
     /// Late acknowledgements of packets declared lost are ignored. Such packets are forgotten at once, and their data
     /// sent again (quinn, aioquic); otherwise what was received after all is not sent again.
-    forgets_lost: bool = false, "RFC 9002 appendix A.7 does not say (assumed)";
+    ignore_late_acks: bool = false, "RFC 9002 appendix A.7 does not say (assumed)";
     /// The window grows before the losses of an acknowledgement cut it. So it does in quinn and aioquic; RFC 9002
     /// appendix A.7 has it the other way round.
     growth_before_losses: bool = false, "RFC 9002 appendix A.7 (assumed)";
     /// The peer is allowed more streams when half is left, and not by eighths.
-    streams_when_half_left: bool = false, "as quinn-proto 0.11 (assumed)";
+    max_streams_update_at_half: bool = false, "as quinn-proto 0.11 (assumed)";
     /// Acknowledgements ride with other packets only when due. So they do in aioquic.
     acks_only_when_due: bool = false, "RFC 9000 section 13.2.1: SHOULD bundle (assumed)";
     /// PING beside acknowledgements.
-    ack_ping: AckPing = AckPing::After(20),
+    ack_ping: AckOfAckPolicy = AckOfAckPolicy::After(20),
         "RFC 9000 section 13.2.4: periodically (assumed: each twentieth, as quic-go and Chromium)",
         as |fixed| match fixed.ack_ping {
-            AckPing::Never => "none".to_owned(),
-            AckPing::After(packets) => format!("after {packets} packets with nothing else"),
-            AckPing::EighthWithGaps => "each eighth packet number, if packets are missing".to_owned(),
+            AckOfAckPolicy::Never => "none".to_owned(),
+            AckOfAckPolicy::After(packets) => format!("after {packets} packets with nothing else"),
+            AckOfAckPolicy::EighthWithGaps => "each eighth packet number, if packets are missing".to_owned(),
         };
     /// STREAM frames always have a Length field. So they do in aioquic.
     stream_length_always: bool = false, "RFC 9000 section 19.8: optional (assumed)";
@@ -144,7 +144,7 @@ pub(super) const BUCKET: Pacing = Pacing::LeakyBucket {
     burst_share: None,
     burst_time: None,
     idle_burst_packets: None,
-    whole_bursts: false,
+    wait_for_full_burst: false,
 };
 
 /// The same in all profiles, for a comparison of stacks and not of set-ups.
@@ -197,7 +197,7 @@ impl InitialWindow {
 /// What makes the peer acknowledge packets that carry nothing but an acknowledgement: a PING now and then, so
 /// that old ranges can be forgotten (RFC 9000 section 13.2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AckPing {
+pub(crate) enum AckOfAckPolicy {
     /// Nothing.
     Never,
     /// A PING after this many such packets in a row.

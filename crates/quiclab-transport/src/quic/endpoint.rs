@@ -32,9 +32,9 @@ pub(super) struct QuicEndpoint {
     /// When the client connects; `None` once it has, and for servers.
     start: Option<Time>,
     /// The application knows that streams may be opened.
-    told_ready: bool,
+    notified_ready: bool,
     /// The application knows that the connection is over.
-    told_over: bool,
+    notified_closed: bool,
     /// What the observer was told last.
     observed: Option<RecoveryState>,
     nic: Nic,
@@ -56,8 +56,8 @@ impl QuicEndpoint {
             connection: Connection::new(config, identity.role, identity.paths, random, operations, observer),
             application,
             start,
-            told_ready: false,
-            told_over: false,
+            notified_ready: false,
+            notified_closed: false,
             observed: None,
             nic: Nic::new(identity, FiveTuple::new(Protocol::Udp, source, destination)),
             wake: start,
@@ -72,7 +72,7 @@ impl QuicEndpoint {
             self.send(now, path, datagram, length, out);
         }
         self.observe(now);
-        let application = self.application.deadline().filter(|_| !self.told_over);
+        let application = self.application.deadline().filter(|_| !self.notified_closed);
         let mut timer = self.connection.next_timer(now);
         if self.connection.fail_with_plugins() {
             // what remains is the news: CONNECTION_CLOSE, and the application's failure
@@ -88,8 +88,8 @@ impl QuicEndpoint {
     /// Tells the application what has happened; what it wants, it does to the connection.
     fn act(&mut self, now: Time) {
         let Self { connection, application, .. } = self;
-        if !self.told_ready && connection.is_ready() {
-            self.told_ready = true;
+        if !self.notified_ready && connection.is_ready() {
+            self.notified_ready = true;
             application.connected(now, connection);
         }
         while let Some(event) = connection.next_event() {
@@ -105,15 +105,15 @@ impl QuicEndpoint {
                 Event::Datagram(datagram) => application.datagram(now, datagram, connection),
             }
         }
-        if !self.told_over && application.deadline().is_some_and(|deadline| deadline <= now) {
+        if !self.notified_closed && application.deadline().is_some_and(|deadline| deadline <= now) {
             application.wake(now, connection);
         }
-        if !self.told_over {
+        if !self.notified_closed {
             if connection.is_closed_by_peer() {
-                self.told_over = true;
+                self.notified_closed = true;
                 application.closed_by_peer(now);
             } else if let Some(reason) = connection.failure() {
-                self.told_over = true;
+                self.notified_closed = true;
                 application.failed(reason.to_owned());
             }
         }

@@ -22,8 +22,8 @@ pub(super) struct Delivered {
     pub(super) bytes: u64,
     pub(super) packets: u32,
     /// Bytes of packets that were sent after recovery had begun: those that may grow the window.
-    pub(super) growing_bytes: u64,
-    pub(super) growing_packets: u32,
+    pub(super) bytes_after_recovery: u64,
+    pub(super) packets_after_recovery: u32,
     /// Bytes that were in flight: without those declared lost before.
     pub(super) outstanding_bytes: u64,
     /// When the newest of them was sent, and its position.
@@ -88,7 +88,7 @@ impl Path {
             initial_window: config.initial_window().bytes(),
             mss: config.window_packet().bytes(),
             emulated_connections: config.emulated_connections,
-            newreno_keeps: config.fixed.newreno_keeps,
+            newreno_beta: config.fixed.newreno_beta,
             slow_start_exit: config.slow_start_exit,
             paced: config.pacing != Pacing::None,
             flavour: config.fixed.flavour,
@@ -226,7 +226,7 @@ impl Path {
         let (bytes, packets) = if owns {
             (delivered.bytes, delivered.packets)
         } else {
-            (delivered.growing_bytes, delivered.growing_packets)
+            (delivered.bytes_after_recovery, delivered.packets_after_recovery)
         };
         let ack = Ack {
             now,

@@ -7,7 +7,7 @@
 //! | limit on the ACK delay | the caller passes it once the handshake is confirmed | section 5.3: max_ack_delay, "SHOULD ignore [it] until the handshake is confirmed" |
 //! | persistent congestion | the next sample is the new minimum | section 5.2: "SHOULD set the min_rtt to the newest RTT sample" |
 //!
-//! With [`RttVariation::FromMinimum`] it follows aioquic 0.9.25 (`quic/recovery.py`, `on_ack_received` and
+//! With [`RttVariation::FromMinRtt`] it follows aioquic 0.9.25 (`quic/recovery.py`, `on_ack_received` and
 //! `get_probe_timeout`):
 //!
 //! | What | RFC 9002 | aioquic |
@@ -27,12 +27,13 @@ pub const GRANULARITY: Duration = Duration::from_millis(1);
 /// What the RTT variation is the mean of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(extend("x-value-aliases" = {"from_minimum": "from_min_rtt"}))]
 pub enum RttVariation {
     /// |smoothed - adjusted sample| (RFC 9002 section 5.3).
     #[serde(rename = "rfc9002")]
     Rfc9002,
     /// |smallest - sample| (aioquic): a standing queue makes it large.
-    FromMinimum,
+    FromMinRtt,
 }
 
 /// Estimates of the RTT from samples.
@@ -90,9 +91,9 @@ impl RttEstimator {
         ack_delay: Duration,
         max_ack_delay: Option<Duration>,
     ) {
-        let from_minimum = self.variation == RttVariation::FromMinimum;
+        let from_min_rtt = self.variation == RttVariation::FromMinRtt;
         // aioquic: "RTT estimate, which cannot be < 1 ms"
-        let sample = if from_minimum { latest.max(GRANULARITY) } else { latest };
+        let sample = if from_min_rtt { latest.max(GRANULARITY) } else { latest };
         let Some(sampled) = &mut self.sampled else {
             let (min, variation) = (Some(sample), latest / 2);
             self.sampled = Some(Sampled { latest: sample, min, smoothed: latest, variation, first: now });
@@ -103,11 +104,11 @@ impl RttEstimator {
         sampled.min = Some(min);
         let delay = max_ack_delay.map_or(ack_delay, |max| ack_delay.min(max));
         // "MUST NOT subtract [...] if the resulting value is smaller than the min_rtt" (section 5.3)
-        let subtract = if from_minimum { sample > min + delay } else { sample >= min + delay };
+        let subtract = if from_min_rtt { sample > min + delay } else { sample >= min + delay };
         let adjusted = if subtract { sample.saturating_sub(delay) } else { sample };
-        let mean = if from_minimum { min } else { sampled.smoothed };
+        let mean = if from_min_rtt { min } else { sampled.smoothed };
         let (low, high) = (mean.min(adjusted), mean.max(adjusted));
-        sampled.latest = if from_minimum { adjusted } else { latest };
+        sampled.latest = if from_min_rtt { adjusted } else { latest };
         sampled.variation = (sampled.variation * 3 + (high - low)) / 4;
         sampled.smoothed = (sampled.smoothed * 7 + adjusted) / 8;
     }
@@ -246,8 +247,8 @@ mod tests {
         assert_eq!(rtt.min(), Some(ms(400)));
     }
 
-    fn from_minimum(first: u64) -> RttEstimator {
-        let mut rtt = RttEstimator::new(ms(100)).with_variation(RttVariation::FromMinimum);
+    fn from_min_rtt(first: u64) -> RttEstimator {
+        let mut rtt = RttEstimator::new(ms(100)).with_variation(RttVariation::FromMinRtt);
         rtt.on_sample(Time::ZERO, ms(first), ms(20), Some(ms(25)));
         rtt
     }
@@ -256,7 +257,7 @@ mod tests {
     /// By RFC 9002 it falls towards 0, as the smoothed RTT comes near 160 ms.
     #[test]
     fn a_standing_queue_is_variation_from_the_minimum() {
-        let mut rtt = from_minimum(100);
+        let mut rtt = from_min_rtt(100);
         let mut rfc = sampled(100);
         for variation_us in [52_500, 54_375] {
             rtt.on_sample(Time::ZERO, ms(160), ms(0), Some(ms(25)));
@@ -276,7 +277,7 @@ mod tests {
     /// threshold is of 116 ms. 110 less 10 would be the minimum itself: not subtracted, (714 + 110) / 8 = 103 ms.
     #[test]
     fn aioquic_adjusts_the_latest_sample_and_leaves_more_than_the_minimum() {
-        let mut rtt = from_minimum(100);
+        let mut rtt = from_min_rtt(100);
         rtt.on_sample(Time::ZERO, ms(140), ms(24), Some(ms(25)));
         assert_eq!((rtt.smoothed(), rtt.variation()), (Some(ms(102)), Duration::from_micros(41_500)));
         assert_eq!((rtt.latest(), rtt.min(), rtt.conservative()), (Some(ms(116)), Some(ms(100)), ms(116)));
@@ -289,7 +290,7 @@ mod tests {
     #[test]
     fn aioquic_takes_no_sample_below_a_millisecond() {
         let us = Duration::from_micros;
-        let mut rtt = RttEstimator::new(ms(100)).with_variation(RttVariation::FromMinimum);
+        let mut rtt = RttEstimator::new(ms(100)).with_variation(RttVariation::FromMinRtt);
         rtt.on_sample(Time::ZERO, us(400), ms(0), Some(ms(25)));
         assert_eq!((rtt.smoothed(), rtt.variation(), rtt.min()), (Some(us(400)), us(200), Some(ms(1))));
         rtt.on_sample(Time::ZERO, us(400), ms(0), Some(ms(25)));
@@ -299,9 +300,9 @@ mod tests {
     /// `2 * self._rtt_initial`: 200 ms. With the first sample of 100 ms: 100 + 4 x 50 ms.
     #[test]
     fn aioquic_waits_two_initial_rtts_before_a_sample() {
-        let rtt = RttEstimator::new(ms(100)).with_variation(RttVariation::FromMinimum).with_timeout(4, 2);
+        let rtt = RttEstimator::new(ms(100)).with_variation(RttVariation::FromMinRtt).with_timeout(4, 2);
         assert_eq!((rtt.pto_base(), rtt.conservative()), (ms(200), ms(100)));
-        assert_eq!(from_minimum(100).pto_base(), ms(300));
+        assert_eq!(from_min_rtt(100).pto_base(), ms(300));
     }
 
     proptest! {

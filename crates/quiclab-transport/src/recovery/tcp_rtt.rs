@@ -11,7 +11,7 @@ use quiclab_core::{Duration, Time};
 use std::collections::VecDeque;
 
 /// `TCP_RTO_MAX`.
-pub const LARGEST_RTO: Duration = Duration::from_secs(120);
+pub const MAX_RTO: Duration = Duration::from_secs(120);
 /// `tcp_min_rtt_wlen`: the smallest RTT is that of the last five minutes.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
 
@@ -99,7 +99,7 @@ impl TcpRtt {
         // candidates of one millisecond count as one: the list stays short on a path whose RTT grows
         let near = |(time, _): &(Time, Duration)| now.since(*time) < Duration::from_millis(1);
         if !self.minima.back().is_some_and(near) || self.minima.len() < 2 {
-            if self.minima.len() == MOST_MINIMA {
+            if self.minima.len() == MAX_MINIMA {
                 self.minima.remove(1);
             }
             self.minima.push_back((now, rtt));
@@ -113,21 +113,21 @@ impl TcpRtt {
     pub fn reset_backoff(&mut self) {
         self.backed_off = false;
         if let Some(smoothed) = self.smoothed {
-            self.rto = Duration::from_nanos(smoothed + self.variation).min(LARGEST_RTO);
+            self.rto = Duration::from_nanos(smoothed + self.variation).min(MAX_RTO);
         }
     }
 
     /// The timer went off: "RTO <- RTO * 2" (section 5.5).
     pub fn back_off(&mut self) {
         self.backed_off = true;
-        self.rto = (self.rto * 2).min(LARGEST_RTO);
+        self.rto = (self.rto * 2).min(MAX_RTO);
     }
 
     /// Before the first sample of data: an RTT `known` from an earlier connection that is longer than that of the
     /// handshake, or all there is, makes the timeout, and nothing else (`tcp_init_metrics`, since commit 1b7fdd2ab585, 3.12).
     pub fn expect(&mut self, known: Duration) {
         if self.smoothed.is_none_or(|smoothed| known.as_nanos() > smoothed) {
-            self.rto = (known + (known * 2).max(self.min_rto)).min(LARGEST_RTO);
+            self.rto = (known + (known * 2).max(self.min_rto)).min(MAX_RTO);
         }
     }
 
@@ -163,7 +163,7 @@ impl TcpRtt {
 }
 
 /// Bounds the list of candidates; Linux keeps three.
-const MOST_MINIMA: usize = 8;
+const MAX_MINIMA: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -226,7 +226,7 @@ mod tests {
         rtt.back_off();
         assert_eq!(rtt.rto(), ms(600));
         (0..20).for_each(|_| rtt.back_off());
-        assert_eq!(rtt.rto(), LARGEST_RTO);
+        assert_eq!(rtt.rto(), MAX_RTO);
         rtt.on_sample(ms(100), 2, 100);
         assert!(rtt.rto() < ms(301));
     }

@@ -90,7 +90,7 @@ pub struct AckSummary {
 /// An acknowledgement of a packet that was never sent: a PROTOCOL_VIOLATION (RFC 9000 section 13.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("packet {number} is acknowledged but was never sent; the next to be sent is {next}")]
-pub struct NeverSent {
+pub struct UnsentPacketAcked {
     /// The number acknowledged.
     pub number: u64,
     /// The number of the next packet.
@@ -194,13 +194,13 @@ impl<T: Default> LossDetection<T> {
         ranges: impl Iterator<Item = RangeInclusive<u64>> + Clone,
         rtt: Duration,
         mut each: impl FnMut(&Acked, &T),
-    ) -> Result<AckSummary, NeverSent> {
+    ) -> Result<AckSummary, UnsentPacketAcked> {
         let next = self.next();
         let Some(largest) = ranges.clone().map(|range| *range.end()).max() else {
             return Ok(AckSummary::default());
         };
         if largest >= next {
-            return Err(NeverSent { number: largest, next });
+            return Err(UnsentPacketAcked { number: largest, next });
         }
         let mut summary = AckSummary::default();
         let (mut sent, mut ack_eliciting) = (None, false);

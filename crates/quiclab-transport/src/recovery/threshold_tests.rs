@@ -89,7 +89,7 @@ fn what_is_not_ack_eliciting_gives_no_sample() {
 fn what_was_never_sent_cannot_be_acknowledged() {
     let mut space = sent(3, Thresholds::default());
     let result = space.on_ack(at(9), [0..=3].into_iter(), RTT, |_, ()| panic!("nothing is taken in"));
-    assert_eq!(result, Err(NeverSent { number: 3, next: 3 }));
+    assert_eq!(result, Err(UnsentPacketAcked { number: 3, next: 3 }));
     assert_eq!(space.in_flight(), 3600);
 }
 

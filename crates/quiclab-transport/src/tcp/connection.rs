@@ -16,20 +16,20 @@
 
 use super::config::{Config, INITIAL_SEGMENTS, UNSCALED_WINDOW};
 use super::handshake::{Agreed, Expiry, Offer, Retransmission, syn_window};
-use super::metrics::Ended;
+use super::metrics::FinalState;
 use super::receiver::Receiver;
 use super::sender::{self, AckOutcome, Sender, Snapshot, Transmission, timestamp};
 use crate::congestion::{Flavour, Settings};
 use crate::options::{CongestionControl, Pacing, TcpValues};
 use crate::{congestion, pacing};
 use quiclab_core::{
-    DestinationMetrics, Duration, Flags, RandomStream, Role, SackBlocks, Segment, SegmentOptions, Time,
+    Duration, Flags, RandomStream, Role, SackBlocks, SavedTcpMetrics, Segment, SegmentOptions, Time,
 };
 
 /// One ACK for old duplicates without data in this time (Linux `tcp_invalid_ratelimit`).
 const DUPLICATE_ACK_INTERVAL: Duration = Duration::from_millis(500);
 /// Timeouts in a row that a connection survives (Linux `tcp_retries2`).
-const MOST_RETRIES: u32 = 15;
+const MAX_RETRIES: u32 = 15;
 
 /// State of a connection (RFC 9293 section 3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ struct Halves {
 pub(super) struct Connection {
     config: Config,
     /// What is known of the peer before the connection.
-    known: DestinationMetrics,
+    known: SavedTcpMetrics,
     state: State,
     /// Random numbers of the congestion control; `None` once it has them.
     random: Option<RandomStream>,
@@ -94,7 +94,7 @@ impl Connection {
         Self {
             offer: Offer::new(&config.tcp),
             config,
-            known: DestinationMetrics::default(),
+            known: SavedTcpMetrics::default(),
             state,
             random: Some(random),
             handshake: None,
@@ -111,12 +111,12 @@ impl Connection {
     }
 
     /// What is known of the peer before the connection.
-    pub(super) fn load_metrics(&mut self, known: DestinationMetrics) {
+    pub(super) fn load_metrics(&mut self, known: SavedTcpMetrics) {
         self.known = known;
     }
 
     /// The state in which closing the connection now would leave it; `None` if it was not opened, or was aborted.
-    pub(super) fn ended(&self) -> Option<Ended> {
+    pub(super) fn ended(&self) -> Option<FinalState> {
         let open = self.halves.as_ref().filter(|_| self.state == State::Open);
         open.map(|halves| halves.sender.ended())
     }
@@ -301,7 +301,7 @@ impl Connection {
             initial_window,
             mss: payload,
             emulated_connections: config.emulated_connections,
-            newreno_keeps: 0.5,
+            newreno_beta: 0.5,
             slow_start_exit: config.slow_start_exit,
             paced: config.pacing != Pacing::None,
             flavour: Flavour::LinuxTcp,
@@ -400,9 +400,9 @@ impl Connection {
             return;
         }
         let Some(halves) = &mut self.halves else { return };
-        if halves.sender.on_timer(now) && halves.sender.retries() > MOST_RETRIES {
+        if halves.sender.on_timer(now) && halves.sender.retries() > MAX_RETRIES {
             self.abort();
-            self.fail(format!("no acknowledgement after {MOST_RETRIES} retransmissions by {now}"));
+            self.fail(format!("no acknowledgement after {MAX_RETRIES} retransmissions by {now}"));
         }
     }
 

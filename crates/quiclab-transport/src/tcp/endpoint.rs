@@ -10,26 +10,26 @@
 
 use super::config::Config;
 use super::connection::Connection;
-use super::metrics::Kept;
+use super::metrics::MetricsCache;
 use super::records::Records;
 use super::sender::Snapshot;
 use super::tls::{Channel, RECORD};
 use crate::workload::{Application, Command};
 use quiclab_core::{
-    ByteCount, Counters, DataRate, DestinationMetrics, Duration, Ecn, Element, Endpoint, EndpointIdentity,
-    FiveTuple, Http2Frame, Metrics, Nic, Outputs, Packet, PageClient, Payload, Port, Progress, Protocol,
-    RandomStream, Record, RecoveryState, Role, Segment, SegmentOptions, Time, TransportEvent,
-    TransportObserver, WarmStart,
+    ByteCount, Counters, DataRate, Duration, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple, Http2Frame,
+    Metrics, Nic, Outputs, Packet, PageClient, Payload, Port, Progress, Protocol, RandomStream, Record,
+    RecoveryState, Role, SavedTcpMetrics, Segment, SegmentOptions, Time, TransportEvent, TransportObserver,
+    WarmStart,
 };
 
 /// Most bytes of one write of the application, as most servers write a file.
-const LARGEST_WRITE: u64 = 65_536;
+const MAX_WRITE_BYTES: u64 = 65_536;
 
 /// One end of a flow.
 pub(super) struct TcpEndpoint {
     connection: Connection,
     /// What the kernel keeps of the peer; `None`: it is not to keep anything.
-    kept: Option<Kept>,
+    kept: Option<MetricsCache>,
     channel: Channel,
     application: Box<dyn Application>,
     /// What the payload of segments says; `None` where the application sends messages.
@@ -37,7 +37,7 @@ pub(super) struct TcpEndpoint {
     /// When the client connects; `None` once it has, and for servers.
     start: Option<Time>,
     /// How far the application has been told about the connection.
-    told: Told,
+    told: Notified,
     /// The application wants to close once everything is written.
     closing: bool,
     observer: Option<Box<dyn TransportObserver>>,
@@ -49,7 +49,7 @@ pub(super) struct TcpEndpoint {
 
 /// What happens once in a connection, and whether the application knows.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct Notified {
     open: bool,
     ready: bool,
     closed_by_peer: bool,
@@ -70,12 +70,12 @@ impl TcpEndpoint {
         let start = (identity.role == Role::Client).then_some(start);
         Self {
             channel: Channel::new(identity.role, config.tls.as_ref()),
-            kept: Kept::new(config.tcp.metrics, config.fixed.saves_ssthresh),
+            kept: MetricsCache::new(config.tcp.metrics, config.fixed.saves_ssthresh),
             connection: Connection::new(config, identity.role, random),
             records: application.uses_records().then(Box::default),
             application,
             start,
-            told: Told::default(),
+            told: Notified::default(),
             closing: false,
             observer,
             observed: None,
@@ -175,7 +175,7 @@ impl TcpEndpoint {
             return;
         }
         loop {
-            let room = self.connection.room().min(LARGEST_WRITE);
+            let room = self.connection.room().min(MAX_WRITE_BYTES);
             if self.records.is_some() && room > 0 {
                 self.pull(now, room);
             }
@@ -330,11 +330,11 @@ impl Endpoint for TcpEndpoint {
 }
 
 impl WarmStart for TcpEndpoint {
-    fn saved_metrics(&mut self) -> DestinationMetrics {
+    fn saved_metrics(&mut self) -> SavedTcpMetrics {
         self.kept.map(|kept| kept.after(self.connection.ended().as_ref())).unwrap_or_default()
     }
 
-    fn load_metrics(&mut self, metrics: DestinationMetrics) {
+    fn load_metrics(&mut self, metrics: SavedTcpMetrics) {
         if let Some(kept) = &mut self.kept {
             kept.metrics = metrics;
             self.connection.load_metrics(metrics);

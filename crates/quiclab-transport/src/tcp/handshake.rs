@@ -9,7 +9,7 @@
 use super::config::{UNSCALED_WINDOW, payload};
 use super::receiver::Receiver;
 use crate::options::TcpValues;
-use crate::recovery::tcp_rtt::LARGEST_RTO;
+use crate::recovery::tcp_rtt::MAX_RTO;
 use quiclab_core::{Duration, SegmentOptions, Time};
 
 /// `tcp_syn_retries` and `tcp_synack_retries` (Documentation/networking/ip-sysctl.rst).
@@ -148,7 +148,7 @@ impl Retransmission {
         }
         self.timeouts += 1;
         if self.timeouts > self.linear {
-            self.rto = (self.rto * 2).min(LARGEST_RTO);
+            self.rto = (self.rto * 2).min(MAX_RTO);
         }
         self.deadline = now + self.rto;
         Expiry::Again

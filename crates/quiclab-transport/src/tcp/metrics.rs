@@ -14,11 +14,11 @@
 //! | for whom | a pair of addresses, for an hour | the same end of the same flow: each flow has its own addresses |
 
 use crate::options::TcpMetrics;
-use quiclab_core::{DestinationMetrics, Duration, Metrics};
+use quiclab_core::{Duration, Metrics, SavedTcpMetrics};
 
 /// State of a connection at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ended {
+pub(super) struct FinalState {
     /// A timer went off, and nothing that gives an RTT was acknowledged since (`icsk_backoff`).
     pub(super) backed_off: bool,
     /// `None` before the first sample.
@@ -36,28 +36,28 @@ pub(super) struct Ended {
 
 /// What the kernel of an end keeps of its peer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
+pub(super) struct MetricsCache {
     /// Before the connection.
-    pub(super) metrics: DestinationMetrics,
+    pub(super) metrics: SavedTcpMetrics,
     /// The threshold is among them: `tcp_no_ssthresh_metrics_save` is 0.
     saves_ssthresh: bool,
 }
 
-impl Kept {
+impl MetricsCache {
     /// `None` if nothing is kept.
     pub(super) fn new(wanted: TcpMetrics, saves_ssthresh: bool) -> Option<Self> {
-        let metrics = DestinationMetrics::default();
-        (wanted == TcpMetrics::FromRunBefore).then_some(Self { metrics, saves_ssthresh })
+        let metrics = SavedTcpMetrics::default();
+        (wanted == TcpMetrics::WarmStart).then_some(Self { metrics, saves_ssthresh })
     }
 
     /// After a connection; `None` if it was not opened, or was aborted.
-    pub(super) fn after(&self, ended: Option<&Ended>) -> DestinationMetrics {
+    pub(super) fn after(&self, ended: Option<&FinalState>) -> SavedTcpMetrics {
         ended.map_or(self.metrics, |ended| update(self.metrics, ended, self.saves_ssthresh))
     }
 
     /// What was known before the connection, whose full segments carry `payload` bytes.
     pub(super) fn report(&self, payload: u64, out: &mut Metrics) {
-        let DestinationMetrics { ssthresh, rtt, reordering } = self.metrics;
+        let SavedTcpMetrics { ssthresh, rtt, reordering } = self.metrics;
         if let Some(ssthresh) = ssthresh.filter(|_| payload > 0) {
             out.count("saved_ssthresh_bytes", u64::from(ssthresh) * payload);
         }
@@ -71,10 +71,10 @@ impl Kept {
 }
 
 /// What is known after a connection that has ended, of what was `known` before it (`tcp_update_metrics`).
-fn update(known: DestinationMetrics, ended: &Ended, saves_ssthresh: bool) -> DestinationMetrics {
+fn update(known: SavedTcpMetrics, ended: &FinalState, saves_ssthresh: bool) -> SavedTcpMetrics {
     let mut now = known;
     let Some(srtt) = ended.srtt.filter(|_| !ended.backed_off) else {
-        return DestinationMetrics { rtt: None, ..known }; // "this session failed to estimate rtt"
+        return SavedTcpMetrics { rtt: None, ..known }; // "this session failed to estimate rtt"
     };
     // an RTT that has grown counts at once: too long a timeout is better than too short a one
     now.rtt = match known.rtt {
@@ -105,10 +105,10 @@ fn update(known: DestinationMetrics, ended: &Ended, saves_ssthresh: bool) -> Des
 mod tests {
     use super::*;
 
-    const NOTHING: DestinationMetrics = DestinationMetrics { ssthresh: None, rtt: None, reordering: None };
+    const NOTHING: SavedTcpMetrics = SavedTcpMetrics { ssthresh: None, rtt: None, reordering: None };
 
     /// Congestion avoidance at 100 segments, threshold 80.
-    const ENDED: Ended = Ended {
+    const ENDED: FinalState = FinalState {
         backed_off: false,
         srtt: Some(Duration::from_millis(40)),
         window: 100,
@@ -118,22 +118,22 @@ mod tests {
         usual_reordering: 3,
     };
 
-    fn threshold(known: Option<u32>, ended: Ended) -> Option<u32> {
-        update(DestinationMetrics { ssthresh: known, ..NOTHING }, &ended, true).ssthresh
+    fn threshold(known: Option<u32>, ended: FinalState) -> Option<u32> {
+        update(SavedTcpMetrics { ssthresh: known, ..NOTHING }, &ended, true).ssthresh
     }
 
     #[test]
     fn in_congestion_avoidance_it_is_the_threshold_or_half_of_the_window() {
         for known in [None, Some(20), Some(500)] {
             assert_eq!(threshold(known, ENDED), Some(80));
-            assert_eq!(threshold(known, Ended { window: 201, ..ENDED }), Some(100));
-            assert_eq!(threshold(known, Ended { window: 80, ..ENDED }), Some(80));
+            assert_eq!(threshold(known, FinalState { window: 201, ..ENDED }), Some(100));
+            assert_eq!(threshold(known, FinalState { window: 80, ..ENDED }), Some(80));
         }
     }
 
     #[test]
     fn a_slow_start_that_goes_on_only_raises_a_threshold_that_was_known() {
-        let ended = Ended { ssthresh: None, window: 200, ..ENDED };
+        let ended = FinalState { ssthresh: None, window: 200, ..ENDED };
         assert_eq!(threshold(None, ended), None);
         assert_eq!(threshold(Some(60), ended), Some(100));
         assert_eq!(threshold(Some(100), ended), Some(100));
@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn neither_a_repair_nor_slow_start_after_a_loss_makes_a_threshold() {
-        let repair = Ended { open: false, ..ENDED };
-        let slow_start = Ended { window: 79, ..ENDED };
+        let repair = FinalState { open: false, ..ENDED };
+        let slow_start = FinalState { window: 79, ..ENDED };
         for ended in [repair, slow_start] {
             assert_eq!(threshold(None, ended), None);
             assert_eq!(threshold(Some(60), ended), Some(80));
@@ -154,17 +154,17 @@ mod tests {
     /// 5.6: what an older kernel would have saved is neither written nor changed.
     #[test]
     fn a_kernel_that_saves_no_threshold_keeps_the_rest() {
-        let ended = Ended { reordering: 7, open: false, ..ENDED };
-        let expected = DestinationMetrics { ssthresh: None, rtt: ENDED.srtt, reordering: Some(7) };
+        let ended = FinalState { reordering: 7, open: false, ..ENDED };
+        let expected = SavedTcpMetrics { ssthresh: None, rtt: ENDED.srtt, reordering: Some(7) };
         assert_eq!(update(NOTHING, &ended, false), expected);
-        assert_eq!(update(NOTHING, &ENDED, false), DestinationMetrics { reordering: None, ..expected });
+        assert_eq!(update(NOTHING, &ENDED, false), SavedTcpMetrics { reordering: None, ..expected });
     }
 
     /// 80 ms were known: 80 - (80 - 40) / 8 = 75 ms; a longer one counts at once.
     #[test]
     fn an_rtt_falls_slowly_and_rises_at_once() {
         let after = |known: u64| {
-            let known = DestinationMetrics { rtt: Some(Duration::from_millis(known)), ..NOTHING };
+            let known = SavedTcpMetrics { rtt: Some(Duration::from_millis(known)), ..NOTHING };
             update(known, &ENDED, true).rtt
         };
         assert_eq!(after(80), Some(Duration::from_millis(75)));
@@ -176,8 +176,8 @@ mod tests {
     #[test]
     fn reordering_is_kept_if_it_is_larger_and_the_window_cannot_be_relied_on() {
         let after = |known, reordering, open| {
-            let known = DestinationMetrics { reordering: known, ..NOTHING };
-            update(known, &Ended { reordering, open, ..ENDED }, true).reordering
+            let known = SavedTcpMetrics { reordering: known, ..NOTHING };
+            update(known, &FinalState { reordering, open, ..ENDED }, true).reordering
         };
         assert_eq!(after(None, 20, false), Some(20));
         assert_eq!(after(Some(10), 20, false), Some(20));
@@ -189,24 +189,21 @@ mod tests {
     /// "Reset our results": nothing but the RTT.
     #[test]
     fn a_connection_without_an_rtt_makes_the_known_one_unknown() {
-        let known = DestinationMetrics {
-            ssthresh: Some(60),
-            rtt: Some(Duration::from_millis(9)),
-            reordering: Some(5),
-        };
-        let expected = DestinationMetrics { rtt: None, ..known };
-        assert_eq!(update(known, &Ended { backed_off: true, ..ENDED }, true), expected);
-        assert_eq!(update(known, &Ended { srtt: None, ..ENDED }, true), expected);
+        let known =
+            SavedTcpMetrics { ssthresh: Some(60), rtt: Some(Duration::from_millis(9)), reordering: Some(5) };
+        let expected = SavedTcpMetrics { rtt: None, ..known };
+        assert_eq!(update(known, &FinalState { backed_off: true, ..ENDED }, true), expected);
+        assert_eq!(update(known, &FinalState { srtt: None, ..ENDED }, true), expected);
     }
 
     #[test]
     fn what_was_known_stays_after_an_abort_and_is_reported() {
-        assert!(Kept::new(TcpMetrics::None, true).is_none());
-        let mut kept = Kept::new(TcpMetrics::FromRunBefore, true).unwrap();
+        assert!(MetricsCache::new(TcpMetrics::None, true).is_none());
+        let mut kept = MetricsCache::new(TcpMetrics::WarmStart, true).unwrap();
         let mut out = Metrics::default();
         kept.report(1268, &mut out);
         assert!(out.0.is_empty());
-        kept.metrics = DestinationMetrics { ssthresh: Some(60), rtt: ENDED.srtt, reordering: Some(5) };
+        kept.metrics = SavedTcpMetrics { ssthresh: Some(60), rtt: ENDED.srtt, reordering: Some(5) };
         assert_eq!(kept.after(None), kept.metrics);
         assert_eq!(kept.after(Some(&ENDED)).ssthresh, Some(80));
         kept.report(1268, &mut out);

@@ -173,9 +173,9 @@ pub(crate) fn build_on_streams(
         Workload::Ping { size, count, interval, protocol: PingProtocol::Udp } => match role {
             Role::Client => {
                 let probes = Probes::new(count, interval, start);
-                Box::new(on_datagrams::Client::new(on_datagrams::Prober { size, probes }))
+                Box::new(on_datagrams::Client::new(on_datagrams::PingClient { size, probes }))
             }
-            Role::Server => Box::new(on_datagrams::Echo::new(count)),
+            Role::Server => Box::new(on_datagrams::PingServer::new(count)),
         },
         Workload::Page { .. } | Workload::Media { .. } => {
             return Err(Problem::unknown(

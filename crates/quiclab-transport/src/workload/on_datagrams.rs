@@ -181,12 +181,12 @@ impl Exchange for Reception {
 }
 
 /// The client of `ping`: asks.
-pub(super) struct Prober {
+pub(super) struct PingClient {
     pub(super) size: ByteCount,
     pub(super) probes: Probes,
 }
 
-impl Exchange for Prober {
+impl Exchange for PingClient {
     fn begin(&mut self, now: Time) {
         self.probes.begin(now);
     }
@@ -219,19 +219,19 @@ impl Exchange for Prober {
 }
 
 /// The server of `ping`: answers.
-pub(super) struct Echo {
+pub(super) struct PingServer {
     /// Probes there will be.
     count: u64,
     outcome: Outcome,
 }
 
-impl Echo {
+impl PingServer {
     pub(super) fn new(count: u32) -> Self {
         Self { count: u64::from(count), outcome: Outcome::default() }
     }
 }
 
-impl StreamApplication for Echo {
+impl StreamApplication for PingServer {
     fn connected(&mut self, _now: Time, _streams: &mut dyn Streams) {}
 
     fn datagram(&mut self, now: Time, datagram: Datagram, streams: &mut dyn Streams) {

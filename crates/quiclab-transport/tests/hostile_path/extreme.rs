@@ -47,7 +47,7 @@ fn pacing(random: &mut RandomStream, bbr: bool) -> Pacing {
             burst_share: None,
             burst_time: None,
             idle_burst_packets: None,
-            whole_bursts: false,
+            wait_for_full_burst: false,
         },
         Pacing::Even { factor },
         Pacing::Quantum { factor, burst_packets, quantum: Duration::from_millis(2) },

@@ -5,16 +5,16 @@
 //! A case is one number. A failure prints the command that replays it; `QUICLAB_CASES=n` runs more.
 
 mod extreme;
+mod network;
 mod path;
-mod world;
 
+use network::World;
 use path::{Path, pick};
 use quiclab_core::{ByteCount, Duration, RandomStream};
 use quiclab_transport::options::{
     CongestionControl, EndpointConfig, Pacing, RateReduction, SlowStartExit, TcpLossDetection, TcpOptions,
     Tls, TlsVersion, Workload,
 };
-use world::World;
 
 const CASES: u64 = 400;
 /// No case needs longer: 30 % loss on both ways with an RTO of up to 120 s.

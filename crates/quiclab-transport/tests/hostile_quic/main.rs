@@ -8,13 +8,13 @@
 
 mod case;
 mod checks;
+mod network;
 mod options;
 #[path = "../hostile_path/path.rs"]
 mod path;
-mod world;
 
 use case::Case;
-use world::World;
+use network::World;
 
 const CASES: u64 = 300;
 

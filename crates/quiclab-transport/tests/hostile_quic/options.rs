@@ -96,7 +96,7 @@ fn quic(random: &mut RandomStream, tiny: bool) -> QuicOptions {
         max_ack_delay: maybe(random, &[ms(1), ms(25), ms(300)]),
         adaptive_packet_threshold: flag(random),
         adaptive_time_threshold: flag(random),
-        rtt_variation: maybe(random, &[RttVariation::Rfc9002, RttVariation::FromMinimum]),
+        rtt_variation: maybe(random, &[RttVariation::Rfc9002, RttVariation::FromMinRtt]),
         persistent_congestion: flag(random),
         probe_packets: maybe(random, &[1, 2]),
         window_validation: flag(random),
@@ -135,7 +135,7 @@ fn acknowledgement(random: &mut RandomStream) -> Option<Acknowledgement> {
             Acknowledgement::Every { packets, delay },
             Acknowledgement::Timer { delay },
             Acknowledgement::RttFraction { fraction, packets, delay, from_packet },
-            Acknowledgement::AsAsked { delay },
+            Acknowledgement::AsRequested { delay },
         ],
     )
 }
@@ -152,7 +152,7 @@ fn pacing(random: &mut RandomStream) -> Option<Pacing> {
         burst_share: maybe(random, &[burst_share]),
         burst_time: maybe(random, &[ms(2)]),
         idle_burst_packets: maybe(random, &[1, 10]),
-        whole_bursts: random.uniform() < 0.3,
+        wait_for_full_burst: random.uniform() < 0.3,
     };
     maybe(
         random,

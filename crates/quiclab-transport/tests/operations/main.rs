@@ -3,15 +3,15 @@
 //! The round trip is 20 ms; datagrams have 1200 bytes, the initial window ten of them (profile `rfc9002`); there
 //! is no pacing where a test does not say so.
 
-mod world;
+mod network;
 
+use network::{CLIENT, Case, RTT, SERVER, hook, input, replaced};
 use quiclab_core::quic::QuicFrame;
 use quiclab_core::{Duration, Time};
 use quiclab_transport::operations::{Anchor, Operation};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use world::{CLIENT, Case, RTT, SERVER, hook, input, replaced};
 
 const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -40,7 +40,7 @@ fn a_window_of_two_datagrams_lets_two_leave_in_each_round_trip() {
 fn the_pacer_takes_the_rate_of_a_function() {
     let mut case = Case::download("20 kB");
     case.options = json!({ "stack": "lab-quic", "pacing": { "kind": "even", "factor": 1.25 } });
-    let gaps = |world: &world::World| -> Vec<Duration> {
+    let gaps = |world: &network::World| -> Vec<Duration> {
         world.bursts().windows(2).map(|pair| pair[1].0.since(pair[0].0)).collect()
     };
     assert!(gaps(&case.run_plain()).iter().all(|gap| *gap < ms(8)));
@@ -81,7 +81,7 @@ fn a_packet_threshold_of_a_function_does_not_feed_back() {
 fn a_constant_probe_timeout_has_no_backoff() {
     let mut case = Case::download("3 kB");
     (case.fate, case.until) = (|_| None, ms(1000));
-    let gaps = |world: &world::World| -> Vec<Duration> {
+    let gaps = |world: &network::World| -> Vec<Duration> {
         world.bursts().windows(2).map(|pair| pair[1].0.since(pair[0].0)).collect()
     };
     let native = gaps(&case.run_plain());
@@ -100,7 +100,7 @@ fn the_shortest_probe_timeout_does_not_stop_time() {
 
 /// 1-RTT packets of the server that ask for an acknowledgement, and the client's 1-RTT ACK frames, each with the
 /// time of its datagram.
-fn acknowledgements(world: &world::World) -> (Vec<Time>, Vec<Time>) {
+fn acknowledgements(world: &network::World) -> (Vec<Time>, Vec<Time>) {
     let mut all = (Vec::new(), Vec::new());
     for sent in &world.sent {
         let acks = sent.frames().filter(|frame| matches!(frame, QuicFrame::Ack(_))).count();
@@ -161,7 +161,7 @@ fn datagrams_that_may_leave_leave_when_they_are_sent() {
         let mut hooks = replaced(Operation::CongestionWindow, 1200.0);
         hooks.extend(may_leave.into_iter().flat_map(|may| replaced(Operation::DatagramMayLeave, may)));
         let world = case.run(SERVER, hooks);
-        let of = |sent: &world::Sent| {
+        let of = |sent: &network::Sent| {
             let time = sent.time;
             let of_frame = move |frame: &QuicFrame| match frame {
                 QuicFrame::Datagram { sent, .. } => Some(time.since(*sent)),
@@ -188,7 +188,7 @@ fn on_two_paths(size: &str) -> Case {
 /// Ten datagrams of each path may be in flight: 5 kB never fill the window of path 0.
 #[test]
 fn a_function_chooses_the_path() {
-    let paths = |world: &world::World| -> BTreeSet<usize> { world.data().map(|sent| sent.path).collect() };
+    let paths = |world: &network::World| -> BTreeSet<usize> { world.data().map(|sent| sent.path).collect() };
     let case = on_two_paths("200 kB");
     assert_eq!(paths(&case.run_plain()), BTreeSet::from([0, 1]));
     let case = on_two_paths("5 kB");
@@ -223,8 +223,8 @@ fn page() -> Case {
 }
 
 /// The bidirectional streams of a world in the order of their last frames.
-fn order(world: &world::World) -> Vec<u64> {
-    let ends = |sent: &world::Sent| {
+fn order(world: &network::World) -> Vec<u64> {
+    let ends = |sent: &network::Sent| {
         let ended = sent.streams().filter(|(id, _, _, fin)| *fin && id % 4 == 0);
         ended.map(|(id, ..)| id).collect::<Vec<_>>()
     };
@@ -281,7 +281,7 @@ fn functions_that_answer_nothing_change_nothing() {
                 })
             };
             let watched = case.run(end, Operation::ALL.into_iter().map(watch).collect());
-            let line = |sent: &world::Sent| format!("{sent:?}");
+            let line = |sent: &network::Sent| format!("{sent:?}");
             let (left, right): (Vec<_>, Vec<_>) =
                 (plain.sent.iter().map(line).collect(), watched.sent.iter().map(line).collect());
             if let Some(index) = (0..left.len()).find(|&index| left.get(index) != right.get(index)) {

@@ -7,7 +7,7 @@ use quiclab_config::{ConfigError, Location, Note};
 use quiclab_core::{FieldPath, Problem};
 
 /// A run of at least so many characters of hexadecimal digits or Base64 may be a key.
-const SHORTEST_RUN: usize = 16;
+const MIN_RUN: usize = 16;
 /// What names of fields with keys contain.
 const NAMES: [&str; 6] = ["key", "secret", "private", "passw", "psk", "token"];
 /// Names that contain one of them, but hold no key.
@@ -136,5 +136,5 @@ fn looks_like_key(run: &str) -> bool {
     let count = |is: fn(&u8) -> bool| run.bytes().filter(is).count();
     let digits = count(u8::is_ascii_digit);
     let mixed = count(u8::is_ascii_uppercase) > 1 && count(u8::is_ascii_lowercase) > 1;
-    run.len() >= SHORTEST_RUN && (4 * digits >= run.len() || mixed)
+    run.len() >= MIN_RUN && (4 * digits >= run.len() || mixed)
 }

@@ -12,7 +12,7 @@
 //! | which of several links | left open | the one whose desired buffer is filled least, relative to its size; of equal ones the first |
 //! | discard timer of PDCP | discards what waits too long | none: drop-tail by packets |
 
-use super::super::known_link::KnownLink;
+use super::super::link_estimate::LinkEstimate;
 use crate::counters::Count;
 use crate::packet::Packet;
 use crate::units::ByteCount;
@@ -48,7 +48,7 @@ impl FlowControl {
     }
 
     /// The next packet and its link, if a link wants it.
-    pub(in crate::bearer) fn pop(&mut self, links: &[KnownLink]) -> Option<(usize, Packet)> {
+    pub(in crate::bearer) fn pop(&mut self, links: &[LinkEstimate]) -> Option<(usize, Packet)> {
         let link = self.open_link(self.queue.front()?.wire_size(), links)?;
         let packet = self.queue.pop_front()?;
         self.held.remove(packet.size);
@@ -65,7 +65,7 @@ impl FlowControl {
         self.longest
     }
 
-    fn open_link(&self, size: ByteCount, links: &[KnownLink]) -> Option<usize> {
+    fn open_link(&self, size: ByteCount, links: &[LinkEstimate]) -> Option<usize> {
         let mut best: Option<(usize, u128, u128)> = None;
         for (index, link) in links.iter().enumerate() {
             let desired = if link.reports == 0 { self.start_buffer } else { link.last.desired_buffer };
@@ -89,14 +89,14 @@ mod tests {
     use crate::time::{Duration, Time};
     use crate::units::DataRate;
 
-    fn known() -> KnownLink {
-        KnownLink::new(DataRate::from_mbps(10), Duration::from_millis(100))
+    fn known() -> LinkEstimate {
+        LinkEstimate::new(DataRate::from_mbps(10), Duration::from_millis(100))
     }
 
-    fn drain(queue: &mut FlowControl, links: &mut [KnownLink]) -> Vec<usize> {
+    fn drain(queue: &mut FlowControl, links: &mut [LinkEstimate]) -> Vec<usize> {
         let mut taken = Vec::new();
         while let Some((link, packet)) = queue.pop(links) {
-            links[link].sends(Time::ZERO, packet.wire_size());
+            links[link].on_sent(Time::ZERO, packet.wire_size());
             taken.push(link);
         }
         taken
@@ -117,7 +117,7 @@ mod tests {
         // link 1 has sent two packets and wants 4000 B: three more
         let transmitted = Count { packets: 2, bytes: 2000 };
         let desired_buffer = ByteCount::from_bytes(4000);
-        links[1].hears(&DeliveryStatus { transmitted, desired_buffer, ..DeliveryStatus::default() });
+        links[1].on_report(&DeliveryStatus { transmitted, desired_buffer, ..DeliveryStatus::default() });
         assert_eq!(drain(&mut queue, &mut links), [1, 1, 1]);
         assert_eq!((queue.held().packets, queue.held().bytes, queue.longest()), (11, 11_000, 20));
     }
@@ -128,7 +128,7 @@ mod tests {
         drain(&mut queue, &mut links);
         for packets in 3..6 {
             let transmitted = Count { packets, bytes: 1000 * packets };
-            links[0].hears(&DeliveryStatus { transmitted, ..DeliveryStatus::default() });
+            links[0].on_report(&DeliveryStatus { transmitted, ..DeliveryStatus::default() });
             assert_eq!(drain(&mut queue, &mut links), [0]);
         }
     }

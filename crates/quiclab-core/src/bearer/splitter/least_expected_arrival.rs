@@ -1,7 +1,7 @@
 //! Each packet takes the link on which it is expected to arrive first.
 //!
 //! Expected is (backlog + packet) / rate + base delay, with rate and base delay from reports
-//! ([`KnownLink`]). The backlog is what was sent and not yet reported as transmitted or lost, as it
+//! ([`LinkEstimate`]). The backlog is what was sent and not yet reported as transmitted or lost, as it
 //! drains at that rate meanwhile: from the time of the last report on, and between reports. Among equals the
 //! first link is taken. Packets are expected to arrive in the order of their numbers then, so that
 //! receiving ends wait little.
@@ -14,7 +14,7 @@
 //! `probe_interval` gets the next.
 
 use super::super::MAX_LINKS;
-use super::super::known_link::KnownLink;
+use super::super::link_estimate::LinkEstimate;
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 
@@ -39,7 +39,7 @@ impl LeastExpectedArrival {
     }
 
     /// The link of a packet of `size`.
-    pub(in crate::bearer) fn next(&self, now: Time, size: ByteCount, links: &[KnownLink]) -> usize {
+    pub(in crate::bearer) fn next(&self, now: Time, size: ByteCount, links: &[LinkEstimate]) -> usize {
         let silent = |backlog: &Backlog| now.since(backlog.last_sent) >= self.probe_interval;
         if let Some(link) = self.links[..links.len()].iter().position(silent) {
             return link;
@@ -53,13 +53,19 @@ impl LeastExpectedArrival {
     }
 
     /// A packet of `size` goes to `link`.
-    pub(in crate::bearer) fn sends(&mut self, now: Time, link: usize, size: ByteCount, known: &KnownLink) {
+    pub(in crate::bearer) fn on_sent(
+        &mut self,
+        now: Time,
+        link: usize,
+        size: ByteCount,
+        known: &LinkEstimate,
+    ) {
         let drained = self.links[link].drained(now, known);
         self.links[link] = Backlog { bytes: drained.bytes + size, at: now, last_sent: now };
     }
 
     /// A report of `link` has been heard.
-    pub(in crate::bearer) fn hears(&mut self, now: Time, link: usize, known: &KnownLink) {
+    pub(in crate::bearer) fn on_report(&mut self, now: Time, link: usize, known: &LinkEstimate) {
         let measured = Backlog {
             bytes: known.unreported(),
             at: known.last.measured,
@@ -70,13 +76,13 @@ impl LeastExpectedArrival {
 }
 
 impl Backlog {
-    fn drained(self, now: Time, known: &KnownLink) -> Self {
+    fn drained(self, now: Time, known: &LinkEstimate) -> Self {
         let left = self.bytes.saturating_sub(known.rate().bytes_in(now.since(self.at)));
         Self { bytes: left, at: now, ..self }
     }
 
     /// How long the backlog and a packet of `size` take.
-    fn time_of(self, known: &KnownLink, size: ByteCount) -> Duration {
+    fn time_of(self, known: &LinkEstimate, size: ByteCount) -> Duration {
         known.rate().time_for(self.bytes + size)
     }
 }
@@ -88,15 +94,15 @@ mod tests {
 
     const SIZE: ByteCount = ByteCount::from_bytes(1000);
 
-    fn known(mbps: u64) -> KnownLink {
-        KnownLink::new(DataRate::from_mbps(mbps), Duration::from_millis(100))
+    fn known(mbps: u64) -> LinkEstimate {
+        LinkEstimate::new(DataRate::from_mbps(mbps), Duration::from_millis(100))
     }
 
-    fn burst(links: &[KnownLink], now: Time, packets: usize) -> Vec<usize> {
+    fn burst(links: &[LinkEstimate], now: Time, packets: usize) -> Vec<usize> {
         let mut splitter = LeastExpectedArrival::new(Duration::from_secs(1));
         let mut send = |_| {
             let link = splitter.next(now, SIZE, links);
-            splitter.sends(now, link, SIZE, &links[link]);
+            splitter.on_sent(now, link, SIZE, &links[link]);
             link
         };
         (0..packets).map(&mut send).collect()
@@ -114,9 +120,9 @@ mod tests {
         let links = [known(8), known(8)];
         let mut splitter = LeastExpectedArrival::new(Duration::from_secs(1));
         for _ in 0..3 {
-            splitter.sends(Time::ZERO, 0, SIZE, &links[0]);
+            splitter.on_sent(Time::ZERO, 0, SIZE, &links[0]);
         }
-        splitter.sends(Time::ZERO, 1, SIZE + SIZE, &links[1]);
+        splitter.on_sent(Time::ZERO, 1, SIZE + SIZE, &links[1]);
         assert_eq!(splitter.next(Time::ZERO, SIZE, &links), 1);
         let later = Time::ZERO + Duration::from_millis(3);
         assert_eq!(splitter.next(later, SIZE, &links), 0, "both are empty");
@@ -130,7 +136,7 @@ mod tests {
         let mut taken = Vec::new();
         for ms in (0..3000).step_by(100) {
             let link = splitter.next(at(ms), SIZE, &links);
-            splitter.sends(at(ms), link, SIZE, &links[link]);
+            splitter.on_sent(at(ms), link, SIZE, &links[link]);
             taken.push(link);
         }
         assert_eq!(taken.iter().filter(|&&link| link == 1).count(), 2);

@@ -10,7 +10,7 @@
 //! shares sets them by hand to the ratio of the bandwidths.
 
 use super::super::MAX_LINKS;
-use super::super::known_link::KnownLink;
+use super::super::link_estimate::LinkEstimate;
 use crate::units::Probability;
 
 /// One packet of credit.
@@ -37,7 +37,7 @@ impl Proportional {
     }
 
     /// The link of the next packet.
-    pub(in crate::bearer) fn next(&mut self, links: &[KnownLink]) -> usize {
+    pub(in crate::bearer) fn next(&mut self, links: &[LinkEstimate]) -> usize {
         while self.link < links.len() && self.left[self.link] == 0 {
             self.link += 1;
         }
@@ -49,7 +49,7 @@ impl Proportional {
         self.link
     }
 
-    fn begin_batch(&mut self, links: &[KnownLink]) {
+    fn begin_batch(&mut self, links: &[LinkEstimate]) {
         let mut shares = [0.0; MAX_LINKS];
         let rates = || links.iter().map(|link| link.rate().bits_per_second() as f64);
         let all: f64 = rates().sum();
@@ -86,8 +86,8 @@ mod tests {
     use crate::units::DataRate;
     use proptest::prelude::*;
 
-    fn known(mbps: u64) -> KnownLink {
-        KnownLink::new(DataRate::from_mbps(mbps), Duration::from_millis(100))
+    fn known(mbps: u64) -> LinkEstimate {
+        LinkEstimate::new(DataRate::from_mbps(mbps), Duration::from_millis(100))
     }
 
     fn counts(batch: u32, floor: f64, rates: &[u64], packets: u32) -> Vec<u32> {

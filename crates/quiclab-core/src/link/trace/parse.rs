@@ -166,8 +166,8 @@ fn decimal(text: &str, scale: u64) -> Result<u64, Problem> {
 
 /// The beginning of a text from a file that may hold anything.
 fn shortened(text: &str) -> String {
-    const LONGEST: usize = 60;
-    match text.char_indices().nth(LONGEST) {
+    const MAX_CHARACTERS: usize = 60;
+    match text.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
     }

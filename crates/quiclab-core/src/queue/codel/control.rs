@@ -1,6 +1,6 @@
 //! The control of one queue by CoDel: what is dropped or marked, and when (see [`super`]).
 
-use super::super::line::Waiting;
+use super::super::waiting::Waiting;
 use super::super::{Item, Outcome};
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
@@ -70,7 +70,7 @@ fn tick(time: Time) -> Time {
 }
 
 /// Where CoDel takes heads from, and what it tells about them.
-pub(in crate::queue) trait Source<T> {
+pub(in crate::queue) trait HeadSource<T> {
     /// Takes the head.
     fn pop(&mut self) -> Option<Waiting<T>>;
     /// What waits, for the exception of the least backlog.
@@ -83,7 +83,7 @@ pub(in crate::queue) trait Source<T> {
 
 /// What CoDel remembers of one queue.
 #[derive(Clone, Debug, Default)]
-pub(in crate::queue) struct Control {
+pub(in crate::queue) struct CodelState {
     /// A series of drops is going on.
     dropping: bool,
     /// Drops of this series, with those taken over from the last one.
@@ -98,7 +98,7 @@ pub(in crate::queue) struct Control {
     drop_next: Option<Time>,
 }
 
-impl Control {
+impl CodelState {
     /// A limit has dropped `packets` of the queue: the signal becomes stronger (`fq_codel_drop`).
     pub(in crate::queue) fn overflowed(&mut self, packets: u32) {
         self.count = self.count.wrapping_add(packets);
@@ -109,7 +109,7 @@ impl Control {
         &mut self,
         now: Time,
         parameters: &Parameters,
-        source: &mut impl Source<T>,
+        source: &mut impl HeadSource<T>,
     ) -> Option<T> {
         let clock = tick(now);
         let Some(mut head) = source.pop() else {
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn the_root_of_newton_approaches_the_root_of_the_count() {
-        let mut control = Control { inverse_sqrt: u16::MAX, count: 1, ..Control::default() };
+        let mut control = CodelState { inverse_sqrt: u16::MAX, count: 1, ..CodelState::default() };
         for count in 2..=1000_u32 {
             control.count = count;
             control.newton_step();
@@ -255,7 +255,7 @@ mod tests {
         let series = |count, last_count, ago: u64| {
             let drop_next = Some(at(10_000));
             let mut control =
-                Control { count, last_count, drop_next, inverse_sqrt: 20_000, ..Control::default() };
+                CodelState { count, last_count, drop_next, inverse_sqrt: 20_000, ..CodelState::default() };
             control.begin_series(at(10_000 + ago), Duration::from_millis(200), &parameters);
             (control.count, control.last_count)
         };
@@ -266,7 +266,7 @@ mod tests {
         // the published rule: count - 2 if the sojourn is below an interval
         let published = Parameters::from(&Codel { restart: CodelRestart::MinusTwo, ..Codel::default() });
         let restart = |count, sojourn| {
-            let mut control = Control { count, inverse_sqrt: 20_000, ..Control::default() };
+            let mut control = CodelState { count, inverse_sqrt: 20_000, ..CodelState::default() };
             control.begin_series(at(10_000), Duration::from_millis(sojourn), &published);
             control.count
         };

@@ -1,8 +1,8 @@
 //! One of the queues of FQ-CoDel (see [`super`]).
 
-use super::super::codel::{Control, Source};
+use super::super::codel::{CodelState, HeadSource};
 use super::super::exits::Exits;
-use super::super::line::{Line, Waiting};
+use super::super::waiting::{Waiting, WaitingItems};
 use super::super::{Backlog, Item, Outcome, QueueIndex, QueueStatistics};
 use crate::element::DropReason;
 use crate::time::Time;
@@ -11,8 +11,8 @@ use crate::units::ByteCount;
 /// A queue with its CoDel and its place in the rounds.
 #[derive(Debug)]
 pub(super) struct FlowQueue<T> {
-    pub(super) line: Line<T>,
-    pub(super) control: Control,
+    pub(super) line: WaitingItems<T>,
+    pub(super) control: CodelState,
     /// Bytes it may still send in this turn; below 0 after a packet that was larger than the rest.
     pub(super) credits: i64,
     /// It is on one of the lists.
@@ -25,8 +25,8 @@ pub(super) struct FlowQueue<T> {
 impl<T> Default for FlowQueue<T> {
     fn default() -> Self {
         Self {
-            line: Line::default(),
-            control: Control::default(),
+            line: WaitingItems::default(),
+            control: CodelState::default(),
             credits: 0,
             listed: false,
             totals: QueueStatistics::default(),
@@ -38,7 +38,7 @@ impl<T> Default for FlowQueue<T> {
 /// One queue as CoDel's source of heads.
 pub(super) struct Heads<'a, 'b, T, D> {
     pub(super) index: QueueIndex,
-    pub(super) line: &'a mut Line<T>,
+    pub(super) line: &'a mut WaitingItems<T>,
     pub(super) totals: &'a mut QueueStatistics,
     /// In all queues.
     pub(super) waiting: &'a mut Backlog,
@@ -53,7 +53,7 @@ impl<T: Item, D: FnMut(T, DropReason)> Heads<'_, '_, T, D> {
     }
 }
 
-impl<T: Item, D: FnMut(T, DropReason)> Source<T> for Heads<'_, '_, T, D> {
+impl<T: Item, D: FnMut(T, DropReason)> HeadSource<T> for Heads<'_, '_, T, D> {
     fn pop(&mut self) -> Option<Waiting<T>> {
         let head = self.line.pop()?;
         self.waiting.packets -= 1;

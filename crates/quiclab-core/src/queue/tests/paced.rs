@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::problem::Problem;
-use crate::queue::line::Line;
 use crate::queue::options::{Capacity, QueueOptions};
+use crate::queue::waiting::WaitingItems;
 use crate::queue::{Outcome, TcQueue};
 use crate::time::Duration;
 use schemars::JsonSchema;
@@ -37,12 +37,12 @@ pub(in crate::queue) struct PacedQueue<T> {
     gap: Duration,
     /// Nothing leaves before.
     next: Time,
-    line: Line<T>,
+    line: WaitingItems<T>,
 }
 
 impl<T: Item> PacedQueue<T> {
     pub(in crate::queue) fn new(config: &Paced, _: RandomStream) -> Self {
-        Self { gap: config.gap, next: Time::ZERO, line: Line::default() }
+        Self { gap: config.gap, next: Time::ZERO, line: WaitingItems::default() }
     }
 }
 

@@ -29,12 +29,12 @@ use crate::quic::model::{AckFrame, PacketFormat, PacketSpace, QuicFrame, QuicPac
 use crate::time::Duration;
 
 /// Bytes of the longest packet number.
-pub(super) const LONGEST_NUMBER: usize = 6;
+pub(super) const MAX_NUMBER_LENGTH: usize = 6;
 const TAG: [u8; 4] = *b"Q037";
 /// Most ACK blocks after the first: their number has one byte.
-const MOST_BLOCKS: u64 = 255;
+const MAX_BLOCKS: u64 = 255;
 /// Largest gap that a block can express.
-const LONGEST_GAP: u64 = 255;
+const MAX_GAP: u64 = 255;
 const CRYPTO_STREAM: u64 = 1;
 
 fn has_version(space: PacketSpace) -> bool {
@@ -74,7 +74,7 @@ fn number_length(number: u64) -> usize {
         0..0x100 => 1,
         0x100..0x1_0000 => 2,
         0x1_0000..0x1_0000_0000 => 4,
-        _ => LONGEST_NUMBER,
+        _ => MAX_NUMBER_LENGTH,
     }
 }
 
@@ -84,7 +84,7 @@ fn number_flags(length: usize) -> u8 {
         1 => 0,
         2 => 1,
         4 => 2,
-        LONGEST_NUMBER => 3,
+        MAX_NUMBER_LENGTH => 3,
         _ => unreachable!("a packet number of gQUIC has 1, 2, 4 or 6 bytes"),
     }
 }
@@ -214,9 +214,9 @@ fn first_range(ack: &AckFrame) -> u64 {
 fn blocks(ack: &AckFrame) -> (u64, u64) {
     let (count, longest) = further_ranges(ack)
         .fold((0, first_range(ack)), |(count, longest), (gap, length)| {
-            (count + gap.div_ceil(LONGEST_GAP), longest.max(length))
+            (count + gap.div_ceil(MAX_GAP), longest.max(length))
         });
-    (count.min(MOST_BLOCKS), longest)
+    (count.min(MAX_BLOCKS), longest)
 }
 
 pub(super) fn ack_length(ack: &AckFrame) -> usize {
@@ -232,9 +232,9 @@ pub(super) fn ack_fit(ack: &AckFrame, room: usize) -> usize {
     }
     let mut fitting = 1;
     for (gap, length) in further_ranges(ack) {
-        count += gap.div_ceil(LONGEST_GAP);
+        count += gap.div_ceil(MAX_GAP);
         longest = longest.max(length);
-        if count > MOST_BLOCKS || sized_ack(largest, count, longest) > room {
+        if count > MAX_BLOCKS || sized_ack(largest, count, longest) > room {
             break;
         }
         fitting += 1;
@@ -257,10 +257,10 @@ fn encode_ack(ack: &AckFrame, out: &mut Vec<u8>) {
     little_endian(out, first_range(ack), block_length);
     let mut left = count;
     for (mut gap, length) in further_ranges(ack) {
-        while gap > LONGEST_GAP && left > 0 {
-            out.push(LONGEST_GAP as u8);
+        while gap > MAX_GAP && left > 0 {
+            out.push(MAX_GAP as u8);
             zeros(out, block_length);
-            gap -= LONGEST_GAP;
+            gap -= MAX_GAP;
             left -= 1;
         }
         if left == 0 {

@@ -48,7 +48,7 @@ proptest! {
         if bytes.len() > 4 {
             let length = u32::from_be_bytes(bytes[..4].try_into().unwrap()) as usize;
             // nothing is waited for beyond the longest frame
-            prop_assert!(frame(&bytes).is_err() || length <= LONGEST_FRAME);
+            prop_assert!(frame(&bytes).is_err() || length <= MAX_FRAME_LENGTH);
         }
     }
 
@@ -69,7 +69,7 @@ proptest! {
 
     #[test]
     fn cargo_comes_back(number in any::<u64>(), length in 8..1500_u16, bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
-        for cargo in [Cargo::Parcel { number, length }, Cargo::Bytes(Bytes::from(bytes))] {
+        for cargo in [TunnelPayload::Reference { number, length }, TunnelPayload::Bytes(Bytes::from(bytes))] {
             let datagram_bytes = encode_datagram(&cargo);
             prop_assert_eq!(datagram_bytes.len(), cargo.length() + 1, "a packet and a parcel take the same room");
             prop_assert_eq!(datagram(&datagram_bytes), Some(cargo));
@@ -99,9 +99,12 @@ fn frames_by_hand() {
 fn datagrams_by_hand() {
     let parse = |bytes: &[u8]| datagram(&Bytes::copy_from_slice(bytes));
     assert_eq!(parse(&[]), None);
-    assert_eq!(parse(&[0]), Some(Cargo::Bytes(Bytes::new())));
-    assert_eq!(parse(&[0, 0x45, 1]), Some(Cargo::Bytes(Bytes::from_static(&[0x45, 1]))));
-    assert_eq!(parse(&[1, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0]), Some(Cargo::Parcel { number: 258, length: 10 }));
+    assert_eq!(parse(&[0]), Some(TunnelPayload::Bytes(Bytes::new())));
+    assert_eq!(parse(&[0, 0x45, 1]), Some(TunnelPayload::Bytes(Bytes::from_static(&[0x45, 1]))));
+    assert_eq!(
+        parse(&[1, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0]),
+        Some(TunnelPayload::Reference { number: 258, length: 10 })
+    );
     assert_eq!(parse(&[1, 0, 0, 0, 0, 0, 0, 1, 2, 0, 1]), None, "padding is zero");
     assert_eq!(parse(&[1, 0, 0, 0, 0, 0, 0, 1]), None);
     assert_eq!(parse(&[2, 0]), None);

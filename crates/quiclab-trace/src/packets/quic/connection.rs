@@ -2,14 +2,14 @@
 //!
 //! Secrets come by the random of the ClientHello. Where that was not captured, each of a few secrets is tried on the
 //! first packets, with any length of connection IDs: authentication says which is right. Bounded in all by
-//! [`super::secrets::Budget`].
+//! [`super::secrets::TrialDecryptionBudget`].
 
 use super::super::Problems;
 use super::super::key_log::{ClientRandom, Secret};
 use super::header::{CONNECTION_ID_BYTES_MAX, Kind, Long, Version, is_long, long};
-use super::initial::{Hello, InitialKeys};
+use super::initial::{ClientHelloPrefix, InitialKeys};
 use super::keys::Suite;
-use super::ladder::Ladder;
+use super::ladder::KeyPhases;
 use super::payload::Found;
 use super::secrets::SecretStore;
 
@@ -40,13 +40,13 @@ pub(in super::super) enum Undecrypted {
 }
 
 /// Keys of one direction.
-enum Way {
+enum DirectionKeys {
     /// No secret so far.
     Unknown,
     /// A secret, which fits several cipher suites.
-    Candidates(Vec<Ladder>),
+    Candidates(Vec<KeyPhases>),
     /// Keys that have opened a packet, and the length of the connection ID in it.
-    Known(Box<Ladder>, u32),
+    Known(Box<KeyPhases>, u32),
 }
 
 /// A connection. Two values of a kind are by direction: forward, backward.
@@ -58,14 +58,14 @@ pub(in super::super) struct Connection {
     /// Destination of the last Initial packet of which keys were made, and of how many.
     destination: Vec<u8>,
     destinations: u8,
-    hello: Hello,
+    hello: ClientHelloPrefix,
     random: Option<ClientRandom>,
     /// Whether the client is the end that sends backward.
     client: Option<usize>,
     /// Lengths that destination connection IDs of short headers may have, as bits.
     lengths: [u32; 2],
-    ways: [Way; 2],
-    early: Way,
+    ways: [DirectionKeys; 2],
+    early: DirectionKeys,
     largest: [Option<u64>; 2],
     tried: u8,
     opened: u64,
@@ -89,12 +89,12 @@ impl Connection {
             initial: None,
             destination: Vec::new(),
             destinations: 0,
-            hello: Hello::new(),
+            hello: ClientHelloPrefix::new(),
             random: None,
             client: None,
             lengths: [0; 2],
-            ways: [Way::Unknown, Way::Unknown],
-            early: Way::Unknown,
+            ways: [DirectionKeys::Unknown, DirectionKeys::Unknown],
+            early: DirectionKeys::Unknown,
             largest: [None; 2],
             tried: 0,
             opened: 0,
@@ -200,7 +200,7 @@ impl Connection {
         long.destination.clone_into(&mut self.destination);
         self.destinations += 1;
         let keys = InitialKeys::new(long.version, long.destination);
-        let mut hello = Hello::new();
+        let mut hello = ClientHelloPrefix::new();
         if !keys.read(long, &mut hello, tools.scratch) {
             return;
         }
@@ -226,10 +226,10 @@ impl Connection {
     }
 
     fn zero_rtt(&mut self, way: usize, long: &Long<'_>, tools: &mut Tools<'_, '_>) -> bool {
-        if let (Way::Unknown, Some(random)) = (&self.early, &self.random)
+        if let (DirectionKeys::Unknown, Some(random)) = (&self.early, &self.random)
             && let Some(secret) = tools.secrets.get(random).and_then(|secrets| secrets.early)
         {
-            self.early = Way::candidates(long.version, &secret);
+            self.early = DirectionKeys::candidates(long.version, &secret);
         }
         let length = long.number as u32;
         let opened = self.early.open(long.packet, long.number, length, self.largest[way], tools);
@@ -238,11 +238,11 @@ impl Connection {
 
     fn short(&mut self, way: usize, packet: &[u8], tools: &mut Tools<'_, '_>) -> bool {
         let version = self.version.unwrap_or(Version::One);
-        if let (Way::Unknown, Some(secret)) = (&self.ways[way], self.secret(tools.secrets, way)) {
-            self.ways[way] = Way::candidates(version, &secret);
+        if let (DirectionKeys::Unknown, Some(secret)) = (&self.ways[way], self.secret(tools.secrets, way)) {
+            self.ways[way] = DirectionKeys::candidates(version, &secret);
         }
         let mut opened = None;
-        if let Way::Known(_, length) = self.ways[way] {
+        if let DirectionKeys::Known(_, length) = self.ways[way] {
             opened = self.ways[way].open(packet, 1 + length as usize, length, self.largest[way], tools);
         }
         let lengths = if self.lengths[way] == 0 { ANY_LENGTH } else { self.lengths[way] };
@@ -257,7 +257,7 @@ impl Connection {
             self.tried += 1;
             opened = self.try_all(way, lengths, packet, tools);
         }
-        if let (Some(_), Way::Known(_, length)) = (opened, &self.ways[way]) {
+        if let (Some(_), DirectionKeys::Known(_, length)) = (opened, &self.ways[way]) {
             self.lengths[way] |= 1 << length;
         }
         self.note(way, opened, tools)
@@ -277,7 +277,7 @@ impl Connection {
                     if !tools.secrets.budget.derive() {
                         return None;
                     }
-                    let mut candidates = Way::candidates(version, &secret);
+                    let mut candidates = DirectionKeys::candidates(version, &secret);
                     for length in (0..=CONNECTION_ID_BYTES_MAX as u32).filter(|n| lengths & 1 << n != 0) {
                         let opened = candidates.open(packet, 1 + length as usize, length, None, tools);
                         if opened.is_some() {
@@ -303,9 +303,11 @@ impl Connection {
     }
 }
 
-impl Way {
+impl DirectionKeys {
     fn candidates(version: Version, secret: &Secret) -> Self {
-        Self::Candidates(Suite::of(secret).iter().map(|&suite| Ladder::new(version, suite, secret)).collect())
+        Self::Candidates(
+            Suite::of(secret).iter().map(|&suite| KeyPhases::new(version, suite, secret)).collect(),
+        )
     }
 
     /// Opens a packet whose number begins `at`; then its payload is in the scratch memory, and the keys are known.

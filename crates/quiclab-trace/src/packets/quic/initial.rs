@@ -15,13 +15,13 @@ const CLIENT_HELLO: u8 = 1;
 
 /// The beginning of a ClientHello.
 #[derive(Clone, Debug)]
-pub(super) struct Hello {
+pub(super) struct ClientHelloPrefix {
     bytes: [u8; HELLO_BYTES],
     /// Which of them are there.
     known: u64,
 }
 
-impl Hello {
+impl ClientHelloPrefix {
     pub(super) const fn new() -> Self {
         Self { bytes: [0; HELLO_BYTES], known: 0 }
     }
@@ -57,7 +57,7 @@ impl InitialKeys {
     }
 
     /// Puts the CRYPTO frames of a packet into `hello`; `false` if it does not open.
-    pub(super) fn read(&self, long: &Long<'_>, hello: &mut Hello, scratch: &mut Vec<u8>) -> bool {
+    pub(super) fn read(&self, long: &Long<'_>, hello: &mut ClientHelloPrefix, scratch: &mut Vec<u8>) -> bool {
         let Some(unmasked) = self.header.unmask(long.packet, long.number) else { return false };
         let number = u64::from(unmasked.number);
         if !self.packet.open(long.packet, &unmasked, number, scratch) {

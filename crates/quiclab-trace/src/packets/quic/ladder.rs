@@ -3,7 +3,7 @@
 use super::super::key_log::Secret;
 use super::header::Version;
 use super::keys::{HeaderKey, PacketKey, Suite, Unmasked, updated};
-use super::secrets::Budget;
+use super::secrets::TrialDecryptionBudget;
 
 /// The key phase of a short header.
 const KEY_PHASE: u8 = 0x04;
@@ -11,7 +11,7 @@ const KEY_PHASE: u8 = 0x04;
 const WINDOWS: u64 = 64;
 
 /// Keys before, at and after the phase that is used.
-pub(super) struct Ladder {
+pub(super) struct KeyPhases {
     version: Version,
     suite: Suite,
     header: HeaderKey,
@@ -23,7 +23,7 @@ pub(super) struct Ladder {
     phase: bool,
 }
 
-impl Ladder {
+impl KeyPhases {
     pub(super) fn new(version: Version, suite: Suite, secret: &Secret) -> Self {
         Self {
             version,
@@ -43,7 +43,7 @@ impl Ladder {
         packet: &[u8],
         at: usize,
         largest: Option<u64>,
-        budget: &mut Budget,
+        budget: &mut TrialDecryptionBudget,
         scratch: &mut Vec<u8>,
     ) -> Option<u64> {
         let unmasked = self.header.unmask(packet, at)?;
@@ -75,7 +75,7 @@ fn try_key(
     packet: &[u8],
     unmasked: &Unmasked,
     largest: Option<u64>,
-    budget: &mut Budget,
+    budget: &mut TrialDecryptionBudget,
     scratch: &mut Vec<u8>,
 ) -> Option<u64> {
     let expected = unmasked.expanded(largest);

@@ -12,9 +12,9 @@ const DERIVATION_BYTES: usize = 1 << 13;
 
 /// What may still be spent on trying.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Budget(u64);
+pub(super) struct TrialDecryptionBudget(u64);
 
-impl Budget {
+impl TrialDecryptionBudget {
     /// Whether there was enough to try `bytes`.
     pub(super) fn spend(&mut self, bytes: usize) -> bool {
         let left = self.0.checked_sub(bytes as u64);
@@ -32,12 +32,12 @@ impl Budget {
 pub(in super::super) struct SecretStore<'k> {
     given: &'k KeyLog,
     embedded: KeyLog,
-    pub(super) budget: Budget,
+    pub(super) budget: TrialDecryptionBudget,
 }
 
 impl<'k> SecretStore<'k> {
     pub(in super::super) fn new(given: &'k KeyLog) -> Self {
-        Self { given, embedded: KeyLog::default(), budget: Budget(BYTES_TRIED_MAX) }
+        Self { given, embedded: KeyLog::default(), budget: TrialDecryptionBudget(BYTES_TRIED_MAX) }
     }
 
     /// Adds secrets of the capture; `false` if there are too many.

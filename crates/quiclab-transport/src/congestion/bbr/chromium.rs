@@ -5,7 +5,7 @@
 //! |---|---|
 //! | one bandwidth sample per packet (`bandwidth_sampler.cc`) | one per acknowledgement, of the packet sent last |
 //! | no sample is too short | [`RateSample::interval`] is `None` below the smallest RTT |
-//! | `OnAppLimited` in PROBE_RTT | [`SelfLimited`] |
+//! | `OnAppLimited` in PROBE_RTT | [`ProbeRttLimited`] |
 //! | `sampler_.is_app_limited()` with nothing in flight | [`Idle`] |
 //! | losses found by a timer shrink the recovery window | only those that an acknowledgement finds |
 //! | packet numbers | positions |
@@ -18,7 +18,7 @@ use super::aggregation::AckHeight;
 use super::filter::{Extremum, WindowedFilter};
 use super::{
     BANDWIDTH_ROUNDS, CYCLE, FullPipe, Idle, MIN_RTT_WINDOW, MIN_WINDOW_PACKETS, Mode, PROBE_RTT_TIME,
-    SelfLimited, bytes_in, per_second, rate_of, time_of,
+    ProbeRttLimited, bytes_in, per_second, rate_of, time_of,
 };
 use crate::congestion::{Ack, CongestionEvent, Controller, Phase};
 use crate::recovery::delivery_rate::RateSample;
@@ -82,7 +82,7 @@ pub struct BbrChromium {
     /// Position whose acknowledgement without losses ends recovery.
     recovery_end: u64,
     idle: Idle,
-    self_limited: SelfLimited,
+    self_limited: ProbeRttLimited,
     delivered: u64,
 }
 
@@ -116,7 +116,7 @@ impl BbrChromium {
             recovery_window: None,
             recovery_end: 0,
             idle: Idle::default(),
-            self_limited: SelfLimited::default(),
+            self_limited: ProbeRttLimited::default(),
             delivered: 0,
         }
     }

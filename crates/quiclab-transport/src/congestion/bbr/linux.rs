@@ -6,7 +6,7 @@
 //! | times in microseconds and jiffies | nanoseconds |
 //! | `rs->losses`, `delivered` count segments | bytes by `mss`, rounded up; whole packets give the same |
 //! | `CA_EVENT_TX_START` with `app_limited` | [`Idle`]: nothing in flight, neither window nor pacer in the way |
-//! | `tp->app_limited` set in PROBE_RTT | [`SelfLimited`] |
+//! | `tp->app_limited` set in PROBE_RTT | [`ProbeRttLimited`] |
 //! | `tcp_wstamp_ns` of the socket | the same from the packets sent, without the credit for late packets |
 //! | DRAIN sets `snd_ssthresh` to the BDP, for readers of statistics | none |
 //! | `lt_bw` in the unit of the bandwidth, milliseconds | byte/s, nanoseconds ([`super::policer`]) |
@@ -21,7 +21,7 @@ use super::filter::{Extremum, WindowedFilter};
 use super::policer::{Policer, PolicerInput, PolicerRules};
 use super::{
     BANDWIDTH_ROUNDS, CYCLE, FullPipe, Idle, MIN_RTT_WINDOW, MIN_WINDOW_PACKETS, Mode, PROBE_RTT_TIME,
-    SelfLimited, rate_of, time_of,
+    ProbeRttLimited, rate_of, time_of,
 };
 use crate::congestion::{Ack, CongestionEvent, Controller, Phase, RecoveryPhase};
 use crate::recovery::delivery_rate::RateSample;
@@ -88,7 +88,7 @@ pub struct BbrLinux {
     extra: ExtraAcked,
     policer: Policer,
     idle: Idle,
-    self_limited: SelfLimited,
+    self_limited: ProbeRttLimited,
     /// When the pacer lets the next packet go (`tcp_wstamp_ns`).
     departure: Time,
     delivered: u64,
@@ -127,7 +127,7 @@ impl BbrLinux {
             extra: ExtraAcked::default(),
             policer: Policer::new(PolicerRules::Linux),
             idle: Idle::default(),
-            self_limited: SelfLimited::default(),
+            self_limited: ProbeRttLimited::default(),
             departure: Time::ZERO,
             delivered: 0,
             lost: 0,

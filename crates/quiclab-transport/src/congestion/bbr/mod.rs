@@ -131,12 +131,12 @@ impl Idle {
 /// Marks packets as limited by the controller itself: those sent in PROBE_RTT say nothing about the
 /// bandwidth. (The originals mark them in the estimator, which a controller does not reach here.)
 #[derive(Clone, Copy, Debug, Default)]
-struct SelfLimited {
+struct ProbeRttLimited {
     /// Bytes delivered when the first marked packet was sent, and when the last was; `None`: no mark yet.
     range: Option<(u64, u64)>,
 }
 
-impl SelfLimited {
+impl ProbeRttLimited {
     /// Packets sent from now on are limited until all that is in flight now is delivered.
     fn mark(&mut self, delivered: u64, in_flight: u64) {
         let from = match self.range {

@@ -1,4 +1,4 @@
-use super::super::slow_start::Never;
+use super::super::slow_start::NoSlowStartExit;
 use super::super::window::Flavour;
 use super::*;
 use quiclab_core::Duration;
@@ -67,7 +67,7 @@ fn controller(coupling: Coupling) -> Coupled {
         mss: MSS,
         emulated_connections: 1,
     };
-    Coupled::new(coupling, &settings, Box::new(Never))
+    Coupled::new(coupling, &settings, Box::new(NoSlowStartExit))
 }
 
 fn ack(packets: u64) -> Ack {

@@ -1,7 +1,7 @@
 //! CUBIC as a sender sees it.
 
 use super::super::hystart_linux::{AckTrain, HystartLinux};
-use super::super::slow_start::Never;
+use super::super::slow_start::NoSlowStartExit;
 use super::*;
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ const MSS: u64 = 1000;
 fn cubic(flavour: Flavour, packets: u64) -> Cubic {
     let settings =
         WindowSettings { flavour, initial_window: packets * MSS, mss: MSS, emulated_connections: 1 };
-    Cubic::new(&settings, Box::new(Never))
+    Cubic::new(&settings, Box::new(NoSlowStartExit))
 }
 
 fn ack(now: Time, rtt: Duration) -> Ack {
@@ -175,7 +175,7 @@ proptest! {
         let flavour = if linux { Flavour::LinuxTcp } else { Flavour::Quic };
         let settings = WindowSettings {
             flavour, initial_window: 10 * MSS, mss: MSS, emulated_connections: n };
-        let mut cubic = Cubic::new(&settings, Box::new(Never));
+        let mut cubic = Cubic::new(&settings, Box::new(NoSlowStartExit));
         let mut now = Time::ZERO;
         for (operation, nanos) in operations {
             now += Duration::from_nanos(nanos);

@@ -48,7 +48,7 @@ impl Client {
         }
     }
 
-    fn greet(&mut self) {
+    fn send_preface(&mut self) {
         self.greeted = true;
         self.writer.push(Http2Frame::Preface);
         self.writer.push(Http2Frame::Settings {
@@ -108,7 +108,7 @@ impl Application for Client {
     fn pull(&mut self, now: Time, most: u64) -> Option<(u64, Vec<Http2Frame>)> {
         if self.writer.is_empty() {
             if !self.greeted {
-                self.greet();
+                self.send_preface();
             } else if let Some(frame) = self.control.pop_front() {
                 self.writer.push(frame);
             } else if self.browser.wants() && self.browser.open() < self.max_streams {

@@ -35,11 +35,11 @@ use server::Server;
 /// Window before anything is said (RFC 9113 section 6.9.2).
 pub(super) const INITIAL_WINDOW: u64 = 65_535;
 /// Largest window (RFC 9113 section 6.9.1).
-const LARGEST_WINDOW: u64 = (1 << 31) - 1;
+const MAX_WINDOW: u64 = (1 << 31) - 1;
 /// A small record.
 pub(super) const SMALL_RECORD: u64 = 1300;
 /// Largest payload that every peer takes (RFC 9113 section 4.2).
-const LARGEST_FRAME: u64 = 16_384;
+const MAX_FRAME_BYTES: u64 = 16_384;
 
 /// The values of one end, complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,14 +59,14 @@ impl Values {
                 stream_window: 6 << 20,
                 connection_window: 15 << 20,
                 max_streams: 1000,
-                frame_size: LARGEST_FRAME,
+                frame_size: MAX_FRAME_BYTES,
                 warm_up: 0,
             },
             Role::Server => Self {
                 stream_window: INITIAL_WINDOW,
-                connection_window: LARGEST_WINDOW,
+                connection_window: MAX_WINDOW,
                 max_streams: 100,
-                frame_size: LARGEST_FRAME,
+                frame_size: MAX_FRAME_BYTES,
                 warm_up: 1 << 20,
             },
         };

@@ -66,7 +66,7 @@ impl Server {
     }
 
     /// SETTINGS hold what is not the default of the protocol (`h2_session_start`).
-    fn greet(&mut self) {
+    fn send_preface(&mut self) {
         self.greeted = true;
         let Values { stream_window, connection_window, max_streams, .. } = self.values;
         let stream_window =
@@ -168,7 +168,7 @@ impl Server {
 
 impl Application for Server {
     fn connected(&mut self, _now: Time) -> Command {
-        self.greet();
+        self.send_preface();
         Command::Wait
     }
 

@@ -54,7 +54,7 @@ impl Connection {
         let mut acks_of_acks = None;
         let conservative = path.rtt.conservative();
         let recovery_start = path.recovery_start();
-        let forgets_lost = config.fixed.forgets_lost;
+        let ignore_late_acks = config.fixed.ignore_late_acks;
         let mut forgotten_largest = false;
         let rate = &mut path.rate;
         let space: &mut Space = match id {
@@ -66,7 +66,7 @@ impl Connection {
             let packet = &acked.packet;
             // packets that do not count as in flight are not counted as lost, either
             spurious += u64::from(acked.spurious && packet.bytes > 0);
-            if acked.spurious && forgets_lost {
+            if acked.spurious && ignore_late_acks {
                 forgotten_largest |= ack.ranges.first().is_some_and(|range| acked.number == *range.end());
                 return;
             }
@@ -77,8 +77,8 @@ impl Connection {
                 delivered.bytes += packet.bytes;
                 delivered.packets += 1;
                 if recovery_start.is_none_or(|start| packet.time > start) {
-                    delivered.growing_bytes += packet.bytes;
-                    delivered.growing_packets += 1;
+                    delivered.bytes_after_recovery += packet.bytes;
+                    delivered.packets_after_recovery += 1;
                 }
                 rate.on_delivered(now, &packet.state, packet.bytes, packet.time, packet.position);
                 delivered.newest = delivered.newest.max(Some((packet.time, packet.position)));
@@ -100,7 +100,7 @@ impl Connection {
             Ok(summary) => summary,
             Err(error) => return self.violate(error),
         };
-        if forgets_lost {
+        if ignore_late_acks {
             summary.packets -= summary.spurious;
             summary.rtt_sample_of = summary.rtt_sample_of.filter(|_| !forgotten_largest);
         }
@@ -141,7 +141,7 @@ impl Connection {
             let lost = self.detect_lost(now, id);
             let path = &mut self.paths[path_index];
             if path.recovery_start() != recovery_start {
-                (delivered.growing_bytes, delivered.growing_packets) = (0, 0);
+                (delivered.bytes_after_recovery, delivered.packets_after_recovery) = (0, 0);
             }
             path.on_delivered(now, &delivered, prior_in_flight, lost, sample, validate);
         }

@@ -1,11 +1,11 @@
 //! The frames of a packet, in the order in which they are put there: ACK, CRYPTO, control frames, DATAGRAM,
 //! STREAM.
 
-use super::send::{Assembled, SMALLEST_INITIAL};
+use super::send::{Assembled, MIN_INITIAL_BYTES};
 use super::{Connection, Datagram, SpaceId};
 use crate::operations::Operation;
 use crate::options::QuicVersion;
-use crate::quic::config::{AckPing, Fixed};
+use crate::quic::config::{AckOfAckPolicy, Fixed};
 use crate::quic::handshake::Level;
 use crate::quic::path::now_ms;
 use crate::quic::sent::{Content, SentFrame};
@@ -22,7 +22,7 @@ const LONG_FIELD: usize = 1 << 14;
 /// Bytes of PATH_CHALLENGE and PATH_RESPONSE.
 const VALIDATION_FRAME: usize = 9;
 /// Fewer bytes than this hold no frame with data.
-const SMALLEST_DATA: usize = 8;
+const MIN_DATA_BYTES: usize = 8;
 
 /// Frames that are being collected.
 struct Frames {
@@ -118,12 +118,15 @@ impl Connection {
         };
         // a server that cannot pad its Initial packet waits for more bytes of the client
         let pads = self.role == Role::Server && self.config.fixed.pads_server;
-        let (permit, probes) =
-            if pads && id == SpaceId::Initial && room < SMALLEST_INITIAL { (0, 0) } else { (permit, probes) };
+        let (permit, probes) = if pads && id == SpaceId::Initial && room < MIN_INITIAL_BYTES {
+            (0, 0)
+        } else {
+            (permit, probes)
+        };
         // a probe leaves whatever window and pacer say
         let permit = if probes > 0 { room } else { permit };
-        let room = if permit > overhead + SMALLEST_DATA { room.min(permit) } else { room };
-        let permit = permit > overhead + SMALLEST_DATA;
+        let room = if permit > overhead + MIN_DATA_BYTES { room.min(permit) } else { room };
+        let permit = permit > overhead + MIN_DATA_BYTES;
         let wants = permit && (probes > 0 || self.wants_to_send() || self.wants_validation());
         if !wants && !must_acknowledge && !free_datagrams {
             return None;
@@ -131,7 +134,7 @@ impl Connection {
         let mut frames = Frames {
             frames: SmallVec::new(),
             content: Content::new(),
-            left: room.checked_sub(overhead).filter(|left| *left >= SMALLEST_DATA)?,
+            left: room.checked_sub(overhead).filter(|left| *left >= MIN_DATA_BYTES)?,
             wire: format.wire,
             reliable: false,
         };
@@ -153,10 +156,10 @@ impl Connection {
             if permit && usable {
                 self.put_data(now, &mut frames);
             }
-            if validates && frames.left > SMALLEST_DATA {
+            if validates && frames.left > MIN_DATA_BYTES {
                 // "MUST expand datagrams that contain a PATH_CHALLENGE frame to at least [...] 1200 bytes" (RFC
                 // 9000 section 8.2.1; 8.2.2 for PATH_RESPONSE)
-                let length = (frames.left + SMALLEST_INITIAL).saturating_sub(room) as u16;
+                let length = (frames.left + MIN_INITIAL_BYTES).saturating_sub(room) as u16;
                 if length > 0 {
                     frames.frames.push(QuicFrame::Padding { length });
                 }
@@ -229,8 +232,8 @@ impl Connection {
         let Some(space) = self.space(id) else { return false };
         match (rule, frames.frames.first()) {
             _ if !matches!(id, SpaceId::Path(_)) => false,
-            (AckPing::After(packets), _) => space.lone_acks + 1 >= packets,
-            (AckPing::EighthWithGaps, Some(QuicFrame::Ack(ack))) => {
+            (AckOfAckPolicy::After(packets), _) => space.lone_acks + 1 >= packets,
+            (AckOfAckPolicy::EighthWithGaps, Some(QuicFrame::Ack(ack))) => {
                 ack.ranges.len() > 1 && number.is_multiple_of(8)
             }
             _ => false,
@@ -244,7 +247,7 @@ impl Connection {
         let level = self.crypto_level(id);
         let queued = self.handshake.queued(level);
         let crypto = &mut self.crypto[level as usize];
-        while crypto.wants_to_send(queued) && frames.left >= SMALLEST_DATA {
+        while crypto.wants_to_send(queued) && frames.left >= MIN_DATA_BYTES {
             // with a length of at most two bytes: one more than that of no data in version 1
             let empty = QuicFrame::Crypto { offset: queued, length: 0, parameters: None };
             let room = frames.left.saturating_sub(empty.length(frames.wire) + 1).min(LONG_FIELD - 1);
@@ -317,7 +320,7 @@ impl Connection {
             if needed > frames.left {
                 let full = self.config.datagram_size.bytes() as usize;
                 // it will never fit: "MUST NOT send DATAGRAM frames" that are too long (RFC 9221 section 3)
-                if needed + LARGEST_OVERHEAD > full {
+                if needed + MAX_OVERHEAD > full {
                     self.datagrams.pop_front();
                     self.dropped_datagrams += 1;
                     continue;
@@ -374,7 +377,7 @@ impl Connection {
     fn put_data(&mut self, now: Time, frames: &mut Frames) {
         let mut any = false;
         let Fixed { stream_length_always, one_stream_frame, .. } = self.config.fixed;
-        while frames.left >= SMALLEST_DATA {
+        while frames.left >= MIN_DATA_BYTES {
             // what the Length field of a frame takes that fills the packet
             let field = if frames.left < LONG_FIELD { 2 } else { 4 };
             let room = frames.left - if stream_length_always { field } else { 0 };
@@ -398,4 +401,4 @@ impl Connection {
 }
 
 /// Header with the longest connection ID and number, and the tag of a 1-RTT packet.
-const LARGEST_OVERHEAD: usize = 1 + 20 + 4 + 16;
+const MAX_OVERHEAD: usize = 1 + 20 + 4 + 16;

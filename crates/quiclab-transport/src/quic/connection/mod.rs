@@ -400,7 +400,7 @@ fn parameters_of(config: &Config, role: Role, paths: usize) -> TransportParamete
         max_ack_delay: config.quic.max_ack_delay,
         idle_timeout: Some(config.quic.idle_timeout),
         max_datagram_frame_size: 65_535,
-        min_ack_delay: matches!(config.quic.acknowledgement, Acknowledgement::AsAsked { .. })
+        min_ack_delay: matches!(config.quic.acknowledgement, Acknowledgement::AsRequested { .. })
             .then_some(Duration::from_millis(1)),
         connection_id_length: config.connection_id(role).bytes() as u8,
         paths: paths as u8,

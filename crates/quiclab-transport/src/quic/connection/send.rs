@@ -21,9 +21,9 @@ use quiclab_core::{ByteCount, PacketSpace, Role, Time};
 use smallvec::{SmallVec, smallvec};
 
 /// Smallest datagram that carries Initial packets (RFC 9000 section 14.1).
-pub(super) const SMALLEST_INITIAL: usize = 1200;
+pub(super) const MIN_INITIAL_BYTES: usize = 1200;
 /// Fewer bytes than this hold no packet that is worth it.
-const SMALLEST_ROOM: usize = 64;
+const MIN_ROOM: usize = 64;
 
 /// What belongs to a packet that is in its datagram but not counted as sent.
 pub(super) struct Assembled {
@@ -51,7 +51,7 @@ impl Connection {
             }
             State::Open => {
                 let room = self.amplification_room();
-                if room < SMALLEST_ROOM {
+                if room < MIN_ROOM {
                     self.pacing_due = None;
                     return None;
                 }
@@ -91,7 +91,7 @@ impl Connection {
 
     /// Whether the server's limit stops everything: no timer helps then (RFC 9002 section 6.2.2.1).
     pub(super) fn is_amplification_limited(&self) -> bool {
-        self.amplification_room() < SMALLEST_ROOM
+        self.amplification_room() < MIN_ROOM
     }
 
     /// The paths, that which sends next first: those that something waits for that only they can send, then
@@ -195,7 +195,7 @@ impl Connection {
         for path in 0..self.paths.len() {
             let Self { paths, operations, .. } = self;
             let release = paths[path].release(now);
-            let has_room = wants && paths[path].window_room(now, operations) >= SMALLEST_ROOM as u64;
+            let has_room = wants && paths[path].window_room(now, operations) >= MIN_ROOM as u64;
             paths[path].limited = wants && (release > now || !has_room);
             if has_room && release > now {
                 self.pacing_due = Some(self.pacing_due.map_or(release, |due| due.min(release)));
@@ -230,7 +230,7 @@ impl Connection {
         let mut assembled: SmallVec<[Assembled; 3]> = SmallVec::new();
         let (mut left, mut permit) = (room, permit);
         for id in self.space_ids().filter(|id| id.path() == path) {
-            if left < SMALLEST_ROOM {
+            if left < MIN_ROOM {
                 break;
             }
             if let Some(packet) = self.packet(now, id, left, permit, &mut datagram) {
@@ -267,7 +267,7 @@ impl Connection {
             return;
         }
         let full = self.config.datagram_size.bytes() as usize;
-        let wanted = if pads_to_full && eliciting { full } else { SMALLEST_INITIAL };
+        let wanted = if pads_to_full && eliciting { full } else { MIN_INITIAL_BYTES };
         // quinn exceeds the amplification limit with the last datagram; here none does
         let wanted = wanted.min(room);
         let length: usize = assembled.iter().map(|assembled| assembled.length).sum();
@@ -341,8 +341,8 @@ impl Connection {
         let frames = smallvec![QuicFrame::ConnectionClose { application, error_code }];
         let mut packet = QuicPacket { space: packet_space, path: path as u8, number, format, frames };
         let v1 = self.config.quic.version == QuicVersion::V1;
-        if v1 && packet_space == PacketSpace::Initial && packet.length() < SMALLEST_INITIAL {
-            let length = (SMALLEST_INITIAL - packet.length()) as u16;
+        if v1 && packet_space == PacketSpace::Initial && packet.length() < MIN_INITIAL_BYTES {
+            let length = (MIN_INITIAL_BYTES - packet.length()) as u16;
             packet.frames.push(QuicFrame::Padding { length });
         }
         self.sent_bytes += packet.length() as u64;

@@ -41,7 +41,7 @@ const fn message(values: &[u64]) -> u64 {
 }
 
 /// `kClientHelloMinimumSize`.
-const LEAST_HELLO: u64 = 1024;
+const MIN_HELLO: u64 = 1024;
 /// `kFramingOverhead`: an inchoate CHLO is padded to what a packet has left beside it.
 const FRAMING: u64 = 50;
 /// Source-address token and server nonce, as the comment on `kREJOverheadBytes` has them.
@@ -108,8 +108,8 @@ pub(super) struct Gquic {
 impl Gquic {
     pub(super) fn new(config: &Config, role: Role, streams: &mut Streams) -> Self {
         let content = config.fixed.client_hello.bytes();
-        let inchoate = content.max(LEAST_HELLO).max(config.datagram_size.bytes().saturating_sub(FRAMING));
-        let full = (content + FULL).max(LEAST_HELLO);
+        let inchoate = content.max(MIN_HELLO).max(config.datagram_size.bytes().saturating_sub(FRAMING));
+        let full = (content + FULL).max(MIN_HELLO);
         let tls = config.tls.clone();
         let first = if tls.resumption { full } else { inchoate };
         let mut replies: &[Reply] = &[];

@@ -29,7 +29,7 @@ profile! {
     quic.max_window = None, "quic/congestion/reno.py has none, 0.9.25";
     quic.window_validation = false, "quic/congestion/reno.py on_packet_acked does not look at it, 0.9.25";
     fixed.window_packet = None, "quic/congestion/reno.py max_datagram_size, 0.9.25";
-    fixed.newreno_keeps = 0.5, "quic/congestion/reno.py K_LOSS_REDUCTION_FACTOR, 0.9.25";
+    fixed.newreno_beta = 0.5, "quic/congestion/reno.py K_LOSS_REDUCTION_FACTOR, 0.9.25";
     pacing = Pacing::TimeBucket { factor: 1.0, burst_packets: 16, burst_share: 0.25 },
         "quic/recovery.py QuicPacketPacer.update_rate, 0.9.25";
     quic.pacing_before_rtt = false,
@@ -39,7 +39,7 @@ profile! {
     quic.adaptive_packet_threshold = false, "quic/recovery.py _detect_loss: constants, 0.9.25";
     quic.adaptive_time_threshold = false, "quic/recovery.py _detect_loss: constants, 0.9.25";
     initial_rtt = Duration::from_millis(100), "quic/configuration.py initial_rtt, 0.9.25";
-    quic.rtt_variation = RttVariation::FromMinimum,
+    quic.rtt_variation = RttVariation::FromMinRtt,
         "quic/recovery.py on_ack_received: |rtt_min - rtt_latest|, 0.9.25";
     fixed.initial_timeout = 2, "quic/recovery.py get_probe_timeout: 2 * rtt_initial, 0.9.25";
     fixed.timeout_variations = 4, "quic/recovery.py get_probe_timeout, 0.9.25";
@@ -70,12 +70,12 @@ profile! {
     quic.amplification_factor = 3, "quic/connection.py datagrams_to_send, 0.9.25";
     fixed.window_check = WindowCheck::Filled,
         "quic/packet_builder.py start_packet: datagram_flight_bytes, 0.9.25";
-    fixed.forgets_lost = true, "quic/recovery.py _detect_loss: del space.sent_packets, 0.9.25";
+    fixed.ignore_late_acks = true, "quic/recovery.py _detect_loss: del space.sent_packets, 0.9.25";
     fixed.growth_before_losses = true,
         "quic/recovery.py on_ack_received: on_packet_acked before _detect_loss, 0.9.25";
     fixed.acks_only_when_due = true,
         "quic/connection.py _write_application: ack_at is not None and ack_at <= now, 0.9.25";
-    fixed.ack_ping = AckPing::EighthWithGaps,
+    fixed.ack_ping = AckOfAckPolicy::EighthWithGaps,
         "quic/connection.py _write_ack_frame: packet_number % 8 == 0 and several ranges, 0.9.25";
     fixed.stream_length_always = true, "quic/connection.py _write_stream_frame, 0.9.25";
     fixed.one_stream_frame = true, "quic/stream.py get_frame: the first pending range, 0.9.25";

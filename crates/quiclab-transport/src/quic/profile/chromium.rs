@@ -43,7 +43,7 @@ profile! {
         "quic_protocol_flags_list.h quic_max_congestion_window x kDefaultTCPMSS";
     quic.window_validation = true, "tcp_cubic_sender_bytes.cc IsCwndLimited";
     fixed.window_packet = Some(bytes(1460)), "quic_constants.h kDefaultTCPMSS, used for all of the window";
-    fixed.newreno_keeps = 0.7, "tcp_cubic_sender_bytes.cc kRenoBeta";
+    fixed.newreno_beta = 0.7, "tcp_cubic_sender_bytes.cc kRenoBeta";
     pacing = Pacing::LeakyBucket {
         factor: 1.25,
         slow_start_factor: Some(2.0),
@@ -51,7 +51,7 @@ profile! {
         burst_share: None,
         burst_time: None,
         idle_burst_packets: Some(10),
-        whole_bursts: false,
+        wait_for_full_burst: false,
     }, "tcp_cubic_sender_bytes.cc PacingRate; pacing_sender.cc kInitialUnpacedBurst; quic_lumpy_pacing_size 2";
     quic.pacing_before_rtt = true, "tcp_cubic_sender_bytes.cc PacingRate: SmoothedOrInitialRtt";
     packet_threshold = 3, "quic_constants.h kDefaultPacketReorderingThreshold";
@@ -85,7 +85,7 @@ profile! {
     quic.max_connection_receive_window = kib(24 * 1024), "quic_constants.h kSessionReceiveWindowLimit";
     send_window = UNLIMITED, "quic_stream.cc buffers what flow control allows (assumed)";
     quic.max_streams = 100, "quic_constants.h kDefaultMaxStreamsPerConnection";
-    fixed.streams_when_half_left = true,
+    fixed.max_streams_update_at_half = true,
         "quic_stream_id_manager.cc MaybeSendMaxStreamsFrame; quic_max_streams_window_divisor 2";
     quic.stream_scheduler = StreamScheduler::PriorityInBatches,
         "quic_write_blocked_list.h kBatchWriteSize; quic_priority_respect_incremental and quic_disable_batch_write are off";
@@ -124,7 +124,7 @@ profile! {
         burst_share: None,
         burst_time: None,
         idle_burst_packets: Some(10),
-        whole_bursts: false,
+        wait_for_full_burst: false,
     }, "pacing_sender.cc kInitialUnpacedBurst, proto-quic: no lumps yet";
     quic.adaptive_packet_threshold = false,
         "general_loss_algorithm.h kNumberOfNacksBeforeRetransmission, kNack, proto-quic";

@@ -20,7 +20,7 @@ mod quic_go;
 mod quinn;
 mod rfc9002;
 
-use super::config::{AckPing, Config, Fixed, InitialWindow, WindowCheck, bytes, kib};
+use super::config::{AckOfAckPolicy, Config, Fixed, InitialWindow, WindowCheck, bytes, kib};
 use crate::congestion::Flavour;
 use crate::options::{
     Acknowledgement, CongestionControl, FlowControl, Pacing, QuicValues, QuicVersion, RttVariation,

@@ -33,7 +33,7 @@ profile! {
     quic.max_window = None, "lib/ngtcp2_cc.c has none";
     quic.window_validation = true, "lib/ngtcp2_cc.c is_app_limited (assumed for slow start and after it)";
     fixed.window_packet = None, "lib/ngtcp2_cc.c max_udp_payload_size";
-    fixed.newreno_keeps = 0.5, "lib/ngtcp2_cc.h NGTCP2_LOSS_REDUCTION_FACTOR_BITS 1";
+    fixed.newreno_beta = 0.5, "lib/ngtcp2_cc.h NGTCP2_LOSS_REDUCTION_FACTOR_BITS 1";
     pacing = Pacing::LeakyBucket {
         factor: 1.25,
         slow_start_factor: None,
@@ -41,7 +41,7 @@ profile! {
         burst_share: None,
         burst_time: None,
         idle_burst_packets: None,
-        whole_bursts: false,
+        wait_for_full_burst: false,
     }, "lib/ngtcp2_conn.c ngtcp2_conn_update_pkt_tx_time; send_quantum 64 KiB, 45 datagrams";
     quic.pacing_before_rtt = false,
         "lib/ngtcp2_conn.c ngtcp2_conn_update_pkt_tx_time: an RTT of 1 ms before a sample";

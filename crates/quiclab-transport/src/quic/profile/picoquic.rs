@@ -37,7 +37,7 @@ profile! {
     quic.max_window = None, "newreno.c, cubic.c have none";
     quic.window_validation = true, "sender.c: a sender that is limited by the application tells it (assumed)";
     fixed.window_packet = None, "newreno.c: send_mtu (assumed)";
-    fixed.newreno_keeps = 0.5,
+    fixed.newreno_beta = 0.5,
         "newreno.c picoquic_newreno_enter_recovery: cwin / 2 (assumed: not read at this commit)";
     pacing = Pacing::LeakyBucket {
         factor: 1.0,
@@ -46,7 +46,7 @@ profile! {
         burst_share: Some(0.25),
         burst_time: None,
         idle_burst_packets: None,
-        whole_bursts: false,
+        wait_for_full_burst: false,
     }, "sender.c picoquic_update_pacing_data: cwin / 4, 2 to 16 packets; 1.25 in slow start";
     quic.pacing_before_rtt = false, "sender.c picoquic_update_pacing_data is called with RTT samples";
     packet_threshold = u32::MAX, "sender.c picoquic_retransmit_needed_by_packet: RACK, no count alone";

@@ -35,7 +35,7 @@ profile! {
         "internal/protocol/params.go MaxCongestionWindowPackets, v0.18.0";
     quic.window_validation = true, "internal/congestion/cubic_sender.go isCwndLimited, v0.18.0";
     fixed.window_packet = None, "internal/congestion/cubic_sender.go maxDatagramSize, v0.18.0";
-    fixed.newreno_keeps = 0.7, "internal/congestion/cubic_sender.go renoBeta, v0.18.0";
+    fixed.newreno_beta = 0.7, "internal/congestion/cubic_sender.go renoBeta, v0.18.0";
     pacing = Pacing::Quantum { factor: 1.25, burst_packets: 10, quantum: Duration::from_millis(1) },
         "internal/congestion/pacer.go maxBurstSize, TimeUntilSend; MinPacingDelay, v0.18.0";
     quic.pacing_before_rtt = false,

@@ -22,7 +22,7 @@ profile! {
     quic.max_window = None, "congestion/cubic.rs has none, 0.11.19";
     quic.window_validation = true, "congestion/cubic.rs on_ack: app_limited, 0.11.19";
     fixed.window_packet = None, "congestion/cubic.rs current_mtu, 0.11.19";
-    fixed.newreno_keeps = 0.5, "congestion/new_reno.rs loss_reduction_factor, 0.11.19";
+    fixed.newreno_beta = 0.5, "congestion/new_reno.rs loss_reduction_factor, 0.11.19";
     pacing = Pacing::LeakyBucket {
         factor: 1.25,
         slow_start_factor: None,
@@ -30,7 +30,7 @@ profile! {
         burst_share: None,
         burst_time: Some(Duration::from_millis(2)),
         idle_burst_packets: None,
-        whole_bursts: true,
+        wait_for_full_burst: true,
     }, "connection/pacing.rs MIN_BURST_SIZE, BURST_INTERVAL_NANOS, 0.11.19";
     quic.pacing_before_rtt = true, "connection/pacing.rs Pacer::new with the initial RTT, 0.11.19";
     packet_threshold = 3, "config/transport.rs TransportConfig::default, 0.11.19";
@@ -65,10 +65,10 @@ profile! {
     fixed.window_check = WindowCheck::Below,
         "connection/mod.rs poll_transmit: in_flight + bytes_to_send >= window, 0.11.19";
     fixed.flavour = Flavour::Quinn, "congestion/cubic.rs, after RFC 8312, 0.11.19";
-    fixed.forgets_lost = true, "connection/mod.rs detect_lost_packets: spaces[..].take, retransmit, 0.11.19";
+    fixed.ignore_late_acks = true, "connection/mod.rs detect_lost_packets: spaces[..].take, retransmit, 0.11.19";
     fixed.growth_before_losses = true,
         "connection/mod.rs on_ack_received: on_packet_acked before detect_lost_packets, 0.11.19";
-    fixed.ack_ping = AckPing::Never, "connection/spaces.rs has none, 0.11.19";
+    fixed.ack_ping = AckOfAckPolicy::Never, "connection/spaces.rs has none, 0.11.19";
     fixed.pads_to_full = true, "connection/mod.rs poll_transmit: pad_to(min_mtu), 0.11.19";
     fixed.new_connection_ids = 4,
         "connection/mod.rs issue_first_cids, LOC_CID_COUNT 8 (assumed: 5 with the peer's limit), 0.11.19";

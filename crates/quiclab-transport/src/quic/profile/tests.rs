@@ -63,7 +63,7 @@ fn values_that_results_depend_on() {
     assert_eq!(window("picoquic"), 15_360); // 10 x 1536
     assert_eq!(window("ngtcp2-2020"), 12_520); // 10 x 1252
     let aioquic = find("aioquic").unwrap();
-    assert_eq!(aioquic.quic.rtt_variation, RttVariation::FromMinimum);
+    assert_eq!(aioquic.quic.rtt_variation, RttVariation::FromMinRtt);
     assert_eq!(aioquic.quic.acknowledgement, Acknowledgement::Timer { delay: Duration::from_millis(1) });
     let chromium = find("chromium-quic1").unwrap();
     assert_eq!(chromium.congestion_control, CongestionControl::Cubic);

@@ -173,7 +173,7 @@ impl ReceiveWindow {
 
     /// `bytes` count as read that arrived before, because nobody will read them: no window grows.
     #[cfg(test)] // see `ReceiveHalf::stop`
-    pub(super) fn on_read_by_nobody(&mut self, bytes: u64) {
+    pub(super) fn on_discarded_read(&mut self, bytes: u64) {
         self.read += bytes;
         self.due |= match self.rule {
             FlowControl::Fixed => self.grants(self.window / 8),

@@ -11,11 +11,11 @@
 //! is enforced with an allowance (Chromium's is the larger of 10 streams and a tenth).
 
 /// Largest number of streams of a kind (RFC 9000 section 4.6: 2^60).
-pub(super) const MOST_STREAMS: u64 = 1 << 60;
+pub(super) const MAX_STREAMS: u64 = 1 << 60;
 
 /// Streams of one kind that this end opens.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Opening {
+pub(super) struct LocalStreams {
     /// Streams opened.
     pub(super) next: u64,
     /// Streams that the peer allows.
@@ -26,7 +26,7 @@ pub(super) struct Opening {
     reported: bool,
 }
 
-impl Opening {
+impl LocalStreams {
     /// Index of a new stream, if one is allowed.
     pub(super) fn open(&mut self) -> Option<u64> {
         if self.next >= self.limit {
@@ -39,7 +39,7 @@ impl Opening {
 
     /// The peer allows more; whether one that was refused may be opened now.
     pub(super) fn raise(&mut self, limit: u64) -> bool {
-        let limit = limit.min(MOST_STREAMS);
+        let limit = limit.min(MAX_STREAMS);
         if limit <= self.limit {
             return false;
         }
@@ -50,7 +50,7 @@ impl Opening {
 
     /// The limit was that of an earlier connection; this is what holds.
     pub(super) fn replace(&mut self, limit: u64) {
-        self.limit = limit.min(MOST_STREAMS);
+        self.limit = limit.min(MAX_STREAMS);
         self.reported = false;
     }
 
@@ -68,7 +68,7 @@ impl Opening {
 
 /// Streams of one kind that the peer opens.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Accepting {
+pub(super) struct PeerStreams {
     /// Streams opened.
     pub(super) next: u64,
     /// Most that may be open at one time.
@@ -87,14 +87,14 @@ pub(super) struct Accepting {
     due: bool,
 }
 
-impl Accepting {
+impl PeerStreams {
     pub(super) fn new(most: u64, announces: bool, when_half_left: bool) -> Self {
-        let most = most.min(MOST_STREAMS);
+        let most = most.min(MAX_STREAMS);
         Self { next: 0, most, over: 0, limit: most, lost: false, announces, when_half_left, due: false }
     }
     /// The peer has been told `limit` before, in an earlier connection.
     pub(super) fn keep(&mut self, limit: u64) {
-        self.most = self.most.max(limit.min(MOST_STREAMS));
+        self.most = self.most.max(limit.min(MAX_STREAMS));
         self.limit = self.limit.max(self.most);
     }
     /// Streams that the peer may open, seen from here.
@@ -115,7 +115,7 @@ impl Accepting {
     }
     /// The number to tell the peer, now.
     pub(super) fn announcement(&self) -> u64 {
-        (self.most + self.over).min(MOST_STREAMS)
+        (self.most + self.over).min(MAX_STREAMS)
     }
     /// Whether the peer is to be told.
     pub(super) fn is_due(&self) -> bool {
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_refused_stream_is_announced_when_the_limit_grows() {
-        let mut opening = Opening::default();
+        let mut opening = LocalStreams::default();
         assert!(!opening.raise(2) && !opening.is_report_due());
         assert_eq!([opening.open(), opening.open(), opening.open()], [Some(0), Some(1), None]);
         assert!(opening.is_report_due());
@@ -151,13 +151,13 @@ mod tests {
         assert_eq!(opening.open(), Some(2));
         assert!(!opening.raise(10), "none was refused");
         opening.raise(u64::MAX);
-        assert_eq!(opening.limit, MOST_STREAMS);
+        assert_eq!(opening.limit, MAX_STREAMS);
     }
 
     /// An eighth of 16 is 2.
     #[test]
     fn streams_are_given_back_by_eighths() {
-        let mut accepting = Accepting::new(16, true, false);
+        let mut accepting = PeerStreams::new(16, true, false);
         accepting.on_over();
         accepting.on_over();
         assert!(!accepting.is_due());
@@ -169,10 +169,10 @@ mod tests {
         assert!(!accepting.is_due());
         accepting.on_announcement_lost(19);
         assert!(accepting.is_due());
-        let mut single = Accepting::new(1, true, false);
+        let mut single = PeerStreams::new(1, true, false);
         single.on_over();
         assert!(single.is_due());
-        let mut silent = Accepting::new(16, false, false);
+        let mut silent = PeerStreams::new(16, false, false);
         assert_eq!((silent.first_limit(), silent.limit()), (16, 32));
         (0..16).for_each(|_| silent.on_over());
         assert_eq!((silent.is_due(), silent.limit()), (false, 48));
@@ -181,7 +181,7 @@ mod tests {
     /// Of 16, 8 are left after the eighth; until then nothing is told.
     #[test]
     fn streams_are_given_back_when_half_is_left() {
-        let mut accepting = Accepting::new(16, true, true);
+        let mut accepting = PeerStreams::new(16, true, true);
         accepting.next = 7;
         accepting.on_over();
         assert!(!accepting.is_due(), "9 are left");

@@ -30,14 +30,14 @@ use super::Config;
 use crate::options::{FlowControl, QuicVersion};
 use crate::workload::{Priority, StreamId};
 use flow_control::{Credit, ReceiveWindow};
-use limits::{Accepting, Opening};
+use limits::{LocalStreams, PeerStreams};
 use quiclab_core::Role;
 use quiclab_core::quic::{TransportParameters, Wire};
 use receive::ReceiveHalf;
 use scheduler::Scheduler;
 use send::SendHalf;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use table::{Listed, Stream, Table};
+use table::{QueueMembership, Stream, Table};
 
 /// Unidirectional streams that the peer may have open at one time (quinn-proto's default; HTTP/3 needs 3).
 const UNIDIRECTIONAL_STREAMS: u64 = 100;
@@ -126,9 +126,9 @@ pub(crate) struct Streams {
     unacked: u64,
     window: ReceiveWindow,
     /// Bidirectional and unidirectional streams that this end opens.
-    opening: [Opening; 2],
+    opening: [LocalStreams; 2],
     /// And those that the peer opens.
-    accepting: [Accepting; 2],
+    accepting: [PeerStreams; 2],
     /// The peer's parameters, or those remembered; `None`: nothing may be sent yet.
     peer: Option<TransportParameters>,
     /// Those of this connection; `None`: they have not arrived.
@@ -171,9 +171,10 @@ impl Streams {
                 connection_receive_window,
                 config.quic.max_connection_receive_window.bytes(),
             ),
-            opening: [Opening::default(); 2],
-            accepting: max_streams
-                .map(|most| Accepting::new(most, wire == Wire::V1, config.fixed.streams_when_half_left)),
+            opening: [LocalStreams::default(); 2],
+            accepting: max_streams.map(|most| {
+                PeerStreams::new(most, wire == Wire::V1, config.fixed.max_streams_update_at_half)
+            }),
             peer: None,
             arrived: None,
             events: VecDeque::new(),
@@ -320,7 +321,7 @@ impl Streams {
             label: 0,
             send: sends.then(|| SendHalf::new(self.stream_limit(id))),
             receive: receives.then(|| ReceiveHalf::new(self.new_window())),
-            listed: Listed::default(),
+            listed: QueueMembership::default(),
         };
         self.ages += 1;
         self.table.add(stream)
@@ -426,7 +427,7 @@ fn largest(remembered: &TransportParameters, arrived: &TransportParameters) -> T
 /// Puts a stream on a list or takes it off.
 fn list(
     scheduler: &mut Scheduler,
-    place: &mut Option<scheduler::Place>,
+    place: &mut Option<scheduler::SchedulingKey>,
     is_listed: bool,
     (handle, age, priority): (Handle, u64, Priority),
 ) {

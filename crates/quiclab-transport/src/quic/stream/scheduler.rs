@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 
 /// A place: what is smaller sends first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct SchedulingKey {
     level: u8,
     /// Age of the stream, or its turn.
     order: u64,
@@ -31,7 +31,7 @@ pub(super) struct Place {
 #[derive(Clone, Debug)]
 pub(super) struct Scheduler {
     kind: StreamScheduler,
-    waiting: BTreeSet<Place>,
+    waiting: BTreeSet<SchedulingKey>,
     /// Turns given out.
     turns: u64,
     /// The stream in whose batch the last frame was, and what is left of it.
@@ -47,7 +47,7 @@ impl Scheduler {
     }
 
     /// A stream has something to send; `age`: the smaller, the older.
-    pub(super) fn add(&mut self, handle: Handle, age: u64, priority: Priority) -> Place {
+    pub(super) fn add(&mut self, handle: Handle, age: u64, priority: Priority) -> SchedulingKey {
         let (level, in_turn) = match self.kind {
             StreamScheduler::Fifo => (0, false),
             StreamScheduler::RoundRobin => (0, true),
@@ -57,18 +57,18 @@ impl Scheduler {
             }
             StreamScheduler::PriorityInBatches => (priority.urgency.min(7) * 2, true),
         };
-        let place = Place { level, order: if in_turn { self.take_turn() } else { age }, handle };
+        let place = SchedulingKey { level, order: if in_turn { self.take_turn() } else { age }, handle };
         self.waiting.insert(place);
         place
     }
 
     /// It has nothing more to send.
-    pub(super) fn remove(&mut self, place: Place) {
+    pub(super) fn remove(&mut self, place: SchedulingKey) {
         self.waiting.remove(&place);
     }
 
     /// It has sent a frame of `length` bytes and has more: its new place.
-    pub(super) fn requeue(&mut self, place: Place, length: u64) -> Place {
+    pub(super) fn requeue(&mut self, place: SchedulingKey, length: u64) -> SchedulingKey {
         let in_turn = match self.kind {
             StreamScheduler::Fifo => false,
             StreamScheduler::RoundRobin => true,
@@ -85,7 +85,7 @@ impl Scheduler {
             return place;
         }
         self.waiting.remove(&place);
-        let place = Place { order: self.take_turn(), ..place };
+        let place = SchedulingKey { order: self.take_turn(), ..place };
         self.waiting.insert(place);
         place
     }

@@ -6,7 +6,7 @@
 
 use super::Handle;
 use super::receive::ReceiveHalf;
-use super::scheduler::Place;
+use super::scheduler::SchedulingKey;
 use super::send::SendHalf;
 use crate::workload::{Priority, StreamId};
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ pub(super) struct Stream {
     pub(super) send: Option<SendHalf>,
     /// `None`: this end's unidirectional stream.
     pub(super) receive: Option<ReceiveHalf>,
-    pub(super) listed: Listed,
+    pub(super) listed: QueueMembership,
 }
 
 impl Stream {
@@ -53,11 +53,11 @@ impl Stream {
 
 /// Where a stream is listed: what of it waits to be sent.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Listed {
+pub(super) struct QueueMembership {
     /// Among streams with anything to send.
-    pub(super) ready: Option<Place>,
+    pub(super) ready: Option<SchedulingKey>,
     /// Among streams with something to send that needs no credit.
-    pub(super) resend: Option<Place>,
+    pub(super) resend: Option<SchedulingKey>,
     /// Among streams with frames about the stream itself.
     pub(super) control: bool,
     /// Among those of the peer in whose place it may open another.
@@ -163,7 +163,7 @@ mod tests {
             label: 0,
             send: None,
             receive: None,
-            listed: Listed::default(),
+            listed: QueueMembership::default(),
         }
     }
 

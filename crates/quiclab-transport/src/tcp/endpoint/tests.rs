@@ -375,12 +375,12 @@ fn a_stray_packet_is_counted_and_a_stray_segment_is_reset() {
 
 /// States of recovery, and bytes of acknowledgements.
 #[derive(Default)]
-struct Told {
+struct Notified {
     states: Vec<(Time, RecoveryState)>,
     acknowledged: Vec<u64>,
 }
 
-struct Recorder(Arc<Mutex<Told>>);
+struct Recorder(Arc<Mutex<Notified>>);
 
 impl TransportObserver for Recorder {
     fn observe(&mut self, now: Time, event: &TransportEvent<'_>) {
@@ -395,7 +395,7 @@ impl TransportObserver for Recorder {
 
 #[test]
 fn an_observer_is_told_of_recovery_and_acknowledgements_and_changes_nothing() {
-    let told = Arc::new(Mutex::new(Told::default()));
+    let told = Arc::new(Mutex::new(Notified::default()));
     let recorder = Box::new(Recorder(Arc::clone(&told)));
     let mut watched = Pipe::observed(&fixed(), &fixed(), &download(20_000), Some(recorder));
     let mut alone = Pipe::new(&fixed(), &fixed(), &download(20_000));

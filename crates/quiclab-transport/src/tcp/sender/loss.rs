@@ -75,7 +75,7 @@ impl Sender {
             let deadline = self.rack.deadline(segment.sent, window);
             if deadline <= now {
                 lost += u32::from(self.declare_lost(index));
-                self.board.unlist(index);
+                self.board.remove_from_index(index);
             } else {
                 wait = wait.max(Some(deadline));
             }

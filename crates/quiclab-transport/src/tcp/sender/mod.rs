@@ -26,7 +26,7 @@ mod tests;
 mod timers;
 
 use super::config::INITIAL_SEGMENTS;
-use super::metrics::Ended;
+use super::metrics::FinalState;
 use crate::congestion::{Controller, Phase};
 use crate::options::{RateReduction, TcpValues};
 use crate::pacing::{Pacer, PacingInput};
@@ -34,7 +34,7 @@ use crate::recovery::delivery_rate::DeliveryRate;
 use crate::recovery::prr::{Prr, PrrVersion};
 use crate::recovery::rack::Rack;
 use crate::recovery::tcp_rtt::TcpRtt;
-use quiclab_core::{DataRate, DestinationMetrics, Duration, SackBlocks, Time};
+use quiclab_core::{DataRate, Duration, SackBlocks, SavedTcpMetrics, Time};
 use scoreboard::Scoreboard;
 use std::collections::VecDeque;
 use timers::Timer;
@@ -273,7 +273,7 @@ impl Sender {
     }
 
     /// Starts with what is `known` of the peer (`tcp_init_metrics`).
-    pub(crate) fn load_metrics(&mut self, now: Time, known: &DestinationMetrics) {
+    pub(crate) fn load_metrics(&mut self, now: Time, known: &SavedTcpMetrics) {
         if let Some(ssthresh) = known.ssthresh {
             self.controller.start_with_threshold(u64::from(ssthresh) * self.payload);
             self.update_pacing(now);
@@ -287,9 +287,9 @@ impl Sender {
     }
 
     /// What of its state the kernel looks at when the connection ends.
-    pub(crate) fn ended(&self) -> Ended {
+    pub(crate) fn ended(&self) -> FinalState {
         let segments = |bytes: u64| u32::try_from(bytes / self.payload).unwrap_or(u32::MAX);
-        Ended {
+        FinalState {
             backed_off: self.rtt.is_backed_off() || self.window_probes > 0,
             srtt: self.rtt.smoothed(),
             window: self.cwnd(),

@@ -157,7 +157,7 @@ impl Scoreboard {
 
     /// Takes the first segment away: it is acknowledged as a whole.
     pub(super) fn pop(&mut self) -> Sent {
-        self.unlist(0);
+        self.remove_from_index(0);
         let sent = self.segments.pop_front().expect("the caller has looked at the front");
         self.first += 1;
         self.sacked -= u32::from(sent.marks.sacked);
@@ -190,7 +190,7 @@ impl Scoreboard {
 
     /// Marks a segment selectively acknowledged; counts and the list follow.
     pub(super) fn mark_sacked(&mut self, index: usize) {
-        self.unlist(index);
+        self.remove_from_index(index);
         let segment = &mut self.segments[index];
         let marks = &mut segment.marks;
         if marks.lost {
@@ -252,7 +252,7 @@ impl Scoreboard {
 
     /// The segment is transmitted again; as a tail loss probe it does not count as in flight twice.
     pub(super) fn retransmit(&mut self, index: usize, now: Time, rate: SentState, probe: bool) {
-        self.unlist(index);
+        self.remove_from_index(index);
         let segment = &mut self.segments[index];
         segment.sent = now;
         segment.rate = rate;
@@ -305,7 +305,7 @@ impl Scoreboard {
     }
 
     /// Takes a segment out of the list in the order of transmission.
-    pub(super) fn unlist(&mut self, index: usize) {
+    pub(super) fn remove_from_index(&mut self, index: usize) {
         let segment = &mut self.segments[index];
         if !std::mem::take(&mut segment.marks.listed) {
             return;

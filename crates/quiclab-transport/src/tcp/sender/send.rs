@@ -8,7 +8,7 @@ use quiclab_core::{Duration, Time};
 /// Windows up to this are not halved for the sake of the segment's size (`TCP_MSS_DEFAULT`), in bytes.
 const DEFAULT_PAYLOAD: u64 = 536;
 /// Smallest bound of a segment by the window: an MTU of 68 bytes less the headers of TCP and IP.
-const SMALLEST_BOUND: u64 = 28;
+const MIN_BOUND: u64 = 28;
 
 impl Sender {
     /// The next segment that may leave now; call it until it returns `None`.
@@ -115,7 +115,7 @@ impl Sender {
     fn segment(&self) -> u64 {
         let largest = self.largest_window;
         let bound = if largest > DEFAULT_PAYLOAD { largest / 2 } else { largest };
-        if bound == 0 { self.payload } else { self.payload.min(bound.max(SMALLEST_BOUND)) }
+        if bound == 0 { self.payload } else { self.payload.min(bound.max(MIN_BOUND)) }
     }
 
     fn is_paced(&self, now: Time) -> bool {

@@ -372,10 +372,10 @@ fn the_send_buffer_follows_the_window() {
 fn it_starts_with_what_is_known_of_the_peer() {
     let mut bench = Bench::new(10);
     let rtt = Some(Duration::from_millis(150));
-    bench.sender.load_metrics(bench.now, &DestinationMetrics { ssthresh: None, rtt, reordering: Some(12) });
+    bench.sender.load_metrics(bench.now, &SavedTcpMetrics { ssthresh: None, rtt, reordering: Some(12) });
     let snapshot = bench.sender.snapshot();
     assert_eq!((snapshot.rto, snapshot.reordering), (Duration::from_millis(450), 12));
-    let expected = Ended {
+    let expected = FinalState {
         backed_off: false,
         srtt: Some(Duration::from_millis(100)),
         window: 10,

@@ -10,7 +10,7 @@
 use super::acknowledge::Work;
 use super::{Sender, State};
 use crate::recovery::prr::PrrAck;
-use crate::recovery::tcp_rtt::LARGEST_RTO;
+use crate::recovery::tcp_rtt::MAX_RTO;
 use quiclab_core::{Duration, Time};
 
 /// What the timer is set for.
@@ -178,7 +178,7 @@ impl Sender {
 
     pub(super) fn start_window_timer(&mut self, now: Time) {
         let wait = self.rtt.rto() * (1 << self.window_probes.min(10));
-        self.timer = Some((Timer::Window, now + wait.min(LARGEST_RTO)));
+        self.timer = Some((Timer::Window, now + wait.min(MAX_RTO)));
     }
 
     /// An acknowledgement arrived while nothing was outstanding: the window may be open again.

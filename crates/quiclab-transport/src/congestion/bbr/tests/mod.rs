@@ -5,7 +5,7 @@ mod link;
 use super::chromium::{self, BbrChromium};
 use super::linux::{self, BbrLinux};
 use super::picoquic::{self, BbrPicoquic};
-use super::{Idle, SelfLimited};
+use super::{Idle, ProbeRttLimited};
 use crate::congestion::{Ack, CongestionEvent, Controller, Phase, RecoveryPhase};
 use crate::recovery::delivery_rate::RateSample;
 use link::{Link, MSS, Seen};
@@ -370,7 +370,7 @@ fn the_cycle_never_begins_with_three_quarters() {
 
 #[test]
 fn packets_sent_while_marked_count_as_limited() {
-    let mut limited = SelfLimited::default();
+    let mut limited = ProbeRttLimited::default();
     assert!(!limited.covers(0));
     limited.mark(1000, 400);
     limited.mark(1200, 400);

@@ -36,7 +36,7 @@ impl Streams {
         let Some(receive) = &mut self.table.get_mut(handle).receive else { return };
         let read = receive.stop();
         // without time and RTT no window grows; a fixed one gives its credit back
-        self.window.on_read_by_nobody(read);
+        self.window.on_discarded_read(read);
         self.refresh(handle);
     }
 }

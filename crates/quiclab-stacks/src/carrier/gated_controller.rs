@@ -2,11 +2,11 @@
 //!
 //! noq sends on a path while what is in flight and one more datagram fit the `window()` of its controller
 //! (`Connection::path_congestion_check`, noq-proto 1.4), and takes the first such path. A window of 0 keeps it off
-//! a path. [`Gate`] wraps the controller of a path; the carrier holds another one of the same path and moves it.
+//! a path. [`GatedController`] wraps the controller of a path; the carrier holds another one of the same path and moves it.
 //!
 //! | call | what happens |
 //! | --- | --- |
-//! | `window` | open: the controller's; closed: 0; granted: without limit, for what has been admitted by [`Gate::has_room`], and for signs of life on a path that does not answer |
+//! | `window` | open: the controller's; closed: 0; granted: without limit, for what has been admitted by [`GatedController::has_room`], and for signs of life on a path that does not answer |
 //! | `metrics` | never gated; a window without limit and no rate switch noq's pacer off: [`Pacer`] is asked before a datagram is given to QUIC |
 //! | `on_packet_sent`, `on_ack`, `on_packet_lost` | mirror of the bytes in flight; `on_end_acks` sets it right |
 //! | `app_limited` | replaced by our own view (a backlog, and no room): QUIC never has a backlog, as nothing waits inside it |
@@ -25,7 +25,7 @@ use std::time::Instant;
 
 /// What QUIC may do on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum GateMode {
     /// As the controller says.
     Open,
     /// Nothing that is congestion controlled.
@@ -36,7 +36,7 @@ pub(crate) enum Mode {
 
 struct Shared {
     inner: LabController,
-    mode: Mode,
+    mode: GateMode,
     clock: Clock,
     in_flight: u64,
     /// There is a backlog that this path cannot take: what `app_limited` denies.
@@ -52,23 +52,27 @@ struct Shared {
 
 /// A controller of noq, and the carrier's handle to it. The lock is never waited for: one thread uses it.
 #[derive(Clone)]
-pub(crate) struct Gate(Arc<Mutex<Shared>>);
+pub(crate) struct GatedController(Arc<Mutex<Shared>>);
 
-impl std::fmt::Debug for Gate {
+impl std::fmt::Debug for GatedController {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let shared = self.lock();
-        write!(f, "Gate {{ {:?}, {} B in flight, {:?} }}", shared.mode, shared.in_flight, shared.inner)
+        write!(
+            f,
+            "GatedController {{ {:?}, {} B in flight, {:?} }}",
+            shared.mode, shared.in_flight, shared.inner
+        )
     }
 }
 
-impl Gate {
+impl GatedController {
     /// An open gate on a path with datagrams of `mtu` bytes and an RTT of `srtt` until there is a sample.
     pub(crate) fn new(now: Time, inner: LabController, mtu: u16, srtt: Duration) -> Self {
         let mut pacer = Pacer::new(now);
         pacer.set_rate(now, rate(&inner, srtt), mtu);
         Self(Arc::new(Mutex::new(Shared {
             inner,
-            mode: Mode::Open,
+            mode: GateMode::Open,
             clock: Clock::new(),
             in_flight: 0,
             limited: false,
@@ -84,7 +88,7 @@ impl Gate {
         self.0.lock().expect("no holder panics")
     }
 
-    pub(crate) fn set(&self, mode: Mode) {
+    pub(crate) fn set(&self, mode: GateMode) {
         self.lock().mode = mode;
     }
 
@@ -160,7 +164,7 @@ impl Shared {
     }
 }
 
-impl Controller for Gate {
+impl Controller for GatedController {
     fn on_sent(&mut self, now: Instant, bytes: u64, last: u64) {
         self.lock().inner.on_sent(now, bytes, last);
     }
@@ -174,7 +178,7 @@ impl Controller for Gate {
     }
     fn on_cwnd_limited(&mut self) {
         let mut shared = self.lock();
-        if shared.mode == Mode::Open {
+        if shared.mode == GateMode::Open {
             shared.inner.on_cwnd_limited();
         }
     }
@@ -228,9 +232,9 @@ impl Controller for Gate {
     fn window(&self) -> u64 {
         let shared = self.lock();
         match shared.mode {
-            Mode::Open => shared.inner.window(),
-            Mode::Closed => 0,
-            Mode::Granted => u64::MAX,
+            GateMode::Open => shared.inner.window(),
+            GateMode::Closed => 0,
+            GateMode::Granted => u64::MAX,
         }
     }
     fn metrics(&self) -> ControllerMetrics {
@@ -251,21 +255,24 @@ impl Controller for Gate {
 }
 
 /// The gate that noq uses on a path: the factory that noq calls is not told which path it is for.
-pub(crate) fn of_path(connection: &noq_proto::Connection, path: noq_proto::PathId) -> Option<Gate> {
+pub(crate) fn of_path(
+    connection: &noq_proto::Connection,
+    path: noq_proto::PathId,
+) -> Option<GatedController> {
     let controller = connection.congestion_state(path)?.clone_box().into_any();
-    controller.downcast::<Gate>().ok().map(|gate| *gate)
+    controller.downcast::<GatedController>().ok().map(|gate| *gate)
 }
 
-/// Makes gates with the congestion control of one path, until [`Gate::replace`].
-pub(crate) struct GateFactory {
+/// Makes gates with the congestion control of one path, until [`GatedController::replace`].
+pub(crate) struct GatedControllerFactory {
     pub(crate) make: Box<dyn Fn() -> LabController + Send + Sync>,
     pub(crate) mtu: u16,
     pub(crate) initial_rtt: Duration,
 }
 
-impl ControllerFactory for GateFactory {
+impl ControllerFactory for GatedControllerFactory {
     fn build(self: Arc<Self>, now: Instant, _: u16) -> Box<dyn Controller> {
-        Box::new(Gate::new(Clock::new().deadline(now), (self.make)(), self.mtu, self.initial_rtt))
+        Box::new(GatedController::new(Clock::new().deadline(now), (self.make)(), self.mtu, self.initial_rtt))
     }
 }
 

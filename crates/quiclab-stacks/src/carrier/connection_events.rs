@@ -5,14 +5,14 @@
 //! connection.
 
 use super::config::PathConfig;
+use super::connection::{ConnectionKey, TunnelConnection};
 use super::control;
-use super::event::{CloseReason, HubEvent, SessionId};
-use super::hub::{Due, Hub, MOST_EVENTS};
+use super::event::{CloseReason, SessionId, TunnelEvent};
 use super::keys::PublicKey;
-use super::line::{Line, LineKey};
-use super::session::{Control, FIRST_BACKOFF, Session, Slot};
+use super::session::{Control, FIRST_BACKOFF, Session, SessionPath};
 use super::tls;
-use super::wire::{self, Frame, LONGEST_CONTROL, MOST_PATHS, NO_TOKEN, Token};
+use super::tunnel_endpoint::{Due, MAX_PENDING_EVENTS, TunnelEndpoint};
+use super::wire::{self, Frame, MAX_CONTROL_BYTES, MAX_WIRE_PATHS, NO_TOKEN, Token};
 use crate::seeded;
 use noq_proto::{
     ConnectionError, ConnectionHandle, Dir, Event, Incoming, PathEvent, PathId, PathStatus, Transmit,
@@ -33,11 +33,11 @@ type Code = (u32, &'static str);
 /// Bytes that may wait for a control stream before a peer is not read any more, and before messages wait outside.
 const FULL_OUTBOX: usize = 128 << 10;
 /// Least UDP payload that an end of QUIC takes.
-const SMALLEST_PAYLOAD: u16 = 1200;
+const MIN_UDP_PAYLOAD: u16 = 1200;
 /// Bytes of a frame beside a message, at most.
 const FRAME_HEADER: usize = 64;
 
-impl Hub {
+impl TunnelEndpoint {
     /// Somebody connects to the server; returns the stateless answer in `answer`, if there is one.
     pub(super) fn incoming(
         &mut self,
@@ -64,13 +64,13 @@ impl Hub {
             seeded::with_stream(&mut self.tls, || endpoint.accept(incoming, instant, answer, Some(config)));
         match accepted {
             Ok((ConnectionHandle(handle), connection)) => {
-                let mut line = Line::new(now, connection, self.config().segments);
+                let mut line = TunnelConnection::new(now, connection, self.config().segments);
                 let keep_alive = self.config().keep_alive;
                 line.track(now, PathId::ZERO, None, (local, from), keep_alive);
-                let key = LineKey { endpoint: index, handle };
+                let key = ConnectionKey { endpoint: index, handle };
                 self.lines.insert(key, line);
                 self.unbound += 1;
-                self.service(now, key);
+                self.handle_events(now, key);
                 None
             }
             Err(error) => {
@@ -81,7 +81,7 @@ impl Hub {
     }
 
     /// Handles what a connection has to say.
-    pub(super) fn service(&mut self, now: Time, key: LineKey) {
+    pub(super) fn handle_events(&mut self, now: Time, key: ConnectionKey) {
         while let Some(line) = self.lines.get_mut(&key) {
             let endpoint = &mut self.endpoints[key.endpoint];
             while let Some(event) = line.connection.poll_endpoint_events() {
@@ -94,7 +94,7 @@ impl Hub {
             line.dirty = true;
             self.event(now, key, event);
         }
-        self.converse(now, key);
+        self.drive_control_stream(now, key);
         self.look(now, key);
         let Some(line) = self.lines.get_mut(&key) else { return };
         if line.connection.is_drained() {
@@ -107,11 +107,11 @@ impl Hub {
     }
 
     /// Forgets a connection that QUIC has forgotten.
-    fn discard(&mut self, key: LineKey) {
+    fn discard(&mut self, key: ConnectionKey) {
         let Some(line) = self.lines.remove(&key) else { return };
         self.active.remove(&key);
         if let Some(time) = line.timer {
-            self.timers.remove(&(time, Due::Line(key)));
+            self.timers.remove(&(time, Due::TunnelConnection(key)));
         }
         if self.config().role == Role::Server && !line.was_bound {
             self.unbound -= 1;
@@ -119,7 +119,7 @@ impl Hub {
         self.send_rest(line.out);
     }
 
-    fn event(&mut self, now: Time, key: LineKey, event: Event) {
+    fn event(&mut self, now: Time, key: ConnectionKey, event: Event) {
         let Some(line) = self.lines.get_mut(&key) else { return };
         match event {
             Event::Connected => {
@@ -127,7 +127,7 @@ impl Hub {
                 line.measure();
                 if let (Role::Client, Some(session)) = (self.maker.config.role, line.session) {
                     line.stream = line.connection.streams().open(Dir::Bi);
-                    self.greet(now, session);
+                    self.send_hello(now, session);
                 }
             }
             Event::ConnectionLost { reason } => self.lost(now, key, &reason),
@@ -136,7 +136,7 @@ impl Hub {
             Event::Path(PathEvent::RemoteStatus { id, status, .. }) => {
                 // whoever notices first tells the other: acknowledgements must not take a path that is dead
                 if let Some(track) = line.of_id(id).filter(|_| status == PathStatus::Backup) {
-                    track.liveness.doubt(now);
+                    track.liveness.mark_suspect(now);
                     let slot = track.slot;
                     line.set_statuses();
                     if let (Some(session), Some(slot)) = (line.session, slot) {
@@ -149,7 +149,7 @@ impl Hub {
     }
 
     /// A connection is lost.
-    fn lost(&mut self, now: Time, key: LineKey, reason: &ConnectionError) {
+    fn lost(&mut self, now: Time, key: ConnectionKey, reason: &ConnectionError) {
         let Some(line) = self.lines.get_mut(&key) else { return };
         line.over = true;
         let (session, bound, from) =
@@ -183,10 +183,10 @@ impl Hub {
     }
 
     /// A connection that was not bound in time is closed.
-    pub(super) fn give_up(&mut self, now: Time, key: LineKey) {
+    pub(super) fn give_up(&mut self, now: Time, key: ConnectionKey) {
         let Some(line) = self.lines.get_mut(&key) else { return };
         let from = line.tracks.first().map(|track| track.remote).filter(|_| line.connected);
-        let session = self.shut(now, key, NO_ANSWER);
+        let session = self.close_connection(now, key, NO_ANSWER);
         if let (Role::Server, Some(from)) = (self.config().role, from) {
             self.refused(now, from, "it did not ask for a session".into());
         }
@@ -196,7 +196,12 @@ impl Hub {
     }
 
     /// Closes a connection; its session, which it is no longer part of, is returned.
-    pub(super) fn shut(&mut self, now: Time, key: LineKey, (code, reason): Code) -> Option<SessionId> {
+    pub(super) fn close_connection(
+        &mut self,
+        now: Time,
+        key: ConnectionKey,
+        (code, reason): Code,
+    ) -> Option<SessionId> {
         let line = self.lines.get_mut(&key)?;
         line.flush(now);
         if !line.over {
@@ -210,7 +215,7 @@ impl Hub {
     }
 
     /// Takes a connection out of its session; without any left, the session is over.
-    pub(super) fn detach(&mut self, now: Time, id: SessionId, key: LineKey, reason: CloseReason) {
+    pub(super) fn detach(&mut self, now: Time, id: SessionId, key: ConnectionKey, reason: CloseReason) {
         if let Some(line) = self.lines.get_mut(&key) {
             (line.session, line.bound) = (None, false);
         }
@@ -235,8 +240,8 @@ impl Hub {
         if session.open && !left {
             return self.end(now, id, reason);
         }
-        self.pump(id);
-        self.greet(now, id);
+        self.write_control_messages(id);
+        self.send_hello(now, id);
         self.maintain(now, id);
     }
 
@@ -262,10 +267,10 @@ impl Hub {
                     session.past += line.counts;
                 }
             }
-            self.shut(now, key, code);
+            self.close_connection(now, key, code);
         }
         if was_open || !again {
-            self.events.push_back(HubEvent::SessionClosed { session: id, reason });
+            self.events.push_back(TunnelEvent::SessionClosed { session: id, reason });
         }
         if again {
             self.maintain(now, id);
@@ -284,16 +289,16 @@ impl Hub {
         if slot.up != up {
             slot.up = up;
             self.events.push_back(match up {
-                true => HubEvent::PathUp { session: id, path },
-                false => HubEvent::PathDown { session: id, path },
+                true => TunnelEvent::PathUp { session: id, path },
+                false => TunnelEvent::PathDown { session: id, path },
             });
         }
     }
 
     /// Reads and writes the control stream.
-    fn converse(&mut self, now: Time, key: LineKey) {
+    fn drive_control_stream(&mut self, now: Time, key: ConnectionKey) {
         loop {
-            let full = self.events.len() >= MOST_EVENTS;
+            let full = self.events.len() >= MAX_PENDING_EVENTS;
             let server = self.config().role == Role::Server;
             let Some(line) = self.lines.get_mut(&key).filter(|line| !line.over && line.connected) else {
                 return;
@@ -304,7 +309,7 @@ impl Hub {
             if full || line.outbox.len() > FULL_OUTBOX {
                 break;
             }
-            let open = line.read(LONGEST_CONTROL + FRAME_HEADER);
+            let open = line.read(MAX_CONTROL_BYTES + FRAME_HEADER);
             let handled = match wire::frame(&line.inbox) {
                 Ok(Some((frame, taken))) => {
                     let _ = line.inbox.split_to(taken);
@@ -314,46 +319,46 @@ impl Hub {
                 Ok(None) | Err(_) => Err(VIOLATION),
             };
             if let Err(code) = handled {
-                return self.expel(now, key, code);
+                return self.close_with_error(now, key, code);
             }
         }
         let Some(line) = self.lines.get_mut(&key) else { return };
         line.write();
         if let Some(session) = line.session.filter(|_| line.bound) {
-            self.pump(session);
+            self.write_control_messages(session);
         }
     }
 
     /// Closes the connection of a peer that does not keep to the rules.
-    fn expel(&mut self, now: Time, key: LineKey, code: Code) {
+    fn close_with_error(&mut self, now: Time, key: ConnectionKey, code: Code) {
         let line = &self.lines[&key];
         if let (false, Some(track)) = (line.bound, line.tracks.first()) {
             let from = track.remote;
             self.refused(now, from, code.1.to_owned());
         }
-        if let Some(session) = self.shut(now, key, code) {
+        if let Some(session) = self.close_connection(now, key, code) {
             self.detach(now, session, key, CloseReason::Remote(code.1.to_owned()));
         }
     }
 
-    fn frame(&mut self, now: Time, key: LineKey, frame: Frame) -> Result<(), Code> {
+    fn frame(&mut self, now: Time, key: ConnectionKey, frame: Frame) -> Result<(), Code> {
         let server = self.config().role == Role::Server;
         let line = self.lines.get_mut(&key).ok_or(VIOLATION)?;
         match frame {
             // a limit below that of QUIC itself (RFC 9000 section 18.2) would leave no room for anything
-            Frame::Hello { payload: ..SMALLEST_PAYLOAD, .. } => Err(VIOLATION),
+            Frame::Hello { payload: ..MIN_UDP_PAYLOAD, .. } => Err(VIOLATION),
             Frame::Hello { token, path, payload } if server && !line.bound => {
                 line.payload_limit = Some(payload);
-                self.hello(now, key, token, path.into())
+                self.on_hello(now, key, token, path.into())
             }
-            Frame::Welcome { token } if !server && !line.bound => self.welcome(now, key, token),
+            Frame::Welcome { token } if !server && !line.bound => self.on_welcome(now, key, token),
             Frame::Message { number, message } if line.bound => {
                 let id = line.session.ok_or(VIOLATION)?;
                 let session = self.sessions.get_mut(&id).ok_or(VIOLATION)?;
                 let new = session.control.arrive(number).ok_or(VIOLATION)?;
                 Frame::Received { next: session.control.expected() }.encode(&mut line.outbox);
                 if new {
-                    self.events.push_back(HubEvent::Control { session: id, message });
+                    self.events.push_back(TunnelEvent::Control { session: id, message });
                 }
                 Ok(())
             }
@@ -361,8 +366,8 @@ impl Hub {
                 let session = line.session.and_then(|id| self.sessions.get_mut(&id)).ok_or(VIOLATION)?;
                 session.control.received(next).then_some(()).ok_or(VIOLATION)
             }
-            Frame::Path { id, path } if server && line.bound && usize::from(path) < MOST_PATHS => {
-                if line.names.len() >= MOST_PATHS {
+            Frame::Path { id, path } if server && line.bound && usize::from(path) < MAX_WIRE_PATHS => {
+                if line.names.len() >= MAX_WIRE_PATHS {
                     line.names.pop_first(); // identifiers only grow
                 }
                 line.names.insert(id, path.into());
@@ -374,9 +379,9 @@ impl Hub {
     }
 
     /// A client introduces a connection.
-    fn hello(&mut self, now: Time, key: LineKey, token: Token, path: usize) -> Result<(), Code> {
+    fn on_hello(&mut self, now: Time, key: ConnectionKey, token: Token, path: usize) -> Result<(), Code> {
         let peer = tls::peer(&self.lines[&key].connection).ok_or(VIOLATION)?;
-        if path >= MOST_PATHS {
+        if path >= MAX_WIRE_PATHS {
             return Err(VIOLATION);
         }
         let (id, token) = if token == NO_TOKEN {
@@ -389,7 +394,7 @@ impl Hub {
         // with multipath a session is one connection; else a path is
         let multipath = self.is_multipath();
         let of_path = self.sessions[&id].slots.get(path).and_then(|slot| slot.line);
-        let same = |(other, line): (&LineKey, &Line)| {
+        let same = |(other, line): (&ConnectionKey, &TunnelConnection)| {
             let replaced = multipath && line.session == Some(id) || of_path == Some(*other);
             (replaced && *other != key).then_some(*other)
         };
@@ -402,21 +407,21 @@ impl Hub {
         self.unbound -= 1;
         if !self.sessions[&id].open {
             self.sessions.get_mut(&id).expect("it is open").open = true;
-            self.events.push_back(HubEvent::SessionOpened { session: id, peer });
+            self.events.push_back(TunnelEvent::SessionOpened { session: id, peer });
         }
         self.bind(now, id, key, path, PathId::ZERO);
         Ok(())
     }
 
     /// Another connection takes the place of `key` in a session.
-    fn replace(&mut self, now: Time, id: SessionId, key: LineKey) {
-        self.shut(now, key, REPLACED);
+    fn replace(&mut self, now: Time, id: SessionId, key: ConnectionKey) {
+        self.close_connection(now, key, REPLACED);
         let Some(line) = self.lines.get_mut(&key) else { return };
         (line.session, line.bound) = (None, false);
         let counts = line.counts;
         let Some(session) = self.sessions.get_mut(&id) else { return };
         session.past += counts;
-        let of_line = |(index, slot): (usize, &mut Slot)| {
+        let of_line = |(index, slot): (usize, &mut SessionPath)| {
             (slot.line == Some(key)).then(|| {
                 slot.line = None;
                 index
@@ -446,7 +451,7 @@ impl Hub {
     }
 
     /// The server has bound a connection of this client.
-    fn welcome(&mut self, now: Time, key: LineKey, token: Token) -> Result<(), Code> {
+    fn on_welcome(&mut self, now: Time, key: ConnectionKey, token: Token) -> Result<(), Code> {
         let line = &self.lines[&key];
         let id = line.session.ok_or(VIOLATION)?;
         let peer = tls::peer(&line.connection).ok_or(VIOLATION)?;
@@ -458,16 +463,16 @@ impl Hub {
         session.asking = None;
         if !session.open {
             (session.open, session.peer) = (true, Some(peer));
-            self.events.push_back(HubEvent::SessionOpened { session: id, peer });
+            self.events.push_back(TunnelEvent::SessionOpened { session: id, peer });
         }
         self.bind(now, id, key, path, PathId::ZERO);
-        self.greet(now, id);
+        self.send_hello(now, id);
         self.maintain(now, id);
         Ok(())
     }
 
     /// From now on `path` of the session is what QUIC calls `track` on this connection.
-    pub(super) fn bind(&mut self, now: Time, id: SessionId, key: LineKey, path: usize, track: PathId) {
+    pub(super) fn bind(&mut self, now: Time, id: SessionId, key: ConnectionKey, path: usize, track: PathId) {
         let random = self.maker.source.stream("congestion");
         let mtu = self.maker.largest_mtu();
         let (Some(session), Some(line)) = (self.sessions.get_mut(&id), self.lines.get_mut(&key)) else {
@@ -478,7 +483,7 @@ impl Hub {
         let config = self.maker.config.path(path);
         while session.slots.len() <= path {
             let config = PathConfig { mtu, ..self.maker.config.path(session.slots.len()) };
-            session.slots.push(Slot::new(now, config, track.local, track.remote));
+            session.slots.push(SessionPath::new(now, config, track.local, track.remote));
         }
         let slot = &mut session.slots[path];
         (slot.line, slot.backoff) = (Some(key), FIRST_BACKOFF);
@@ -492,11 +497,11 @@ impl Hub {
         line.dirty = true;
         self.active.insert(key);
         self.set_up(id, path, true);
-        self.pump(id);
+        self.write_control_messages(id);
     }
 
     /// A client introduces the connections that are ready; one asks for a session, the others know its token.
-    pub(super) fn greet(&mut self, now: Time, id: SessionId) {
+    pub(super) fn send_hello(&mut self, now: Time, id: SessionId) {
         if self.config().role != Role::Client {
             return;
         }
@@ -528,9 +533,9 @@ impl Hub {
     }
 
     /// Writes control messages on the best connection of the session.
-    pub(super) fn pump(&mut self, id: SessionId) {
+    pub(super) fn write_control_messages(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        let alive = |key: &LineKey| {
+        let alive = |key: &ConnectionKey| {
             self.lines.get(key).is_some_and(|line| {
                 line.bound && line.tracks.iter().any(|track| track.established && track.liveness.is_alive())
             })
@@ -553,7 +558,7 @@ impl Hub {
     }
 
     /// Looks after the paths of a connection: which answer, and whom to ask.
-    fn look(&mut self, now: Time, key: LineKey) {
+    fn look(&mut self, now: Time, key: ConnectionKey) {
         let multipath = self.is_multipath();
         let Some(line) = self.lines.get_mut(&key).filter(|line| line.bound && !line.over) else { return };
         let Some(id) = line.session else { return };
@@ -572,7 +577,7 @@ impl Hub {
                 if let Some(ip) = tuple.local_ip() {
                     track.local.set_ip(ip);
                 }
-                if let Some(gate) = super::gate::of_path(&line.connection, path) {
+                if let Some(gate) = super::gated_controller::of_path(&line.connection, path) {
                     track.gate.hand_over(now, &gate);
                     track.gate = gate;
                 }
@@ -599,7 +604,7 @@ impl Hub {
             self.set_up(id, *slot, *alive);
         }
         if !changes.is_empty() {
-            self.pump(id);
+            self.write_control_messages(id);
         }
     }
 }

@@ -17,11 +17,11 @@ use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
 
 /// Smallest rate that is believed: something must be expected of a link that has paused.
-const SMALLEST_RATE: u64 = 1000;
+const MIN_RATE: u64 = 1000;
 
 /// See the module documentation.
 #[derive(Clone, Debug)]
-pub(super) struct KnownLink {
+pub(super) struct LinkEstimate {
     /// Sent to the link; bytes with the PDCP header.
     pub(super) sent: Count,
     pub(super) reports: u64,
@@ -29,12 +29,12 @@ pub(super) struct KnownLink {
     pub(super) last: DeliveryStatus,
     /// Since when packets have been on the way without a break.
     busy_since: Time,
-    rate: Quotient,
-    base_delay: Quotient,
+    rate: DecayingRatio,
+    base_delay: DecayingRatio,
     smoothing: Duration,
 }
 
-impl KnownLink {
+impl LinkEstimate {
     /// A link that has told nothing yet.
     pub(super) fn new(start_rate: DataRate, smoothing: Duration) -> Self {
         let start = (start_rate.bytes_in(smoothing).bytes(), smoothing.as_nanos());
@@ -43,14 +43,14 @@ impl KnownLink {
             reports: 0,
             last: DeliveryStatus::default(),
             busy_since: Time::ZERO,
-            rate: Quotient::new(start),
-            base_delay: Quotient::new((0, 0)),
+            rate: DecayingRatio::new(start),
+            base_delay: DecayingRatio::new((0, 0)),
             smoothing,
         }
     }
 
     /// A packet of `size` goes to the link.
-    pub(super) fn sends(&mut self, now: Time, size: ByteCount) {
+    pub(super) fn on_sent(&mut self, now: Time, size: ByteCount) {
         if self.sent.packets == self.last.delivered.packets + self.last.lost.packets {
             self.busy_since = now;
         }
@@ -58,7 +58,7 @@ impl KnownLink {
     }
 
     /// The link reports.
-    pub(super) fn hears(&mut self, report: &DeliveryStatus) {
+    pub(super) fn on_report(&mut self, report: &DeliveryStatus) {
         let before = std::mem::replace(&mut self.last, *report);
         self.reports += 1;
         let since = before.measured.max(self.busy_since).as_nanos();
@@ -87,7 +87,7 @@ impl KnownLink {
     /// Estimated rate, in bytes with the PDCP header.
     pub(super) fn rate(&self) -> DataRate {
         let bits = self.rate.value(8_000_000_000).unwrap_or(0);
-        DataRate::from_bits_per_second(bits.max(SMALLEST_RATE))
+        DataRate::from_bits_per_second(bits.max(MIN_RATE))
     }
 
     /// Estimated delay after serialisation; 0 before anything was delivered.
@@ -108,13 +108,13 @@ fn per_second(bytes: u64, time: Duration) -> u64 {
 
 /// A quotient of two sums that forget.
 #[derive(Clone, Copy, Debug)]
-struct Quotient {
+struct DecayingRatio {
     /// In units of 2^-16: forgetting rounds down.
     numerator: u128,
     denominator: u128,
 }
 
-impl Quotient {
+impl DecayingRatio {
     fn new((numerator, denominator): (u64, u64)) -> Self {
         Self { numerator: u128::from(numerator) << 16, denominator: u128::from(denominator) << 16 }
     }
@@ -146,8 +146,8 @@ mod tests {
         Count { packets, bytes: 1000 * packets }
     }
 
-    fn known() -> KnownLink {
-        KnownLink::new(DataRate::from_mbps(10), Duration::from_millis(100))
+    fn known() -> LinkEstimate {
+        LinkEstimate::new(DataRate::from_mbps(10), Duration::from_millis(100))
     }
 
     /// 1000 packets of 1000 B sent at 0, of which `transmitted` have left and `delivered` arrived.
@@ -161,9 +161,9 @@ mod tests {
         }
     }
 
-    fn send_1000(link: &mut KnownLink) {
+    fn send_1000(link: &mut LinkEstimate) {
         for _ in 0..1000 {
-            link.sends(at(0), ByteCount::from_bytes(1000));
+            link.on_sent(at(0), ByteCount::from_bytes(1000));
         }
     }
 
@@ -174,7 +174,7 @@ mod tests {
         send_1000(&mut link);
         // 2 packets a millisecond are 16 Mbit/s; 20 of them are on the way: 10 ms
         for step in 1..=80 {
-            link.hears(&report(5 * step, 10 * step, (10 * step).saturating_sub(20)));
+            link.on_report(&report(5 * step, 10 * step, (10 * step).saturating_sub(20)));
         }
         let rate = link.rate().as_mbps_f64();
         assert!((15.8..=16.0).contains(&rate), "{rate}");
@@ -188,14 +188,14 @@ mod tests {
     fn a_pause_lowers_the_rate_and_it_comes_back() {
         let mut link = known();
         send_1000(&mut link);
-        link.hears(&report(5, 10, 0));
+        link.on_report(&report(5, 10, 0));
         for step in 2..200 {
-            link.hears(&report(5 * step, 10, 10));
+            link.on_report(&report(5 * step, 10, 10));
         }
-        assert_eq!(link.rate().bits_per_second(), SMALLEST_RATE.max(link.rate().bits_per_second()));
+        assert_eq!(link.rate().bits_per_second(), MIN_RATE.max(link.rate().bits_per_second()));
         assert!(link.rate().as_mbps_f64() < 0.1, "{}", link.rate());
         for step in 200..290 {
-            link.hears(&report(5 * step, 10 + 10 * (step - 199), 10));
+            link.on_report(&report(5 * step, 10 + 10 * (step - 199), 10));
         }
         assert!(link.rate().as_mbps_f64() > 15.0, "{}", link.rate());
     }
@@ -205,10 +205,10 @@ mod tests {
     fn a_link_that_runs_dry_keeps_its_estimate_or_rises() {
         let mut link = known();
         for step in 1..100 {
-            link.sends(at(5 * step - 1), ByteCount::from_bytes(1000));
+            link.on_sent(at(5 * step - 1), ByteCount::from_bytes(1000));
             let all = count(step);
             let measured = at(5 * step);
-            link.hears(&DeliveryStatus {
+            link.on_report(&DeliveryStatus {
                 measured,
                 transmitted: all,
                 delivered: all,
@@ -218,10 +218,10 @@ mod tests {
         }
         // a burst of 20 within 5 ms: at least 19 packets of 1000 B in 5 ms, 30 Mbit/s
         for _ in 0..20 {
-            link.sends(at(500), ByteCount::from_bytes(1000));
+            link.on_sent(at(500), ByteCount::from_bytes(1000));
         }
         let all = count(119);
-        link.hears(&DeliveryStatus {
+        link.on_report(&DeliveryStatus {
             measured: at(505),
             transmitted: all,
             delivered: all,

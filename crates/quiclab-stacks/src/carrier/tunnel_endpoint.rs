@@ -10,13 +10,13 @@
 //!   └── endpoint, tls, control ── configurations of noq, keys, congestion control
 //! ```
 
-use super::config::HubConfig;
-use super::endpoint::{Maker, payload};
-use super::event::{CloseReason, HubError, HubEvent, Outgoing, SessionId};
+use super::config::TunnelEndpointConfig;
+use super::connection::{ConnectionKey, TunnelConnection, packet};
+use super::endpoint::{EndpointFactory, payload};
+use super::event::{CloseReason, Outgoing, SessionId, TunnelEndpointError, TunnelEvent};
 use super::keys::PublicKey;
-use super::line::{Line, LineKey, packet};
-use super::session::{Session, Slot};
-use super::wire::{self, LONGEST_CONTROL, MOST_PATHS, Token};
+use super::session::{Session, SessionPath};
+use super::wire::{self, MAX_CONTROL_BYTES, MAX_WIRE_PATHS, Token};
 use crate::time::Clock;
 use bytes::Bytes;
 use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, FourTuple, Transmit};
@@ -29,37 +29,37 @@ use std::net::SocketAddr;
 /// bound to a session.
 pub(super) const ATTEMPT: Duration = Duration::from_secs(3);
 /// From so many events on, no control message is read.
-pub(super) const MOST_EVENTS: usize = 1024;
+pub(super) const MAX_PENDING_EVENTS: usize = 1024;
 /// Most stateless answers that wait to be sent.
-const MOST_ANSWERS: usize = 256;
+const MAX_ANSWERS: usize = 256;
 /// Refusals told per second.
-const MOST_REFUSALS: u32 = 10;
+const MAX_REFUSALS: u32 = 10;
 /// A deadline that is due again at once is put off by that much: virtual time does not stop.
-const SMALLEST_STEP: Duration = Duration::from_micros(1);
+const MIN_TIMER_STEP: Duration = Duration::from_micros(1);
 /// Smallest UDP payload of QUIC (RFC 9000 section 14).
-const SMALLEST_PAYLOAD: u16 = 1200;
+const MIN_UDP_PAYLOAD: u16 = 1200;
 
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
-    Line(LineKey),
+    TunnelConnection(ConnectionKey),
     Session(SessionId),
 }
 
 /// All sessions of a process.
-pub struct Hub {
-    pub(super) maker: Maker,
+pub struct TunnelEndpoint {
+    pub(super) maker: EndpointFactory,
     pub(super) clock: Clock,
     /// What TLS draws from in a simulation; `None` only while it is lent, and with the system's randomness.
     pub(super) tls: Option<RandomStream>,
     pub(super) endpoints: Vec<Endpoint>,
-    pub(super) lines: BTreeMap<LineKey, Line>,
+    pub(super) lines: BTreeMap<ConnectionKey, TunnelConnection>,
     pub(super) sessions: BTreeMap<SessionId, Session>,
     pub(super) tokens: BTreeMap<Token, SessionId>,
-    pub(super) events: VecDeque<HubEvent>,
+    pub(super) events: VecDeque<TunnelEvent>,
     pub(super) timers: BTreeSet<(Time, Due)>,
     /// Lines that may have something to send.
-    pub(super) active: BTreeSet<LineKey>,
+    pub(super) active: BTreeSet<ConnectionKey>,
     /// Connections of a server that are not bound.
     pub(super) unbound: usize,
     pub(super) next_session: u64,
@@ -72,19 +72,19 @@ pub struct Hub {
     next_packet: u64,
 }
 
-impl Hub {
-    /// A hub; it does nothing before [`Hub::connect`] or [`Hub::receive`].
+impl TunnelEndpoint {
+    /// A hub; it does nothing before [`TunnelEndpoint::connect`] or [`TunnelEndpoint::receive`].
     ///
     /// # Errors
     /// If a value of the configuration is not allowed.
-    pub fn new(config: HubConfig) -> Result<Self, HubError> {
+    pub fn new(config: TunnelEndpointConfig) -> Result<Self, TunnelEndpointError> {
         check(&config)?;
-        let mut maker = Maker::new(config);
+        let mut maker = EndpointFactory::new(config);
         let tls = matches!(maker.config.randomness, super::config::Randomness::Seeded(_))
             .then(|| maker.source.stream("tls"));
         let mut endpoints = Vec::new();
         if maker.config.role == Role::Server {
-            endpoints.push(maker.endpoint(crate::library::LARGEST_DATAGRAM));
+            endpoints.push(maker.endpoint(crate::library::MAX_DATAGRAM_BYTES));
         }
         Ok(Self {
             maker,
@@ -107,7 +107,7 @@ impl Hub {
         })
     }
 
-    pub(super) fn config(&self) -> &HubConfig {
+    pub(super) fn config(&self) -> &TunnelEndpointConfig {
         &self.maker.config
     }
 
@@ -121,19 +121,23 @@ impl Hub {
     }
 
     /// Opens a session over `paths` (local and remote address); path `i` is `paths[i]`.
-    /// [`HubEvent::SessionOpened`] follows, once and again after each loss of the session: the hub tries until
-    /// [`Hub::close`].
+    /// [`TunnelEvent::SessionOpened`] follows, once and again after each loss of the session: the hub tries until
+    /// [`TunnelEndpoint::close`].
     ///
     /// # Errors
     /// If this is a server or an address cannot be used.
-    pub fn connect(&mut self, now: Time, paths: &[(SocketAddr, SocketAddr)]) -> Result<SessionId, HubError> {
+    pub fn connect(
+        &mut self,
+        now: Time,
+        paths: &[(SocketAddr, SocketAddr)],
+    ) -> Result<SessionId, TunnelEndpointError> {
         self.set_now(now);
         if self.config().role != Role::Client {
-            return Err(HubError::NotAClient);
+            return Err(TunnelEndpointError::NotAClient);
         }
-        if paths.len() > MOST_PATHS {
-            let (value, expected) = (paths.len().to_string(), format!("at most {MOST_PATHS}"));
-            return Err(HubError::Config { field: "paths", value, expected });
+        if paths.len() > MAX_WIRE_PATHS {
+            let (value, expected) = (paths.len().to_string(), format!("at most {MAX_WIRE_PATHS}"));
+            return Err(TunnelEndpointError::Config { field: "paths", value, expected });
         }
         let mut session = Session::new();
         for &(local, remote) in paths {
@@ -147,20 +151,26 @@ impl Hub {
         Ok(id)
     }
 
-    fn slot(&self, now: Time, index: usize, local: SocketAddr, remote: SocketAddr) -> Result<Slot, HubError> {
+    fn slot(
+        &self,
+        now: Time,
+        index: usize,
+        local: SocketAddr,
+        remote: SocketAddr,
+    ) -> Result<SessionPath, TunnelEndpointError> {
         let config = self.config().path(index);
         let reason = if local.is_ipv4() != remote.is_ipv4() {
             "the addresses are of different families"
         } else if remote.ip().is_unspecified() || remote.port() == 0 {
             "the remote address or port is 0"
-        } else if payload(config.mtu, &remote) < SMALLEST_PAYLOAD {
+        } else if payload(config.mtu, &remote) < MIN_UDP_PAYLOAD {
             "its MTU leaves less than the 1200 bytes that QUIC needs"
-        } else if index >= MOST_PATHS {
+        } else if index >= MAX_WIRE_PATHS {
             "there are too many paths"
         } else {
-            return Ok(Slot::new(now, config, local, remote));
+            return Ok(SessionPath::new(now, config, local, remote));
         };
-        Err(HubError::Path { local, remote, reason })
+        Err(TunnelEndpointError::Path { local, remote, reason })
     }
 
     /// Adds a path to a client's session, and returns its number.
@@ -173,12 +183,12 @@ impl Hub {
         session: SessionId,
         local: SocketAddr,
         remote: SocketAddr,
-    ) -> Result<usize, HubError> {
+    ) -> Result<usize, TunnelEndpointError> {
         self.set_now(now);
         if self.config().role != Role::Client {
-            return Err(HubError::NotAClient);
+            return Err(TunnelEndpointError::NotAClient);
         }
-        let index = self.sessions.get(&session).ok_or(HubError::NoSession(session))?.slots.len();
+        let index = self.sessions.get(&session).ok_or(TunnelEndpointError::NoSession(session))?.slots.len();
         let slot = self.slot(now, index, local, remote)?;
         self.sessions.get_mut(&session).expect("it was found").slots.push(slot);
         self.maintain(now, session);
@@ -186,10 +196,14 @@ impl Hub {
     }
 
     /// The slot of a path that was not removed.
-    pub(super) fn slot_mut(&mut self, session: SessionId, path: usize) -> Result<&mut Slot, HubError> {
-        let found = self.sessions.get_mut(&session).ok_or(HubError::NoSession(session))?;
+    pub(super) fn slot_mut(
+        &mut self,
+        session: SessionId,
+        path: usize,
+    ) -> Result<&mut SessionPath, TunnelEndpointError> {
+        let found = self.sessions.get_mut(&session).ok_or(TunnelEndpointError::NoSession(session))?;
         let slot = found.slots.get_mut(path).filter(|slot| !slot.removed);
-        slot.ok_or(HubError::NoPath { session, path })
+        slot.ok_or(TunnelEndpointError::NoPath { session, path })
     }
 
     /// A UDP datagram arrives: `packet.tuple` is from the remote to the local address. The payload must be bytes.
@@ -211,14 +225,14 @@ impl Hub {
         let (instant, tuple) = (self.clock.instant(now), FourTuple::new(remote, local_ip));
         match self.endpoints[index].handle(instant, tuple, ecn, data, &mut answer) {
             Some(DatagramEvent::ConnectionEvent(ConnectionHandle(handle), event)) => {
-                let key = LineKey { endpoint: index, handle };
+                let key = ConnectionKey { endpoint: index, handle };
                 if let Some(line) = self.lines.get_mut(&key) {
                     line.flush(now);
                     line.call(&mut self.tls, |connection| connection.handle_event(event));
                     line.dirty = true;
                     line.hear(now, local, remote);
-                    self.fetch(key, local, remote);
-                    self.service(now, key);
+                    self.collect_transmits(key, local, remote);
+                    self.handle_events(now, key);
                 }
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
@@ -243,7 +257,7 @@ impl Hub {
     }
 
     /// Hands what has arrived on a connection to its session.
-    fn fetch(&mut self, key: LineKey, local: SocketAddr, remote: SocketAddr) {
+    fn collect_transmits(&mut self, key: ConnectionKey, local: SocketAddr, remote: SocketAddr) {
         let Some(line) = self.lines.get_mut(&key) else { return };
         let mut slot = None;
         while let Some(data) = line.connection.datagrams().recv() {
@@ -257,7 +271,7 @@ impl Hub {
 
     /// Sends an answer that belongs to no connection.
     fn respond(&mut self, now: Time, local: SocketAddr, sent: Option<Transmit>, answer: &[u8]) {
-        let Some(sent) = sent.filter(|_| self.answers.len() < MOST_ANSWERS) else { return };
+        let Some(sent) = sent.filter(|_| self.answers.len() < MAX_ANSWERS) else { return };
         let packet = packet(now, local, sent.destination, Ecn::NotEct, &answer[..sent.size]);
         self.answers.push_back(Outgoing { packet, segment: None });
     }
@@ -282,7 +296,7 @@ impl Hub {
     }
 
     /// The next packet of a line; its last gone, it is no longer active.
-    pub(super) fn next_of(&mut self, now: Time, key: LineKey) -> Option<(Option<usize>, Outgoing)> {
+    pub(super) fn next_of(&mut self, now: Time, key: ConnectionKey) -> Option<(Option<usize>, Outgoing)> {
         let line = self.lines.get_mut(&key);
         let next = line.and_then(|line| {
             if line.out.is_empty() {
@@ -294,7 +308,7 @@ impl Hub {
             return Some((slot, self.number(outgoing)));
         }
         self.active.remove(&key);
-        self.service(now, key);
+        self.handle_events(now, key);
         None
     }
 
@@ -316,7 +330,7 @@ impl Hub {
                     }
                     self.maintain(now, id);
                 }
-                Due::Line(key) => {
+                Due::TunnelConnection(key) => {
                     let Some(line) = self.lines.get_mut(&key) else { continue };
                     line.timer = None;
                     line.flush(now);
@@ -324,31 +338,31 @@ impl Hub {
                     if !line.bound && !line.over && line.opened + ATTEMPT <= now {
                         self.give_up(now, key);
                     }
-                    self.service(now, key);
+                    self.handle_events(now, key);
                 }
             }
         }
     }
 
-    /// When [`Hub::wake`] wants to be called.
+    /// When [`TunnelEndpoint::wake`] wants to be called.
     #[must_use]
     pub fn next_wake(&self) -> Option<Time> {
         self.timers.first().map(|(time, _)| *time)
     }
 
     /// Sets the timer of a line.
-    pub(super) fn schedule(&mut self, now: Time, key: LineKey) {
+    pub(super) fn schedule(&mut self, now: Time, key: ConnectionKey) {
         let Some(line) = self.lines.get_mut(&key) else { return };
         let session = line.session.and_then(|id| self.sessions.get(&id));
         let backlogged = session.is_some_and(|session| session.backlogged);
         let limit = (!line.bound && !line.over).then(|| line.opened + ATTEMPT);
-        let deadline = line.deadline(now, backlogged, limit).map(|time| time.max(now + SMALLEST_STEP));
+        let deadline = line.deadline(now, backlogged, limit).map(|time| time.max(now + MIN_TIMER_STEP));
         if line.timer != deadline {
             if let Some(time) = line.timer {
-                self.timers.remove(&(time, Due::Line(key)));
+                self.timers.remove(&(time, Due::TunnelConnection(key)));
             }
             if let Some(time) = deadline {
-                self.timers.insert((time, Due::Line(key)));
+                self.timers.insert((time, Due::TunnelConnection(key)));
             }
             line.timer = deadline;
         }
@@ -357,7 +371,7 @@ impl Hub {
     /// Sets the timer of a client's session.
     pub(super) fn schedule_session(&mut self, now: Time, id: SessionId, deadline: Option<Time>) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        let deadline = deadline.map(|time| time.max(now + SMALLEST_STEP));
+        let deadline = deadline.map(|time| time.max(now + MIN_TIMER_STEP));
         if session.timer != deadline {
             if let Some(time) = session.timer {
                 self.timers.remove(&(time, Due::Session(id)));
@@ -370,12 +384,12 @@ impl Hub {
     }
 
     /// What happened.
-    pub fn poll_event(&mut self) -> Option<HubEvent> {
+    pub fn poll_event(&mut self) -> Option<TunnelEvent> {
         let event = self.events.pop_front();
-        if self.events.len() + 1 == MOST_EVENTS && event.is_some() {
+        if self.events.len() + 1 == MAX_PENDING_EVENTS && event.is_some() {
             // there is room again: what was not read waits in QUIC
             let keys: Vec<_> = self.lines.keys().copied().collect();
-            keys.into_iter().for_each(|key| self.service(self.now, key));
+            keys.into_iter().for_each(|key| self.handle_events(self.now, key));
         }
         event
     }
@@ -385,9 +399,9 @@ impl Hub {
         if now.since(self.refusals.0) >= Duration::from_secs(1) {
             self.refusals = (now, 0);
         }
-        if self.refusals.1 < MOST_REFUSALS && self.events.len() < MOST_EVENTS {
+        if self.refusals.1 < MAX_REFUSALS && self.events.len() < MAX_PENDING_EVENTS {
             self.refusals.1 += 1;
-            self.events.push_back(HubEvent::Refused { from, reason });
+            self.events.push_back(TunnelEvent::Refused { from, reason });
         }
     }
 
@@ -421,20 +435,20 @@ impl Hub {
     ///
     /// # Errors
     /// If the session is not open, the message is too long or too much waits.
-    pub fn send_control(&mut self, id: SessionId, message: Bytes) -> Result<(), HubError> {
-        let session = self.sessions.get_mut(&id).ok_or(HubError::NoSession(id))?;
+    pub fn send_control(&mut self, id: SessionId, message: Bytes) -> Result<(), TunnelEndpointError> {
+        let session = self.sessions.get_mut(&id).ok_or(TunnelEndpointError::NoSession(id))?;
         if !session.open {
-            return Err(HubError::NotOpen(id));
+            return Err(TunnelEndpointError::NotOpen(id));
         }
-        if message.len() > LONGEST_CONTROL {
-            return Err(HubError::TooLong { length: message.len() });
+        if message.len() > MAX_CONTROL_BYTES {
+            return Err(TunnelEndpointError::TooLong { length: message.len() });
         }
-        session.control.push(message).map_err(|waiting| HubError::Backlog { waiting })?;
-        self.pump(id);
+        session.control.push(message).map_err(|waiting| TunnelEndpointError::Backlog { waiting })?;
+        self.write_control_messages(id);
         Ok(())
     }
 
-    /// Ends a session and tells the other end; what that takes comes with the next [`Hub::transmit`]s.
+    /// Ends a session and tells the other end; what that takes comes with the next [`TunnelEndpoint::transmit`]s.
     pub fn close(&mut self, now: Time, id: SessionId) {
         self.set_now(now);
         self.end(now, id, CloseReason::Local);
@@ -448,14 +462,14 @@ impl Hub {
     }
 }
 
-fn check(config: &HubConfig) -> Result<(), HubError> {
+fn check(config: &TunnelEndpointConfig) -> Result<(), TunnelEndpointError> {
     let wrong = |field, value: String, expected: &str| {
-        Err(HubError::Config { field, value, expected: expected.to_owned() })
+        Err(TunnelEndpointError::Config { field, value, expected: expected.to_owned() })
     };
     if config.paths.is_empty() {
         return wrong("paths", "empty".into(), "one entry or more");
     }
-    let smallest = SMALLEST_PAYLOAD + 28;
+    let smallest = MIN_UDP_PAYLOAD + 28;
     if let Some(path) = config.paths.iter().find(|path| path.mtu < smallest) {
         let expected = format!("{smallest} (IPv4) or {} (IPv6) to {}", smallest + 20, u16::MAX);
         return wrong("mtu", path.mtu.to_string(), &expected);

@@ -14,18 +14,18 @@ pub(super) struct Waiting<T> {
 
 /// Waiting items in the order of arrival, with their bytes.
 #[derive(Debug)]
-pub(super) struct Line<T> {
+pub(super) struct WaitingItems<T> {
     items: VecDeque<Waiting<T>>,
     bytes: ByteCount,
 }
 
-impl<T> Default for Line<T> {
+impl<T> Default for WaitingItems<T> {
     fn default() -> Self {
         Self { items: VecDeque::new(), bytes: ByteCount::ZERO }
     }
 }
 
-impl<T: Item> Line<T> {
+impl<T: Item> WaitingItems<T> {
     pub(super) fn push(&mut self, now: Time, item: T) {
         self.bytes += item.bytes();
         self.items.push_back(Waiting { item, arrived: now });

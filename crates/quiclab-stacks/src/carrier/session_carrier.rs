@@ -1,25 +1,25 @@
 //! A session of a hub as a carrier.
 
+use super::connection::{ConnectionCounters, ConnectionPath, TunnelConnection};
 use super::event::{Outgoing, SessionId};
-use super::hub::Hub;
-use super::line::{Line, LineCounts, Track};
+use super::tunnel_endpoint::TunnelEndpoint;
 use super::wire::{self, DATAGRAM_OVERHEAD};
 use bytes::{Bytes, BytesMut};
 use quiclab_core::scheduler::PathState;
-use quiclab_core::tunnel::{Cargo, Carrier};
+use quiclab_core::tunnel::{Carrier, TunnelPayload};
 use quiclab_core::{ByteCount, Metrics, Packet, Payload, Time};
 
-/// A session of a hub as [`Carrier`]. Its `receive` is [`Hub::receive`] and its `wake` [`Hub::wake`]: both concern
+/// A session of a hub as [`Carrier`]. Its `receive` is [`TunnelEndpoint::receive`] and its `wake` [`TunnelEndpoint::wake`]: both concern
 /// all sessions. Its `transmit` gives the packets of this session only, one UDP datagram each.
-pub struct HubCarrier<'a> {
-    hub: &'a mut Hub,
+pub struct SessionCarrier<'a> {
+    hub: &'a mut TunnelEndpoint,
     session: SessionId,
 }
 
-impl Hub {
+impl TunnelEndpoint {
     /// The session as what carries datagrams; `None` if there is no such session (any more).
-    pub fn carrier(&mut self, session: SessionId) -> Option<HubCarrier<'_>> {
-        self.sessions.contains_key(&session).then_some(HubCarrier { hub: self, session })
+    pub fn carrier(&mut self, session: SessionId) -> Option<SessionCarrier<'_>> {
+        self.sessions.contains_key(&session).then_some(SessionCarrier { hub: self, session })
     }
 
     /// Path slots of a session.
@@ -27,7 +27,7 @@ impl Hub {
         self.sessions.get(&id).map_or(0, |session| session.slots.len())
     }
 
-    fn path_of(&self, id: SessionId, path: usize) -> Option<(&Line, &Track)> {
+    fn path_of(&self, id: SessionId, path: usize) -> Option<(&TunnelConnection, &ConnectionPath)> {
         let slot = self.sessions.get(&id)?.slots.get(path)?;
         let line = self.lines.get(&slot.line?).filter(|line| line.bound && !line.over)?;
         Some((line, line.of_slot(path).filter(|track| track.established)?))
@@ -60,8 +60,8 @@ impl Hub {
         now: Time,
         id: SessionId,
         path: usize,
-        cargo: Cargo,
-    ) -> Result<(), Cargo> {
+        cargo: TunnelPayload,
+    ) -> Result<(), TunnelPayload> {
         let slot = self.sessions.get(&id).and_then(|session| session.slots.get(path));
         let Some(key) = slot.and_then(|slot| slot.line) else { return Err(cargo) };
         let Some(line) = self.lines.get_mut(&key).filter(|line| line.bound && !line.over) else {
@@ -129,7 +129,7 @@ impl Hub {
 
     pub(super) fn report(&self, id: SessionId, out: &mut Metrics) {
         let Some(session) = self.sessions.get(&id) else { return };
-        let mut counts: LineCounts = session.past;
+        let mut counts: ConnectionCounters = session.past;
         for key in session.lines() {
             if let Some(line) = self.lines.get(&key) {
                 counts += line.counts;
@@ -144,7 +144,7 @@ impl Hub {
 
 /// The first UDP datagram of several, and the others.
 fn split_first(mut outgoing: Outgoing) -> (Packet, Option<Outgoing>) {
-    let headers = super::line::headers(&outgoing.packet.tuple.destination());
+    let headers = super::connection::headers(&outgoing.packet.tuple.destination());
     let resize = |packet: &mut Packet, payload: BytesMut| {
         packet.size = ByteCount::from_bytes(payload.len() as u64 + headers);
         packet.payload = Payload::Bytes(payload);
@@ -163,7 +163,7 @@ fn split_first(mut outgoing: Outgoing) -> (Packet, Option<Outgoing>) {
     (packet, Some(outgoing))
 }
 
-impl Carrier for HubCarrier<'_> {
+impl Carrier for SessionCarrier<'_> {
     fn paths(&self) -> usize {
         self.hub.paths(self.session)
     }
@@ -173,7 +173,7 @@ impl Carrier for HubCarrier<'_> {
     fn largest_datagram(&self, path: usize) -> Option<u16> {
         self.hub.largest_cargo(self.session, path)
     }
-    fn send(&mut self, now: Time, path: usize, cargo: Cargo) -> Result<(), Cargo> {
+    fn send(&mut self, now: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
         self.hub.send_cargo(now, self.session, path, cargo)
     }
     fn set_backlogged(&mut self, backlogged: bool) {
@@ -182,7 +182,7 @@ impl Carrier for HubCarrier<'_> {
     fn receive(&mut self, now: Time, _path: usize, packet: Packet) {
         self.hub.receive(now, packet); // the tuple says the path
     }
-    fn delivered(&mut self) -> Option<(usize, Cargo)> {
+    fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
         self.hub.sessions.get_mut(&self.session)?.delivered()
     }
     fn transmit(&mut self, now: Time) -> Option<(usize, Packet)> {

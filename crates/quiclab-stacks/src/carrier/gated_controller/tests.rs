@@ -4,12 +4,12 @@ use crate::carrier::control::{Group, controller};
 use quiclab_core::{ByteCount, RandomStream};
 use quiclab_transport::options::CongestionControl;
 
-fn gate(path: PathConfig) -> Gate {
+fn gate(path: PathConfig) -> GatedController {
     let lab = controller(path, 1000, RandomStream::new(1, "gate"), &Group::default(), 0);
-    Gate::new(Time::ZERO, lab, 1000, Duration::from_millis(100))
+    GatedController::new(Time::ZERO, lab, 1000, Duration::from_millis(100))
 }
 
-fn fixed(window: u64) -> Gate {
+fn fixed(window: u64) -> GatedController {
     let window = Some(ByteCount::from_bytes(window));
     gate(PathConfig { congestion_control: CongestionControl::Fixed, window, ..PathConfig::default() })
 }
@@ -21,7 +21,7 @@ fn instant(millis: u64) -> Instant {
 #[test]
 fn the_window_is_gated_and_metrics_are_not() {
     let gate = fixed(5000);
-    for (mode, window) in [(Mode::Open, 5000), (Mode::Closed, 0), (Mode::Granted, u64::MAX)] {
+    for (mode, window) in [(GateMode::Open, 5000), (GateMode::Closed, 0), (GateMode::Granted, u64::MAX)] {
         gate.set(mode);
         assert_eq!(Controller::window(&gate), window);
         assert_eq!(Controller::metrics(&gate).congestion_window, u64::MAX, "noq's pacer stays off");
@@ -82,8 +82,8 @@ fn clones_share_everything() {
     let gate = fixed(5000);
     let mut clone = gate.clone_box();
     clone.on_packet_sent(instant(0), 700, 0);
-    gate.set(Mode::Closed);
+    gate.set(GateMode::Closed);
     assert_eq!((gate.in_flight(), clone.window()), (700, 0));
-    let found = clone.into_any().downcast::<Gate>().unwrap();
+    let found = clone.into_any().downcast::<GatedController>().unwrap();
     assert_eq!(found.in_flight(), 700);
 }

@@ -1,8 +1,8 @@
 //! A line: one QUIC connection under the path scheduler of the tunnel.
 //!
-//! **The send pass.** With nothing of ours inside QUIC, [`Line::settle`] opens all gates and lets QUIC send what it
+//! **The send pass.** With nothing of ours inside QUIC, [`TunnelConnection::settle`] opens all gates and lets QUIC send what it
 //! has of its own: acknowledgements, control frames, probes. Only then a datagram is admitted, on a path whose
-//! window and pacer let it leave at once; its gate is opened alone, and [`Line::flush`] polls until it has left.
+//! window and pacer let it leave at once; its gate is opened alone, and [`TunnelConnection::flush`] polls until it has left.
 //!
 //! | trap | here |
 //! | --- | --- |
@@ -11,7 +11,7 @@
 //! | a batch of datagrams (segmentation offload) waits inside for its last one | it is flushed when another path is chosen, when it is full, with the next `transmit`, and before any packet or timer is handled; what waits counts as in flight |
 
 use super::event::{Outgoing, SessionId};
-use super::gate::{self, Gate, Mode};
+use super::gated_controller::{self, GateMode, GatedController};
 use super::liveness::Liveness;
 use crate::options::std_duration;
 use crate::seeded;
@@ -26,17 +26,17 @@ use std::num::NonZeroUsize;
 
 /// Endpoint and handle of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct LineKey {
+pub(crate) struct ConnectionKey {
     pub(crate) endpoint: usize,
     pub(crate) handle: usize,
 }
 
 /// A path of a line.
-pub(crate) struct Track {
+pub(crate) struct ConnectionPath {
     pub(crate) id: PathId,
     /// Its number in the session; `None` before it is known (servers).
     pub(crate) slot: Option<usize>,
-    pub(crate) gate: Gate,
+    pub(crate) gate: GatedController,
     pub(crate) liveness: Liveness,
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
@@ -49,7 +49,7 @@ pub(crate) struct Track {
 
 /// How often something happened on a line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LineCounts {
+pub(crate) struct ConnectionCounters {
     /// Datagrams admitted.
     pub(crate) sent: u64,
     /// Datagrams that did not leave at once.
@@ -58,7 +58,7 @@ pub(crate) struct LineCounts {
     pub(crate) misplaced: u64,
 }
 
-impl std::ops::AddAssign for LineCounts {
+impl std::ops::AddAssign for ConnectionCounters {
     fn add_assign(&mut self, other: Self) {
         self.sent += other.sent;
         self.stuck += other.stuck;
@@ -67,9 +67,9 @@ impl std::ops::AddAssign for LineCounts {
 }
 
 /// One connection.
-pub(crate) struct Line {
+pub(crate) struct TunnelConnection {
     pub(crate) connection: Connection,
-    pub(crate) tracks: Vec<Track>,
+    pub(crate) tracks: Vec<ConnectionPath>,
     pub(crate) session: Option<SessionId>,
     /// It belongs to its session, as both ends know.
     pub(crate) bound: bool,
@@ -97,7 +97,7 @@ pub(crate) struct Line {
     pub(crate) outbox: BytesMut,
     pub(crate) opened: Time,
     pub(crate) connected: bool,
-    pub(crate) counts: LineCounts,
+    pub(crate) counts: ConnectionCounters,
     /// The timer that is set.
     pub(crate) timer: Option<Time>,
     /// Datagrams of ours inside QUIC, and the path that they were admitted on.
@@ -111,7 +111,7 @@ pub(crate) struct Line {
 }
 
 /// Most packets of QUIC's own in one pass.
-const MOST_PACKETS: usize = 1024;
+const MAX_PACKETS_PER_PASS: usize = 1024;
 /// A path of several that is silent for that long, while another is not, is asked.
 const SILENCE: Duration = Duration::from_millis(150);
 
@@ -125,7 +125,7 @@ pub(crate) fn packet(now: Time, local: SocketAddr, remote: SocketAddr, ecn: Ecn,
     Packet::of_datagram(now, FiveTuple::new(Protocol::Udp, local, remote), ecn, BytesMut::from(payload))
 }
 
-impl Line {
+impl TunnelConnection {
     pub(crate) fn new(now: Time, connection: Connection, segments: usize) -> Self {
         Self {
             connection,
@@ -146,7 +146,7 @@ impl Line {
             outbox: BytesMut::new(),
             opened: now,
             connected: false,
-            counts: LineCounts::default(),
+            counts: ConnectionCounters::default(),
             timer: None,
             inside: 0,
             granted: PathId::ZERO,
@@ -165,11 +165,11 @@ impl Line {
         slot: Option<usize>,
         addresses: (SocketAddr, SocketAddr),
         keep_alive: Duration,
-    ) -> Option<&mut Track> {
-        let gate = gate::of_path(&self.connection, id)?;
+    ) -> Option<&mut ConnectionPath> {
+        let gate = gated_controller::of_path(&self.connection, id)?;
         let (local, remote) = addresses;
         let liveness = Liveness::new(now, keep_alive);
-        self.tracks.push(Track {
+        self.tracks.push(ConnectionPath {
             id,
             slot,
             gate,
@@ -183,17 +183,17 @@ impl Line {
         self.tracks.last_mut()
     }
 
-    pub(crate) fn of_id(&mut self, id: PathId) -> Option<&mut Track> {
+    pub(crate) fn of_id(&mut self, id: PathId) -> Option<&mut ConnectionPath> {
         self.tracks.iter_mut().find(|track| track.id == id)
     }
 
-    pub(crate) fn of_slot(&self, slot: usize) -> Option<&Track> {
+    pub(crate) fn of_slot(&self, slot: usize) -> Option<&ConnectionPath> {
         self.tracks.iter().find(|track| track.slot == Some(slot))
     }
 
     /// The path between these addresses, or the first.
-    pub(crate) fn between(&self, local: SocketAddr, remote: SocketAddr) -> Option<&Track> {
-        let same = |track: &&Track| {
+    pub(crate) fn between(&self, local: SocketAddr, remote: SocketAddr) -> Option<&ConnectionPath> {
+        let same = |track: &&ConnectionPath| {
             track.remote == remote && (track.local.ip() == local.ip() || track.local.ip().is_unspecified())
         };
         self.tracks.iter().find(same).or_else(|| self.tracks.first())
@@ -222,7 +222,7 @@ impl Line {
             }
             if track.liveness.asked_since(answered) {
                 if track.liveness.asked_for(now) >= SILENCE + srtt {
-                    track.liveness.doubt(now);
+                    track.liveness.mark_suspect(now);
                     doubted.extend(track.slot);
                 }
             } else {
@@ -261,7 +261,7 @@ impl Line {
     }
 
     /// Whether a datagram may leave on `track` now.
-    pub(crate) fn has_room(&self, now: Time, track: &Track) -> bool {
+    pub(crate) fn has_room(&self, now: Time, track: &ConnectionPath) -> bool {
         // another path's batch is flushed first, and may not leave
         track.gate.has_room(now, self.granted(track.id)) && !self.stuck
     }
@@ -279,7 +279,7 @@ impl Line {
         }
     }
 
-    /// Admits a datagram that [`Line::has_room`] has let pass. Returns whether QUIC took it.
+    /// Admits a datagram that [`TunnelConnection::has_room`] has let pass. Returns whether QUIC took it.
     pub(crate) fn admit(&mut self, now: Time, id: PathId, data: Bytes) -> bool {
         if self.inside > 0 && self.granted != id {
             self.flush(now);
@@ -305,7 +305,7 @@ impl Line {
             return;
         }
         for track in &self.tracks {
-            track.gate.set(if track.id == self.granted { Mode::Granted } else { Mode::Closed });
+            track.gate.set(if track.id == self.granted { GateMode::Granted } else { GateMode::Closed });
         }
         let wanted = self.of_id(self.granted).map(|track| track.slot);
         while !self.is_empty() {
@@ -335,7 +335,7 @@ impl Line {
         self.dirty = false;
         self.open_gates();
         // whatever QUIC thinks it must send: not for ever at one time
-        for _ in 0..MOST_PACKETS {
+        for _ in 0..MAX_PACKETS_PER_PASS {
             if !self.poll(now, random) {
                 break;
             }
@@ -349,7 +349,7 @@ impl Line {
     /// A path that does not answer may always be asked: its window is full of what was lost.
     fn open_gates(&self) {
         for track in &self.tracks {
-            track.gate.set(if track.liveness.is_alive() { Mode::Open } else { Mode::Granted });
+            track.gate.set(if track.liveness.is_alive() { GateMode::Open } else { GateMode::Granted });
         }
     }
 

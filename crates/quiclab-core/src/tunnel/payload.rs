@@ -1,10 +1,10 @@
 //! What datagrams carry: the bytes of IP packets, or numbers of packets that stay outside.
 //!
-//! In the sim lane most packets are models without bytes. The sending end keeps such a packet in a [`Depot`] and
+//! In the sim lane most packets are models without bytes. The sending end keeps such a packet in a [`PacketStore`] and
 //! sends its number in a datagram of the right length; the receiving end fetches it there. Nothing else passes
 //! between the ends but through the paths.
 
-use super::Cargo;
+use super::TunnelPayload;
 use crate::packet::{Packet, Payload};
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
@@ -17,19 +17,19 @@ pub(super) const NUMBER: usize = 3;
 pub(super) const NUMBER_BITS: u8 = 18;
 const NUMBERS: u64 = 1 << NUMBER_BITS;
 /// Packets that a depot keeps: what is older was lost on the way. Two paths of 1 Gbit/s with 100 ms hold 20 000.
-const KEPT: usize = 1 << 17;
+const MAX_STORED_PACKETS: usize = 1 << 17;
 
 /// Packets on their way through a tunnel, in one direction.
 #[derive(Debug, Default)]
-pub struct Depot {
+pub struct PacketStore {
     /// Number of the first one kept.
     first: u64,
     packets: VecDeque<Option<Packet>>,
 }
 
-impl Depot {
+impl PacketStore {
     fn put(&mut self, packet: Packet) -> u64 {
-        if self.packets.len() == KEPT {
+        if self.packets.len() == MAX_STORED_PACKETS {
             self.packets.pop_front();
             self.first += 1;
         }
@@ -49,7 +49,7 @@ impl Depot {
     }
 }
 
-impl Depot {
+impl PacketStore {
     /// The last packet that was put there: it has not left.
     fn take_back(&mut self, number: u64) -> Option<Packet> {
         let last = self.first + (self.packets.len() as u64).checked_sub(1)?;
@@ -59,14 +59,14 @@ impl Depot {
 
 /// Depots of a tunnel, shared by its ends.
 #[derive(Clone, Debug, Default)]
-pub struct Depots {
+pub struct PacketStores {
     /// Packets that entered here.
-    entered: Arc<Mutex<Depot>>,
+    entered: Arc<Mutex<PacketStore>>,
     /// Packets that entered at the other end.
-    arriving: Arc<Mutex<Depot>>,
+    arriving: Arc<Mutex<PacketStore>>,
 }
 
-impl Depots {
+impl PacketStores {
     /// The same as the other end sees them.
     #[must_use]
     pub fn reversed(&self) -> Self {
@@ -76,24 +76,24 @@ impl Depots {
 
 /// How packets become cargo and back.
 #[derive(Debug)]
-pub(super) enum Freight {
+pub(super) enum PayloadEncoding {
     /// Their bytes.
     Bytes,
     /// Their numbers.
-    Parcels(Depots),
+    References(PacketStores),
 }
 
-const HEALTHY: &str = "no end of a tunnel panics while it holds the depot";
+const NOT_POISONED: &str = "no end of a tunnel panics while it holds the depot";
 
-impl Freight {
+impl PayloadEncoding {
     /// Takes `packet`, number `next` of those that leave; with `numbered` the cargo says so.
-    pub(super) fn load(&self, packet: Packet, next: u64, numbered: bool) -> Cargo {
+    pub(super) fn load(&self, packet: Packet, next: u64, numbered: bool) -> TunnelPayload {
         let header = if numbered { NUMBER } else { 0 };
         match self {
-            Self::Parcels(depots) => {
+            Self::References(depots) => {
                 let length = (packet.size.bytes() as usize + header) as u16;
-                let number = depots.entered.lock().expect(HEALTHY).put(packet);
-                Cargo::Parcel { number, length }
+                let number = depots.entered.lock().expect(NOT_POISONED).put(packet);
+                TunnelPayload::Reference { number, length }
             }
             Self::Bytes => {
                 let Payload::Ip(bytes) = packet.payload else {
@@ -107,43 +107,46 @@ impl Freight {
                 } else {
                     bytes.freeze()
                 };
-                Cargo::Bytes(cargo)
+                TunnelPayload::Bytes(cargo)
             }
         }
     }
 
     /// A copy of `packet`, which stays where it is and gets number `next` when it is loaded itself.
-    pub(super) fn copy(&self, packet: &Packet, next: u64, numbered: bool) -> Option<Cargo> {
+    pub(super) fn copy(&self, packet: &Packet, next: u64, numbered: bool) -> Option<TunnelPayload> {
         match self {
-            Self::Parcels(depots) => {
-                let depot = depots.entered.lock().expect(HEALTHY);
+            Self::References(depots) => {
+                let depot = depots.entered.lock().expect(NOT_POISONED);
                 let number = depot.first + depot.packets.len() as u64;
                 let header = if numbered { NUMBER } else { 0 };
-                Some(Cargo::Parcel { number, length: (packet.size.bytes() as usize + header) as u16 })
+                Some(TunnelPayload::Reference {
+                    number,
+                    length: (packet.size.bytes() as usize + header) as u16,
+                })
             }
             Self::Bytes => Some(self.load(packet.clone(), next, numbered)),
         }
     }
 
     /// Takes back what was loaded and not sent.
-    pub(super) fn unload_own(&self, cargo: Cargo, numbered: bool) -> Option<Packet> {
+    pub(super) fn take_back(&self, cargo: TunnelPayload, numbered: bool) -> Option<Packet> {
         match (self, cargo) {
-            (Self::Parcels(depots), Cargo::Parcel { number, .. }) => {
-                depots.entered.lock().expect(HEALTHY).take_back(number)
+            (Self::References(depots), TunnelPayload::Reference { number, .. }) => {
+                depots.entered.lock().expect(NOT_POISONED).take_back(number)
             }
-            (_, cargo) => self.unload(cargo, numbered, false).map(|(packet, _)| packet),
+            (_, cargo) => self.decode(cargo, numbered, false).map(|(packet, _)| packet),
         }
     }
 
     /// What has arrived: the packet, and its number where packets have one. `None`: nothing that this end
     /// could have been sent. `copies`: the same may come again.
-    pub(super) fn unload(&self, cargo: Cargo, numbered: bool, copies: bool) -> Option<(Packet, u32)> {
+    pub(super) fn decode(&self, cargo: TunnelPayload, numbered: bool, copies: bool) -> Option<(Packet, u32)> {
         match (self, cargo) {
-            (Self::Parcels(depots), Cargo::Parcel { number, .. }) => {
-                let packet = depots.arriving.lock().expect(HEALTHY).get(number, copies)?;
+            (Self::References(depots), TunnelPayload::Reference { number, .. }) => {
+                let packet = depots.arriving.lock().expect(NOT_POISONED).get(number, copies)?;
                 Some((packet, (number % NUMBERS) as u32))
             }
-            (Self::Bytes, Cargo::Bytes(bytes)) => {
+            (Self::Bytes, TunnelPayload::Bytes(bytes)) => {
                 let (number, bytes) = if numbered { split_number(bytes)? } else { (0, bytes) };
                 let size = crate::ByteCount::from_bytes(bytes.len() as u64);
                 let payload = Payload::Ip(BytesMut::from(bytes));
@@ -175,25 +178,26 @@ mod tests {
 
     #[test]
     fn a_parcel_is_fetched_once_at_the_other_end_and_only_there() {
-        let near = Depots::default();
-        let (near, far) = (Freight::Parcels(near.clone()), Freight::Parcels(near.reversed()));
+        let near = PacketStores::default();
+        let (near, far) =
+            (PayloadEncoding::References(near.clone()), PayloadEncoding::References(near.reversed()));
         let loaded: Vec<_> = (0..3).map(|id| near.load(model(id), id, true)).collect();
-        assert_eq!(loaded[2], Cargo::Parcel { number: 2, length: 1403 });
-        assert!(near.unload(loaded[1].clone(), true, false).is_none(), "it did not enter at the other end");
-        let (packet, number) = far.unload(loaded[1].clone(), true, false).unwrap();
+        assert_eq!(loaded[2], TunnelPayload::Reference { number: 2, length: 1403 });
+        assert!(near.decode(loaded[1].clone(), true, false).is_none(), "it did not enter at the other end");
+        let (packet, number) = far.decode(loaded[1].clone(), true, false).unwrap();
         assert_eq!((packet.id, number), (1, 1));
-        assert!(far.unload(loaded[1].clone(), true, false).is_none(), "it is gone");
-        assert_eq!(far.unload(loaded[0].clone(), true, true).unwrap().0.id, 0);
-        assert_eq!(far.unload(loaded[0].clone(), true, true).unwrap().0.id, 0, "a copy");
+        assert!(far.decode(loaded[1].clone(), true, false).is_none(), "it is gone");
+        assert_eq!(far.decode(loaded[0].clone(), true, true).unwrap().0.id, 0);
+        assert_eq!(far.decode(loaded[0].clone(), true, true).unwrap().0.id, 0, "a copy");
     }
 
     #[test]
     fn a_depot_forgets_what_was_lost() {
-        let mut depot = Depot::default();
-        for id in 0..KEPT as u64 + 10 {
+        let mut depot = PacketStore::default();
+        for id in 0..MAX_STORED_PACKETS as u64 + 10 {
             assert_eq!(depot.put(model(id)), id);
         }
-        assert_eq!(depot.packets.len(), KEPT);
+        assert_eq!(depot.packets.len(), MAX_STORED_PACKETS);
         assert!(depot.get(9, false).is_none());
         assert_eq!(depot.get(10, false).unwrap().id, 10);
         assert_eq!(depot.first, 11, "what is in front and gone takes no place");
@@ -204,13 +208,13 @@ mod tests {
         let payload = Payload::Ip(BytesMut::from(&[0x45, 0, 0, 20][..]));
         let size = ByteCount::from_bytes(4);
         let packet = Packet { size, payload, ..Packet::default() };
-        let loaded = Freight::Bytes.load(packet, NUMBERS + 5, true);
-        assert_eq!(loaded, Cargo::Bytes(Bytes::from_static(&[0, 0, 5, 0x45, 0, 0, 20])));
-        let (packet, number) = Freight::Bytes.unload(loaded, true, false).unwrap();
+        let loaded = PayloadEncoding::Bytes.load(packet, NUMBERS + 5, true);
+        assert_eq!(loaded, TunnelPayload::Bytes(Bytes::from_static(&[0, 0, 5, 0x45, 0, 0, 20])));
+        let (packet, number) = PayloadEncoding::Bytes.decode(loaded, true, false).unwrap();
         assert_eq!((packet.size, number), (size, 5));
         for garbage in [&[][..], &[1, 2], &[0xff, 0xff, 0xff, 1]] {
-            let cargo = Cargo::Bytes(Bytes::copy_from_slice(garbage));
-            assert!(Freight::Bytes.unload(cargo, true, false).is_none(), "{garbage:?}");
+            let cargo = TunnelPayload::Bytes(Bytes::copy_from_slice(garbage));
+            assert!(PayloadEncoding::Bytes.decode(cargo, true, false).is_none(), "{garbage:?}");
         }
     }
 }
