@@ -282,7 +282,7 @@ def test_aioquic_tells_its_state_but_no_acknowledgements(tmp_path: Path) -> None
     file.write_text(SMALL)
     scenario = load(file, [("flows.dc.sender.stack", "aioquic"), ("flows.dc.receiver.stack", "quinn")])
     with pytest.raises(
-        RequestError, match=r"record\.acks: expected false, got true; flow `dc` runs on aioquic, which tells no ack"
+        RequestError, match=r"record\.acks: expected false, got true; flow `dc` runs on aioquic, which reports no ack"
     ):
         quiclab.run(scenario.with_value("record", Record(acks=True)), 7)
     result = quiclab.run(scenario.with_value("record", Record(series_interval="10 ms")), 7)

@@ -1,6 +1,6 @@
 //! What a rule takes, in words: the part of an error message behind "expected".
 
-use crate::bounds::Limits;
+use crate::bounds::{Count, Limits};
 use crate::schema::{Quantity, Rule, Shape};
 use quiclab_core::problem::{alternatives, values};
 use serde_json::Value as Json;
@@ -76,30 +76,6 @@ impl Rule {
 
     fn with_example(&self, noun: &str) -> String {
         format!("{noun} such as {:?}", self.example.as_deref().unwrap_or_default())
-    }
-}
-
-/// Whether words are about one value or several.
-#[derive(Clone, Copy)]
-pub(crate) enum Count {
-    One,
-    Many,
-}
-
-impl Count {
-    /// A noun with its article, or in the plural without one.
-    pub(crate) fn of(self, noun: &str) -> String {
-        match self {
-            Self::One => noun.to_owned(),
-            Self::Many => {
-                let bare = noun.strip_prefix("an ").or_else(|| noun.strip_prefix("a ")).unwrap_or(noun);
-                match bare.strip_suffix("ity") {
-                    Some(stem) => format!("{stem}ities"),
-                    None if bare.ends_with('s') => format!("{bare}es"),
-                    None => format!("{bare}s"),
-                }
-            }
-        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! What strings look like: addresses, and strings of certain characters.
 
-use crate::bounds::{Limits, count};
-use crate::describe::Count;
+use crate::bounds::{Count, Limits, count};
 use quiclab_core::ip::{IpPrefix, PrefixError};
 use serde_json::{Map, Value as Json};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -4,7 +4,7 @@
 //! tree      values and where they were written
 //! document  text to tree, --set, tree to type
 //! schema    a type's JSON Schema as rules
-//! bounds    bounds of numbers and lengths
+//! bounds    bounds of numbers and lengths; singular and plural
 //! form      the forms of strings
 //! former    former names, which are read as the present ones with a note
 //! order     the order of a type's fields

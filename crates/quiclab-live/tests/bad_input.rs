@@ -68,7 +68,7 @@ fn a_machine_without_what_is_needed() {
     let no_tun = run(Command::new("unshare")
         .args(["--mount", "sh", "-c", hidden, "sh", PROGRAM, "run"])
         .arg(&directory.0));
-    assert!(no_tun.contains("there is no /dev/net/tun: load the kernel module `tun`"), "{no_tun}");
+    assert!(no_tun.contains("/dev/net/tun is missing: load the kernel module `tun`"), "{no_tun}");
     if Command::new("setpriv").arg("--version").output().is_ok() {
         let powerless = ["--bounding-set=-all", "--inh-caps=-all", PROGRAM, "run"];
         let said = run(Command::new("setpriv").args(powerless).arg(&directory.0));

@@ -156,10 +156,7 @@ fn a_request_to_stop_gives_what_there_is() {
     await_none(&mark);
     let result = directory.result();
     assert_eq!(result["run"]["ended_by"], "interrupted");
-    assert!(
-        result["warnings"][0].as_str().unwrap().starts_with("the run was stopped before its end"),
-        "{result}"
-    );
+    assert!(result["warnings"][0].as_str().unwrap().starts_with("the run was interrupted; "), "{result}");
 }
 
 #[test]
