@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from conftest import ROOT
 from quiclab import scenario as model
 from quiclab import tree
 from quiclab.errors import RequestError
@@ -327,3 +328,13 @@ def test_output_of_the_dataclasses_is_valid(small: Path) -> None:
     schema = json.loads(extension().schema())
     jsonschema.validate(load(small).to_dict(), schema)
     jsonschema.validate(PLAIN, schema)
+
+
+def test_former_values_are_read_with_a_note() -> None:
+    file = ROOT / "scenarios" / "tcp_download.toml"
+    with pytest.warns(FutureWarning, match="tcp.metrics: `from_run_before` is a former name; use `warm_start`"):
+        scenario = load(file, [("flows.main.sender.tcp.metrics", "from_run_before")])
+    flow = scenario.flows["main"]
+    assert flow.sender is not None
+    assert flow.sender.tcp is not None
+    assert flow.sender.tcp.metrics == "warm_start"

@@ -105,6 +105,7 @@ enum Shape {
 
 #[derive(Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[schemars(extend("x-value-aliases" = {"both": "duplicate"}))]
 enum Mode {
     /// Either.
     Split,
@@ -212,7 +213,8 @@ fn a_former_name_is_read_as_the_present_one() {
 
 #[test]
 fn former_names_are_replaced_with_a_note() {
-    let text = "size = \"100 B\"\ntitel = \"t\"\nfewer = \"copy\"\nkind = { kind = \"circle\", radius = 2 }";
+    let text = "size = \"100 B\"\ntitel = \"t\"\nfewer = \"copy\"\nkind = { kind = \"circle\", radius = 2 }\n\
+                mode = \"both\"";
     let mut document = Document::from_toml(text, "e.toml", &[]).unwrap();
     let schema = Schema::of::<Everything>();
     let notes = document.replace_former_names(&schema);
@@ -222,7 +224,8 @@ fn former_names_are_replaced_with_a_note() {
         [
             "e.toml:2:1: title: `titel` is a former name; use `title`",
             "e.toml:3:9: fewer: `copy` is a former name; use `copy_late`",
-            "e.toml:4:17: kind.kind: `circle` is a former name; use `round`"
+            "e.toml:4:17: kind.kind: `circle` is a former name; use `round`",
+            "e.toml:5:8: mode: `both` is a former name; use `duplicate`"
         ]
     );
     assert_eq!(

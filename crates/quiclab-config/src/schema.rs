@@ -215,7 +215,7 @@ impl Compiler {
     }
 
     fn choice(&self, choices: &[Json]) -> Shape {
-        let mut names = Vec::new();
+        let (mut names, mut former) = (Vec::new(), BTreeMap::new());
         let mut variants = Vec::new();
         let mut others = Vec::new();
         for choice in choices {
@@ -229,7 +229,10 @@ impl Compiler {
                     table.fields.remove(TAG);
                     variants.push((kind.to_owned(), table));
                 }
-                (_, Rule { shape: Shape::Names(more), .. }) => names.extend(more),
+                (_, Rule { shape: Shape::Names(more), former: replaced, .. }) => {
+                    names.extend(more);
+                    former.extend(replaced);
+                }
                 (_, Rule { shape: Shape::Either(more), .. }) => others.extend(more),
                 (_, rule) => others.push(rule),
             }
@@ -242,7 +245,7 @@ impl Compiler {
             former: BTreeMap::new(),
         };
         if !names.is_empty() {
-            others.insert(0, plain(Shape::Names(names)));
+            others.insert(0, Rule { former, ..plain(Shape::Names(names)) });
         }
         if !variants.is_empty() {
             others.push(plain(Shape::Tagged { tag: TAG.to_owned(), variants }));
