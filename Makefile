@@ -71,6 +71,7 @@ test-all: test ## the same, then the second tier: whole studies and the document
 .PHONY: reference
 reference: setup ## write the generated files: the reference pages and the Python classes
 	cargo run --quiet -p quiclab-tunnel -- schema | $(RUN)/python tools/scenario_reference.py --vpn-schema --write
+	$(RUN)/python tools/wrong_inputs.py --write
 
 .PHONY: teardown
 teardown: setup ## kill a hundred runs of the kernel lane at random moments and count what is left

@@ -54,6 +54,7 @@ ELSEWHERE = {
         "*/sawtooth.csv": "written by the reader, in mylab",
         "rerun.sh": "in an archive of `quiclab study package`",
     },
+    "docs/reference/errors.md": dict.fromkeys(("mine.toml", "missing.toml"), "a wrong input"),
     "docs/reference/vpn.md": {"mine.toml": "written by the reader"},
     "docs/reference/scenario.md": {"mine.toml": "written by the reader"},
     "docs/studies/lab_quic.md": {"congestion/*.rs": "source of quinn", "recovery.py": "source of aioquic"},

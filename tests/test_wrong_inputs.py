@@ -1,0 +1,22 @@
+"""Wrong inputs get a sentence that names their field; docs/reference/errors.md has all sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from conftest import tool
+
+wrong_inputs = tool("wrong_inputs")
+CASES = wrong_inputs.cases()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
+def test_a_wrong_input_is_refused_and_its_field_is_named(case: object) -> None:
+    answer = wrong_inputs.answer(case)
+    assert answer.exit_code == 2, answer.error
+    assert answer.case.path in answer.error
+    assert "Traceback" not in answer.error
+
+
+def test_the_page_of_errors_is_current() -> None:
+    assert wrong_inputs.PAGE.read_text(encoding="utf-8") == wrong_inputs.page(), "run `make reference`"

@@ -1,0 +1,103 @@
+"""Prints docs/reference/errors.md: wrong inputs, and what quiclab says to each. `--write` writes it.
+
+The inputs are those of tests/data/wrong_inputs.toml. Each runs in a folder of its own, so that sentences do not depend
+on the machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+import sys
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from quiclab import cli
+
+ROOT = Path(__file__).resolve().parent.parent
+INPUTS = ROOT / "tests" / "data" / "wrong_inputs.toml"
+PAGE = ROOT / "docs" / "reference" / "errors.md"
+HEAD = """\
+# Errors
+
+Wrong inputs, and what quiclab says to each. An error names the field, what is expected there and what was given; if the
+field is in a file, its line is shown with the place marked. The exit code is 2 if the input is wrong, 1 if something
+failed. In Python the same errors are exceptions, `quiclab.ScenarioError` for scenarios and `quiclab.RequestError` for
+everything else, with the attributes `path`, `kind`, `expected` and `rendered`.
+
+The inputs are changes of the files in `scenarios/`, listed in `tests/data/wrong_inputs.toml`; `make reference` writes
+this page.
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A wrong input; see tests/data/wrong_inputs.toml."""
+
+    title: str
+    scenario: str = ""
+    old: str = ""
+    new: str = ""
+    arguments: tuple[str, ...] = ("run", "FILE")
+    path: str = ""
+
+    @property
+    def file(self) -> str:
+        """Name of the file with the scenario."""
+        return f"{self.scenario}.toml"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the command line says to a case."""
+
+    case: Case
+    exit_code: int
+    error: str
+
+
+def cases() -> list[Case]:
+    """Return all wrong inputs."""
+    table = tomllib.loads(INPUTS.read_text(encoding="utf-8"))
+    return [Case(**{**case, "arguments": tuple(case.get("arguments", Case.arguments))}) for case in table["case"]]
+
+
+def answer(case: Case) -> Answer:
+    """Give a wrong input to the command line."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        if case.scenario:
+            text = (ROOT / "scenarios" / case.file).read_text(encoding="utf-8")
+            if case.old not in text:
+                raise ValueError(f"{case.title}: {case.file} does not contain {case.old!r}")
+            Path(case.file).write_text(text.replace(case.old, case.new, 1), encoding="utf-8")
+            shutil.copytree(ROOT / "scenarios" / "traces", "traces")
+        error = io.StringIO()
+        with contextlib.redirect_stderr(error), contextlib.redirect_stdout(io.StringIO()):
+            exit_code = cli.invoke([case.file if word == "FILE" else word for word in case.arguments])
+    return Answer(case, exit_code, error.getvalue().rstrip())
+
+
+def page() -> str:
+    """Return the page."""
+    parts = [HEAD]
+    for case in cases():
+        words = [case.file if word == "FILE" else word for word in case.arguments]
+        command = " ".join(["quiclab", *(f"'{word}'" if " " in word else word for word in words)])
+        parts.append(f"## {case.title}\n\n`{command}`\n\n```text\n{answer(case).error}\n```\n")
+    return "\n".join(parts)
+
+
+def main() -> int:
+    """Print the page, or write it."""
+    if "--write" in sys.argv[1:]:
+        PAGE.write_text(page(), encoding="utf-8")
+    else:
+        sys.stdout.write(page())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
