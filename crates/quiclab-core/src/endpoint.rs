@@ -43,6 +43,14 @@ pub struct Progress {
     pub failed: bool,
 }
 
+impl Progress {
+    /// The application of a server has read `bytes`: for it, the transfer starts with the first.
+    pub fn read(&mut self, now: Time, bytes: u64) {
+        self.started.get_or_insert(now);
+        self.delivered_bytes += bytes;
+    }
+}
+
 /// Which side of a flow an endpoint is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {

@@ -7,7 +7,7 @@ use crate::http2::Record;
 use crate::ip::TCP_HEADER;
 
 /// A TCP segment (RFC 9293 section 3.1).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Sequence number of the first byte, of SYN, or of FIN if there is no data.
     pub sequence: u64,
@@ -76,7 +76,7 @@ impl SackBlocks {
 }
 
 /// Control bits of a segment, each in its place in the header.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
 impl Flags {
@@ -192,17 +192,7 @@ mod tests {
     use super::*;
 
     fn segment(options: Option<SegmentOptions>) -> Segment {
-        Segment {
-            sequence: 1,
-            acknowledgement: 0,
-            window: 0,
-            timestamp: 0,
-            timestamp_echo: 0,
-            length: 0,
-            flags: Flags::ACK,
-            retransmission: false,
-            options: options.map(Box::new),
-        }
+        Segment { sequence: 1, flags: Flags::ACK, options: options.map(Box::new), ..Segment::default() }
     }
 
     /// What tcpdump shows on Linux: 20 and 32 bytes, 40 for a SYN, 44 with one block, 60 with three.

@@ -1,6 +1,19 @@
-//! Values that may be written short, as a text, or in full, as a table.
+//! Values that may be left out, or written short, as a text, or in full, as a table.
 
 use serde::{Deserialize, Deserializer};
+
+/// Defaults of fields in a table: each row is a function for `#[serde(default = "...")]`, which takes no value.
+#[macro_export]
+macro_rules! defaults {
+    ($($(#[$doc:meta])* $name:ident: $type:ty = $value:expr;)+) => {
+        $(
+            $(#[$doc])*
+            fn $name() -> $type {
+                $value
+            }
+        )+
+    };
+}
 
 /// Implements `Deserialize` for a type from a text (parsed as `$short`) or a table (`$table`).
 /// Unlike an untagged enum, errors of the chosen form are passed on.

@@ -1,5 +1,6 @@
 //! What a qlog file holds, for the page of `quiclab inspect`.
 
+use crate::progress::tell;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use quiclab_core::problem::system_reason;
@@ -19,17 +20,7 @@ pub(crate) fn inspect_qlog(
     let mut raised = None;
     let result = py.detach(|| {
         quiclab_trace::inspect::inspect_qlog(Path::new(path), max_points, &mut |done, total| {
-            let told = Python::attach(|py| {
-                py.check_signals()?;
-                progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done, total)).map(drop))
-            });
-            match told {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    raised = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
+            tell(progress.as_ref(), (done, total), |error| raised = Some(error))
         })
     });
     if let Some(error) = raised {

@@ -10,6 +10,7 @@ mod inspect;
 mod output;
 mod pacing;
 mod programs;
+mod progress;
 mod qlog;
 mod record;
 mod run;

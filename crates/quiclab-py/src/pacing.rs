@@ -1,5 +1,6 @@
 //! Analysis of pacing and acknowledgements (`quiclab_trace::pacing`).
 
+use crate::progress::tell;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use quiclab_core::problem::system_reason;
@@ -9,7 +10,6 @@ use quiclab_trace::packets::{
 };
 use std::fs::File;
 use std::io::{Read, empty};
-use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Analyses a capture or qlog file of anybody: JSON of an entry of `captures` of the document.
@@ -31,17 +31,7 @@ pub(crate) fn analyse_packets(
     let result = py.detach(|| {
         let mut analysis = Analysis::new(&settings);
         let reading = read_packets(Path::new(path), &keys, &mut analysis, &mut |done, total| {
-            let told = Python::attach(|py| {
-                py.check_signals()?;
-                progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done, total)).map(drop))
-            });
-            match told {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    raised = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
+            tell(progress.as_ref(), (done, total), |error| raised = Some(error))
         });
         reading.map(|mut reading| {
             if keys.unknown_lines() > 0 {

@@ -2,6 +2,7 @@
 
 use crate::endpoint::FirstError;
 use crate::output::RunOutput;
+use crate::progress;
 use crate::record::Recorder;
 use crate::scenario::{parse, scenario_error};
 use crate::stacks::AllStacks;
@@ -107,16 +108,8 @@ fn tell(progress: Option<&Py<PyAny>>, state: RunProgress, error: &FirstError) ->
     if error.lock().expect("no holder panics").is_some() {
         return ControlFlow::Break(()); // an endpoint written in Python has raised
     }
-    let told = Python::attach(|py| {
-        py.check_signals()?;
-        let Some(progress) = progress else { return Ok(()) };
-        progress.call1(py, (state.now.as_ms_f64() / 1e3, state.delivered_bytes, state.fraction)).map(drop)
-    });
-    match told {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(raised) => {
-            error.lock().expect("no holder panics").get_or_insert(raised);
-            ControlFlow::Break(())
-        }
-    }
+    let arguments = (state.now.as_ms_f64() / 1e3, state.delivered_bytes, state.fraction);
+    progress::tell(progress, arguments, |raised| {
+        error.lock().expect("no holder panics").get_or_insert(raised);
+    })
 }

@@ -1,6 +1,6 @@
 //! The result of a run: the JSON that `quiclab run --json` prints.
 
-use quiclab_core::{Count, Counters, Metrics, Time};
+use quiclab_core::{Counters, Metrics, Time};
 use quiclab_scenario::Scenario;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -89,26 +89,16 @@ pub struct FlowResult {
 /// What went through an element.
 #[derive(Clone, Debug, Serialize)]
 pub struct ElementResult {
-    /// Arrived.
-    pub received: Count,
-    /// Made here.
-    pub created: Count,
-    /// Left.
-    pub sent: Count,
-    /// Discarded here.
-    pub dropped: Count,
-    /// Ended here.
-    pub consumed: Count,
-    /// Inside at the end.
-    pub held: Count,
+    /// Where its packets went until the end.
+    #[serde(flatten)]
+    pub counters: Counters,
     /// Named values; the unit is the suffix of the name.
     pub statistics: BTreeMap<&'static str, f64>,
 }
 
 impl ElementResult {
     pub(crate) fn new(counters: Counters, metrics: Metrics) -> Self {
-        let Counters { received, created, sent, dropped, consumed, held } = counters;
-        Self { received, created, sent, dropped, consumed, held, statistics: by_name(metrics) }
+        Self { counters, statistics: by_name(metrics) }
     }
 }
 

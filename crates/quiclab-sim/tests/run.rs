@@ -1,7 +1,7 @@
 //! Whole runs: when they stop, what is sampled, and that nothing is lost between the elements.
 
 use quiclab_config::Document;
-use quiclab_core::{Count, Time};
+use quiclab_core::{Count, Counters, Time};
 use quiclab_scenario::Scenario;
 use quiclab_sim::{
     BuildOptions, EndedBy, Event, NativeStacks, Record, RunError, RunOptions, RunOutput, SimulationError, run,
@@ -231,17 +231,9 @@ fn examples() -> Vec<(PathBuf, String)> {
 fn totals(output: &RunOutput) -> [Count; 6] {
     let mut totals = [Count::default(); 6];
     for element in output.result.elements.values() {
-        let counts = [
-            element.received,
-            element.created,
-            element.sent,
-            element.dropped,
-            element.consumed,
-            element.held,
-        ];
-        for (total, count) in totals.iter_mut().zip(counts) {
-            total.packets += count.packets;
-            total.bytes += count.bytes;
+        let Counters { received, created, sent, dropped, consumed, held } = element.counters;
+        for (total, count) in totals.iter_mut().zip([received, created, sent, dropped, consumed, held]) {
+            *total += count;
         }
     }
     totals

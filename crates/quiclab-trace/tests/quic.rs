@@ -2,13 +2,12 @@
 
 mod support;
 
-use pcap_file::pcapng::PcapNgReader;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use quiclab_core::quic::{AckFrame, PacketFormat, QuicDatagram, QuicFrame, QuicPacket, Wire};
 use quiclab_core::{ByteCount, FiveTuple, Packet, PacketSpace, Payload, Protocol, Time};
 use quiclab_trace::pcapng::{Heading, PcapngWriter};
 use std::net::SocketAddr;
-use support::{unhex, wireshark};
+use support::{packet_blocks, unhex, wireshark};
 
 const CLIENT: [&str; 2] = ["10.2.0.0:50000", "[2001:db8::2]:50000"];
 const SERVER: [&str; 2] = ["10.1.0.0:443", "[2001:db8::1]:443"];
@@ -74,12 +73,7 @@ fn capture(packets: &[Packet]) -> Vec<u8> {
 }
 
 fn written(packets: &[Packet]) -> Vec<EnhancedPacketBlock<'static>> {
-    let file = capture(packets);
-    let mut reader = PcapNgReader::new(&file[..]).unwrap();
-    let mut blocks = Vec::new();
-    while let Some(block) = reader.next_block() {
-        blocks.extend(block.unwrap().into_owned().into_enhanced_packet());
-    }
+    let blocks = packet_blocks(&capture(packets));
     assert_eq!(blocks.len(), packets.len());
     blocks
 }

@@ -2,14 +2,13 @@
 
 mod support;
 
-use pcap_file::pcapng::PcapNgReader;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use quiclab_core::{
     ByteCount, FiveTuple, Flags, Packet, Payload, Protocol, SackBlocks, Segment, SegmentOptions, Time,
 };
 use quiclab_trace::pcapng::{Heading, PcapngWriter};
 use std::net::SocketAddr;
-use support::{unhex, wireshark};
+use support::{packet_blocks, unhex, wireshark};
 
 const CLIENT: &str = "10.2.0.0:50000";
 const SERVER: &str = "10.1.0.0:443";
@@ -21,11 +20,9 @@ fn segment(sequence: u64, acknowledgement: u64, flags: Flags, length: u16) -> Se
         acknowledgement,
         window: 65_536,
         timestamp: 1000,
-        timestamp_echo: 0,
         length,
         flags,
-        retransmission: false,
-        options: None,
+        ..Segment::default()
     }
 }
 
@@ -74,12 +71,7 @@ fn capture(packets: &[Packet]) -> Vec<u8> {
 }
 
 fn written(packets: &[Packet]) -> Vec<EnhancedPacketBlock<'static>> {
-    let file = capture(packets);
-    let mut reader = PcapNgReader::new(&file[..]).unwrap();
-    let mut blocks = Vec::new();
-    while let Some(block) = reader.next_block() {
-        blocks.extend(block.unwrap().into_owned().into_enhanced_packet());
-    }
+    let blocks = packet_blocks(&capture(packets));
     assert_eq!(blocks.len(), packets.len());
     blocks
 }

@@ -1,9 +1,9 @@
 //! Options of split bearers.
 
-use crate::limits;
 use crate::shorthand::{no_field, string_or_table};
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
+use crate::{defaults, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -127,23 +127,13 @@ pub enum Splitter {
     },
 }
 
-fn default_rate() -> DataRate {
-    DataRate::from_mbps(10)
-}
-fn default_smoothing() -> Duration {
-    Duration::from_millis(100)
-}
-fn default_floor() -> Probability {
-    Probability::new(0.05).expect("is between 0 and 1")
-}
-fn default_probe() -> Duration {
-    Duration::from_secs(1)
-}
-fn default_queue() -> u32 {
-    1000
-}
-fn default_buffer() -> ByteCount {
-    ByteCount::from_bytes(16 << 10)
+defaults! {
+    default_rate: DataRate = DataRate::from_mbps(10);
+    default_smoothing: Duration = Duration::from_millis(100);
+    default_floor: Probability = Probability::new(0.05).expect("is between 0 and 1");
+    default_probe: Duration = Duration::from_secs(1);
+    default_queue: u32 = 1000;
+    default_buffer: ByteCount = ByteCount::from_bytes(16 << 10);
 }
 
 impl Splitter {
@@ -223,17 +213,11 @@ pub enum TimerRule {
     },
 }
 
-fn default_least() -> Duration {
-    Duration::from_millis(5)
-}
-fn default_most() -> Duration {
-    Duration::from_millis(200)
-}
-fn default_window() -> Duration {
-    Duration::from_secs(2)
-}
-fn default_factor() -> f64 {
-    1.5
+defaults! {
+    default_least: Duration = Duration::from_millis(5);
+    default_most: Duration = Duration::from_millis(200);
+    default_window: Duration = Duration::from_secs(2);
+    default_factor: f64 = 1.5;
 }
 
 string_or_table!(ReorderingTimer, "a time such as `200 ms`, or a table with `kind`", Duration => ReorderingTimer::Fixed, TimerRule => ReorderingTimer::Rule);

@@ -95,6 +95,15 @@ mod tests {
         Skew::new(TimerRule::Adaptive { least, most, window, factor: 1.5 })
     }
 
+    /// After 1100 ms without a gap.
+    fn steady() -> Skew {
+        let mut skew = skew();
+        for ms in 0..1100 {
+            skew.came(at(ms), ms, ms);
+        }
+        skew
+    }
+
     fn timer_ms(skew: &Skew) -> f64 {
         skew.timer().as_ms_f64()
     }
@@ -124,10 +133,7 @@ mod tests {
 
     #[test]
     fn late_packets_lengthen_it_and_old_ones_count_as_the_most() {
-        let mut skew = skew();
-        for ms in 0..1100 {
-            skew.came(at(ms), ms, ms);
-        }
+        let mut skew = steady();
         skew.came(at(1100), 1101, 1100);
         skew.came(at(1160), 1100, 1102); // given up long ago, as far as the timer of 5 ms goes
         assert_eq!(timer_ms(&skew), 90.0);
@@ -138,10 +144,7 @@ mod tests {
 
     #[test]
     fn silence_starts_anew() {
-        let mut skew = skew();
-        for ms in 0..1100 {
-            skew.came(at(ms), ms, ms);
-        }
+        let mut skew = steady();
         skew.came(at(2200), 1100, 1100);
         assert_eq!(timer_ms(&skew), 200.0);
     }

@@ -1,9 +1,9 @@
 //! Options of path schedulers.
 
-use crate::limits;
 use crate::shorthand::{no_field, or_short, string_or_table};
 use crate::time::Duration;
 use crate::units::ByteCount;
+use crate::{defaults, limits};
 use schemars::JsonSchema;
 use serde::de::value::{Error, MapDeserializer};
 use serde::{Deserialize, Serialize, Serializer};
@@ -74,17 +74,11 @@ pub enum PathSchedulerKind {
     },
 }
 
-fn default_scaling() -> f64 {
-    1.2
-}
-fn default_ecf_hysteresis() -> f64 {
-    0.25
-}
-fn default_hysteresis() -> f64 {
-    0.125
-}
-fn default_patience() -> Duration {
-    Duration::from_micros(2500)
+defaults! {
+    default_scaling: f64 = 1.2;
+    default_ecf_hysteresis: f64 = 0.25;
+    default_hysteresis: f64 = 0.125;
+    default_patience: Duration = Duration::from_micros(2500);
 }
 
 impl PathSchedulerKind {

@@ -51,10 +51,7 @@ pub struct ClientArguments {
 
 /// Receives everything and reports.
 pub fn receive(arguments: &ClientArguments) -> Report {
-    let mut report = Report::new();
-    if let Err(sentence) = attempt(arguments, &mut report) {
-        report.failure = Some(sentence);
-    }
+    let mut report = Report::of(|report| attempt(arguments, report));
     report.statistics.extend(counters::read());
     report
 }

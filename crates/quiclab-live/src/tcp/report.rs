@@ -59,9 +59,17 @@ impl Samples {
 }
 
 impl Report {
+    /// Of a transfer that says what went wrong, in a sentence.
+    pub fn of(transfer: impl FnOnce(&mut Self) -> Result<(), String>) -> Self {
+        let mut report = Self::new();
+        if let Err(sentence) = transfer(&mut report) {
+            report.failure = Some(sentence);
+        }
+        report
+    }
+
     /// Nothing has happened yet.
-    #[must_use]
-    pub fn new() -> Self {
+    fn new() -> Self {
         Self {
             schema: SCHEMA,
             started_ns: None,

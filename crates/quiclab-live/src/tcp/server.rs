@@ -53,11 +53,7 @@ pub struct ServerArguments {
 
 /// Serves one client and reports.
 pub fn serve(arguments: &ServerArguments) -> Report {
-    let mut report = Report::new();
-    if let Err(sentence) = attempt(arguments, &mut report) {
-        report.failure = Some(sentence);
-    }
-    report
+    Report::of(|report| attempt(arguments, report))
 }
 
 fn attempt(arguments: &ServerArguments, report: &mut Report) -> Result<(), String> {

@@ -1,10 +1,10 @@
 //! Media with SCReAM in whole runs: bounds that follow from the scenario, none taken from a run; and ping over ICMP.
 
-use quiclab_config::Document;
-use quiclab_scenario::Scenario;
-use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
-use std::ops::ControlFlow;
-use std::path::Path;
+#[path = "../whole_runs/mod.rs"]
+mod whole_runs;
+
+use quiclab_sim::RunOutput;
+use whole_runs::run_text;
 
 const MEDIA: &str = r#"
 version = 1
@@ -19,24 +19,6 @@ down = ["down"]
 up = ["up"]
 workload = { kind = "media", max_rate = "40 Mbit/s", ramp_up_speed = "2 Mbit/s", duration = "60 s" }
 "#;
-
-fn run_text(text: &str, sets: &[(&str, &str)], seed: u64) -> RunOutput {
-    let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
-    let stacks = |config: &_| quiclab_sim::validate(config);
-    let document = Document::from_toml(text, "media.toml", &sets).expect("the scenario can be read");
-    let scenario: Scenario = Scenario::load(&document, &stacks).expect("the scenario is valid").resolved();
-    let options = RunOptions {
-        build: BuildOptions {
-            stacks: &NativeStacks,
-            base_dir: Path::new("."),
-            transport_observer: &|_| None,
-        },
-        packet_observers: &|_| Vec::new(),
-        progress: &|_| ControlFlow::Continue(()),
-        compared: None,
-    };
-    run(&scenario, seed, &options).expect("the run goes through")
-}
 
 /// Values of a series from `begin` to `end`, in seconds.
 fn values(output: &RunOutput, element: &str, metric: &str, begin: f64, end: f64) -> Vec<f64> {

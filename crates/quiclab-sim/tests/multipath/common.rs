@@ -1,11 +1,8 @@
 //! A flow on two paths, runs, and what passed the taps.
 
-use quiclab_config::{ConfigError, Document};
+pub use crate::whole_runs::{load, run_text};
 use quiclab_core::{TapRecord, Time};
-use quiclab_scenario::Scenario;
-use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
-use std::ops::ControlFlow;
-use std::path::Path;
+use quiclab_sim::RunOutput;
 
 /// IP packet of a full datagram in bytes: 1200 B and the headers of IP and UDP.
 pub const PACKET: f64 = 1228.0;
@@ -36,28 +33,6 @@ sender = { profile = "rfc9002" }
 receiver = { profile = "rfc9002" }
 workload = { kind = "download", duration = "10 s" }
 "#;
-
-pub fn load(text: &str, sets: &[(&str, &str)]) -> Result<Scenario, ConfigError> {
-    let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
-    let stacks = |config: &_| quiclab_sim::validate(config);
-    let document = Document::from_toml(text, "multipath.toml", &sets)?;
-    Ok(Scenario::load(&document, &stacks)?.resolved())
-}
-
-pub fn run_text(text: &str, sets: &[(&str, &str)], seed: u64) -> RunOutput {
-    let scenario = load(text, sets).expect("the scenario is valid");
-    let options = RunOptions {
-        build: BuildOptions {
-            stacks: &NativeStacks,
-            base_dir: Path::new("."),
-            transport_observer: &|_| None,
-        },
-        packet_observers: &|_| Vec::new(),
-        progress: &|_| ControlFlow::Continue(()),
-        compared: None,
-    };
-    run(&scenario, seed, &options).expect("the run goes through")
-}
 
 /// [`TWO_PATHS`] with other values.
 pub fn run_two(sets: &[(&str, &str)]) -> RunOutput {

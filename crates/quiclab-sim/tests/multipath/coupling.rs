@@ -25,46 +25,43 @@ down = ["down1"]
 up = ["back1"]
 paths = [{ down = ["down2"], up = ["back2"] }]
 workload = { kind = "download", duration = "30 s" }
-[flows.a1]
-stack = "lab-quic"
-down = ["down1"]
-up = ["back1"]
-start = "100 ms"
-workload = { kind = "download", duration = "30 s" }
-[flows.a2]
-stack = "lab-quic"
-down = ["down1"]
-up = ["back1"]
-start = "300 ms"
-workload = { kind = "download", duration = "30 s" }
-[flows.b1]
-stack = "lab-quic"
-down = ["down2"]
-up = ["back2"]
-start = "200 ms"
-workload = { kind = "download", duration = "30 s" }
-[flows.b2]
-stack = "lab-quic"
-down = ["down2"]
-up = ["back2"]
-start = "400 ms"
-workload = { kind = "download", duration = "30 s" }
 "#;
+
+/// The competitors: name, link and start.
+const COMPETITORS: [(&str, u32, &str); 4] =
+    [("a1", 1, "100 ms"), ("a2", 1, "300 ms"), ("b1", 2, "200 ms"), ("b2", 2, "400 ms")];
+
+/// [`SHARED`] with the competitors.
+fn shared() -> String {
+    let competitors = COMPETITORS.map(|(name, link, start)| {
+        format!(
+            r#"
+[flows.{name}]
+stack = "lab-quic"
+down = ["down{link}"]
+up = ["back{link}"]
+start = "{start}"
+workload = {{ kind = "download", duration = "30 s" }}
+"#
+        )
+    });
+    [SHARED, &competitors.concat()].concat()
+}
 
 const SEEDS: u64 = 4;
 
 /// Goodput of `f` over the mean of its competitors', the mean over seeds.
 fn ratio(control: &str) -> f64 {
     let mut sets: Vec<(String, &str)> = Vec::new();
-    for flow in ["f", "a1", "a2", "b1", "b2"] {
+    for flow in std::iter::once("f").chain(COMPETITORS.map(|(name, ..)| name)) {
         sets.push((format!("flows.{flow}.sender.profile"), "rfc9002"));
         sets.push((format!("flows.{flow}.receiver.profile"), "rfc9002"));
     }
     sets.push(("flows.f.sender.congestion_control".into(), control));
     let sets: Vec<_> = sets.iter().map(|(path, value)| (path.as_str(), *value)).collect();
     let of_seed = |seed| {
-        let flows = run_text(SHARED, &sets, seed).result.flows;
-        let others: f64 = ["a1", "a2", "b1", "b2"].iter().map(|name| flows[*name].goodput_mbps).sum();
+        let flows = run_text(&shared(), &sets, seed).result.flows;
+        let others: f64 = COMPETITORS.iter().map(|(name, ..)| flows[*name].goodput_mbps).sum();
         flows["f"].goodput_mbps / (others / 4.0)
     };
     let mean = (1..=SEEDS).map(of_seed).sum::<f64>() / SEEDS as f64;

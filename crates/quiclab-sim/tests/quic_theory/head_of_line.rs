@@ -38,7 +38,7 @@ fn times(output: &RunOutput) -> [u64; 3] {
 /// Packets in the middle of the objects: neither those of the handshake and the HTML, nor the last of a stream.
 /// 45 kB are at least 30 packets.
 fn in_the_middle(output: &RunOutput) -> std::ops::Range<u64> {
-    let packets = output.result.elements["down"].received.packets;
+    let packets = output.result.elements["down"].counters.received.packets;
     packets - 25..packets - 10
 }
 
@@ -57,7 +57,7 @@ fn over_quic_only_the_stream_of_the_lost_packet_waits() {
     let mut held_back = [0; 3];
     for lost in in_the_middle(&whole) {
         let output = run_page(&[], &lost.to_string());
-        assert_eq!(output.result.elements["lossy"].dropped.packets, 1);
+        assert_eq!(output.result.elements["lossy"].counters.dropped.packets, 1);
         let found = times(&output);
         let waits: Vec<usize> = (0..3).filter(|&index| !found[..2].contains(&expected[index])).collect();
         assert_eq!(waits.len(), 1, "packet {lost}: {found:?}, without a loss {expected:?}");
@@ -87,7 +87,7 @@ fn over_tcp_every_stream_waits_for_the_lost_segment() {
     assert!(expected[2] < RTT + 4 * MS, "{expected:?}");
     for lost in in_the_middle(&whole) {
         let output = run_page(&tcp, &lost.to_string());
-        assert_eq!(output.result.elements["lossy"].dropped.packets, 1);
+        assert_eq!(output.result.elements["lossy"].counters.dropped.packets, 1);
         let found = times(&output);
         assert!((2 * RTT..2 * RTT + 5 * MS).contains(&found[0]), "packet {lost}: {found:?}");
         assert!((2 * RTT..2 * RTT + 5 * MS).contains(&found[2]), "packet {lost}: {found:?}");

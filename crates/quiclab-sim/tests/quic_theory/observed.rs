@@ -2,10 +2,12 @@
 //! the same packets at both ends but for those that the path lost.
 
 use super::common::ONE_FLOW;
-use crate::tcp_common::run_observed;
+use crate::whole_runs::{load, native, run_scenario};
 use quiclab_core::quic::{Frame, Frames};
 use quiclab_core::{PacketSpace, RecoveryState, Time, TransportEvent, TransportObserver};
+use quiclab_sim::BuildOptions;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// Packet number space, and number.
@@ -80,7 +82,9 @@ fn run_logged(lost: &str, more: &[(&str, &str)]) -> [Log; 2] {
         ("duration", "5 s"),
     ];
     sets.extend(more);
-    let output = run_observed(ONE_FLOW, &sets, 7, &observer);
+    let scenario = load(ONE_FLOW, &sets).expect("the scenario is valid");
+    let build = BuildOptions { transport_observer: &observer, ..native(Path::new(".")) };
+    let output = run_scenario(&scenario, 7, build);
     assert!(output.result.flows["f"].completed);
     logs.map(|log| std::mem::take(&mut *log.lock().expect("no panic before")))
 }

@@ -23,18 +23,6 @@ fn departures_with(pacing: &str) -> Vec<Time> {
     times
 }
 
-/// Most datagrams by which departures exceed what a rate brings since any earlier departure: the smallest
-/// bucket that they pass.
-fn burst(times: &[Time], rate: f64) -> f64 {
-    let (mut most, mut least) = (0.0_f64, f64::INFINITY);
-    for (sent, time) in times.iter().enumerate() {
-        let level = sent as f64 - rate * time.as_nanos() as f64 / 1e9;
-        least = least.min(level);
-        most = most.max(level - least + 1.0);
-    }
-    most
-}
-
 /// RFC 9002 section 7.7: at N cwnd / srtt, with bursts of the bucket; here 1.25 and 1, 2 or 10 datagrams.
 #[test]
 fn a_leaky_bucket_lets_no_more_pass_than_it_holds() {

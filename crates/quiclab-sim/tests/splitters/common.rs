@@ -1,9 +1,9 @@
 //! The default point of Dual Connectivity with feedback, and its runs.
 
-use quiclab_config::{ConfigError, Document};
+use crate::whole_runs::{self, run_text};
+use quiclab_config::ConfigError;
 use quiclab_scenario::Scenario;
-use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
-use std::ops::ControlFlow;
+use quiclab_sim::RunOutput;
 use std::path::Path;
 
 /// Two links of 20 Mbit/s, 10 ms and 100 packets each, and a download in 8 s. `shares` are left out, as adaptive
@@ -48,24 +48,18 @@ pub const ALL: [&str; 4] = [BATCHES, PROPORTIONAL, LEAST_EXPECTED_ARRIVAL, FLOW_
 /// 30 and 10 Mbit/s.
 pub const UNEQUAL: [(&str, &str); 2] = [("links.down1.rate", "30 Mbit/s"), ("links.down2.rate", "10 Mbit/s")];
 
+/// [`SPLIT`] with other values.
 pub fn load(sets: &[(&str, &str)]) -> Result<Scenario, ConfigError> {
-    let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
-    let stacks = |config: &_| quiclab_sim::validate(config);
-    Ok(Scenario::load(&Document::from_toml(SPLIT, "splitters.toml", &sets)?, &stacks)?.resolved())
+    whole_runs::load(SPLIT, sets)
 }
 
 pub fn run_with(sets: &[(&str, &str)]) -> RunOutput {
-    run_scenario(&load(sets).expect("the scenario is valid"), Path::new("."))
+    run_text(SPLIT, sets, 1)
 }
 
+/// A run with the files of this folder.
 pub fn run_scenario(scenario: &Scenario, base_dir: &Path) -> RunOutput {
-    let options = RunOptions {
-        build: BuildOptions { stacks: &NativeStacks, base_dir, transport_observer: &|_| None },
-        packet_observers: &|_| Vec::new(),
-        progress: &|_| ControlFlow::Continue(()),
-        compared: None,
-    };
-    run(scenario, 1, &options).expect("the run goes through")
+    whole_runs::run_scenario(scenario, 1, whole_runs::native(base_dir))
 }
 
 pub fn goodput(output: &RunOutput) -> f64 {

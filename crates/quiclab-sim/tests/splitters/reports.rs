@@ -18,7 +18,7 @@ fn an_idle_link_is_still() {
         let reports = statistic(&output, "down1", "reports_sent");
         // 1 MB takes below 2 s; a report each 5 ms, and a few for what is said at the end
         assert!((10.0..500.0).contains(&reports), "{splitter}: {reports}");
-        assert_eq!(output.result.elements["down1"].held.packets, 0, "{splitter}");
+        assert_eq!(output.result.elements["down1"].counters.held.packets, 0, "{splitter}");
     }
 }
 

@@ -64,7 +64,7 @@ fn flow_control_keeps_links_near_the_desired_size_and_loses_nothing_in_them() {
         ]);
         for (index, desired) in desired.into_iter().enumerate() {
             let link = ["down1", "down2"][index];
-            assert_eq!(output.result.elements[link].dropped.packets, 0, "{link}");
+            assert_eq!(output.result.elements[link].counters.dropped.packets, 0, "{link}");
             // overhead (14 B) is not in the reports; 1324 / 1310 of the desired size are on the wire
             let longest = statistic(&output, link, "queue_longest_bytes");
             assert!(longest <= desired * 1324.0 / 1310.0, "{link}: {longest} of {desired} B");
@@ -101,7 +101,7 @@ fn a_splitter_follows_a_link_that_changes() {
 #[test]
 fn a_share_of_the_packets_takes_all_links() {
     let output = run_with(&[("bearers.dc.duplication", "20 %")]);
-    let sender = &output.result.elements["dc.ingress"];
+    let sender = &output.result.elements["dc.ingress"].counters;
     let share = sender.created.packets as f64 / sender.received.packets as f64;
     // received holds the reports, too; packets are those that were not consumed here
     let packets = (sender.received.packets - sender.consumed.packets) as f64;

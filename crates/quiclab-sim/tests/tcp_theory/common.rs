@@ -1,11 +1,8 @@
 //! Scenarios with one flow, runs, and what the series of its sender say.
 
-use quiclab_config::Document;
-use quiclab_core::{Duration, EndpointIdentity, Time, TransportObserver};
-use quiclab_scenario::Scenario;
-use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
-use std::ops::ControlFlow;
-use std::path::Path;
+pub use crate::whole_runs::run_text;
+use quiclab_core::{Duration, Time};
+use quiclab_sim::RunOutput;
 
 /// Payload of a full segment in bytes: 1500 B less 20 B IP, 20 B TCP, 12 B timestamps.
 pub const PAYLOAD: f64 = 1448.0;
@@ -47,30 +44,6 @@ pub fn run_one(sets: &[(&str, &str)]) -> RunOutput {
 
 pub fn run_seeded(sets: &[(&str, &str)], seed: u64) -> RunOutput {
     run_text(ONE_FLOW, sets, seed)
-}
-
-pub fn run_text(text: &str, sets: &[(&str, &str)], seed: u64) -> RunOutput {
-    run_observed(text, sets, seed, &|_| None)
-}
-
-/// [`run_text`] with observers of the transports.
-pub fn run_observed(
-    text: &str,
-    sets: &[(&str, &str)],
-    seed: u64,
-    transport_observer: &dyn Fn(&EndpointIdentity) -> Option<Box<dyn TransportObserver>>,
-) -> RunOutput {
-    let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
-    let stacks = |config: &_| quiclab_sim::validate(config);
-    let document = Document::from_toml(text, "theory.toml", &sets).expect("the scenario can be read");
-    let scenario: Scenario = Scenario::load(&document, &stacks).expect("the scenario is valid").resolved();
-    let options = RunOptions {
-        build: BuildOptions { stacks: &NativeStacks, base_dir: Path::new("."), transport_observer },
-        packet_observers: &|_| Vec::new(),
-        progress: &|_| ControlFlow::Continue(()),
-        compared: None,
-    };
-    run(&scenario, seed, &options).expect("the run goes through")
 }
 
 /// A statistic of the sender at the end.
@@ -121,4 +94,16 @@ pub fn departures(output: &RunOutput, least: u64) -> Vec<Time> {
 
 pub fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
+}
+
+/// Most packets by which departures exceed what a rate brings since any earlier departure: the smallest
+/// bucket that they pass.
+pub fn burst(times: &[Time], rate: f64) -> f64 {
+    let (mut most, mut least) = (0.0_f64, f64::INFINITY);
+    for (sent, time) in times.iter().enumerate() {
+        let level = sent as f64 - rate * time.as_nanos() as f64 / 1e9;
+        least = least.min(level);
+        most = most.max(level - least + 1.0);
+    }
+    most
 }

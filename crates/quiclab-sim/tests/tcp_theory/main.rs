@@ -3,6 +3,9 @@
 //! Every bound is computed from the parameters of the scenario by a formula that the test states; none was
 //! taken from a run. Scenarios switch off what a formula does not know, and say so.
 
+#[path = "../whole_runs/mod.rs"]
+mod whole_runs;
+
 mod bbr;
 mod common;
 mod cost;

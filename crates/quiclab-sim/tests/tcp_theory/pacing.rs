@@ -34,18 +34,6 @@ fn gaps(times: &[Time]) -> Vec<Duration> {
     times.windows(2).map(|pair| pair[1].since(pair[0])).collect()
 }
 
-/// Most packets by which departures exceed what a rate brings since any earlier departure: the smallest
-/// bucket that they pass.
-fn burst(times: &[Time], rate: f64) -> f64 {
-    let (mut most, mut least) = (0.0_f64, f64::INFINITY);
-    for (sent, time) in times.iter().enumerate() {
-        let level = sent as f64 - rate * time.as_nanos() as f64 / 1e9;
-        least = least.min(level);
-        most = most.max(level - least + 1.0);
-    }
-    most
-}
-
 /// Packets that leave at one instant: how many, and when.
 fn bursts(times: &[Time]) -> Vec<(Time, u32)> {
     let mut bursts: Vec<(Time, u32)> = Vec::new();

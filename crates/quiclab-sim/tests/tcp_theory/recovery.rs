@@ -18,7 +18,10 @@ fn losses_of_one_window_make_one_cut() {
     let windowed = [("duration", "3 s")];
     let cuts = |packets: &str| {
         let output = run_listed(packets, &windowed);
-        assert_eq!(output.result.elements["down"].dropped.packets as f64, sender(&output, "lost_packets"));
+        assert_eq!(
+            output.result.elements["down"].counters.dropped.packets as f64,
+            sender(&output, "lost_packets")
+        );
         assert_eq!(sender(&output, "timeouts"), 0.0);
         sender(&output, "congestion_events")
     };
@@ -68,7 +71,7 @@ fn after_reordering_was_seen_rack_takes_no_overtaken_packet_for_lost() {
             ],
             seed,
         );
-        assert_eq!(output.result.elements["down"].dropped.packets, 0);
+        assert_eq!(output.result.elements["down"].counters.dropped.packets, 0);
         let lost = series(&output, "lost_packets");
         // handshake and request 80 ms; losses of the first window are declared at 120 ms, what was sent again is
         // acknowledged at 160 ms and tells of the reordering, and what was marked until then once more later
@@ -121,7 +124,7 @@ fn a_probe_that_waited_for_an_rto_has_another_rto_to_be_answered() {
         )
     };
     let (whole, output) = (run("100000"), run("399, 400"));
-    assert_eq!(output.result.elements["down"].dropped.packets, 2);
+    assert_eq!(output.result.elements["down"].counters.dropped.packets, 2);
     assert_eq!((sender(&output, "tail_loss_probes"), sender(&output, "timeouts")), (1.0, 0.0));
     // 200 ms until the acknowledgement of what was before, 400 ms from the probe to the answer, 200 ms for what was
     // lost first

@@ -55,7 +55,7 @@ fn each_overflow_loses_one_packet_and_halves_the_window_once() {
         assert_eq!(after, (before / 2.0).floor(), "at {cut} s");
     }
     // every drop was noticed, the last may not have been yet
-    let dropped = output.result.elements["down"].dropped.packets as f64;
+    let dropped = output.result.elements["down"].counters.dropped.packets as f64;
     assert!((0.0..=1.0).contains(&(dropped - sender(&output, "lost_packets"))));
 }
 

@@ -64,7 +64,7 @@ fn hystart_leaves_slow_start_before_the_queue_overflows() {
     let late = 0.001 * RATE / (PACKET * 8.0);
     let allowed = bdp() * (1.0 - cushion)..=bdp() * (1.5 + cushion) + late;
     assert!(allowed.contains(&window), "{window} packets: {allowed:?}");
-    assert_eq!(output.result.elements["down"].dropped.packets, 0);
+    assert_eq!(output.result.elements["down"].counters.dropped.packets, 0);
     assert_eq!(sender(&output, "lost_packets"), 0.0);
 }
 
@@ -77,7 +77,7 @@ fn without_an_exit_slow_start_overflows_the_same_queue() {
     let lost = series(&output, "lost_packets");
     assert_eq!(value_at(&phases, left - 0.001), 0.0);
     assert_eq!(value_at(&lost, left - 0.002), 0.0);
-    assert!(output.result.elements["down"].dropped.packets > 0);
+    assert!(output.result.elements["down"].counters.dropped.packets > 0);
     // the threshold is 0.7 of a window that was noticed to be too large a round trip after it was: more than
     // BDP and queue, at most twice
     let threshold = sender(&output, "ssthresh_bytes") / PAYLOAD;

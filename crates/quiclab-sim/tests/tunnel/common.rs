@@ -1,10 +1,9 @@
 //! A tunnel over two paths of 20 Mbit/s and 10 ms each way, with a download and a ping inside.
 
-use quiclab_config::{ConfigError, Document};
+use crate::whole_runs::{self, run_text};
+use quiclab_config::ConfigError;
 use quiclab_scenario::Scenario;
-use quiclab_sim::{BuildOptions, NativeStacks, RunOptions, RunOutput, run};
-use std::ops::ControlFlow;
-use std::path::Path;
+use quiclab_sim::RunOutput;
 
 pub const TUNNEL: &str = r#"
 version = 1
@@ -49,25 +48,13 @@ pub const INNER: f64 = 1400.0;
 /// UDP and IP (28 B).
 pub const OUTER: f64 = INNER + 3.0 + 13.0 + 16.0 + 28.0;
 
+/// [`TUNNEL`] with other values.
 pub fn load(sets: &[(&str, &str)]) -> Result<Scenario, ConfigError> {
-    let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
-    let stacks = |config: &_| quiclab_sim::validate(config);
-    Ok(Scenario::load(&Document::from_toml(TUNNEL, "tunnel.toml", &sets)?, &stacks)?.resolved())
+    whole_runs::load(TUNNEL, sets)
 }
 
 pub fn run_with(sets: &[(&str, &str)]) -> RunOutput {
-    let scenario = load(sets).expect("the scenario is valid");
-    let options = RunOptions {
-        build: BuildOptions {
-            stacks: &NativeStacks,
-            base_dir: Path::new("."),
-            transport_observer: &|_| None,
-        },
-        packet_observers: &|_| Vec::new(),
-        progress: &|_| ControlFlow::Continue(()),
-        compared: None,
-    };
-    run(&scenario, 1, &options).expect("the run goes through")
+    run_text(TUNNEL, sets, 1)
 }
 
 /// A value of an element over the whole run.

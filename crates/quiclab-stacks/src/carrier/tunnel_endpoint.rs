@@ -357,30 +357,14 @@ impl TunnelEndpoint {
         let backlogged = session.is_some_and(|session| session.backlogged);
         let limit = (!line.bound && !line.over).then(|| line.opened + ATTEMPT);
         let deadline = line.deadline(now, backlogged, limit).map(|time| time.max(now + MIN_TIMER_STEP));
-        if line.timer != deadline {
-            if let Some(time) = line.timer {
-                self.timers.remove(&(time, Due::TunnelConnection(key)));
-            }
-            if let Some(time) = deadline {
-                self.timers.insert((time, Due::TunnelConnection(key)));
-            }
-            line.timer = deadline;
-        }
+        set_timer(&mut self.timers, &mut line.timer, deadline, Due::TunnelConnection(key));
     }
 
     /// Sets the timer of a client's session.
     pub(super) fn schedule_session(&mut self, now: Time, id: SessionId, deadline: Option<Time>) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let deadline = deadline.map(|time| time.max(now + MIN_TIMER_STEP));
-        if session.timer != deadline {
-            if let Some(time) = session.timer {
-                self.timers.remove(&(time, Due::Session(id)));
-            }
-            if let Some(time) = deadline {
-                self.timers.insert((time, Due::Session(id)));
-            }
-            session.timer = deadline;
-        }
+        set_timer(&mut self.timers, &mut session.timer, deadline, Due::Session(id));
     }
 
     /// What happened.
@@ -459,6 +443,19 @@ impl TunnelEndpoint {
         for id in self.sessions() {
             self.close(now, id);
         }
+    }
+}
+
+/// Moves what is `due` at `timer` to `deadline`.
+fn set_timer(timers: &mut BTreeSet<(Time, Due)>, timer: &mut Option<Time>, deadline: Option<Time>, due: Due) {
+    if *timer != deadline {
+        if let Some(time) = *timer {
+            timers.remove(&(time, due));
+        }
+        if let Some(time) = deadline {
+            timers.insert((time, due));
+        }
+        *timer = deadline;
     }
 }
 

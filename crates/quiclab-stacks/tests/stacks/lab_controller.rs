@@ -3,7 +3,7 @@
 use crate::network::{Fate, Setup, config};
 use crate::options::samples;
 use crate::{STACKS, validate};
-use quiclab_core::{ByteCount, DataRate, Direction};
+use quiclab_core::{ByteCount, Direction};
 use quiclab_transport::congestion::Family;
 use quiclab_transport::options::{CongestionControl, Controller, SlowStartExit};
 
@@ -11,22 +11,12 @@ use quiclab_transport::options::{CongestionControl, Controller, SlowStartExit};
 fn every_control_completes_downloads_despite_losses() {
     for stack in STACKS {
         for &control in CongestionControl::ALL {
-            let mut setup = Setup::new(stack, 1_000_000).random_loss(0.02, 7);
+            let mut setup = Setup::new(stack, 1_000_000).random_loss(0.02, 7).bottleneck(20, 100);
             setup.server.controller = Some(Controller::Quiclab);
             setup.server.congestion_control = Some(control);
-            (setup.rate, setup.queue_packets) = (Some(DataRate::from_mbps(20)), 100);
             let mut network = setup.network();
             network.run();
-            let progress = network.client.progress();
-            assert_eq!(
-                progress.delivered_bytes,
-                1_000_000,
-                "{stack} {control:?}: {:?}",
-                network.client.failure()
-            );
-            assert!(progress.finished.is_some());
-            assert!(network.server_statistic("lost_packets") > 0.0);
-            assert!(network.server_statistic("congestion_events") > 0.0);
+            network.assert_complete_despite_losses(1_000_000, &format!("{stack} {control:?}"));
             // a window of two datagrams (RFC 9002 section 7.2), or 12 000 B, at the RTT of a full queue
             assert!(network.server_statistic("cwnd_bytes") >= 2.0 * 1200.0);
         }
@@ -101,10 +91,9 @@ fn a_loss_cuts_the_window_once_and_threshold_and_counter_agree() {
 fn hystart_leaves_slow_start_before_a_loss() {
     for stack in STACKS {
         let lost = |exit| {
-            let mut setup = Setup::new(stack, 1_000_000);
-            setup.server.slow_start_exit = Some(exit);
             // a pipe of 17 packets at 10 Mbit/s and 20 ms, and a queue that the first overshoot fills
-            (setup.rate, setup.queue_packets) = (Some(DataRate::from_mbps(10)), 60);
+            let mut setup = Setup::new(stack, 1_000_000).bottleneck(10, 60);
+            setup.server.slow_start_exit = Some(exit);
             let mut network = setup.network();
             network.run();
             network.server_statistic("lost_packets")
@@ -119,9 +108,8 @@ fn bbr_starts_up_drains_and_probes_and_noq_paces_at_its_rate() {
     for stack in STACKS {
         for &control in CongestionControl::ALL.iter().filter(|control| control.family() == Family::Rate) {
             let run = |value| {
-                let mut setup = Setup::new(stack, 4_000_000);
+                let mut setup = Setup::new(stack, 4_000_000).bottleneck(20, 200);
                 setup.server.congestion_control = Some(control);
-                (setup.rate, setup.queue_packets) = (Some(DataRate::from_mbps(20)), 200);
                 let mut network = setup.network();
                 let samples = samples(&mut network, value);
                 network.run();

@@ -90,6 +90,21 @@ impl Setup {
         self
     }
 
+    /// Delays those packets of the server by so much more.
+    pub fn late(mut self, extra_delay: Duration, is: fn(usize) -> bool) -> Self {
+        self.hook = Box::new(move |direction, index, _| match direction {
+            Direction::Down if is(index) => Fate { extra_delay, ..Fate::default() },
+            _ => Fate::default(),
+        });
+        self
+    }
+
+    /// Links of so many Mbit/s that hold so many packets.
+    pub fn bottleneck(mut self, mbps: u64, packets: usize) -> Self {
+        (self.rate, self.queue_packets) = (Some(DataRate::from_mbps(mbps)), packets);
+        self
+    }
+
     pub fn network(self) -> Network {
         let tuple = FiveTuple::new(
             Protocol::Udp,
@@ -237,6 +252,15 @@ impl Network {
         self.arrivals.push(Reverse((departure + self.delay + fate.extra_delay, self.sequence)));
         self.in_flight.insert(self.sequence, packet);
         self.sequence += 1;
+    }
+
+    /// The client has everything, although packets were lost, which the server has noticed.
+    pub fn assert_complete_despite_losses(&mut self, bytes: u64, case: &str) {
+        let progress = self.client.progress();
+        assert_eq!(progress.delivered_bytes, bytes, "{case}: {:?}", self.client.failure());
+        assert!(progress.finished.is_some(), "{case}");
+        assert!(self.server_statistic("lost_packets") > 0.0, "{case}");
+        assert!(self.server_statistic("congestion_events") > 0.0, "{case}");
     }
 
     pub fn sent(&self, direction: Direction) -> impl Iterator<Item = &Sent> {

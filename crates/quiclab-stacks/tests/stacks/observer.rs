@@ -1,7 +1,7 @@
 //! What observers see.
 
 use crate::STACKS;
-use crate::network::{Fate, Setup, statistic};
+use crate::network::{Fate, Network, Setup, statistic};
 use quiclab_core::quic::{Frame, Frames};
 use quiclab_core::{
     ByteCount, DataRate, Direction, Duration, PacketSpace, RandomStream, RecoveryState, Time, TransportEvent,
@@ -162,8 +162,7 @@ fn asks(payload: &[u8]) -> bool {
 #[test]
 fn each_acknowledgement_is_told_and_each_packet_acknowledged_once() {
     for stack in STACKS {
-        let mut setup = Setup::new(stack, 1_000_000).random_loss(0.02, 5);
-        (setup.rate, setup.queue_packets) = (Some(DataRate::from_mbps(20)), 50);
+        let setup = Setup::new(stack, 1_000_000).random_loss(0.02, 5).bottleneck(20, 50);
         let (setup, server, client) = observed(setup);
         let mut network = setup.network();
         network.run();
@@ -216,14 +215,18 @@ fn an_acknowledgement_counts_the_packets_that_it_newly_acknowledges() {
     }
 }
 
+/// A download that overflows the queue: the network after it, and what was told of the server.
+fn congested(stack: &str) -> (Network, Recorder) {
+    let (setup, server, _) = observed(Setup::new(stack, 3_000_000).bottleneck(20, 50));
+    let mut network = setup.network();
+    network.run();
+    (network, server)
+}
+
 #[test]
 fn the_phase_follows_window_and_threshold() {
     for stack in STACKS {
-        let mut setup = Setup::new(stack, 3_000_000);
-        (setup.rate, setup.queue_packets) = (Some(DataRate::from_mbps(20)), 50);
-        let (setup, server, _) = observed(setup);
-        let mut network = setup.network();
-        network.run();
+        let (mut network, server) = congested(stack);
         let log = server.0.lock().unwrap();
         assert_eq!(log.recovery[0].phase_name(), Some("slow_start"), "{stack}");
         // the queue overflows: a loss ends slow start, and the window is at the threshold from then on
@@ -262,11 +265,7 @@ fn acknowledgements_that_the_stack_forgets_are_not_named() {
 #[test]
 fn recovery_follows_the_window_and_the_bytes_in_flight() {
     for stack in STACKS {
-        let mut setup = Setup::new(stack, 3_000_000);
-        (setup.rate, setup.queue_packets) = (Some(DataRate::from_mbps(20)), 50);
-        let (setup, server, _) = observed(setup);
-        let mut network = setup.network();
-        network.run();
+        let (mut network, server) = congested(stack);
         let log = server.0.lock().unwrap();
         let first = log.recovery.first().unwrap();
         assert_eq!((first.cwnd_bytes, first.ssthresh_bytes, first.srtt_ns), (12_000, None, None), "{stack}");

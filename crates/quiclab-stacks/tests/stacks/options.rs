@@ -28,17 +28,11 @@ fn largest(samples: &Mutex<Vec<(Time, f64)>>) -> f64 {
 fn packet_threshold_decides_whether_reordering_is_loss() {
     for stack in STACKS {
         let lost = |threshold| {
-            let mut setup = Setup::new(stack, 1_000_000);
-            setup.server.packet_threshold = threshold;
             // Every 50th full datagram is overtaken by those of the next millisecond: slow start
             // sends bursts of ten, so by more than 3 and, at this rate, fewer than 200.
-            setup.hook = Box::new(|direction, index, _| Fate {
-                extra_delay: match direction {
-                    Direction::Down if index % 50 == 49 => Duration::from_millis(2),
-                    _ => Duration::ZERO,
-                },
-                ..Fate::default()
-            });
+            let late = Duration::from_millis(2);
+            let mut setup = Setup::new(stack, 1_000_000).late(late, |index| index % 50 == 49);
+            setup.server.packet_threshold = threshold;
             let mut network = setup.network();
             network.run();
             assert_eq!(network.client.progress().delivered_bytes, 1_000_000);
@@ -53,17 +47,11 @@ fn packet_threshold_decides_whether_reordering_is_loss() {
 fn time_threshold_decides_whether_delay_is_loss() {
     for stack in STACKS {
         let lost = |threshold| {
-            let mut setup = Setup::new(stack, 500_000);
+            // 0.75 RTT late: later than 1.125 RTT after sending, not than 3 RTT
+            let late = Duration::from_millis(15);
+            let mut setup = Setup::new(stack, 500_000).late(late, |index| index == 100);
             setup.server.time_threshold = threshold;
             setup.server.packet_threshold = Some(1_000_000);
-            // 0.75 RTT late: later than 1.125 RTT after sending, not than 3 RTT
-            setup.hook = Box::new(|direction, index, _| Fate {
-                extra_delay: match direction {
-                    Direction::Down if index == 100 => Duration::from_millis(15),
-                    _ => Duration::ZERO,
-                },
-                ..Fate::default()
-            });
             let mut network = setup.network();
             network.run();
             network.server_statistic("lost_packets")

@@ -3,6 +3,8 @@
 
 pub mod frames;
 
+use pcap_file::pcapng::PcapNgReader;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use proptest::test_runner::{Config, RngSeed};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -52,6 +54,16 @@ pub fn varint(out: &mut Vec<u8>, value: u64) {
 pub fn unhex(digits: &str) -> Vec<u8> {
     let digits: Vec<u8> = digits.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
+
+/// The packets of a pcapng file, as another reader finds them.
+pub fn packet_blocks(file: &[u8]) -> Vec<EnhancedPacketBlock<'static>> {
+    let mut reader = PcapNgReader::new(file).unwrap();
+    let mut blocks = Vec::new();
+    while let Some(block) = reader.next_block() {
+        blocks.extend(block.unwrap().into_owned().into_enhanced_packet());
+    }
+    blocks
 }
 
 /// Runs a tool of Wireshark on `capture`, the last argument; `None`, with a note, where it is not installed.

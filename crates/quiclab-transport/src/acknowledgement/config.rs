@@ -1,6 +1,6 @@
 //! Options of acknowledgement policies.
 
-use quiclab_core::{Duration, limits};
+use quiclab_core::{Duration, defaults, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,22 +70,10 @@ impl Acknowledgement {
     }
 }
 
-fn default_packets() -> u32 {
-    2
-}
-
-fn default_delay() -> Duration {
-    Duration::from_millis(25)
-}
-
-fn default_fraction() -> f64 {
-    0.25
-}
-
-fn default_decimation() -> u32 {
-    10
-}
-
-fn default_from_packet() -> u64 {
-    100
+defaults! {
+    default_packets: u32 = 2;
+    default_delay: Duration = Duration::from_millis(25);
+    default_fraction: f64 = 0.25;
+    default_decimation: u32 = 10;
+    default_from_packet: u64 = 100;
 }

@@ -110,8 +110,7 @@ impl Element for PingServer {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
         let size = self.nic.receive(&packet);
         let Payload::Datagram { number, sent, echo: false } = packet.payload else { return };
-        self.progress.started.get_or_insert(now);
-        self.progress.delivered_bytes += size.bytes();
+        self.progress.read(now, size.bytes());
         if number + 1 == self.count {
             self.progress.finished.get_or_insert(now);
         }

@@ -72,15 +72,20 @@ fn periods_of_sending_and_pauses_alternate() {
     assert_eq!(times, [0, 1, 2, 5, 6, 7, 10].map(|millis| us(1000 + millis * 1000)));
 }
 
+/// What a source sends at 8 Mbit/s, and a sink that waits for it.
+fn sent_and_sink(duration: Duration) -> (Vec<(Time, Packet)>, Box<dyn Endpoint>) {
+    let workload = datagrams(DataRate::from_mbps(8), duration, None);
+    let mut sink = end(Role::Client, &workload);
+    sink.wake(us(1000), &mut Outputs::default());
+    (drain(end(Role::Server, &workload).as_mut()), sink)
+}
+
 /// Delays 10, 12, 12 ms: mean 34/3; J = 2/16 = 0.125, then 0.125 - 0.125/16 = 0.1171875 (RFC 3550 section
 /// 6.4.1).
 #[test]
 fn delays_jitter_and_losses_are_those_of_what_arrives() {
-    let workload = datagrams(DataRate::from_mbps(8), Duration::from_millis(5), None);
-    let sent = drain(end(Role::Server, &workload).as_mut());
-    let mut sink = end(Role::Client, &workload);
+    let (sent, mut sink) = sent_and_sink(Duration::from_millis(5));
     let mut out = Outputs::default();
-    sink.wake(us(1000), &mut out);
     for (index, delay) in [(0, 10_000), (2, 12_000), (3, 12_000), (3, 13_000)] {
         let (time, packet) = &sent[index];
         sink.receive(*time + Duration::from_micros(delay), Port(0), packet.clone(), &mut out);
@@ -110,11 +115,8 @@ fn delays_jitter_and_losses_are_those_of_what_arrives() {
 
 #[test]
 fn a_receiver_without_losses_is_done_when_the_senders_time_is_over() {
-    let workload = datagrams(DataRate::from_mbps(8), Duration::from_millis(2), None);
-    let sent = drain(end(Role::Server, &workload).as_mut());
-    let mut sink = end(Role::Client, &workload);
+    let (sent, mut sink) = sent_and_sink(Duration::from_millis(2));
     let mut out = Outputs::default();
-    sink.wake(us(1000), &mut out);
     for (time, packet) in sent {
         sink.receive(time + Duration::from_micros(100), Port(0), packet, &mut out);
     }

@@ -41,9 +41,7 @@ impl WebServer {
     /// A whole request has arrived.
     pub(super) fn asked(&mut self, now: Time, request: usize, resource: usize) {
         let Some(wanted) = self.page.resources.get(resource) else { return };
-        let progress = &mut self.outcome.progress;
-        progress.started.get_or_insert(now);
-        progress.delivered_bytes += wanted.request;
+        self.outcome.progress.read(now, wanted.request);
         self.resources.insert(request, resource);
         self.thinking.insert((now + wanted.think_time, request));
     }

@@ -1,7 +1,7 @@
 //! Workloads: what a flow transfers.
 
 use quiclab_core::link::Delay;
-use quiclab_core::{ByteCount, DataRate, Duration, limits};
+use quiclab_core::{ByteCount, DataRate, Duration, defaults, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -160,28 +160,13 @@ pub enum PingProtocol {
     Icmp,
 }
 
-fn default_start_rate() -> DataRate {
-    DataRate::from_mbps(1)
-}
-
-fn default_min_rate() -> DataRate {
-    DataRate::from_bits_per_second(100_000)
-}
-
-fn default_frame_rate() -> u32 {
-    25
-}
-
-fn default_rtp() -> ByteCount {
-    ByteCount::from_bytes(1200)
-}
-
-fn default_target_delay() -> Duration {
-    Duration::from_millis(100)
-}
-
-fn default_ramp_up() -> DataRate {
-    DataRate::from_bits_per_second(200_000)
+defaults! {
+    default_start_rate: DataRate = DataRate::from_mbps(1);
+    default_min_rate: DataRate = DataRate::from_bits_per_second(100_000);
+    default_frame_rate: u32 = 25;
+    default_rtp: ByteCount = ByteCount::from_bytes(1200);
+    default_target_delay: Duration = Duration::from_millis(100);
+    default_ramp_up: DataRate = DataRate::from_bits_per_second(200_000);
 }
 
 impl Workload {
@@ -305,19 +290,10 @@ pub enum Priorities {
     RoundRobin,
 }
 
-fn default_header_section() -> ByteCount {
-    ByteCount::from_bytes(100)
-}
-
-fn default_request() -> ByteCount {
-    ByteCount::from_bytes(100)
-}
-
-/// Payload of `ping` without options.
-fn default_ping() -> ByteCount {
-    ByteCount::from_bytes(56)
-}
-
-fn default_ping_interval() -> Duration {
-    Duration::from_secs(1)
+defaults! {
+    default_header_section: ByteCount = ByteCount::from_bytes(100);
+    default_request: ByteCount = ByteCount::from_bytes(100);
+    /// Payload of `ping` without options.
+    default_ping: ByteCount = ByteCount::from_bytes(56);
+    default_ping_interval: Duration = Duration::from_secs(1);
 }

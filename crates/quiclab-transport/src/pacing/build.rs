@@ -57,19 +57,7 @@ mod tests {
         let max_rate = Some(DataRate::from_bits_per_second(500_000));
         for (pacing, kbps, burst) in [
             (Pacing::None, 0, 40),
-            (
-                Pacing::LeakyBucket {
-                    factor: 1.25,
-                    slow_start_factor: None,
-                    burst_packets: 16,
-                    burst_share: None,
-                    burst_time: None,
-                    idle_burst_packets: None,
-                    wait_for_full_burst: false,
-                },
-                1200,
-                16,
-            ),
+            (Pacing::leaky_bucket(1.25, 16), 1200, 16),
             (
                 Pacing::LeakyBucket {
                     factor: 1.25,

@@ -1,7 +1,7 @@
 //! Options of pacers.
 
 use quiclab_core::no_field;
-use quiclab_core::{DataRate, Duration, limits};
+use quiclab_core::{DataRate, Duration, defaults, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -105,26 +105,27 @@ pub enum Pacing {
     },
 }
 
-fn default_factor() -> f64 {
-    1.25
+impl Pacing {
+    /// A leaky bucket without more than these two.
+    #[must_use]
+    pub const fn leaky_bucket(factor: f64, burst_packets: u32) -> Self {
+        Self::LeakyBucket {
+            factor,
+            slow_start_factor: None,
+            burst_packets,
+            burst_share: None,
+            burst_time: None,
+            idle_burst_packets: None,
+            wait_for_full_burst: false,
+        }
+    }
 }
 
-fn default_burst() -> u32 {
-    10
-}
-
-fn default_time_factor() -> f64 {
-    1.0
-}
-
-fn default_time_burst() -> u32 {
-    16
-}
-
-fn default_share() -> f64 {
-    0.25
-}
-
-fn default_quantum() -> Duration {
-    Duration::from_millis(1)
+defaults! {
+    default_factor: f64 = 1.25;
+    default_burst: u32 = 10;
+    default_time_factor: f64 = 1.0;
+    default_time_burst: u32 = 16;
+    default_share: f64 = 0.25;
+    default_quantum: Duration = Duration::from_millis(1);
 }

@@ -137,15 +137,7 @@ values! {
 }
 
 /// RFC 9002 section 7.7; also what a BBR gets over a profile without a pacer: its rate replaces the factor.
-pub(super) const BUCKET: Pacing = Pacing::LeakyBucket {
-    factor: 1.25,
-    slow_start_factor: None,
-    burst_packets: 10,
-    burst_share: None,
-    burst_time: None,
-    idle_burst_packets: None,
-    wait_for_full_burst: false,
-};
+pub(super) const BUCKET: Pacing = Pacing::leaky_bucket(1.25, 10);
 
 /// The same in all profiles, for a comparison of stacks and not of set-ups.
 const FRESH: Tls =

@@ -13,7 +13,7 @@
 //! acknowledged or the client has closed the connection, whichever is first.
 
 use super::{Application, Command, Outcome};
-use quiclab_core::{ByteCount, Duration, Metrics, Time};
+use quiclab_core::{Duration, Metrics, Time};
 
 /// How long a client waits for the end of an answer of a given duration: longer than any RTT or timeout
 /// that is of interest.
@@ -33,16 +33,12 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(
-        size: Option<ByteCount>,
-        duration: Option<Duration>,
-        request: ByteCount,
-        start: Time,
-    ) -> Self {
+    /// It asks for `answer` bytes, `u64::MAX` without a limit, or for what comes until `end`.
+    pub(super) fn new(request: u64, answer: u64, end: Option<Time>) -> Self {
         Self {
-            request: request.bytes(),
-            expected: size.map_or(u64::MAX, ByteCount::bytes),
-            until: duration.map(|duration| start + duration + GRACE),
+            request,
+            expected: answer,
+            until: end.map(|end| end + GRACE),
             connected: false,
             first_byte: None,
             outcome: Outcome::default(),
@@ -133,19 +129,9 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(
-        size: Option<ByteCount>,
-        duration: Option<Duration>,
-        request: ByteCount,
-        start: Time,
-    ) -> Self {
-        Self {
-            expected: request.bytes(),
-            answer: size.map_or(u64::MAX, ByteCount::bytes),
-            until: duration.map(|duration| start + duration),
-            writing: false,
-            outcome: Outcome::default(),
-        }
+    /// The other side of [`Client::new`].
+    pub(super) fn new(request: u64, answer: u64, until: Option<Time>) -> Self {
+        Self { expected: request, answer, until, writing: false, outcome: Outcome::default() }
     }
 }
 
@@ -155,8 +141,7 @@ impl Application for Server {
     }
 
     fn received(&mut self, now: Time, bytes: u64) -> Command {
-        self.outcome.progress.started.get_or_insert(now);
-        self.outcome.progress.delivered_bytes += bytes;
+        self.outcome.progress.read(now, bytes);
         self.expected -= bytes;
         if self.expected > 0 {
             return Command::Wait;
@@ -176,11 +161,8 @@ impl Application for Server {
     }
 
     fn peer_closed(&mut self, now: Time) -> Command {
-        if self.expected == 0 {
-            self.outcome.finish(now);
-        } else {
-            self.outcome.fail("closed by the client before its request was complete".to_owned());
-        }
+        let early = "closed by the client before its request was complete";
+        self.outcome.closed_by_client(now, self.expected == 0, early);
         Command::Close
     }
 
@@ -212,11 +194,9 @@ mod tests {
     use super::*;
     use crate::testing::ms;
 
-    const KB: ByteCount = ByteCount::from_bytes(1000);
-
     #[test]
     fn an_answer_of_a_given_size_ends_when_its_last_byte_is_read() {
-        let mut client = Client::new(Some(KB), None, ByteCount::from_bytes(100), ms(0));
+        let mut client = Client::new(100, 1000, None);
         client.start(ms(0));
         assert_eq!(client.connected(ms(10)), Command::Send(100));
         let mut before = Metrics::default();
@@ -236,16 +216,14 @@ mod tests {
 
     #[test]
     fn an_answer_of_a_given_duration_ends_by_an_abort() {
-        let duration = Some(Duration::from_millis(500));
-        let request = ByteCount::from_bytes(100);
-        let mut server = Server::new(None, duration, request, ms(0));
+        let mut server = Server::new(100, u64::MAX, Some(ms(500)));
         assert_eq!(server.deadline(), None, "nothing to end before the request");
         assert_eq!(server.received(ms(20), 100), Command::Send(u64::MAX));
         assert_eq!(server.deadline(), Some(ms(500)));
         assert_eq!((server.wake(ms(499)), server.wake(ms(500))), (Command::Wait, Command::Abort));
         assert_eq!((server.deadline(), server.outcome.progress.finished), (None, Some(ms(500))));
 
-        let mut client = Client::new(None, duration, request, ms(0));
+        let mut client = Client::new(100, u64::MAX, Some(ms(500)));
         client.connected(ms(10));
         client.received(ms(20), 7000);
         client.peer_aborted(ms(510));
@@ -257,8 +235,7 @@ mod tests {
 
     #[test]
     fn a_client_whose_abort_is_lost_ends_by_itself() {
-        let mut client =
-            Client::new(None, Some(Duration::from_millis(500)), ByteCount::from_bytes(100), ms(0));
+        let mut client = Client::new(100, u64::MAX, Some(ms(500)));
         assert_eq!(client.deadline(), None, "not before it is connected: the handshake fails by itself");
         client.connected(ms(10));
         let end = ms(500) + GRACE;
@@ -269,7 +246,7 @@ mod tests {
     #[test]
     fn an_end_before_the_answer_is_complete_is_a_failure() {
         for closes in [true, false] {
-            let mut client = Client::new(Some(KB), None, KB, ms(0));
+            let mut client = Client::new(1000, 1000, None);
             client.connected(ms(10));
             client.received(ms(20), 500);
             if closes {

@@ -26,7 +26,7 @@ pub(crate) use streams::{Datagram, Priority, StreamApplication, StreamId, Stream
 
 use crate::error::Error;
 use crate::options::{PingProtocol, Workload};
-use quiclab_core::{Http2Frame, Metrics, PageClient, Problem, Progress, Role, Time};
+use quiclab_core::{ByteCount, Http2Frame, Metrics, PageClient, Problem, Progress, Role, Time};
 
 /// What an application wants of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +121,15 @@ impl Outcome {
             self.failure.get_or_insert(reason);
         }
     }
+
+    /// The client has closed: all is well if it has `asked` for everything, else it was too `early`.
+    fn closed_by_client(&mut self, now: Time, asked: bool, early: &str) {
+        if asked {
+            self.finish(now);
+        } else {
+            self.fail(early.to_owned());
+        }
+    }
 }
 
 /// One side of `workload` on a byte stream.
@@ -129,10 +138,14 @@ impl Outcome {
 /// If the workload needs datagrams or HTTP ([`crate::http`]), or a value is not allowed.
 pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<dyn Application>, Error> {
     match *workload {
-        Workload::Download { size, duration, request } => Ok(match role {
-            Role::Client => Box::new(download::Client::new(size, duration, request, start)),
-            Role::Server => Box::new(download::Server::new(size, duration, request, start)),
-        }),
+        Workload::Download { size, duration, request } => {
+            let (request, answer) = (request.bytes(), size.map_or(u64::MAX, ByteCount::bytes));
+            let end = duration.map(|duration| start + duration);
+            Ok(match role {
+                Role::Client => Box::new(download::Client::new(request, answer, end)),
+                Role::Server => Box::new(download::Server::new(request, answer, end)),
+            })
+        }
         Workload::RequestResponse { count, request, response, pause } => Ok(match role {
             Role::Client => Box::new(request_response::Client::new(count, request, response, pause)),
             Role::Server => Box::new(request_response::Server::new(count, request, response)),

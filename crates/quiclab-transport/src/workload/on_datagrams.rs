@@ -238,9 +238,7 @@ impl StreamApplication for PingServer {
         if datagram.echo {
             return;
         }
-        let progress = &mut self.outcome.progress;
-        progress.started.get_or_insert(now);
-        progress.delivered_bytes += datagram.size().bytes();
+        self.outcome.progress.read(now, datagram.size().bytes());
         streams.send_datagram(Datagram { echo: true, ..datagram });
         if datagram.number + 1 == self.count {
             self.outcome.finish(now);

@@ -141,8 +141,7 @@ impl Application for Server {
     }
 
     fn received(&mut self, now: Time, bytes: u64) -> Command {
-        self.outcome.progress.started.get_or_insert(now);
-        self.outcome.progress.delivered_bytes += bytes;
+        self.outcome.progress.read(now, bytes);
         self.expected -= bytes;
         if self.expected > 0 {
             return Command::Wait;
@@ -159,11 +158,7 @@ impl Application for Server {
     }
 
     fn peer_closed(&mut self, now: Time) -> Command {
-        if self.left == 0 {
-            self.outcome.finish(now);
-        } else {
-            self.outcome.fail("closed by the client before its last request".to_owned());
-        }
+        self.outcome.closed_by_client(now, self.left == 0, "closed by the client before its last request");
         Command::Close
     }
 

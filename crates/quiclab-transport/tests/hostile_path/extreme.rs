@@ -40,15 +40,7 @@ fn pacing(random: &mut RandomStream, bbr: bool) -> Pacing {
     let factor = pick(random, &[0.1, 1.25, 10.0]);
     let burst_packets = pick(random, &[1, 10, u32::MAX]);
     let kinds = [
-        Pacing::LeakyBucket {
-            factor,
-            slow_start_factor: None,
-            burst_packets,
-            burst_share: None,
-            burst_time: None,
-            idle_burst_packets: None,
-            wait_for_full_burst: false,
-        },
+        Pacing::leaky_bucket(factor, burst_packets),
         Pacing::Even { factor },
         Pacing::Quantum { factor, burst_packets, quantum: Duration::from_millis(2) },
         Pacing::Linux { max_rate: None },

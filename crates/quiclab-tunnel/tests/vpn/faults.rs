@@ -137,12 +137,7 @@ fn repeated_datagrams_are_delivered_once() {
         }
         sent
     });
-    let (mut asked, mut answered) = (0, 0);
-    while !flood.is_finished() {
-        asked += 1;
-        answered += u32::from(lab.ping(IPV4, Duration::from_millis(200)).is_some());
-    }
-    let repeated = flood.join().unwrap();
+    let (repeated, asked, answered) = lab.pings_during(flood, IPV4);
     let arrived = numbers.end();
     let different: BTreeSet<_> = arrived.iter().collect();
     let (sent, grown) = (numbers.sent(), lab.memory('s').saturating_sub(before));

@@ -267,6 +267,16 @@ server = "10.1.2.1:4433"
         self.within('c', task).join().unwrap()
     }
 
+    /// Pings one after the other while something goes on: what that gives, how many were sent, how many answered.
+    pub fn pings_during<T>(&self, task: JoinHandle<T>, address: &'static str) -> (T, u32, u32) {
+        let (mut asked, mut answered) = (0, 0);
+        while !task.is_finished() {
+            asked += 1;
+            answered += u32::from(self.ping(address, Duration::from_millis(200)).is_some());
+        }
+        (task.join().unwrap(), asked, answered)
+    }
+
     /// Lets nothing through an uplink, in both directions and without anybody being told, or everything again.
     pub fn cut(&self, uplink: u32, cut: bool) {
         let action = if cut { "add" } else { "del" };

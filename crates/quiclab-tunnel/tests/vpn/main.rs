@@ -248,12 +248,7 @@ fn random_datagrams_do_not_stop_the_service() {
         }
         sent
     });
-    let (mut asked, mut answered) = (0, 0);
-    while !flood.is_finished() {
-        asked += 1;
-        answered += u32::from(lab.ping(IPV4, Duration::from_millis(200)).is_some());
-    }
-    let sent = flood.join().unwrap();
+    let (sent, asked, answered) = lab.pings_during(flood, IPV4);
     let grown = lab.memory('s').saturating_sub(before);
     eprintln!("{sent} random datagrams in 3 s; {answered} of {asked} answered; memory grew by {grown} bytes");
     assert!(sent > 150_000 && answered * 10 >= asked * 9, "{answered} of {asked}");

@@ -51,6 +51,19 @@ fn round(client: &mut Client, server: &mut Server, now: Time) -> (u64, Vec<Http2
     pass(server, client, now)
 }
 
+/// Both ends of a page after a first round trip, in which the HTML arrives.
+fn asked(
+    objects: &[(u32, u64, ObjectKind)],
+    priorities: Priorities,
+    of_client: Values,
+    of_server: Values,
+) -> (Client, Server) {
+    let mut client = client(objects, priorities, of_client);
+    let mut server = server(objects, priorities, of_server);
+    round(&mut client, &mut server, ms(0));
+    (client, server)
+}
+
 /// Streams and payloads of DATA frames.
 fn data(frames: &[Http2Frame]) -> Vec<(u32, u32)> {
     let of = |frame: &Http2Frame| match *frame {
@@ -97,9 +110,7 @@ fn priorities_decide_the_order_of_frames() {
     let objects = [(3, 20_000, ObjectKind::Image)];
     let small = Values { frame_size: 8000, ..values(Role::Server) };
     let order = |priorities| {
-        let mut client = client(&objects, priorities, values(Role::Client));
-        let mut server = server(&objects, priorities, small);
-        round(&mut client, &mut server, ms(0));
+        let (mut client, mut server) = asked(&objects, priorities, values(Role::Client), small);
         data(&round(&mut client, &mut server, ms(20)).1)
     };
     let one_after_the_other: Vec<_> =
@@ -143,9 +154,7 @@ fn a_stream_window_costs_round_trips() {
     let small = Values { stream_window: 10_000, ..values(Role::Client) };
     for (size, rounds) in [(9_999, 1), (10_000, 1), (10_001, 2), (25_000, 3), (30_000, 3), (30_001, 4)] {
         let objects = [(1, size, ObjectKind::Image)];
-        let mut client = client(&objects, Priorities::Browser, small);
-        let mut server = server(&objects, Priorities::Browser, values(Role::Server));
-        round(&mut client, &mut server, ms(0));
+        let (mut client, mut server) = asked(&objects, Priorities::Browser, small, values(Role::Server));
         let mut taken = 0;
         while client.outcome().progress.finished.is_none() {
             taken += 1;
@@ -166,9 +175,7 @@ fn a_stream_window_costs_round_trips() {
 fn a_connection_window_holds_back_all_streams() {
     let small = Values { connection_window: 65_535, ..values(Role::Client) };
     let objects = [(2, 60_000, ObjectKind::Image)];
-    let mut client = client(&objects, Priorities::Browser, small);
-    let mut server = server(&objects, Priorities::Browser, values(Role::Server));
-    round(&mut client, &mut server, ms(0));
+    let (mut client, mut server) = asked(&objects, Priorities::Browser, small, values(Role::Server));
     let total = |frames: &[Http2Frame], stream| -> u32 {
         data(frames).iter().filter(|frame| frame.0 == stream).map(|frame| frame.1).sum()
     };
@@ -183,9 +190,7 @@ fn a_connection_window_holds_back_all_streams() {
 fn a_stream_that_its_window_stops_lets_the_next_go() {
     let small = Values { stream_window: 1000, ..values(Role::Client) };
     let objects = [(2, 1500, ObjectKind::Image)];
-    let mut client = client(&objects, Priorities::Browser, small);
-    let mut server = server(&objects, Priorities::Browser, values(Role::Server));
-    round(&mut client, &mut server, ms(0));
+    let (mut client, mut server) = asked(&objects, Priorities::Browser, small, values(Role::Server));
     assert_eq!(data(&round(&mut client, &mut server, ms(20)).1), [(3, 1000), (5, 1000)]);
     assert_eq!(data(&round(&mut client, &mut server, ms(40)).1), [(3, 500), (5, 500)]);
 }
@@ -195,9 +200,8 @@ fn a_stream_that_its_window_stops_lets_the_next_go() {
 fn the_server_limits_the_streams_at_a_time() {
     let options = Http2Options { max_streams: Some(2), ..Http2Options::default() };
     let objects = [(5, 10, ObjectKind::Image)];
-    let mut client = client(&objects, Priorities::Browser, values(Role::Client));
-    let mut server = server(&objects, Priorities::Browser, Values::new(Role::Server, Some(&options)));
-    round(&mut client, &mut server, ms(0));
+    let (mut client, mut server) =
+        asked(&objects, Priorities::Browser, values(Role::Client), Values::new(Role::Server, Some(&options)));
     let streams = |frames: Vec<Http2Frame>| data(&frames).iter().map(|frame| frame.0).collect::<Vec<_>>();
     assert_eq!(streams(round(&mut client, &mut server, ms(20)).1), [3, 5]);
     assert_eq!(streams(round(&mut client, &mut server, ms(40)).1), [7, 9]);
@@ -221,9 +225,8 @@ fn settings_hold_what_is_not_the_default() {
 #[test]
 fn an_end_before_the_page_is_loaded_is_a_failure() {
     let objects = [(1, 10, ObjectKind::Image)];
-    let mut client = client(&objects, Priorities::Browser, values(Role::Client));
-    let mut server = server(&objects, Priorities::Browser, values(Role::Server));
-    round(&mut client, &mut server, ms(0));
+    let (mut client, mut server) =
+        asked(&objects, Priorities::Browser, values(Role::Client), values(Role::Server));
     assert_eq!((client.peer_closed(ms(9)), server.peer_closed(ms(9))), (Command::Close, Command::Close));
     let failure = "closed by the server before the page was loaded";
     assert_eq!(client.outcome().failure.as_deref(), Some(failure));

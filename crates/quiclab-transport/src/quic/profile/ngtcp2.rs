@@ -34,15 +34,8 @@ profile! {
     quic.window_validation = true, "lib/ngtcp2_cc.c is_app_limited (assumed for slow start and after it)";
     fixed.window_packet = None, "lib/ngtcp2_cc.c max_udp_payload_size";
     fixed.newreno_beta = 0.5, "lib/ngtcp2_cc.h NGTCP2_LOSS_REDUCTION_FACTOR_BITS 1";
-    pacing = Pacing::LeakyBucket {
-        factor: 1.25,
-        slow_start_factor: None,
-        burst_packets: 45,
-        burst_share: None,
-        burst_time: None,
-        idle_burst_packets: None,
-        wait_for_full_burst: false,
-    }, "lib/ngtcp2_conn.c ngtcp2_conn_update_pkt_tx_time; send_quantum 64 KiB, 45 datagrams";
+    pacing = Pacing::leaky_bucket(1.25, 45),
+        "lib/ngtcp2_conn.c ngtcp2_conn_update_pkt_tx_time; send_quantum 64 KiB, 45 datagrams";
     quic.pacing_before_rtt = false,
         "lib/ngtcp2_conn.c ngtcp2_conn_update_pkt_tx_time: an RTT of 1 ms before a sample";
     packet_threshold = 3, "lib/ngtcp2_rtb.h (assumed: NGTCP2_PKT_THRESHOLD of RFC 9002)";

@@ -356,17 +356,7 @@ fn a_stray_packet_is_counted_and_a_stray_segment_is_reset() {
         &mut out,
     );
     assert_eq!((pipe.server.counters().consumed.packets, out.packets.len()), (1, 0));
-    let segment = Segment {
-        sequence: 5,
-        acknowledgement: 77,
-        window: 0,
-        timestamp: 0,
-        timestamp_echo: 0,
-        length: 0,
-        flags: Flags::ACK,
-        retransmission: false,
-        options: None,
-    };
+    let segment = Segment { sequence: 5, acknowledgement: 77, flags: Flags::ACK, ..Segment::default() };
     let payload = Payload::Segment(segment);
     pipe.server.receive(ms(0), Port(0), Packet { payload, ..Packet::default() }, &mut out);
     let Payload::Segment(answer) = &out.packets[0].1.payload else { panic!("not a segment") };

@@ -20,12 +20,9 @@ pub(super) fn segment(sequence: u64, length: u64) -> Segment {
         sequence,
         acknowledgement: 1,
         window: 65_535,
-        timestamp: 0,
-        timestamp_echo: 0,
         length: u16::try_from(length).expect("a segment's payload"),
         flags: Flags::ACK,
-        retransmission: false,
-        options: None,
+        ..Segment::default()
     }
 }
 /// The ACK that leaves now: acknowledgement number, window, blocks.

@@ -116,10 +116,8 @@ impl Bench {
             window: u32::try_from(window).expect("32 bits"),
             timestamp: self.now_ms(),
             timestamp_echo: self.now_ms().saturating_sub(100),
-            length: 0,
             flags: Flags::ACK,
-            retransmission: false,
-            options: None,
+            ..Segment::default()
         }
     }
 
