@@ -5,7 +5,6 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use quiclab_core::problem::system_reason;
 use quiclab_trace::inspect::{EXPECTED, InspectError};
-use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Summarises a qlog file; `progress` is called now and then with the bytes done and those of all passes.
