@@ -2,6 +2,7 @@
 
 use crate::bounds::Limits;
 use crate::form::Mismatch;
+use crate::place::Place;
 use crate::schema::{Quantity, Rule, Schema, Shape, Table};
 use crate::tree::{Node, Origin, Value};
 use quiclab_core::problem::{MOST_LISTED, alternatives, nearest};
@@ -16,15 +17,15 @@ type Check = Result<(), Problem>;
 impl Schema {
     /// Checks `root`, in which former names are replaced.
     pub(crate) fn check(&self, root: &mut Node) -> Check {
-        self.root.check(root, &FieldPath::default())
+        self.root.check(root, &Place::Root)
     }
 }
 
 impl Rule {
-    fn check(&self, node: &mut Node, path: &FieldPath) -> Check {
+    fn check(&self, node: &mut Node, place: &Place<'_>) -> Check {
         let wrong_type = |node: &Node| {
-            let expected = if path.steps().is_empty() { "a table".to_owned() } else { self.expected() };
-            Err(Problem::new(ProblemKind::WrongType, path.clone(), expected).got(node.shown()))
+            let expected = if place.is_root() { "a table".to_owned() } else { self.expected() };
+            Err(Problem::new(ProblemKind::WrongType, place.path(), expected).got(node.shown()))
         };
         match (&self.shape, &mut node.value) {
             (Shape::Any, Value::Foreign(_)) => wrong_type(node),
@@ -32,46 +33,46 @@ impl Rule {
             (Shape::Any, Value::Float(value)) if !value.is_finite() => wrong_type(node),
             (Shape::Any, _) | (Shape::Boolean, Value::Boolean(_)) => Ok(()),
             (Shape::Integer, Value::Integer(value)) => {
-                self.check_number(*value as f64, Some(*value), node, path)
+                self.check_number(*value as f64, Some(*value), node, place)
             }
-            (Shape::Number, Value::Integer(value)) => self.check_number(*value as f64, None, node, path),
-            (Shape::Number, Value::Float(value)) => self.check_number(*value, None, node, path),
+            (Shape::Number, Value::Integer(value)) => self.check_number(*value as f64, None, node, place),
+            (Shape::Number, Value::Float(value)) => self.check_number(*value, None, node, place),
             (Shape::Text(form), Value::Text(text)) => {
                 form.check(text, &self.limits).map_err(|Mismatch { reason, suggestion }| Problem {
                     reason: reason.map(str::to_owned),
                     suggestion: suggestion.map(Into::into),
-                    ..Problem::value(path.clone(), node.shown(), self.expected())
+                    ..Problem::value(place.path(), node.shown(), self.expected())
                 })
             }
             (
                 Shape::Quantity(Quantity::Probability),
                 Value::Integer(_) | Value::Float(_) | Value::Text(_),
-            ) => self.check_probability(node, path),
+            ) => self.check_probability(node, place),
             (Shape::Quantity(quantity), Value::Text(text)) => {
                 let text = text.clone();
-                self.check_quantity(*quantity, &text, node, path)
+                self.check_quantity(*quantity, &text, node, place)
             }
             // a number has no unit, which is what its parser says about it
             (Shape::Quantity(quantity), Value::Integer(value)) => {
-                Err(self.not_a_quantity(*quantity, &value.to_string(), node, ProblemKind::WrongType, path))
+                Err(self.not_a_quantity(*quantity, &value.to_string(), node, ProblemKind::WrongType, place))
             }
             (Shape::Quantity(quantity), Value::Float(value)) => {
-                Err(self.not_a_quantity(*quantity, &value.to_string(), node, ProblemKind::WrongType, path))
+                Err(self.not_a_quantity(*quantity, &value.to_string(), node, ProblemKind::WrongType, place))
             }
             (Shape::Names(names), Value::Text(text)) if names.contains(text) => Ok(()),
-            (Shape::Names(names), Value::Text(text)) => Err(Problem::unknown(path.clone(), text, names)),
+            (Shape::Names(names), Value::Text(text)) => Err(Problem::unknown(place.path(), text, names)),
             (Shape::Array { items, min, max }, Value::Array(array)) => {
-                check_length("entries", array.len(), *min, *max, path)?;
+                check_length("entries", array.len(), *min, *max, place)?;
                 let mut entries = array.iter_mut().enumerate();
-                entries.try_for_each(|(index, entry)| items.check(entry, &path.child(index)))
+                entries.try_for_each(|(index, entry)| items.check(entry, &Place::Entry(place, index)))
             }
-            (Shape::Table(table), Value::Table(fields)) => table.check(fields, path),
+            (Shape::Table(table), Value::Table(fields)) => table.check(fields, place),
             (Shape::Tagged { tag, variants }, Value::Table(fields)) => {
-                check_tagged(tag, variants, fields, path)
+                check_tagged(tag, variants, fields, place)
             }
             (Shape::Either(choices), _) => match choices.iter().find(|choice| choice.is_of_type(&node.value))
             {
-                Some(choice) => choice.check(node, path),
+                Some(choice) => choice.check(node, place),
                 None => wrong_type(node),
             },
             _ => wrong_type(node),
@@ -94,7 +95,7 @@ impl Rule {
         }
     }
 
-    fn check_number(&self, value: f64, integer: Option<i64>, node: &Node, path: &FieldPath) -> Check {
+    fn check_number(&self, value: f64, integer: Option<i64>, node: &Node, place: &Place<'_>) -> Check {
         let compare = |limit: &Json| match (integer, limit.as_i64()) {
             (Some(integer), Some(limit)) => Some(integer.cmp(&limit)),
             _ => value.partial_cmp(&limit.as_f64()?),
@@ -104,10 +105,10 @@ impl Rule {
         if listed && value.is_finite() && self.limits.hold(compare) {
             return Ok(());
         }
-        Err(Problem::value(path.clone(), node.shown(), self.expected()))
+        Err(Problem::value(place.path(), node.shown(), self.expected()))
     }
 
-    fn check_probability(&self, node: &Node, path: &FieldPath) -> Check {
+    fn check_probability(&self, node: &Node, place: &Place<'_>) -> Check {
         let value = match &node.value {
             Value::Integer(value) => Probability::new(*value as f64),
             Value::Float(value) => Probability::new(*value),
@@ -119,18 +120,18 @@ impl Rule {
         if value.is_some_and(within) {
             return Ok(());
         }
-        Err(Problem::value(path.clone(), node.shown(), self.expected()))
+        Err(Problem::value(place.path(), node.shown(), self.expected()))
     }
 
-    fn check_quantity(&self, quantity: Quantity, text: &str, node: &Node, path: &FieldPath) -> Check {
+    fn check_quantity(&self, quantity: Quantity, text: &str, node: &Node, place: &Place<'_>) -> Check {
         let Ok(value) = quantity.parse(text) else {
-            return Err(self.not_a_quantity(quantity, text, node, ProblemKind::OutOfRange, path));
+            return Err(self.not_a_quantity(quantity, text, node, ProblemKind::OutOfRange, place));
         };
         let compare = |limit: &Json| Some(value.cmp(&quantity.parse(limit.as_str()?).ok()?));
         if self.limits.hold(compare) {
             return Ok(());
         }
-        Err(Problem::value(path.clone(), node.shown(), self.expected()))
+        Err(Problem::value(place.path(), node.shown(), self.expected()))
     }
 
     /// What is wrong with `text`, which is no quantity, as the value of a field.
@@ -140,12 +141,12 @@ impl Rule {
         text: &str,
         node: &Node,
         kind: ProblemKind,
-        path: &FieldPath,
+        place: &Place<'_>,
     ) -> Problem {
         let error = quantity.parse(text).err();
         let suggestion = error.as_ref().and_then(QuantityError::suggestion).map(Into::into);
         let reason = error.map(|error| error.to_string());
-        let problem = Problem::new(kind, path.clone(), self.example_of(quantity)).got(node.shown());
+        let problem = Problem::new(kind, place.path(), self.example_of(quantity)).got(node.shown());
         Problem { reason, suggestion, ..problem }
     }
 }
@@ -173,25 +174,25 @@ impl Quantity {
 }
 
 impl Table {
-    fn check(&self, fields: &mut BTreeMap<String, Node>, path: &FieldPath) -> Check {
-        check_length("fields", fields.len(), self.min, self.max, path)?;
+    fn check(&self, fields: &mut BTreeMap<String, Node>, place: &Place<'_>) -> Check {
+        check_length("fields", fields.len(), self.min, self.max, place)?;
         let mut written: Vec<(&String, &mut Node)> = fields.iter_mut().collect();
         written.sort_by_key(|(_, node)| match &node.origin {
             Origin::Text { entry, .. } => entry.start,
             Origin::Unknown | Origin::Set => usize::MAX,
         });
         for (name, node) in &mut written {
-            let path = path.child(&**name);
+            let place = Place::Field(place, name);
             match (self.fields.get(&**name), &self.others) {
-                (Some(field), _) => field.rule.check(node, &path)?,
-                (None, Some(rule)) => rule.check(node, &path)?,
-                (None, None) => return Err(self.unknown(name, node, path)),
+                (Some(field), _) => field.rule.check(node, &place)?,
+                (None, Some(rule)) => rule.check(node, &place)?,
+                (None, None) => return Err(self.unknown(name, node, place.path())),
             }
         }
         let missing =
             self.fields.iter().find(|(name, field)| field.required && !fields.contains_key(&**name));
         missing.map_or(Ok(()), |(name, field)| {
-            Err(Problem::new(ProblemKind::MissingField, path.child(name), field.rule.expected()))
+            Err(Problem::new(ProblemKind::MissingField, place.path().child(name), field.rule.expected()))
         })
     }
 
@@ -212,30 +213,30 @@ fn check_tagged(
     tag: &str,
     variants: &[(String, Table)],
     fields: &mut BTreeMap<String, Node>,
-    path: &FieldPath,
+    place: &Place<'_>,
 ) -> Check {
     let names = || variants.iter().map(|(name, _)| name);
-    let path_of_tag = path.child(tag);
+    let path_of_tag = || place.path().child(tag);
     let Some(kind) = fields.remove(tag) else {
         let expected = quiclab_core::problem::values(names());
-        return Err(Problem::new(ProblemKind::MissingField, path_of_tag, expected));
+        return Err(Problem::new(ProblemKind::MissingField, path_of_tag(), expected));
     };
     let checked = match &kind.value {
         Value::Text(text) => match variants.iter().find(|(name, _)| name == text) {
-            Some((_, table)) => table.check(fields, path).map_err(|problem| {
+            Some((_, table)) => table.check(fields, place).map_err(|problem| {
                 let of_this_table = problem.path.steps().split_last();
-                match of_this_table.filter(|(_, above)| *above == path.steps()) {
+                match of_this_table.filter(|(_, above)| *above == place.path().steps()) {
                     Some((field, _)) => {
-                        of_another_variant(problem.clone(), &kind, tag, fields.get(field), path)
+                        of_another_variant(problem.clone(), &kind, tag, fields.get(field), place)
                     }
                     None => problem,
                 }
             }),
-            None => Err(Problem::unknown(path_of_tag, text, names())),
+            None => Err(Problem::unknown(path_of_tag(), text, names())),
         },
         _ => {
             let expected = quiclab_core::problem::values(names());
-            Err(Problem::new(ProblemKind::WrongType, path_of_tag, expected).got(kind.shown()))
+            Err(Problem::new(ProblemKind::WrongType, path_of_tag(), expected).got(kind.shown()))
         }
     };
     fields.insert(tag.to_owned(), kind);
@@ -248,24 +249,24 @@ fn of_another_variant(
     kind: &Node,
     tag: &str,
     field: Option<&Node>,
-    path: &FieldPath,
+    place: &Place<'_>,
 ) -> Problem {
     let stayed = field.is_some_and(|field| field.origin != Origin::Set);
     if problem.kind != ProblemKind::UnknownField || kind.origin != Origin::Set || !stayed {
         return problem;
     }
-    let kind = kind.shown();
+    let (path, kind) = (place.path(), kind.shown());
     Problem { suggestion: None, ..problem }.because(format!(
         "--set changed `{tag}` to {kind}, which does not take this field; replace the whole table: --set \
          '{path}={{ {tag} = {kind} }}'"
     ))
 }
 
-fn check_length(noun: &str, length: usize, min: usize, max: usize, path: &FieldPath) -> Check {
+fn check_length(noun: &str, length: usize, min: usize, max: usize, place: &Place<'_>) -> Check {
     if (min..=max).contains(&length) {
         return Ok(());
     }
     let expected =
         if max == usize::MAX { format!("{min} or more {noun}") } else { format!("{min} to {max} {noun}") };
-    Err(Problem::value(path.clone(), format!("{length} {noun}"), expected))
+    Err(Problem::value(place.path(), format!("{length} {noun}"), expected))
 }

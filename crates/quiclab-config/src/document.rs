@@ -2,6 +2,7 @@
 
 use crate::error::{ConfigError, Location};
 use crate::former::{Note, Replaced};
+use crate::place::Place;
 use crate::schema::Schema;
 use crate::tree::{Node, Origin, Value};
 use quiclab_core::problem::nearest;
@@ -106,7 +107,7 @@ impl Document {
     /// Replaces former names by the present ones, with a note for each. [`Self::decode`] reads them as well, without notes.
     pub fn replace_former_names(&mut self, schema: &Schema) -> Vec<Note> {
         let mut replaced = Vec::new();
-        schema.root.replace_former_names(&mut self.root, &FieldPath::default(), &mut replaced);
+        schema.root.replace_former_names(&mut self.root, &Place::Root, &mut replaced);
         let note = |Replaced { path, former, present, origin }: Replaced| {
             let location = self.location(&origin, true);
             Note { path, former, present, location }
@@ -120,7 +121,7 @@ impl Document {
     /// The first thing that is wrong, in the order of the text.
     pub fn decode<T: DeserializeOwned>(&self, schema: &Schema) -> Result<T, ConfigError> {
         let mut root = self.root.clone();
-        schema.root.replace_former_names(&mut root, &FieldPath::default(), &mut Vec::new());
+        schema.root.replace_former_names(&mut root, &Place::Root, &mut Vec::new());
         schema.check(&mut root).map_err(|problem| self.locate(problem))?;
         serde_json::from_value(root.to_json()).map_err(|error| {
             // the schema and serde's code come from one definition

@@ -3,6 +3,7 @@
 //! kinds of a table.
 
 use crate::error::{Location, render};
+use crate::place::Place;
 use crate::schema::{Rule, Shape, Table};
 use crate::tree::{Node, Origin, Value};
 use annotate_snippets::Level;
@@ -51,29 +52,29 @@ pub(crate) struct Replaced {
 
 impl Rule {
     /// Replaces the former names in `node`; what has another type than the rule stays for the check.
-    pub(crate) fn replace_former_names(&self, node: &mut Node, path: &FieldPath, out: &mut Vec<Replaced>) {
+    pub(crate) fn replace_former_names(&self, node: &mut Node, place: &Place<'_>, out: &mut Vec<Replaced>) {
         match (&self.shape, &mut node.value) {
-            (Shape::Names(_), Value::Text(_)) => self.replace_former_value(node, path, out),
+            (Shape::Names(_), Value::Text(_)) => self.replace_former_value(node, place, out),
             (Shape::Array { items, .. }, Value::Array(array)) => {
                 for (index, entry) in array.iter_mut().enumerate() {
-                    items.replace_former_names(entry, &path.child(index), out);
+                    items.replace_former_names(entry, &Place::Entry(place, index), out);
                 }
             }
-            (Shape::Table(table), Value::Table(fields)) => table.replace_former_names(fields, path, out),
+            (Shape::Table(table), Value::Table(fields)) => table.replace_former_names(fields, place, out),
             (Shape::Tagged { tag, variants }, Value::Table(fields)) => {
                 if let Some(kind) = fields.get_mut(tag) {
-                    self.replace_former_value(kind, &path.child(tag), out);
+                    self.replace_former_value(kind, &Place::Field(place, tag), out);
                 }
                 let kind = fields.get(tag).map(|kind| &kind.value);
                 let variant =
                     variants.iter().find(|(name, _)| matches!(kind, Some(Value::Text(kind)) if kind == name));
                 if let Some((_, table)) = variant {
-                    table.replace_former_names(fields, path, out);
+                    table.replace_former_names(fields, place, out);
                 }
             }
             (Shape::Either(choices), _) => {
                 if let Some(choice) = choices.iter().find(|choice| choice.is_of_type(&node.value)) {
-                    choice.replace_former_names(node, path, out);
+                    choice.replace_former_names(node, place, out);
                 }
             }
             _ => {}
@@ -81,11 +82,11 @@ impl Rule {
     }
 
     /// Replaces a former name that `node` is.
-    fn replace_former_value(&self, node: &mut Node, path: &FieldPath, out: &mut Vec<Replaced>) {
+    fn replace_former_value(&self, node: &mut Node, place: &Place<'_>, out: &mut Vec<Replaced>) {
         let Value::Text(text) = &mut node.value else { return };
         if let Some(present) = self.former.get(text) {
             let former = std::mem::replace(text, present.clone());
-            let (path, origin) = (path.clone(), node.origin.clone());
+            let (path, origin) = (place.path(), node.origin.clone());
             out.push(Replaced { path, former, present: present.clone(), origin });
         }
     }
@@ -95,7 +96,7 @@ impl Table {
     fn replace_former_names(
         &self,
         fields: &mut BTreeMap<String, Node>,
-        path: &FieldPath,
+        place: &Place<'_>,
         out: &mut Vec<Replaced>,
     ) {
         for (name, field) in &self.fields {
@@ -103,7 +104,7 @@ impl Table {
             if let (Some(former), false) = (former, fields.contains_key(name)) {
                 let node = fields.remove(former).expect("it was found");
                 out.push(Replaced {
-                    path: path.child(name),
+                    path: place.path().child(name),
                     former: former.clone(),
                     present: name.clone(),
                     origin: node.key_origin(former),
@@ -114,7 +115,7 @@ impl Table {
         for (name, node) in fields {
             let rule = self.fields.get(name).map(|field| &field.rule).or(self.others.as_deref());
             if let Some(rule) = rule {
-                rule.replace_former_names(node, &path.child(name), out);
+                rule.replace_former_names(node, &Place::Field(place, name), out);
             }
         }
     }

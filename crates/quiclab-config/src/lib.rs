@@ -6,6 +6,7 @@
 //! schema    a type's JSON Schema as rules
 //! bounds    bounds of numbers and lengths; singular and plural
 //! form      the forms of strings
+//! place     where a value stands while a document is walked
 //! former    former names, which are read as the present ones with a note
 //! order     the order of a type's fields
 //! check     a tree against the rules
@@ -28,6 +29,7 @@ mod error;
 mod form;
 mod former;
 mod order;
+mod place;
 mod random;
 mod schema;
 #[cfg(test)]
