@@ -1,10 +1,12 @@
 """The engine, compiled from Rust. Private: use the functions of `quiclab`.
 
-Scenarios and results cross the border as JSON text, records as packed columns.
+Scenarios and results cross the border as JSON text, records as Arrow tables.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, final
+
+import numpy as np
 
 class ScenarioError(ValueError):
     """A scenario is wrong: file, line, field, what was expected and what was found."""
@@ -19,6 +21,13 @@ class ScenarioError(ValueError):
     rendered: str
 
 @final
+class Table:
+    """A table that polars, pandas and DuckDB take without copying: the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return a capsule with the stream of the rows."""
+
+@final
 class RunOutput:
     """What one run gives."""
 
@@ -27,42 +36,43 @@ class RunOutput:
         """The result as JSON (schema `quiclab.run/1`)."""
 
     @property
-    def series(self) -> Mapping[str, bytes | list[str]]:
-        """Time series as columns of equal length, little endian; empty columns without `series_interval`.
+    def series(self) -> Table | None:
+        """Time series: `time_s`, `element`, `metric`, `value`; `None` if none were recorded."""
 
-        `time_ns` int64, `element` uint32, `metric` uint32, `value` float64; the names that `element` and
-        `metric` count are in `element_names` and `metric_names`.
+    @property
+    def packets(self) -> Table | None:
+        """Packet records; `None` if none were recorded.
+
+        `time_ns`, `element`, `event` (arrival, departure, drop), `port`, `flow`, `direction` (down, up), `size_bytes`,
+        `packet_id`.
         """
 
     @property
-    def packets(self) -> Mapping[str, bytes | list[str]]:
-        """Packet records as columns of equal length, little endian; empty columns without `packets`.
+    def sojourns(self) -> Table | None:
+        """How packets left the queues of tunnels; `None` if it was not recorded.
 
-        `time_ns` int64; unsigned integers of the width that the length of the column gives: `element`, `event`
-        (0 arrival, 1 departure, 2 drop), `port`, `flow`, `direction` (0 down, 1 up), `size_bytes`, `packet_id`;
-        the names that `element` and `flow` count are in `element_names` and `flow_names`.
+        `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`, `outcome` (`sent`, or the reason to drop it).
         """
 
     @property
-    def sojourns(self) -> Mapping[str, bytes | list[str]]:
-        """How packets left the queues of tunnels, as columns of equal length; empty columns without `sojourns`."""
-    @property
-    def requests(self) -> Mapping[str, bytes | list[str]]:
-        """What happened to the requests of pages, as columns of equal length; empty columns without `requests`."""
-    @property
-    def acks(self) -> Mapping[str, bytes | list[str]]:
-        """Acknowledgements that arrived, as columns of equal length, little endian; empty columns without `acks`.
+    def requests(self) -> Table | None:
+        """What happened to the requests of pages; `None` if it was not recorded.
 
-        `time_ns` int64, `flow` uint32, `element` uint32, `packets` uint32, `covered` uint32, `bytes` uint64; the names
-        that `flow` and `element` count are in `flow_names` and `element_names`.
+        `flow`, `resource`, `origin`, `size_bytes`, and `connecting_ms`, `connected_ms`, `wanted_ms`, `asked_ms`,
+        `first_byte_ms`, `complete_ms`; null for events that did not happen.
         """
 
     @property
-    def taps(self) -> Mapping[str, Mapping[str, bytes]]:
-        """Records of each tap by name.
+    def acks(self) -> Table | None:
+        """Acknowledgements that arrived; `None` if none were recorded.
 
-        Columns like those of `packets`: `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`.
+        `time_ns`, `flow`, `element`, `packets`, `covered`, `bytes`, and `gap_ms`, the time since the one before at the
+        same end.
         """
+
+    @property
+    def taps(self) -> Mapping[str, Table]:
+        """Records of each tap by name: `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`."""
 
 def version() -> str:
     """Version of the engine, such as `0.1.0`."""
@@ -234,7 +244,7 @@ def first_difference(
     `port` is null for drops, `reason` for all else.
     """
 
-def analyse_columns(settings: str, frames: tuple[bytes, bytes], acks: tuple[bytes, bytes]) -> str:
+def analyse_columns(settings: str, frames: tuple[np.ndarray, np.ndarray], acks: tuple[np.ndarray, np.ndarray]) -> str:
     """Analyse pacing and acknowledgements of a flow of ours; JSON of a flow of `quiclab.pacing/1`.
 
     Parameters
@@ -242,12 +252,12 @@ def analyse_columns(settings: str, frames: tuple[bytes, bytes], acks: tuple[byte
     settings
         JSON with `settings` of the document; what is missing has its default.
     frames
-        When each packet of the sender passed (int64, ns, ascending) and its size (uint32, bytes), little endian.
+        When each packet of the sender passed (int64, ns, ascending) and its size (uint32, bytes).
     acks
         When each acknowledgement arrived (int64, ns, ascending) and how many packets it newly covers (uint32).
 
     Raises
     ------
     ValueError
-        If the settings are wrong.
+        If the settings are wrong, or columns that belong together differ in length.
     """

@@ -12,7 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from quiclab import frames
 from quiclab.errors import QuiclabError, RequestError, ScenarioError
 from quiclab.libraries import pl
 from quiclab.native import MAX_SEED, build_id, checked_seed, extension, source_commit
@@ -270,18 +269,9 @@ def run(
     if (commit := source_commit()) is not None:
         data["versions"]["commit"] = commit
     data["versions"]["build"] = build_id()
-    taps = {name: frames.tap(columns, output.packets["flow_names"]) for name, columns in output.taps.items()}
-    tables = {
-        name: read(columns)
-        for name, read, columns in (
-            ("series", frames.series, output.series),
-            ("packets", frames.packets, output.packets),
-            ("acks", frames.acks, output.acks),
-            ("sojourns", frames.sojourns, output.sojourns),
-            ("requests", frames.requests, output.requests),
-        )
-        if columns.get("time_ns") or columns.get("wanted_ns")
-    }
+    taps = {name: pl.DataFrame(table) for name, table in output.taps.items()}
+    recorded = {name: getattr(output, name) for name in ("series", "packets", "acks", "sojourns", "requests")}
+    tables = {name: pl.DataFrame(table) for name, table in recorded.items() if table is not None}
     if "series" in tables:
         data["series"] = summary(tables["series"])
     return RunResult(data, taps=taps, **tables)

@@ -24,6 +24,18 @@ pub enum Direction {
 }
 
 impl Direction {
+    /// Both, in the order of their numbers.
+    pub const ALL: [Self; 2] = [Self::Down, Self::Up];
+
+    /// Name in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Up => "up",
+        }
+    }
+
     /// The other way.
     #[must_use]
     pub const fn reverse(self) -> Self {

@@ -1,7 +1,6 @@
 //! `quiclab-live`: the part of the kernel lane that the Python package starts. See docs/kernel.md.
 
 mod check;
-mod columns;
 mod command;
 mod cpu;
 mod device;
@@ -20,6 +19,7 @@ mod process;
 mod report;
 mod run;
 mod setup;
+mod tables;
 mod tcp;
 mod timing;
 mod waits;

@@ -1,11 +1,11 @@
-//! What a run leaves in its directory: `result.json`, captures, columns of records.
+//! What a run leaves in its directory: `result.json`, captures, tables of records.
 
 use crate::check::{self, LinkCheck, LinkTransits};
-use crate::columns;
 use crate::cpu::CpuTime;
 use crate::device::Device;
 use crate::error::LiveError;
 use crate::job::{Clock, Job};
+use crate::tables;
 use crate::timing::{Lateness, LatenessSummary, MachineClock};
 use quiclab_core::{Role, Topology};
 use quiclab_scenario::Scenario;
@@ -132,7 +132,7 @@ impl Report {
         value["run"]["kernel"] = serde_json::to_value(&self).expect("a report has string keys only");
         value["versions"]["linux"] = kernel_release().into();
         let text = serde_json::to_vec_pretty(&value).expect("JSON is text");
-        columns::write(output, directory)?;
+        tables::write(output, directory)?;
         let temporary = directory.join(format!(".{RESULT}.tmp"));
         std::fs::write(&temporary, text)?;
         std::fs::rename(temporary, directory.join(RESULT))?;

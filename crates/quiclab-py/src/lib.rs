@@ -1,6 +1,6 @@
 //! The private extension `quiclab._quiclab`: conversion between Python and Rust, nothing else.
 //!
-//! Scenarios and results cross as JSON text, series and packet records as packed columns.
+//! Scenarios and results cross as JSON text, series and records of packets as Arrow tables.
 
 mod acks;
 mod endpoint;
@@ -23,6 +23,7 @@ use pyo3::prelude::*;
 fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add_class::<output::RunOutput>()?;
+    module.add_class::<output::Table>()?;
     module.add_function(wrap_pyfunction!(scenario::version, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::to_toml, module)?)?;

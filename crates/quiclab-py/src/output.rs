@@ -1,11 +1,14 @@
 //! The output of a run as Python sees it.
 
 use crate::acks::AckRecord;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, UInt32Array, UInt64Array};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyCapsule, PyDict};
 use quiclab_core::Role;
 use quiclab_scenario::Scenario;
-use quiclab_sim::Table;
+use quiclab_sim::{named, table, times};
+use std::sync::Arc;
 
 /// What one run gives.
 #[pyclass(frozen)]
@@ -22,6 +25,33 @@ impl RunOutput {
     }
 }
 
+/// A table that libraries of tables take without copying: the Arrow PyCapsule interface
+/// (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>).
+#[pyclass(frozen)]
+pub(crate) struct Table(RecordBatch);
+
+impl Table {
+    /// The table, unless nothing was recorded.
+    fn recorded(batch: RecordBatch) -> Option<Self> {
+        (batch.num_rows() > 0).then_some(Self(batch))
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// A capsule with the stream of the rows, in the schema that they have: `requested_schema` is a wish.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let rows = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(rows)), c"arrow_array_stream")
+    }
+}
+
 #[pymethods]
 impl RunOutput {
     /// The result as JSON.
@@ -30,37 +60,37 @@ impl RunOutput {
         &self.result
     }
 
-    /// Time series as packed little-endian columns.
+    /// Time series.
     #[getter]
-    fn series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        dictionary(py, self.output.series_table())
+    fn series(&self) -> Option<Table> {
+        Table::recorded(self.output.series_table())
     }
 
-    /// Records of the taps by name, each as packed little-endian columns.
+    /// Records of the taps by name.
     #[getter]
     fn taps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let taps = PyDict::new(py);
         for (name, table) in self.output.tap_tables() {
-            taps.set_item(name, dictionary(py, table)?)?;
+            taps.set_item(name, Table(table))?;
         }
         Ok(taps)
     }
 
-    /// How packets have left the queues of tunnels, as packed little-endian columns.
+    /// How packets have left the queues of tunnels.
     #[getter]
-    fn sojourns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        dictionary(py, self.output.sojourns_table())
+    fn sojourns(&self) -> Option<Table> {
+        Table::recorded(self.output.sojourns_table())
     }
 
-    /// What happened to the requests of pages, as packed little-endian columns.
+    /// What happened to the requests of pages.
     #[getter]
-    fn requests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        dictionary(py, self.output.requests_table())
+    fn requests(&self) -> Option<Table> {
+        Table::recorded(self.output.requests_table())
     }
 
-    /// Acknowledgements that arrived, as packed little-endian columns.
+    /// Acknowledgements that arrived.
     #[getter]
-    fn acks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn acks(&self) -> Option<Table> {
         let scenario = &self.output.result.scenario;
         let index = |name: String| self.output.element_names.iter().position(|known| *known == name);
         let element = |flow: &String, role| {
@@ -71,33 +101,32 @@ impl RunOutput {
             .iter()
             .map(|flow| [element(flow, Role::Client), element(flow, Role::Server)])
             .collect::<Vec<_>>();
-        let element_of = |r: AckRecord| ends[r.flow as usize][usize::from(r.role == Role::Server)];
-        let table = Table::default()
-            .column("time_ns", &self.acks, |r| r.time.as_nanos().to_le_bytes())
-            .column("flow", &self.acks, |r| r.flow.to_le_bytes())
-            .column("element", &self.acks, |r| element_of(r).to_le_bytes())
-            .column("packets", &self.acks, |r| r.packets.to_le_bytes())
-            .column("covered", &self.acks, |r| r.covered.to_le_bytes())
-            .column("bytes", &self.acks, |r| r.bytes.to_le_bytes())
-            .names("element_names", self.output.element_names.iter())
-            .names("flow_names", flows);
-        dictionary(py, table)
+        let element_of = |r: &AckRecord| ends[r.flow as usize][usize::from(r.role == Role::Server)];
+        let acks = || self.acks.iter();
+        Table::recorded(table([
+            ("time_ns", times(acks().map(|r| r.time))),
+            ("flow", named(acks().map(|r| r.flow), flows)),
+            ("element", named(acks().map(element_of), &self.output.element_names)),
+            ("packets", Arc::new(UInt32Array::from_iter_values(acks().map(|r| r.packets)))),
+            ("covered", Arc::new(UInt32Array::from_iter_values(acks().map(|r| r.covered)))),
+            ("bytes", Arc::new(UInt64Array::from_iter_values(acks().map(|r| r.bytes)))),
+            ("gap_ms", gaps(&self.acks, ends.len())),
+        ]))
     }
 
-    /// Packet records as packed little-endian columns.
+    /// Packet records.
     #[getter]
-    fn packets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        dictionary(py, self.output.packets_table())
+    fn packets(&self) -> Option<Table> {
+        Table::recorded(self.output.packets_table())
     }
 }
 
-fn dictionary(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
-    let columns = PyDict::new(py);
-    for (name, bytes) in table.columns {
-        columns.set_item(name, PyBytes::new(py, &bytes))?;
-    }
-    for (name, names) in table.names {
-        columns.set_item(name, names)?;
-    }
-    Ok(columns)
+/// Time since the acknowledgement before it at the same end of the flow, in milliseconds; null for the first one there.
+fn gaps(acks: &[AckRecord], flows: usize) -> ArrayRef {
+    let mut last = vec![[None; 2]; flows];
+    let gap = |r: &AckRecord| {
+        let before = last[r.flow as usize][usize::from(r.role == Role::Server)].replace(r.time);
+        before.map(|before| r.time.since(before).as_nanos() as f64 / 1e6)
+    };
+    Arc::new(acks.iter().map(gap).collect::<Float64Array>())
 }

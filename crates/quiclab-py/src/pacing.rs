@@ -1,6 +1,7 @@
 //! Analysis of pacing and acknowledgements (`quiclab_trace::pacing`).
 
 use crate::progress::tell;
+use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use quiclab_core::problem::system_reason;
@@ -81,15 +82,15 @@ fn refused(error: ReadError) -> PyErr {
 pub(crate) fn analyse_columns(
     py: Python<'_>,
     settings: &str,
-    frames: (&[u8], &[u8]),
-    acks: (&[u8], &[u8]),
+    frames: (PyBuffer<i64>, PyBuffer<u32>),
+    acks: (PyBuffer<i64>, PyBuffer<u32>),
 ) -> PyResult<String> {
     let settings = Settings::from_json(settings).map_err(PyValueError::new_err)?;
-    let (sent, heard) = (columns(frames)?, columns(acks)?);
+    let (sent, heard) = (rows(py, &frames)?, rows(py, &acks)?);
     py.detach(|| {
         let mut analysis = Analysis::new(&settings);
         analysis.flow(0, &Flow { protocol: Protocol::Udp, ends: None, name: String::new() });
-        let mut heard = heard.peekable();
+        let mut heard = heard.into_iter().peekable();
         for (at, frame_bytes) in sent {
             // at one instant, what arrives comes before what it lets go
             while let Some((ack_at, packets)) = heard.next_if(|(ack_at, _)| *ack_at <= at) {
@@ -111,19 +112,12 @@ fn acknowledgement(at: i64, packets: u32) -> ObservedPacket<'static> {
     ObservedPacket { at, backward: true, frame_bytes: 0, payload_bytes: 0, content }
 }
 
-/// Two columns of equal length, little endian: times, and what belongs to each.
-fn columns<'a>(columns: (&'a [u8], &'a [u8])) -> PyResult<impl Iterator<Item = (i64, u32)> + use<'a>> {
-    let (times, values) = columns;
-    if times.len() % 8 != 0 || times.len() / 2 != values.len() {
-        let said = format!(
-            "columns: expected 8 and 4 bytes per row, got {} and {} bytes",
-            times.len(),
-            values.len()
-        );
+/// Rows of times and of what belongs to each, from columns of equal length.
+fn rows(py: Python<'_>, columns: &(PyBuffer<i64>, PyBuffer<u32>)) -> PyResult<Vec<(i64, u32)>> {
+    let (times, values) = (columns.0.to_vec(py)?, columns.1.to_vec(py)?);
+    if times.len() != values.len() {
+        let said = format!("columns: expected equal lengths, got {} and {}", times.len(), values.len());
         return Err(PyValueError::new_err(said));
     }
-    let times = times.chunks_exact(8).map(|bytes| i64::from_le_bytes(bytes.try_into().expect("eight bytes")));
-    let values =
-        values.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes")));
-    Ok(times.zip(values))
+    Ok(times.into_iter().zip(values).collect())
 }

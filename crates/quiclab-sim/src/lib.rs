@@ -4,7 +4,6 @@
 //! ends, and returns the result. Nothing here reads a clock; trace files are read while building.
 
 mod build;
-mod columns;
 mod deadlines;
 mod difference;
 mod digest;
@@ -16,12 +15,12 @@ mod result;
 mod run;
 mod series;
 mod stacks;
+mod tables;
 mod warm_start;
 
 pub use build::{
     BuildError, BuildOptions, Built, FlowEndpoints, TraceFileError, build, identity, read_trace,
 };
-pub use columns::Table;
 pub use difference::{ComparedRun, Difference, PacketEvent, first_difference};
 pub use drive::RunProgress;
 pub use error::RunError;
@@ -33,3 +32,4 @@ pub use result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHE
 pub use run::{ResultInput, RunOptions, RunOutput, conclude, run};
 pub use series::Series;
 pub use stacks::{FunctionError, NativeStacks, Stacks, stacks, validate};
+pub use tables::{named, table, times};

@@ -18,6 +18,20 @@ pub enum Event {
     Drop = 2,
 }
 
+impl Event {
+    /// All, in the order of their numbers.
+    pub(crate) const ALL: [Self; 3] = [Self::Arrival, Self::Departure, Self::Drop];
+
+    /// Name in results.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Arrival => "arrival",
+            Self::Departure => "departure",
+            Self::Drop => "drop",
+        }
+    }
+}
+
 /// A packet at an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {

@@ -29,9 +29,9 @@ from quiclab.kernel.watch import watch
 from quiclab.lane.adapter import Adapter, load_adapters
 from quiclab.lane.adapter_file import GuestPlan
 from quiclab.lane.collect import Report, collect
-from quiclab.lane.columns import COLUMNS, read_columns
 from quiclab.lane.job import JOB_FILE, extra_s, make_job, stack_of, stacks_of
 from quiclab.lane.keylog import embed, key_log
+from quiclab.lane.tables import TABLES, read_tables
 from quiclab.native import build_id, checked_seed, source_commit
 from quiclab.quantity import seconds
 from quiclab.result import RunResult
@@ -187,7 +187,7 @@ def _remove_older(directory: Path, job: Mapping[str, Any]) -> None:
     said = [f"{flow}.{role}.{kind}" for flow in job["flows"] for role in ("client", "server") for kind in REPORTS]
     for name in (RESULT_FILE, *said, *map(key_log, job["flows"])):
         (directory / name).unlink(missing_ok=True)
-    shutil.rmtree(directory / COLUMNS, ignore_errors=True)
+    shutil.rmtree(directory / TABLES, ignore_errors=True)
 
 
 @cache
@@ -259,9 +259,9 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
     except FileNotFoundError:
         reasons = [line for line in said if line.startswith(SPEAKER)] or list(said[-1:]) or ["it said nothing"]
         raise QuiclabError(f"the run failed: {reasons[-1].removeprefix(SPEAKER)}") from None
-    columns = read_columns(directory)
-    shutil.rmtree(directory / COLUMNS)  # they become tables
-    sampled, acks = [frames.series(columns.series)], []
+    tables = read_tables(directory)
+    shutil.rmtree(directory / TABLES)
+    sampled, acks = [tables.series], []
     for name, flow in data["scenario"]["flows"].items():
         report = collect(adapters[stack_of(flow, "receiver")], name, directory, data["run"]["kernel"]["epoch_ns"])
         if data["scenario"]["record"]["pcapng"]:
@@ -280,8 +280,7 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
     series = frames.together(sampled)
     if not series.is_empty():
         data["series"] = summary(series)
-    taps = {name: frames.tap(tap, columns.packets["flow_names"]) for name, tap in columns.taps.items()}
-    return RunResult(data, series, frames.packets(columns.packets), taps, frames.together(acks))
+    return RunResult(data, series, tables.packets, tables.taps, frames.together(acks))
 
 
 def _merge(data: dict[str, Any], name: str, report: Report) -> None:

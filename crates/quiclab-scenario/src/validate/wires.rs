@@ -82,10 +82,7 @@ fn check_taken(scenario: &Scenario) -> Check {
 }
 
 fn explain(scenario: &Scenario, flow: &str, direction: Direction, lost: Unreachable) -> Problem {
-    let way = match direction {
-        Direction::Down => "down",
-        Direction::Up => "up",
-    };
+    let way = direction.name();
     let target = |wire: usize| (field(["wires"]).child(wire).child("to"), quoted(&scenario.wires[wire].to));
     match lost {
         Unreachable::Open { element, port } => {

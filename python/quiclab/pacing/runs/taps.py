@@ -52,14 +52,14 @@ def of_flow(
         raise unknown("tap", tap, result.taps)
     frames = records.filter((pl.col("flow") == flow) & (pl.col("direction") == "down"))
     sizes = frames["size_bytes"].cast(pl.UInt32) + ETHERNET_BYTES
-    times_ns, covered = np.empty(0, "<i8"), np.empty(0, "<u4")
+    times_ns, covered = np.empty(0, np.int64), np.empty(0, np.uint32)
     if not result.acks.is_empty():
         heard = result.acks.filter(pl.col("element") == f"{flow}.sender")
         times_ns, covered = heard["time_ns"].to_numpy(), heard["covered"].to_numpy()
     text = extension().analyse_columns(
         json.dumps(dict(settings or {})),
-        (frames["time_ns"].to_numpy().astype("<i8").tobytes(), sizes.to_numpy().astype("<u4").tobytes()),
-        (times_ns.astype("<i8").tobytes(), covered.astype("<u4").tobytes()),
+        (frames["time_ns"].to_numpy(), sizes.to_numpy()),
+        (times_ns, covered),
     )
     analysis: dict[str, Any] = json.loads(text)
     return analysis
