@@ -141,8 +141,10 @@ def run(
         Called now and then with the network time [s], the bytes delivered and the part that is done (0 to 1).
     """
 
-def export_qlog(inputs: Sequence[str], output: str) -> tuple[int, int]:
-    """Convert qlog files of runs to one qlog 0.3 file for qvis; give the number of traces and of events.
+def export_qlog(inputs: Sequence[str], output: str) -> tuple[int, int, list[str]]:
+    """Convert qlog files of runs to one qlog 0.3 file for qvis.
+
+    Returns the number of traces and of events, and the inputs whose last record was cut off and left out.
 
     Raises
     ------

@@ -47,8 +47,8 @@ class RequestError(QuiclabError):
     path
         The field, with dots between its steps, such as `links.down1.rate`, or the option; empty if it is about neither.
     kind
-        `Syntax`, `UnknownField`, `MissingField`, `WrongType`, `OutOfRange`, `UnknownName`, `Conflict` or
-        `Unsupported`; empty if it is none of these.
+        `Syntax`, `UnknownField`, `MissingField`, `WrongType`, `OutOfRange`, `UnknownName`, `Conflict`,
+        `Unsupported` or `File`; empty if it is none of these.
     expected
         The values that the field accepts, in prose.
     value

@@ -234,6 +234,29 @@ impl Problem {
     }
 }
 
+/// Checks what a configuration must fulfil.
+///
+/// # Errors
+/// The problem, if it does not.
+pub fn ensure(holds: bool, problem: impl FnOnce() -> Problem) -> Result<(), Problem> {
+    if holds { Ok(()) } else { Err(problem()) }
+}
+
+/// A value that is written as a string in TOML and JSON.
+pub fn quoted(value: impl Display) -> String {
+    format!("{:?}", value.to_string())
+}
+
+/// The name of a choice, as documents write it: alone, or as the `kind` of a table.
+///
+/// # Panics
+/// If the value is neither.
+pub fn name_of(choice: &impl serde::Serialize) -> String {
+    let written = serde_json::to_value(choice).expect("choices have string keys only");
+    let name = written.get("kind").unwrap_or(&written).as_str();
+    name.expect("a choice is a name or a table with `kind`").to_owned()
+}
+
 /// `a`, `b` or `c`, as names of fields are written.
 pub fn alternatives<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
     quoted_alternatives(names.into_iter().map(|name| format!("`{}`", name.as_ref())))

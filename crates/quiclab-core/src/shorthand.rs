@@ -1,6 +1,7 @@
 //! Values that may be left out, or written short, as a text, or in full, as a table.
 
 use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
 
 /// Defaults of fields in a table: each row is a function for `#[serde(default = "...")]`, which takes no value.
 #[macro_export]
@@ -55,6 +56,16 @@ pub(crate) use string_or_table;
 /// Schema of a type that may also be written short, as a `Short`.
 pub(crate) fn or_short<Short: schemars::JsonSchema>(table: &mut schemars::Schema) {
     let short = Short::json_schema(&mut schemars::SchemaGenerator::default());
+    *table = schemars::json_schema!({ "anyOf": [short, table.clone()] });
+}
+
+/// Schema of choices by `kind` of which those that need no other field may also be written as their kind alone.
+pub(crate) fn or_kind(table: &mut schemars::Schema) {
+    let choices = table.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+    let alone = choices.filter(|choice| choice["required"] == json!(["kind"]));
+    let kinds = alone.map(|choice| &choice["properties"]["kind"]["const"]).collect::<Vec<_>>();
+    let description = "Kinds that may be written short: those that need no field.";
+    let short = json!({ "description": description, "type": "string", "enum": kinds });
     *table = schemars::json_schema!({ "anyOf": [short, table.clone()] });
 }
 

@@ -2,23 +2,36 @@
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use quiclab_core::problem::system_reason;
 use quiclab_trace::qlog::{ExportError, export_qlog_03};
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::{BufReader, BufWriter, Error};
 
-/// Converts our qlog files to one qlog 0.3 file for qvis; gives the number of traces and of events.
+/// Converts our qlog files to one qlog 0.3 file for qvis; gives the number of traces and of events, and the
+/// inputs whose last record was cut off.
 #[pyfunction]
-pub(crate) fn export_qlog(py: Python<'_>, inputs: Vec<String>, output: &str) -> PyResult<(u64, u64)> {
-    let named = |path: &str, error: std::io::Error| PyOSError::new_err(format!("{path}: {error}"));
+pub(crate) fn export_qlog(
+    py: Python<'_>,
+    inputs: Vec<String>,
+    output: &str,
+) -> PyResult<(u64, u64, Vec<String>)> {
+    let cannot_read = |path: &str, error| cannot("read", path, &error);
+    let cannot_write = |error| cannot("write", output, &error);
     let mut files = Vec::new();
     for input in &inputs {
-        files.push(BufReader::new(File::open(input).map_err(|error| named(input, error))?));
+        files.push(BufReader::new(File::open(input).map_err(|error| cannot_read(input, error))?));
     }
-    let out = BufWriter::new(File::create(output).map_err(|error| named(output, error))?);
+    let out = BufWriter::new(File::create(output).map_err(cannot_write)?);
     let exported = py.detach(|| export_qlog_03(files, out));
     let exported = exported.map_err(|error| match error {
-        ExportError::Io(error) => named(output, error),
+        ExportError::Write(error) => cannot_write(error),
+        ExportError::Read { input, source } => cannot_read(&inputs[input as usize - 1], source),
         other => PyValueError::new_err(other.to_string()),
     })?;
-    Ok((exported.traces, exported.events))
+    let truncated = exported.truncated.into_iter().map(|index| inputs[index].clone()).collect();
+    Ok((exported.traces, exported.events, truncated))
+}
+
+fn cannot(what: &str, path: &str, error: &Error) -> PyErr {
+    PyOSError::new_err(format!("cannot {what} {path}: {}", system_reason(error)))
 }

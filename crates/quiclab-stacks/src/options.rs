@@ -3,6 +3,7 @@
 //! Both stacks take the same options with the same limits; an option left out keeps the default of
 //! the stack (`stack/family.rs`).
 
+use quiclab_core::problem::name_of;
 use quiclab_core::{ByteCount, Duration, FiveTuple, Problem};
 use quiclab_transport::options::{
     AckFrequency, CongestionControl, Controller, EndpointConfig, SlowStartExit, Workload,
@@ -47,7 +48,7 @@ impl LabControl {
         } else if wanted.emulated_connections != 1 {
             Some("`emulated_connections`".to_owned())
         } else if wanted.slow_start_exit != SlowStartExit::None {
-            Some(format!("`{}`", wanted.slow_start_exit.name()))
+            Some(format!("`{}`", name_of(&wanted.slow_start_exit)))
         } else {
             None
         };

@@ -24,7 +24,7 @@ fn exported_frames(frames: Value) -> Value {
 #[test]
 fn short_log_is_as_reviewed() {
     let (exported, file) = export(&[SHORT]);
-    assert_eq!(exported, Exported { traces: 1, events: 8, truncated: 0 });
+    assert_eq!(exported, Exported { traces: 1, events: 8, truncated: vec![] });
     let reviewed: Value = serde_json::from_str(include_str!("golden/short.qlog")).unwrap();
     assert_eq!(file, reviewed, "{file:#}");
 }
@@ -32,7 +32,7 @@ fn short_log_is_as_reviewed() {
 #[test]
 fn several_inputs_are_several_traces() {
     let (exported, file) = export(&[SHORT, SHORT]);
-    assert_eq!(exported, Exported { traces: 2, events: 16, truncated: 0 });
+    assert_eq!(exported, Exported { traces: 2, events: 16, truncated: vec![] });
     assert_eq!(file["traces"][0], file["traces"][1]);
     assert_eq!(file["traces"].as_array().unwrap().len(), 2);
 }
@@ -84,7 +84,7 @@ fn frames_have_the_old_fields() {
 fn a_killed_run_loses_its_last_record_only() {
     let cut = &SHORT[..SHORT.len() - 5];
     let (exported, file) = export(&[cut, SHORT]);
-    assert_eq!(exported, Exported { traces: 2, events: 15, truncated: 1 });
+    assert_eq!(exported, Exported { traces: 2, events: 15, truncated: vec![0] });
     assert_eq!(file["traces"][0]["events"].as_array().unwrap().len(), 7);
 }
 

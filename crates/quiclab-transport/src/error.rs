@@ -17,13 +17,3 @@ pub(crate) fn refuse(stack: &str, options: &[(&'static str, bool, &str)]) -> Res
         None => Ok(()),
     }
 }
-
-/// `text` as a value in a scenario.
-pub(crate) fn quoted(text: &str) -> String {
-    format!("{text:?}")
-}
-
-/// Checks that `condition` holds.
-pub(crate) fn ensure(condition: bool, error: impl FnOnce() -> Error) -> Result<(), Error> {
-    if condition { Ok(()) } else { Err(error()) }
-}

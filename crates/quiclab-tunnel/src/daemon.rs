@@ -1,6 +1,6 @@
 //! The loop: one thread that waits for the device, the sockets, the clock and requests, and moves packets between them.
 //!
-//! After each wait: datagrams to the hub, packets of the device to the queues of sessions, timers, events, each session's
+//! After each wait: datagrams to the endpoint, packets of the device to the queues of sessions, timers, events, each session's
 //! send pass, and out with what there is. A single thread carries more than 1 Gbit/s; see docs/tunnel.md.
 
 use crate::clock::Clock;
@@ -43,7 +43,7 @@ pub enum ExitReason {
 struct Daemon {
     config: Config,
     clock: Clock,
-    hub: TunnelEndpoint,
+    endpoint: TunnelEndpoint,
     tun: Tun,
     machine: Machine,
     sockets: Sockets,
@@ -73,15 +73,15 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     }
     signals.set_nonblocking(true).map_err(|error| error.to_string())?;
     let watch = Watch::new().map_err(|error| format!("changes of interfaces cannot be followed: {error}"))?;
-    let hub = TunnelEndpoint::new(hub_config(settings)).map_err(|error| error.to_string())?;
+    let endpoint = TunnelEndpoint::new(hub_config(settings)).map_err(|error| error.to_string())?;
     let prepared = prepare(settings)?;
-    Daemon::start(settings, hub, prepared, signals, watch)
+    Daemon::start(settings, endpoint, prepared, signals, watch)
 }
 
 impl Daemon {
     fn start(
         settings: &Settings,
-        hub: TunnelEndpoint,
+        endpoint: TunnelEndpoint,
         prepared: SystemSetup,
         signals: UnixStream,
         watch: Watch,
@@ -92,7 +92,7 @@ impl Daemon {
             tun: Tun::new(machine.device(), config.mtu),
             pool: config.server.as_ref().map(Pool::new),
             clock: Clock::start(),
-            hub,
+            endpoint,
             machine,
             sockets,
             sessions: BTreeMap::new(),
@@ -113,7 +113,7 @@ impl Daemon {
         tracing::info!(interface = daemon.config.interface, role = daemon.role(), "up");
         let end = daemon.carry(&mut control, &mut metrics, signals, &watch);
         let now = daemon.clock.now();
-        daemon.hub.close_all(now);
+        daemon.endpoint.close_all(now);
         daemon.transmit(now);
         tracing::info!(interface = daemon.config.interface, "down");
         // the machine is as before when the process that asked hears of it
@@ -142,7 +142,7 @@ impl Daemon {
             }
             let now = self.clock.now();
             let wakes = [
-                self.hub.next_wake(),
+                self.endpoint.next_wake(),
                 self.sessions.values().filter_map(Session::next_wake).min(),
                 self.look_again,
                 control.next_wake(),
@@ -205,8 +205,8 @@ impl Daemon {
     /// Moves packets once around.
     fn turn(&mut self, now: Time, readable: &Readable) {
         for slot in &readable.sockets {
-            let hub = &mut self.hub;
-            self.sockets.receive(now, *slot, |packet| hub.receive(now, packet));
+            let endpoint = &mut self.endpoint;
+            self.sockets.receive(now, *slot, |packet| endpoint.receive(now, packet));
         }
         if readable.tun {
             while self.inbox.len() < TURN {
@@ -226,14 +226,14 @@ impl Daemon {
             }
             self.inbox = inbox;
         }
-        if self.hub.next_wake().is_some_and(|wake| wake <= now) {
-            self.hub.wake(now);
+        if self.endpoint.next_wake().is_some_and(|wake| wake <= now) {
+            self.endpoint.wake(now);
         }
-        while let Some(event) = self.hub.poll_event() {
+        while let Some(event) = self.endpoint.poll_event() {
             self.event(now, event);
         }
         for session in self.sessions.values_mut() {
-            session.run(now, &mut self.hub, &mut self.tun);
+            session.run(now, &mut self.endpoint, &mut self.tun);
         }
         // what has arrived before what is sent: the machine can go on with it meanwhile
         self.tun.flush();
@@ -241,7 +241,7 @@ impl Daemon {
     }
 
     fn transmit(&mut self, now: Time) {
-        while let Some(outgoing) = self.hub.transmit(now) {
+        while let Some(outgoing) = self.endpoint.transmit(now) {
             self.sockets.send(&outgoing.packet, outgoing.segment);
         }
         self.sockets.flush();
@@ -330,7 +330,7 @@ impl Daemon {
 
     fn close(&mut self, now: Time, session: SessionId) {
         if self.pool.is_some() {
-            self.hub.close(now, session);
+            self.endpoint.close(now, session);
             self.forget(session);
         } else {
             self.end = Some(ExitReason::Failed("the server does not speak this protocol".to_owned()));
@@ -360,7 +360,7 @@ impl Daemon {
     }
 
     fn say(&mut self, session: SessionId, message: &Message) {
-        if let Err(error) = self.hub.send_control(session, Bytes::from(message.encode())) {
+        if let Err(error) = self.endpoint.send_control(session, Bytes::from(message.encode())) {
             tracing::warn!(session = session.0, %error, "control message not sent");
         }
     }
@@ -474,7 +474,7 @@ impl Daemon {
                 )
             })
             .collect();
-        let id = self.hub.connect(now, &addresses).map_err(|error| error.to_string())?;
+        let id = self.endpoint.connect(now, &addresses).map_err(|error| error.to_string())?;
         let session = Session::new(
             now,
             id,
@@ -500,7 +500,7 @@ impl Daemon {
             }
         };
         for (path, local) in uplinks.follow(&interfaces, &mut self.sockets) {
-            if let Err(error) = self.hub.rebind_path(now, *session, path, local) {
+            if let Err(error) = self.endpoint.rebind_path(now, *session, path, local) {
                 tracing::warn!(path, %error, "path cannot be moved");
             }
         }
@@ -525,8 +525,9 @@ impl Daemon {
             .flat_map(|client| &client.paths)
             .map(|path| path.name.clone())
             .collect();
-        let hub = &mut self.hub;
-        let sessions = self.sessions.values_mut().map(|session| session.status(now, hub, &names)).collect();
+        let endpoint = &mut self.endpoint;
+        let sessions =
+            self.sessions.values_mut().map(|session| session.status(now, endpoint, &names)).collect();
         let (tun, udp) = (self.tun.counts, self.sockets.counts);
         let values = [
             ("device_read_packets_total", tun.read_packets),
@@ -542,7 +543,7 @@ impl Daemon {
             ("udp_unsent_packets_total", udp.unsent),
             ("homeless_packets_total", self.homeless),
             ("refused_peers_total", self.refused),
-            ("connections", self.hub.connections() as u64),
+            ("connections", self.endpoint.connections() as u64),
         ];
         Status {
             role: self.role().to_owned(),

@@ -16,7 +16,7 @@ const MAX_PASSES: usize = 3;
 
 /// One other end.
 pub struct Session {
-    /// Its number in the hub.
+    /// Its number in the endpoint.
     pub id: SessionId,
     /// Who it is.
     pub peer: PublicKey,
@@ -114,18 +114,18 @@ impl Session {
     }
 
     /// Delivers what has arrived, and sends what can be sent; after every event.
-    pub fn run(&mut self, now: Time, hub: &mut TunnelEndpoint, tun: &mut Tun) {
+    pub fn run(&mut self, now: Time, endpoint: &mut TunnelEndpoint, tun: &mut Tun) {
         // nothing else would send the pieces of a packet that was divided
         for _ in 0..MAX_PASSES {
-            if !self.pass(now, hub, tun) {
+            if !self.pass(now, endpoint, tun) {
                 return;
             }
         }
     }
 
     /// Returns whether there is something new to send.
-    fn pass(&mut self, now: Time, hub: &mut TunnelEndpoint, tun: &mut Tun) -> bool {
-        let Some(carrier) = hub.carrier(self.id) else { return false };
+    fn pass(&mut self, now: Time, endpoint: &mut TunnelEndpoint, tun: &mut Tun) -> bool {
+        let Some(carrier) = endpoint.carrier(self.id) else { return false };
         let mut carrier = CountingCarrier { carrier, paths: &mut self.paths };
         self.tunnel.run(now, &mut carrier, &mut self.emitted);
         let largest = (0..carrier.paths()).filter_map(|path| carrier.largest_datagram(path)).min();
@@ -181,7 +181,7 @@ impl Session {
     }
 
     /// What it is doing.
-    pub fn status(&mut self, now: Time, hub: &mut TunnelEndpoint, names: &[String]) -> SessionStatus {
+    pub fn status(&mut self, now: Time, endpoint: &mut TunnelEndpoint, names: &[String]) -> SessionStatus {
         let mut values = Metrics::default();
         self.tunnel.statistics(now, &mut values);
         values.count("spoofed_packets", self.counts.spoofed);
@@ -189,11 +189,11 @@ impl Session {
         values.count("too_big_packets", self.counts.too_big);
         values.count("packets_while_closed", self.counts.closed);
         let addresses: Vec<_> = {
-            let count = hub.carrier(self.id).map_or(0, |carrier| carrier.paths());
-            (0..count).map(|path| hub.addresses(self.id, path)).collect()
+            let count = endpoint.carrier(self.id).map_or(0, |carrier| carrier.paths());
+            (0..count).map(|path| endpoint.addresses(self.id, path)).collect()
         };
         let mut paths = Vec::new();
-        if let Some(carrier) = hub.carrier(self.id) {
+        if let Some(carrier) = endpoint.carrier(self.id) {
             self.tunnel.sample(now, &carrier, &mut values);
             for (path, addresses) in addresses.into_iter().enumerate() {
                 let state = carrier.state(now, path);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -22,9 +21,6 @@ scenario_app = typer.Typer(no_args_is_help=True)
 stack_app = typer.Typer(no_args_is_help=True)
 qlog_app = typer.Typer(no_args_is_help=True)
 
-#: Length of the longest record that is recognised at the end of a qlog file.
-MAX_RECORD_BYTES = 1 << 20
-
 
 @qlog_app.command("export")
 def qlog_export_command(
@@ -34,14 +30,13 @@ def qlog_export_command(
 ) -> None:
     """Convert qlog files to one file of qlog 0.3, which qvis opens."""
     check_new(out, force)
-    truncated = [file for file in files if is_truncated(file)]
     temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
     try:
         temporary.touch()
     except OSError as error:
         raise RequestError(f"cannot write {out}: {error.strerror}") from error
     try:
-        traces, events = extension().export_qlog([str(file) for file in files], str(temporary))
+        traces, events, truncated = extension().export_qlog([str(file) for file in files], str(temporary))
         temporary.replace(out)
     except (OSError, ValueError) as error:
         temporary.unlink(missing_ok=True)
@@ -49,28 +44,6 @@ def qlog_export_command(
     print(f"{out}: {traces} {'trace' if traces == 1 else 'traces'}, {events} {'event' if events == 1 else 'events'}")
     for file in truncated:
         print(f"{file} is truncated: its last record was dropped", file=sys.stderr)
-
-
-def is_truncated(file: Path) -> bool:
-    """Say whether the last record of a qlog file is incomplete, as a run that is killed leaves it.
-
-    A record is a JSON text after a record separator (RFC 7464, section 2.4).
-
-    Raises
-    ------
-    RequestError
-        If the file cannot be read.
-    """
-    try:
-        with file.open("rb") as opened:
-            opened.seek(max(opened.seek(0, os.SEEK_END) - MAX_RECORD_BYTES, 0))
-            last = opened.read().rpartition(b"\x1e")[2]
-        json.loads(last)
-    except OSError as error:
-        raise RequestError(f"cannot read {file}: {error.strerror}") from error
-    except ValueError:
-        return bool(last.strip())
-    return False
 
 
 @scenario_app.command("new")

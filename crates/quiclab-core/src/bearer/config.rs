@@ -142,17 +142,6 @@ impl Splitter {
     pub const fn needs_feedback(self) -> bool {
         !matches!(self, Self::Batches)
     }
-
-    /// Name of the kind.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Batches => "batches",
-            Self::Proportional { .. } => "proportional",
-            Self::LeastExpectedArrival { .. } => "least_expected_arrival",
-            Self::FlowControl { .. } => "flow_control",
-        }
-    }
 }
 
 /// Lengths of a PDCP sequence number: those of TS 38.323 section 6.2.3, and that of the published testbed.

@@ -1,6 +1,6 @@
 //! Options of path schedulers.
 
-use crate::shorthand::{no_field, or_short, string_or_table};
+use crate::shorthand::{no_field, or_kind, string_or_table};
 use crate::time::Duration;
 use crate::units::ByteCount;
 use crate::{defaults, limits};
@@ -12,7 +12,7 @@ use std::str::FromStr;
 /// Which path the next packet takes; one with defaults for everything may be written short, as its kind alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-#[schemars(rename = "PathScheduler", transform = or_short::<ShortPathScheduler>)]
+#[schemars(rename = "PathScheduler", transform = or_kind)]
 pub enum PathSchedulerKind {
     /// Each path in turn that has room.
     #[serde(deserialize_with = "no_field")]
@@ -84,37 +84,6 @@ defaults! {
 impl PathSchedulerKind {
     /// Lowest RTT without penalties.
     pub const LOWEST_RTT: Self = Self::LowestRtt { penalise_above: None };
-
-    /// Name of the kind.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::RoundRobin => "round_robin",
-            Self::StrictRoundRobin => "strict_round_robin",
-            Self::WeightedRoundRobin { .. } => "weighted_round_robin",
-            Self::LowestRtt { .. } => "lowest_rtt",
-            Self::CheapestFirst { .. } => "cheapest_first",
-            Self::Redundant => "redundant",
-            Self::Blest { .. } => "blest",
-            Self::Ecf { .. } => "ecf",
-            Self::EarliestArrival { .. } => "earliest_arrival",
-        }
-    }
-}
-
-/// Kinds that may be written short: those that need no field.
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[expect(dead_code, reason = "the schema is made of it")]
-enum ShortPathScheduler {
-    RoundRobin,
-    StrictRoundRobin,
-    LowestRtt,
-    CheapestFirst,
-    Redundant,
-    Blest,
-    Ecf,
-    EarliestArrival,
 }
 
 /// The table.

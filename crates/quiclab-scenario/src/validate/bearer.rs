@@ -3,6 +3,7 @@
 use super::super::Scenario;
 use super::{Check, about, ensure, field, quoted, undefined};
 use quiclab_core::bearer::{BearerConfig, BearerMode, ReorderingTimer, Splitter, TimerRule};
+use quiclab_core::problem::name_of;
 use quiclab_core::{FieldPath, Probability, Problem};
 use std::collections::BTreeSet;
 
@@ -38,7 +39,7 @@ fn check_shares(path: &FieldPath, bearer: &BearerConfig) -> Check {
     }
     ensure(bearer.mode == BearerMode::Split, || conflict("no shares".to_owned()).because(DUPLICATES))?;
     ensure(bearer.splitter == Splitter::Batches, || {
-        let kind = bearer.splitter.name();
+        let kind = name_of(&bearer.splitter);
         conflict("no shares".to_owned()).because(format!("the splitter `{kind}` determines them itself"))
     })?;
     let links = bearer.links.len();
@@ -52,7 +53,7 @@ fn check_splitter(path: &FieldPath, bearer: &BearerConfig, scenario: &Scenario) 
     let splitter = bearer.splitter;
     let kind = path.child("kind");
     if splitter.needs_feedback() {
-        let name = quoted(splitter.name());
+        let name = quoted(name_of(&splitter));
         ensure(bearer.mode == BearerMode::Split, || {
             Problem::conflict(kind.clone(), &name, "\"batches\"").because(DUPLICATES)
         })?;

@@ -14,9 +14,8 @@ mod tunnel;
 mod wires;
 
 use super::{Scenario, StackCheck};
-use quiclab_core::problem::is_bare_key;
+use quiclab_core::problem::{ensure, is_bare_key, quoted};
 use quiclab_core::{FieldPath, Problem, ProblemKind};
-use std::fmt::Display;
 
 /// Samples of a time series: more would fill the memory.
 const MAX_SAMPLES: u64 = 10_000_000;
@@ -111,11 +110,6 @@ fn field<const N: usize>(steps: [&str; N]) -> FieldPath {
     FieldPath::new(steps)
 }
 
-/// A value that is written as a string in TOML.
-fn quoted(value: impl Display) -> String {
-    format!("{:?}", value.to_string())
-}
-
 /// A field that does not go together with others, whatever its value.
 fn about(path: FieldPath, reason: impl Into<String>, expected: impl Into<String>) -> Problem {
     Problem::new(ProblemKind::Conflict, path, expected).because(reason)
@@ -135,8 +129,4 @@ fn undefined<'a>(
             .because(format!("the scenario defines no {what}"));
     }
     Problem::unknown(path, name, known).because(format!("no such {what}"))
-}
-
-fn ensure(holds: bool, problem: impl FnOnce() -> Problem) -> Check {
-    if holds { Ok(()) } else { Err(problem()) }
 }

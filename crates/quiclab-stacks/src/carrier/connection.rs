@@ -1,4 +1,4 @@
-//! A line: one QUIC connection under the path scheduler of the tunnel.
+//! A conn: one QUIC connection under the path scheduler of the tunnel.
 //!
 //! **The send pass.** With nothing of ours inside QUIC, [`TunnelConnection::settle`] opens all gates and lets QUIC send what it
 //! has of its own: acknowledgements, control frames, probes. Only then a datagram is admitted, on a path whose
@@ -31,7 +31,7 @@ pub(crate) struct ConnectionKey {
     pub(crate) handle: usize,
 }
 
-/// A path of a line.
+/// A path of a conn.
 pub(crate) struct ConnectionPath {
     pub(crate) id: PathId,
     /// Its number in the session; `None` before it is known (servers).
@@ -47,7 +47,7 @@ pub(crate) struct ConnectionPath {
     pub(crate) heard: Time,
 }
 
-/// How often something happened on a line.
+/// How often something happened on a conn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ConnectionCounters {
     /// Datagrams admitted.
@@ -68,7 +68,7 @@ impl std::ops::AddAssign for ConnectionCounters {
 
 /// One connection.
 pub(crate) struct TunnelConnection {
-    pub(crate) connection: Connection,
+    pub(crate) quic: Connection,
     pub(crate) tracks: Vec<ConnectionPath>,
     pub(crate) session: Option<SessionId>,
     /// It belongs to its session, as both ends know.
@@ -128,7 +128,7 @@ pub(crate) fn packet(now: Time, local: SocketAddr, remote: SocketAddr, ecn: Ecn,
 impl TunnelConnection {
     pub(crate) fn new(now: Time, connection: Connection, segments: usize) -> Self {
         Self {
-            connection,
+            quic: connection,
             tracks: Vec::new(),
             session: None,
             bound: false,
@@ -166,7 +166,7 @@ impl TunnelConnection {
         addresses: (SocketAddr, SocketAddr),
         keep_alive: Duration,
     ) -> Option<&mut ConnectionPath> {
-        let gate = gated_controller::of_path(&self.connection, id)?;
+        let gate = gated_controller::of_path(&self.quic, id)?;
         let (local, remote) = addresses;
         let liveness = Liveness::new(now, keep_alive);
         self.tracks.push(ConnectionPath {
@@ -227,7 +227,7 @@ impl TunnelConnection {
                 }
             } else {
                 track.liveness.ask(now);
-                let _ = self.connection.ping_path(track.id); // it exists
+                let _ = self.quic.ping_path(track.id); // it exists
                 self.dirty = true;
             }
         }
@@ -242,8 +242,8 @@ impl TunnelConnection {
         for track in self.tracks.iter().filter(|track| track.established) {
             let available = if any { track.liveness.is_alive() } else { Some(track.id) == last };
             let status = if available { PathStatus::Available } else { PathStatus::Backup };
-            if self.connection.path_status(track.id).is_ok_and(|before| before != status) {
-                let _ = self.connection.set_path_status(track.id, status); // it exists
+            if self.quic.path_status(track.id).is_ok_and(|before| before != status) {
+                let _ = self.quic.set_path_status(track.id, status); // it exists
                 self.dirty = true;
             }
         }
@@ -251,7 +251,7 @@ impl TunnelConnection {
 
     /// Smoothed RTT of a path; the assumed one before there is a sample.
     pub(crate) fn srtt(&self, id: PathId) -> Duration {
-        let rtt = self.connection.rtt(id).unwrap_or_default();
+        let rtt = self.quic.rtt(id).unwrap_or_default();
         Duration::from_nanos(u64::try_from(rtt.as_nanos()).unwrap_or(u64::MAX))
     }
 
@@ -272,10 +272,10 @@ impl TunnelConnection {
         random: &mut Option<RandomStream>,
         call: impl FnOnce(&mut Connection) -> R,
     ) -> R {
-        if self.connection.is_handshaking() {
-            seeded::with_stream(random, || call(&mut self.connection))
+        if self.quic.is_handshaking() {
+            seeded::with_stream(random, || call(&mut self.quic))
         } else {
-            call(&mut self.connection)
+            call(&mut self.quic)
         }
     }
 
@@ -287,7 +287,7 @@ impl TunnelConnection {
         if self.stuck {
             return false;
         }
-        if self.connection.datagrams().send(data, false).is_err() {
+        if self.quic.datagrams().send(data, false).is_err() {
             return false;
         }
         self.granted = id;
@@ -356,7 +356,7 @@ impl TunnelConnection {
     /// No datagram is inside.
     fn is_empty(&mut self) -> bool {
         // one more byte is refused only if the rest is used
-        self.connection.datagrams().send_buffer_space() >= EMPTY_SPACE
+        self.quic.datagrams().send_buffer_space() >= EMPTY_SPACE
     }
 
     fn poll(&mut self, now: Time, random: &mut Option<RandomStream>) -> bool {
@@ -406,15 +406,15 @@ impl TunnelConnection {
 
     /// The largest datagram, as far as it can be known.
     pub(crate) fn measure(&mut self) {
-        let size = self.connection.datagrams().max_size().filter(|_| self.connected);
-        let mtu = self.connection.current_mtu();
+        let size = self.quic.datagrams().max_size().filter(|_| self.connected);
+        let mtu = self.quic.current_mtu();
         let beyond = self.payload_limit.map_or(0, |limit| mtu.saturating_sub(limit));
         self.largest = size.and_then(|size| u16::try_from(size).ok()).map(|size| size.saturating_sub(beyond));
     }
 
     /// When QUIC, or one of the paths, wants to be woken.
     pub(crate) fn deadline(&self, now: Time, backlogged: bool, limit: Option<Time>) -> Option<Time> {
-        let quic = self.connection.poll_timeout().map(|deadline| self.clock.deadline(deadline));
+        let quic = self.quic.poll_timeout().map(|deadline| self.clock.deadline(deadline));
         let mut first = quic.into_iter().chain(limit).min();
         let mut earlier = |time: Time| first = Some(first.map_or(time, |first| first.min(time)));
         for track in self.tracks.iter().filter(|track| track.established && self.bound && !self.over) {
@@ -430,7 +430,7 @@ impl TunnelConnection {
     /// Handles the timers of QUIC.
     pub(crate) fn timeout(&mut self, now: Time, random: &mut Option<RandomStream>) {
         let instant = self.clock.instant(now);
-        if self.connection.poll_timeout().is_some_and(|deadline| deadline <= instant) {
+        if self.quic.poll_timeout().is_some_and(|deadline| deadline <= instant) {
             self.call(random, |connection| connection.handle_timeout(instant));
             self.dirty = true;
         }
@@ -440,7 +440,7 @@ impl TunnelConnection {
     pub(crate) fn write(&mut self) {
         let Some(stream) = self.stream else { return };
         while !self.outbox.is_empty() {
-            match self.connection.send_stream(stream).write(&self.outbox) {
+            match self.quic.send_stream(stream).write(&self.outbox) {
                 Ok(0) | Err(_) => break,
                 Ok(written) => {
                     let _ = self.outbox.split_to(written);
@@ -453,7 +453,7 @@ impl TunnelConnection {
     /// Reads the stream into the inbox, as far as `room` bytes go. Returns false if the peer has ended it.
     pub(crate) fn read(&mut self, room: usize) -> bool {
         let Some(stream) = self.stream else { return true };
-        let mut receive = self.connection.recv_stream(stream);
+        let mut receive = self.quic.recv_stream(stream);
         let Ok(mut chunks) = receive.read(true) else { return false };
         let (mut open, before) = (true, self.inbox.len());
         while self.inbox.len() < room {
@@ -476,7 +476,7 @@ impl TunnelConnection {
     /// Ends the connection and tells the peer.
     pub(crate) fn close(&mut self, now: Time, code: u32, reason: &'static str) {
         let instant = self.clock.instant(now);
-        self.connection.close(instant, code.into(), Bytes::from_static(reason.as_bytes()));
+        self.quic.close(instant, code.into(), Bytes::from_static(reason.as_bytes()));
         self.dirty = true;
     }
 }

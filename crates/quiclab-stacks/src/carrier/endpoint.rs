@@ -65,7 +65,7 @@ impl Source {
     }
 }
 
-/// Time for address-validation tokens: that of the hub.
+/// Time for address-validation tokens: that of the endpoint.
 pub(crate) struct TunnelEndpointClock(AtomicU64);
 
 impl TunnelEndpointClock {
@@ -121,7 +121,7 @@ pub(crate) struct EndpointFactory {
     client: Arc<QuicClientConfig>,
     server: Arc<QuicServerConfig>,
     pub(crate) time: Arc<TunnelEndpointClock>,
-    /// Of address-validation tokens, for all server configurations of this hub.
+    /// Of address-validation tokens, for all server configurations of this endpoint.
     token_secret: [u8; 32],
 }
 

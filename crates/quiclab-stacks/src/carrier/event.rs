@@ -5,7 +5,7 @@ use bytes::Bytes;
 use quiclab_core::Packet;
 use std::net::SocketAddr;
 
-/// A session of a hub; never used again.
+/// A session of an endpoint; never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub u64);
 
@@ -83,7 +83,7 @@ pub struct Outgoing {
     pub segment: Option<u16>,
 }
 
-/// What a hub refuses.
+/// Why a request to an endpoint is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TunnelEndpointError {
     /// A value of the configuration.

@@ -2,13 +2,14 @@
 //!
 //! Datagrams (RFC 9221) over one connection per path, bound into one session, or over one connection with several
 //! paths (draft-ietf-quic-multipath-21); congestion control is quiclab's. [`TunnelEndpoint`] is the QUIC endpoint of a process
-//! with all its sessions, [`NoqCarrier`] a hub with one session between fixed addresses. Both are pure: they take
+//! with all its sessions, [`NoqCarrier`] an endpoint with one session between fixed addresses. Both are pure: they take
 //! `now`, and open no sockets.
 
 mod config;
 mod connection;
 mod connection_events;
 mod control;
+mod control_stream;
 mod endpoint;
 mod event;
 mod gated_controller;
@@ -20,6 +21,7 @@ mod pacer;
 mod per_path;
 mod session;
 mod session_carrier;
+mod session_events;
 mod tls;
 mod tunnel_endpoint;
 pub mod wire;

@@ -27,7 +27,7 @@ const WITHOUT_IDS: Duration = Duration::from_millis(50);
 impl TunnelEndpoint {
     pub(super) fn maintain_multipath(&mut self, now: Time, id: SessionId) -> Option<Time> {
         let session = self.sessions.get_mut(&id)?;
-        let Some(&key) = session.lines().first() else {
+        let Some(&key) = session.connections().first() else {
             let count = session.slots.len();
             let turns = (0..count).map(|step| (session.turn + step) % count);
             let mut free = turns.filter(|&index| !session.slots[index].removed);
@@ -43,46 +43,46 @@ impl TunnelEndpoint {
                 .min()
                 .or_else(|| free.next().map(|_| now));
         };
-        let line = self.lines.get_mut(&key).filter(|line| line.bound && !line.over)?;
+        let conn = self.connections.get_mut(&key).filter(|conn| conn.bound && !conn.over)?;
         let mut next: Option<Time> = None;
         let mut later = |time: Time| next = Some(next.map_or(time, |next| next.min(time)));
         for (index, slot) in session.slots.iter_mut().enumerate() {
             if slot.removed {
                 continue;
             }
-            let opening = line.of_slot(index).filter(|track| !track.established);
+            let opening = conn.of_slot(index).filter(|track| !track.established);
             if let Some((path, opened)) = opening.map(|track| (track.id, track.opened)) {
                 if opened + OPENING > now {
                     later(opened + OPENING);
                     continue;
                 }
-                let _ = line.connection.close_path(self.clock.instant(now), path, 0_u8.into());
-                line.tracks.retain(|track| track.id != path);
-                line.dirty = true;
+                let _ = conn.quic.close_path(self.clock.instant(now), path, 0_u8.into());
+                conn.tracks.retain(|track| track.id != path);
+                conn.dirty = true;
                 slot.back_off(now);
             }
-            if slot.line.is_some() {
+            if slot.connection.is_some() {
                 continue;
             }
             if slot.retry_at <= now {
                 let local_ip = Some(slot.local.ip()).filter(|ip| !ip.is_unspecified());
                 let tuple = FourTuple::new(slot.remote, local_ip);
                 let instant = self.clock.instant(now);
-                match line.connection.open_path(tuple, PathStatus::Available, instant) {
+                match conn.quic.open_path(tuple, PathStatus::Available, instant) {
                     Ok(path) => {
-                        slot.line = Some(key);
+                        slot.connection = Some(key);
                         slot.endpoint = Some(key.endpoint);
                         let keep_alive = self.maker.config.keep_alive;
-                        line.track(now, path, Some(index), (slot.local, slot.remote), keep_alive);
+                        conn.track(now, path, Some(index), (slot.local, slot.remote), keep_alive);
                         later(now + OPENING);
                     }
                     Err(PathError::RemoteCidsExhausted) => slot.retry_at = now + WITHOUT_IDS,
                     Err(_) => slot.back_off(now),
                 }
-                line.dirty = true;
+                conn.dirty = true;
                 self.active.insert(key);
             }
-            if slot.line.is_none() {
+            if slot.connection.is_none() {
                 later(slot.retry_at);
             }
         }
@@ -91,53 +91,53 @@ impl TunnelEndpoint {
 
     /// A path has proved to reach the peer.
     pub(super) fn path_established(&mut self, now: Time, key: ConnectionKey, path: PathId) {
-        let Some(line) = self.lines.get_mut(&key) else { return };
-        let Some(id) = line.session else { return };
+        let Some(conn) = self.connections.get_mut(&key) else { return };
+        let Some(id) = conn.session else { return };
         if self.maker.config.role == Role::Server {
-            line.validated.insert(path);
+            conn.validated.insert(path);
             return self.path_named(now, key, path);
         }
-        let Some(slot) = line.of_id(path).filter(|track| !track.established).and_then(|track| track.slot)
+        let Some(slot) = conn.of_id(path).filter(|track| !track.established).and_then(|track| track.slot)
         else {
             return;
         };
         let name = path.to_string().parse().expect("a path identifier is a number");
         let number = u8::try_from(slot).expect("slots are at most 64");
-        Frame::Path { id: name, path: number }.encode(&mut line.outbox);
+        Frame::Path { id: name, path: number }.encode(&mut conn.outbox);
         self.bind(now, id, key, slot, path);
     }
 
     /// The server knows that a path exists, or its number; with both, it is used.
     pub(super) fn path_named(&mut self, now: Time, key: ConnectionKey, path: PathId) {
         let keep_alive = self.config().keep_alive;
-        let Some(line) = self.lines.get_mut(&key) else { return };
+        let Some(conn) = self.connections.get_mut(&key) else { return };
         let name: u32 = path.to_string().parse().expect("a path identifier is a number");
-        let (Some(id), Some(&slot)) = (line.session, line.names.get(&name)) else { return };
+        let (Some(id), Some(&slot)) = (conn.session, conn.names.get(&name)) else { return };
         // before the peer's address is validated, nothing of ours would leave on it
-        let validated = line.validated.contains(&path);
-        let Some(tuple) = line.connection.network_path(path).ok().filter(|_| validated) else { return };
-        if line.of_id(path).is_some_and(|track| track.established) {
+        let validated = conn.validated.contains(&path);
+        let Some(tuple) = conn.quic.network_path(path).ok().filter(|_| validated) else { return };
+        if conn.of_id(path).is_some_and(|track| track.established) {
             return;
         }
         let mut local =
-            line.tracks.first().map_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)), |track| track.local);
+            conn.tracks.first().map_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)), |track| track.local);
         if let Some(ip) = tuple.local_ip() {
             local.set_ip(ip);
         }
-        line.tracks.retain(|track| track.slot != Some(slot) || track.id == PathId::ZERO);
-        if line.of_id(path).is_none() {
-            line.track(now, path, None, (local, tuple.remote()), keep_alive);
+        conn.tracks.retain(|track| track.slot != Some(slot) || track.id == PathId::ZERO);
+        if conn.of_id(path).is_none() {
+            conn.track(now, path, None, (local, tuple.remote()), keep_alive);
         }
         self.bind(now, id, key, slot, path);
     }
 
     /// QUIC has given a path up, or the peer has.
     pub(super) fn path_abandoned(&mut self, now: Time, key: ConnectionKey, path: PathId) {
-        let Some(line) = self.lines.get_mut(&key) else { return };
-        let slot = line.of_id(path).and_then(|track| track.slot);
-        line.tracks.retain(|track| track.id != path);
-        line.validated.remove(&path);
-        let (Some(id), Some(slot)) = (line.session, slot) else { return };
+        let Some(conn) = self.connections.get_mut(&key) else { return };
+        let slot = conn.of_id(path).and_then(|track| track.slot);
+        conn.tracks.retain(|track| track.id != path);
+        conn.validated.remove(&path);
+        let (Some(id), Some(slot)) = (conn.session, slot) else { return };
         if let Ok(found) = self.slot_mut(id, slot) {
             found.back_off(now);
         }
@@ -158,9 +158,9 @@ impl TunnelEndpoint {
         self.set_now(now);
         let slot = self.slot_mut(session, path)?;
         slot.removed = true;
-        let line = slot.line.take();
+        let conn = slot.connection.take();
         self.set_up(session, path, false);
-        if let Some(key) = line {
+        if let Some(key) = conn {
             self.leave(now, session, key, path);
         }
         self.maintain(now, session);
@@ -184,8 +184,8 @@ impl TunnelEndpoint {
         let slot = self.slot_mut(session, path)?;
         slot.local = local;
         slot.retry_at = now;
-        let line = if multipath { slot.line.take() } else { slot.line };
-        let Some(key) = line else {
+        let conn = if multipath { slot.connection.take() } else { slot.connection };
+        let Some(key) = conn else {
             self.maintain(now, session);
             return Ok(());
         };
@@ -193,12 +193,12 @@ impl TunnelEndpoint {
             self.set_up(session, path, false);
             self.leave(now, session, key, path);
             self.maintain(now, session);
-        } else if let Some(line) = self.lines.get_mut(&key) {
-            line.flush(now);
-            line.tracks.iter_mut().for_each(|track| track.local = local);
+        } else if let Some(conn) = self.connections.get_mut(&key) {
+            conn.flush(now);
+            conn.tracks.iter_mut().for_each(|track| track.local = local);
             let instant = self.clock.instant(now);
-            line.connection.handle_network_change(None, instant);
-            line.dirty = true;
+            conn.quic.handle_network_change(None, instant);
+            conn.dirty = true;
             self.active.insert(key);
             self.handle_events(now, key);
         }
@@ -207,14 +207,14 @@ impl TunnelEndpoint {
 
     /// A path leaves its connection, which is closed if it was the only one.
     fn leave(&mut self, now: Time, session: SessionId, key: ConnectionKey, path: usize) {
-        let Some(line) = self.lines.get_mut(&key) else { return };
-        let id = line.of_slot(path).map(|track| track.id);
-        let others = line.tracks.iter().any(|track| track.established && track.slot != Some(path));
+        let Some(conn) = self.connections.get_mut(&key) else { return };
+        let id = conn.of_slot(path).map(|track| track.id);
+        let others = conn.tracks.iter().any(|track| track.established && track.slot != Some(path));
         if let (true, Some(id)) = (others, id) {
-            line.flush(now);
-            let _ = line.connection.close_path(self.clock.instant(now), id, 0_u8.into());
-            line.tracks.retain(|track| track.id != id);
-            line.dirty = true;
+            conn.flush(now);
+            let _ = conn.quic.close_path(self.clock.instant(now), id, 0_u8.into());
+            conn.tracks.retain(|track| track.id != id);
+            conn.dirty = true;
             self.active.insert(key);
             self.handle_events(now, key);
         } else {

@@ -1,4 +1,4 @@
-//! A hub with one session between fixed addresses: the noq carriers in a simulation.
+//! An endpoint with one session between fixed addresses: the noq carriers in a simulation.
 //!
 //! Both ends have fixed keys; all random numbers come from streams named after the end.
 
@@ -65,7 +65,7 @@ impl CarrierSetup {
 
 /// One end of a tunnel with fixed addresses: path `i` is from 10.3.`i`.1 (client) to 10.4.`i`.1 (server).
 pub struct NoqCarrier {
-    hub: TunnelEndpoint,
+    endpoint: TunnelEndpoint,
     role: Role,
     count: usize,
     /// When the client connects; `None` once it has, and for servers.
@@ -102,14 +102,14 @@ impl NoqCarrier {
             keep_alive: setup.keep_alive,
             ..TunnelEndpointConfig::new(setup.role, own, vec![peer.public()], Randomness::Seeded(seed))
         };
-        let hub = TunnelEndpoint::new(config).unwrap_or_else(|error| panic!("{error}"));
+        let endpoint = TunnelEndpoint::new(config).unwrap_or_else(|error| panic!("{error}"));
         let start = (setup.role == Role::Client).then_some(setup.start);
-        Self { hub, role: setup.role, count, start, session: None, failure: None }
+        Self { endpoint, role: setup.role, count, start, session: None, failure: None }
     }
 
     /// Reads what happened.
     fn follow(&mut self) {
-        while let Some(event) = self.hub.poll_event() {
+        while let Some(event) = self.endpoint.poll_event() {
             match event {
                 TunnelEvent::SessionOpened { session, .. } => self.session = Some(session),
                 TunnelEvent::SessionClosed { session, .. }
@@ -150,32 +150,32 @@ impl Carrier for NoqCarrier {
         self.count
     }
     fn state(&self, now: Time, path: usize) -> PathState {
-        self.hub.path_state(now, self.session.unwrap_or(SessionId(u64::MAX)), path)
+        self.endpoint.path_state(now, self.session.unwrap_or(SessionId(u64::MAX)), path)
     }
     fn largest_datagram(&self, path: usize) -> Option<u16> {
-        self.hub.largest_cargo(self.session?, path)
+        self.endpoint.largest_cargo(self.session?, path)
     }
     fn send(&mut self, now: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
         match self.session {
-            Some(session) => self.hub.send_cargo(now, session, path, cargo),
+            Some(session) => self.endpoint.send_cargo(now, session, path, cargo),
             None => Err(cargo),
         }
     }
     fn set_backlogged(&mut self, backlogged: bool) {
         if let Some(session) = self.session {
-            self.hub.backlog(session, backlogged);
+            self.endpoint.backlog(session, backlogged);
         }
     }
     fn receive(&mut self, now: Time, path: usize, packet: Packet) {
         let packet = self.addressed(path, packet);
-        self.hub.receive(now, packet);
+        self.endpoint.receive(now, packet);
         self.follow();
     }
     fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
-        self.hub.sessions.get_mut(&self.session?)?.delivered()
+        self.endpoint.sessions.get_mut(&self.session?)?.delivered()
     }
     fn transmit(&mut self, now: Time) -> Option<(usize, Packet)> {
-        let outgoing = self.hub.transmit(now);
+        let outgoing = self.endpoint.transmit(now);
         self.follow();
         let packet = outgoing?.packet; // segments is 1
         Some((self.path_of(&packet), packet))
@@ -184,20 +184,20 @@ impl Carrier for NoqCarrier {
         if self.start.is_some_and(|start| start <= now) {
             self.start = None;
             let paths: Vec<_> = (0..self.count).map(addresses).collect();
-            self.session = Some(self.hub.connect(now, &paths).unwrap_or_else(|error| panic!("{error}")));
+            self.session = Some(self.endpoint.connect(now, &paths).unwrap_or_else(|error| panic!("{error}")));
         }
-        self.hub.wake(now);
+        self.endpoint.wake(now);
         self.follow();
     }
     fn next_wake(&self) -> Option<Time> {
-        self.start.into_iter().chain(self.hub.next_wake()).min()
+        self.start.into_iter().chain(self.endpoint.next_wake()).min()
     }
     fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
     fn statistics(&self, out: &mut Metrics) {
         if let Some(session) = self.session {
-            self.hub.report(session, out);
+            self.endpoint.report(session, out);
         }
     }
 }

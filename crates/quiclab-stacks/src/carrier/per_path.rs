@@ -28,12 +28,12 @@ impl TunnelEndpoint {
     fn maintain_per_path(&mut self, now: Time, id: SessionId) -> Option<Time> {
         for index in 0..self.sessions[&id].slots.len() {
             let slot = &self.sessions[&id].slots[index];
-            if !slot.removed && slot.line.is_none() && slot.retry_at <= now {
+            if !slot.removed && slot.connection.is_none() && slot.retry_at <= now {
                 self.connect_path(now, id, index);
             }
         }
         let session = self.sessions.get(&id)?;
-        let waiting = session.slots.iter().filter(|slot| !slot.removed && slot.line.is_none());
+        let waiting = session.slots.iter().filter(|slot| !slot.removed && slot.connection.is_none());
         waiting.map(|slot| slot.retry_at).min()
     }
 
@@ -75,11 +75,11 @@ impl TunnelEndpoint {
         };
         let key = ConnectionKey { endpoint, handle };
         let addresses = (slot.local, slot.remote);
-        slot.line = Some(key);
-        let mut line = TunnelConnection::new(now, connection, segments);
-        line.session = Some(id);
-        line.track(now, PathId::ZERO, Some(index), addresses, keep_alive);
-        self.lines.insert(key, line);
+        slot.connection = Some(key);
+        let mut conn = TunnelConnection::new(now, connection, segments);
+        conn.session = Some(id);
+        conn.track(now, PathId::ZERO, Some(index), addresses, keep_alive);
+        self.connections.insert(key, conn);
         self.active.insert(key);
         self.handle_events(now, key);
     }

@@ -26,7 +26,7 @@ pub(crate) struct SessionPath {
     /// Endpoint of a client's connections on this path.
     pub(crate) endpoint: Option<usize>,
     /// The connection that serves it, or tries to.
-    pub(crate) line: Option<ConnectionKey>,
+    pub(crate) connection: Option<ConnectionKey>,
     /// It carries data, as far as the application was told.
     pub(crate) up: bool,
     pub(crate) removed: bool,
@@ -42,7 +42,7 @@ impl SessionPath {
             local,
             remote,
             endpoint: None,
-            line: None,
+            connection: None,
             up: false,
             removed: false,
             retry_at: now,
@@ -52,7 +52,7 @@ impl SessionPath {
 
     /// The next attempt comes after a wait, and the one after that later.
     pub(crate) fn back_off(&mut self, now: Time) {
-        self.line = None;
+        self.connection = None;
         self.retry_at = now + self.backoff;
         self.backoff = (self.backoff * 2).min(MAX_BACKOFF);
     }
@@ -65,9 +65,9 @@ pub(crate) struct Control {
     waiting: VecDeque<Bytes>,
     waiting_bytes: usize,
     first: u64,
-    /// Number of the next message to write on `line`.
+    /// Number of the next message to write on `connection`.
     pub(crate) written: u64,
-    pub(crate) line: Option<ConnectionKey>,
+    pub(crate) connection: Option<ConnectionKey>,
     /// Number of the next message expected.
     expected: u64,
 }
@@ -85,10 +85,10 @@ impl Control {
         Ok(())
     }
 
-    /// From now on `line` is used: all that is not known to have arrived is written again.
-    pub(crate) fn move_to(&mut self, line: Option<ConnectionKey>) {
-        if self.line != line {
-            self.line = line;
+    /// From now on `connection` is used: all that is not known to have arrived is written again.
+    pub(crate) fn move_to(&mut self, connection: Option<ConnectionKey>) {
+        if self.connection != connection {
+            self.connection = connection;
             self.written = self.first;
         }
     }
@@ -186,11 +186,11 @@ impl Session {
     }
 
     /// Connections of the session.
-    pub(crate) fn lines(&self) -> Vec<ConnectionKey> {
-        let mut lines: Vec<_> = self.slots.iter().filter_map(|slot| slot.line).collect();
-        lines.sort_unstable();
-        lines.dedup();
-        lines
+    pub(crate) fn connections(&self) -> Vec<ConnectionKey> {
+        let mut connections: Vec<_> = self.slots.iter().filter_map(|slot| slot.connection).collect();
+        connections.sort_unstable();
+        connections.dedup();
+        connections
     }
 }
 
@@ -204,16 +204,16 @@ mod tests {
 
     #[test]
     fn messages_are_written_again_on_another_connection() {
-        let line = |handle| Some(ConnectionKey { endpoint: 0, handle });
+        let connection = |handle| Some(ConnectionKey { endpoint: 0, handle });
         let mut control = Control::default();
         for text in ["a", "b", "c"] {
             control.push(message(text)).unwrap();
         }
-        control.move_to(line(1));
+        control.move_to(connection(1));
         assert_eq!(control.next(), Some((0, message("a"))));
         assert_eq!(control.next(), Some((1, message("b"))));
         assert!(control.received(1));
-        control.move_to(line(2));
+        control.move_to(connection(2));
         assert_eq!(control.next(), Some((1, message("b"))), "it is not known to have arrived");
         assert!(control.received(2), "and has, on the first");
         assert_eq!(control.next(), Some((2, message("c"))));

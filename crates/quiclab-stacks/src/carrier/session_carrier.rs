@@ -1,4 +1,4 @@
-//! A session of a hub as a carrier.
+//! A session of an endpoint as a carrier.
 
 use super::connection::{ConnectionCounters, ConnectionPath, TunnelConnection};
 use super::event::{Outgoing, SessionId};
@@ -9,17 +9,17 @@ use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::{Carrier, TunnelPayload};
 use quiclab_core::{ByteCount, Metrics, Packet, Payload, Time};
 
-/// A session of a hub as [`Carrier`]. Its `receive` is [`TunnelEndpoint::receive`] and its `wake` [`TunnelEndpoint::wake`]: both concern
+/// A session of an endpoint as [`Carrier`]. Its `receive` is [`TunnelEndpoint::receive`] and its `wake` [`TunnelEndpoint::wake`]: both concern
 /// all sessions. Its `transmit` gives the packets of this session only, one UDP datagram each.
 pub struct SessionCarrier<'a> {
-    hub: &'a mut TunnelEndpoint,
+    endpoint: &'a mut TunnelEndpoint,
     session: SessionId,
 }
 
 impl TunnelEndpoint {
     /// The session as what carries datagrams; `None` if there is no such session (any more).
     pub fn carrier(&mut self, session: SessionId) -> Option<SessionCarrier<'_>> {
-        self.sessions.contains_key(&session).then_some(SessionCarrier { hub: self, session })
+        self.sessions.contains_key(&session).then_some(SessionCarrier { endpoint: self, session })
     }
 
     /// Path slots of a session.
@@ -29,30 +29,30 @@ impl TunnelEndpoint {
 
     fn path_of(&self, id: SessionId, path: usize) -> Option<(&TunnelConnection, &ConnectionPath)> {
         let slot = self.sessions.get(&id)?.slots.get(path)?;
-        let line = self.lines.get(&slot.line?).filter(|line| line.bound && !line.over)?;
-        Some((line, line.of_slot(path).filter(|track| track.established)?))
+        let conn = self.connections.get(&slot.connection?).filter(|conn| conn.bound && !conn.over)?;
+        Some((conn, conn.of_slot(path).filter(|track| track.established)?))
     }
 
     pub(super) fn path_state(&self, now: Time, id: SessionId, path: usize) -> PathState {
-        let Some((line, track)) = self.path_of(id, path) else {
+        let Some((conn, track)) = self.path_of(id, path) else {
             let srtt = super::endpoint::INITIAL_RTT;
             return PathState { srtt, min_rtt: srtt, ..PathState::default() };
         };
         PathState {
-            usable: track.liveness.is_alive() && line.largest.is_some(),
-            has_room: line.has_room(now, track),
-            srtt: line.srtt(track.id),
-            min_rtt: line.srtt(track.id),
+            usable: track.liveness.is_alive() && conn.largest.is_some(),
+            has_room: conn.has_room(now, track),
+            srtt: conn.srtt(track.id),
+            min_rtt: conn.srtt(track.id),
             window: ByteCount::from_bytes(track.gate.window()),
             in_flight: ByteCount::from_bytes(track.gate.in_flight()),
-            largest: ByteCount::from_bytes(line.largest.map_or(0, u64::from)),
+            largest: ByteCount::from_bytes(conn.largest.map_or(0, u64::from)),
             ..PathState::default()
         }
     }
 
     pub(super) fn largest_cargo(&self, id: SessionId, path: usize) -> Option<u16> {
-        let (line, _) = self.path_of(id, path)?;
-        line.largest.map(|largest| largest.saturating_sub(DATAGRAM_OVERHEAD as u16))
+        let (conn, _) = self.path_of(id, path)?;
+        conn.largest.map(|largest| largest.saturating_sub(DATAGRAM_OVERHEAD as u16))
     }
 
     pub(super) fn send_cargo(
@@ -63,28 +63,28 @@ impl TunnelEndpoint {
         cargo: TunnelPayload,
     ) -> Result<(), TunnelPayload> {
         let slot = self.sessions.get(&id).and_then(|session| session.slots.get(path));
-        let Some(key) = slot.and_then(|slot| slot.line) else { return Err(cargo) };
-        let Some(line) = self.lines.get_mut(&key).filter(|line| line.bound && !line.over) else {
+        let Some(key) = slot.and_then(|slot| slot.connection) else { return Err(cargo) };
+        let Some(conn) = self.connections.get_mut(&key).filter(|conn| conn.bound && !conn.over) else {
             return Err(cargo);
         };
-        if line.dirty {
+        if conn.dirty {
             // first what QUIC has of its own, with nothing of ours inside
-            line.settle(now, &mut self.tls);
+            conn.settle(now, &mut self.tls);
         }
-        let Some(track) = line.of_slot(path).filter(|track| track.established && track.liveness.is_alive())
+        let Some(track) = conn.of_slot(path).filter(|track| track.established && track.liveness.is_alive())
         else {
             return Err(cargo);
         };
-        if !line.has_room(now, track) {
+        if !conn.has_room(now, track) {
             track.gate.set_limited(true);
             return Err(cargo);
         }
         let track = track.id;
         let data: Bytes = wire::encode_datagram(&cargo);
-        if line.largest.is_none_or(|largest| data.len() > usize::from(largest)) {
+        if conn.largest.is_none_or(|largest| data.len() > usize::from(largest)) {
             return Err(cargo);
         }
-        let taken = line.admit(now, track, data);
+        let taken = conn.admit(now, track, data);
         self.active.insert(key);
         if taken { Ok(()) } else { Err(cargo) }
     }
@@ -94,10 +94,10 @@ impl TunnelEndpoint {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let changed = session.backlogged != backlogged;
         session.backlogged = backlogged;
-        for key in session.lines() {
-            let Some(line) = self.lines.get(&key) else { continue };
-            for track in &line.tracks {
-                track.gate.set_limited(backlogged && !line.has_room(now, track));
+        for key in session.connections() {
+            let Some(conn) = self.connections.get(&key) else { continue };
+            for track in &conn.tracks {
+                track.gate.set_limited(backlogged && !conn.has_room(now, track));
             }
             if backlogged || changed {
                 self.schedule(now, key);
@@ -110,14 +110,14 @@ impl TunnelEndpoint {
         // connections of the session that are bound, and those that a client is opening
         let keys: Vec<_> = self.active.iter().copied().collect();
         for key in keys {
-            let Some(line) = self.lines.get_mut(&key) else { continue };
-            if line.session != Some(id) {
+            let Some(conn) = self.connections.get_mut(&key) else { continue };
+            if conn.session != Some(id) {
                 continue;
             }
             while let Some((slot, outgoing)) = self.next_of(now, key) {
                 let (packet, rest) = split_first(outgoing);
-                if let (Some(rest), Some(line)) = (rest, self.lines.get_mut(&key)) {
-                    line.out.push_front((slot, rest));
+                if let (Some(rest), Some(conn)) = (rest, self.connections.get_mut(&key)) {
+                    conn.out.push_front((slot, rest));
                 }
                 if let Some(slot) = slot {
                     return Some((slot, packet));
@@ -130,9 +130,9 @@ impl TunnelEndpoint {
     pub(super) fn report(&self, id: SessionId, out: &mut Metrics) {
         let Some(session) = self.sessions.get(&id) else { return };
         let mut counts: ConnectionCounters = session.past;
-        for key in session.lines() {
-            if let Some(line) = self.lines.get(&key) {
-                counts += line.counts;
+        for key in session.connections() {
+            if let Some(conn) = self.connections.get(&key) {
+                counts += conn.counts;
             }
         }
         out.count("datagrams_sent", counts.sent);
@@ -165,39 +165,39 @@ fn split_first(mut outgoing: Outgoing) -> (Packet, Option<Outgoing>) {
 
 impl Carrier for SessionCarrier<'_> {
     fn paths(&self) -> usize {
-        self.hub.paths(self.session)
+        self.endpoint.paths(self.session)
     }
     fn state(&self, now: Time, path: usize) -> PathState {
-        self.hub.path_state(now, self.session, path)
+        self.endpoint.path_state(now, self.session, path)
     }
     fn largest_datagram(&self, path: usize) -> Option<u16> {
-        self.hub.largest_cargo(self.session, path)
+        self.endpoint.largest_cargo(self.session, path)
     }
     fn send(&mut self, now: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
-        self.hub.send_cargo(now, self.session, path, cargo)
+        self.endpoint.send_cargo(now, self.session, path, cargo)
     }
     fn set_backlogged(&mut self, backlogged: bool) {
-        self.hub.backlog(self.session, backlogged);
+        self.endpoint.backlog(self.session, backlogged);
     }
     fn receive(&mut self, now: Time, _path: usize, packet: Packet) {
-        self.hub.receive(now, packet); // the tuple says the path
+        self.endpoint.receive(now, packet); // the tuple says the path
     }
     fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
-        self.hub.sessions.get_mut(&self.session)?.delivered()
+        self.endpoint.sessions.get_mut(&self.session)?.delivered()
     }
     fn transmit(&mut self, now: Time) -> Option<(usize, Packet)> {
-        self.hub.transmit_of(now, self.session)
+        self.endpoint.transmit_of(now, self.session)
     }
     fn wake(&mut self, now: Time) {
-        self.hub.wake(now);
+        self.endpoint.wake(now);
     }
     fn next_wake(&self) -> Option<Time> {
-        self.hub.next_wake()
+        self.endpoint.next_wake()
     }
     fn failure(&self) -> Option<&str> {
         None // a client tries for ever; a server's session that is over is no carrier any more
     }
     fn statistics(&self, out: &mut Metrics) {
-        self.hub.report(self.session, out);
+        self.endpoint.report(self.session, out);
     }
 }

@@ -1,12 +1,12 @@
-//! The hub: the QUIC endpoint of a tunnel's process, with all its sessions. Sans-IO: it takes and gives UDP
-//! datagrams as packets, and `now` as an argument.
+//! The QUIC endpoint of a tunnel's process, with all its sessions. Sans-IO: it takes and gives UDP datagrams as
+//! packets, and `now` as an argument.
 //!
 //! ```text
-//! hub ── receive, transmit, wake; what is due
-//!   ├── service ── events of a connection, frames of the control stream, binding to a session
+//! tunnel_endpoint ── receive, transmit, wake; deadlines
+//!   ├── connection_events, control_stream, session_events ── how connections are bound to sessions, and end
 //!   ├── per_path, multipath ── how a client connects and opens paths
-//!   ├── session ── paths, control messages        line ── a connection, the send pass
-//!   │                                               └── gate, pacer, liveness (per path)
+//!   ├── session ── paths, control messages        connection ── the packets that it sends
+//!   │                                               └── gated_controller, pacer, liveness (per path)
 //!   └── endpoint, tls, control ── configurations of noq, keys, congestion control
 //! ```
 
@@ -53,7 +53,7 @@ pub struct TunnelEndpoint {
     /// What TLS draws from in a simulation; `None` only while it is lent, and with the system's randomness.
     pub(super) tls: Option<RandomStream>,
     pub(super) endpoints: Vec<Endpoint>,
-    pub(super) lines: BTreeMap<ConnectionKey, TunnelConnection>,
+    pub(super) connections: BTreeMap<ConnectionKey, TunnelConnection>,
     pub(super) sessions: BTreeMap<SessionId, Session>,
     pub(super) tokens: BTreeMap<Token, SessionId>,
     pub(super) events: VecDeque<TunnelEvent>,
@@ -73,7 +73,7 @@ pub struct TunnelEndpoint {
 }
 
 impl TunnelEndpoint {
-    /// A hub; it does nothing before [`TunnelEndpoint::connect`] or [`TunnelEndpoint::receive`].
+    /// An endpoint; it does nothing before [`TunnelEndpoint::connect`] or [`TunnelEndpoint::receive`].
     ///
     /// # Errors
     /// If a value of the configuration is not allowed.
@@ -91,7 +91,7 @@ impl TunnelEndpoint {
             clock: Clock::new(),
             tls,
             endpoints,
-            lines: BTreeMap::new(),
+            connections: BTreeMap::new(),
             sessions: BTreeMap::new(),
             tokens: BTreeMap::new(),
             events: VecDeque::new(),
@@ -121,7 +121,7 @@ impl TunnelEndpoint {
     }
 
     /// Opens a session over `paths` (local and remote address); path `i` is `paths[i]`.
-    /// [`TunnelEvent::SessionOpened`] follows, once and again after each loss of the session: the hub tries until
+    /// [`TunnelEvent::SessionOpened`] follows, once and again after each loss of the session: the endpoint tries until
     /// [`TunnelEndpoint::close`].
     ///
     /// # Errors
@@ -226,11 +226,11 @@ impl TunnelEndpoint {
         match self.endpoints[index].handle(instant, tuple, ecn, data, &mut answer) {
             Some(DatagramEvent::ConnectionEvent(ConnectionHandle(handle), event)) => {
                 let key = ConnectionKey { endpoint: index, handle };
-                if let Some(line) = self.lines.get_mut(&key) {
-                    line.flush(now);
-                    line.call(&mut self.tls, |connection| connection.handle_event(event));
-                    line.dirty = true;
-                    line.hear(now, local, remote);
+                if let Some(conn) = self.connections.get_mut(&key) {
+                    conn.flush(now);
+                    conn.call(&mut self.tls, |connection| connection.handle_event(event));
+                    conn.dirty = true;
+                    conn.hear(now, local, remote);
                     self.collect_transmits(key, local, remote);
                     self.handle_events(now, key);
                 }
@@ -258,11 +258,11 @@ impl TunnelEndpoint {
 
     /// Hands what has arrived on a connection to its session.
     fn collect_transmits(&mut self, key: ConnectionKey, local: SocketAddr, remote: SocketAddr) {
-        let Some(line) = self.lines.get_mut(&key) else { return };
+        let Some(conn) = self.connections.get_mut(&key) else { return };
         let mut slot = None;
-        while let Some(data) = line.connection.datagrams().recv() {
-            let slot = *slot.get_or_insert_with(|| line.between(local, remote).and_then(|track| track.slot));
-            let session = line.session.filter(|_| line.bound).and_then(|id| self.sessions.get_mut(&id));
+        while let Some(data) = conn.quic.datagrams().recv() {
+            let slot = *slot.get_or_insert_with(|| conn.between(local, remote).and_then(|track| track.slot));
+            let session = conn.session.filter(|_| conn.bound).and_then(|id| self.sessions.get_mut(&id));
             if let (Some(session), Some(slot), Some(cargo)) = (session, slot, wire::datagram(&data)) {
                 session.deliver(slot, cargo);
             }
@@ -295,14 +295,14 @@ impl TunnelEndpoint {
         self.answers.pop_front().map(|answer| self.number(answer))
     }
 
-    /// The next packet of a line; its last gone, it is no longer active.
+    /// The next packet of a conn; its last gone, it is no longer active.
     pub(super) fn next_of(&mut self, now: Time, key: ConnectionKey) -> Option<(Option<usize>, Outgoing)> {
-        let line = self.lines.get_mut(&key);
-        let next = line.and_then(|line| {
-            if line.out.is_empty() {
-                line.settle(now, &mut self.tls);
+        let conn = self.connections.get_mut(&key);
+        let next = conn.and_then(|conn| {
+            if conn.out.is_empty() {
+                conn.settle(now, &mut self.tls);
             }
-            line.out.pop_front()
+            conn.out.pop_front()
         });
         if let Some((slot, outgoing)) = next {
             return Some((slot, self.number(outgoing)));
@@ -331,11 +331,11 @@ impl TunnelEndpoint {
                     self.maintain(now, id);
                 }
                 Due::TunnelConnection(key) => {
-                    let Some(line) = self.lines.get_mut(&key) else { continue };
-                    line.timer = None;
-                    line.flush(now);
-                    line.timeout(now, &mut self.tls);
-                    if !line.bound && !line.over && line.opened + ATTEMPT <= now {
+                    let Some(conn) = self.connections.get_mut(&key) else { continue };
+                    conn.timer = None;
+                    conn.flush(now);
+                    conn.timeout(now, &mut self.tls);
+                    if !conn.bound && !conn.over && conn.opened + ATTEMPT <= now {
                         self.give_up(now, key);
                     }
                     self.handle_events(now, key);
@@ -350,14 +350,14 @@ impl TunnelEndpoint {
         self.timers.first().map(|(time, _)| *time)
     }
 
-    /// Sets the timer of a line.
+    /// Sets the timer of a conn.
     pub(super) fn schedule(&mut self, now: Time, key: ConnectionKey) {
-        let Some(line) = self.lines.get_mut(&key) else { return };
-        let session = line.session.and_then(|id| self.sessions.get(&id));
+        let Some(conn) = self.connections.get_mut(&key) else { return };
+        let session = conn.session.and_then(|id| self.sessions.get(&id));
         let backlogged = session.is_some_and(|session| session.backlogged);
-        let limit = (!line.bound && !line.over).then(|| line.opened + ATTEMPT);
-        let deadline = line.deadline(now, backlogged, limit).map(|time| time.max(now + MIN_TIMER_STEP));
-        set_timer(&mut self.timers, &mut line.timer, deadline, Due::TunnelConnection(key));
+        let limit = (!conn.bound && !conn.over).then(|| conn.opened + ATTEMPT);
+        let deadline = conn.deadline(now, backlogged, limit).map(|time| time.max(now + MIN_TIMER_STEP));
+        set_timer(&mut self.timers, &mut conn.timer, deadline, Due::TunnelConnection(key));
     }
 
     /// Sets the timer of a client's session.
@@ -372,7 +372,7 @@ impl TunnelEndpoint {
         let event = self.events.pop_front();
         if self.events.len() + 1 == MAX_PENDING_EVENTS && event.is_some() {
             // there is room again: what was not read waits in QUIC
-            let keys: Vec<_> = self.lines.keys().copied().collect();
+            let keys: Vec<_> = self.connections.keys().copied().collect();
             keys.into_iter().for_each(|key| self.handle_events(self.now, key));
         }
         event
@@ -405,14 +405,14 @@ impl TunnelEndpoint {
     #[must_use]
     pub fn addresses(&self, session: SessionId, path: usize) -> Option<(SocketAddr, SocketAddr)> {
         let slot = self.sessions.get(&session)?.slots.get(path)?;
-        let track = self.lines.get(&slot.line?)?.of_slot(path)?;
+        let track = self.connections.get(&slot.connection?)?.of_slot(path)?;
         Some((track.local, track.remote))
     }
 
-    /// Connections, bound or not: all that this hub keeps of its peers.
+    /// Connections, bound or not: all that this endpoint keeps of its peers.
     #[must_use]
     pub fn connections(&self) -> usize {
-        self.lines.len()
+        self.connections.len()
     }
 
     /// Sends a control message: reliably and in order, to the same session of the other end.

@@ -32,7 +32,7 @@ fn messages_survive_a_path_that_dies() {
                 let message = Bytes::from(vec![number as u8; length]);
                 for who in [CLIENT, SERVER] {
                     let end = &mut network.ends[who];
-                    if end.hub.send_control(end.session.unwrap(), message.clone()).is_ok() {
+                    if end.endpoint.send_control(end.session.unwrap(), message.clone()).is_ok() {
                         if who == CLIENT {
                             sent.push(message.clone());
                         }
@@ -61,16 +61,19 @@ fn messages_survive_a_path_that_dies() {
 fn what_is_too_much_is_refused() {
     let mut network = Setup::new(KINDS[0], window(62_500), &[Link::mbps(20, 10, 50)]).network();
     let session = network.ends[CLIENT].session.unwrap();
-    let hub = &mut network.ends[CLIENT].hub;
-    assert_eq!(hub.send_control(session, Bytes::new()), Err(TunnelEndpointError::NotOpen(session)));
+    let endpoint = &mut network.ends[CLIENT].endpoint;
+    assert_eq!(endpoint.send_control(session, Bytes::new()), Err(TunnelEndpointError::NotOpen(session)));
     network.establish();
-    let hub = &mut network.ends[CLIENT].hub;
+    let endpoint = &mut network.ends[CLIENT].endpoint;
     let long = Bytes::from(vec![0; 65_537]);
-    assert_eq!(hub.send_control(session, long.clone()), Err(TunnelEndpointError::TooLong { length: 65_537 }));
-    let taken = (0..100).take_while(|_| hub.send_control(session, long.slice(1..)).is_ok()).count();
+    assert_eq!(
+        endpoint.send_control(session, long.clone()),
+        Err(TunnelEndpointError::TooLong { length: 65_537 })
+    );
+    let taken = (0..100).take_while(|_| endpoint.send_control(session, long.slice(1..)).is_ok()).count();
     assert_eq!(taken, 16, "1 MiB");
     network.pump(CLIENT);
     network.run_until(network.now + ms(5000));
     assert_eq!(messages(&network.ends[SERVER]).len(), 16);
-    assert!(network.ends[CLIENT].hub.send_control(session, Bytes::new()).is_ok());
+    assert!(network.ends[CLIENT].endpoint.send_control(session, Bytes::new()).is_ok());
 }

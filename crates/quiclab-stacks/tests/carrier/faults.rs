@@ -129,7 +129,7 @@ fn a_restarted_server_is_found_again() {
                 paths: vec![window(62_500)],
                 ..TunnelEndpointConfig::new(Role::Server, key(2), peers, Randomness::Seeded(99))
             };
-            network.ends[SERVER].hub = TunnelEndpoint::new(config).unwrap();
+            network.ends[SERVER].endpoint = TunnelEndpoint::new(config).unwrap();
             network.ends.iter_mut().for_each(|end| end.events.clear());
             network.ends[SERVER].session = None;
             // one connection under load: noq may not recognise the resets (see the module), the idle timeout is left
@@ -172,7 +172,7 @@ fn a_client_whose_address_changes_keeps_its_session() {
         network.translation.insert(client_address(1), new);
         network.run_until(at(6000));
         assert_eq!(network.ends[SERVER].session, session, "{kind:?}");
-        let addresses = network.ends[SERVER].hub.addresses(session.unwrap(), 1).unwrap();
+        let addresses = network.ends[SERVER].endpoint.addresses(session.unwrap(), 1).unwrap();
         assert_eq!(addresses, (server_address(1), new), "{kind:?}");
         for who in [CLIENT, SERVER] {
             let rates = network.goodput(who, at(4500), at(6000));
@@ -194,7 +194,8 @@ fn paths_are_added_moved_and_removed() {
         network.links.push([link, link]);
         let session = network.ends[CLIENT].session.unwrap();
         let now = network.now;
-        let added = network.ends[CLIENT].hub.add_path(now, session, client_address(1), server_address(1));
+        let added =
+            network.ends[CLIENT].endpoint.add_path(now, session, client_address(1), server_address(1));
         assert_eq!(added, Ok(1));
         network.pump(CLIENT);
         network.ends[SERVER].backlog = u64::MAX;
@@ -207,22 +208,22 @@ fn paths_are_added_moved_and_removed() {
         );
         // the client moves to another address of its own
         let moved = "10.3.1.77:4433".parse().unwrap();
-        network.ends[CLIENT].hub.rebind_path(at(3000), session, 1, moved).unwrap();
+        network.ends[CLIENT].endpoint.rebind_path(at(3000), session, 1, moved).unwrap();
         network.pump(CLIENT);
         network.run_until(at(6000));
         let rates = network.goodput(CLIENT, at(4500), at(6000));
         assert!(rates.iter().all(|rate| *rate > 18.0), "{kind:?}: {rates:?}");
-        network.ends[CLIENT].hub.remove_path(at(6000), session, 1).unwrap();
+        network.ends[CLIENT].endpoint.remove_path(at(6000), session, 1).unwrap();
         network.pump(CLIENT);
         network.run_until(at(9000));
         let rates = network.goodput(CLIENT, at(7000), at(9000));
         assert!(rates[0] > 18.0 && rates[1] == 0.0, "{kind:?}: {rates:?}");
-        assert!(network.ends[CLIENT].hub.remove_path(at(9000), session, 1).is_err(), "it is gone");
+        assert!(network.ends[CLIENT].endpoint.remove_path(at(9000), session, 1).is_err(), "it is gone");
         // the last one
-        network.ends[CLIENT].hub.close(at(9000), session);
+        network.ends[CLIENT].endpoint.close(at(9000), session);
         network.pump(CLIENT);
         network.run_until(at(11_000));
         assert_eq!(network.ends[SERVER].session, None);
-        assert_eq!(network.ends.each_ref().map(|end| end.hub.connections()), [0, 0], "{kind:?}");
+        assert_eq!(network.ends.each_ref().map(|end| end.endpoint.connections()), [0, 0], "{kind:?}");
     }
 }

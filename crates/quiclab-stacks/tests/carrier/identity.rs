@@ -37,7 +37,7 @@ fn wrong_keys_are_refused_by_both_sides() {
             assert!((12..=17).contains(&count[SERVER]) && count[CLIENT] == count[SERVER], "{count:?}");
             // the last attempt is over and forgotten before the next
             network.run_until(at(61_500));
-            let kept = network.ends.each_ref().map(|end| end.hub.connections());
+            let kept = network.ends.each_ref().map(|end| end.endpoint.connections());
             assert!(kept.iter().all(|kept| *kept <= 1), "{kept:?}");
             println!("{kind:?}: {count:?} refusals, {kept:?} connections kept");
             println!("  {:?}", network.ends[SERVER].events[0].1);
@@ -52,7 +52,7 @@ fn the_key_of_the_peer_is_told() {
         let mut network = Setup::new(kind, window(62_500), &[Link::mbps(20, 10, 50)]).network();
         network.establish();
         for (end, peer) in network.ends.iter().zip([2, 1]) {
-            assert_eq!(end.hub.peer(end.session.unwrap()), Some(key(peer).public()));
+            assert_eq!(end.endpoint.peer(end.session.unwrap()), Some(key(peer).public()));
         }
     }
 }

@@ -67,7 +67,7 @@ pub enum Schedule {
 }
 
 pub struct End {
-    pub hub: TunnelEndpoint,
+    pub endpoint: TunnelEndpoint,
     pub session: Option<SessionId>,
     pub events: Vec<(Time, TunnelEvent)>,
     /// Parcels that wait; `u64::MAX`: always.
@@ -115,7 +115,7 @@ impl Setup {
 
     pub fn network(self) -> Network {
         let end = |role| End {
-            hub: TunnelEndpoint::new(self.config(role)).unwrap(),
+            endpoint: TunnelEndpoint::new(self.config(role)).unwrap(),
             session: None,
             events: Vec::new(),
             backlog: 0,
@@ -144,7 +144,7 @@ impl Setup {
         let addresses: Vec<_> =
             (0..self.paths.len()).map(|i| (client_address(i), server_address(i))).collect();
         network.ends[CLIENT].session =
-            Some(network.ends[CLIENT].hub.connect(Time::ZERO, &addresses).unwrap());
+            Some(network.ends[CLIENT].endpoint.connect(Time::ZERO, &addresses).unwrap());
         network.pump(CLIENT);
         network
     }
@@ -174,7 +174,7 @@ impl Network {
     pub fn run_until(&mut self, end: Time) {
         for _ in 0..MAX_EVENTS {
             let arrival = self.arrivals.peek().map(|Reverse((time, _))| *time);
-            let wakes = [self.ends[0].hub.next_wake(), self.ends[1].hub.next_wake()];
+            let wakes = [self.ends[0].endpoint.next_wake(), self.ends[1].endpoint.next_wake()];
             let next = wakes.into_iter().chain([arrival]).flatten().min();
             let Some(next) = next.filter(|next| *next <= end) else {
                 self.now = end;
@@ -185,11 +185,11 @@ impl Network {
             let who = if arrival == Some(next) {
                 let Reverse((_, sequence)) = self.arrivals.pop().unwrap();
                 let (who, packet) = self.flying.remove(&sequence).unwrap();
-                self.ends[who].hub.receive(next, packet);
+                self.ends[who].endpoint.receive(next, packet);
                 who
             } else {
                 let who = usize::from(wakes[0] != Some(next));
-                self.ends[who].hub.wake(next);
+                self.ends[who].endpoint.wake(next);
                 who
             };
             self.pump(who);
@@ -218,7 +218,7 @@ impl Network {
     pub fn pump(&mut self, who: usize) {
         let now = self.now;
         let end = &mut self.ends[who];
-        while let Some(event) = end.hub.poll_event() {
+        while let Some(event) = end.endpoint.poll_event() {
             match event {
                 TunnelEvent::SessionOpened { session, .. } => end.session = Some(session),
                 TunnelEvent::SessionClosed { session, .. }
@@ -233,7 +233,7 @@ impl Network {
         loop {
             let end = &mut self.ends[who];
             let mut sent = false;
-            if let Some(mut carrier) = end.session.and_then(|session| end.hub.carrier(session)) {
+            if let Some(mut carrier) = end.session.and_then(|session| end.endpoint.carrier(session)) {
                 while let Some((path, cargo)) = carrier.delivered() {
                     if let TunnelPayload::Reference { number, length } = cargo {
                         assert_eq!(length, PARCEL);
@@ -271,7 +271,7 @@ impl Network {
                 carrier.set_backlogged(end.backlog > 0);
             }
             let mut packets = Vec::new();
-            while let Some(outgoing) = end.hub.transmit(now) {
+            while let Some(outgoing) = end.endpoint.transmit(now) {
                 let Payload::Bytes(bytes) = &outgoing.packet.payload else {
                     panic!("a packet without bytes")
                 };
@@ -358,7 +358,7 @@ impl Network {
     pub fn statistic(&mut self, who: usize, name: &str) -> f64 {
         let end = &mut self.ends[who];
         let mut metrics = quiclab_core::Metrics::default();
-        end.hub.carrier(end.session.unwrap()).unwrap().statistics(&mut metrics);
+        end.endpoint.carrier(end.session.unwrap()).unwrap().statistics(&mut metrics);
         metrics.0.iter().find(|(found, _)| *found == name).unwrap().1
     }
 }

@@ -47,17 +47,17 @@ fn a_flood_of_random_and_replayed_datagrams_changes_nothing() {
                 let from =
                     ["198.51.100.9:1000", "10.3.0.1:4433", "10.3.1.1:4433"][random.bits() as usize % 3];
                 let now = network.now;
-                network.ends[SERVER].hub.receive(now, packet(from, &bytes));
+                network.ends[SERVER].endpoint.receive(now, packet(from, &bytes));
             }
             // answers to strangers are on no path: they are not sent on
             let now = network.now;
             let mut answers = Vec::new();
-            while let Some(outgoing) = network.ends[SERVER].hub.transmit(now) {
+            while let Some(outgoing) = network.ends[SERVER].endpoint.transmit(now) {
                 answers.push(outgoing);
             }
             assert!(answers.len() < 400, "{}", answers.len());
             network.run_until(start + ms(step + 1));
-            let connections = network.ends[SERVER].hub.connections();
+            let connections = network.ends[SERVER].endpoint.connections();
             assert!(connections <= 2 + 64, "{kind:?}: {connections} connections");
         }
         let flooded = network.now;
@@ -72,7 +72,7 @@ fn a_flood_of_random_and_replayed_datagrams_changes_nothing() {
         // the half-open ones are forgotten
         network.run_until(flooded + ms(12_000));
         let kept = if kind == CarrierKind::Connections { 2 } else { 1 };
-        assert_eq!(network.ends[SERVER].hub.connections(), kept, "{kind:?}");
+        assert_eq!(network.ends[SERVER].endpoint.connections(), kept, "{kind:?}");
         let refused = network.ends[SERVER]
             .events
             .iter()
@@ -101,18 +101,18 @@ fn handshakes_that_are_never_completed_do_not_shut_others_out() {
         let from = format!("198.51.{}.{}:999", number / 250, number % 250);
         stranger.connect(now, &[(from.parse().unwrap(), server_address(0))]).unwrap();
         let first = stranger.transmit(now).unwrap().packet;
-        network.ends[SERVER].hub.receive(now, first);
-        while let Some(outgoing) = network.ends[SERVER].hub.transmit(now) {
+        network.ends[SERVER].endpoint.receive(now, first);
+        while let Some(outgoing) = network.ends[SERVER].endpoint.transmit(now) {
             let Payload::Bytes(bytes) = &outgoing.packet.payload else { panic!() };
             retries += usize::from(bytes[0] & 0xF0 == 0xF0); // RFC 9000 section 17.2.5, the fixed bit set
         }
-        most = most.max(network.ends[SERVER].hub.connections());
+        most = most.max(network.ends[SERVER].endpoint.connections());
         if number == 1000 {
             // somebody who is known still comes in: a new session replaces the old one
             let mut client = Setup::new(CarrierKind::Connections, window(62_500), &[link, link]).network();
             std::mem::swap(&mut client.ends[SERVER], &mut network.ends[SERVER]);
             client.forget_flying(network.now);
-            client.ends[CLIENT].hub.wake(network.now);
+            client.ends[CLIENT].endpoint.wake(network.now);
             client.pump(CLIENT);
             client.run_until(network.now + ms(2000));
             let opened = |event: &TunnelEvent| matches!(event, TunnelEvent::SessionOpened { .. });

@@ -21,22 +21,30 @@ use std::io::{self, BufRead, Write};
 use thiserror::Error;
 
 /// What an export has written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
     /// Traces, one for each input.
     pub traces: u64,
     /// Events of all traces.
     pub events: u64,
-    /// Inputs whose last record was cut off, as a run leaves them that is killed.
-    pub truncated: u64,
+    /// Indices of the inputs whose last record was cut off, as a run that is killed leaves them.
+    pub truncated: Vec<usize>,
 }
 
 /// Why an export failed.
 #[derive(Debug, Error)]
 pub enum ExportError {
-    /// Reading or writing failed.
+    /// Writing failed.
     #[error(transparent)]
-    Io(#[from] io::Error),
+    Write(#[from] io::Error),
+    /// Reading failed.
+    #[error("input {input}: {source}")]
+    Read {
+        /// Number of the input, from 1.
+        input: u64,
+        /// What the operating system says.
+        source: io::Error,
+    },
     /// A record is not JSON.
     #[error("record {record} of input {input} is not JSON")]
     Json {
@@ -100,7 +108,7 @@ fn trace(input: impl BufRead, out: &mut impl Write, exported: &mut Exported) -> 
     let mut separator = "";
     while let Some(record) = records.next()? {
         let Record::Complete(mut event) = record else {
-            exported.truncated += 1;
+            exported.truncated.push(exported.traces as usize - 1);
             break;
         };
         convert_event(&mut event);
@@ -131,7 +139,8 @@ impl<R: BufRead> Records<R> {
     fn next(&mut self) -> Result<Option<Record>, ExportError> {
         loop {
             self.bytes.clear();
-            if self.input.read_until(super::RECORD_SEPARATOR, &mut self.bytes)? == 0 {
+            let read = self.input.read_until(super::RECORD_SEPARATOR, &mut self.bytes);
+            if read.map_err(|source| ExportError::Read { input: self.number, source })? == 0 {
                 return Ok(None);
             }
             let followed = self.bytes.pop_if(|byte| *byte == super::RECORD_SEPARATOR).is_some();

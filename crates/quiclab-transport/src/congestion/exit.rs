@@ -29,18 +29,6 @@ impl SlowStartExit {
     pub const ALL: [Self; 5] =
         [Self::None, Self::HystartLinux, Self::HystartChromium, Self::HystartPlusPlus, Self::Aioquic];
 
-    /// Name in scenarios.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::HystartLinux => "hystart-linux",
-            Self::HystartChromium => "hystart-chromium",
-            Self::HystartPlusPlus => "hystart-plus-plus",
-            Self::Aioquic => "aioquic",
-        }
-    }
-
     /// Its policy; `paced` says whether the sender paces, which HyStart of Linux and HyStart++ consider.
     pub(super) fn policy(self, paced: bool) -> Box<dyn SlowStartPolicy> {
         match self {

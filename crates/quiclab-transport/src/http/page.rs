@@ -16,9 +16,10 @@
 //! about 110 ask for nothing incremental. Images that turn out to be in view are raised later in Chromium, not
 //! here: that needs a layout.
 
-use crate::error::{Error, conflict, ensure};
+use crate::error::{Error, conflict};
 use crate::options::{ObjectKind, Priorities, Workload};
 use crate::workload::Priority;
+use quiclab_core::problem::ensure;
 use quiclab_core::{ByteCount, Duration, Problem, RandomStream, draw_delay};
 
 /// More would exhaust memory before anything is learned.

@@ -1,8 +1,9 @@
 //! Congestion control, slow start and pacing of an endpoint, which go together.
 
-use super::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, name};
+use super::{CongestionControl, EndpointConfig, Pacing, SlowStartExit};
 use crate::congestion::Family;
-use crate::error::{Error, conflict, ensure};
+use crate::error::{Error, conflict};
+use quiclab_core::problem::{ensure, name_of, quoted};
 
 /// Where a configuration holds them.
 pub(crate) struct Control<'a> {
@@ -52,7 +53,7 @@ pub fn check(control: CongestionControl, options: &EndpointConfig) -> Result<(),
     }
     if let Some(exit) = options.slow_start_exit {
         ensure(window || exit == SlowStartExit::None, || {
-            conflict("slow_start_exit", format!("{:?}", name(&exit)), "\"none\"")
+            conflict("slow_start_exit", quoted(name_of(&exit)), "\"none\"")
                 .because(format!("{named} has no slow start"))
         })?;
     }

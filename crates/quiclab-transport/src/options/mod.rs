@@ -23,14 +23,3 @@ pub(crate) use tcp::TcpValues;
 pub use tcp::{RateReduction, TcpLossDetection, TcpMetrics, TcpOptions};
 pub use tls::{EarlyData, Tls, TlsVersion};
 pub use workload::{MAX_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload};
-
-/// The name of a value in scenarios: that of a variant, or of a table its kind.
-///
-/// # Panics
-/// If values of the type have no name.
-#[must_use]
-pub fn name(value: &impl serde::Serialize) -> String {
-    let value = serde_json::to_value(value).expect("options are plain data");
-    let name = value.as_str().or_else(|| value["kind"].as_str());
-    name.expect("the value has a name").to_owned()
-}

@@ -14,9 +14,10 @@
 use super::LAB_QUIC;
 use super::config::{BUCKET, Config, InitialWindow};
 use super::profile::{self, DEFAULT_PROFILE, profiles};
-use crate::error::{Error, conflict, ensure, quoted, refuse};
-use crate::options::{Control, EndpointConfig, QuicOptions, QuicVersion, Tls, TlsVersion, name};
+use crate::error::{Error, conflict, refuse};
+use crate::options::{Control, EndpointConfig, QuicOptions, QuicVersion, Tls, TlsVersion};
 use crate::profile::UNLIMITED;
+use quiclab_core::problem::{ensure, name_of, quoted};
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::{ByteCount, Problem, ProblemKind};
 
@@ -67,7 +68,7 @@ fn check_quic(options: &QuicOptions, config: &mut Config) -> Result<(), Error> {
     let scheduler = &config.quic.path_scheduler;
     ensure(*scheduler != PathSchedulerKind::Redundant, || {
         let expected = "a scheduler that chooses one path";
-        conflict("quic.path_scheduler", quoted(scheduler.name()), expected)
+        conflict("quic.path_scheduler", quoted(name_of(scheduler)), expected)
             .because("a connection sends each packet once")
     })?;
     let gquic = config.quic.version == QuicVersion::Gquic37;
@@ -91,7 +92,7 @@ fn check_acknowledgement(options: &QuicOptions, config: &mut Config) -> Result<(
     }
     ensure(*delay >= least, || {
         let expected = format!("at least the delay of `quic.acknowledgement`, \"{least}\"");
-        conflict("quic.max_ack_delay", quoted(&delay.to_string()), expected)
+        conflict("quic.max_ack_delay", quoted(delay), expected)
     })
 }
 
@@ -123,7 +124,7 @@ fn check_receive_windows(
         *most = largest.unwrap_or((*most).max(*start));
         ensure(*start <= *most, || {
             let expected = format!("at least `{field}`, \"{}\"", *start);
-            conflict(largest_field, quoted(&most.to_string()), expected)
+            conflict(largest_field, quoted(most), expected)
         })?;
     }
     Ok(())
@@ -148,7 +149,7 @@ fn check_windows(options: &EndpointConfig, quic: &QuicOptions, config: &mut Conf
     ] {
         if let Some(window) = window.filter(|window| !(datagram..=max).contains(window)) {
             let expected = format!("a size from \"{datagram}\", one datagram, to \"{max}\"");
-            return Err(conflict(field, quoted(&window.to_string()), expected));
+            return Err(conflict(field, quoted(window), expected));
         }
     }
     if let Some(window) = options.initial_window {
@@ -159,7 +160,7 @@ fn check_windows(options: &EndpointConfig, quic: &QuicOptions, config: &mut Conf
     match config.quic.max_window {
         Some(most) if most < initial => {
             let expected = format!("at least `initial_window`, \"{initial}\"");
-            Err(conflict("quic.max_window", quoted(&most.to_string()), expected))
+            Err(conflict("quic.max_window", quoted(most), expected))
         }
         _ => Ok(()),
     }
@@ -168,7 +169,7 @@ fn check_windows(options: &EndpointConfig, quic: &QuicOptions, config: &mut Conf
 fn check_tls(tls: &Tls) -> Result<(), Error> {
     // RFC 9001 section 4.2: "Clients MUST NOT offer TLS versions older than 1.3"
     ensure(tls.version == TlsVersion::Tls13, || {
-        conflict("tls.version", quoted(&name(&tls.version)), "\"1.3\"").because("QUIC needs TLS 1.3")
+        conflict("tls.version", quoted(name_of(&tls.version)), "\"1.3\"").because("QUIC needs TLS 1.3")
     })?;
     ensure(tls.early_data.is_none() || tls.resumption, || {
         Problem::new(ProblemKind::Conflict, "tls.early_data", "`tls.resumption = true`")

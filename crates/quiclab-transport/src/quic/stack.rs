@@ -3,10 +3,11 @@
 use super::carrier::LabCarrier;
 use super::config::Config;
 use super::{DEFAULT_PROFILE, LAB_QUIC, description, endpoint, options, profiles, rows};
-use crate::error::{Error, ensure};
+use crate::error::Error;
 use crate::operations::Operations;
 use crate::options::{EndpointConfig, QuicVersion, Workload};
 use crate::{CarrierRequest, EndpointRequest, NativeStack, http, profile, workload};
+use quiclab_core::problem::ensure;
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::{
     Endpoint, EndpointIdentity, OPERATIONS, Problem, ProblemKind, RandomStream, StackAbilities, StackInfo,

@@ -4,10 +4,11 @@ use super::LAB_TCP;
 use super::config::{Config, payload};
 use super::profile::{self, DEFAULT_PROFILE, profiles};
 use crate::congestion::Family;
-use crate::error::{Error, conflict, ensure, quoted, refuse};
+use crate::error::{Error, conflict, refuse};
 use crate::options::{
     CongestionControl, Control, EndpointConfig, Pacing, SlowStartExit, TcpOptions, TcpValues,
 };
+use quiclab_core::problem::{ensure, quoted};
 use quiclab_core::{ByteCount, Problem};
 
 const MAX_WINDOW: ByteCount = ByteCount::from_bytes(1 << 30);
@@ -91,7 +92,7 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         let packet = ByteCount::from_bytes(payload(config.tcp.mss.bytes(), config.tcp.timestamps));
         ensure((packet..=MAX_WINDOW).contains(&window), || {
             let expected = format!("a size from \"{packet}\", one segment, to \"{MAX_WINDOW}\"");
-            conflict("initial_window", quoted(&window.to_string()), expected)
+            conflict("initial_window", quoted(window), expected)
         })?;
         config.initial_window = Some(window);
     }

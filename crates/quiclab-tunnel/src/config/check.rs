@@ -2,6 +2,7 @@
 
 use super::{Client, Config, Path, Peer, Server};
 use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
+use quiclab_core::problem::{ensure, quoted};
 use quiclab_core::queue::{Capacity, QueueConfig};
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, FieldPath, Problem, ProblemKind};
@@ -45,14 +46,6 @@ pub(super) fn check(config: &Config) -> Check {
 /// A problem with a table as a whole.
 fn about(path: impl Into<FieldPath>, reason: &str, expected: &str) -> Problem {
     Problem::new(ProblemKind::Conflict, path, expected).because(reason)
-}
-
-fn ensure(holds: bool, problem: impl FnOnce() -> Problem) -> Check {
-    if holds { Ok(()) } else { Err(problem()) }
-}
-
-fn quoted(value: impl std::fmt::Display) -> String {
-    format!("\"{value}\"")
 }
 
 /// The kernel has no device of these names; a pattern of characters cannot say so.
