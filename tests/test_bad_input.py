@@ -139,11 +139,11 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["run", "good.toml", "--seed", "18446744073709551616"], ("--seed", "0 to 18446744073709551615")),
     (["run", "good.toml", "--seed", "seven"], ("--seed", 'got "seven"', "whole number")),
     (["run", "good.toml", "--seed", "1.5"], ("--seed", 'got "1.5"', "whole number")),
-    (["run", "good.toml", "--lane", "moon"], ('"moon"', "`sim` or `kernel`")),
-    (["run", "good.toml", "--lane", "kernel", "--clock", "moon"], ('"moon"', "`real` or `virtual`")),
-    (["run", "good.toml", "--lane", "kernel", "--emulation", "moon"], ('"moon"', "`engine` or `netem`")),
+    (["run", "good.toml", "--lane", "moon"], ('"moon"', '"sim" or "kernel"')),
+    (["run", "good.toml", "--lane", "kernel", "--clock", "moon"], ('"moon"', '"real" or "virtual"')),
+    (["run", "good.toml", "--lane", "kernel", "--emulation", "moon"], ('"moon"', '"engine" or "netem"')),
     (["run", "good.toml", "--emulation", "netem"], ("--emulation", "--lane kernel")),
-    (["run", "good.toml", "--clock", "real"], ('"real"', "`virtual`")),
+    (["run", "good.toml", "--clock", "real"], ('"real"', '"virtual"')),
     (["run", "good.toml", "--set", "links"], ("--set", 'got "links"', "PATH=VALUE")),
     (["run", "good.toml", "--set", "=1"], ("--set", 'got "=1"', "PATH=VALUE")),
     (["run", "good.toml", "--set", "links.down1.speed=1"], ("--set", "links.down1.speed: unknown field", "`rate`")),
@@ -159,7 +159,7 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["run", "good.toml", "--set", "record.qlog=true"], ("good.toml", "--out")),
     (["run", "good.toml", "--set", "links.down1.rate", "5 Mbit/s"], ("--set", 'got "links.down1.rate"', "PATH=VALUE")),
     (["run", "good.toml", "--out", "file"], ("--out: expected a directory", 'got "file"', "it is a file")),
-    (["browse", "good.toml", "--protocols", "h2,h4"], ("--protocols: expected `h2` or `h3`", 'got "h4"')),
+    (["browse", "good.toml", "--protocols", "h2,h4"], ('--protocols: expected "h2" or "h3"', 'got "h4"')),
     (["browse", "good.toml", "--protocols", "h2,h2"], ("--protocols: expected each protocol at most once",)),
     (["browse", "good.toml"], ("flows: missing; expected a flow with workload `page`",)),
     (["run", "good.toml", "--out", "file/out"], ("cannot write to file/out", "Not a directory")),
@@ -180,7 +180,7 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["study", "run", "dual_connectivity/share", "--only", "share=55"], ("link1_share_percent=55",)),
     (["study", "run", "dual_connectivity/share", "--only", "share"], ("--only", 'got "share"', "key=value")),
     (["study", "run", "dual_connectivity/share", "--only", "share", "50"], ("--only", 'got "share"', "key=value")),
-    (["study", "run", "dual_connectivity/share", "--lane", "moon"], ('"moon"', "`sim` or `kernel`")),
+    (["study", "run", "dual_connectivity/share", "--lane", "moon"], ('"moon"', '"sim" or "kernel"')),
     (["study", "run", "dual_connectivity/share", "--lane", "kernel"], ("no engine of lane kernel", "quinn (sim)")),
     (["study", "run", "dual_connectivity/share", "--out", "file"], ("cannot write results to file", "Not a directory")),
     (["study", "run", "dual_connectivity/share", "--out", "/proc/out"], ("cannot write results to /proc/out",)),
@@ -333,8 +333,9 @@ def test_a_long_line_is_shown_in_part() -> None:
         RunResult.from_json('{"a": "' + "x" * 1000 + '", "c": "' + "y" * 1000 + '" "b"}', "r")
     _, place, _, line, marked = error.value.rendered.splitlines()
     assert place == " --> r:1:2019"
-    assert line == "1 | " + "y" * 58 + '" "b"}'
-    assert marked == "  | " + " " * 60 + "^"
+    assert len(line) < 150
+    assert line.endswith('yyy" "b"}')
+    assert line[marked.index("^") - 1 :] == ' "b"}'
 
 
 def error_of(arguments: list[str]) -> RequestError:
@@ -363,7 +364,7 @@ def test_the_suggestion_is_a_similar_name() -> None:
 def test_a_suggestion_replaces_a_long_list() -> None:
     names = [f"name{number}" for number in range(MAX_LISTED + 1)]
     assert not_one_of("--x", "nmae1", names).sentence == "--x: unknown value `nmae1`; did you mean `name1`?"
-    assert "`name0`, `name1`" in not_one_of("--x", "moon", names).sentence
+    assert '"name0", "name1"' in not_one_of("--x", "moon", names).sentence
     error = unknown("tap", "moon", names, listing="quiclab list")
     assert error.sentence == "unknown tap `moon`; `quiclab list` lists all"
     error = unknown("tap", "nmae1", names[:2])

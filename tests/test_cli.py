@@ -202,8 +202,8 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
             ["run", "SMALL", "--set", "rate"],
             '--set: expected PATH=VALUE, such as bearers.dc.batch_packets=200, got "rate"',
         ),
-        (["run", "SMALL", "--lane", "moon"], '--lane: expected `sim` or `kernel`, got "moon"'),
-        (["run", "SMALL", "--clock", "sun"], '--clock: expected `virtual` in lane sim, got "sun"'),
+        (["run", "SMALL", "--lane", "moon"], '--lane: expected "sim" or "kernel", got "moon"'),
+        (["run", "SMALL", "--clock", "sun"], '--clock: expected "virtual" in lane sim, got "sun"'),
         (["run", "SMALL", "--seed", "x"], "--seed: expected a whole number from 0 to"),
         (
             ["run", "SMALL", "--set", "record.qlog=true"],
@@ -237,7 +237,7 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
         ),
         (
             ["study", "table", "dual_connectivity/share", "--format", "xml"],
-            '--format: expected `table`, `csv` or `json`, got "xml"',
+            '--format: expected "table", "csv" or "json", got "xml"',
         ),
     ],
 )

@@ -125,7 +125,7 @@ def test_the_whole_workload_is_a_word(tmp_path: Path) -> None:
             {"congestion_control": "bbr-linux"},
             {},
             None,
-            ["sender.congestion_control: expected", 'got "bbr-linux"', "`newreno`"],
+            ["sender.congestion_control: expected", 'got "bbr-linux"', '"newreno"'],
         ),
         ({"profile": "chrome"}, {}, None, ["sender.profile: not supported", "`congestion_control`"]),
         ({"initial_rtt": "1 ms"}, {}, None, ["sender.initial_rtt: not supported"]),
@@ -134,9 +134,9 @@ def test_the_whole_workload_is_a_word(tmp_path: Path) -> None:
             {},
             {},
             {"kind": "download", "duration": "5 s"},
-            ["workload: expected", 'got "download.duration"', "`download.size`"],
+            ["workload: expected", 'got "download.duration"', '"download.size"'],
         ),
-        ({}, {}, {"kind": "page"}, ["workload: expected", 'got "page"', "`download.size`"]),
+        ({}, {}, {"kind": "page"}, ["workload: expected", 'got "page"', '"download.size"']),
     ],
 )
 def test_unsupported_options_of_a_program_are_rejected(

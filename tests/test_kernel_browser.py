@@ -456,12 +456,12 @@ def test_of_a_scenario_network_and_page_count() -> None:
     ("options", "words"),
     [
         (["--loads", "0"], "--loads"),
-        (["--protocols", "h1"], '--protocols: expected `h2` or `h3`, got "h1"'),
+        (["--protocols", "h1"], '--protocols: expected "h2" or "h3", got "h1"'),
         (["--protocols", "h3,h3"], '--protocols: expected each protocol at most once, got "h3,h3"'),
-        (["--client", "lynx"], '--client: expected `chromium`, `curl` or `quinn`, got "lynx"'),
+        (["--client", "lynx"], '--client: expected "chromium", "curl" or "quinn", got "lynx"'),
         (["--client", "quinn"], '--protocols: expected `h3` for client quinn, got "h2,h3"'),
-        (["--clock", "atomic"], '--clock: expected `real` or `virtual`, got "atomic"'),
-        (["--emulation", "ns-3"], '--emulation: expected `engine` or `netem`, got "ns-3"'),
+        (["--clock", "atomic"], '--clock: expected "real" or "virtual", got "atomic"'),
+        (["--emulation", "ns-3"], '--emulation: expected "engine" or "netem", got "ns-3"'),
         (["--flow", "x"], '--flow: expected a flow with workload `page` (`main`), got "x"'),
     ],
 )

@@ -77,7 +77,7 @@ def test_clients_get_a_key_log_path_with_captures() -> None:
     lane = Lane()
     for record, wanted in (("{ pcapng = true }", "{directory}/main.keys"), ("{}", None)):
         chosen = load(LANES, [("flows.main.stack", "aioquic"), ("record", record), SENDER], lane.stacks())
-        ends = make_job(chosen, 1, lane, lane.programs(), ROOT)["flows"]["main"]
+        ends = make_job(chosen, 1, lane, lane.programs())["flows"]["main"]
         assert ends["client"]["environment"].get("SSLKEYLOGFILE") == wanted
         assert "SSLKEYLOGFILE" not in ends["server"]["environment"]
 

@@ -75,14 +75,14 @@ def test_programs_are_no_stacks_of_the_sim_lane() -> None:
 
 def test_a_job_has_the_resolved_scenario_and_the_commands_of_both_ends() -> None:
     lane = Lane(clock="virtual", emulation="netem")
-    job = make_job(scenario(("record.acks", "true")), 7, lane, lane.programs(), ROOT)
+    job = make_job(scenario(("record.acks", "true")), 7, lane, lane.programs())
     assert (job["schema"], job["seed"], job["clock"], job["emulation"]) == ("quiclab.job/1", 7, "virtual", "netem")
     assert job["scenario"]["links"]["far"]["delay"]["mean"] == "20 ms"
     server, client = (job["flows"]["main"][end]["command"] for end in ("server", "client"))
     assert server[server.index("--congestion-control") + 1] == "cubic"
     assert "--probe" in server
     assert "{server_address}" in client
-    without = make_job(scenario(), 7, lane, lane.programs(), ROOT)["flows"]["main"]["server"]["command"]
+    without = make_job(scenario(), 7, lane, lane.programs())["flows"]["main"]["server"]["command"]
     assert "--probe" not in without
 
 
@@ -92,7 +92,7 @@ def test_both_ends_are_one_program() -> None:
     with pytest.raises(
         RequestError, match=r"flows\.main: expected the same stack at both ends, got `linux` and `iperf3`"
     ):
-        make_job(mixed, 1, lane, lane.programs(), ROOT)
+        make_job(mixed, 1, lane, lane.programs())
 
 
 def test_a_missing_program_is_named_with_its_package(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_missing_program_is_named_with_its_package(tmp_path: Path) -> None:
     lane = Lane(adapters=(adapter,))
     odd = load(LANES, [("flows.main.stack", "odd"), ("flows.main.sender", "{}")], lane.stacks())
     with pytest.raises(RequestError, match=r"no-such-program.*apt-get install odd"):
-        make_job(odd, 1, lane, lane.programs(), ROOT)
+        make_job(odd, 1, lane, lane.programs())
 
 
 def result(kernel: dict[str, Any] | None, ended_by: str = "workloads_done") -> RunResult:
@@ -234,7 +234,7 @@ def test_a_report_counts_from_when_its_client_started() -> None:
 
 def test_files_of_an_older_run_are_removed_and_foreign_files_kept(tmp_path: Path) -> None:
     lane = Lane()
-    job = make_job(scenario(), 1, lane, lane.programs(), ROOT)
+    job = make_job(scenario(), 1, lane, lane.programs())
     ours = ["result.json", "main.client.json", "main.server.out"]
     for name in (*ours, "columns", "other.client.json"):
         (tmp_path / name).write_text("{}")

@@ -129,7 +129,7 @@ def test_the_job_has_the_routes_of_a_flow() -> None:
     assert not pair["server_on_host"]
     assert pair["server"]["ready"] == {"kind": "port", "protocol": "udp", "port": 443}
     assert shell_job(scenario, ["true"])["flows"][name]["server_on_host"]
-    with pytest.raises(RequestError, match="--flow: expected `main`, got"):
+    with pytest.raises(RequestError, match='--flow: expected "main", got'):
         shell_job(scenario, ["true"], flow="other")
 
 
@@ -144,7 +144,7 @@ def test_invalid_requests_are_one_line_errors() -> None:
         (["--port", "80"], "--port requires --server"),
         (["--server", "nginx", "--port", "x"], '--port: expected 1 to 65535, or `udp:` and a port number, got "x"'),
         (["--server", "'"], '--server: expected a command, got "\'"; No closing quotation'),
-        (["--emulation", "ns3"], '--emulation: expected `engine` or `netem`, got "ns3"'),
+        (["--emulation", "ns3"], '--emulation: expected "engine" or "netem", got "ns3"'),
         (
             ["--set", "seed", "--server", "nginx"],
             '--set: expected PATH=VALUE, such as bearers.dc.batch_packets=200, got "seed"',

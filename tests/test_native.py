@@ -31,7 +31,10 @@ def test_the_stub_is_the_extension() -> None:
     classes = {item.name for item in body if isinstance(item, ast.ClassDef)}
     module = extension()
     public = {name for name in dir(module) if not name.startswith("_")}
-    assert public == set(functions) | classes
+    constants = {
+        item.target.id for item in body if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+    }
+    assert public == set(functions) | classes | constants
     for name, parameters in functions.items():
         assert list(inspect.signature(getattr(module, name)).parameters) == parameters, name
 

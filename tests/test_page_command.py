@@ -216,8 +216,8 @@ def test_a_stack_is_named_as_in_the_list() -> None:
         ),
         (("--stacks", "lab-tcp,lab-tcp"), "--stacks: `lab-tcp` is listed twice"),
         (("--stacks", ","), "--stacks: expected at least one stack; see `quiclab stack list`"),
-        (("--tls", "none"), '--tls: expected `full`, `resumed` or `early_data`, got "none"'),
-        (("--flow", "side"), '--flow: expected `main`, got "side"'),
+        (("--tls", "none"), '--tls: expected "full", "resumed" or "early_data", got "none"'),
+        (("--flow", "side"), '--flow: expected "main", got "side"'),
         (("--runs", "0"), "--runs: expected a whole number from 1 to 1000, got 0"),
         (
             ("--network", str(ROOT / "scenarios/two_flows.toml")),

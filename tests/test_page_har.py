@@ -316,7 +316,7 @@ BAD: list[tuple[object, str]] = [
     ),
     (
         har([entry(f"{SITE}/", 0, time_ms=float("nan"))]),
-        "log.entries[0].time: expected a time of 0 to 3600000 ms, or -1 (does not apply), got nan",
+        "log.entries[0].time: expected a time of 0 to 3600000 ms, or -1 (does not apply), got NaN",
     ),
     (
         har([entry(f"{SITE}/", 0, timings={"wait": 1e12})]),
@@ -350,7 +350,7 @@ BAD: list[tuple[object, str]] = [
     ),
     (
         json.dumps(har([entry(f"{SITE}/", 0)], pages=[{"pageTimings": {"onLoad": 77}}])).replace("77", "1e999"),
-        "log.pages[0].pageTimings.onLoad: expected a time of 0 to 3600000 ms, or -1 (not recorded), got inf",
+        "log.pages[0].pageTimings.onLoad: expected a time of 0 to 3600000 ms, or -1 (not recorded), got Infinity",
     ),
     # json.dumps writes a lone surrogate as an escape, as a broken recorder does
     (

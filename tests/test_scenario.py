@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+import quiclab
 from conftest import ROOT
+from quiclab import cli, tree
 from quiclab import scenario as model
-from quiclab import tree
 from quiclab.errors import RequestError
 from quiclab.lane.run import Lane
 from quiclab.native import extension
@@ -338,3 +340,67 @@ def test_former_values_are_read_with_a_note() -> None:
     assert flow.sender is not None
     assert flow.sender.tcp is not None
     assert flow.sender.tcp.metrics == "warm_start"
+
+
+@pytest.fixture
+def lab(small: Path) -> Scenario:
+    return load(small, [("flows.dc.stack", "lab-quic")])
+
+
+def test_former_names_are_read_from_plain_values_too(lab: Scenario) -> None:
+    pacing = {"kind": "leaky_bucket", "whole_bursts": True}
+    with pytest.warns(FutureWarning, match="use `wait_for_full_burst`"):
+        plain = lab.with_value("flows.dc.sender.pacing", pacing).to_dict()["flows"]["dc"]["sender"]["pacing"]
+    assert plain["wait_for_full_burst"] is True
+    assert "whole_bursts" not in plain
+
+
+def test_results_with_former_names_are_read(lab: Scenario, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = quiclab.run(
+        lab.with_value("flows.dc.sender.pacing", {"kind": "leaky_bucket", "wait_for_full_burst": True})
+    ).data
+    pacing = data["scenario"]["flows"]["dc"]["sender"]["pacing"]
+    for name, former in (("present", "wait_for_full_burst"), ("former", "whole_bursts")):
+        pacing[former] = pacing.pop("wait_for_full_burst")
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "result.json").write_text(json.dumps(data))
+    with pytest.warns(FutureWarning, match="whole_bursts"):
+        assert cli.invoke(["diff", str(tmp_path / "former"), str(tmp_path / "present")]) == 0
+    assert "identical" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", ["links.nope", "links.down1.dealy", "flwos", "links.nope.rate"])
+def test_a_field_that_does_not_exist_cannot_be_removed(lab: Scenario, path: str) -> None:
+    with pytest.raises(RequestError) as error:
+        lab.with_value(path, None)
+    assert path.startswith(error.value.path)
+    assert error.value.kind in ("UnknownField", "UnknownName")
+
+
+def test_a_field_that_is_not_set_can_be_removed(lab: Scenario) -> None:
+    assert lab.with_value("links.down1.feedback", None) == lab
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_number_is_finite(lab: Scenario, value: float) -> None:
+    with pytest.raises(RequestError) as error:
+        lab.with_value("links.down1.loss", value)
+    assert (error.value.path, error.value.kind) == ("links.down1.loss", "WrongType")
+
+
+def test_files_of_a_scenario_are_found_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = load(ROOT / "scenarios" / "cellular_trace.toml", [("duration", "100 ms"), ("until", "duration_over")])
+    monkeypatch.chdir(tmp_path)
+    assert quiclab.run(scenario).network_time_s == 0.1
+    with pytest.raises(RequestError, match=r"cellular\.csv.*: No such file"):
+        quiclab.run(scenario, base_dir=tmp_path)
+
+
+def test_errors_have_file_line_value_and_suggestion(small: Path) -> None:
+    small.write_text(small.read_text(encoding="utf-8").replace("quinn", "quinm"), encoding="utf-8")
+    with pytest.raises(RequestError) as error:
+        load(small)
+    found = error.value
+    assert (found.path, found.kind, found.value) == ("flows.dc.stack", "UnknownName", '"quinm"')
+    assert (found.suggestion, found.file, found.line, found.column) == ("quinn", str(small), 15, 9)
+    assert found.rendered.splitlines()[1].strip() == f"--> {small}:15:9"

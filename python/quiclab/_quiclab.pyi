@@ -11,14 +11,19 @@ import numpy as np
 class ScenarioError(ValueError):
     """A scenario is wrong: file, line, field, what was expected and what was found."""
 
-    #: The field, with dots between its steps.
+    # the parameters of quiclab.errors.RequestError
     path: str
-    #: What is wrong with it, such as `OutOfRange`.
     kind: str
-    #: What the field takes, in words.
     expected: str
-    #: The message with the line of the file and the place marked.
+    value: str
+    suggestion: str | None
+    file: str
+    line: int | None
+    column: int | None
     rendered: str
+
+class FormerName(FutureWarning):
+    """A former name was read; the message has the name to use."""
 
 @final
 class Table:
@@ -92,7 +97,8 @@ def plugins() -> str:
 
 def resolve(
     text: str,
-    file: str,
+    file: str | None,
+    base_dir: str,
     sets: Sequence[tuple[str, str]],
     format: Literal["toml", "json"],
     programs: str | None = None,
@@ -108,6 +114,29 @@ def resolve(
     ScenarioError
         If it is not a valid scenario.
     """
+
+def replace_former_names(scenario_json: str) -> str:
+    """Return the scenario (JSON) with the present names in place of former ones, each with a `FutureWarning`."""
+
+#: Names of the phases of congestion control, by number.
+PHASES: Sequence[str]
+
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """Return the name that `name` is most likely a misspelling of, if there is one."""
+
+def toml_span(text: str, file: str, path: Sequence[str], value: bool) -> tuple[int, int]:
+    """Return the bytes at which a field of a TOML document, or the table closest to it, was written.
+
+    From its key on, or those of its value alone.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not TOML.
+    """
+
+def mark(message: str, file: str, text: str, start: int, end: int) -> tuple[int, int, str]:
+    """Return line and column (from 1) of byte `start`, and the message with that line, marked up to byte `end`."""
 
 def to_toml(scenario_json: str) -> str:
     """Print a scenario as TOML."""

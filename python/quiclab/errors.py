@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from difflib import get_close_matches
+from importlib import import_module
 from pathlib import PurePath
 from typing import Final
 
@@ -16,8 +16,6 @@ from typing import Final
 MAX_SHOWN: Final = 80
 #: Names that an error message lists where a suggestion, or a command that lists them all, replaces the list.
 MAX_LISTED: Final = 12
-#: Similarity (0 to 1) from which a name is suggested: `kernel` for `kernal`, not `rate` for `trace`.
-_SIMILAR: Final = 0.75
 
 
 class QuiclabError(Exception):
@@ -55,8 +53,11 @@ class RequestError(QuiclabError):
         The actual value as the sentence shows it; empty if the field is missing.
     suggestion
         The name that was probably meant.
+    file, line, column
+        Where the field is: line and column from 1; empty and `None` if it is not in a file.
     rendered
-        The message with the line of the file and the location marked, as compilers print it; empty without a file.
+        The message as compilers print it, with the line of the file and the location marked; empty without a file, or
+        the message alone.
     """
 
     def __init__(
@@ -68,6 +69,9 @@ class RequestError(QuiclabError):
         expected: str = "",
         value: str = "",
         suggestion: str | None = None,
+        file: str = "",
+        line: int | None = None,
+        column: int | None = None,
         rendered: str = "",
     ) -> None:
         super().__init__(sentence, exit_code=2)
@@ -76,17 +80,19 @@ class RequestError(QuiclabError):
         self.expected = expected
         self.value = value
         self.suggestion = suggestion
+        self.file = file
+        self.line = line
+        self.column = column
         self.rendered = rendered
 
 
 class ScenarioError(RequestError):
-    """A scenario is invalid; `path`, `kind`, `expected` and `rendered` are those of the engine."""
+    """A scenario is invalid; the engine reports what is wrong, and where."""
 
     @classmethod
     def of(cls, error: Exception) -> ScenarioError:
         """Return the error for an exception of the native extension."""
-        names = ("path", "kind", "expected", "rendered")
-        return cls(str(error), **{name: getattr(error, name, "") for name in names})
+        return cls(str(error), **vars(error))
 
 
 def unexpected(
@@ -118,7 +124,7 @@ def unexpected(
 def not_one_of(
     field: str, value: object, known: Iterable[object], context: str = "", *, where: str = ""
 ) -> RequestError:
-    """Return the error about a value that is none of some names: ``field: expected `a` or `b`, got "c"``.
+    """Return the error about a value that is none of some names: `field: expected "a" or "b", got "c"`.
 
     Parameters
     ----------
@@ -131,11 +137,11 @@ def not_one_of(
     """
     names = [str(name) for name in known]
     if value is None:
-        return unexpected(field, _with(alternatives(names), context), where=where)
+        return unexpected(field, _with(alternatives(map(shown, names), quote=""), context), where=where)
     suggestion = nearest(value, names)
     if suggestion and len(names) > MAX_LISTED:
         return unknown("value", str(value), names, field, where=where)
-    expected = _with(alternatives(names), context)
+    expected = _with(alternatives(map(shown, names), quote=""), context)
     message = f"expected {expected}, got {shown(value)}"
     return _about(where, field, "UnknownName", [message], expected, shown(value), suggestion)
 
@@ -172,7 +178,9 @@ def unknown(
 def unknown_field(path: str, name: str, known: Iterable[str], *, where: str = "") -> RequestError:
     """Return the error about a field that a table does not have, from its path, its name and the fields there are."""
     names = list(known)
-    suggestion, expected = nearest(name, names), alternatives(names)
+    suggestion = nearest(name, names)
+    long = suggestion and len(names) > MAX_LISTED
+    expected = f"one of {len(names)} fields" if long else alternatives(names)
     return _about(where, path, "UnknownField", ["unknown field", f"expected {expected}"], expected, "", suggestion)
 
 
@@ -184,24 +192,24 @@ def missing_field(path: str, expected: str = "", *, where: str = "") -> RequestE
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
     """Return the name among `known` that `name` is most likely a misspelling of, if there is one."""
-    folded = {candidate.casefold(): candidate for candidate in reversed(list(known))}
-    found = get_close_matches(str(name).casefold(), list(folded), 1, _SIMILAR)
-    return folded[found[0]] if found else None
+    found: str | None = import_module("quiclab._quiclab").nearest(str(name), list(known))
+    return found
 
 
-def alternatives(names: Iterable[str]) -> str:
+def alternatives(names: Iterable[str], quote: str = "`") -> str:
     """Return names as error messages list them: `a`, `b` or `c`."""
-    *others, last = [f"`{name}`" for name in names] or ["nothing: none is defined"]
+    *others, last = [f"{quote}{name}{quote}" for name in names] or ["nothing: none is defined"]
     return f"{', '.join(others)} or {last}" if others else last
 
 
 def shown(value: object) -> str:
-    """Write a value for an error message: strings in quotes, long values truncated, paths unchanged."""
-    text = str(value)
+    """Write a value for an error message: as JSON, truncated if it is long; paths unchanged."""
     if isinstance(value, PurePath):
-        return text
-    if isinstance(value, str):
-        text = json.dumps(value, ensure_ascii=not value.isprintable())
+        return str(value)
+    try:
+        text = json.dumps(value, ensure_ascii=isinstance(value, str) and not value.isprintable())
+    except (TypeError, ValueError):
+        text = str(value)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 

@@ -91,7 +91,8 @@ def _output(git: str, root: Path, *arguments: str) -> str:
 
 def resolve(
     text: str,
-    file: str,
+    file: str | None,
+    base_dir: str | Path = ".",
     sets: Sequence[tuple[str, str]] = (),
     form: Literal["toml", "json"] = "toml",
     programs: str | None = None,
@@ -103,7 +104,9 @@ def resolve(
     text
         The scenario.
     file
-        Its name, for error messages.
+        Its name, for error messages; `None` if it is not in a file.
+    base_dir
+        Directory that files named in the scenario are relative to.
     sets
         Changes as (path, value), applied before validation.
     form
@@ -119,10 +122,10 @@ def resolve(
     Raises
     ------
     RequestError
-        With the sentence of the engine, if the scenario is wrong.
+        If the scenario is invalid.
     """
     native = extension()
     try:
-        return str(native.resolve(text, file, list(sets), form, programs))
+        return str(native.resolve(text, file, str(base_dir), list(sets), form, programs))
     except native.ScenarioError as error:
         raise ScenarioError.of(error) from error

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from quiclab.errors import RequestError, shown
+from quiclab.native import extension
 
-#: Columns of a long line that a message shows on either side of the place.
-_AROUND: Final = 60
 #: Characters of a text that a message quotes.
 _QUOTED: Final = 20
-#: What Python's reader of JSON says, in the words of other messages.
+#: Messages of Python's reader of JSON, in the words of other messages.
 _REASONS: Final = {
     "Expecting value": "expected a value",
     "Expecting ',' delimiter": "expected `,`",
@@ -27,7 +26,7 @@ _REASONS: Final = {
 
 @dataclass(frozen=True)
 class Place:
-    """A part of one line of a file.
+    """A part of a text file.
 
     Attributes
     ----------
@@ -35,52 +34,35 @@ class Place:
         Its name, as messages give it.
     text
         The file.
-    line, column
-        Counted from 1.
-    length
-        Characters of the part.
+    start, end
+        Bytes of the part in UTF-8.
     """
 
     file: str
     text: str
-    line: int
-    column: int
-    length: int = 1
+    start: int
+    end: int
 
     @classmethod
     def at(cls, file: str, text: str, start: int, length: int = 1) -> Place:
-        """Return the place of a character, counted from 0."""
-        return cls(file, text, text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start), length)
+        """Return the place of characters, counted from 0."""
+        before = len(text[:start].encode())
+        return cls(file, text, before, before + len(text[start : start + length].encode()))
 
     def located(self, error: RequestError) -> RequestError:
         """Return the error with this place: on one line, and as compilers print it."""
+        line, column, rendered = extension().mark(error.sentence, self.file, self.text, self.start, self.end)
         return RequestError(
-            f"{self.file}:{self.line}:{self.column}: {error.sentence}",
+            f"{self.file}:{line}:{column}: {error.sentence}",
             path=error.path,
             kind=error.kind,
             expected=error.expected,
             value=error.value,
             suggestion=error.suggestion,
-            rendered=self._rendered(error.sentence),
-        )
-
-    def _rendered(self, sentence: str) -> str:
-        line = self.text.split("\n")[self.line - 1].rstrip("\r")
-        line = "".join(letter if letter.isprintable() else " " for letter in line)
-        start = self.column - 1
-        end = min(max(start + self.length, start + 1), max(len(line), start + 1))
-        if len(line) > 2 * _AROUND:  # JSON is often one line
-            first = max(start - _AROUND, 0)
-            line, start, end = line[first : start + _AROUND], start - first, min(end, start + _AROUND) - first
-        margin = " " * len(str(self.line))
-        return "\n".join(
-            (
-                f"error: {sentence}",
-                f"{margin}--> {self.file}:{self.line}:{self.column}",
-                f"{margin} |",
-                f"{self.line} | {line}",
-                f"{margin} | {' ' * start}{'^' * (end - start)}",
-            )
+            file=self.file,
+            line=line,
+            column=column,
+            rendered=rendered,
         )
 
 

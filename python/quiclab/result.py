@@ -222,7 +222,7 @@ def run(
     scenario: Scenario,
     seed: int = 1,
     *,
-    base_dir: str | Path = ".",
+    base_dir: str | Path | None = None,
     record_dir: str | Path | None = None,
     progress: Callable[[float, int, float], None] | None = None,
 ) -> RunResult:
@@ -235,7 +235,7 @@ def run(
     seed
         Seed of every random stream; the same seed gives the same bytes.
     base_dir
-        Directory that files named in the scenario are relative to.
+        Directory that files named in the scenario are relative to; `None` is that of the scenario's file.
     record_dir
         Directory (it must exist) where the qlog and pcapng files go that the scenario requests; they appear there
         when the run is done.
@@ -251,9 +251,10 @@ def run(
         If the run fails.
     """
     native, seed = extension(), checked_seed(seed)
+    scenario = scenario.below(base_dir)
     try:
         with _recordings(record_dir) as directory:
-            output = native.run(scenario.to_json(), seed, str(base_dir), directory, progress)
+            output = native.run(scenario.to_json(), seed, scenario.base_dir, directory, progress)
     except native.ScenarioError as error:
         raise ScenarioError.of(error) from error
     except (KeyboardInterrupt, SystemExit, QuiclabError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import types
 import typing
 from collections.abc import Mapping
@@ -59,7 +60,9 @@ def from_plain(kind: Any, value: Any, path: str) -> Any:
         _is_plain(kind, value),
         path,
         value,
-        {str: "a string", int: "an integer", bool: "a boolean", float: "a number"}.get(kind, f"a {kind.__name__}"),
+        {str: "a string", int: "an integer", bool: "a boolean", float: "a finite number"}.get(
+            kind, f"a {kind.__name__}"
+        ),
     )
     return value
 
@@ -159,7 +162,7 @@ def _union(members: tuple[Any, ...], value: Any, path: str) -> Any:
 
 def _is_plain(kind: Any, value: Any) -> bool:
     if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if kind is int:
         return isinstance(value, int) and not isinstance(value, bool)
     return isinstance(value, kind)

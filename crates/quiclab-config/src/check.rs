@@ -5,7 +5,7 @@ use crate::form::Mismatch;
 use crate::place::Place;
 use crate::schema::{Quantity, Rule, Schema, Shape, Table};
 use crate::tree::{Node, Origin, Value};
-use quiclab_core::problem::{MOST_LISTED, alternatives, nearest};
+use quiclab_core::problem::{MAX_LISTED, alternatives, nearest};
 use quiclab_core::{
     ByteCount, DataRate, Duration, FieldPath, Probability, Problem, ProblemKind, QuantityError,
 };
@@ -201,7 +201,7 @@ impl Table {
         let suggestion: Option<Box<str>> = nearest(name, &known).map(Into::into);
         let expected = match &suggestion {
             _ if known.is_empty() => "no field".to_owned(),
-            Some(_) if known.len() > MOST_LISTED => format!("one of {} fields", known.len()),
+            Some(_) if known.len() > MAX_LISTED => format!("one of {} fields", known.len()),
             _ => alternatives(&known),
         };
         Problem { suggestion, ..Problem::new(ProblemKind::UnknownField, path, expected).got(node.shown()) }

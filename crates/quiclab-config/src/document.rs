@@ -129,6 +129,19 @@ impl Document {
         })
     }
 
+    /// The document as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        self.root.to_json()
+    }
+
+    /// Where the field at `path`, or the table closest to it, was written: its value, or its key as well.
+    #[must_use]
+    pub fn location_of(&self, path: &FieldPath, value: bool) -> Location {
+        let (node, exact) = self.root.nearest(path);
+        self.location(&node.origin, exact && value)
+    }
+
     /// Adds the place in the text to a problem of this document, and shows the value as it was written.
     #[must_use]
     pub fn locate(&self, mut problem: Problem) -> ConfigError {

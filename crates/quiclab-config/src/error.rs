@@ -56,6 +56,14 @@ impl Location {
     }
 }
 
+impl Location {
+    /// The message of an error here as compilers show it, without color.
+    #[must_use]
+    pub fn render_error(&self, sentence: &str) -> String {
+        render(Level::ERROR, sentence, self, false)
+    }
+}
+
 impl Display for Location {
     /// What stands before a sentence: `file:line:column: `, or nothing.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

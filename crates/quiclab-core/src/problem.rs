@@ -89,7 +89,7 @@ pub enum ProblemKind {
 }
 
 /// Names that a sentence lists where it also suggests one of them.
-pub const MOST_LISTED: usize = 16;
+pub const MAX_LISTED: usize = 12;
 
 /// Why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ impl Problem {
         let known: Vec<_> = known.into_iter().map(|name| name.as_ref().to_owned()).collect();
         let suggestion = nearest(name, &known).map(Into::into);
         let expected = match suggestion {
-            Some(_) if known.len() > MOST_LISTED => format!("one of {} names", known.len()),
+            Some(_) if known.len() > MAX_LISTED => format!("one of {} names", known.len()),
             _ => quoted_alternatives(known.iter().map(|name| format!("{name:?}"))),
         };
         Self { suggestion, ..Self::new(ProblemKind::UnknownName, path, expected).got(format!("{name:?}")) }
@@ -288,13 +288,13 @@ pub fn system_reason(error: &std::io::Error) -> String {
 /// The name among `known` that `name` is most likely a misspelling of, if there is one.
 #[must_use]
 pub fn nearest<S: AsRef<str>>(name: &str, known: &[S]) -> Option<String> {
+    let name = name.to_lowercase();
+    let distance = |candidate: &&S| strsim::damerau_levenshtein(&name, &candidate.as_ref().to_lowercase());
     // a third of the letters may be wrong: `packts` for `packets`, not `rate` for `queue`
     let close = |candidate: &&S| {
-        let candidate = candidate.as_ref();
-        let longest = name.chars().count().max(candidate.chars().count());
-        3 * strsim::damerau_levenshtein(name, candidate) <= longest
+        let longest = name.chars().count().max(candidate.as_ref().chars().count());
+        3 * distance(candidate) <= longest
     };
-    let distance = |candidate: &&S| strsim::damerau_levenshtein(name, candidate.as_ref());
     known.iter().filter(close).min_by_key(distance).map(|candidate| candidate.as_ref().to_owned())
 }
 

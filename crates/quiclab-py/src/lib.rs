@@ -22,11 +22,17 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
+    module.add("FormerName", module.py().get_type::<error::FormerName>())?;
     module.add_class::<output::RunOutput>()?;
     module.add_class::<output::Table>()?;
     module.add_function(wrap_pyfunction!(scenario::version, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::replace_former_names, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::nearest, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::mark, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::toml_span, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::to_toml, module)?)?;
+    module.add("PHASES", quiclab_core::RecoveryState::PHASES)?;
     module.add_function(wrap_pyfunction!(scenario::template, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(stacks::native_stacks, module)?)?;

@@ -8,9 +8,8 @@ use crate::scenario::{parse, scenario_error};
 use crate::stacks::AllStacks;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
-use quiclab_core::{Problem, ProblemKind};
 use quiclab_scenario::{Record, Scenario};
-use quiclab_sim::{BuildOptions, ComparedRun, RunError, RunOptions, RunProgress};
+use quiclab_sim::{BuildError, BuildOptions, ComparedRun, RunError, RunOptions, RunProgress};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -94,10 +93,7 @@ fn simulate<T: Send>(
         return Err(error);
     }
     result.map_err(|error| match error {
-        RunError::Build(error) => {
-            let problem = Problem::new(ProblemKind::Unsupported, "", "").because(error.to_string());
-            scenario_error(&problem.into())
-        }
+        RunError::Build(BuildError::Problem(problem)) => scenario_error(&(*problem).into()),
         RunError::Interrupted => PyKeyboardInterrupt::new_err(()),
         other => PyRuntimeError::new_err(other.to_string()),
     })

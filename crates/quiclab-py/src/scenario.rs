@@ -1,12 +1,12 @@
 //! Scenarios: text in, resolved JSON out.
 
-use crate::error::ScenarioError;
+use crate::error::{FormerName, ScenarioError};
 use crate::function;
 use crate::programs::Programs;
 use crate::stacks::{is_native, validate};
-use pyo3::exceptions::{PyFutureWarning, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use quiclab_config::{ConfigError, Document};
+use quiclab_config::{ConfigError, Document, Location};
 use quiclab_core::{FieldPath, Problem};
 use quiclab_scenario::{Flow, Scenario};
 use std::ffi::CString;
@@ -18,42 +18,97 @@ pub(crate) fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// The exception for `error`: its message is the sentence; its attributes are `path`, `kind`, `expected` and `rendered`,
-/// the sentence with the line of the text.
+/// The exception for `error`: its message is the sentence, its attributes are the parameters of
+/// `quiclab.errors.RequestError`.
 pub(crate) fn scenario_error(error: &ConfigError) -> PyErr {
-    let problem = &error.problem;
     let exception = ScenarioError::new_err(error.to_string());
-    let attributes = [
-        ("path", problem.path.to_string()),
-        ("kind", format!("{:?}", problem.kind)),
-        ("expected", problem.expected.clone()),
-        ("rendered", error.render(false)),
-    ];
     Python::attach(|py| {
-        for (name, value) in attributes {
-            exception.value(py).setattr(name, value).expect("an exception has attributes");
-        }
+        set_attributes(exception.value(py), error).expect("an exception has attributes");
     });
     exception
+}
+
+fn set_attributes(exception: &Bound<'_, PyAny>, error: &ConfigError) -> PyResult<()> {
+    let problem = &error.problem;
+    let (line, column) = error.location.line_and_column().unzip();
+    exception.setattr("path", problem.path.to_string())?;
+    exception.setattr("kind", format!("{:?}", problem.kind))?;
+    exception.setattr("expected", &problem.expected)?;
+    exception.setattr("value", problem.value.as_deref().unwrap_or_default())?;
+    exception.setattr("suggestion", problem.suggestion.as_deref())?;
+    exception.setattr("file", error.location.file().unwrap_or_default())?;
+    exception.setattr("line", line)?;
+    exception.setattr("column", column)?;
+    exception.setattr("rendered", error.render(false))
+}
+
+/// The name among `known` that `name` is most likely a misspelling of, if there is one.
+#[pyfunction]
+pub(crate) fn nearest(name: &str, known: Vec<String>) -> Option<String> {
+    quiclab_core::problem::nearest(name, &known)
+}
+
+/// The bytes of a TOML document at which the field at `path` was written, or the table closest to it: its value, or
+/// from its key on.
+#[pyfunction]
+pub(crate) fn toml_span(text: &str, file: &str, path: Vec<String>, value: bool) -> PyResult<(usize, usize)> {
+    let document = Document::from_toml(text, file, &[]).map_err(|error| scenario_error(&error))?;
+    match document.location_of(&FieldPath::new(path), value) {
+        Location::Text { span, .. } => Ok((span.start, span.end)),
+        _ => Ok((0, 0)),
+    }
+}
+
+/// Line and column (from 1) of byte `start` of `text`, and `message` with that line, marked up to byte `end`.
+#[pyfunction]
+pub(crate) fn mark(
+    message: &str,
+    file: &str,
+    text: &str,
+    start: usize,
+    end: usize,
+) -> (usize, usize, String) {
+    let location = Location::Text { file: file.to_owned(), text: text.into(), span: start..end };
+    let (line, column) = location.line_and_column().expect("it is in a text");
+    (line, column, location.render_error(message))
+}
+
+/// The scenario (JSON) with the present names in place of former ones, each with a `FutureWarning`.
+#[pyfunction]
+pub(crate) fn replace_former_names(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
+    let mut document =
+        Document::from_json(scenario_json, None, &[]).map_err(|error| scenario_error(&error))?;
+    warn_of_former_names(py, &mut document, 4)?;
+    Ok(document.to_json().to_string())
+}
+
+/// Replaces former names, each with a warning about the caller `level` calls above.
+fn warn_of_former_names(py: Python<'_>, document: &mut Document, level: i32) -> PyResult<()> {
+    for note in Scenario::replace_former_names(document) {
+        let text = CString::new(note.to_string()).expect("names have no zero byte");
+        PyErr::warn(py, &py.get_type::<FormerName>(), &text, level)?;
+    }
+    Ok(())
 }
 
 /// Reads a scenario, applies changes, validates it and fills in every default. `programs` is the JSON list of
 /// the programs of the kernel lane, whose names are the stacks there; without it the scenario is for the sim lane. Former
 /// names are read with a `FutureWarning`.
 #[pyfunction]
-#[pyo3(signature = (text, file, sets, format, programs=None))]
+#[pyo3(signature = (text, file, base_dir, sets, format, programs=None))]
 pub(crate) fn resolve(
     py: Python<'_>,
     text: &str,
-    file: &str,
+    file: Option<&str>,
+    base_dir: &str,
     sets: Vec<(String, String)>,
     format: &str,
     programs: Option<&str>,
 ) -> PyResult<String> {
     let programs = programs.map(Programs::from_json).transpose()?;
     let document = match format {
-        "toml" => Document::from_toml(text, file, &sets),
-        "json" => Document::from_json(text, Some(file), &sets),
+        "toml" => Document::from_toml(text, file.unwrap_or_default(), &sets),
+        "json" => Document::from_json(text, file, &sets),
         other => {
             return Err(PyValueError::new_err(format!(
                 "format: expected \"toml\" or \"json\", got {other:?}"
@@ -61,10 +116,7 @@ pub(crate) fn resolve(
         }
     };
     let mut document = document.map_err(|error| scenario_error(&error))?;
-    for note in Scenario::replace_former_names(&mut document) {
-        let text = CString::new(note.to_string()).expect("names have no zero byte");
-        PyErr::warn(py, &py.get_type::<PyFutureWarning>(), &text, 2)?;
-    }
+    warn_of_former_names(py, &mut document, 3)?;
     let scenario = (|| {
         let scenario = match &programs {
             Some(programs) => Scenario::load(&document, &|config| programs.validate(config))?,
@@ -75,8 +127,8 @@ pub(crate) fn resolve(
             None => check_observed(&scenario),
         };
         observed
-            .and_then(|()| check_traces(&scenario, file))
-            .and_then(|()| function::check(&scenario.resolved(), folder_of(file)))
+            .and_then(|()| check_traces(&scenario, Path::new(base_dir)))
+            .and_then(|()| function::check(&scenario.resolved(), Path::new(base_dir)))
             .map_err(|problem| document.locate(problem))?;
         Ok(scenario.resolved())
     })();
@@ -105,19 +157,10 @@ fn check_observed(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Where the files that a scenario names are.
-fn folder_of(file: &str) -> &Path {
-    Path::new(file).parent().unwrap_or(Path::new(""))
-}
-
 /// Reads all traces once, so that a wrong one is named with the line of the scenario.
-fn check_traces(scenario: &Scenario, file: &str) -> Result<(), Problem> {
-    let folder = folder_of(file);
+fn check_traces(scenario: &Scenario, folder: &Path) -> Result<(), Problem> {
     for (name, link) in &scenario.links {
-        if let Err(error) = quiclab_sim::read_trace(link, folder) {
-            let path = FieldPath::new(["links", name, "rate", "file"]);
-            return Err(Problem::file(path, error.to_string()));
-        }
+        quiclab_sim::read_trace(name, link, folder)?;
     }
     Ok(())
 }

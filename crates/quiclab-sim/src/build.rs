@@ -2,12 +2,12 @@
 
 mod tunnel;
 
-use crate::stacks::{FunctionError, Stacks, stacks};
+use crate::stacks::{Stacks, stacks};
 use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
-use quiclab_core::problem::system_reason;
+use quiclab_core::problem::{quoted, system_reason};
 use quiclab_core::{
     BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link, Node,
-    Problem, Protocol, Role, Tap, Target, Time, Topology, Trace, TraceError, TransportObserver, WireError,
+    Problem, Protocol, Role, Tap, Target, Time, Topology, Trace, TransportObserver, WireError,
 };
 use quiclab_scenario::{Flow, Scenario};
 use quiclab_transport::operations::{Hook, Operations};
@@ -19,25 +19,9 @@ use thiserror::Error;
 /// Why a scenario cannot be built although it is valid by itself.
 #[derive(Debug, Error)]
 pub enum BuildError {
-    /// A trace file is not usable.
-    #[error("links.{link}.rate.file: {reason}")]
-    Trace {
-        /// Name of the link.
-        link: String,
-        /// What is wrong with it.
-        reason: TraceFileError,
-    },
-    /// An endpoint, or an end of a tunnel, cannot be made.
+    /// A trace file, a function of a plugin, an endpoint or an end of a tunnel cannot be used.
     #[error(transparent)]
-    Stack(Box<Problem>),
-    /// A function that a plugin names is not available.
-    #[error("plugins.{plugin}: expected {}, got `{}`: {}", reason.allowed, reason.name, reason.reason)]
-    Function {
-        /// Name of the plugin.
-        plugin: String,
-        /// What is wrong with the function.
-        reason: FunctionError,
-    },
+    Problem(Box<Problem>),
     /// A wire cannot be laid.
     #[error("wires: {0}")]
     Wire(#[from] WireError),
@@ -46,7 +30,13 @@ pub enum BuildError {
 impl BuildError {
     /// A problem with a field below the one at `steps`.
     fn of(steps: &[&str], problem: Problem) -> Self {
-        Self::Stack(Box::new(problem.below(&FieldPath::new(steps.iter().copied()))))
+        problem.below(&FieldPath::new(steps.iter().copied())).into()
+    }
+}
+
+impl From<Problem> for BuildError {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(Box::new(problem))
     }
 }
 
@@ -84,8 +74,7 @@ pub struct FlowEndpoints {
 pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Result<Built, BuildError> {
     let mut topology = Topology::default();
     for (name, config) in &scenario.links {
-        let trace = read_trace(config, options.base_dir)
-            .map_err(|reason| BuildError::Trace { link: name.clone(), reason })?;
+        let trace = read_trace(name, config, options.base_dir)?;
         topology.add(name, Node::Element(Box::new(Link::new(config, trace, seed, name))));
     }
     for (name, config) in &scenario.bearers {
@@ -164,7 +153,8 @@ fn operations(
     let computations = scenario.computations(flow, role);
     let functions = options.stacks.functions(&computations, options.base_dir).map_err(|reason| {
         let plugin = computations.iter().find(|computation| computation.function == reason.name);
-        BuildError::Function { plugin: plugin.map_or("", |it| &it.plugin).to_owned(), reason }
+        let path = FieldPath::new(["plugins", plugin.map_or("", |it| &it.plugin)]);
+        Problem::conflict(path, quoted(reason.name), reason.allowed).because(reason.reason)
     })?;
     let hooks = computations.into_iter().zip(functions).map(|(computation, function)| Hook {
         plugin: computation.plugin,
@@ -195,29 +185,19 @@ fn addresses(flow: u32, role: Role, protocol: Protocol) -> FiveTuple {
     }
 }
 
-/// Reads the trace of a link, if its rate is one.
+/// Reads the trace of the link `name`, if its rate is one.
 ///
 /// # Errors
-/// When the file cannot be read or is not a trace.
-pub fn read_trace(config: &LinkConfig, base_dir: &Path) -> Result<Option<Trace>, TraceFileError> {
+/// If the file cannot be read or is not a trace.
+pub fn read_trace(name: &str, config: &LinkConfig, base_dir: &Path) -> Result<Option<Trace>, Problem> {
     let Some(Rate::Shaped(ShapedRate::Trace { file, format, at_end })) = &config.rate else {
         return Ok(None);
     };
-    let bytes = std::fs::read(base_dir.join(file))?;
-    let text = String::from_utf8(bytes).map_err(|_| TraceFileError::NotText)?;
-    Ok(Some(Trace::parse(&text, *format, *at_end)?))
-}
-
-/// Why there is no trace.
-#[derive(Debug, Error)]
-pub enum TraceFileError {
-    /// The file cannot be read.
-    #[error("{}", system_reason(.0))]
-    Unreadable(#[from] std::io::Error),
-    /// The file is not text.
-    #[error("not text in UTF-8")]
-    NotText,
-    /// The file is not a trace.
-    #[error(transparent)]
-    Malformed(#[from] TraceError),
+    let refused = |reason: String| {
+        Problem::file(FieldPath::new(["links", name, "rate", "file"]), reason).got(quoted(file.display()))
+    };
+    let bytes = std::fs::read(base_dir.join(file)).map_err(|error| refused(system_reason(&error)))?;
+    let text = String::from_utf8(bytes).map_err(|_| refused("not text in UTF-8".to_owned()))?;
+    let trace = Trace::parse(&text, *format, *at_end).map_err(|error| refused(error.to_string()))?;
+    Ok(Some(trace))
 }

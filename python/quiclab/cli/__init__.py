@@ -172,9 +172,11 @@ def note(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Write a warning about what the user gave, such as a former name, as one line to stderr."""
-    del category, filename, lineno, file, line
-    print(f"note: {message}", file=sys.stderr)
+    """Write a warning about a former name as a note of one line to stderr; others as Python does."""
+    if issubclass(category, extension().FormerName):
+        print(f"note: {message}", file=sys.stderr)
+    else:
+        print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
 
 
 def fail(sentence: str, code: int, rendered: str = "") -> int:

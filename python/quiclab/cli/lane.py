@@ -78,7 +78,7 @@ def lane_of(
         raise not_one_of("--lane", lane, LANES)
     if lane == "sim":
         if clock not in (None, "virtual"):
-            raise unexpected("--clock", "`virtual` in lane sim", clock)
+            raise unexpected("--clock", '"virtual" in lane sim', clock)
         others = {"--emulation": emulation, "--adapter": adapters, "--delay-stage": delay_stage}
         for name, value in {**others, "--syscall-cost": syscall_cost_ns}.items():
             if value:

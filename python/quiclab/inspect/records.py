@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from quiclab.inspect.columns import Integers, changes, integers
 from quiclab.inspect.ends import METRICS, NO_SPACE, End, Packets
 from quiclab.libraries import np, pl
+from quiclab.native import extension
 
 if TYPE_CHECKING:
     from quiclab.inspect.source import Run
@@ -21,16 +22,6 @@ MAX_HEADER_BYTES = 80
 """IPv4 (20 B) and TCP (20 B and at most 40 B of options)."""
 CONTENTS = ["little or no data (at most 80 B)", "data"]
 UNKNOWN = ["contents not known"]
-PHASES = (
-    "slow_start",
-    "conservative_slow_start",
-    "congestion_avoidance",
-    "startup",
-    "drain",
-    "probe_bw",
-    "probe_rtt",
-    "fixed",
-)
 COUNTERS = {"timeouts": "timeouts", "tail_loss_probes": "ptos"}
 """Counters of TCP and their labels in the overview: a tail loss probe is TCP's probe timeout (RFC 8985, section 7)."""
 
@@ -116,10 +107,10 @@ def _fill_phases(end: End, series: pl.DataFrame) -> None:
     if end.phases:
         return
     time_us, codes = changes(*_samples(series, "phase", 1))
-    last = -1
+    phases, last = extension().PHASES, -1
     for time, code in zip(time_us.tolist(), codes.tolist(), strict=True):
         if code != last:
-            end.phases.append((time, PHASES[code] if 0 <= code < len(PHASES) else str(code)))
+            end.phases.append((time, phases[code] if 0 <= code < len(phases) else str(code)))
         last = code
 
 

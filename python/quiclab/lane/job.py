@@ -30,9 +30,7 @@ SYSCTLS = {
 }
 
 
-def make_job(
-    scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, Adapter], base_dir: str | Path
-) -> dict[str, Any]:
+def make_job(scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, Adapter]) -> dict[str, Any]:
     """Return the job of a resolved scenario, as `quiclab-live` reads it.
 
     Raises
@@ -65,7 +63,7 @@ def make_job(
         "schema": JOB_SCHEMA,
         "scenario": plain,
         "seed": seed,
-        "base_dir": str(Path(base_dir).resolve()),
+        "base_dir": str(Path(scenario.base_dir).resolve()),
         "clock": lane.clock,
         "syscall_cost_ns": lane.syscall_cost_ns or 0,
         "emulation": lane.emulation,

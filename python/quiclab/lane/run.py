@@ -139,7 +139,7 @@ class Lane:
         scenario: Scenario,
         seed: int = 1,
         *,
-        base_dir: str | Path = ".",
+        base_dir: str | Path | None = None,
         record_dir: str | Path | None = None,
         progress: Progress | None = None,
     ) -> RunResult:
@@ -152,7 +152,7 @@ class Lane:
         seed
             Seed of the elements, and with the virtual clock of everything else.
         base_dir
-            Directory that files named in the scenario are relative to.
+            Directory that files named in the scenario are relative to; `None` is that of the scenario's file.
         record_dir
             Directory (it must exist) where the job, the output of the programs and captures stay; without it they go.
         progress
@@ -167,10 +167,10 @@ class Lane:
             If the run fails.
         """
         seed, adapters = checked_seed(seed), self.programs()
-        scenario = scenario.resolved(self.stacks())
+        scenario = scenario.below(base_dir).resolved(self.stacks())
         with tempfile.TemporaryDirectory(prefix="quiclab-") as scratch:
             directory = Path(record_dir).resolve() if record_dir is not None else Path(scratch)
-            job = make_job(scenario, seed, self, adapters, base_dir)
+            job = make_job(scenario, seed, self, adapters)
             write_atomically(directory / JOB_FILE, json.dumps(job, indent=2).encode())
             _remove_older(directory, job)
             limit_s = MARGIN_S + seconds(job["scenario"]["duration"]) + extra_s(job)

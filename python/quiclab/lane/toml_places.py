@@ -22,7 +22,7 @@ def syntax_error(text: str, file: Path) -> RequestError | None:
     """Return the error of the engine's reader of TOML, which gives the place; None if it finds none."""
     native = extension()
     try:
-        native.resolve(text, str(file), [], "toml", None)
+        native.toml_span(text, str(file), [], False)
     except native.ScenarioError as error:
         if error.kind == "Syntax":
             return RequestError(str(error), kind=error.kind, rendered=error.rendered)

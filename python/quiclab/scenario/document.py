@@ -34,16 +34,16 @@ class Scenario(ScenarioFields):
 
     def to_json(self) -> str:
         """Return the tree as JSON with sorted keys."""
-        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Scenario:
-        """Build a scenario from plain Python values.
+        """Build a scenario from plain Python values; former names of fields and values are read with a `FutureWarning`.
 
         Raises
         ------
         RequestError
-            With one sentence that names the field, if it does not exist, is missing or has another type.
+            If a field does not exist, is missing or has another type.
         """
         try:
             scenario: Scenario = tree.from_plain(cls, plain, "")
@@ -51,7 +51,14 @@ class Scenario(ScenarioFields):
             refused = error
         else:
             return scenario
-        raise _of_engine(plain, refused)
+        try:
+            text = json.dumps(plain, allow_nan=False)
+        except (TypeError, ValueError):  # not a plain value
+            raise refused from None
+        present = json.loads(extension().replace_former_names(text))
+        if present != plain:
+            return cls.from_dict(present)
+        raise _of_engine(text, refused)
 
     def with_value(self, path: str, value: object) -> Scenario:
         """Return a copy in which one value is another.
@@ -67,7 +74,7 @@ class Scenario(ScenarioFields):
         Raises
         ------
         RequestError
-            If the path does not exist.
+            If the path does not exist, also for a value that is removed.
         """
         return self.with_values({path: value})
 
@@ -82,28 +89,28 @@ class Scenario(ScenarioFields):
         """Return the scenario validated and with every default filled in; `programs` as in `load`."""
         return self._like(json.loads(self.resolved_json(programs)))
 
+    def below(self, base_dir: str | Path | None) -> Scenario:
+        """Return the scenario whose files are relative to this directory; `None` leaves it where it is."""
+        return self if base_dir is None else dataclasses.replace(self, base_dir=str(base_dir))
+
     def _like(self, plain: Mapping[str, Any]) -> Scenario:
         """Build a scenario whose files are where those of this one are."""
         return dataclasses.replace(Scenario.from_dict(plain), base_dir=self.base_dir)
 
     def resolved_json(self, programs: str | None = None) -> str:
         """Return the validated scenario with every default filled in, as JSON of the engine."""
-        return resolve(self.to_json(), str(Path(self.base_dir) / self.name), form="json", programs=programs)
+        return resolve(self.to_json(), None, self.base_dir, form="json", programs=programs)
 
 
 #: Tables that hold others by name.
 TABLES: Final = frozenset(name for name, kind in get_type_hints(ScenarioFields).items() if get_origin(kind) is dict)
 
 
-def _of_engine(plain: Mapping[str, Any], error: RequestError) -> RequestError:
+def _of_engine(text: str, error: RequestError) -> RequestError:
     """Return the error of the engine about the field that `error` is about, as it knows what quantities look like.
 
     If the engine refuses another field first, `error` stays.
     """
-    try:
-        text = json.dumps(plain)
-    except (TypeError, ValueError):  # not a plain value
-        return error
     native = extension()
     try:
         native.to_toml(text)
@@ -119,12 +126,23 @@ def _with_value(plain: dict[str, Any], path: str, value: object) -> dict[str, An
     """Return a tree in which one value is another; `None` removes it."""
     table, _, rest = path.partition(".")
     name, _, inside = rest.partition(".")
-    if table in TABLES and inside:
+    if table in TABLES and (inside or value is None):
         present = plain.get(table, {})
-        if name not in present:
+        if name and name not in present:
             raise unknown(table.removesuffix("s"), name, sorted(present), f"{table}.{name}")
     changed: dict[str, Any] = tree.with_value(plain, path, tree.to_plain(value))
+    if value is None:
+        _check_field(plain, path)
     return changed
+
+
+def _check_field(plain: dict[str, Any], path: str) -> None:
+    """Check that the field at a path exists: if it does, a value that no field takes is an error about its type."""
+    try:
+        tree.from_plain(ScenarioFields, tree.with_value(plain, path, object()), "")
+    except RequestError as error:
+        if error.kind == "UnknownField":
+            raise
 
 
 def load(path: str | Path, sets: Sequence[tuple[str, str]] = (), programs: str | None = None) -> Scenario:
@@ -151,5 +169,5 @@ def load(path: str | Path, sets: Sequence[tuple[str, str]] = (), programs: str |
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise RequestError(f"cannot read the scenario {path}: {reason}") from error
     form: Literal["toml", "json"] = "json" if path.suffix == ".json" else "toml"
-    scenario = Scenario.from_dict(json.loads(resolve(text, str(path), sets, form, programs)))
+    scenario = Scenario.from_dict(json.loads(resolve(text, str(path), path.parent, sets, form, programs)))
     return dataclasses.replace(scenario, base_dir=str(path.parent))
