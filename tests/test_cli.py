@@ -120,13 +120,17 @@ def test_an_older_run_in_the_same_directory_goes(small: Path, tmp_path: Path, ca
     # a result that is none accounts for nothing, and a name that leads elsewhere is no file of it
     document = json.loads((out / "result.json").read_text())
     document["scenario"]["record"] = {"qlog": True}
-    document["flows"] = {"../other": document["flows"]["dc"]}
+    for part in (document, document["scenario"]):
+        part["flows"] |= dict.fromkeys(("../other", "a\0b", "\ud800"), part["flows"]["dc"])
     other = tmp_path / "other.sender.sqlog"
     other.write_text("")
-    for text in (json.dumps(document), "[1]"):
-        (out / "result.json").write_text(text)
-        assert invoke("run", small, "--out", out) == 0
+    broken = [{**document["scenario"], key: value} for key in ("record", "taps") for value in (True, 5, ["qlog"])]
+    documents = [document, [1], *({**document, "scenario": scenario} for scenario in broken)]
+    for older in documents:
+        (out / "result.json").write_text(json.dumps(older))
+        assert invoke("run", small, "--seed", "4", "--out", out) == 0
         assert {other, *mine} <= {*tmp_path.iterdir(), *out.iterdir()}
+        assert json.loads((out / "result.json").read_text())["seed"] == 4
     capsys.readouterr()
 
 

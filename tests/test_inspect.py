@@ -354,7 +354,7 @@ def test_an_existing_file_is_replaced_only_if_wanted(tcp: Path, tmp_path: Path) 
     [
         ("absent.qlog", "cannot read {}: No such file or directory; expected a directory or result.json"),
         ("folder", "{} has no result.json; expected a directory or result.json"),
-        ("result.json", "{} is not the result of a run: `scenario` is missing"),
+        ("result.json", "{} is not the result of a run: scenario: missing"),
     ],
 )
 def test_errors_name_the_file_and_the_reason(name: str, found: str, tmp_path: Path) -> None:
