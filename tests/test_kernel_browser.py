@@ -21,7 +21,7 @@ import pytest
 from conftest import ROOT
 from quiclab import cli
 from quiclab.browser import client, curl, quinn
-from quiclab.browser.chromium import environment, key_hash
+from quiclab.browser.chromium import Chromium, environment, key_hash
 from quiclab.browser.compare import differing, summary
 from quiclab.browser.envoy import Request, configuration, requests
 from quiclab.browser.har_writer import Event, har, record
@@ -442,7 +442,7 @@ def test_of_a_scenario_network_and_page_count() -> None:
     scenario = load(ROOT / "scenarios" / "page_http2.toml")
     with pytest.raises(RequestError, match=r"flows.main.workload.html_think_time: expected 0, got .10 ms"):
         page_scenario(scenario, None, 20, 0.5)
-    with pytest.raises(RequestError, match=r"flow: expected .*`main`"):
+    with pytest.raises(RequestError, match=r"^flow: expected .*`main`"):
         page_scenario(scenario, "other", 20, 0.5)
     plain = scenario.to_dict()
     plain["flows"]["main"]["workload"] = WORKLOAD
@@ -470,6 +470,16 @@ def test_an_invalid_request_is_a_one_line_error(
 ) -> None:
     assert cli.invoke(["browse", str(PAGE_FILE), *options]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_crash_is_an_event_or_the_class_of_an_error() -> None:
+    chromium = object.__new__(Chromium)
+    chromium.protocol, chromium.sizes, chromium._events, chromium._crashed = "h2", {}, [], False
+    closed = type("TargetClosedError", (Exception,), {})
+    assert chromium._reason(Exception("cannot load https://crashed.example"), 5.0).startswith("cannot load")
+    assert chromium._reason(closed("the page is gone"), 5.0) == "Chromium crashed"
+    chromium._on_crash(None)
+    assert chromium._reason(Exception("Page.goto: failed"), 5.0) == "Chromium crashed"
 
 
 def test_missing_items_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
