@@ -209,6 +209,13 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
         (["run", "SMALL", "--lane", "moon"], '--lane: expected `sim` or `kernel`, got "moon"'),
         (["run", "SMALL", "--clock", "sun"], '--clock: expected `virtual` in lane sim, got "sun"'),
         (["run", "SMALL", "--seed", "x"], "--seed: expected a whole number from 0 to"),
+        (["run", "SMALL", "--seed", " 5 "], "--seed: expected a whole number from 0 to"),
+        (["run", "SMALL", "--seed", "1_0"], "--seed: expected a whole number from 0 to"),
+        (["run", "SMALL", "--seed", "+5"], "--seed: expected a whole number from 0 to"),
+        (["run", "SMALL", "--seed", "\u0665"], "--seed: expected a whole number from 0 to"),
+        (["run", "SMALL", "--seed", "9" * 5000], "--seed: expected a whole number from 0 to"),
+        (["run", "SMALL", "--syscall-cost", "0"], "--syscall-cost: not supported in lane sim"),
+        (["run", "SMALL", "--lane", "kernel", "--syscall-cost", "0"], "--syscall-cost requires --clock virtual"),
         (
             ["run", "SMALL", "--set", "record.qlog=true"],
             "records qlog or pcapng files; choose a directory for them with --out",

@@ -161,8 +161,8 @@ class RunResult:
         where = f"{source} is not the result of a run"
         if not isinstance(data, dict) or data.get("schema") != RUN_SCHEMA:
             raise RequestError(f"{where}: schema: expected `{RUN_SCHEMA}`", path="schema")
-        if (error := mismatch(data, _SHAPE, where)) is not None:
-            raise error
+        if (problem := mismatch(data, _SHAPE, where)) is not None:
+            raise problem
         if not 0 <= data["seed"] <= MAX_SEED:
             raise unexpected("seed", f"an integer from 0 to {MAX_SEED}", data["seed"], where=where)
         if other := set(data["flows"]) - set(data["scenario"]["flows"]):
