@@ -130,7 +130,7 @@ PDCP_WINDOWS = View(
 )
 BATCH_WINDOWS = View(
     title="Window and queues with small and large batches",
-    source=f"after {THESIS}, Fig. 5.2",
+    source=f"{THESIS}, Fig. 5.2",
     caption=f"{INSIDE} The large receive buffer; with batches of 500 packets one queue runs empty while the other "
     "fills.",
     shown={
@@ -142,7 +142,7 @@ BATCH_WINDOWS = View(
 )
 EVENT = View(
     title="One packet is lost",
-    source=f"after {THESIS}, Fig. 5.3",
+    source=f"{THESIS}, Fig. 5.3",
     caption="Packets at the client's proxy around the first expiry of t-Reordering, with the default receive buffer: "
     "all that follow the lost packet wait until the timer gives it up, and leave in one burst; what the socket cannot "
     "hold of it is dropped.",

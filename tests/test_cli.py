@@ -120,13 +120,17 @@ def test_an_older_run_in_the_same_directory_goes(small: Path, tmp_path: Path, ca
     # a result that is none accounts for nothing, and a name that leads elsewhere is no file of it
     document = json.loads((out / "result.json").read_text())
     document["scenario"]["record"] = {"qlog": True}
-    document["flows"] = {"../other": document["flows"]["dc"]}
+    for part in (document, document["scenario"]):
+        part["flows"] |= dict.fromkeys(("../other", "a\0b", "\ud800"), part["flows"]["dc"])
     other = tmp_path / "other.sender.sqlog"
     other.write_text("")
-    for text in (json.dumps(document), "[1]"):
-        (out / "result.json").write_text(text)
-        assert invoke("run", small, "--out", out) == 0
+    broken = [{**document["scenario"], key: value} for key in ("record", "taps") for value in (True, 5, ["qlog"])]
+    documents = [document, [1], *({**document, "scenario": scenario} for scenario in broken)]
+    for older in documents:
+        (out / "result.json").write_text(json.dumps(older))
+        assert invoke("run", small, "--seed", "4", "--out", out) == 0
         assert {other, *mine} <= {*tmp_path.iterdir(), *out.iterdir()}
+        assert json.loads((out / "result.json").read_text())["seed"] == 4
     capsys.readouterr()
 
 
@@ -205,6 +209,13 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
         (["run", "SMALL", "--lane", "moon"], '--lane: expected "sim" or "kernel", got "moon"'),
         (["run", "SMALL", "--clock", "sun"], '--clock: expected "virtual" in lane sim, got "sun"'),
         (["run", "SMALL", "--seed", "x"], "--seed: expected a whole number from 0 to"),
+        (["run", "SMALL", "--seed", " 5 "], "--seed: expected a whole number from 0 to"),
+        (["run", "SMALL", "--seed", "1_0"], "--seed: expected a whole number from 0 to"),
+        (["run", "SMALL", "--seed", "+5"], "--seed: expected a whole number from 0 to"),
+        (["run", "SMALL", "--seed", "\u0665"], "--seed: expected a whole number from 0 to"),
+        (["run", "SMALL", "--seed", "9" * 5000], "--seed: expected a whole number from 0 to"),
+        (["run", "SMALL", "--syscall-cost", "0"], "--syscall-cost: not supported in lane sim"),
+        (["run", "SMALL", "--lane", "kernel", "--syscall-cost", "0"], "--syscall-cost requires --clock virtual"),
         (
             ["run", "SMALL", "--set", "record.qlog=true"],
             "records qlog or pcapng files; choose a directory for them with --out",

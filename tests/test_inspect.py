@@ -25,7 +25,7 @@ from quiclab.inspect.sequence import ARRIVED, DROPPED, ONE_END, RECEIVED, arrows
 ALL = 10**6
 
 
-def quiet(_text: str) -> nullcontext[None]:
+def quiet(_kind: str, _name: object) -> nullcontext[None]:
     return nullcontext()
 
 
@@ -349,12 +349,26 @@ def test_an_existing_file_is_replaced_only_if_wanted(tcp: Path, tmp_path: Path) 
     assert kept.read_text().startswith("<!doctype html>")
 
 
+def test_a_default_name_replaces_reports_only(tcp: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    report = tmp_path / "inspect-tcp.html"
+    report.write_text("precious")
+    assert cli.invoke(["inspect", str(tcp)]) == 2
+    assert report.read_text() == "precious"
+    report.unlink()
+    assert cli.invoke(["inspect", str(tcp)]) == 0
+    written = report.read_bytes()
+    report.write_bytes(written + b"<!-- older -->")
+    assert cli.invoke(["inspect", str(tcp)]) == 0
+    assert report.read_bytes() == written
+
+
 @pytest.mark.parametrize(
     ("name", "found"),
     [
         ("absent.qlog", "cannot read {}: No such file or directory; expected a directory or result.json"),
         ("folder", "{} has no result.json; expected a directory or result.json"),
-        ("result.json", "{} is not the result of a run: `scenario` is missing"),
+        ("result.json", "{} is not the result of a run: scenario: missing"),
     ],
 )
 def test_errors_name_the_file_and_the_reason(name: str, found: str, tmp_path: Path) -> None:

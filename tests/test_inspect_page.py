@@ -153,7 +153,7 @@ def tcp(tmp_path_factory: pytest.TempPathFactory) -> Path:
     record = '[record]\nseries_interval = "10 ms"\npackets = true\nacks = true\n'
     (folder / "tcp.toml").write_text(SMALL.replace("quinn", "lab-tcp").replace("100 kB", "1 MB") + record)
     assert cli.invoke(["run", str(folder / "tcp.toml"), "--out", str(folder / "run")]) == 0
-    (folder / "page.html").write_text(render([side(open_run(folder / "run", 20_000, lambda _: nullcontext()))]))
+    (folder / "page.html").write_text(render([side(open_run(folder / "run", 20_000, lambda *_: nullcontext()))]))
     return folder / "page.html"
 
 

@@ -108,9 +108,10 @@ def test_the_value_of_the_own_end_comes_first(tmp_path: Path) -> None:
 
 
 def test_linux_has_no_run_before() -> None:
-    sentence = load_adapters()["linux"].accepts({"tcp": {"metrics": "warm_start"}})
-    assert sentence is not None
-    assert sentence.startswith("sender.tcp.metrics: not supported by the sender of stack")
+    error = load_adapters()["linux"].refuses({"tcp": {"metrics": "warm_start"}})
+    assert error is not None
+    assert (error.path, error.kind, error.value) == ("sender.tcp.metrics", "Unsupported", '"warm_start"')
+    assert error.sentence.startswith("sender.tcp.metrics: not supported by the sender of stack")
 
 
 def test_the_whole_workload_is_a_word(tmp_path: Path) -> None:
@@ -129,7 +130,9 @@ def test_the_whole_workload_is_a_word(tmp_path: Path) -> None:
         ),
         ({"profile": "chrome"}, {}, None, ["sender.profile: not supported", "`congestion_control`"]),
         ({"initial_rtt": "1 ms"}, {}, None, ["sender.initial_rtt: not supported"]),
-        ({}, {"initial_rtt": "1 MB"}, None, ["receiver.initial_rtt: expected", 'got "1 MB"', "milliseconds"]),
+        ({}, {"initial_rtt": "1 MB"}, None, ["receiver.initial_rtt: expected", 'got "1 MB"', "multiple of 1 ms"]),
+        ({}, {"initial_rtt": "500 us"}, None, ["receiver.initial_rtt: expected", 'got "500 us"', "multiple of 1 ms"]),
+        ({"pacing": {"max_rate": "1 bit/s"}}, {}, None, ["sender.pacing.max_rate: expected", "multiple of 8 bit/s"]),
         (
             {},
             {},
@@ -144,7 +147,10 @@ def test_unsupported_options_of_a_program_are_rejected(
 ) -> None:
     with pytest.raises(RequestError) as error:
         adapter(tmp_path).commands(flow(sender, receiver, workload), {"flow": "main"})
-    assert error.value.sentence.startswith("flows.main.")
+    assert error.value.sentence.startswith(f"{error.value.path}: ")
+    assert error.value.path == f"flows.main.{words[0].partition(':')[0]}"
+    assert error.value.kind in ("UnknownName", "OutOfRange", "Unsupported")
+    assert error.value.value
     for word in words:
         assert word in error.value.sentence
 
@@ -155,18 +161,18 @@ def test_unsupported_options_of_a_program_are_rejected(
         ('name = "mine"', 'name = "My Program"', "1:8", "name", "OutOfRange"),
         ('name = "mine"\n', "", "1:1", "name", "MissingField"),
         ('protocol = "udp"', 'protocol = "sctp"', "2:12", "protocol", "UnknownName"),
-        ("download.size", "upload", "3:14", "workloads", "UnknownName"),
+        ("download.size", "upload", "3:14", "workloads.0", "UnknownName"),
         ('["download.size"]', '"download.size"', "3:13", "workloads", "OutOfRange"),
         ('protocol = "udp"', 'protocol = "udp"\nguest = { memory = "lots" }', "3:20", "guest.memory", "OutOfRange"),
         ('protocol = "udp"', 'protocol = "udp"\nguest = { cpus = 2 }', "3:11", "guest.cpus", "UnknownField"),
         ('protocol = "udp"', 'protocol = "udp"\ncolour = 1', "3:1", "colour", "UnknownField"),
-        ("{size_bytes}", "{sizes}", "10:14", "server.command", "UnknownName"),
-        ('["-C", "{congestion_control}"],', '["-C", "reno"],', "9:1", "server.command[2]", "OutOfRange"),
+        ("{size_bytes}", "{sizes}", "10:14", "server.command.1", "UnknownName"),
+        ('["-C", "{congestion_control}"],', '["-C", "reno"],', "10:30", "server.command.2", "OutOfRange"),
         ('"serve", "{size_bytes}"', '["serve"], "{size_bytes}"', "9:1", "server.command", "OutOfRange"),
         ('default = "newreno"', 'default = "vegas"', "5:77", "options.congestion_control.default", "UnknownName"),
         ('"newreno" }\n"', '"cubik" }\n"', "5:77", "options.congestion_control.default", "UnknownName"),
         ('{ unit = "bytes_per_second" }', '{ unit = "knots" }', "6:30", "options.pacing.max_rate.unit", "UnknownName"),
-        ('{ unit = "bytes_per_second" }', "{}", "6:2", "options.pacing.max_rate", "OutOfRange"),
+        ('{ unit = "bytes_per_second" }', "{}", "6:1", "options.pacing.max_rate", "OutOfRange"),
         (
             '{ unit = "bytes_per_second" }',
             '{ unit = "bytes", default = "1 s" }',
@@ -174,12 +180,12 @@ def test_unsupported_options_of_a_program_are_rejected(
             "options.pacing.max_rate.default",
             "OutOfRange",
         ),
-        ('ends = ["receiver"]', 'ends = ["client"]', "7:48", "options.initial_rtt.ends", "UnknownName"),
+        ('ends = ["receiver"]', 'ends = ["client"]', "7:48", "options.initial_rtt.ends.0", "UnknownName"),
         ('ends = ["receiver"]', "ends = 3", "7:47", "options.initial_rtt.ends", "OutOfRange"),
         ("[server]", '[collect]\nformat = "xml"\n[server]', "9:10", "collect.format", "UnknownName"),
         ("[server]", '[collect]\nformat = "none"\nends = "both"\n[server]', "10:8", "collect.ends", "OutOfRange"),
-        ("[options]", 'needs = [{ program = "a" }]\n[options]', "4:1", "needs[0].package", "MissingField"),
-        ("[options]", 'needs = [{ package = "a" }]\n[options]', "4:1", "needs[0]", "OutOfRange"),
+        ("[options]", 'needs = [{ program = "a" }]\n[options]', "4:10", "needs.0.package", "MissingField"),
+        ("[options]", 'needs = [{ package = "a" }]\n[options]', "4:10", "needs.0", "OutOfRange"),
         ("[client]\ncommand", "[client]\n# a comment\ncomand", "14:1", "client.comand", "UnknownField"),
         ("[client]", "[client", "12:8", "", "Syntax"),
         (
@@ -198,6 +204,13 @@ def test_unsupported_options_of_a_program_are_rejected(
         ),
         (
             'command = ["fetch"',
+            'ready = { kind = "port", protocol = "port", port = 4433 }\ncommand = ["fetch"',
+            "13:37",
+            "client.ready.protocol",
+            "UnknownName",
+        ),
+        (
+            'command = ["fetch"',
             'ready = { kind = "output" }\ncommand = ["fetch"',
             "13:1",
             "client.ready.text",
@@ -208,7 +221,7 @@ def test_unsupported_options_of_a_program_are_rejected(
             'command = ["fetch"',
             'environment = { A = "{client_address}" }\ncommand = ["fetch"',
             "13:21",
-            "client.environment",
+            "client.environment.A",
             "UnknownName",
         ),
     ],
@@ -227,7 +240,7 @@ def test_an_error_shows_the_line_and_the_name_that_was_meant(tmp_path: Path) -> 
         adapter(tmp_path, MINIMAL.replace("{server_address}", "{server_adress}"))
     assert error.value.suggestion == "{server_address}"
     assert error.value.rendered.splitlines() == [
-        "error: client.command: unknown placeholder `{server_adress}`; did you mean `{server_address}`?",
+        "error: client.command.1: unknown placeholder `{server_adress}`; did you mean `{server_address}`?",
         f"  --> {tmp_path / 'mine.toml'}:13:21",
         "   |",
         '13 | command = ["fetch", "{server_adress}", "%{json}", "${HOME}", ["-C", "{congestion_control}"]]',
@@ -288,6 +301,11 @@ def test_the_list_for_the_doctor_has_missing_and_available_programs(monkeypatch:
         ("10 Mbit/s", "bytes_per_second", "1250000"),
         ("3", "number", "3"),
         ("1.125", "number", "1.125"),
+        ("500 us", "milliseconds", None),
+        ("1500 us", "milliseconds", None),
+        ("500 us", "seconds", "0.0005"),
+        ("1 ns", "microseconds", None),
+        ("1 bit/s", "bytes_per_second", None),
         ("20 parsec", "seconds", None),
         ("20 s", "bytes", None),
         ("twenty", "number", None),

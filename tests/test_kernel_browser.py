@@ -21,7 +21,7 @@ import pytest
 from conftest import ROOT
 from quiclab import cli
 from quiclab.browser import client, curl, quinn
-from quiclab.browser.chromium import environment, key_hash
+from quiclab.browser.chromium import Chromium, environment, key_hash
 from quiclab.browser.compare import differing, summary
 from quiclab.browser.envoy import Request, configuration, requests
 from quiclab.browser.har_writer import Event, har, record
@@ -86,14 +86,14 @@ def test_an_image_is_a_whole_png_of_the_wanted_length(size_bytes: int) -> None:
         ({"priorities": "round_robin"}, ["workload.priorities: expected", 'got "round_robin"', "`browser`"]),
         (
             {"objects": [{"count": 1, "size": "3 kB", "kind": "font"}]},
-            ["objects[0].kind: expected", 'got "font"', "`image`"],
+            ["objects.0.kind: expected", 'got "font"', "`image`"],
         ),
         # signature 8, four chunks of 12, IHDR of 13, an IDAT of two bytes compressed: 10
-        ({"objects": [{"count": 1, "size": "78 B"}]}, ["objects[0].size: expected", 'got "78 B"', "at least 79 B"]),
+        ({"objects": [{"count": 1, "size": "78 B"}]}, ["objects.0.size: expected", 'got "78 B"', "at least 79 B"]),
         # before any of it is made: 2^32 B are more than a chunk of PNG can have
         (
             {"objects": [{"count": 1, "size": "5 GB"}]},
-            ["objects[0].size: expected", 'got "5 GB"', "at most 100000000 B"],
+            ["objects.0.size: expected", 'got "5 GB"', "at most 100000000 B"],
         ),
         ({"html": "101 MB"}, ["workload.html: expected", 'got "101 MB"', "at most 100000000 B"]),
         ({"objects": [{"count": 50_001, "size": "1 kB"}] * 2}, ["objects: expected", "got 100002", "at most 100000"]),
@@ -442,7 +442,7 @@ def test_of_a_scenario_network_and_page_count() -> None:
     scenario = load(ROOT / "scenarios" / "page_http2.toml")
     with pytest.raises(RequestError, match=r"flows.main.workload.html_think_time: expected 0, got .10 ms"):
         page_scenario(scenario, None, 20, 0.5)
-    with pytest.raises(RequestError, match=r"flow: expected .*`main`"):
+    with pytest.raises(RequestError, match=r"^flow: expected .*`main`"):
         page_scenario(scenario, "other", 20, 0.5)
     plain = scenario.to_dict()
     plain["flows"]["main"]["workload"] = WORKLOAD
@@ -470,6 +470,16 @@ def test_an_invalid_request_is_a_one_line_error(
 ) -> None:
     assert cli.invoke(["browse", str(PAGE_FILE), *options]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_crash_is_an_event_or_the_class_of_an_error() -> None:
+    chromium = object.__new__(Chromium)
+    chromium.protocol, chromium.sizes, chromium._events, chromium._crashed = "h2", {}, [], False
+    closed = type("TargetClosedError", (Exception,), {})
+    assert chromium._reason(Exception("cannot load https://crashed.example"), 5.0).startswith("cannot load")
+    assert chromium._reason(closed("the page is gone"), 5.0) == "Chromium crashed"
+    chromium._on_crash(None)
+    assert chromium._reason(Exception("Page.goto: failed"), 5.0) == "Chromium crashed"
 
 
 def test_missing_items_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

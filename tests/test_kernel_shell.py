@@ -19,6 +19,7 @@ from quiclab.cli.shell import describe
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.kernel.programs import live_program
 from quiclab.lane.shell import Rates, Server, shell_job
+from quiclab.native import MAX_SEED
 from quiclab.scenario import load
 
 SCENARIO = Path(__file__).parent.parent / "scenarios" / "tcp_download.toml"
@@ -129,7 +130,7 @@ def test_the_job_has_the_routes_of_a_flow() -> None:
     assert not pair["server_on_host"]
     assert pair["server"]["ready"] == {"kind": "port", "protocol": "udp", "port": 443}
     assert shell_job(scenario, ["true"])["flows"][name]["server_on_host"]
-    with pytest.raises(RequestError, match='--flow: expected "main", got'):
+    with pytest.raises(RequestError, match=r'^flow: expected "main", got'):
         shell_job(scenario, ["true"], flow="other")
 
 
@@ -144,6 +145,8 @@ def test_invalid_requests_are_one_line_errors() -> None:
         (["--port", "80"], "--port requires --server"),
         (["--server", "nginx", "--port", "x"], '--port: expected 1 to 65535, or `udp:` and a port number, got "x"'),
         (["--server", "'"], '--server: expected a command, got "\'"; No closing quotation'),
+        (["--server", "nginx", "--flow", "x"], '--flow: expected "main", got "x"'),
+        (["--server", "nginx", "--seed", "1_0"], f'--seed: expected a whole number from 0 to {MAX_SEED}, got "1_0"'),
         (["--emulation", "ns3"], '--emulation: expected "engine" or "netem", got "ns3"'),
         (
             ["--set", "seed", "--server", "nginx"],

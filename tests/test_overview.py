@@ -64,7 +64,7 @@ FLAT = replace(
     views=(
         View(
             "What arrives",
-            "after a figure",
+            "a figure",
             "Bytes so far.",
             {"5 ms away": ("near", {}), "far": ("far", {})},
             {"record.series_interval": "10 ms"},

@@ -214,14 +214,14 @@ def test_a_stack_is_named_as_in_the_list() -> None:
             ("--stacks", "lab-udp"),
             "--stacks: expected a stack that loads pages (`lab-quic`, `lab-tcp`, `rfc9002`, `aioquic-0.8.8`,",
         ),
-        (("--stacks", "lab-tcp,lab-tcp"), "--stacks: `lab-tcp` is listed twice"),
-        (("--stacks", ","), "--stacks: expected at least one stack; see `quiclab stack list`"),
+        (("--stacks", "lab-tcp,lab-tcp"), '--stacks: expected each stack at most once, got "lab-tcp,lab-tcp"'),
+        (("--stacks", ","), '--stacks: expected at least one stack, got ","; `quiclab stack list` lists all'),
         (("--tls", "none"), '--tls: expected "full", "resumed" or "early_data", got "none"'),
         (("--flow", "side"), '--flow: expected "main", got "side"'),
         (("--runs", "0"), "--runs: expected a whole number from 1 to 1000, got 0"),
         (
             ("--network", str(ROOT / "scenarios/two_flows.toml")),
-            "the network has 2 flows (first, second); choose one with --flow",
+            "--flow: missing; expected one of the 2 flows of the network (first, second)",
         ),
         (
             ("--network", str(ROOT / "scenarios/explicit_wires.toml")),
@@ -249,6 +249,18 @@ def test_an_existing_file_is_replaced_only_if_wanted(tmp_path: Path) -> None:
     assert kept.read_text().startswith("<!doctype html>")
 
 
+def test_a_default_name_replaces_reports_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    kept = tmp_path / f"page-{SHOP.stem}.html"
+    kept.write_text("<!doctype html>\nprecious")
+    command = ["page", str(SHOP), "--network", str(NETWORK), "--stacks", "lab-tcp", "--runs", "1"]
+    assert cli.invoke(command) == 2
+    assert kept.read_text() == "<!doctype html>\nprecious"
+    assert cli.invoke([*command, "--json"]) == 0, "it writes no report"
+    assert cli.invoke([*command, "--force"]) == 0
+    assert cli.invoke(command) == 0
+
+
 def test_a_recording_that_is_none_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Cut in the middle: exit code 2, one sentence, no page."""
     bad = tmp_path / "bad.har"
@@ -274,7 +286,7 @@ def test_a_page_that_is_not_loaded_has_no_time(tmp_path: Path, capsys: pytest.Ca
 def test_one_of_several_flows_gives_the_route() -> None:
     """A network with several flows needs a name; with it, routes and hosts are those of that flow."""
     network = load(ROOT / "scenarios/two_flows.toml")
-    with pytest.raises(RequestError, match="2 flows"):
+    with pytest.raises(RequestError, match=r"^flow: missing; .* 2 flows"):
         replay.flow_of(network, None)
     name = sorted(network.flows)[1]
     page = replay.workload(read_har(SHOP))

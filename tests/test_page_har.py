@@ -291,48 +291,48 @@ BAD: list[tuple[object, str]] = [
     ({"log": []}, "is not a HAR file: the object `log` is missing (HAR 1.2)"),
     (har([]), "log.entries: expected a list of 1 to 10000 entries, got []"),
     (har([entry("data:,", 0)]), "none of its 1 entries is an HTTP transfer"),
-    (har([7]), "log.entries[0]: expected an object, got 7"),
-    (har([entry(f"{SITE}/", 0), {}]), "log.entries[1].request: missing; expected an object"),
-    (har([entry("https://[/", 0)]), 'log.entries[0].request.url: expected a URL, got "https://[/"'),
+    (har([7]), "log.entries.0: expected an object, got 7"),
+    (har([entry(f"{SITE}/", 0), {}]), "log.entries.1.request: missing; expected an object"),
+    (har([entry("https://[/", 0)]), 'log.entries.0.request.url: expected a URL, got "https://[/"'),
     (
         har([entry(f"{SITE}/", 0, response={"bodySize": -1, "content": {}})]),
-        "log.entries[0].response: no size in this or any other response before onLoad; expected bodySize,",
+        "log.entries.0.response: no size in this or any other response before onLoad; expected bodySize,",
     ),
     (
         har([entry(f"{SITE}/", 0), entry(f"{SITE}/1", 1, response={"bodySize": -2})]),
-        "log.entries[1].response.bodySize: expected a length of 0 to 10000000000 bytes, or -1 (not known), got -2",
+        "log.entries.1.response.bodySize: expected a length of 0 to 10000000000 bytes, or -1 (not known), got -2",
     ),
     (
         har([entry(f"{SITE}/", 0, response={"bodySize": "1"})]),
-        "log.entries[0].response.bodySize: expected a length of 0 to 10000000000 bytes, or -1 (not known),",
+        "log.entries.0.response.bodySize: expected a length of 0 to 10000000000 bytes, or -1 (not known),",
     ),
     (
         har([entry(f"{SITE}/", 0, response={"content": {"size": 1e300}})]),
-        "log.entries[0].response.content.size: expected a length of 0 to 10000000000 bytes, or -1 (not",
+        "log.entries.0.response.content.size: expected a length of 0 to 10000000000 bytes, or -1 (not",
     ),
     (
         har([entry(f"{SITE}/", 0, time_ms=-5)]),
-        "log.entries[0].time: expected a time of 0 to 3600000 ms, or -1 (does not apply), got -5",
+        "log.entries.0.time: expected a time of 0 to 3600000 ms, or -1 (does not apply), got -5",
     ),
     (
         har([entry(f"{SITE}/", 0, time_ms=float("nan"))]),
-        "log.entries[0].time: expected a time of 0 to 3600000 ms, or -1 (does not apply), got NaN",
+        "log.entries.0.time: expected a time of 0 to 3600000 ms, or -1 (does not apply), got NaN",
     ),
     (
         har([entry(f"{SITE}/", 0, timings={"wait": 1e12})]),
-        "log.entries[0].timings.wait: expected a time of 0 to 3600000 ms, or -1 (does not apply), got",
+        "log.entries.0.timings.wait: expected a time of 0 to 3600000 ms, or -1 (does not apply), got",
     ),
     (
         har([entry(f"{SITE}/", 0), entry(f"{SITE}/1", 1, startedDateTime="2031-01-01T00:00:00Z")]),
-        "log.entries[1].startedDateTime: expected a time within 3600 s of the first entry,",
+        "log.entries.1.startedDateTime: expected a time within 3600 s of the first entry,",
     ),
     (
         har([entry(f"{SITE}/", 0, startedDateTime="noon")]),
-        'log.entries[0].startedDateTime: expected a date and time (ISO 8601), got "noon"',
+        'log.entries.0.startedDateTime: expected a date and time (ISO 8601), got "noon"',
     ),
     (
         har([entry(f"{SITE}/", 0), initiated("a", 1, "b"), initiated("b", 2, "c"), initiated("c", 3, "a")]),
-        "log.entries[1]._initiator: expected an initiator that does not depend on the entry itself, got a",
+        "log.entries.1._initiator: expected an initiator that does not depend on the entry itself, got a",
     ),
     (har([entry(f"{SITE}/", 0)] * 10_001), "log.entries: expected at most 10000 entries, got 10001"),
     (har([0] * 100_000), "log.entries: expected at most 10000 entries, got 100000"),
@@ -342,7 +342,7 @@ BAD: list[tuple[object, str]] = [
     ),
     (
         har([entry(f"{SITE}/", 0)], pages=[{"pageTimings": {"onLoad": -3}}]),
-        "log.pages[0].pageTimings.onLoad: expected a time of 0 to 3600000 ms, or -1 (not recorded), got -3",
+        "log.pages.0.pageTimings.onLoad: expected a time of 0 to 3600000 ms, or -1 (not recorded), got -3",
     ),
     (
         har([entry(f"{SITE}/", 0)], pages=[{"pageTimings": {"onLoad": 10**400}}]),
@@ -350,12 +350,12 @@ BAD: list[tuple[object, str]] = [
     ),
     (
         json.dumps(har([entry(f"{SITE}/", 0)], pages=[{"pageTimings": {"onLoad": 77}}])).replace("77", "1e999"),
-        "log.pages[0].pageTimings.onLoad: expected a time of 0 to 3600000 ms, or -1 (not recorded), got Infinity",
+        "log.pages.0.pageTimings.onLoad: expected a time of 0 to 3600000 ms, or -1 (not recorded), got Infinity",
     ),
     # json.dumps writes a lone surrogate as an escape, as a broken recorder does
     (
         har([entry(f"{SITE}/", 0), entry(f"{SITE}/\ud800", 1)]),
-        'log.entries[1].request.url: expected a string without lone surrogates, got "https://a.example/\\ud800"',
+        'log.entries.1.request.url: expected a string without lone surrogates, got "https://a.example/\\ud800"',
     ),
 ]
 
@@ -367,6 +367,8 @@ def test_errors_name_the_field(tmp_path: Path, document: object, sentence: str) 
         read(tmp_path, document)
     assert sentence in caught.value.sentence
     assert str(tmp_path / "x.har") in caught.value.sentence
+    if sentence.startswith("log."):
+        assert caught.value.path == sentence.partition(":")[0]
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

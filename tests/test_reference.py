@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import tool
-from quiclab import load
+from quiclab import ScenarioError, load, run
 from quiclab.native import extension
 from quiclab.stacks import catalogue
 
@@ -97,11 +97,26 @@ def test_links_within_the_page_lead_somewhere() -> None:
         assert part.partition(")")[0] in headings
 
 
-def test_profiles_are_taken(tmp_path: Path) -> None:
+PROFILES = [(stack["name"], profile["name"]) for stack in catalogue() for profile in stack["profiles"]]
+
+
+@pytest.mark.parametrize(("stack", "profile"), PROFILES)
+def test_a_profile_is_taken(stack: str, profile: str, tmp_path: Path) -> None:
     file = tmp_path / "everything.toml"
     file.write_text(EVERYTHING)
-    for stack in catalogue():
-        if "download" not in stack["workloads"]:
-            continue
-        for profile in stack["profiles"]:
-            load(file, [("flows.main.stack", stack["name"]), ("flows.main.sender.profile", profile["name"])])
+    sets = [("flows.main.stack", stack), ("flows.main.sender.profile", profile)]
+    flow = load(file, sets).resolved().flows["main"]
+    assert flow.sender is not None
+    assert flow.sender.profile == profile
+    for end in ("sender", "receiver"):
+        with pytest.raises(ScenarioError) as error:
+            load(file, [*sets, (f"flows.main.{end}.profile", "no-such-profile")])
+        assert error.value.path == f"flows.main.{end}.profile"
+
+
+def test_profiles_change_the_packets_of_a_run(small: Path) -> None:
+    """A run of 100 kB over a link of 100 packets shows the initial window, which differs among profiles of lab-quic."""
+    profiles = [profile for stack, profile in PROFILES if stack == "lab-quic"]
+    sets = [("flows.dc.stack", "lab-quic")]
+    digests = {run(load(small, [*sets, ("flows.dc.sender.profile", profile)])).digest for profile in profiles}
+    assert len(digests) == len(profiles) > 1

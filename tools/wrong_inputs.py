@@ -15,7 +15,9 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from quiclab import cli
+import typer
+
+from quiclab import RequestError, cli
 
 ROOT = Path(__file__).resolve().parent.parent
 INPUTS = ROOT / "tests" / "data" / "wrong_inputs.toml"
@@ -43,6 +45,7 @@ class Case:
     new: str = ""
     arguments: tuple[str, ...] = ("run", "FILE")
     path: str = ""
+    name: str = ""
 
     @property
     def file(self) -> str:
@@ -57,6 +60,8 @@ class Answer:
     case: Case
     exit_code: int
     error: str
+    path: str
+    """Path of the error as data: a field or an option; empty if it is about neither."""
 
 
 def cases() -> list[Case]:
@@ -74,10 +79,25 @@ def answer(case: Case) -> Answer:
                 raise ValueError(f"{case.title}: {case.file} does not contain {case.old!r}")
             Path(case.file).write_text(text.replace(case.old, case.new, 1), encoding="utf-8")
             shutil.copytree(ROOT / "scenarios" / "traces", "traces")
+        arguments = [case.file if word == "FILE" else word for word in case.arguments]
         error = io.StringIO()
         with contextlib.redirect_stderr(error), contextlib.redirect_stdout(io.StringIO()):
-            exit_code = cli.invoke([case.file if word == "FILE" else word for word in case.arguments])
-    return Answer(case, exit_code, error.getvalue().rstrip())
+            exit_code = cli.invoke(arguments)
+            path = path_of_error(arguments)
+    return Answer(case, exit_code, error.getvalue().rstrip(), path)
+
+
+def path_of_error(arguments: list[str]) -> str:
+    """Return the path of the error that a wrong input ends with; that of an option is the option."""
+    try:
+        cli.application(arguments[0])(args=arguments, standalone_mode=False)
+    except RequestError as error:
+        return error.path
+    except typer.BadParameter as error:
+        return error.param.opts[0] if error.param is not None else ""
+    except cli.ParserError:
+        return ""
+    raise ValueError(f"{arguments} is no wrong input")
 
 
 def page() -> str:

@@ -6,23 +6,56 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from quiclab.errors import QuiclabError, RequestError, ScenarioError
+from quiclab.errors import QuiclabError, RequestError, ScenarioError, missing_field, unexpected, unknown_field
 from quiclab.libraries import pl
 from quiclab.native import MAX_SEED, build_id, checked_seed, extension, source_commit
 from quiclab.places import parse_json
 from quiclab.scenario import Scenario
 from quiclab.series import summary
+from quiclab.shape import Shape, mismatch
 
 if TYPE_CHECKING:
     from quiclab.lane.run import Lane
 
 RUN_SCHEMA = "quiclab.run/1"
+#: Tables of a result other than those of taps; each is a field of `RunResult`.
+TABLES: Final = ("series", "packets", "acks", "sojourns", "requests")
+#: Fields of a result that are read.
+_SHAPE: Final[Shape] = {
+    "scenario": {
+        "flows": {"*": {"stack?": str, "sender?": {"stack?": str}, "receiver?": {"stack?": str}}},
+        "links?": {"*": {}},
+        "taps?": {},
+        "record?": {},
+    },
+    "seed": int,
+    "digest": str,
+    "warnings": [str],
+    "versions?": {"*": str},
+    "run": {"network_time_s": float, "events": int, "ended_by?": str, "kernel?": {"kept_up": bool}},
+    "flows": {
+        "*": {
+            "start_s": float,
+            "finish_s?": float,
+            "completed": bool,
+            "failed": bool,
+            "failure?": str,
+            "delivered_bytes": int,
+            "download_time_s?": float,
+            "goodput_mbps": float,
+            "sender": {},
+            "receiver": {},
+        }
+    },
+    "elements": {"*": {}},
+    "series?": {"*": {"*": {}}},
+}
 
 
 class _Rows:
@@ -125,21 +158,24 @@ class RunResult:
             data = parse_json(text, source)
         except RecursionError as error:
             raise RequestError(f"{source} is not the result of a run: its JSON is nested too deeply") from error
+        where = f"{source} is not the result of a run"
         if not isinstance(data, dict) or data.get("schema") != RUN_SCHEMA:
-            raise RequestError(f"{source} is not the result of a run: `schema`: expected `{RUN_SCHEMA}`")
-        for key, kind in (("scenario", dict), ("seed", int), ("digest", str), ("run", dict), ("flows", dict)):
-            if not isinstance(data.get(key), kind):
-                raise RequestError(f"{source} is not the result of a run: `{key}` is missing or has the wrong type")
-        if isinstance(data["seed"], bool) or not 0 <= data["seed"] <= MAX_SEED:
-            raise RequestError(f"{source} is not the result of a run: expected a seed from 0 to {MAX_SEED}")
-        result = cls(data)
-        try:
-            _ = result.flows
-        except TypeError as error:
-            raise RequestError(
-                f"{source} is not the result of a run: `flows` have unknown or missing fields"
-            ) from error
-        return result
+            raise RequestError(f"{where}: schema: expected `{RUN_SCHEMA}`", path="schema")
+        if (problem := mismatch(data, _SHAPE, where)) is not None:
+            raise problem
+        if not 0 <= data["seed"] <= MAX_SEED:
+            raise unexpected("seed", f"an integer from 0 to {MAX_SEED}", data["seed"], where=where)
+        if other := set(data["flows"]) - set(data["scenario"]["flows"]):
+            raise unexpected("flows", "the flows of the scenario", min(other), where=where)
+        known = [item.name for item in fields(FlowResult)]
+        for flow, table in data["flows"].items():
+            for name in known:
+                if name not in table:
+                    raise missing_field(f"flows.{flow}.{name}", where=where)
+            for name in table:
+                if name not in known:
+                    raise unknown_field(f"flows.{flow}.{name}", name, known, where=where)
+        return cls(data)
 
     @property
     def seed(self) -> int:
@@ -271,7 +307,7 @@ def run(
         data["versions"]["commit"] = commit
     data["versions"]["build"] = build_id()
     taps = {name: pl.DataFrame(table) for name, table in output.taps.items()}
-    recorded = {name: getattr(output, name) for name in ("series", "packets", "acks", "sojourns", "requests")}
+    recorded = {name: getattr(output, name) for name in TABLES}
     tables = {name: pl.DataFrame(table) for name, table in recorded.items() if table is not None}
     if "series" in tables:
         data["series"] = summary(tables["series"])

@@ -147,7 +147,7 @@ def _union(members: tuple[Any, ...], value: Any, path: str) -> Any:
     if isinstance(value, Mapping) and classes:
         tags = {next((f.default for f in dataclasses.fields(item) if f.name == "kind"), None): item for item in classes}
         tag = value.get("kind")
-        if tag not in tags:
+        if not isinstance(tag, str | None) or tag not in tags:
             raise not_one_of(_below(path, "kind"), tag, (item for item in tags if item is not None))
         return from_plain(tags[tag], value, path)
     others = [item for item in members if item not in classes and item is not types.NoneType]

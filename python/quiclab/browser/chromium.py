@@ -162,6 +162,8 @@ class Chromium:
                 timeout=_START_TIMEOUT_MS,
             )
             self._page = self._context.pages[0]
+            self._crashed = False
+            self._page.on("crash", self._on_crash)
             self._session = self._context.new_cdp_session(self._page)
             browser = self._context.browser
             self.version = f"Chromium/{browser.version}" if browser is not None else "Chromium/unknown"
@@ -170,6 +172,9 @@ class Chromium:
         except Exception as error:  # any error of Playwright: its classes belong to an optional dependency
             self.close()
             raise LoadError(f"Chromium does not start: {_short(error)}") from error
+
+    def _on_crash(self, _page: object) -> None:
+        self._crashed = True
 
     def _prepare(self) -> None:
         for name in EVENTS:
@@ -226,7 +231,7 @@ class Chromium:
         return recording
 
     def _reason(self, error: Exception, timeout_s: float) -> str:
-        if "crashed" in str(error).lower() or "has been closed" in str(error):
+        if self._crashed or type(error).__name__ == "TargetClosedError":
             return "Chromium crashed"
         if type(error).__name__ == "TimeoutError":
             return self._late(timeout_s)

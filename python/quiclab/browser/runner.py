@@ -165,7 +165,7 @@ def page_scenario(scenario: Scenario, flow: str | None, loads: int, pause_s: flo
         raise missing_field("flows", "a flow with workload `page`")
     name = flow if flow is not None else pages[0]
     if name not in pages:
-        raise unexpected("--flow", f"a flow with workload `page` ({alternatives(pages)})", name)
+        raise unexpected("flow", f"a flow with workload `page` ({alternatives(pages)})", name)
     table = plain["flows"][name]
     Page.of(table["workload"], f"flows.{name}.workload")
     kept = {key: table[key] for key in ("down", "up", "workload") if table.get(key) is not None}
@@ -178,10 +178,8 @@ def page_scenario(scenario: Scenario, flow: str | None, loads: int, pause_s: flo
     return Scenario.from_dict(plain), timeout_s
 
 
-def check_request(
-    loads: int, protocols: Sequence[str], client: str, clock: str, emulation: str, prefix: str = ""
-) -> None:
-    """Check the parameters of `load_pages`; `prefix` is put before their names: options begin with `--`.
+def check_request(loads: int, protocols: Sequence[str], client: str, clock: str, emulation: str) -> None:
+    """Check the parameters of `load_pages`.
 
     Raises
     ------
@@ -189,7 +187,7 @@ def check_request(
         If one is wrong.
     """
     if not 1 <= loads <= MAX_LOADS:
-        raise unexpected(f"{prefix}loads", f"1 to {MAX_LOADS}", loads)
+        raise unexpected("loads", f"1 to {MAX_LOADS}", loads)
     for value, name, known in (
         *((protocol, "protocols", PROTOCOLS) for protocol in protocols),
         (client, "client", CLIENTS),
@@ -197,11 +195,11 @@ def check_request(
         (emulation, "emulation", EMULATIONS),
     ):
         if value not in known:
-            raise not_one_of(f"{prefix}{name}", value, known)
+            raise not_one_of(name, value, known)
     if not protocols or len(set(protocols)) != len(protocols):
-        raise unexpected(f"{prefix}protocols", "each protocol at most once", ",".join(protocols))
+        raise unexpected("protocols", "each protocol at most once", ",".join(protocols))
     if client == "quinn" and tuple(protocols) != ("h3",):
-        raise unexpected(f"{prefix}protocols", "`h3` for client quinn", ",".join(protocols))
+        raise unexpected("protocols", "`h3` for client quinn", ",".join(protocols))
 
 
 def _read(directory: Path, flow: str, result: RunResult) -> PageLoads:

@@ -66,11 +66,11 @@ class Page:
         groups = []
         for index, group in enumerate(workload["objects"]):
             if group.get("kind", "image") != "image":
-                raise unexpected(f"{where}.objects[{index}].kind", "`image`", group["kind"])
+                raise unexpected(f"{where}.objects.{index}.kind", "`image`", group["kind"])
             if _base(group["size"]) < MIN_IMAGE_BYTES:
                 expected = f"at least {MIN_IMAGE_BYTES} B, an image of one pixel"
-                raise unexpected(f"{where}.objects[{index}].size", expected, group["size"])
-            _check_body(group["size"], f"{where}.objects[{index}].size")
+                raise unexpected(f"{where}.objects.{index}.size", expected, group["size"])
+            _check_body(group["size"], f"{where}.objects.{index}.size")
             groups.append((int(group["count"]), _base(group["size"])))
         _check_body(workload["html"], f"{where}.html")
         page = cls(_base(workload["html"]), tuple(groups))

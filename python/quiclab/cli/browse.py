@@ -12,7 +12,7 @@ from quiclab.browser.compare import compared
 from quiclab.browser.runner import MAX_LOADS, PageLoads, check_request, load_pages, write_hars
 from quiclab.cli.lane import ClockOption, EmulationOption, load_either
 from quiclab.cli.run import make_directory
-from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
+from quiclab.cli.values import JsonOption, SetOption, integer, options_for, parse_sets
 from quiclab.errors import QuiclabError
 from quiclab.native import MAX_SEED
 from quiclab.progress import RunProgress
@@ -49,11 +49,12 @@ def browse_command(
     """Carry out `quiclab browse`."""
     names = [name.strip() for name in protocols.split(",")]
     clock, emulation = clock or "real", emulation or "engine"
-    check_request(loads, names, client, clock, emulation, "--")
+    with options_for("loads", "protocols", "client", "clock", "emulation"):
+        check_request(loads, names, client, clock, emulation)
     scenario = load_either(file, parse_sets(sets))
     if har is not None:
         make_directory(har, "--har")
-    with RunProgress(scenario.name) as progress:
+    with options_for("flow"), RunProgress(scenario.name) as progress:
         found = load_pages(
             scenario,
             loads,

@@ -47,8 +47,8 @@ def host_command(
     lane = Lane(adapters=tuple(adapters or ()))
     adapter = stack_of_interest(lane, stack)
     options = {} if congestion_control is None else {"congestion_control": congestion_control}
-    if wrong := adapter.accepts(options):
-        raise RequestError(wrong)
+    if wrong := adapter.refuses(options):
+        raise wrong
     tracer()  # before anything is measured: it may be missing
     if out is not None and not out.parent.is_dir():
         raise RequestError(f"cannot write {out}: the directory {out.parent} does not exist")

@@ -12,9 +12,10 @@ from typing import Annotated
 
 import typer
 
-from quiclab.cli.values import ForceOption, check_new, integer
+from quiclab.cli.values import ForceOption, check_new, check_report, integer
 from quiclab.files import write_atomically
 from quiclab.inspect import DEFAULT_POINTS, open_run, render, side
+from quiclab.inspect.source import Step
 from quiclab.progress import RunProgress, StepProgress
 
 MIN_POINTS, MAX_POINTS = 100, 1_000_000
@@ -30,7 +31,7 @@ def inspect_command(
     ],
     b: Annotated[Path | None, typer.Argument(metavar="[B]", help="Second run, shown side by side.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="HTML file to write (default: inspect-A-B.html, which is replaced).")
+        Path | None, typer.Option(help="HTML file to write (default: inspect-A-B.html; an older report is replaced).")
     ] = None,
     max_points: Annotated[
         int,
@@ -43,12 +44,11 @@ def inspect_command(
     force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab inspect`."""
-    if out is not None:
-        check_new(out, force)
     paths = [path for path in (a, b) if path is not None]
     page = out or Path(f"inspect-{'-'.join(_word(path) for path in paths)}.html")
+    (check_report if out is None else check_new)(page, force)
     sides = [side(open_run(path, max_points, _progress)) for path in paths]
-    with _progress(f"writing {page}"):
+    with _progress("writing", page):
         write_atomically(page, render(sides).encode())
     print(page)
 
@@ -61,11 +61,12 @@ def _word(path: Path) -> str:
 
 
 @contextmanager
-def _progress(text: str) -> Iterator[Callable[..., None]]:
+def _progress(kind: Step, name: object) -> Iterator[Callable[..., None]]:
     """Show a slow step on stderr: a run by its network time, other steps by their completed share."""
-    if text.startswith("running "):
+    text = f"{kind} {name}"
+    if kind == "running":
         print(text, file=sys.stderr)
-        with RunProgress(text.removeprefix("running ")) as run:
+        with RunProgress(str(name)) as run:
             yield run
     else:
         with StepProgress(QUIET_S) as step:

@@ -81,7 +81,7 @@ def lane_of(
             raise unexpected("--clock", '"virtual" in lane sim', clock)
         others = {"--emulation": emulation, "--adapter": adapters, "--delay-stage": delay_stage}
         for name, value in {**others, "--syscall-cost": syscall_cost_ns}.items():
-            if value:
+            if value is not None and value != []:
                 raise RequestError(f"{name}: not supported in lane sim; use --lane kernel")
         return None
     for name, value, known in (
@@ -91,7 +91,7 @@ def lane_of(
     ):
         if value not in (None, *known):
             raise not_one_of(name, value, known)
-    if syscall_cost_ns and clock != "virtual":
+    if syscall_cost_ns is not None and clock != "virtual":
         raise RequestError("--syscall-cost requires --clock virtual")
     if delay_stage is not None and emulation != "netem":
         raise RequestError("--delay-stage requires --emulation netem")

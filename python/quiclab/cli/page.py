@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from quiclab.cli.values import ForceOption, JsonOption, check_new, integer
+from quiclab.cli.values import ForceOption, JsonOption, check_new, check_report, integer, options_for
 from quiclab.errors import QuiclabError, not_one_of
 from quiclab.files import write_atomically
 from quiclab.native import MAX_SEED
@@ -42,25 +42,29 @@ def page_command(
     runs: Annotated[int, typer.Option(parser=integer(1, MAX_RUNS), metavar="N", help="Number of loads per stack.")] = 5,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="HTML file to write (default: page-FILE.html, which is replaced)."),
+        typer.Option(metavar="FILE", help="HTML file to write (default: page-FILE.html; an older report is replaced)."),
     ] = None,
     as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab page`."""
+    target = out or Path(f"page-{file.stem}.html")
     if out is not None:
         check_new(out, force)
+    elif not as_json:
+        check_report(target, force)
     uses = [use for use in replay.TLS_USES if use == tls]
     if not uses:
         raise not_one_of("--tls", tls, replay.TLS_USES)
-    chosen = replay.stacks_of(stacks)
+    with options_for("stacks"):
+        chosen = replay.stacks_of(stacks)
     page = read_har(file)
     scenario = load(network)
-    taken = replay.flow_of(scenario, flow)
+    with options_for("flow"):
+        taken = replay.flow_of(scenario, flow)
     name = flow or next(iter(scenario.flows))
     workload = replay.workload(page)
     loads = [replay.scenario_of(scenario, taken, workload, stack, uses[0]).resolved() for stack in chosen]
-    target = out or Path(f"page-{file.stem}.html")
     results = []
     with CountProgress(f"page {file.name}", len(chosen) * runs) as progress:
         for stack, one in zip(chosen, loads, strict=True):

@@ -24,7 +24,7 @@ from quiclab.files import write_atomically, write_parquet
 from quiclab.native import MAX_SEED, build_id, extension
 from quiclab.progress import RunProgress
 from quiclab.report import show
-from quiclab.result import RunResult
+from quiclab.result import TABLES, RunResult
 from quiclab.result import run as run_scenario
 from quiclab.scenario import Scenario, load
 from quiclab.tree import to_json
@@ -54,15 +54,17 @@ def run_command(
     record = scenario.record
     if out is None and record is not None and (record.qlog or record.pcapng):
         raise RequestError(f"{file} records qlog or pcapng files; choose a directory for them with --out")
+    older: set[str] = set()
     if out is not None:
         make_directory(out)
+        older = older_files(out)
     with RunProgress(scenario.name) as progress:
         if kernel:
             result = kernel.run(scenario, seed, base_dir=file.parent, record_dir=out, progress=progress)
         else:
             result = run_scenario(scenario, seed, base_dir=file.parent, record_dir=out, progress=progress)
     if out is not None:
-        write_run(result, out)
+        write_run(result, out, older)
     if as_json:
         print(result.to_json(indent=2))
     else:
@@ -74,21 +76,14 @@ def run_command(
         raise QuiclabError("; ".join(f"flow `{name}` failed" + (f": {why}" if why else "") for name, why in failed))
 
 
-TABLES = ("series.parquet", "packets.parquet", "acks.parquet", "sojourns.parquet", "requests.parquet")
-
-
-def write_run(result: RunResult, out: Path) -> None:
-    """Write `result.json` and tables to a directory; files of an older run that this run does not have are removed.
-
-    Only files listed by the older `result.json` are removed.
-    """
+def write_run(result: RunResult, out: Path, older: set[str]) -> None:
+    """Write `result.json` and tables to a directory; files of an older run that this run does not have are removed."""
     path = out / "result.json"
     taps = {f"tap-{name}.parquet": frame for name, frame in result.taps.items()}
-    names = (Path(table).stem for table in TABLES)
-    frames = {**{f"{name}.parquet": getattr(result, name) for name in names}, **taps}
+    frames = {**{f"{name}.parquet": getattr(result, name) for name in TABLES}, **taps}
     written = {name: frame for name, frame in frames.items() if not frame.is_empty()}
     try:
-        for name in older_files(path) - set(written) - recordings(result):
+        for name in older - set(written) - recordings(result):
             (out / name).unlink(missing_ok=True)
     except OSError as error:
         raise RequestError(f"cannot write to {out}: {error.strerror}") from error
@@ -97,19 +92,19 @@ def write_run(result: RunResult, out: Path) -> None:
     write_atomically(path, (result.to_json(indent=2) + "\n").encode())
 
 
-def older_files(path: Path) -> set[str]:
-    """Return the names of the files that belong to the `result.json` at `path`, if there is one."""
+def older_files(out: Path) -> set[str]:
+    """Return the names of the files in a directory that belong to its `result.json`; none if that is no result."""
     try:
-        names = {path.name, *recorded_files(read_result(path))}
-    except RequestError:
+        names = {"result.json", *recorded_files(read_result(out / "result.json"))}
+        return names & {path.name for path in out.iterdir() if not path.is_dir()}  # no files in other directories
+    except (RequestError, OSError):
         return set()
-    return {name for name in names if Path(name).name == name}  # never remove files in other directories
 
 
 def recorded_files(result: RunResult) -> set[str]:
     """Return the names of all files that a run may have written next to its `result.json`."""
     taps = {f"tap-{name}.parquet" for name in result.data["scenario"].get("taps") or {}}
-    return {*TABLES, *taps, *recordings(result)}
+    return {*(f"{name}.parquet" for name in TABLES), *taps, *recordings(result)}
 
 
 def recordings(result: RunResult) -> set[str]:

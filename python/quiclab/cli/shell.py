@@ -12,10 +12,11 @@ from typing import Annotated
 import typer
 
 from quiclab.cli.lane import EmulationOption, load_either
-from quiclab.cli.values import SetOption, parse_sets
+from quiclab.cli.values import SetOption, integer, options_for, parse_sets
 from quiclab.errors import RequestError, not_one_of, unexpected
 from quiclab.lane.run import EMULATIONS
 from quiclab.lane.shell import Rates, Server, run_shell, shell_job
+from quiclab.native import MAX_SEED
 
 #: Interval between lines of rates if stderr is not a terminal [s].
 LINE_INTERVAL_S = 1.0
@@ -69,7 +70,9 @@ def shell_command(
         str | None, typer.Option(metavar="NAME", help="Flow whose routes packets take (default: first).")
     ] = None,
     emulation: EmulationOption = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of every random stream.")] = 1,
+    seed: Annotated[
+        int, typer.Option(parser=integer(0, MAX_SEED), metavar="N", help="Seed of every random stream.")
+    ] = 1,
     rates: Annotated[bool, typer.Option("--rates", help="Show rates per link and flow on stderr.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Existing directory for the result, captures and the output of CMD.")
@@ -83,7 +86,9 @@ def shell_command(
     if out is not None and not out.is_dir():
         raise unexpected("--out", "an existing directory", out)
     scenario = load_either(file, parse_sets(sets))
-    job = shell_job(scenario, command, flow, _server(server, port), seed, emulation or "engine")
+    remote = _server(server, port)
+    with options_for("flow"):
+        job = shell_job(scenario, command, flow, remote, seed, emulation or "engine")
     status = Status()
     with tempfile.TemporaryDirectory(prefix="quiclab-") as scratch:
         directory = out.resolve() if out is not None else Path(scratch)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +13,10 @@ import typer
 
 from quiclab import quantity
 from quiclab.errors import RequestError, shown, unexpected
+
+#: Start of an HTML report of quiclab, as the templates have it, and the bytes within which it is.
+_REPORT_MARK, _REPORT_HEAD_BYTES = b'<meta name="generator" content="quiclab">', 1024
+_INTEGER = re.compile(r"-?[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -70,14 +76,14 @@ def integer(minimum: int, maximum: int) -> Callable[[object], int]:
     """
 
     def read(text: object) -> int:
+        written = str(text)
         try:
-            value = int(str(text))
-        except ValueError:
-            raise typer.BadParameter(
-                f"expected a whole number from {minimum} to {maximum}, got {shown(text)}"
-            ) from None
-        if not minimum <= value <= maximum:
-            raise typer.BadParameter(f"expected a whole number from {minimum} to {maximum}, got {value}")
+            value = int(written) if _INTEGER.fullmatch(written) else None
+        except ValueError:  # too many digits
+            value = None
+        if value is None or not minimum <= value <= maximum:
+            got = shown(text) if value is None else value
+            raise typer.BadParameter(f"expected a whole number from {minimum} to {maximum}, got {got}")
         return value
 
     return read
@@ -110,6 +116,18 @@ def _amount(option: str, text: str, reader: Callable[[str], int]) -> int:
         raise RequestError(f"{option}: {error}") from error
 
 
+@contextmanager
+def options_for(*parameters: str) -> Iterator[None]:
+    """Name an option where an error is about the parameter of a function: `--flow` for `flow`."""
+    try:
+        yield
+    except RequestError as error:
+        if error.path not in parameters:
+            raise
+        data = {name: getattr(error, name) for name in ("kind", "expected", "value", "suggestion")}
+        raise RequestError(f"--{error.sentence}", path=f"--{error.path}", **data) from error
+
+
 def check_new(path: Path, force: bool) -> None:
     """Check that nothing is overwritten.
 
@@ -126,3 +144,24 @@ def check_new(path: Path, force: bool) -> None:
         raise RequestError(f"cannot write {path}: it is a directory")
     if there and not force:
         raise RequestError(f"{path} already exists; --force overwrites it", kind="Conflict")
+
+
+def check_report(path: Path, force: bool) -> None:
+    """Check that a report with a default name replaces nothing but an older report of quiclab.
+
+    Raises
+    ------
+    RequestError
+        As of `check_new`.
+    """
+    check_new(path, force or _is_report(path))
+
+
+def _is_report(path: Path) -> bool:
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return _REPORT_MARK in file.read(_REPORT_HEAD_BYTES)
+    except OSError:
+        return False

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from quiclab.inspect.columns import Integers, differences, integers
 from quiclab.libraries import np, pl
+from quiclab.quantity import parse
 
 if TYPE_CHECKING:
     from quiclab.inspect.source import Run
 
-RATE = re.compile(r"([0-9.eE+-]+) ([GMk]?)bit/s")
-MBPS = {"G": 1000.0, "M": 1.0, "k": 0.001, "": 1e-6}
 QUEUES = {"queue_packets": "queue", "buffered_packets": "waiting for their turn"}
 
 
@@ -46,8 +44,8 @@ def elements(run: Run, most_points: int) -> list[dict[str, Any]]:
 
 def capacity_kbps(link: dict[str, Any]) -> int | None:
     """Return the constant rate of a link [kbit/s]; `None` if it has none."""
-    match = RATE.fullmatch(str(link.get("rate", "")))
-    return round(float(match[1]) * MBPS[match[2]] * 1000) if match else None
+    found = parse(link.get("rate"))
+    return round(found[1] / 1000) if found is not None and found[0] == "bits_per_second" else None
 
 
 def _samples(part: pl.DataFrame, metric: str) -> tuple[Integers, Integers]:

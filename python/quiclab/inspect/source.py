@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.libraries import pl
@@ -34,8 +34,10 @@ SAMPLING = "10 ms"
 """Interval of time series if the scenario has none."""
 TABLES = ("series", "packets", "acks")
 
-Say: TypeAlias = Callable[[str], AbstractContextManager[Any]]
-"""Returns the progress of one step: a context whose value is called with the progress of a run or a reader."""
+Step: TypeAlias = Literal["reading", "running", "writing"]
+Say: TypeAlias = Callable[[Step, object], AbstractContextManager[Any]]
+"""Returns the progress of a step on something, such as a file: a context whose value is called with the progress of a
+run or a reader."""
 
 
 @dataclass
@@ -65,9 +67,7 @@ class Run:
 
     def element(self, flow: str, end: str) -> str:
         """Return the name of the element at an end of a flow."""
-        assert self.result is not None  # noqa: S101 - only runs have flows
-        former = f"flows.{flow}.{end}"  # before version 0.2, where a bearer has the name of the flow
-        return former if former in self.result.elements else f"{flow}.{end}"
+        return f"{flow}.{end}"
 
     def stack(self, flow: str, end: str) -> str:
         """Name the stack of an end of a flow."""
@@ -107,7 +107,7 @@ def open_run(path: Path, most_points: int, progress: Say) -> Run:
             return _directory(path.parent, most_points, progress, path)
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}; {EXPECTED}") from error
-    with progress(f"reading {path}") as step:
+    with progress("reading", path) as step:
         traces = read_qlog(path, step)
     numbered = {("", str(index)): trace for index, trace in enumerate(traces)}
     return Run(path.name, f"qlog file {path}", numbered, points=most_points)
@@ -157,7 +157,7 @@ def _directory(folder: Path, most_points: int, progress: Say, file: Path | None 
     run = Run(name, f"result {path}: {_what(result)}", result=result, points=_points(result, most_points))
     recorded = result.data["scenario"].get("record") or {}
     present = {"series": recorded.get("series_interval"), **{key: recorded.get(key) for key in ("packets", "acks")}}
-    with progress(f"reading the tables of {folder}"):
+    with progress("reading", f"the tables of {folder}"):
         # a table that the result does not list belongs to another run
         run.tables = {name: _table(folder / f"{name}.parquet") for name in TABLES if present[name]}
     if recorded.get("qlog"):
@@ -190,14 +190,14 @@ def _read_ends(run: Run, folder: Path, progress: Say) -> None:
         for end in ENDS:
             path = folder / f"{flow}.{end}.sqlog"
             if path.is_file():
-                with progress(f"reading {path.name}") as step:
+                with progress("reading", path.name) as step:
                     run.traces[flow, end] = read_qlog(path, step)[0]
 
 
 def _scenario(path: Path, most_points: int, progress: Say) -> Run:
     scenario = load(path)
     with TemporaryDirectory(prefix="quiclab-inspect-") as folder:
-        with progress(f"running {scenario.name} with recording on") as step:
+        with progress("running", f"{scenario.name} with recording on") as step:
             result = run_scenario(recording(scenario), base_dir=path.parent, record_dir=folder, progress=step)
         origin = f"scenario {path}, run for this page with recording on: {_what(result)}"
         run = Run(path.stem, origin, result=result, points=_points(result, most_points))

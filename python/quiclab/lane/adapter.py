@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from quiclab.errors import RequestError, not_one_of, unexpected
+from quiclab.errors import RequestError, alternatives, not_one_of, shown, unexpected
 from quiclab.kernel.programs import LIVE_PROGRAM, SYSTEM_PATH, live_program
 from quiclab.lane.adapter_file import AdapterFile, Need, ProgramPlan, read
 from quiclab.lane.placeholders import LATE, PLACEHOLDER
@@ -106,7 +106,7 @@ class Adapter:
         lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
         return next((line for line in lines if line), None)
 
-    def accepts(self, options: Mapping[str, Any], end: str = "sender") -> str | None:
+    def refuses(self, options: Mapping[str, Any], end: str = "sender", above: str = "") -> RequestError | None:
         """Return the error in the options of an endpoint; None if they are valid.
 
         Parameters
@@ -115,26 +115,31 @@ class Adapter:
             The table `sender` or `receiver` of a resolved flow.
         end
             `sender` or `receiver`.
+        above
+            What its path begins with, such as `flows.main.`.
         """
         for name, value in _flat(options):
-            option = self.file.options.get(name)
+            path, option = f"{above}{end}.{name}", self.file.options.get(name)
             if option is None or end not in option.ends:
                 supported = [known for known, other in self.file.options.items() if end in other.ends]
                 names = ", ".join(f"`{known}`" for known in supported) or "none"
-                return f"{end}.{name}: not supported by the {end} of stack `{self.name}`; supported options: {names}"
+                return RequestError(
+                    f"{path}: not supported by the {end} of stack `{self.name}`; supported options: {names}",
+                    path=path,
+                    kind="Unsupported",
+                    expected=alternatives(supported),
+                    value=shown(value),
+                )
             if option.word(value) is None:
-                field, context = f"{end}.{name}", f"for stack `{self.name}`"
-                if option.values is None:
-                    return unexpected(field, f"a quantity in {option.unit} {context}", value).sentence
-                return not_one_of(field, value, option.values, context).sentence
+                return option.refusal(path, value, f"for stack `{self.name}`")
         return None
 
-    def accepts_workload(self, workload: Mapping[str, Any]) -> str | None:
-        """Return why it cannot do a workload (the table of a resolved flow), or None."""
+    def refuses_workload(self, workload: Mapping[str, Any], above: str = "") -> RequestError | None:
+        """Return why it cannot do a workload (the table of a resolved flow), or None; `above` as of `refuses`."""
         kind = _kind(workload)
         if kind in self.file.workloads:
             return None
-        return not_one_of("workload", kind, self.file.workloads, f"for stack `{self.name}`").sentence
+        return not_one_of(f"{above}workload", kind, self.file.workloads, f"for stack `{self.name}`")
 
     def commands(self, flow: Mapping[str, Any], placeholders: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         """Return `server` and `client` of a flow, each as `Program` of a job.
@@ -151,13 +156,12 @@ class Adapter:
         RequestError
             If the program has not the options or the workload that are wanted.
         """
-        where = f"flows.{placeholders.get('flow', '?')}"
+        above = f"flows.{placeholders.get('flow', '?')}."
         ends = {end: flow.get(end) or {} for end in ("sender", "receiver")}
-        problems = [self.accepts(ends["sender"], "sender"), self.accepts(ends["receiver"], "receiver")]
-        problems.append(self.accepts_workload(flow["workload"]))
-        for problem in problems:
+        problems = [self.refuses(table, end, above) for end, table in ends.items()]
+        for problem in (*problems, self.refuses_workload(flow["workload"], above)):
             if problem is not None:
-                raise RequestError(f"{where}.{problem}")
+                raise problem
         standard = self._standard(placeholders) | words_of(flow["workload"])
         standard["workload"] = json.dumps(dict(flow["workload"]))
         options = {end: self._options(table, end) for end, table in ends.items()}

@@ -17,7 +17,7 @@ from quiclab import quantity
 from quiclab.errors import RequestError, missing_field, not_one_of, unexpected, unknown, unknown_field
 from quiclab.lane.placeholders import EARLY, FIELDS, LATE, PLACEHOLDER
 from quiclab.lane.toml_places import located, syntax_error
-from quiclab.lane.words import in_unit, plain
+from quiclab.lane.words import EXPECTED, in_unit, plain
 
 PROTOCOLS: Final = ("tcp", "quic", "udp")
 #: Workloads that a program can support; a download is limited by a size or by a duration.
@@ -25,7 +25,7 @@ WORKLOADS: Final = ("download.size", "download.duration", "request_response", "p
 #: How the output of a program becomes numbers.
 FORMATS: Final = ("quiclab", "json_lines", "iperf3", "curl", "none")
 #: Units in which the value of an option is passed on.
-UNITS: Final = ("bytes", "seconds", "milliseconds", "microseconds", "bits_per_second", "bytes_per_second", "number")
+UNITS: Final = tuple(EXPECTED)
 ENDS: Final = ("sender", "receiver")
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _MEMORY: Final = re.compile(r"[1-9][0-9]*[MG]")
@@ -85,6 +85,13 @@ class Option:
             return self.values.get(written)
         return None if self.unit is None else in_unit(written, self.unit)
 
+    def refusal(self, path: str, value: object, context: str = "") -> RequestError:
+        """Return the error about a value that has no word; `context` is put after the expected values."""
+        if self.values is not None:
+            return not_one_of(path, value, self.values, context)
+        assert self.unit is not None  # noqa: S101 - an option has one of both
+        return unexpected(path, " ".join(filter(None, (EXPECTED[self.unit], context))), value)
+
 
 @dataclass(frozen=True)
 class ProgramPlan:
@@ -138,10 +145,11 @@ def read(path: Path) -> AdapterFile:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise RequestError(f"cannot read the adapter {path}: {reason}") from error
     try:
-        tree = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return _Reader(path, text).adapter(tomllib.loads(text))
+    except ValueError as error:  # also an integer with too many digits
         raise syntax_error(text, path) or RequestError(f"{path}: not valid TOML: {error}", kind="Syntax") from error
-    return _Reader(path, text).adapter(tree)
+    except RecursionError as error:
+        raise RequestError(f"{path}: not valid TOML: it is nested too deeply", kind="Syntax") from error
 
 
 class _Reader:
@@ -170,10 +178,10 @@ class _Reader:
             description=self._text("description", tree.get("description", name)),
             protocol=self._choice("protocol", tree["protocol"], PROTOCOLS),
             workloads=tuple(
-                self._choice("workloads", item, WORKLOADS) for item in self._items("workloads", tree["workloads"])
+                self._choice(path, item, WORKLOADS) for path, item in self._items("workloads", tree["workloads"])
             ),
             version=version,
-            needs=tuple(self._need(f"needs[{index}]", item) for index, item in enumerate(needs)),
+            needs=tuple(self._need(path, item) for path, item in needs),
             options=options,
             server=self._program("server", tree["server"], options),
             client=self._program("client", tree["client"], options),
@@ -192,7 +200,7 @@ class _Reader:
             self._wrong(path, table, "exactly one of `program`, `file` and `python`, and `package`")
         self._fields(path, table, [kinds[0], "package"], required=("package",))
         name = self._text(f"{path}.{kinds[0]}", table[kinds[0]])
-        self._placeholders(f"{path}.{kinds[0]}", (name,), EARLY)
+        self._known(f"{path}.{kinds[0]}", name, EARLY)
         return Need(kinds[0], name, self._text(f"{path}.package", table["package"]))
 
     def _guest(self, path: str, value: object) -> GuestPlan:
@@ -210,15 +218,15 @@ class _Reader:
         if ("values" in table) == ("unit" in table):
             self._wrong(path, table, "either `values` (a word for each value) or `unit`")
         ends = tuple(
-            self._choice(f"{path}.ends", end, ENDS)
-            for end in self._items(f"{path}.ends", table.get("ends", ["sender"]))
+            self._choice(place, end, ENDS) for place, end in self._items(f"{path}.ends", table.get("ends", ["sender"]))
         )
         default = plain(table["default"]) if "default" in table else None
         if "unit" in table:
             unit = self._choice(f"{path}.unit", table["unit"], UNITS)
-            if default is not None and in_unit(default, unit) is None:
-                self._wrong(f"{path}.default", default, f"a quantity that can be written in {unit}")
-            return Option(None, unit, default, ends)
+            option = Option(None, unit, default, ends)
+            if default is not None and option.word(default) is None:
+                self._refuse(option.refusal(f"{path}.default", default))
+            return option
         values = {
             name: self._text(f"{path}.values.{name}", word)
             for name, word in self._table(f"{path}.values", table["values"]).items()
@@ -234,14 +242,20 @@ class _Reader:
         self._fields(path, table, ["command", "ready", "environment", "ready_timeout", "grace"], required=("command",))
         command = self._command(f"{path}.command", table["command"])
         known = (*EARLY, *LATE, *FIELDS, *options)
-        self._placeholders(f"{path}.command", [word for part in command for word in _words(part)], known)
+        for index, part in enumerate(command):
+            place = f"{path}.command.{index}"
+            if isinstance(part, str):
+                self._known(place, part, known)
+            else:
+                self._placeholders(place, part, known)
         environment = {
             name: self._text(f"{path}.environment.{name}", word)
             for name, word in self._table(f"{path}.environment", table.get("environment", {})).items()
         }
         # addresses are put into commands only
         early = (*EARLY, *FIELDS, *options)
-        self._placeholders(f"{path}.environment", list(environment.values()), early)
+        for name, word in environment.items():
+            self._known(f"{path}.environment.{name}", word, early)
         for name in ("ready_timeout", "grace"):
             if name in table and (quantity.parse(table[name]) or ("",))[0] != "nanoseconds":
                 self._wrong(f"{path}.{name}", table[name], _DURATION)
@@ -271,24 +285,25 @@ class _Reader:
         if not isinstance(value, list) or not value or not isinstance(value[0], str):
             self._wrong(path, value, 'a list of strings, such as ["iperf3", "-s", ["-C", "{congestion_control}"]]')
         parts: list[str | tuple[str, ...]] = []
-        for index, part in enumerate(value):
+        for place, part in self._items(path, value):
             if isinstance(part, list):
-                group = self._list(f"{path}[{index}]", part)
+                group = self._list(place, part)
                 if not any(PLACEHOLDER.search(word) for word in group):
-                    self._wrong(
-                        f"{path}[{index}]", part, "a group with a placeholder, which decides whether it is omitted"
-                    )
+                    self._wrong(place, part, "a group with a placeholder, which decides whether it is omitted")
                 parts.append(group)
             else:
-                parts.append(self._text(f"{path}[{index}]", part))
+                parts.append(self._text(place, part))
         return tuple(parts)
 
-    def _placeholders(self, path: str, words: tuple[str, ...] | list[str], known: tuple[str, ...]) -> None:
-        for word in words:
-            for name in PLACEHOLDER.findall(word):
-                if name not in known:
-                    names = [f"{{{item}}}" for item in known]
-                    self._refuse(unknown("placeholder", f"{{{name}}}", names, path), f"{{{name}}}")
+    def _placeholders(self, path: str, words: tuple[str, ...], known: tuple[str, ...]) -> None:
+        for index, word in enumerate(words):
+            self._known(f"{path}.{index}", word, known)
+
+    def _known(self, path: str, word: str, known: tuple[str, ...]) -> None:
+        """Check the placeholders of a word."""
+        for name in PLACEHOLDER.findall(word):
+            if name not in known:
+                self._refuse(unknown("placeholder", f"{{{name}}}", [f"{{{item}}}" for item in known], path))
 
     def _fields(
         self, path: str, table: Mapping[str, Any], known: list[str], required: tuple[str, ...] | list[str] = ()
@@ -305,15 +320,16 @@ class _Reader:
             self._wrong(path, value, "a table")
         return value
 
-    def _items(self, path: str, value: object) -> list[Any]:
+    def _items(self, path: str, value: object) -> list[tuple[str, Any]]:
+        """Return the items of a list, each with its path."""
         if not isinstance(value, list):
             self._wrong(path, value, "a list")
-        return value
+        return [(f"{path}.{index}", item) for index, item in enumerate(value)]
 
     def _list(self, path: str, value: object) -> tuple[str, ...]:
         if not isinstance(value, list) or not value:
             self._wrong(path, value, "a list of strings")
-        return tuple(self._text(f"{path}[{index}]", word) for index, word in enumerate(value))
+        return tuple(self._text(place, word) for place, word in self._items(path, value))
 
     def _text(self, path: str, value: object) -> str:
         if not isinstance(value, str):
@@ -321,19 +337,15 @@ class _Reader:
         return value
 
     def _choices(self, path: str, value: object, allowed: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self._choice(path, item, allowed) for item in self._items(path, value))
+        return tuple(self._choice(place, item, allowed) for place, item in self._items(path, value))
 
     def _choice(self, path: str, value: object, allowed: tuple[str, ...]) -> str:
         if not isinstance(value, str) or value not in allowed:
-            self._refuse(not_one_of(path, value, allowed), value)
+            self._refuse(not_one_of(path, value, allowed))
         return value
 
     def _wrong(self, path: str, value: object, expected: str) -> NoReturn:
-        self._refuse(unexpected(path, expected, value), value)
+        self._refuse(unexpected(path, expected, value))
 
-    def _refuse(self, error: RequestError, value: object = None) -> NoReturn:
-        raise located(error, self._path, self._text_of_file, value)
-
-
-def _words(part: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (part,) if isinstance(part, str) else part
+    def _refuse(self, error: RequestError) -> NoReturn:
+        raise located(error, self._path, self._text_of_file)

@@ -95,7 +95,7 @@ def shell_job(
     plain = scenario.to_dict()
     name = flow if flow is not None else next(iter(plain["flows"]))
     if name not in plain["flows"]:
-        raise not_one_of("--flow", name, plain["flows"])
+        raise not_one_of("flow", name, plain["flows"])
     plain["flows"][name]["start"] = "0 s"
     plain |= {"duration": DURATION, "until": "workloads_done"}
     client = {"command": list(command), "terminal": True, "environment": VARIABLES}

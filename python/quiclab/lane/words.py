@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 from quiclab.quantity import parse
@@ -15,6 +17,16 @@ _DIVISORS: Final = {
     ("nanoseconds", "microseconds"): 10**3,
     ("bits_per_second", "bits_per_second"): 1,
     ("bits_per_second", "bytes_per_second"): 8,
+}
+#: Units of programs, each with the values of scenarios that can be written in it, in prose.
+EXPECTED: Final = {
+    "bytes": "a size such as `64 KiB`",
+    "seconds": "a time such as `20 ms`",
+    "milliseconds": "a time that is a multiple of 1 ms",
+    "microseconds": "a time that is a multiple of 1 us",
+    "bits_per_second": "a rate such as `10 Mbit/s`",
+    "bytes_per_second": "a rate that is a multiple of 8 bit/s",
+    "number": "a decimal number such as `1.125`",
 }
 #: Suffix of a value's name for each kind of quantity.
 _SUFFIXES: Final = {"bytes": "_bytes", "nanoseconds": "_s", "bits_per_second": "_bps"}
@@ -39,24 +51,26 @@ def words_of(table: Mapping[str, Any]) -> dict[str, str]:
             kind, number = quantity
             found[name + _SUFFIXES[kind]] = seconds(number) if kind == "nanoseconds" else str(number)
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
-            found[name] = str(value)
+            found[name] = plain(value)
     return found
 
 
 def plain(value: object) -> str:
-    """Write a value of TOML or JSON as scenarios do."""
+    """Write a value of TOML or JSON as scenarios do; numbers have no exponent."""
+    if isinstance(value, float) and math.isfinite(value):
+        return f"{Decimal(str(value)):f}"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def in_unit(value: str, unit: str) -> str | None:
-    """Write a value of a scenario in the unit of a program; None if it cannot be.
+    """Write a value of a scenario in the unit of a program, exactly; None if it cannot be: see `EXPECTED`.
 
     Parameters
     ----------
     value
         A quantity such as `20 ms`, or a number.
     unit
-        `bytes`, `seconds`, `milliseconds`, `microseconds`, `bits_per_second`, `bytes_per_second` or `number`.
+        One of `EXPECTED`. Times in `seconds` are decimal; the other quantities are integers.
     """
     if unit == "number":
         return value if re.fullmatch(r"[0-9]+(\.[0-9]+)?", value) else None
@@ -67,4 +81,4 @@ def in_unit(value: str, unit: str) -> str | None:
     if kind == "nanoseconds" and unit == "seconds":
         return seconds(number)
     divisor = _DIVISORS.get((kind, unit))
-    return None if divisor is None else str(number // divisor)
+    return None if divisor is None or number % divisor else str(number // divisor)

@@ -111,7 +111,7 @@ class Reader:
 
     def refuse(self, field: str, value: object, expected: str) -> RequestError:
         """Return the error about a field."""
-        name = f"log.entries[{self.number}]" + (f".{field}" if field else "")
+        name = f"log.entries.{self.number}" + (f".{field}" if field else "")
         return unexpected(name, expected, value, where=self.file)
 
     def table(self, value: object, field: str) -> Mapping[str, Any]:

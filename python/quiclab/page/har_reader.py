@@ -123,7 +123,7 @@ def read_har(path: Path) -> RecordedPage:
     if not isinstance(entries, list) or not entries:
         raise unexpected("log.entries", f"a list of 1 to {MAX_ENTRIES} entries", entries, where=name)
     if len(entries) > MAX_ENTRIES:
-        raise RequestError(f"{name}: log.entries: expected at most {MAX_ENTRIES} entries, got {len(entries)}")
+        raise unexpected("log.entries", f"at most {MAX_ENTRIES} entries", len(entries), where=name)
     counts: Counter[str] = Counter()
     kept = _kept(name, log, entries, counts)
     on_load_ms = _on_load(name, log)
@@ -133,9 +133,13 @@ def read_har(path: Path) -> RecordedPage:
         _count(counts, "began after onLoad", len(kept) - len(on_time))
         kept = on_time
     if not any(entry.body_bytes is not None for entry in kept):
+        field = f"log.entries.{kept[0].number}.response"
+        expected = "bodySize, _transferSize or content.size in at least one entry"
         raise RequestError(
-            f"{name}: log.entries[{kept[0].number}].response: no size in this or any other response before onLoad; "
-            "expected bodySize, _transferSize or content.size in at least one entry"
+            f"{name}: {field}: no size in this or any other response before onLoad; expected {expected}",
+            path=field,
+            kind="MissingField",
+            expected=expected,
         )
     parents = parents_of(name, kept, counts)
     return _page(name, kept, parents, counts, on_load_ms)
@@ -200,7 +204,7 @@ def _on_load(name: str, log: Mapping[str, Any]) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_MS:
         expected = f"a time of 0 to {MAX_MS:.0f} ms, or -1 (not recorded)"
-        raise unexpected("log.pages[0].pageTimings.onLoad", expected, value, where=name)
+        raise unexpected("log.pages.0.pageTimings.onLoad", expected, value, where=name)
     return float(value)
 
 
@@ -213,7 +217,7 @@ def _page(
     for position in order:
         origins.setdefault(kept[position].origin, len(origins))
     if len(origins) > MAX_ORIGINS:
-        raise RequestError(f"{name}: log.entries: expected at most {MAX_ORIGINS} origins, got {len(origins)}")
+        raise unexpected("log.entries", f"at most {MAX_ORIGINS} origins", len(origins), where=name)
     known = [entry.body_bytes for entry in kept if entry.body_bytes is not None]
     usual = round(median(known))
     round_trips = _round_trips(kept)

@@ -69,9 +69,15 @@ def _refuse_circles(name: str, kept: Sequence[Entry], parents: Sequence[int | No
                 numbers = sorted(kept[place].number for place in circle)
                 first = min(circle, key=lambda place: kept[place].number)
                 listed = ", ".join(map(str, numbers[:MAX_SHOWN])) + (", …" if len(numbers) > MAX_SHOWN else "")
+                path = f"log.entries.{kept[first].number}.{fields[first]}"
+                expected = "an initiator that does not depend on the entry itself"
+                cycle = f"a cycle of entries {listed}"
                 raise RequestError(
-                    f"{name}: log.entries[{kept[first].number}].{fields[first]}: expected an initiator that does not "
-                    f"depend on the entry itself, got a cycle of entries {listed}"
+                    f"{name}: {path}: expected {expected}, got {cycle}",
+                    path=path,
+                    kind="Conflict",
+                    expected=expected,
+                    value=cycle,
                 )
             chain[at] = None
             at = parents[at]

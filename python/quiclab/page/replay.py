@@ -105,15 +105,15 @@ def stacks_of(text: str) -> list[Stack]:
     known = known_stacks()
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise RequestError("--stacks: expected at least one stack; see `quiclab stack list`")
+        raise unexpected("stacks", "at least one stack", text, "`quiclab stack list` lists all")
     for name in names:
         if name not in known:
-            raise unknown("stack", name, known, "--stacks", "quiclab stack list")
+            raise unknown("stack", name, known, "stacks", "quiclab stack list")
         if "page" not in known[name].workloads:
             able = [key for key, stack in known.items() if "page" in stack.workloads and "/" not in key]
-            raise unexpected("--stacks", f"a stack that loads pages ({alternatives(able)})", name)
+            raise unexpected("stacks", f"a stack that loads pages ({alternatives(able)})", name)
         if names.count(name) > 1:
-            raise RequestError(f"--stacks: `{name}` is listed twice")
+            raise unexpected("stacks", "each stack at most once", text)
     return [known[name] for name in names]
 
 
@@ -163,10 +163,10 @@ def flow_of(network: Scenario, name: str | None) -> Flow:
     names = ", ".join(sorted(network.flows))
     if name is not None:
         if name not in network.flows:
-            raise not_one_of("--flow", name, sorted(network.flows))
+            raise not_one_of("flow", name, sorted(network.flows))
         return network.flows[name]
     if len(network.flows) != 1:
-        raise RequestError(f"the network has {len(network.flows)} flows ({names}); choose one with --flow")
+        raise unexpected("flow", f"one of the {len(network.flows)} flows of the network ({names})")
     return next(iter(network.flows.values()))
 
 

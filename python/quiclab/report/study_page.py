@@ -122,7 +122,9 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
                 for figure, spec, svg in zip(study.figures, specs, pictures.values(), strict=False)
             ],
             views=[
-                _chart(item.view.title, f"{item.view.caption} {_as(item.view.source)}", item.spec, svg, of_runs=True)
+                _chart(
+                    item.view.title, f"{item.view.caption} Compare {item.view.source}.", item.spec, svg, of_runs=True
+                )
                 for item, svg in zip(drawn, list(pictures.values())[len(specs) :], strict=True)
             ],
             fidelity=fidelity,
@@ -158,11 +160,6 @@ def _csv(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
 
 def _sentences(*texts: str) -> str:
     return " ".join(filter(None, texts))
-
-
-def _as(source: str) -> str:
-    """Say which published figure a view stands beside; sources may begin with `after`."""
-    return f"Compare {source.removeprefix('after ')}."
 
 
 def _contents(evaluation: Evaluation, engine: str) -> dict[str, Any]:

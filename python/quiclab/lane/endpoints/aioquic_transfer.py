@@ -211,7 +211,7 @@ def configuration(arguments: argparse.Namespace, *, client: bool) -> QuicConfigu
     if arguments.connection_receive_window is not None:
         config.max_data = arguments.connection_receive_window
     if arguments.initial_rtt is not None:
-        config.initial_rtt = arguments.initial_rtt / 1e3
+        config.initial_rtt = arguments.initial_rtt
     if client:
         config.server_name = arguments.name
         config.verify_mode = ssl.CERT_NONE if arguments.certificate is None else ssl.CERT_REQUIRED
@@ -302,7 +302,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--datagram-size", type=int)
     parser.add_argument("--stream-receive-window", type=int)
     parser.add_argument("--connection-receive-window", type=int)
-    parser.add_argument("--initial-rtt", type=float, help="in milliseconds")
+    parser.add_argument("--initial-rtt", type=float, help="in seconds")
     return parser.parse_args()
 
 
