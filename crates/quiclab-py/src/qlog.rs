@@ -15,23 +15,22 @@ pub(crate) fn export_qlog(
     inputs: Vec<String>,
     output: &str,
 ) -> PyResult<(u64, u64, Vec<String>)> {
-    let cannot_read = |path: &str, error| cannot("read", path, &error);
-    let cannot_write = |error| cannot("write", output, &error);
     let mut files = Vec::new();
     for input in &inputs {
-        files.push(BufReader::new(File::open(input).map_err(|error| cannot_read(input, error))?));
+        files.push(BufReader::new(File::open(input).map_err(|error| of_file(input, &error))?));
     }
-    let out = BufWriter::new(File::create(output).map_err(cannot_write)?);
+    let out = BufWriter::new(File::create(output).map_err(|error| of_file(output, &error))?);
     let exported = py.detach(|| export_qlog_03(files, out));
     let exported = exported.map_err(|error| match error {
-        ExportError::Write(error) => cannot_write(error),
-        ExportError::Read { input, source } => cannot_read(&inputs[input as usize - 1], source),
+        ExportError::Write(error) => of_file(output, &error),
+        ExportError::Read { input, source } => of_file(&inputs[input as usize - 1], &source),
         other => PyValueError::new_err(other.to_string()),
     })?;
     let truncated = exported.truncated.into_iter().map(|index| inputs[index].clone()).collect();
     Ok((exported.traces, exported.events, truncated))
 }
 
-fn cannot(what: &str, path: &str, error: &Error) -> PyErr {
-    PyOSError::new_err(format!("cannot {what} {path}: {}", system_reason(error)))
+/// The exception with `errno`, `strerror` and `filename`.
+fn of_file(path: &str, error: &Error) -> PyErr {
+    PyOSError::new_err((error.raw_os_error(), system_reason(error), path.to_owned()))
 }

@@ -38,9 +38,13 @@ def qlog_export_command(
     try:
         traces, events, truncated = extension().export_qlog([str(file) for file in files], str(temporary))
         temporary.replace(out)
-    except (OSError, ValueError) as error:
+    except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise RequestError(str(error).replace(str(temporary), str(out))) from error
+        wrong = f"read {error.filename}" if error.filename in map(str, files) else f"write {out}"
+        raise RequestError(f"cannot {wrong}: {error.strerror}") from error
+    except ValueError as error:
+        temporary.unlink(missing_ok=True)
+        raise RequestError(str(error)) from error
     print(f"{out}: {traces} {'trace' if traces == 1 else 'traces'}, {events} {'event' if events == 1 else 'events'}")
     for file in truncated:
         print(f"{file} is truncated: its last record was dropped", file=sys.stderr)
