@@ -69,13 +69,17 @@ SHORTENED = [
         r"(quiclab study run pacing/beyond_bursts)\b.*",
         r"\1 --runs 1 --only burst=1 --only configuration=whole --only buffer=1",
     ),
-    (r"(quiclab study run (?!dual_connectivity|validation|page_load|pacing)\S+)\b.*", r"\1 --runs 1"),
+    (r"(quiclab study run (?!dual_connectivity|validation|page_load|pacing|queues)\S+)\b.*", r"\1 --runs 1"),
 ]
 # results of a shortened study are incomplete, and these say so: exit code 1
 INCOMPLETE = re.compile(
     r"quiclab (verify|study (compare|table|package)) (dual_connectivity|validation|page_load|pacing)\b"
     r"|quiclab study report validation\b(?!/loss_detection)|quiclab study (report|multiverse) dual_connectivity(?!/)"
 )
+
+
+# a claim with its verdict, as `quiclab verify` prints it
+VERDICT = re.compile(r"^[A-Z]+-\d+  (?:confirmed|refuted|undecided).*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -259,6 +263,11 @@ def test_commands_and_examples_run(document: Path, folder: Path) -> None:
         error = (folder / f"err.{number}").read_text()
         assert code == expected, f"{step}\n{error}"
         assert "Traceback" not in error, step
+    said = "".join((folder / f"out.{number}").read_text() for number in range(len(steps)))
+    shown = VERDICT.findall(
+        "".join(b.text for b in blocks(document.read_text(encoding="utf-8")) if b.language == "text")
+    )
+    assert [verdict for verdict in shown if verdict not in said] == []
 
 
 def test_the_readme_has_commands_and_an_example() -> None:

@@ -83,6 +83,32 @@ def test_scenarios_need_no_change_for_the_examples(patched: Path) -> None:
     call("cargo", "check", "--quiet", "-p", "quiclab-scenario")
 
 
+def test_the_examples_apply_after_what_a_contributor_appends(tmp_path: Path) -> None:
+    """A row at the end of each list is what a recipe asks for: it must not be where an example has its own."""
+    ends = {
+        "quiclab-core/src/element.rs": ('    Pie = "pie",\n', '    /// Mine.\n    Mine = "mine",\n'),
+        "quiclab-core/src/queue/mod.rs": ("    pie: Pie => PieQueue,\n", "    mine: Mine => MineQueue,\n"),
+        "quiclab-core/src/scheduler/mod.rs": ("mod weighted_round_robin;\n", "mod mine;\n"),
+        "quiclab-transport/src/congestion/mod.rs": ("pub mod newreno;\n", "pub mod mine;\n"),
+    }
+    shutil.copytree(ROOT / "crates", tmp_path / "crates", ignore=shutil.ignore_patterns("bin", "target"))
+    for name, (end, mine) in ends.items():
+        file = tmp_path / "crates" / name
+        text = file.read_text(encoding="utf-8")
+        assert end in text
+        file.write_text(text.replace(end, end + mine), encoding="utf-8")
+    for recipe in RECIPES:
+        done = subprocess.run(
+            ["git", "apply", "--check", str(EXAMPLES / f"{recipe.name}.patch")],
+            cwd=tmp_path,
+            env=ENVIRONMENT | {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)},
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+
 def test_the_recipes_name_their_examples() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert [recipe.name for recipe in RECIPES if f"examples/recipes/{recipe.name}.patch" not in text] == []

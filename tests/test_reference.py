@@ -45,14 +45,14 @@ workload = { kind = "download", size = "1 kB" }
 def test_the_page_is_current() -> None:
     text = scenario_reference.PAGE.read_text(encoding="utf-8")
     made = scenario_reference.page(text, json.loads(extension().schema()))
-    assert made == text, "run `python tools/scenario_reference.py --write`"
+    assert made == text, "run `make reference`"
 
 
 def test_the_page_of_the_vpn_is_current() -> None:
     text = scenario_reference.VPN_PAGE.read_text(encoding="utf-8")
     schema = json.loads(scenario_reference.VPN_SCHEMA.read_text(encoding="utf-8"))
     assert scenario_reference.described(text) == scenario_reference.VPN_TYPES
-    assert scenario_reference.vpn_page(text, schema) == text, "run `python tools/scenario_reference.py --write`"
+    assert scenario_reference.vpn_page(text, schema) == text, "run `make reference`"
 
 
 def test_the_page_of_the_vpn_leads_to_that_of_scenarios() -> None:
@@ -75,13 +75,13 @@ def test_the_page_of_the_stacks_is_current() -> None:
     stacks = catalogue()
     shown = text + scenario_reference.PAGE.read_text(encoding="utf-8")
     assert set(scenario_reference.OPTIONS_BLOCK.findall(shown)) == {stack["name"] for stack in stacks}
-    assert scenario_reference.stacks_page(text, stacks) == text, "run `python tools/scenario_reference.py --write`"
+    assert scenario_reference.stacks_page(text, stacks) == text, "run `make reference`"
 
 
 def test_the_page_of_the_plugins_is_current() -> None:
     text = scenario_reference.PLUGINS_PAGE.read_text(encoding="utf-8")
     known = json.loads(extension().plugins())
-    assert scenario_reference.plugins_page(text, known) == text, "run `python tools/scenario_reference.py --write`"
+    assert scenario_reference.plugins_page(text, known) == text, "run `make reference`"
 
 
 def test_every_type_has_its_block() -> None:

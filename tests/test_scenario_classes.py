@@ -15,7 +15,7 @@ from quiclab.scenario import AckEvery, Hold, Page, TcpOptions
 
 def test_the_classes_are_current() -> None:
     made = scenario_classes.module(json.loads(extension().schema()))
-    assert made == scenario_classes.PATH.read_text(encoding="utf-8"), "run `python tools/scenario_reference.py --write`"
+    assert made == scenario_classes.PATH.read_text(encoding="utf-8"), "run `make reference`"
 
 
 def test_docstrings_give_meaning_limits_and_default() -> None:

@@ -109,7 +109,7 @@ TABLES: Final = frozenset(name for name, kind in get_type_hints(ScenarioFields).
 def _of_engine(text: str, error: RequestError) -> RequestError:
     """Return the error of the engine about the field that `error` is about, as it knows what quantities look like.
 
-    If the engine refuses another field first, `error` stays.
+    If the engine refuses another field first, `error` stays. If it accepts the scenario, the classes are out of date.
     """
     native = extension()
     try:
@@ -119,6 +119,10 @@ def _of_engine(text: str, error: RequestError) -> RequestError:
         paths = [f"{better.path}.", f"{error.path}."]
         if better.path and (paths[0].startswith(paths[1]) or paths[1].startswith(paths[0])):
             return better
+    else:
+        if error.kind in ("UnknownField", "UnknownName"):
+            hint = "the engine knows it: the classes of quiclab.scenario are older; run `make reference`"
+            return RequestError(f"{error.sentence}; {hint}", path=error.path, kind=error.kind, value=error.value)
     return error
 
 

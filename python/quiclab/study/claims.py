@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from quiclab.errors import RequestError, alternatives, unknown
 from quiclab.libraries import np
 from quiclab.stats import RESAMPLES, Statistic, bootstrap
 
@@ -130,8 +131,16 @@ class Sample:
         ------
         NotMeasuredError
             If there is none.
+        RequestError
+            If a factor is missing, or does not exist.
         """
-        return self.at((configuration, *(point[name] for name in self._grid.factors)))
+        factors = self._grid.factors
+        for name in point:
+            if name not in factors:
+                raise unknown("factor", name, factors)
+        if missing := [name for name in factors if name not in point]:
+            raise RequestError(f"a value of {alternatives(missing)} is missing for configuration `{configuration}`")
+        return self.at((configuration, *(point[name] for name in factors)))
 
     def at(self, key: Key) -> float:
         """Return the value of one setting, by its configuration and the value of each factor.

@@ -16,10 +16,12 @@ from quiclab import tree
 from quiclab.errors import QuiclabError
 from quiclab.files import write_atomically
 from quiclab.libraries import pl
+from quiclab.result import RunResult
 from quiclab.scenario import Scenario, load
 from quiclab.stacks.registry import catalogue
 from quiclab.stats import Summary, reduced, summarise
-from quiclab.study import BASE, Point, Study, sweep
+from quiclab.study import BASE, Metric, Point, Study, sweep
+from quiclab.study.check import own_code
 from quiclab.study.claims import Claim, Grid, Judgement, Key, Printed, Resamples, judge
 from quiclab.study.criteria import Assessment, Criterion
 from quiclab.study.fidelity import Fidelity, assess
@@ -152,12 +154,15 @@ class Evaluation:
         results = {row["identity"]: row for row in frame.iter_rows(named=True)}
         runs = {name: sweep.result_of(row["result"], row["series"]) for name, row in results.items()}
         for metric in self.study.metrics:
-            values = [
-                metric.value(runs[row["identity"]], {part.name: row[part.column] for part in self.study.parts})
-                for row in frame.iter_rows(named=True)
-            ]
+            values = [self._measured(metric, runs[row["identity"]], row) for row in frame.iter_rows(named=True)]
             frame.insert_column(-2, pl.Series(metric.name, values, dtype=pl.Float64))
         return frame
+
+    def _measured(self, metric: Metric, result: RunResult, row: Mapping[str, Any]) -> float:
+        """Measure the run, or the part of a run, that a row of the table is about."""
+        labels = ", ".join(f"{column} {row[column]}" for column in (*self.study.columns, "seed"))
+        with own_code(f"study {self.study.name}, metric `{metric.name}`, {labels}"):
+            return float(metric.value(result, {part.name: row[part.column] for part in self.study.parts}))
 
     @cached_property
     def _rows(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
@@ -318,7 +323,11 @@ class Evaluation:
     def judgements(self, engine: str, variant: str = BASE) -> list[Judgement]:
         """Return the study's claims with their verdicts."""
         runs, printed = self.findings(engine, variant), printed_findings(self.study, self.published)
-        return [judge(claim, runs, printed) for claim in self.claims]
+        found = []
+        for claim in self.claims:
+            with own_code(f"study {self.study.name}, claim {claim.identity}"):
+                found.append(judge(claim, runs, printed))
+        return found
 
 
 def printed_findings(study: Study, reference: Sequence[PublishedRow] | None = None) -> Printed:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quiclab.errors import QuiclabError, RequestError, alternatives, unknown
+from quiclab.study.check import check_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -163,7 +164,16 @@ def _load(path: Path) -> tuple[Study, ...]:
     try:
         with _importable(path.parent):
             specification.loader.exec_module(module)
-        found: tuple[Study, ...] = tuple(module.STUDIES)
+        listed = getattr(module, "STUDIES", None)
+        if not isinstance(listed, tuple | list):
+            raise RequestError(
+                "STUDIES: expected a tuple of studies at the end of the file, such as `STUDIES = (MINE,)`"
+            )
+        found: tuple[Study, ...] = tuple(listed)
+        for study in found:
+            check_study(study)
+    except RequestError as error:
+        raise RequestError(f"{path}: {error.sentence}") from error
     except Exception as error:  # any error of a study file becomes a one-line message
         raise QuiclabError(f"cannot load the study file {path}: {type(error).__name__}: {error}") from error
     return found

@@ -94,3 +94,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn limits_have_the_names_of_their_fields() {
+    for config in QueueConfig::examples() {
+        let fields = serde_json::to_value(&config).unwrap();
+        let Capacity { packets, bytes, time, memory, flows } = config.options().capacity();
+        let limits = [
+            ("packets", packets.is_some()),
+            ("bytes", bytes.is_some()),
+            ("time", time.is_some()),
+            ("memory", memory.is_some()),
+            ("flows", flows.is_some()),
+        ];
+        for (limit, _) in limits.iter().filter(|(_, given)| *given) {
+            assert!(!fields[limit].is_null(), "capacity() has `{limit}`, which is no field of {fields}");
+        }
+    }
+}

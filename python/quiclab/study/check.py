@@ -1,0 +1,101 @@
+"""Errors of studies: names are checked when a study is loaded, functions name their place when they fail."""
+
+from __future__ import annotations
+
+import traceback
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from quiclab.errors import QuiclabError, RequestError, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from quiclab.study.design import Study
+
+
+def check_study(study: Study) -> None:
+    """Check that the names in a study are distinct, and that its parts refer to names that it has.
+
+    Raises
+    ------
+    RequestError
+        With the study, the part and the name.
+    """
+    where = f"study {study.name}"
+    if "/" not in study.name.strip("/"):
+        raise RequestError(f'{where}: name: expected "GROUP/NAME", got "{study.name}"')
+    for part, names in _names(study):
+        seen: set[str] = set()
+        for name in names:
+            if name in seen:
+                raise RequestError(f"{where}: {part}: `{name}` is listed twice")
+            seen.add(name)
+    factors = [name for factor in study.factors for name in {factor.name, factor.column}]
+    known = {
+        "metric": [metric.name for metric in study.metrics],
+        "factor": factors,
+        "configuration": list(study.labels),
+        "criterion": [criterion.identity for criterion in study.criteria],
+    }
+    for field, kind, name in _references(study):
+        if name and name not in known[kind]:
+            raise unknown(kind, name, known[kind], field, where=where)
+
+
+def _names(study: Study) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield lists of names that must be distinct."""
+    yield "configurations", [item.name for item in study.configurations] + [item.name for item in study.unavailable]
+    yield "factors", [item.name for item in study.factors]
+    yield "columns of factors", [item.column for item in study.factors]
+    yield "metrics", [item.name for item in study.metrics]
+    yield "engines", [item.name for item in study.engines]
+    yield "variants", [item.name for item in study.variants]
+    yield "claims", [item.identity for item in study.claims]
+    yield "criteria", [item.identity for item in study.criteria]
+
+
+def _references(study: Study) -> Iterator[tuple[str, str, str]]:
+    """Yield the field, the kind of part it refers to, and the name; an empty name refers to nothing."""
+    yield "scored", "metric", study.scored
+    yield "series_factor", "factor", study.series_factor
+    for metric in study.metrics:
+        yield f"metric {metric.name}: of", "factor", metric.of
+    for claim in study.claims:
+        yield f"claim {claim.identity}: metric", "metric", claim.metric
+    for criterion in study.criteria:
+        yield f"criterion {criterion.identity}: metric", "metric", criterion.metric
+    for figure in study.figures:
+        where = f'figure "{figure.title}"'
+        yield f"{where}: metric", "metric", figure.metric
+        yield f"{where}: x", "factor", figure.x
+        yield f"{where}: criterion", "criterion", figure.criterion
+        if figure.map is not None:
+            for name in (figure.map.rows, figure.map.columns, *figure.map.at):
+                yield f"{where}: map", "factor", name
+            for name in (figure.map.first, figure.map.second):
+                yield f"{where}: map", "configuration", name
+
+
+@contextmanager
+def own_code(what: str) -> Iterator[None]:
+    """Turn an exception in a function of a study into an error of one line.
+
+    Parameters
+    ----------
+    what
+        The function and its input, such as "metric `goodput_mbps`, seed 1".
+
+    Raises
+    ------
+    QuiclabError
+        With the exception, and the line of the function that raised it. Errors of quiclab itself pass.
+    """
+    try:
+        yield
+    except QuiclabError:
+        raise
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise QuiclabError(f"{what}: {message} ({place.filename}:{place.lineno}); stored runs are kept") from error

@@ -1,0 +1,89 @@
+"""Mistakes in studies: names are checked when a study is loaded, errors in functions are one line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.study import Metric, Study
+from quiclab.study.check import check_study, own_code
+from quiclab.study.claims import Claim, Grid, Sample
+from quiclab.study.registry import find, studies
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return find("dual_connectivity/share")
+
+
+def changed(study: Study, part: str) -> Study:
+    """Return the study with one mistake."""
+    figure, claim = study.figures[0], Claim("X-1", "", "", metric="goodputt")
+    twice = replace(study.configurations[1], name=study.configurations[0].name)
+    changes: dict[str, Study] = {
+        "twice": replace(study, configurations=(study.configurations[0], twice)),
+        "factor twice": replace(study, factors=(study.factors[0], study.factors[0])),
+        "x": replace(study, figures=(replace(figure, x="shaer"),)),
+        "metric": replace(study, figures=(replace(figure, metric="goodput_mbs"),)),
+        "claim": replace(study, claims=(claim,)),
+        "scored": replace(study, scored="moon"),
+        "group": replace(study, name="share"),
+    }
+    return changes[part]
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ("twice", ["configurations", "is listed twice"]),
+        ("factor twice", ["factors", "is listed twice"]),
+        ("x", ["figure", "x: unknown factor `shaer`", "did you mean `share`?"]),
+        ("metric", ["figure", "unknown metric `goodput_mbs`"]),
+        ("claim", ["claim X-1: metric: unknown metric `goodputt`"]),
+        ("scored", ["scored: unknown metric `moon`"]),
+        ("group", ['expected "GROUP/NAME", got "share"']),
+    ],
+)
+def test_names_are_checked(study: Study, part: str, words: list[str]) -> None:
+    with pytest.raises(RequestError) as error:
+        check_study(changed(study, part))
+    assert [word for word in (f"study {changed(study, part).name}", *words) if word not in error.value.sentence] == []
+
+
+def test_the_studies_have_no_such_mistakes() -> None:
+    for found in studies().values():
+        check_study(found)
+
+
+def test_a_claim_names_factors_that_exist() -> None:
+    class Found:
+        index = 0
+
+        def grid(self, *_: str) -> Grid:
+            return Grid({"rate": (5, 10)}, ("tcp",), {("tcp", 5): [1.0]})
+
+    sample = Sample(Found(), "", "")  # type: ignore[arg-type]
+    with pytest.raises(RequestError, match="unknown factor `rat`; expected `rate`; did you mean `rate`"):
+        sample("tcp", rat=5)
+    with pytest.raises(RequestError, match="a value of `rate` is missing for configuration `tcp`"):
+        sample("tcp")
+
+
+def test_an_error_in_a_function_names_its_line() -> None:
+    broken = Metric("ratio", "Ratio", "", lambda _: 1 / 0)
+    with pytest.raises(QuiclabError) as error, own_code("metric `ratio`, seed 1"):
+        broken.value(None, {})  # type: ignore[arg-type]
+    assert error.value.sentence.startswith("metric `ratio`, seed 1: ZeroDivisionError: division by zero (")
+    assert Path(__file__).name in error.value.sentence
+
+
+def test_a_study_file_without_studies_says_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "studies"
+    folder.mkdir()
+    (folder / "mine.py").write_text('NAME = "mine/one"\n')
+    monkeypatch.setenv("QUICLAB_STUDIES", str(folder))
+    with pytest.raises(RequestError, match=r"mine\.py: STUDIES: expected a tuple of studies"):
+        studies()
