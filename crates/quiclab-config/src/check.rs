@@ -28,10 +28,8 @@ impl Rule {
             Err(Problem::new(ProblemKind::WrongType, place.path(), expected).got(node.shown()))
         };
         match (&self.shape, &mut node.value) {
-            (Shape::Any, Value::Foreign(_)) => wrong_type(node),
-            // JSON has no such number
-            (Shape::Any, Value::Float(value)) if !value.is_finite() => wrong_type(node),
-            (Shape::Any, _) | (Shape::Boolean, Value::Boolean(_)) => Ok(()),
+            (Shape::Any, _) => check_json(node, place),
+            (Shape::Boolean, Value::Boolean(_)) => Ok(()),
             (Shape::Integer, Value::Integer(value)) => {
                 self.check_number(*value as f64, Some(*value), node, place)
             }
@@ -206,6 +204,24 @@ impl Table {
         };
         Problem { suggestion, ..Problem::new(ProblemKind::UnknownField, path, expected).got(node.shown()) }
     }
+}
+
+/// Checks that JSON has the value and all values in it: no dates, and no numbers that are not finite.
+fn check_json(node: &Node, place: &Place<'_>) -> Check {
+    match &node.value {
+        Value::Foreign(_) => {}
+        Value::Float(value) if !value.is_finite() => {}
+        Value::Array(array) => {
+            let mut entries = array.iter().enumerate();
+            return entries.try_for_each(|(index, entry)| check_json(entry, &Place::Entry(place, index)));
+        }
+        Value::Table(table) => {
+            return table.iter().try_for_each(|(name, field)| check_json(field, &Place::Field(place, name)));
+        }
+        _ => return Ok(()),
+    }
+    let expected = "a boolean, a finite number, a string, an array or a table";
+    Err(Problem::new(ProblemKind::WrongType, place.path(), expected).got(node.shown()))
 }
 
 /// The variant that `tag` names; the tag itself is not among its fields.

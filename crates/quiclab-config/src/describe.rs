@@ -61,7 +61,11 @@ impl Rule {
     fn quantity(&self, quantity: Quantity, count: Count) -> String {
         let noun = count.of(noun(quantity));
         if quantity == Quantity::Probability {
-            return self.number(&format!("{noun} from 0 to 1, such as 0.001 or \"0.1 %\""));
+            let (zero, one) = (Json::from(0.0), Json::from(1.0));
+            let min = self.limits.min.clone().or(Some(zero));
+            let max = self.limits.max.clone().or(Some(one));
+            let range = range(&noun, &Limits { min, max, ..self.limits.clone() }, "");
+            return format!("{range}, such as 0.001 or \"0.1 %\"");
         }
         if self.limits.min.is_none() && self.limits.max.is_none() {
             return self.with_example(&noun);

@@ -64,7 +64,7 @@ impl Document {
     /// The document of a typed value.
     ///
     /// # Errors
-    /// If the value has no form in TOML, such as an integer beyond 63 bits.
+    /// If the value has no form in JSON, such as a map whose keys are not strings.
     pub fn from_value<T: serde::Serialize>(value: &T) -> Result<Self, ConfigError> {
         let root = serde_json::to_value(value).map_err(|error| {
             let reason = format!("cannot be written: {error}");

@@ -34,16 +34,9 @@ impl Rule {
                     draw,
                 ))
             }
-            Shape::Number => {
-                let bound =
-                    |limit: &Option<Json>, default| limit.as_ref().and_then(Json::as_f64).unwrap_or(default);
-                let (min, max) = (bound(&self.limits.min, 0.0), bound(&self.limits.max, 1e6));
-                // 0 only if it is allowed
-                Json::from(min + (max - min) * (1 + draw(1000)) as f64 / 1000.0)
-            }
+            Shape::Number => self.random_number(1e6, draw),
             Shape::Text(form) => Json::from(form.example(draw(200), &self.limits)),
-            // 0 only if it is allowed
-            Shape::Quantity(Quantity::Probability) => Json::from((1 + draw(1000)) as f64 / 1000.0),
+            Shape::Quantity(Quantity::Probability) => self.random_number(1.0, draw),
             Shape::Quantity(quantity) => Json::from(self.random_quantity(*quantity, draw)),
             Shape::Names(names) => Json::from(pick(names, draw).as_str()),
             Shape::Array { items, min, max } => {
@@ -59,6 +52,13 @@ impl Rule {
             }
             Shape::Either(choices) => pick(choices, draw).random(draw),
         }
+    }
+
+    /// A number within the limits, or from 0 to `max`; the lower end only if it is the only one.
+    fn random_number(&self, max: f64, draw: Draw<'_>) -> Json {
+        let bound = |limit: &Option<Json>, default| limit.as_ref().and_then(Json::as_f64).unwrap_or(default);
+        let (min, max) = (bound(&self.limits.min, 0.0), bound(&self.limits.max, max));
+        Json::from(min + (max - min) * (1 + draw(1000)) as f64 / 1000.0)
     }
 
     fn random_quantity(&self, quantity: Quantity, draw: Draw<'_>) -> String {

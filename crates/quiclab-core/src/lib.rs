@@ -1,4 +1,4 @@
-//! Pure building blocks of quiclab: time, units, random streams, packets, elements, scenarios.
+//! Pure building blocks of quiclab: time, units, random streams, packets, elements.
 //!
 //! Nothing here reads a clock, spawns a thread, does I/O or draws unseeded numbers (traces are
 //! parsed from text that the caller has read).

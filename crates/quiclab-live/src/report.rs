@@ -157,11 +157,11 @@ impl Captures {
         let mut captures = Vec::new();
         if scenario.record.pcapng {
             for flow in scenario.flows.keys() {
-                for (role, end) in [(Role::Server, "sender"), (Role::Client, "receiver")] {
-                    let name = format!("{flow}.{end}");
+                for role in [Role::Server, Role::Client] {
+                    let name = Scenario::endpoint_name(flow, role);
                     let capture = Capture::create(directory.join(format!("{name}.pcapng")), &name);
                     let capture = Arc::new(Mutex::new(capture));
-                    let element = topology.index(&Scenario::endpoint_name(flow, role));
+                    let element = topology.index(&name);
                     captured.add(element.expect("endpoints are elements"), capture.clone());
                     captures.push(capture);
                 }

@@ -18,7 +18,7 @@ use crate::setup::{self, Client};
 use crate::timing::{self, MachineClock};
 use crate::waits::{EventWaiter, PROGRAM, STOP};
 use quiclab_config::Document;
-use quiclab_core::{Duration, Time};
+use quiclab_core::{Duration, Role, Time};
 use quiclab_scenario::{Scenario, Until};
 use quiclab_sim::{
     BuildOptions, Built, EndedBy, FlowEndpoints, ResultInput, Series, Simulation, Step, build, conclude,
@@ -193,7 +193,8 @@ impl Driver<'_> {
     fn start_clients(&mut self, now: Time) -> Result<(), LiveError> {
         for client in self.clients.iter_mut().filter(|client| client.process.is_none() && client.start <= now)
         {
-            let (server, receiver) = (format!("{}.sender", client.flow), format!("{}.receiver", client.flow));
+            let [server, receiver] =
+                [Role::Server, Role::Client].map(|role| Scenario::endpoint_name(&client.flow, role));
             let machine = self.machines.get(&receiver).expect("each end has a machine");
             let program = self.job.flows[&client.flow].client.as_ref().expect("clients are those of the job");
             let sender = self.machines.get(&server).expect("each end has a machine").address;
@@ -261,9 +262,13 @@ impl Driver<'_> {
 
     /// What the programs have cost that were started, by the end that they were at.
     fn cpu_times(&self) -> BTreeMap<String, CpuTime> {
-        let servers = self.servers.iter().map(|(flow, server)| (format!("{flow}.sender"), server));
+        let servers =
+            self.servers.iter().map(|(flow, server)| (Scenario::endpoint_name(flow, Role::Server), server));
         let clients = self.clients.iter().filter_map(|client| {
-            client.process.as_ref().map(|process| (format!("{}.receiver", client.flow), process))
+            client
+                .process
+                .as_ref()
+                .map(|process| (Scenario::endpoint_name(&client.flow, Role::Client), process))
         });
         servers.chain(clients).filter_map(|(end, process)| Some((end, process.cpu_time()?))).collect()
     }

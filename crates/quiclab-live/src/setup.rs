@@ -81,7 +81,7 @@ fn on_this_machine() -> std::io::Result<EndpointHost> {
         let address = IpAddr::V4(Ipv4Addr::new(10, 77, net, 1));
         match EndpointHost::new(NetworkPlacement::Shared, address, peer(address)) {
             Ok(machine) => return Ok(machine),
-            Err(error) if error.to_string().contains("File exists") => refused = Some(error),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => refused = Some(error),
             Err(error) => return Err(error),
         }
     }
@@ -112,7 +112,7 @@ pub fn start_servers(
     let mut servers = BTreeMap::new();
     for (flow, pair) in &job.flows {
         let Some(server) = &pair.server else { continue };
-        let (end, client) = (format!("{flow}.sender"), format!("{flow}.receiver"));
+        let [end, client] = [Role::Server, Role::Client].map(|role| Scenario::endpoint_name(flow, role));
         let machine = &machines[&end];
         let program = server.at(machine.address, machines[&client].address, directory);
         let failed = |reason| LiveError::Program { end: end.clone(), reason };
@@ -120,7 +120,7 @@ pub fn start_servers(
         servers.insert(flow.clone(), process.map_err(failed)?);
     }
     for (flow, process) in &mut servers {
-        let end = format!("{flow}.sender");
+        let end = Scenario::endpoint_name(flow, Role::Server);
         process.await_ready(&machines[&end].namespace, requests).map_err(|reason| match reason {
             ProcessError::Stopped => LiveError::Stopped,
             reason => LiveError::Program { end: end.clone(), reason },

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Fields of an endpoint that are no options of its program.
-const OF_ANY: [&str; 2] = ["stack", "host"];
+/// Fields of an endpoint that are no options of its stack or program.
+pub(crate) const OF_ANY: [&str; 2] = ["stack", "host"];
 
 /// The programs that there are.
 pub(crate) struct Programs(Vec<Program>);

@@ -4,6 +4,7 @@
 
 use crate::endpoint::{FirstError, PyEndpoint};
 use crate::function;
+use crate::programs::OF_ANY;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -21,8 +22,6 @@ use std::path::Path;
 
 const MODULE: &str = "quiclab.stacks.registry";
 const LANE: &str = "quiclab.lane.adapter";
-/// Fields of an endpoint that are no options of its stack.
-const OF_ANY: [&str; 2] = ["stack", "host"];
 
 /// JSON list of the native stacks with their options, defaults and the sources of these.
 #[pyfunction]

@@ -3,15 +3,12 @@
 //! | element | name | inputs | outputs |
 //! | --- | --- | --- | --- |
 //! | link, tap | its name | 0 | 0 |
-//! | sending end of a bearer | `<bearer>.sender` | 0 | one for each link |
-//! | receiving end of a bearer | `<bearer>.receiver` | one for each link | 0 |
+//! | sending end of a bearer | `<bearer>.ingress` | 0 | one for each link |
+//! | receiving end of a bearer | `<bearer>.egress` | one for each link | 0 |
 //! | ends of a flow | `<flow>.sender`, `<flow>.receiver` | one for each path | one for each path |
 //!
 //! A link with feedback has output 1 beside, wired to input 1 + k of its bearer's sending end, the bearer's
 //! link k. These wires follow from the bearer alone, are laid in either case and cannot be stated by hand.
-//!
-//! Where a flow and a bearer have one name, the ends of the flow are `flows.<flow>.sender` and
-//! `flows.<flow>.receiver`.
 
 use super::{Flow, Scenario, Tunnel, WireDirection};
 use quiclab_core::Port;

@@ -92,10 +92,10 @@ impl Codel {
     pub(super) fn tc_control(&self) -> Result<(Vec<String>, DeviceMtu), Problem> {
         let mtu = tc::device_mtu("least_backlog", self.least_backlog)?;
         if self.control_law != ControlLaw::default() {
-            return Err(Problem::conflict("control_law", "inverse_count", "the control law is Linux'"));
+            return Err(tc::differs("control_law", &self.control_law, &ControlLaw::default()));
         }
         if self.restart != CodelRestart::default() {
-            return Err(Problem::conflict("restart", "minus_two", "the restart rule is Linux'"));
+            return Err(tc::differs("restart", &self.restart, &CodelRestart::default()));
         }
         let time = |name: &str, time| [name.to_owned(), tc::micros(time)];
         let mut words = [time("target", self.target), time("interval", self.interval)].concat();

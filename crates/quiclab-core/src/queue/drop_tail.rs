@@ -13,7 +13,7 @@ use super::waiting::WaitingItems;
 use super::{Backlog, Item, QueueIndex, QueueStatistics};
 use crate::element::{DropReason, Metrics};
 use crate::limits;
-use crate::problem::Problem;
+use crate::problem::{Problem, quoted};
 use crate::random::RandomStream;
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
@@ -57,10 +57,10 @@ impl QueueOptions for DropTail {
     fn tc(&self) -> Result<TcQueue, Problem> {
         match *self {
             Self { time: Some(time), .. } => {
-                Err(Problem::conflict("time", time, "a queue is limited in packets or bytes"))
+                Err(Problem::conflict("time", quoted(time), "a limit in `packets` or `bytes`"))
             }
             Self { packets: Some(_), bytes: Some(bytes), .. } => {
-                Err(Problem::conflict("bytes", bytes, "a queue has one limit, in packets or bytes"))
+                Err(Problem::conflict("bytes", quoted(bytes), "one limit, in `packets` or `bytes`"))
             }
             Self { packets, bytes, .. } => Ok(TcQueue::Limits { packets, bytes }),
         }

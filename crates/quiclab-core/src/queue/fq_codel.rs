@@ -30,7 +30,7 @@ use super::tc::{self, TcQueue};
 use super::{Backlog, FlowKey, FlowStatistics, Item, QueueIndex, QueueStatistics};
 use crate::element::{DropReason, Metrics};
 use crate::limits;
-use crate::problem::Problem;
+use crate::problem::{Problem, quoted};
 use crate::random::RandomStream;
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate};
@@ -143,11 +143,11 @@ impl QueueOptions for FqCodel {
     fn tc(&self) -> Result<TcQueue, Problem> {
         let (control, mtu) = self.codel().tc_control()?;
         if self.hash != FlowHash::default() {
-            return Err(Problem::conflict("hash", "field_sum", "the hash is Linux'"));
+            return Err(tc::differs("hash", &self.hash, &FlowHash::default()));
         }
         if self.memory_per_packet > ByteCount::ZERO {
-            let expected = "the kernel counts its own buffers: leave it out";
-            return Err(Problem::conflict("memory_per_packet", self.memory_per_packet, expected));
+            return Err(Problem::conflict("memory_per_packet", quoted(self.memory_per_packet), "no value")
+                .because("the kernel counts the memory of its own buffers"));
         }
         let numbers = [
             ("limit", self.packets),

@@ -14,7 +14,7 @@ use super::waiting::WaitingItems;
 use super::{Backlog, Item, QueueIndex};
 use crate::element::DropReason;
 use crate::limits;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind, quoted};
 use crate::random::RandomStream;
 use crate::units::{ByteCount, DataRate};
 use schemars::JsonSchema;
@@ -46,10 +46,10 @@ impl QueueOptions for HeadDrop {
     }
 
     fn tc(&self) -> Result<TcQueue, Problem> {
-        const EXPECTED: &str = "a head-drop queue is limited in packets";
+        const EXPECTED: &str = "a limit in `packets` only";
         match (self.packets, self.bytes) {
-            (_, Some(bytes)) => Err(Problem::conflict("bytes", bytes, EXPECTED)),
-            (None, None) => Err(Problem::conflict("packets", "no limit", EXPECTED)),
+            (_, Some(bytes)) => Err(Problem::conflict("bytes", quoted(bytes), EXPECTED)),
+            (None, None) => Err(Problem::new(ProblemKind::MissingField, "packets", EXPECTED)),
             (Some(packets), None) => Ok(TcQueue::Child {
                 words: tc::words("pfifo_head_drop", [("limit", packets)]),
                 mtu: DeviceMtu::Any,

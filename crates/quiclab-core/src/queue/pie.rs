@@ -35,7 +35,7 @@ use super::waiting::WaitingItems;
 use super::{Backlog, FlowKey, Item, Outcome, QueueIndex};
 use crate::element::DropReason;
 use crate::limits;
-use crate::problem::Problem;
+use crate::problem::{Problem, quoted};
 use crate::random::RandomStream;
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate, Probability};
@@ -115,11 +115,11 @@ impl QueueOptions for Pie {
     fn tc(&self) -> Result<TcQueue, Problem> {
         if self.ecn_drop_threshold.value() != MARKED_BY_LINUX {
             let value = self.ecn_drop_threshold.value();
-            return Err(Problem::conflict("ecn_drop_threshold", value, "the threshold is Linux', 10 %"));
+            return Err(Problem::conflict("ecn_drop_threshold", value, MARKED_BY_LINUX.to_string()));
         }
         if self.burst_allowance != BURST_OF_LINUX {
-            let expected = "the burst allowance is Linux', 150 ms";
-            return Err(Problem::conflict("burst_allowance", self.burst_allowance, expected));
+            let (value, expected) = (quoted(self.burst_allowance), quoted(BURST_OF_LINUX));
+            return Err(Problem::conflict("burst_allowance", value, expected));
         }
         let mtu = DeviceMtu::Always(tc::device_mtu("mtu", self.mtu)?);
         let mut words = tc::words("pie", [("limit", self.packets)]);

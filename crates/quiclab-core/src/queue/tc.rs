@@ -1,8 +1,9 @@
 //! Counterparts of disciplines in the Linux kernel, as the words of `tc`.
 
-use crate::problem::Problem;
+use crate::problem::{Problem, name_of, quoted};
 use crate::time::Duration;
 use crate::units::ByteCount;
+use serde::Serialize;
 
 /// How the kernel implements a queue discipline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +44,13 @@ pub(super) fn device_mtu(field: &'static str, bytes: ByteCount) -> Result<ByteCo
     if (600..=9000).contains(&bytes.bytes()) {
         return Ok(bytes);
     }
-    Err(Problem::conflict(field, bytes, "it becomes the MTU of a device, 600 B to 9000 B"))
+    Err(Problem::conflict(field, quoted(bytes), "a size from \"600 B\" to \"9000 B\"")
+        .because("it is the MTU of a device"))
+}
+
+/// The choice of `field` that is not the one of the kernel.
+pub(super) fn differs<T: Serialize>(field: &'static str, value: &T, of_kernel: &T) -> Problem {
+    Problem::conflict(field, quoted(name_of(value)), quoted(name_of(of_kernel)))
 }
 
 /// `words` followed by names and numbers.

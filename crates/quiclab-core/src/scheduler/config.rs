@@ -1,5 +1,6 @@
 //! Options of path schedulers.
 
+use crate::problem::{Problem, ensure};
 use crate::shorthand::{no_field, or_kind, string_or_table};
 use crate::time::Duration;
 use crate::units::ByteCount;
@@ -23,7 +24,7 @@ pub enum PathSchedulerKind {
     /// Bytes in the ratio of given weights, by the paths that have room.
     WeightedRoundRobin {
         /// Weight of each path, the first (`down` and `up` of a flow) first. One of at least 1 for each path.
-        #[schemars(transform = limits::not_empty())]
+        #[schemars(transform = limits::not_empty().each(limits::at_least(1)))]
         weights: Vec<u32>,
     },
     /// The path with the lowest smoothed RTT that has room.
@@ -84,6 +85,34 @@ defaults! {
 impl PathSchedulerKind {
     /// Lowest RTT without penalties.
     pub const LOWEST_RTT: Self = Self::LowestRtt { penalise_above: None };
+
+    /// Checks the parameters that depend on one another, or on the number of paths, if it is known.
+    ///
+    /// # Errors
+    /// The parameter, its value and what was expected.
+    pub fn check(&self, paths: Option<usize>) -> Result<(), Problem> {
+        match self {
+            Self::WeightedRoundRobin { weights } => {
+                let paths = paths.unwrap_or(weights.len());
+                ensure(weights.len() == paths, || {
+                    let expected = format!("one weight for each of the {paths} paths");
+                    Problem::conflict("weights", format!("{weights:?}"), expected)
+                })
+            }
+            Self::CheapestFirst { order } => {
+                let repeats = (1..order.len()).any(|index| order[..index].contains(&order[index]));
+                ensure(!repeats, || {
+                    Problem::conflict("order", format!("{order:?}"), "a different path at each place")
+                })?;
+                let beyond = |paths: &usize| order.iter().any(|number| *number as usize >= *paths);
+                paths.filter(beyond).map_or(Ok(()), |paths| {
+                    let expected = format!("numbers of paths from 0 to {}", paths - 1);
+                    Err(Problem::conflict("order", format!("{order:?}"), expected))
+                })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The table.

@@ -1,5 +1,8 @@
 //! Options of tunnels that do not depend on the transport.
 
+use crate::problem::{FieldPath, Problem, ProblemKind, ensure, name_of, quoted};
+use crate::queue::QueueConfig;
+use crate::scheduler::PathSchedulerKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,4 +45,29 @@ pub enum LeaveRule {
     FullOrAcknowledging,
     /// At once.
     AtOnce,
+}
+
+/// Checks how an end of a tunnel queues and distributes packets: over `paths` paths, if their number is known, and
+/// `numbered` so that the other end can put them in order.
+///
+/// # Errors
+/// The field, its value and what was expected.
+pub fn check_sender(
+    queue: &QueueConfig,
+    scheduler: &PathSchedulerKind,
+    paths: Option<usize>,
+    numbered: bool,
+) -> Result<(), Problem> {
+    if let Some(field) = queue.options().needs_rate() {
+        let path = FieldPath::new(["queue", field]);
+        return Err(
+            Problem::new(ProblemKind::Conflict, path, "`packets` or `bytes`").because("a tunnel has no rate")
+        );
+    }
+    scheduler.check(paths).map_err(|problem| problem.below(&"scheduler".into()))?;
+    ensure(*scheduler != PathSchedulerKind::Redundant || numbered, || {
+        let expected = "another scheduler, or `resequencing` in addition";
+        Problem::conflict("scheduler", quoted(name_of(scheduler)), expected)
+            .because("copies are recognised by their number")
+    })
 }

@@ -32,7 +32,7 @@ mod waiting;
 mod tests;
 
 pub use carrier::{Carrier, TunnelPayload};
-pub use config::{CarrierKind, LeaveRule, Pipeline};
+pub use config::{CarrierKind, LeaveRule, Pipeline, check_sender};
 pub use element::TunnelElement;
 pub use payload::{PacketStore, PacketStores};
 pub use waiting::SojournRecord;

@@ -14,8 +14,9 @@
 
 use crate::job::DelayStage;
 use quiclab_core::link::{Delay, Distribution, LinkConfig, Loss, Rate, ShapedRate};
+use quiclab_core::problem::quoted;
 use quiclab_core::queue::{DeviceMtu, TcQueue};
-use quiclab_core::{ByteCount, DataRate, Duration, Probability};
+use quiclab_core::{ByteCount, DataRate, Duration, FieldPath, Probability, Problem};
 use thiserror::Error;
 
 /// Packets that wait in a stage that has no limit of its own.
@@ -31,19 +32,8 @@ const LATE_TIMER: Duration = Duration::from_micros(100);
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PlanError {
     /// The scenario asks for what no discipline does.
-    #[error(
-        "links.{link}.{field}: expected {expected} with `--emulation netem`, got {value}; `--emulation engine` supports it"
-    )]
-    Field {
-        /// Name of the link.
-        link: String,
-        /// Path in the link.
-        field: String,
-        /// Its value.
-        value: String,
-        /// What the emulation takes.
-        expected: String,
-    },
+    #[error("{0}; `--emulation netem` has nothing else, `--emulation engine` does")]
+    Field(Box<Problem>),
     /// The kernel is without the discipline.
     #[error(
         "links.{link}.{field} needs the queueing discipline `netem`, which this kernel does not have (sch_netem); \
@@ -155,24 +145,21 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
 impl Request<'_> {
     /// Refuses what cannot be mapped; otherwise the queue.
     fn check(&self) -> Result<TcQueue, PlanError> {
-        let field = |field: &str, value: String, expected: &str| PlanError::Field {
-            link: self.name.to_owned(),
-            field: field.to_owned(),
-            value,
-            expected: expected.to_owned(),
+        let link = FieldPath::new(["links", self.name]);
+        let refused = |problem: Problem| PlanError::Field(Box::new(problem.below(&link)));
+        let refuse = |field: &str, value: String, expected: &str| {
+            Err(refused(Problem::conflict(field, value, expected)))
         };
-        let refuse = |name: &str, value, expected: &str| Err(field(name, value, expected));
         let missing = |field| Err(PlanError::NoNetem { link: self.name.to_owned(), field });
         if let Some(Rate::Shaped(ShapedRate::Trace { file, .. })) = &self.link.rate {
-            return refuse("rate.file", file.display().to_string(), "a constant rate or a token bucket");
+            return refuse("rate.file", quoted(file.display()), "a constant rate or a token bucket");
         }
         let bucket = matches!(self.link.rate, Some(Rate::Shaped(_)));
-        let queue = self.link.queue.options().tc().map_err(|problem| {
-            field(&format!("queue.{}", problem.path), problem.value.unwrap_or_default(), &problem.expected)
-        })?;
+        let queue =
+            self.link.queue.options().tc().map_err(|problem| refused(problem.below(&"queue".into())))?;
         match &queue {
             TcQueue::Limits { bytes: Some(bytes), .. } if self.link.rate.is_none() => {
-                return refuse("queue.bytes", bytes.to_string(), "a limit in packets or a rate of the link");
+                return refuse("queue.bytes", quoted(bytes), "a limit in packets or a rate of the link");
             }
             TcQueue::Child { .. } if self.link.rate.is_none() => {
                 return refuse("queue.kind", "none".to_owned(), "a rate of the link for this queue");
@@ -194,13 +181,13 @@ impl Request<'_> {
         }
         let Delay { mean, deviation, reorder, every, .. } = self.link.delay;
         if let Some(every) = every {
-            return refuse("delay.every", format!("{every:?}"), "a delay drawn for each packet");
+            return refuse("delay.every", quoted(every), "a delay drawn for each packet");
         }
         if deviation > Duration::ZERO && !reorder {
             return refuse(
                 "delay.reorder",
                 "false".to_owned(),
-                "true, as packets of different delay overtake each other,",
+                "true: packets of different delay overtake each other",
             );
         }
         if bucket && mean > Duration::ZERO && self.stage != DelayStage::NextHop {

@@ -53,7 +53,7 @@ pub(crate) fn canonical(part: &str, value: &Value) -> Result<Value, Problem> {
     let decoded =
         Document::from_value(&endpoint).and_then(|document| document.decode::<EndpointConfig>(&SCHEMA));
     let endpoint = json!(decoded.map_err(|error| {
-        let below = error.problem.path.steps()[part.split('.').count()..].to_vec();
+        let below = error.problem.path.steps().get(part.split('.').count()..).unwrap_or_default().to_vec();
         Problem { path: FieldPath::new(below), ..*error.problem }
     })?);
     // a null is a field that is not set

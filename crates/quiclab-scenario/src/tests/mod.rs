@@ -5,6 +5,7 @@ mod examples;
 mod plugins;
 mod random;
 mod schema;
+mod tunnels;
 mod wires;
 
 use super::Scenario;

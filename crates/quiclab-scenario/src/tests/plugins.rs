@@ -57,6 +57,20 @@ fn parts_are_set_at_the_ends_that_the_plugin_changes() {
 }
 
 #[test]
+fn values_that_json_does_not_have_are_refused_at_any_depth() {
+    for value in ["nan", "inf", "1979-05-27", "99999999999999999999"] {
+        let text = RIGHT.replace("{ kind = \"even\" }", &format!("{{ kind = \"even\", factor = {value} }}"));
+        let (path, kind, _) = problem(&text, &[]).expect(value);
+        let expected = if value.len() > 10 { ProblemKind::Syntax } else { ProblemKind::WrongType };
+        assert!(kind == expected || kind == ProblemKind::WrongType, "{value}: {kind:?}");
+        assert!(
+            kind == ProblemKind::Syntax || path == "plugins.mine.exchanges.0.replace.factor",
+            "{value}: {path}"
+        );
+    }
+}
+
+#[test]
 fn computations_are_listed_in_the_order_of_flow_and_manifest() {
     let scenario = load(RIGHT, &[]).unwrap();
     let flow = &scenario.flows["f"];

@@ -3,7 +3,7 @@
 //! Whether a stack has an option at all, and what it takes beyond the limits of the field, its own validation says.
 
 use super::super::Scenario;
-use super::{Check, about, ensure, path_scheduler, quoted, undefined};
+use super::{Check, about, ensure, quoted, undefined};
 use quiclab_core::{FieldPath, Problem};
 use quiclab_transport::options::{Acknowledgement, EndpointConfig, QuicOptions, TcpOptions, check_control};
 
@@ -56,9 +56,9 @@ fn check_quic(path: &FieldPath, quic: &QuicOptions) -> Check {
                 .because("the delay is longer than `max_ack_delay`")
         })?;
     }
-    quic.path_scheduler
-        .as_ref()
-        .map_or(Ok(()), |kind| path_scheduler::check(&path.child("path_scheduler"), kind))
+    quic.path_scheduler.as_ref().map_or(Ok(()), |kind| {
+        kind.check(None).map_err(|problem| problem.below(&path.child("path_scheduler")))
+    })
 }
 
 /// The value of `lower` is at most that of `upper`.

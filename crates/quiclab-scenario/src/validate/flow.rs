@@ -4,7 +4,7 @@ use super::super::flow::Flow;
 use super::super::plugin::{Applied, apply};
 use super::super::{Scenario, StackCheck};
 use super::network::check_time;
-use super::{Check, about, endpoint, ensure, path_scheduler, plugin, quoted, undefined};
+use super::{Check, about, endpoint, ensure, plugin, quoted, undefined};
 use quiclab_core::problem::values;
 use quiclab_core::{ByteCount, Direction, Duration, FieldPath, Problem, ProblemKind, Role, StackProtocol};
 use quiclab_transport::options::{EndpointConfig, PageObjects, PageResource, Workload};
@@ -26,7 +26,7 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
             .map_err(|error| applied.attribute_error(path, error))?;
         if let Some(kind) = applied.config.quic.as_ref().and_then(|quic| quic.path_scheduler.as_ref()) {
             let path = path.child(name).child("quic").child("path_scheduler");
-            path_scheduler::check_paths(&path, kind, flow.paths.len() + 1)?;
+            kind.check(Some(flow.paths.len() + 1)).map_err(|problem| problem.below(&path))?;
         }
     }
     check_workload(&path.child("workload"), &flow.workload)?;
@@ -65,7 +65,8 @@ where
             let route = if down { downwards } else { upwards };
             for name in route {
                 let links = scenario.bearers.get(name).map_or(&[][..], |bearer| &bearer.links);
-                for element in links.iter().chain([name]) {
+                let tunnel = scenario.tunnel_passage(name, Direction::Down).map(|(tunnel, _)| tunnel);
+                for element in links.iter().map(String::as_str).chain([tunnel.unwrap_or(name)]) {
                     if let Some(before) = used.insert(element, index).filter(|before| *before != index) {
                         let reason = format!("path {before} also passes `{element}`");
                         let expected = "elements of no other path";

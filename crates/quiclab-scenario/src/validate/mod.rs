@@ -8,7 +8,6 @@ mod bearer;
 mod endpoint;
 mod flow;
 mod network;
-mod path_scheduler;
 mod plugin;
 mod tunnel;
 mod wires;

@@ -4,8 +4,7 @@ use super::super::{Scenario, StackCheck, Tunnel};
 use super::flow::{check_disjoint, check_route};
 use super::{Check, about, endpoint, ensure, field, network, quoted};
 use quiclab_core::problem::values;
-use quiclab_core::scheduler::PathSchedulerKind;
-use quiclab_core::tunnel::Pipeline;
+use quiclab_core::tunnel::{Pipeline, check_sender};
 use quiclab_core::{ByteCount, Direction, FieldPath, Problem, StackProtocol};
 use quiclab_transport::options::{CongestionControl, EndpointConfig};
 
@@ -48,17 +47,8 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
     for (name, _, end) in tunnel.ends() {
         check_noq(&path.child(name), tunnel, &end)?;
     }
-    if let Some(field) = tunnel.queue.options().needs_rate() {
-        return Err(about(path.child("queue").child(field), "a tunnel has no rate", "`packets` or `bytes`"));
-    }
-    ensure(tunnel.scheduler != PathSchedulerKind::Redundant || tunnel.resequencing.is_some(), || {
-        Problem::conflict(
-            path.child("scheduler"),
-            "\"redundant\"",
-            "another scheduler, or `resequencing` in addition",
-        )
-        .because("copies are recognised by their number")
-    })?;
+    let (paths, numbered) = (Some(tunnel.paths.len()), tunnel.resequencing.is_some());
+    check_sender(&tunnel.queue, &tunnel.scheduler, paths, numbered).map_err(|problem| problem.below(path))?;
     let routes = || tunnel.paths.iter().map(|path| (&path.down[..], &path.up[..]));
     check_disjoint(scenario, routes, |index, direction| path.child("paths").child(index).child(direction))
 }

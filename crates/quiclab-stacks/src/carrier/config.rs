@@ -1,4 +1,4 @@
-//! What a [`TunnelEndpoint`](super::Hub) is made from.
+//! Configuration of a [`TunnelEndpoint`](super::TunnelEndpoint).
 
 use super::keys::{PublicKey, SecretKey};
 use quiclab_core::tunnel::CarrierKind;
@@ -31,7 +31,7 @@ pub enum Randomness {
     Seeded(u64),
 }
 
-/// What a [`TunnelEndpoint`](super::Hub) is made from.
+/// Configuration of a [`TunnelEndpoint`](super::TunnelEndpoint).
 #[derive(Clone, Debug)]
 pub struct TunnelEndpointConfig {
     /// A client connects, a server waits.

@@ -1,4 +1,4 @@
-//! What a [`TunnelEndpoint`](super::Hub) tells and sends.
+//! Events and datagrams of a [`TunnelEndpoint`](super::TunnelEndpoint).
 
 use super::keys::PublicKey;
 use bytes::Bytes;

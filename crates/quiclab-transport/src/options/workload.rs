@@ -176,9 +176,11 @@ impl Workload {
         match self {
             Self::Download { size, .. } => *size,
             Self::RequestResponse { count, response, .. } => {
-                Some(ByteCount::from_bytes(u64::from(*count) * response.bytes()))
+                Some(ByteCount::from_bytes(u64::from(*count).saturating_mul(response.bytes())))
             }
-            Self::Ping { size, count, .. } => Some(ByteCount::from_bytes(u64::from(*count) * size.bytes())),
+            Self::Ping { size, count, .. } => {
+                Some(ByteCount::from_bytes(u64::from(*count).saturating_mul(size.bytes())))
+            }
             Self::Page { html, objects, resources, .. } => {
                 let sizes =
                     objects.iter().map(|group| group.size.bytes().saturating_mul(u64::from(group.count)));

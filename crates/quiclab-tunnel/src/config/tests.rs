@@ -176,6 +176,20 @@ fn errors_name_the_field_and_the_kind_at_a_server() {
 }
 
 #[test]
+fn packets_are_queued_and_distributed_as_a_tunnel_can() {
+    let changed = |line: &str| client().replacen("version = 1\n", &format!("version = 1\n{line}\n"), 1);
+    for (line, path) in [
+        ("scheduler = \"redundant\"", "scheduler"),
+        ("scheduler = { kind = \"weighted_round_robin\", weights = [1] }", "scheduler.weights"),
+        ("scheduler = { kind = \"cheapest_first\", order = [9] }", "scheduler.order"),
+        ("queue = { kind = \"drop_tail\", packets = 10, time = \"50 ms\" }", "queue.time"),
+    ] {
+        let problem = parse(&changed(line), "t.toml").unwrap_err().problem;
+        assert_eq!((problem.path.to_string().as_str(), problem.kind), (path, Conflict));
+    }
+}
+
+#[test]
 fn errors_name_the_field_and_the_kind_at_a_client() {
     let paths = |count: usize| -> String {
         let path =
