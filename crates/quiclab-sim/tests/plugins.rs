@@ -103,6 +103,6 @@ fn a_stack_without_computations_refuses_them() {
 fn the_native_stacks_alone_have_no_functions() {
     assert_eq!(
         run_with(&NativeStacks).unwrap_err().to_string(),
-        "plugins.mine: expected no function, got `m:see`: functions written in Python run with the Python package only"
+        "plugins.mine: expected no function, got \"m:see\"; functions written in Python run with the Python package only"
     );
 }

@@ -866,7 +866,7 @@ class WeightedRoundRobin:
     ----------
     weights
         Weight of each path, the first (`down` and `up` of a flow) first. One of at least 1 for each path. Takes an
-        array of one or more integers of at least 0.
+        array of one or more integers of at least 1.
     """
 
     weights: tuple[int, ...]
@@ -1705,7 +1705,7 @@ class Proportional:
         Time over which rates are averaged. Takes a duration above "0 s", at most "60 min". Default: `"100 ms"`.
     floor
         Least share of a link, so that a slow one is measured again. At most one over the number of links. Takes a
-        probability from 0 to 1, such as 0.001 or "0.1 %" above 0. Default: `0.05`.
+        probability above 0, at most 1, such as 0.001 or "0.1 %". Default: `0.05`.
     """
 
     start_rate: DataRate | None = None

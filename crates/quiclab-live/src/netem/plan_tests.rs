@@ -101,7 +101,7 @@ fn gilbert_and_elliott_are_gemodel() {
 fn packets_held_by_number_are_refused() {
     let fields = "delay = \"5 ms\"\nholds = [{ packet = 3, by = \"1 ms\" }]";
     let error = planned(fields, DelayStage::NextHop, true).unwrap_err().to_string();
-    assert!(error.starts_with("links.a.holds: expected no held packets "), "{error}");
+    assert!(error.starts_with("links.a.holds: expected no held packets, "), "{error}");
 }
 
 #[test]

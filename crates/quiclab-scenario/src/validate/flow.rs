@@ -170,7 +170,8 @@ pub(super) fn check_route(path: &FieldPath, route: &[String], scenario: &Scenari
             || scenario.tunnel_passage(name, Direction::Down).is_some();
         ensure(known, || undefined(path.clone(), "link, bearer, tap or tunnel", name, scenario.passable()))?;
         let links = scenario.bearers.get(name).map_or(&[][..], |bearer| &bearer.links);
-        for element in links.iter().chain([name]) {
+        let tunnel = scenario.tunnel_passage(name, Direction::Down).map(|(tunnel, _)| tunnel);
+        for element in links.iter().map(String::as_str).chain([tunnel.unwrap_or(name)]) {
             if let Some(before) = passed.insert(element, name) {
                 let expected = "each link, bearer, tap and tunnel at most once in a route";
                 return Err(Problem::conflict(path, quoted(name), expected)
