@@ -22,7 +22,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 .PHONY: demo
-demo: setup ## 100 MB by QUIC over a split bearer for all published batch sizes, beside the published numbers
+demo: setup ## 100 MB over QUIC and a split bearer for all published batch sizes, compared with the published values
 	$(RUN)/quiclab study run dual_connectivity/batch_size --runs $(DEMO_RUNS) --jobs $(JOBS)
 	$(RUN)/quiclab study compare dual_connectivity/batch_size
 	$(RUN)/quiclab study report dual_connectivity/batch_size
@@ -46,7 +46,7 @@ $(UV): | toolchain
 	@touch $@
 
 .venv/.built: .venv/.synced $(RUST_SOURCES) | toolchain
-	@echo 'building the Rust extension (about two minutes the first time)'
+	@echo 'building the Rust extension (takes a few minutes the first time)'
 	VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/.tools/bin:$$PATH" $(RUN)/maturin develop --quiet --release --uv
 	@touch $@
 
@@ -60,12 +60,12 @@ endif
 	@touch $@
 
 .PHONY: test
-test: setup ## everything that is fast, and everything users rely on (under six minutes, plus compiling)
+test: setup ## everything that is fast, and everything users rely on
 	$(RUN)/python tools/rust_tests.py
 	$(PYTEST) -m 'not slow'
 
 .PHONY: test-all
-test-all: test ## the same, then the second tier: whole studies and the documents that run them (under 25 minutes)
+test-all: test ## the same, then the second tier: whole studies and the documents that run them
 	$(PYTEST) -m slow
 
 .PHONY: reference
@@ -74,12 +74,12 @@ reference: setup ## write the generated files: the reference pages and the Pytho
 	$(RUN)/python tools/wrong_inputs.py --write
 
 .PHONY: teardown
-teardown: setup ## kill a hundred runs of the kernel lane at random moments and count what is left
+teardown: setup ## kill a hundred runs of the kernel lane at random moments and count leftover objects
 	QUICLAB_KILLED_RUNS=100 cargo test --quiet -p quiclab-live --test teardown
 
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
-fuzz: toolchain ## random input for FUZZ_SECONDS (60) each for parsers of bytes from outside; stops at what fails
+fuzz: toolchain ## random input for parsers of untrusted bytes, FUZZ_SECONDS (60) each; stops at a failure
 	QUICLAB_FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --quiet -p quiclab-fuzz -- --nocapture
 
 .PHONY: pacing-memory
@@ -110,7 +110,7 @@ adapters: toolchain ## programs of the kernel lane that are built from source, i
 	fi
 
 .PHONY: aioquic-old
-aioquic-old: ## aioquic as published measurements had it, for the kernel lane, into adapters/bin; needs headers of Python and OpenSSL
+aioquic-old: ## the version of aioquic in published measurements, for the kernel lane, into adapters/bin; needs headers of Python and OpenSSL
 	mkdir -p adapters/bin
 	$(PYTHON) -m venv adapters/bin/aioquic-0.9
 	adapters/bin/aioquic-0.9/bin/python -m pip install --quiet --disable-pip-version-check 'aioquic==0.9.0' 'pylsqpack==0.3.24'

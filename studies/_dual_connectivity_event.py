@@ -21,7 +21,15 @@ DELIVERED, DROPPED, LOST = "delivered", "dropped at the socket", "lost in a queu
 
 @dataclass(frozen=True)
 class Event:
-    """The first expiry of t-Reordering in a run: when, and the numbers that were given up."""
+    """The first expiry of t-Reordering in a run.
+
+    Attributes
+    ----------
+    time_ns
+        Network time of the expiry [ns].
+    numbers
+        COUNT values of the missing packets, for which the receiving end stopped waiting.
+    """
 
     time_ns: int
     numbers: tuple[int, ...]
@@ -34,7 +42,7 @@ def numbers_of(packets: pl.DataFrame) -> dict[int, int]:
 
 
 def first_expiry(packets: pl.DataFrame, numbers: Mapping[int, int]) -> Event | None:
-    """Find when packets were first delivered with a gap before them; `None` if that never happened."""
+    """Return the first delivery of packets with a gap before them; `None` if there was none."""
     delivered = packets.filter((packets["element"] == "dc.egress") & (packets["event"] == "departure"))
     missing: list[int] = []
     expected, time_ns = 0, -1

@@ -92,9 +92,17 @@ CHAINS = {
 
 
 def lab_quic(flow: str, profile: str, certificate_bytes: int) -> Changes:
-    """Return what runs lab-quic with a profile at both ends of a flow.
+    """Return the changes that run lab-quic with a profile at both ends of a flow.
 
-    Certificates have a length such that the server's handshake messages are as long as those of the other side.
+    Parameters
+    ----------
+    flow
+        Name of the flow.
+    profile
+        Name of the profile.
+    certificate_bytes
+        Length of the certificates [B], chosen so that the server's handshake messages have the length of those of the
+        stack that lab-quic is compared with.
     """
     tls = {"version": "1.3", "certificate": f"{certificate_bytes} B"}
     found: dict[str, object] = {f"flows.{flow}.stack": "lab-quic"}

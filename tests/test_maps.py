@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -344,6 +345,108 @@ def test_a_wrong_symbol_is_found(tmp_path: Path) -> None:
         "Element::no_such_method",
         "no_such_module::run",
         "NO_SUCH",
+    ]
+
+
+# --- recipes and layers
+
+
+def section_of(text: str, title: str) -> tuple[int, str]:
+    """Line and text of a section."""
+    before, heading, after = text.partition(f"\n## {title}\n")
+    assert heading, f"no section {title}"
+    return before.count("\n") + 2, after.partition("\n## ")[0]
+
+
+def check_recipes(text: str, recipes: set[str], report: Report) -> None:
+    """Compare the titles in quotation marks of "Where new code goes" with the recipes."""
+    line, section = section_of(text, "Where new code goes")
+    named = [(line + 1 + number, title) for number, row in enumerate(section.split("\n")) for title in quoted(row)]
+    for number, title in named:
+        if title not in recipes:
+            report(number, f'"{title}" is not a recipe of CONTRIBUTING.md')
+    for title in sorted(recipes - {title for _, title in named}):
+        report(line, f'the recipe "{title}" of CONTRIBUTING.md has no row')
+
+
+def quoted(row: str) -> list[str]:
+    return re.findall(r'"([^"]+)"', row) if row.startswith("|") else []
+
+
+def recipes_of(text: str) -> set[str]:
+    return set(re.findall(r"^### (.+)$", section_of(text, "Recipes")[1], flags=re.M))
+
+
+def test_recipes_are_named_by_their_titles() -> None:
+    problems = Problems()
+    architecture = ROOT / "ARCHITECTURE.md"
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    check_recipes(architecture.read_text(encoding="utf-8"), recipes_of(contributing), problems.of(architecture))
+    # recipes refer to each other: see "An option"
+    named = re.findall(r'\(see "([^"]+)"\)', re.sub(r"\s+", " ", contributing))
+    assert named
+    assert set(named) <= recipes_of(contributing)
+    problems.fail_if_any()
+
+
+def test_a_wrong_recipe_is_found() -> None:
+    problems = Problems()
+    text = '# A\n\n## Where new code goes\n\n| to add | see | recipe |\n| --- | --- | --- |\n| x | y | "A link" |\n'
+    check_recipes(text, {"A queue"}, problems.of(ROOT / "ARCHITECTURE.md"))
+    assert problems.lines == [
+        'ARCHITECTURE.md:7: "A link" is not a recipe of CONTRIBUTING.md',
+        'ARCHITECTURE.md:3: the recipe "A queue" of CONTRIBUTING.md has no row',
+    ]
+
+
+def dependencies_of(manifest: Path) -> set[str]:
+    """Crates of the workspace in a manifest, those of its tests included, without their prefix."""
+    table = tomllib.loads(manifest.read_text(encoding="utf-8"))
+    names = {**table.get("dependencies", {}), **table.get("dev-dependencies", {})}
+    return {name.removeprefix("quiclab-") for name in names if name.startswith("quiclab-")}
+
+
+def check_layers(text: str, crates: dict[str, set[str]], report: Report) -> None:
+    """Compare the table of the layers with the manifests: its rows, its last column and its order."""
+    first, section = section_of(text, "Layers")
+    rows = [
+        (first + 1 + number, row[1], {name for name in row[2].split(", ") if name != "nothing"})
+        for number, line in enumerate(section.split("\n"))
+        if (row := re.fullmatch(r"\| `crates/quiclab-(\w+)` \| .* \| ([^|]+) \|", line))
+    ]
+    order = [crate for _, crate, _ in rows]
+    for number, crate, named in rows:
+        actual = crates.get(crate)
+        if actual is None:
+            report(number, f"there is no crate quiclab-{crate}")
+        elif named != actual:
+            report(number, f"quiclab-{crate} depends on {', '.join(sorted(actual)) or 'nothing'}")
+        elif above := [name for name in named if name not in order[order.index(crate) + 1 :]]:
+            report(number, f"quiclab-{crate} depends on {', '.join(sorted(above))}, whose row is above")
+    for crate in sorted(crates.keys() - set(order)):
+        report(first, f"quiclab-{crate} has no row")
+
+
+def test_the_table_of_the_layers_is_that_of_the_manifests() -> None:
+    problems = Problems()
+    document = ROOT / "ARCHITECTURE.md"
+    manifests = sorted((ROOT / "crates").glob("quiclab-*/Cargo.toml"))
+    crates = {path.parent.name.removeprefix("quiclab-"): dependencies_of(path) for path in manifests}
+    check_layers(document.read_text(encoding="utf-8"), crates, problems.of(document))
+    problems.fail_if_any()
+
+
+def test_a_wrong_layer_is_found() -> None:
+    problems = Problems()
+    text = "# A\n\n## Layers\n\n| `crates/quiclab-a` | x | nothing |\n| `crates/quiclab-b` | x | a |\n"
+    text += "| `crates/quiclab-c` | x | nothing |\n"
+    crates: dict[str, set[str]] = {"a": {"b"}, "b": {"a"}, "d": set()}
+    check_layers(text, crates, problems.of(ROOT / "ARCHITECTURE.md"))
+    assert problems.lines == [
+        "ARCHITECTURE.md:5: quiclab-a depends on b",
+        "ARCHITECTURE.md:6: quiclab-b depends on a, whose row is above",
+        "ARCHITECTURE.md:7: there is no crate quiclab-c",
+        "ARCHITECTURE.md:3: quiclab-d has no row",
     ]
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,6 +20,7 @@ import scenario_classes
 from quiclab.native import extension
 from quiclab.report import show
 from quiclab.stacks import catalogue
+from quiclab.tree import toml_value
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -36,45 +38,22 @@ VPN_ROOT = "Config"
 #: Types of the VPN that it has alone; the others are those of scenarios.
 VPN_TYPES = {VPN_ROOT, "Server", "Peer", "Client", "Path"}
 VALUES = ("meaning", "default", "source")
-#: Types that are one value; the page explains them in words.
-QUANTITIES = {"Duration": "duration", "DataRate": "rate", "ByteCount": "size", "Probability": "probability"}
 #: Types whose section has another name than the type.
 SECTIONS = {
     "Rate": "rate-of-a-link",
     "ShapedRate": "rate-of-a-link",
     "EndpointConfig": "endpoint",
-    "AckFrequency": "ack-frequency",
-    "CongestionControl": "congestion-control",
-    "SlowStartExit": "slow-start-exit",
-    "TcpOptions": "tcp-options",
     "TcpLossDetection": "loss-detection",
-    "RateReduction": "rate-reduction",
     "TcpMetrics": "metrics-of-a-destination",
-    "QuicOptions": "quic-options",
-    "QuicVersion": "quic-version",
-    "RttVariation": "rtt-variation",
     "QuicFlowControl": "flow-control",
-    "StreamScheduler": "stream-scheduler",
-    "PathScheduler": "path-scheduler",
-    "PingProtocol": "ping-protocol",
-    "Http2Options": "http2-options",
-    "EarlyData": "early-data",
     "PathRoutes": "further-paths",
     "PageObjects": "page",
     "PageResource": "page",
     "ObjectKind": "page",
     "Priorities": "page",
-    "Tls": "tls",
-    "TlsVersion": "tls-version",
-    "BearerMode": "bearer-mode",
     "CarrierKind": "carrier",
-    "Pipeline": "pipeline",
-    "LeaveRule": "leave-rule",
-    "ReorderingTimer": "reordering-timer",
     "TimerRule": "reordering-timer",
     "PluginEnds": "ends-of-a-plugin",
-    "TraceFormat": "trace-format",
-    "TraceEnd": "trace-end",
     "WireDirection": "wire",
 }
 
@@ -138,7 +117,9 @@ def plugins(known: Schema) -> str:
     """Return the table of the built-in plugins."""
     lines = []
     for name, plugin in sorted(known.items()):
-        exchanges = [f"`{item['operation']}` = `{inline(item['replace'])}`" for item in plugin["exchanges"]]
+        exchanges = [
+            f"`{item['operation']}` = `{toml_value(item['replace'], inside=True)}`" for item in plugin["exchanges"]
+        ]
         lines.append([f"`{name}`", plugin["description"], ", ".join(exchanges)])
     return rows(["plugin", "what it does", "sets"], lines)
 
@@ -153,13 +134,6 @@ def operations(known: list[Schema]) -> str:
     ]
     text = rows(["operation", "result", "limits", "computed"], results)
     return text + "\n" + rows(["operation", "inputs"], inputs)
-
-
-def inline(value: object) -> str:
-    """Return a plain value as inline TOML."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {inline(item)}" for key, item in value.items()) + " }"
-    return toml(value)
 
 
 def options(stack: Schema) -> str:
@@ -193,8 +167,15 @@ def described(text: str) -> set[str]:
 
 
 def to_describe(schema: Schema) -> set[str]:
-    """Return the types that need a block: all but single values and the choice between forms of a rate."""
-    return {ROOT, *schema["$defs"]} - QUANTITIES.keys() - {"Rate", "ReorderingTimer"}
+    """Return the types that need a block: all but quantities and the choice between forms of a rate."""
+    return {ROOT, *schema["$defs"]} - quantities().keys() - {"Rate", "ReorderingTimer"}
+
+
+@cache
+def quantities() -> dict[str, str]:
+    """Return the kind of quantity of each type that is a number with a unit, such as `duration`."""
+    types = json.loads(extension().schema())["$defs"]
+    return {name: item["x-quantity"] for name, item in types.items() if "x-quantity" in item}
 
 
 def block(name: str, types: dict[str, Schema]) -> str:
@@ -230,11 +211,11 @@ def fields(schema: Schema) -> str:
 
 
 def kind_of(item: Schema) -> str:
-    """Return the type of a field in words, with a link to its section where it is a table."""
+    """Return the type of a field in prose, with a link to its section if it is a table."""
     if "$ref" in item:
         name = item["$ref"].rpartition("/")[2]
-        if name in QUANTITIES:
-            return f"[{QUANTITIES[name]}](#quantities)"
+        if name in quantities():
+            return f"[{quantities()[name]}](#quantities)"
         return f"[{words(name)}](#{SECTIONS.get(name, words(name).replace(' ', '-'))})"
     if "anyOf" in item:
         return " or ".join(kind_of(choice) for choice in item["anyOf"] if choice != {"type": "null"})
@@ -244,7 +225,7 @@ def kind_of(item: Schema) -> str:
     kind = kind[0] if isinstance(kind, list) else kind
     if kind == "array":
         return f"list: {kind_of(item['items'])}"
-    return str({"string": "string", "boolean": "boolean"}.get(kind, kind))
+    return str(kind)
 
 
 def words(name: str) -> str:
@@ -253,18 +234,8 @@ def words(name: str) -> str:
 
 
 def shown(default: object) -> str:
-    """Return a default as it would stand in TOML; a dash where nothing is set."""
-    if default is None or default in ({}, []):
-        return "–"
-    if isinstance(default, dict):
-        inner = ", ".join(f"{key} = {toml(value)}" for key, value in default.items())
-        return f"`{{ {inner} }}`"
-    return f"`{toml(default)}`"
-
-
-def toml(value: object) -> str:
-    """Return a plain value as TOML; JSON and TOML agree on these."""
-    return json.dumps(value, ensure_ascii=False)
+    """Return a default as TOML; a dash if nothing is set."""
+    return "–" if default in (None, {}, []) else f"`{toml_value(default, inside=True)}`"
 
 
 def sentence(schema: Schema) -> str:

@@ -1,13 +1,13 @@
 """Cost of datagrams and system calls at one end of a flow: least squares over runs.
 
 The CPU time of a program over a run, user and system together (`getrusage(2)`: of its own and of those of its
-descendants that it has waited for), is taken for
+descendants that it has waited for), is modelled as
 
     cpu = start + receive_datagram * N_r + receive_call * C_r + send_datagram * N_s + send_call * C_s
 
 with the datagrams N and the calls C of each direction; `start` is the cost of a program regardless of its transfer. No
-cost
-is negative (Lawson and Hanson's NNLS); each run weighs by the inverse of its CPU time, so that relative errors count.
+cost is negative (Lawson and Hanson's NNLS); each run is weighted by the inverse of its CPU time, so that relative
+errors count.
 The indirect work of a datagram (wake-ups, timers, cryptography, reading and writing streams) is in these costs:
 they are those of the application per datagram, not those of the kernel's `recvmsg`.
 
@@ -40,9 +40,18 @@ LEVEL: Final = 0.95
 
 @dataclass(frozen=True)
 class Observation:
-    """One end of one run: CPU time, user and system, datagrams, and calls that moved them.
+    """CPU time, datagrams and system calls at one end of one run.
 
-    A setting is a transfer and a rate; runs of one setting are repetitions.
+    Attributes
+    ----------
+    setting
+        Name of the transfer and rate; runs of one setting are repetitions.
+    cpu_s
+        CPU time, user and system [s].
+    received, sent
+        Number of datagrams in each direction.
+    receive_calls, send_calls
+        Number of system calls that moved them.
     """
 
     setting: str
@@ -55,9 +64,17 @@ class Observation:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A cost, with an interval of 95 % [s].
+    """A cost of one end with its confidence interval.
 
-    Where it is not apart, call and datagram are one, and this is their sum (of a call) or 0 (of a datagram).
+    Attributes
+    ----------
+    seconds
+        Cost of one start, call or datagram [s].
+    low, high
+        Bounds of the 95 % interval [s].
+    apart
+        Whether this cost was estimated separately. If the runs do not separate calls from datagrams, the estimate of
+        the call is the sum of both, and that of the datagram is 0.
     """
 
     seconds: float
@@ -68,7 +85,17 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Costs:
-    """All costs of an end, `start` and `COSTS`; the root mean square of relative differences from so many runs."""
+    """All costs of one end.
+
+    Attributes
+    ----------
+    by_name
+        Estimates of `start` and of each name in `COSTS`.
+    residual
+        Root mean square of the relative differences between the fitted and the measured CPU times (0.1 is 10 %).
+    runs
+        Number of runs of the fit.
+    """
 
     by_name: dict[str, Estimate]
     residual: float
@@ -83,7 +110,7 @@ def fit(observations: Sequence[Observation], resamples: int = RESAMPLES) -> Cost
     observations
         Runs of one end, of several settings.
     resamples
-        Of the bootstrap.
+        Number of resamples of the bootstrap.
 
     Raises
     ------

@@ -53,7 +53,17 @@ DURATION: Final = "60 s"
 
 @dataclass(frozen=True)
 class Setting:
-    """A transfer, as the workload of a scenario, and the rate of its link; runs of one name are repetitions."""
+    """A transfer and its rate.
+
+    Attributes
+    ----------
+    name
+        Name in progress messages; runs of one name are repetitions.
+    workload
+        The transfer, as the table `workload` of a scenario.
+    rate_bps
+        Rate of the link [bit/s].
+    """
 
     name: str
     workload: Mapping[str, Any]
@@ -156,10 +166,21 @@ def scenario(stack: str, setting: Setting, options: Mapping[str, Any]) -> Scenar
 def measure(
     adapter: Adapter, lane: Lane, options: Mapping[str, Any], runs: int, step: Callable[[str, int, int], None]
 ) -> Measurement:
-    """Measure a stack in the kernel lane with the real clock.
+    """Measure a stack in the kernel lane.
 
-    The sender has the options; each setting has `runs` timed runs. `step` is called before each run with its
-    description, its number and the number of runs.
+    Parameters
+    ----------
+    adapter
+        The stack.
+    lane
+        The kernel lane, with the real clock.
+    options
+        Options of the sender.
+    runs
+        Number of timed runs of each setting.
+    step
+        Called before each run with its description, its index from 0 and the total number of runs; after the last
+        run with `done` and that number twice.
 
     Raises
     ------

@@ -325,7 +325,17 @@ def with_names(
 ) -> list[Study]:
     """Skip the studies of a group that lack a requested engine or variant, if any of them has it.
 
-    `choice` is the value of `--engines` or `--variants`, and `read` how a study reads it.
+    Parameters
+    ----------
+    studies
+        The studies of the group.
+    choice
+        The value of `--engines` or `--variants`.
+    kind
+        `engine` or `variant`, for the message.
+    read
+        Function that returns the engines or variants of a study for a choice; raises `RequestError` if the study lacks
+        one.
     """
 
     def has(study: Study) -> bool:

@@ -38,7 +38,17 @@ class Failure:
 
 @dataclass(frozen=True)
 class Analysis:
-    """Pacing and acknowledgements of captures, in the order given, and the files that could not be read."""
+    """Pacing and acknowledgements of captures.
+
+    Attributes
+    ----------
+    settings
+        The settings of the analysis.
+    captures
+        One entry for each file that was read, in the order given.
+    failures
+        The files that could not be read, with the reason.
+    """
 
     settings: Settings
     captures: tuple[Capture, ...]

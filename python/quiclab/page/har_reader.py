@@ -62,11 +62,15 @@ class Resource:
     origin
         Position in `RecordedPage.origins`.
     after
-        Position in `RecordedPage.resources` of what led to it; `None` for the document.
-    delay_ms, think_time_ms
-        From the completion of that to the request; the server's.
-    body_bytes, request_bytes, response_bytes
-        Lengths of the body and of the header sections.
+        Position in `RecordedPage.resources` of the resource that led to its request; `None` for the document.
+    delay_ms
+        Time from the completion of that resource to the request [ms].
+    think_time_ms
+        Think time of the server [ms]: the recorded wait for the first byte, minus the round-trip time.
+    body_bytes
+        Length of the response body [B].
+    request_bytes, response_bytes
+        Lengths of the header sections of request and response [B].
     """
 
     entry: int
@@ -83,10 +87,20 @@ class Resource:
 
 @dataclass(frozen=True)
 class RecordedPage:
-    """A page as it was recorded, with its load time as reported by the browser; `None` if missing.
+    """A recorded page.
 
-    Its document is the first resource, and that of the first origin (scheme, host and port of a server); each other
-    resource is after what led to it. The counts are of excluded entries by reason, and of assumptions.
+    Attributes
+    ----------
+    file
+        Name of the HAR file.
+    resources
+        Resources, the document first; each follows the resource that led to its request.
+    origins
+        Scheme, host and port of each server, that of the document first.
+    counts
+        Number of excluded entries by reason, and of entries by assumption.
+    on_load_ms
+        Load time reported by the browser [ms]; `None` if missing.
     """
 
     file: str

@@ -31,7 +31,19 @@ TLS_USES: Final[tuple[TlsUse, ...]] = ("full", "resumed", "early_data")
 
 @dataclass(frozen=True)
 class Stack:
-    """A stack that loads the page: name as requested, engine and profile, `tcp`, `quic` or `udp`, workloads."""
+    """A stack that loads the page.
+
+    Attributes
+    ----------
+    name
+        Name as requested, such as `lab-quic/quic-go`.
+    stack, profile
+        The stack and its profile; `None` without a profile.
+    protocol
+        `tcp`, `quic` or `udp`.
+    workloads
+        The workloads that the stack supports.
+    """
 
     name: str
     stack: str
@@ -49,13 +61,13 @@ class Loads:
     stack
         The stack.
     page_load_ms
-        By run; `None` where the page was not loaded.
+        Load time of each run [ms]; `None` if the page was not loaded.
     problems
-        By run; empty where it was.
+        Error of each run; empty if the page was loaded.
     typical
-        Number of the run with the median time, the lower one of two; `None` without any.
+        Index of the run with the median load time, the lower of two; `None` if no run loaded the page.
     result
-        That run.
+        Result of that run.
     """
 
     stack: Stack

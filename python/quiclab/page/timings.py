@@ -25,10 +25,18 @@ NO_DURATION = "no duration recorded: 0"
 
 @dataclass(frozen=True)
 class Times:
-    """The times of an entry, and deviations from HAR 1.2 that explain them.
+    """The times of an entry.
 
-    `wait_ms` is from the end of the request to the first byte of the answer, `None` if not recorded; `handshake_ms` the
-    round trip of a handshake, `None` if no connection was opened for the entry.
+    Attributes
+    ----------
+    duration_ms
+        Time from the start of the entry to its completion [ms].
+    wait_ms
+        Time from the end of the request to the first byte of the response [ms]; `None` if not recorded.
+    handshake_ms
+        Round-trip time of a handshake [ms]; `None` if no connection was opened for the entry.
+    assumed
+        Assumptions about deviations of the entry from HAR 1.2.
     """
 
     duration_ms: float

@@ -29,7 +29,15 @@ QUIET_S = 2.0
 
 @dataclass(frozen=True)
 class Drawn:
-    """A view, and its chart as a Vega-Lite specification without a theme."""
+    """A view with its chart.
+
+    Attributes
+    ----------
+    view
+        The view.
+    spec
+        Vega-Lite specification of the chart, without a theme.
+    """
 
     view: View
     spec: dict[str, Any]

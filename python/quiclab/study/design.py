@@ -240,7 +240,13 @@ class Study:
         return chosen
 
     def chosen_engines(self, choice: str) -> tuple[str, ...]:
-        """Return the engines of `--engines`: `default`, `all`, or names joined by commas; another name is an error."""
+        """Return the engines of `--engines`: `default`, `all`, or names joined by commas.
+
+        Raises
+        ------
+        RequestError
+            If the study does not have an engine of that name.
+        """
         names = tuple(engine.name for engine in self.engines)
         if choice == "default":
             return names[:1]
@@ -254,7 +260,13 @@ class Study:
         return tuple(engine.name for engine in self.engines if engine.name in (*engines, self.table.engine))
 
     def chosen_variants(self, choice: str) -> tuple[str, ...]:
-        """Return the variants of `--variants`: `none`, `all`, or names joined by commas; another name is an error."""
+        """Return the variants of `--variants`: `none`, `all`, or names joined by commas.
+
+        Raises
+        ------
+        RequestError
+            If the study does not have a variant of that name.
+        """
         names = tuple(variant.name for variant in self.variants)
         if choice in ("none", "all"):
             return names if choice == "all" else ()

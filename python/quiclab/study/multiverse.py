@@ -45,7 +45,17 @@ class InterpretationResult:
 
 @dataclass(frozen=True)
 class Row:
-    """A claim, the study that reports it, and its results: `as published`, and by name of the variant."""
+    """A claim with its result under each interpretation that was run.
+
+    Attributes
+    ----------
+    study
+        Name of the study that reports the claim.
+    claim
+        The claim.
+    interpretations
+        Result by name of the variant; that of the literal interpretation is `as published`.
+    """
 
     study: str
     claim: Claim
@@ -58,12 +68,12 @@ class Row:
 
     @property
     def outcomes(self) -> set[str]:
-        """Outcomes that there are, but for open ones."""
+        """Outcomes of all interpretations, except open ones."""
         return {world.outcome for world in self.interpretations.values()} - {OPEN}
 
     @property
     def differing(self) -> tuple[str, ...]:
-        """Readings whose outcome is not that of the base."""
+        """Interpretations with an outcome other than that of the literal one."""
         base = self.base
         return tuple(
             name for name, world in self.interpretations.items() if base is None or world.outcome != base.outcome

@@ -46,7 +46,19 @@ _RATE: Final = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
 @dataclass
 class _Second:
-    """The rows of one second, counted from the first with a rate: line of the first row, rates, no row downloading."""
+    """The rows of one second.
+
+    Attributes
+    ----------
+    time_s
+        Time since the first second with a rate [s].
+    line
+        Line of the first row in the file.
+    rates_kbps
+        Rate of each row [kbit/s].
+    idle
+        Whether all rows have state `I`: the device was not downloading.
+    """
 
     time_s: int
     line: int

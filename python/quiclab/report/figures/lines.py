@@ -43,10 +43,24 @@ ROUND_TICKS = 6
 
 @dataclass(frozen=True)
 class Style:
-    """How a kind of series is drawn: its label and its symbol in the legend, its shift, its line, and its marks.
+    """Style of a kind of series.
 
-    The symbol is an outline in a box from -1 to 1. The shift is beside the value, in pixels. Without a shape there are
-    no marks.
+    Attributes
+    ----------
+    name
+        Label in the legend.
+    symbol
+        Symbol in the legend: an SVG path in a box from -1 to 1.
+    shift
+        Horizontal offset of marks from their value [pixels].
+    width
+        Width of the line [pixels].
+    dash
+        Lengths of dashes and gaps of the line [pixels].
+    shape
+        Shape of the marks; empty for no marks.
+    filled
+        Whether marks are filled.
     """
 
     name: str
