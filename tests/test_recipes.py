@@ -97,9 +97,11 @@ def test_the_examples_apply_after_what_a_contributor_appends(tmp_path: Path) -> 
         text = file.read_text(encoding="utf-8")
         assert end in text
         file.write_text(text.replace(end, end + mine), encoding="utf-8")
+    git = shutil.which("git")
+    assert git is not None
     for recipe in RECIPES:
         done = subprocess.run(
-            ["git", "apply", "--check", str(EXAMPLES / f"{recipe.name}.patch")],
+            [git, "apply", "--check", str(EXAMPLES / f"{recipe.name}.patch")],
             cwd=tmp_path,
             env=ENVIRONMENT | {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)},
             stderr=subprocess.PIPE,

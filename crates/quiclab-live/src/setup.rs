@@ -74,6 +74,9 @@ pub fn machines(scenario: &Scenario, job: &Job) -> Result<BTreeMap<String, Endpo
     Ok(machines)
 }
 
+/// What `ip` reports of an address that the machine uses already; it has no other code for it.
+const TAKEN: &str = "File exists";
+
 /// An end in the machine's own network, at the first pair of addresses that it does not use.
 fn on_this_machine() -> std::io::Result<EndpointHost> {
     let mut refused = None;
@@ -81,7 +84,7 @@ fn on_this_machine() -> std::io::Result<EndpointHost> {
         let address = IpAddr::V4(Ipv4Addr::new(10, 77, net, 1));
         match EndpointHost::new(NetworkPlacement::Shared, address, peer(address)) {
             Ok(machine) => return Ok(machine),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => refused = Some(error),
+            Err(error) if error.to_string().contains(TAKEN) => refused = Some(error),
             Err(error) => return Err(error),
         }
     }
