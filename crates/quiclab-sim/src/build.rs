@@ -24,7 +24,7 @@ pub enum BuildError {
     Trace {
         /// Name of the link.
         link: String,
-        /// What is wrong with it.
+        /// The error.
         reason: TraceFileError,
     },
     /// An endpoint, or an end of a tunnel, cannot be made.
@@ -35,7 +35,7 @@ pub enum BuildError {
     Function {
         /// Name of the plugin.
         plugin: String,
-        /// What is wrong with the function.
+        /// The error of the function.
         reason: FunctionError,
     },
     /// A wire cannot be laid.
