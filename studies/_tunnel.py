@@ -191,7 +191,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def rtts_ms(result: RunResult) -> list[float]:
-    """Round trip times of the pings, in their order; a sample is taken when an answer has come."""
+    """Round trip times of the pings, in their order; a sample is taken at the arrival of a reply."""
     return [value for at_s, value in series(result, "ping.receiver", "rtt_ms") if at_s <= LENGTH_S + 1]
 
 

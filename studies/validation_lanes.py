@@ -1,9 +1,9 @@
 """The same scenarios in every lane: how far each can be trusted.
 
 One download through a bottleneck, with Linux TCP (Reno, CUBIC, BBR), quinn and aioquic. The kernel lane with the
-virtual clock is what the others are held against: real programs and the real kernel, exact timers, no influence of the
-machine. Beside it stand the models and stacks of the sim lane, the same programs in real time on this machine, and the
-queueing disciplines of the kernel in place of our elements.
+virtual clock is the reference: real programs and the real kernel, exact timers, no influence of the machine. It is
+compared with the models and stacks of the sim lane, the same programs in real time on this machine, and the queueing
+disciplines of the kernel in place of quiclab's elements.
 """
 
 import math

@@ -75,7 +75,7 @@ class Stack:
         if "download.duration" in adapter.file.workloads:
             workload["duration"] = f"{seconds} s"
         else:
-            # what is unlimited would go on for ever: it is stopped
+            # without a duration, the size that fits into it; a program without a rate limit is stopped
             workload["size"] = f"{int((rate_mbps or 20_000) * 125_000 * seconds)} B"
         return {"sender": sender, "receiver": dict(self.receiver), "workload": workload}
 

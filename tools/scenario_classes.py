@@ -96,7 +96,7 @@ class Definitions:
         return [literal(schema["enum"]) if "enum" in schema else self.plain(schema, owner)]
 
     def plain(self, schema: Schema, owner: str) -> str:
-        """Return the type of a list, of tables by name or of a single value."""
+        """Return the type of a list, a map of tables or a single value."""
         kinds = schema.get("type", [])
         kind = next((item for item in ([kinds] if isinstance(kinds, str) else kinds) if item != "null"), None)
         if kind == "array":

@@ -220,7 +220,7 @@ def kind_of(item: Schema) -> str:
     if "anyOf" in item:
         return " or ".join(kind_of(choice) for choice in item["anyOf"] if choice != {"type": "null"})
     if isinstance(item.get("additionalProperties"), dict):
-        return f"tables by name: {kind_of(item['additionalProperties'])}"
+        return f"map of tables: {kind_of(item['additionalProperties'])}"
     kind = item.get("type", "any value")
     kind = kind[0] if isinstance(kind, list) else kind
     if kind == "array":

@@ -64,7 +64,7 @@ def nulls(keys: tuple[str, ...], why: str) -> dict[str, Any]:
 
 
 def measure(program: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Both VPNs in turn, or ours alone."""
+    """Measure both VPNs alternately, or quiclab-tunnel alone."""
     no_openvpn = lacking(OPENVPN_PROGRAMS)
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tunnel-bench-")))

@@ -240,8 +240,8 @@ def run(
         Directory (it must exist) where the qlog and pcapng files go that the scenario requests; they appear there
         when the run is done.
     progress
-        Called now and then with the network time [s], the bytes that all flows have delivered, and the part of the
-        run that is done (0 to 1).
+        Called periodically with the network time [s], the bytes that all flows have delivered, and the completed
+        share of the run (0 to 1).
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Starts the virtual-clock kernel with one command in it.
 
 The guest is a User-Mode Linux kernel, a process of the host. Its clock jumps to the next timer whenever everything in
-it waits, so that waiting is free and the host's load cannot be seen. That two runs give the same bytes takes more:
-the seed, no randomised addresses, and the very same command line, environment and paths. Each guest therefore gets
-namespaces of its own, in which its files always have the same names:
+it waits, so that waiting is free and the host's load has no effect. Byte-identical runs also require
+the seed, no randomised addresses, and the same command line, environment and paths. Each guest therefore gets
+separate namespaces, in which its files always have the same names:
 
 ========================= ============================================================
 path in the namespace     content
@@ -45,7 +45,7 @@ SCHEMA = "quiclab.guest/1"
 GUEST_DIRECTORY = "/run/quiclab/job"
 TASK_FILE, EXIT_FILE, OUTPUT_FILE = "guest.json", "guest-exit.json", "guest-stdout.txt"
 #: Nanoseconds since 1970 when the guest starts (2027-01-15): a constant, so that all runs have the same date, and a
-#: day on which the certificates of our programs are valid.
+#: day on which the certificates of the programs are valid.
 START_NS = 1_800_000_000_000_000_000
 SEED_VARIABLE = "QUICLAB_GUEST_SEED"
 #: Memory of a guest; it sizes buffers, so results are those of it.

@@ -154,10 +154,10 @@ class Lane:
         base_dir
             Directory that files named in the scenario are relative to.
         record_dir
-            Directory (it must exist) where the job, the output of the programs and captures stay; without it they go.
+            Existing directory for the job, the output of the programs and captures (default: they are removed).
         progress
-            Called now and then with the network time [s], the bytes that all flows have delivered, and the part of
-            the run that is done (0 to 1).
+            Called periodically with the network time [s], the bytes that all flows have delivered, and the completed
+            share of the run (0 to 1).
 
         Raises
         ------

@@ -17,7 +17,7 @@ NONE: Final = "–"
 MAX_LETTERS: Final = 48
 #: File name extensions that are removed from labels.
 ENDINGS: Final = (".gz", ".pcapng", ".pcap", ".cap", ".sqlog", ".qlog", ".json")
-#: With fewer packets than this, shares and clusters are accidents.
+#: With fewer packets than this, shares and clusters are random.
 FEW_PACKETS: Final = 100
 
 

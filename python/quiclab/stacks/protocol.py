@@ -26,12 +26,12 @@ class PythonEndpoint(Protocol):
         """Handle the deadline that is due at `now_ns`."""
 
     def outputs(self) -> list[bytes]:
-        """Return the UDP payloads to send now, in order, and forget them; IPv4 and UDP headers (28 B) are added."""
+        """Return the UDP payloads to send now, in order, and discard them; IPv4 and UDP headers (28 B) are added."""
 
     def next_wake(self) -> int | None:
         """Return the next deadline [ns], or None while only datagrams are awaited.
 
-        One that is not later than now is due at once, again and again: a run whose time stands still is ended.
+        A deadline that is not later than now is due immediately; a run in which time does not advance is stopped.
         """
 
     def progress(self) -> tuple[int | None, int | None, int, bool]:
