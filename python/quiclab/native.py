@@ -71,7 +71,7 @@ def build_id() -> str:
 def source_commit() -> str | None:
     """Return the commit of the checkout that contains this package; None outside of one.
 
-    It ends in `+dirty` where a file that git knows differs from the commit.
+    It ends in `+dirty` if a tracked file differs from the commit.
     """
     root = Path(__file__).resolve().parents[2]
     git = shutil.which("git")
@@ -119,7 +119,7 @@ def resolve(
     Raises
     ------
     RequestError
-        With the sentence of the engine, if the scenario is wrong.
+        If the scenario is invalid; the message is that of the native extension.
     """
     native = extension()
     try:

@@ -120,7 +120,7 @@ def boot(
     """Run one command in a guest with a virtual clock, as the guest's root.
 
     The command sees the files of the host, read-only, and `result_dir` as `/run/quiclab/job`, its working directory,
-    which it can write to. What it writes below `/tmp` and `/run` is gone afterwards. Standard output goes to
+    which is writable. Files below `/tmp` and `/run` are discarded at the end. Standard output goes to
     `guest-stdout.txt` in `result_dir`, standard error to the console, which is read line by line.
 
     Parameters
@@ -273,7 +273,7 @@ def _exit(file: Path, watched: Watched) -> Exit:
 
 
 def _last(lines: Sequence[str]) -> str:
-    """Return the end of a sentence with the last line of the console."""
+    """Return the end of a message with the last line of the console."""
     texts = [line.strip() for line in lines if line.strip()]
     for before, text in pairwise(["", *texts]):
         if "Kernel panic" in text:  # registers and addresses follow

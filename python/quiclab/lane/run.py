@@ -53,7 +53,7 @@ GRACE_S = 5.0
 #: Maximum time of this machine for each second of a guest.
 MAX_GUEST_SLOWDOWN = 20.0
 
-#: How lines of quiclab-live begin that say what went wrong.
+#: Prefix of error messages of quiclab-live.
 SPEAKER = "quiclab-live: "
 
 Progress = Callable[[float, int, float], None]
@@ -100,7 +100,7 @@ class Lane:
         return json.dumps([_stack(adapter) for adapter in self.programs().values()])
 
     def problem(self) -> str | None:
-        """Say why this machine cannot run it; None if nothing is known that prevents it."""
+        """Return the reason why this machine cannot run it; None if no reason is known."""
         try:
             live_program()
             if self.clock == "virtual":
@@ -306,7 +306,7 @@ def _merge(data: dict[str, Any], name: str, report: Report) -> None:
 
 
 def _stack(adapter: Adapter) -> dict[str, Any]:
-    """Return what validation has to know of a program."""
+    """Return the description of a program for validation."""
     return {
         "name": adapter.name,
         "protocol": adapter.protocol,

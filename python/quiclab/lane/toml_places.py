@@ -40,7 +40,7 @@ def located(error: RequestError, file: Path, text: str, value: object = None) ->
     file, text
         The file, valid TOML.
     value
-        What is marked; without it, the name of the field.
+        The value to mark (default: the name of the field).
     """
     rest = _rest(tomllib.loads(text), error.path)
     path = error.path.removesuffix(rest).rstrip(".")

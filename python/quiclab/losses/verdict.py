@@ -65,7 +65,7 @@ def judge(result: RunResult, directory: Path) -> dict[str, Any]:
 
 
 def agrees(declared: Sequence[Lost], expected: Sequence[Lost], slack_ms: float) -> bool:
-    """Say whether the same packets were declared lost, each within a time of the other."""
+    """Return whether both declare the same packets lost, at times that differ by at most `slack_ms`."""
     key = {(item.number, item.sent_ms): item.time_ms for item in declared}
     wanted = {(item.number, item.sent_ms): item.time_ms for item in expected}
     return (
@@ -76,7 +76,7 @@ def agrees(declared: Sequence[Lost], expected: Sequence[Lost], slack_ms: float) 
 
 
 def agrees_in_number(declared: Sequence[Lost], expected: Sequence[Lost], slack_ms: float) -> bool:
-    """Compare the number of declared losses and their times, but not the packet numbers.
+    """Return whether both declare the same number of losses at the same times, regardless of packet numbers.
 
     For a stack that only counts losses: quiclab's adapter derives the numbers by the rule of RFC 9002, so a comparison
     of numbers would match the standard regardless of the stack.

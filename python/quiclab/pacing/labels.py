@@ -1,4 +1,4 @@
-"""The flows of all files as people see them: names, numbers as texts, and what to know before one reads them."""
+"""Labels of the flows of all files, their values as text, and caveats."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LabelledFlow:
 
 @dataclass(frozen=True)
 class Caution:
-    """Something that a reader must know before the numbers."""
+    """A caveat about the values of a flow."""
 
     label: str
     title: str
@@ -164,7 +164,7 @@ NUMBERS: Final[tuple[tuple[str, Callable[[Flow], str]], ...]] = (
 
 
 def cautions(flows: Sequence[LabelledFlow], settings: Settings) -> list[Caution]:
-    """Return what to know before the numbers of each flow, flow by flow."""
+    """Return the caveats of all flows, in their order."""
     return [Caution(item.label, title, text) for item in flows for title, text in _cautions(item, settings)]
 
 
