@@ -186,5 +186,5 @@ def largest_batch_packets(queue_packets: float, pipe_packets: float, share: floa
 
 
 def smallest_queue_packets(batch_packets: float, pipe_packets: float, share: float = 0.5) -> float:
-    """Return the smallest queue for a batch [packets]: s B - mu D, at least 1; see `largest_batch_packets`."""
+    """Return the minimum queue for a batch [packets]: s B - mu D, at least 1; see `largest_batch_packets`."""
     return max(1.0, share * batch_packets - pipe_packets)

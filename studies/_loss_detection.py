@@ -82,7 +82,7 @@ class Case:
     Attributes
     ----------
     name, label
-        Its name, and what happens in words.
+        Its name, and its description in prose.
     done
         From the changes of the engine to the disturbance.
     quic, tcp

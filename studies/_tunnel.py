@@ -214,7 +214,7 @@ def dropped(reason: str) -> Callable[[RunResult], float]:
 
 
 def largest_in_flight(result: RunResult) -> float:
-    """Most bytes in flight on a path, relative to its window; seconds 1 to 30 of the test."""
+    """Maximum number of bytes in flight on a path, relative to its window; seconds 1 to 30 of the test."""
     found = []
     for path in (1, 2):
         window = dict(series(result, "vpn.server", f"path{path}_cwnd_bytes"))

@@ -78,7 +78,7 @@ class Definitions:
         return self.expressions[name]
 
     def members(self, schema: Schema, owner: str) -> list[str]:
-        """Return the types that a value may have; a table without a name of its own has that of its owner."""
+        """Return the types that a value may have; a table without a name has that of its owner."""
         if "$ref" in schema:
             return [self.named(schema["$ref"].rpartition("/")[2])]
         if "x-quantity" in schema:
