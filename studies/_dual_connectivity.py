@@ -175,7 +175,7 @@ def of_client(**fields: str) -> Callable[[Changes], Changes]:
 
 
 def first_run(changes: Changes) -> Changes:
-    """Let TCP know nothing of a run before."""
+    """Start TCP without saved metrics."""
 
     def forget(end: Mapping[str, Any]) -> dict[str, Any]:
         return {**end, "tcp": {**end["tcp"], "metrics": "none"}}

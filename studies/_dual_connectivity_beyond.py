@@ -39,7 +39,7 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True)
 class Choice:
-    """Choice of an operator for the bearer: splitter, size of a batch, t-Reordering, copies."""
+    """Choice of an operator for the bearer: splitter, batch size, t-Reordering, duplication."""
 
     label: str
     splitter: str = "batches"

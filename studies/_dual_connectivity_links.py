@@ -67,10 +67,11 @@ class Link:
 
 
 def jitter_hold_s(deviation_s: float, rate_packets_per_s: float) -> float:
-    """Return by how much delivery in sequence lengthens a delay that is drawn for each packet [s].
+    """Return the increase of a delay drawn per packet that is caused by in-order delivery [s].
 
-    A packet is delivered when it and all before it have come. With normal delays of deviation sigma and packets every
-    1 / lambda, it is late by less than z sigma with probability prod_k Phi(z + k / (lambda sigma)); this is the median.
+    A packet is delivered when it and all before it have arrived. With normal delays of deviation sigma and packets
+    every 1 / lambda, it is late by less than z sigma with probability prod_k Phi(z + k / (lambda sigma)); this is the
+    median.
 
     Parameters
     ----------
@@ -185,5 +186,5 @@ def largest_batch_packets(queue_packets: float, pipe_packets: float, share: floa
 
 
 def smallest_queue_packets(batch_packets: float, pipe_packets: float, share: float = 0.5) -> float:
-    """Return the smallest queue for a batch [packets]: s B - mu D, at least 1; see `largest_batch_packets`."""
+    """Return the minimum queue for a batch [packets]: s B - mu D, at least 1; see `largest_batch_packets`."""
     return max(1.0, share * batch_packets - pipe_packets)

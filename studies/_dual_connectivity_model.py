@@ -342,7 +342,7 @@ def estimate(configuration: str, **values: float) -> float:
     """
     if configuration not in SENDERS:
         raise ValueError(f"configuration: {configuration} is none of {', '.join(SENDERS)}")
-    parameters = Parameters(**values)  # type: ignore[arg-type]  # a truth value is a number
+    parameters = Parameters(**values)  # type: ignore[arg-type]  # a boolean is a number
     if configuration == "quic_default_buffer":
         parameters = replace(parameters, receive_buffer_bytes=DEFAULT_BUFFER_BYTES)
     return model(parameters, SENDERS[configuration]).throughput_mbps

@@ -33,7 +33,7 @@ class Access(Network):
 
     @property
     def label(self) -> str:
-        """The setting in words."""
+        """The setting in prose."""
         return f"{self.rate_mbps:g} Mbit/s" + (f", {self.loss_percent:g} % loss" if self.loss_percent else "")
 
     @property

@@ -40,17 +40,17 @@ class Done:
     Attributes
     ----------
     lost
-        Packets that are dropped.
+        Identifiers of the dropped packets.
     held
-        Packets that are held back: number, how long, behind how many.
+        Packets that are held back: identifier, duration, number of packets that overtake each.
     acks_lost
-        Dropped packets of the return path.
+        Identifiers of the dropped packets of the return path.
     size
-        Of the download.
+        Size of the download.
     goes_on
-        The connection goes on after it: where the client closes it when it has everything, nobody would hear what
-        became of the last packets. lab-quic and lab-tcp have a second response half a second later; the clients of
-        quinn and noq stay.
+        Whether the connection continues after the download: if the client closed it after the last byte, no
+        acknowledgement would report the last packets. lab-quic and lab-tcp have a second response half a second later;
+        the clients of quinn and noq keep the connection open.
     """
 
     lost: Numbers = ()
@@ -82,7 +82,7 @@ class Case:
     Attributes
     ----------
     name, label
-        Its name, and what happens in words.
+        Its name, and its description in prose.
     done
         From the changes of the engine to the disturbance.
     quic, tcp

@@ -97,7 +97,7 @@ def _numbers(rows: Sequence[Row]) -> str:
 
 
 def _after(rows: Sequence[Row]) -> str:
-    """Return how long after their sending packets were declared lost: the least, and the most if it differs."""
+    """Return the time from sending to the declaration of loss: the minimum, and the maximum if it differs."""
     after = sorted(row["time_ms"] - row["sent_ms"] for row in rows)
     if not after:
         return "-"

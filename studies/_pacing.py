@@ -310,7 +310,7 @@ def without_hosts(changes: Changes) -> Changes:
 
 
 def late_processes(changes: Changes) -> Changes:
-    """Let programs run some time after a packet has come."""
+    """Delay the wake-up of programs after the arrival of a packet."""
     host: Mapping[str, Any] | None = changes.get("hosts.user")  # type: ignore[assignment]
     return changes if host is None else {**changes, "hosts.user": {**host, "wake_up": WAKE_UP}}
 

@@ -64,7 +64,7 @@ def curves(x: str, *metrics: Metric, columns: str = "") -> Callable[..., alt.VCo
     x
         Short name of the factor.
     metrics
-        What is drawn, from top to bottom.
+        The panels, from top to bottom.
     columns
         Short name of the factor of the columns.
     """

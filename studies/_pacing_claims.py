@@ -143,7 +143,7 @@ class Names(Vocabulary):
         return self.percentile(series, 50) if isinstance(series, Series) else series
 
     def mode(self, series: Series) -> float:
-        """The commonest number of packets, rounded: runs may differ."""
+        """The most common number of packets, rounded: runs may differ."""
         return float(round(self._of(series, f"{series.kind}_mode_packets")))
 
     def has_mode(self, series: Series, low: float, high: float) -> bool:

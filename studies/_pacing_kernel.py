@@ -17,7 +17,7 @@ SECONDS = {10: 65, 100: 25}
 """Duration at each rate, including the 5 s that are skipped."""
 ENGINES = (Engine("programs", lane=Lane(clock="virtual")),)
 WINDOWS = {"stream_receive_window": "16 MiB", "connection_receive_window": "32 MiB"}
-"""Room for what 100 Mbit/s and a full queue have under way, 3.1 MB, and more."""
+"""Windows above the 3.1 MB in flight at 100 Mbit/s with a full queue."""
 QUINN_WINDOWS = {"stream_receive_window": "4 MiB", "connection_receive_window": "8 MiB"}
 """quinn closes a connection with more than 1024 gaps in a stream (quinn-proto 0.11.19, assembler.rs); its slow start
 makes 2400 at 100 Mbit/s if its window lets it."""

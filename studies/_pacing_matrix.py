@@ -1,8 +1,8 @@
 """Every pair of a sender and a receiver: whose acknowledgements do what to whose pacing.
 
 The network is that of the thesis (`_pacing`), hosts cost nothing, and every receiver offers the same wide windows, so
-that nothing but its acknowledgements is exchanged. Profiles are models, which real libraries do not talk to: those make
-a matrix of their own.
+that receivers differ only in their acknowledgements. Profiles are models, which cannot exchange packets with real
+libraries: those form a separate matrix.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ COUNTED = {"burst": "Bursts", "covered": "ACKs"}
 
 
 def count_mode_metric(kind: str) -> Metric:
-    """Return the commonest number of packets of a burst or an ACK."""
+    """Return the most common number of packets of a burst or an ACK."""
 
     def measure(result: RunResult) -> float:
         table = counts(result, kind)

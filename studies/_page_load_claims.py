@@ -56,7 +56,7 @@ READ_AS: Mapping[str, str] = {
     "PL46": "seconds_with_losses('gquic37','jit') >= 135 and quantile(cwnd_kb('gquic37','jit',0,150), 0.8) < 50",
 }
 """Predicates that are not those of the reference word for word: what is counted is counted run by run, and a stack that
-does not leave slow start refutes what is said of the end of it."""
+does not leave slow start refutes claims about its end."""
 BY_CONSTRUCTION = ("PL38",)
 SCOPES: Mapping[str, str] = {
     "PL17": "All runs have to leave slow start before the page is there.",

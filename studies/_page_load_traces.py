@@ -3,7 +3,7 @@
 Names and definitions are those of the reference's vocabulary. All are numbers of one run, from samples of
 `record.series_interval`: a time is exact to one step, and a change that is taken back within a step is not seen.
 
-| the reference says | here |
+| reference | implementation |
 | --- | --- |
 | Hybrid Slow Start while window < ssthresh | the first sample with a window of at least the threshold ends it |
 | time after the request | since the request for the HTML has left the browser: published traces are the server's |

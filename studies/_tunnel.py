@@ -191,7 +191,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def rtts_ms(result: RunResult) -> list[float]:
-    """Round trip times of the pings, in their order; a sample is taken when an answer has come."""
+    """Round trip times of the pings, in their order; a sample is taken at the arrival of a reply."""
     return [value for at_s, value in series(result, "ping.receiver", "rtt_ms") if at_s <= LENGTH_S + 1]
 
 
@@ -214,7 +214,7 @@ def dropped(reason: str) -> Callable[[RunResult], float]:
 
 
 def largest_in_flight(result: RunResult) -> float:
-    """Most bytes in flight on a path, relative to its window; seconds 1 to 30 of the test."""
+    """Maximum number of bytes in flight on a path, relative to its window; seconds 1 to 30 of the test."""
     found = []
     for path in (1, 2):
         window = dict(series(result, "vpn.server", f"path{path}_cwnd_bytes"))

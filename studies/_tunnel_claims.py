@@ -28,7 +28,7 @@ class Finding:
     Attributes
     ----------
     study
-        Where it stands.
+        Location in the publication.
     check
         The predicate; it gets a function from test, metric and setting to the mean over the runs.
     reads

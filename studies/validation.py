@@ -1,4 +1,4 @@
-"""Linux TCP, measured, beside the model of it.
+"""Linux TCP, measured, compared with its model.
 
 Kernels in virtual time (7.3.4, infinitely fast CPU, exact timers) sent bulk and short transfers through one
 bottleneck, two flows against each other, and a download over Dual Connectivity. The same networks with the model in

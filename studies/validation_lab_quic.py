@@ -1,4 +1,4 @@
-"""Real QUIC stacks beside lab-quic with their profiles.
+"""Real QUIC stacks compared with lab-quic with their profiles.
 
 quinn runs in the same networks, with the same seeds; of aioquic 0.9.25 there are measurements in virtual time over the
 same networks. lab-quic with the profile of each has to give the same goodput, datagrams and congestion events, the same

@@ -1,9 +1,9 @@
 """The same scenarios in every lane: how far each can be trusted.
 
 One download through a bottleneck, with Linux TCP (Reno, CUBIC, BBR), quinn and aioquic. The kernel lane with the
-virtual clock is what the others are held against: real programs and the real kernel, exact timers, no influence of the
-machine. Beside it stand the models and stacks of the sim lane, the same programs in real time on this machine, and the
-queueing disciplines of the kernel in place of our elements.
+virtual clock is the reference: real programs and the real kernel, exact timers, no influence of the machine. It is
+compared with the models and stacks of the sim lane, the same programs in real time on this machine, and the queueing
+disciplines of the kernel in place of quiclab's elements.
 """
 
 import math
@@ -41,7 +41,7 @@ class Path:
 
     @property
     def queue_packets(self) -> int:
-        """The queue in full frames, ten at least."""
+        """The queue in full frames, at least ten."""
         return max(10, round(self.queue_bdp * 1e3 * self.rate_mbps * self.rtt_ms / (8 * FRAME_BYTES)))
 
     @property
@@ -79,12 +79,12 @@ def goodput_mbps(result: RunResult) -> float:
 
 
 def srtt_ms(result: RunResult) -> float:
-    """Smoothed RTT of the sender in the mean over time [ms]; NaN for programs that do not tell."""
+    """Smoothed RTT of the sender in the mean over time [ms]; NaN for programs that do not report it."""
     return result.over_time("main.sender", "srtt_ms", "mean")
 
 
 def retransmits(result: RunResult) -> float:
-    """Packets sent again, or declared lost by QUIC; NaN for programs that do not tell."""
+    """Packets sent again, or declared lost by QUIC; NaN for programs that do not report it."""
     sender = result.flows["main"].sender
     return next((float(sender[name]) for name in ("retransmitted_packets", "lost_packets") if name in sender), math.nan)
 

@@ -1,4 +1,4 @@
-"""Loss detection of every engine before the same disturbances, beside RFC 9002 and RFC 8985.
+"""Loss detection of every engine under the same disturbances, compared with RFC 9002 and RFC 8985.
 
 A download through a link that drops or holds back packets by number. Of each run the packets and acknowledgements are
 read as the sender saw them; independent models of the standards (`quiclab.losses`) say what they would have declared
@@ -56,7 +56,7 @@ def kept(result: RunResult) -> dict[str, Any]:
 def agrees(result: RunResult) -> float:
     """1 if the engine declared lost what the standard does, when it does; 0 otherwise.
 
-    Of quinn and noq only how many and when: which ones, they do not say.
+    Of quinn and noq only the number of losses and their times; they do not report packet numbers.
     """
     return float(kept(result)["agrees"])
 

@@ -28,7 +28,7 @@ CRATES = {
     "quiclab-fuzz": 6,
     "quiclab-py": 6,
 }
-#: Crates without clock, I/O, threads: they have a clippy.toml that says so.
+#: Crates without clock, I/O, threads: their clippy.toml forbids these.
 PURE = ("quiclab-core", "quiclab-config", "quiclab-transport", "quiclab-scenario")
 
 

@@ -43,7 +43,7 @@ def ip_header(payload_bytes: int, source: bytes, destination: bytes) -> bytes:
 
 
 def write(path: Path, packets: int) -> int:
-    """Write a capture of at least so many packets, in whole pairs with their ACK; return how many.
+    """Write a capture of at least this number of packets, in whole pairs with their ACK; return the actual number.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def _records(first: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.void]
 
 
 def main() -> int:
-    """Write the capture and say how many packets it has."""
+    """Write the capture and print its number of packets."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
     parser.add_argument("--packets", type=int, default=1_000_000)

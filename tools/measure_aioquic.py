@@ -361,7 +361,7 @@ class Table:
         return any(tuple(row[name] for name in self._keys) == tuple(map(_text, key)) for row in self._rows)
 
     def append(self, key: tuple[object, ...], values: Mapping[str, object]) -> None:
-        """Add a row and write it at once."""
+        """Add a row and write it immediately."""
         row = {name: _text(value) for name, value in [*zip(self._keys, key, strict=True), *values.items()]}
         self._rows.append(row)
         self._write("a" if len(self._rows) > 1 else "w", [row])

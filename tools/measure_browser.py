@@ -112,7 +112,7 @@ def table(rows: list[dict[str, Any]], file: Path) -> None:
 
 
 def main() -> int:
-    """Measure what is not there yet; say what there is."""
+    """Measure the missing cells; print the existing ones."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
     parser.add_argument("--loads", type=int, default=20)

@@ -6,7 +6,7 @@ Server and client sit on one veth pair in two network namespaces; nothing of qui
 at the server's end limits it (bucket of 1600 B, 200 ms); the link `unlimited` has none. Frames are counted by the veth:
 it gets them as they would be on a wire (`gso_max_segs 1`: what a stack hands over in one piece is cut up before), with
 Ethernet header and without checksum. The stacks are the programs of the kernel lane with windows that do not limit;
-TCP's congestion control is set, whatever the machine's own is. Needs root and iproute2.
+TCP's congestion control is set explicitly. Requires root and iproute2.
 
 Each row is a run. `utilisation` is bytes of the server's frames over the time between the first and the last that was
 seen, over the link's rate; without a rate it is empty. CPU seconds are those of the processes (user and system, without
@@ -40,7 +40,7 @@ SERVER, CLIENT = "10.1.1.1", "10.1.1.2"
 BURST, LATENCY = "1600b", "200ms"
 #: Look at the counters every so often [s]; the time between the first and the last frame is known so well.
 LOOK_S = 0.02
-#: Most seconds that a server may take to be there, and a client to end after its time.
+#: Maximum time for a server to start, and for a client to end after its duration [s].
 READY_S, AFTER_S = 20.0, 10.0
 #: From these shares on a link counts as full, and a process as busy all the time.
 FULL, BUSY = 0.95, 0.85
@@ -75,7 +75,7 @@ class Stack:
         if "download.duration" in adapter.file.workloads:
             workload["duration"] = f"{seconds} s"
         else:
-            # what is unlimited would go on for ever: it is stopped
+            # without a duration, the size that fits into it; a program without a rate limit is stopped
             workload["size"] = f"{int((rate_mbps or 20_000) * 125_000 * seconds)} B"
         return {"sender": sender, "receiver": dict(self.receiver), "workload": workload}
 
@@ -255,7 +255,7 @@ def measure(stack: Stack, adapter: Adapter, ends: Ends, rate_mbps: int | None, s
 
 @dataclass
 class Seen:
-    """What the counters said."""
+    """Values of the counters."""
 
     seconds: float
     sent: tuple[int, int]
@@ -277,7 +277,7 @@ def watch(client: subprocess.Popen[bytes], witness: int, seconds: float) -> Seen
 
 
 def window_limited_s(directory: Path) -> float | None:
-    """Return how long a receive window held the sender back, where the sender tells (TCP)."""
+    """Return how long a receive window held the sender back, if the sender reports it (TCP)."""
     try:
         told = json.loads((directory / "main.server.json").read_text())["statistics"]
     except (OSError, ValueError, KeyError):
@@ -346,7 +346,7 @@ def measure_all(
     out: TextIO,
     progress: CountProgress,
 ) -> None:
-    """Make the runs of a plan; each row is in the file as soon as it is known."""
+    """Execute the runs of a plan; each row is written as soon as it is available."""
     table = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     table.writeheader()
     for rate, stack, number in plan:

@@ -78,7 +78,7 @@ class Definitions:
         return self.expressions[name]
 
     def members(self, schema: Schema, owner: str) -> list[str]:
-        """Return the types that a value may have; a table without a name of its own has that of its owner."""
+        """Return the types that a value may have; a table without a name has that of its owner."""
         if "$ref" in schema:
             return [self.named(schema["$ref"].rpartition("/")[2])]
         if "x-quantity" in schema:
@@ -96,7 +96,7 @@ class Definitions:
         return [literal(schema["enum"]) if "enum" in schema else self.plain(schema, owner)]
 
     def plain(self, schema: Schema, owner: str) -> str:
-        """Return the type of a list, of tables by name or of a single value."""
+        """Return the type of a list, a map of tables or a single value."""
         kinds = schema.get("type", [])
         kind = next((item for item in ([kinds] if isinstance(kinds, str) else kinds) if item != "null"), None)
         if kind == "array":
@@ -178,7 +178,7 @@ def alias(name: str, comment: list[str], members: list[str]) -> str:
 
 
 def exploded(expression: str, indent: str, room: int) -> str:
-    """Return a literal that needs more room with a line for each value; anything else as it is."""
+    """Return a literal that needs more room with a line for each value; anything else unchanged."""
     if not expression.startswith("Literal[") or len(expression) <= room:
         return expression
     values = expression.removeprefix("Literal[").removesuffix("]").split(", ")
@@ -186,7 +186,7 @@ def exploded(expression: str, indent: str, room: int) -> str:
 
 
 def quantity(schema: Schema) -> list[str]:
-    """Return what is said of a quantity."""
+    """Return the description of a quantity."""
     examples = [example for item in [schema, *schema.get("anyOf", [])] for example in item.get("examples", [])]
     return [f"A {schema['x-quantity']}, such as {' or '.join(toml_value(item, inside=True) for item in examples)}."]
 
@@ -200,7 +200,7 @@ def meaning(schema: Schema) -> list[str]:
 
 
 def explanation(schema: Schema, required: bool) -> str:
-    """Return what is said of a field: its meaning, limits and default."""
+    """Return the description of a field: its meaning, limits and default."""
     text = sentence(schema.get("description", ""))
     if expected := schema.get("x-expected"):
         text += f" Takes {expected}."
@@ -216,7 +216,7 @@ def sentence(text: str) -> str:
 
 
 def docstring(description: list[str], notes: list[tuple[str, str]]) -> str:
-    """Return the docstring of a class: a summary of one line, what else is said of it, its attributes."""
+    """Return the docstring of a class: a summary of one line, further description, its attributes."""
     summary, *rest = description
     end = len(summary)
     if end > WIDTH - len('    """"""'):

@@ -1,8 +1,8 @@
-"""Prints the files that are generated from the schemas of the engine: tables in docs/reference, and the Python classes.
+"""Prints the files that are generated from the schemas: tables in docs/reference, and the Python classes.
 
-Between `<!-- fields: TYPE -->` and `<!-- end -->` stand the fields of a type of the JSON schema of scenarios (vpn.md:
+Between `<!-- fields: TYPE -->` and `<!-- end -->` are the fields of a type of the JSON schema of scenarios (vpn.md:
 of vpn.schema.json), after `<!-- options: STACK -->` the options of a stack, after `<!-- plugins -->` and
-`<!-- operations -->` the built-in plugins and the computations that plugins can exchange. The classes are made by
+`<!-- operations -->` the built-in plugins and the computations that plugins can replace. The classes are made by
 tools/scenario_classes.py. `--write` writes all files; `--vpn-schema` first reads the output of `quiclab-tunnel schema`
 from standard input. Type, default, meaning and limits are defined at the Rust fields.
 """
@@ -59,7 +59,7 @@ SECTIONS = {
 
 
 def page(text: str, schema: Schema) -> str:
-    """Return the page with every block made anew.
+    """Return the page with every block generated again.
 
     Raises
     ------
@@ -72,14 +72,14 @@ def page(text: str, schema: Schema) -> str:
 
 
 def vpn_schema(printed: str) -> str:
-    """Return the part of the schema that `quiclab-tunnel schema` prints whose types scenarios do not have."""
+    """Return the schema that `quiclab-tunnel schema` prints, without the types of scenarios."""
     schema = json.loads(printed)
     schema["$defs"] = {name: item for name, item in schema["$defs"].items() if name in VPN_TYPES}
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def vpn_page(text: str, schema: Schema) -> str:
-    """Return the page of the VPN with every block made anew; other types are described on the page of scenarios."""
+    """Return the page of the VPN with every block generated again; other types are on the page of scenarios."""
     types: dict[str, Schema] = {VPN_ROOT: schema, **schema["$defs"]}
     own = {name.lower() for name in VPN_TYPES}
 
@@ -94,12 +94,12 @@ def vpn_page(text: str, schema: Schema) -> str:
 
 
 def stacks_page(text: str, stacks: list[Schema]) -> str:
-    """Return the page of the stacks with every block made anew.
+    """Return the page of the stacks with every block generated again.
 
     Raises
     ------
     KeyError
-        If a block names a stack that is not there: aioquic is an extra.
+        If a block names a stack that is not available: aioquic is an extra.
     """
     by_name = {stack["name"]: stack for stack in stacks}
     return OPTIONS_BLOCK.sub(
@@ -108,7 +108,7 @@ def stacks_page(text: str, stacks: list[Schema]) -> str:
 
 
 def plugins_page(text: str, known: Schema) -> str:
-    """Return the page of the plugins with both tables made anew; `known` is what the engine says of them."""
+    """Return the page of the plugins with both tables generated again from `plugins` of the extension."""
     tables = {"plugins": plugins(known["plugins"]), "operations": operations(known["operations"])}
     return PLUGINS_BLOCK.sub(lambda found: f"<!-- {found[1]} -->\n{tables[found[1]]}<!-- end -->", text)
 
@@ -121,7 +121,7 @@ def plugins(known: Schema) -> str:
             f"`{item['operation']}` = `{toml_value(item['replace'], inside=True)}`" for item in plugin["exchanges"]
         ]
         lines.append([f"`{name}`", plugin["description"], ", ".join(exchanges)])
-    return rows(["plugin", "what it does", "sets"], lines)
+    return rows(["plugin", "effect", "sets"], lines)
 
 
 def operations(known: list[Schema]) -> str:
@@ -144,12 +144,12 @@ def options(stack: Schema) -> str:
     if not stack["options"]:
         return text + "It has no options.\n"
     text += rows(
-        ["option", "what it is", "default", "source of the default"],
+        ["option", "meaning", "default", "source of the default"],
         [[f"`{item['option']}`", item["meaning"], item["default"], item["source"]] for item in own],
     )
     if fixed:
         lines = [[item["meaning"], item["default"], item["source"]] for item in fixed]
-        text += "\n" + rows(["what no option changes", "value", "source"], lines)
+        text += "\n" + rows(["fixed property", "value", "source"], lines)
     for profile in stack["profiles"]:
         lines = [
             [f"`{item['option']}`" if item.get("option") else "(fixed)", *(item[k] for k in VALUES)]
@@ -157,7 +157,7 @@ def options(stack: Schema) -> str:
         ]
         text += f"\n**Profile `{profile['name']}`**: {profile['description']}"
         text += "; instead of the above:\n\n" if lines else ": the above.\n"
-        text += rows(["option", "what it is", "value", "source"], lines) if lines else ""
+        text += rows(["option", "meaning", "value", "source"], lines) if lines else ""
     return text
 
 
@@ -207,7 +207,7 @@ def fields(schema: Schema) -> str:
         lines.append([f"`{field}`", kind_of(item), default, sentence(item), allowed])
     if not lines:
         return "It has no fields.\n"
-    return rows(["field", "type", "default", "meaning", "takes"], lines)
+    return rows(["field", "type", "default", "meaning", "constraint"], lines)
 
 
 def kind_of(item: Schema) -> str:
@@ -220,7 +220,7 @@ def kind_of(item: Schema) -> str:
     if "anyOf" in item:
         return " or ".join(kind_of(choice) for choice in item["anyOf"] if choice != {"type": "null"})
     if isinstance(item.get("additionalProperties"), dict):
-        return f"tables by name: {kind_of(item['additionalProperties'])}"
+        return f"map of tables: {kind_of(item['additionalProperties'])}"
     kind = item.get("type", "any value")
     kind = kind[0] if isinstance(kind, list) else kind
     if kind == "array":

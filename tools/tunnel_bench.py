@@ -1,4 +1,4 @@
-"""Speed of the VPN between two network namespaces, beside OpenVPN in the same run. Prints one JSON object.
+"""Speed of the VPN between two network namespaces, compared with OpenVPN in the same run. Prints one JSON object.
 
 Needs root, /dev/net/tun, iproute2, iperf3 and ping, and for the comparison openvpn and openssl. What cannot be
 measured is null, with the reason in `<key>_why`. Nothing limits the link between the namespaces, so that the processors
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def lacking(programs: tuple[str, ...], program: Path | None = None) -> str:
-    """Say why nothing can be measured; empty if it can."""
+    """Return the reason why nothing can be measured; empty if it can."""
     if os.geteuid() != 0:
         return "needs root: network namespaces and TUN devices"
     missing = [name for name in programs if shutil.which(name) is None]
@@ -64,7 +64,7 @@ def nulls(keys: tuple[str, ...], why: str) -> dict[str, Any]:
 
 
 def measure(program: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Both VPNs in turn, or ours alone."""
+    """Measure both VPNs alternately, or quiclab-tunnel alone."""
     no_openvpn = lacking(OPENVPN_PROGRAMS)
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tunnel-bench-")))
@@ -167,7 +167,7 @@ def tunnel(program: Path, directory: Path, client: str, server: str, paths: int)
 
 @contextmanager
 def openvpn(directory: Path, client: str, server: str) -> Iterator[None]:
-    """Both ends of OpenVPN: UDP, AES-256-GCM, certificates of its own (peer fingerprints), in user space."""
+    """Both ends of OpenVPN: UDP, AES-256-GCM, separate certificates (peer fingerprints), in user space."""
     prints = {}
     for end in ("os", "oc"):
         key, certificate = directory / f"{end}.key", directory / f"{end}.crt"

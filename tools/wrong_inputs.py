@@ -1,6 +1,6 @@
-"""Prints docs/reference/errors.md: wrong inputs, and what quiclab says to each. `--write` writes it.
+"""Prints docs/reference/errors.md: wrong inputs, each with its error message. `--write` writes it.
 
-The inputs are those of tests/data/wrong_inputs.toml. Each runs in a folder of its own, so that sentences do not depend
+The inputs are those of tests/data/wrong_inputs.toml. Each runs in a separate directory, so that messages do not depend
 on the machine.
 """
 
@@ -25,8 +25,8 @@ PAGE = ROOT / "docs" / "reference" / "errors.md"
 HEAD = """\
 # Errors
 
-Wrong inputs, and what quiclab says to each. An error names the field, what is expected there and what was given; if the
-field is in a file, its line is shown with the place marked. The exit code is 2 if the input is wrong, 1 if something
+Wrong inputs, each with its error message. A message names the field, the expected values and the actual value; if the
+field is in a file, it shows the line with the location marked. The exit code is 2 if the input is wrong, 1 if something
 failed. In Python the same errors are exceptions, `quiclab.ScenarioError` for scenarios and `quiclab.RequestError` for
 everything else, with the attributes `path`, `kind`, `expected` and `rendered`.
 
@@ -55,7 +55,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the command line says to a case."""
+    """Exit code and error message of the command line for a case."""
 
     case: Case
     exit_code: int
@@ -71,7 +71,7 @@ def cases() -> list[Case]:
 
 
 def answer(case: Case) -> Answer:
-    """Give a wrong input to the command line."""
+    """Run the command line with a wrong input."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         if case.scenario:
             text = (ROOT / "scenarios" / case.file).read_text(encoding="utf-8")

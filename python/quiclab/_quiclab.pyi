@@ -1,6 +1,6 @@
-"""The engine, compiled from Rust. Private: use the functions of `quiclab`.
+"""The native extension, compiled from Rust. Private: use the functions of `quiclab`.
 
-Scenarios and results cross the border as JSON text, records as Arrow tables.
+Scenarios and results are passed as JSON text, records as Arrow tables.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Literal, final
 import numpy as np
 
 class ScenarioError(ValueError):
-    """A scenario is wrong: file, line, field, what was expected and what was found."""
+    """A scenario is invalid; the message has file, line, field, expected and actual value."""
 
     # the parameters of quiclab.errors.RequestError
     path: str
@@ -27,14 +27,14 @@ class FormerName(FutureWarning):
 
 @final
 class Table:
-    """A table that polars, pandas and DuckDB take without copying: the Arrow PyCapsule interface."""
+    """A table that polars, pandas and DuckDB import without copying: the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return a capsule with the stream of the rows."""
 
 @final
 class RunOutput:
-    """What one run gives."""
+    """Output of one run."""
 
     @property
     def result(self) -> str:
@@ -54,14 +54,14 @@ class RunOutput:
 
     @property
     def sojourns(self) -> Table | None:
-        """How packets left the queues of tunnels; `None` if it was not recorded.
+        """Sojourn times in the queues of tunnels; `None` if none were recorded.
 
-        `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`, `outcome` (`sent`, or the reason to drop it).
+        `time_ns`, `element`, `flow`, `direction`, `sojourn_ms`, `outcome` (`sent`, or the reason of the drop).
         """
 
     @property
     def requests(self) -> Table | None:
-        """What happened to the requests of pages; `None` if it was not recorded.
+        """Events of the requests of pages; `None` if none were recorded.
 
         `flow`, `resource`, `origin`, `size_bytes`, and `connecting_ms`, `connected_ms`, `wanted_ms`, `asked_ms`,
         `first_byte_ms`, `complete_ms`; null for events that did not happen.
@@ -71,8 +71,8 @@ class RunOutput:
     def acks(self) -> Table | None:
         """Acknowledgements that arrived; `None` if none were recorded.
 
-        `time_ns`, `flow`, `element`, `packets`, `covered`, `bytes`, and `gap_ms`, the time since the one before at the
-        same end.
+        `time_ns`, `flow`, `element`, `packets`, `covered`, `bytes`, and `gap_ms`, the time since the previous one
+        at the same element.
         """
 
     @property
@@ -80,17 +80,17 @@ class RunOutput:
         """Records of each tap by name: `time_ns`, `packet_id`, `flow`, `direction`, `size_bytes`."""
 
 def version() -> str:
-    """Version of the engine, such as `0.1.0`."""
+    """Version of the extension, such as `0.1.0`."""
 
 def native_stacks() -> str:
     """JSON list of the native stacks.
 
     Each is `{name, version, description, options: [{option, meaning, default, source}], operations}`. `option` is null
-    for a property that no option changes; `operations` are those of `plugins` that it has.
+    for a property that no option changes; `operations` are the supported ones of `plugins`.
     """
 
 def plugins() -> str:
-    """JSON object with the built-in `plugins` by name, as in scenarios, and the `operations` that functions stand at.
+    """JSON object with the built-in `plugins` by name, as in scenarios, and the replaceable `operations`.
 
     An operation is `{name, meaning, when, inputs: [[name, meaning]], unit, least, most, whole}`.
     """
@@ -106,13 +106,13 @@ def resolve(
     """Read a scenario, apply `path=value` changes, validate it and fill in every default; JSON.
 
     With `programs`, a JSON list of `{name, protocol, workloads, acknowledgements, options}`, it is a scenario of the
-    kernel lane, whose stacks are these programs; `options` has the allowed values by the name of the option, or null
-    for any.
+    kernel lane, whose stacks are these programs; `options` has the accepted values by the name of the option, or null
+    for any value.
 
     Raises
     ------
     ScenarioError
-        If it is not a valid scenario.
+        If the scenario is invalid.
     """
 
 def replace_former_names(scenario_json: str) -> str:
@@ -142,7 +142,7 @@ def to_toml(scenario_json: str) -> str:
     """Print a scenario as TOML."""
 
 def template() -> str:
-    """A commented scenario file that can be run as it is."""
+    """Return a commented scenario file that can be run unchanged."""
 
 def schema() -> str:
     """JSON schema of scenario files."""
@@ -165,20 +165,20 @@ def run(
     base_dir
         Directory that files named in the scenario are relative to.
     record_dir
-        Where qlog and pcapng go, or `None` to write none.
+        Directory for qlog and pcapng files, or `None` to write none.
     progress
-        Called now and then with the network time [s], the bytes delivered and the part that is done (0 to 1).
+        Called periodically with the network time [s], the bytes delivered and the completed share of the run (0 to 1).
     """
 
 def export_qlog(inputs: Sequence[str], output: str) -> tuple[int, int, list[str]]:
     """Convert qlog files of runs to one qlog 0.3 file for qvis.
 
-    Returns the number of traces and of events, and the inputs whose last record was cut off and left out.
+    Returns the number of qlog traces and of events, and the inputs whose last record was truncated and skipped.
 
     Raises
     ------
     OSError, ValueError
-        If a file cannot be read or written, or is not a qlog file of ours.
+        If a file cannot be read or written, or is not a qlog file of quiclab.
     """
 
 def inspect_qlog(path: str, max_points: int, progress: Callable[[int, int], None] | None = None) -> str:
@@ -189,16 +189,16 @@ def inspect_qlog(path: str, max_points: int, progress: Callable[[int, int], None
     path
         The file.
     max_points
-        How many points a series shows, about and at most (100 to 200 000; shared among several connections).
+        Maximum number of points of a series (100 to 200 000; divided among several connections).
     progress
-        Called now and then with the bytes that have been read and that will be, of all passes over the file.
+        Called periodically with the number of bytes read so far, and the total over all passes over the file.
 
     Returns
     -------
     str
-        JSON list with an object for each connection of the file, the 16 with the most events at most. Columns of
-        one series have equal length; times are milliseconds on the axis that begins with the trace (that of the
-        run for qlog of ours).
+        JSON list with an object for each connection of the file, limited to the 16 with the most events. Columns of
+        one series have equal length; times are milliseconds since the start of the qlog trace (of the run, for qlog
+        files of quiclab).
 
         - `schema` 1; `file`, `format`, `title`; `vantage` (client, server, network or unknown); `stack` or null;
           `connection` `{index, of, trace, group}`; `start_ms`, `duration_ms`
@@ -216,10 +216,10 @@ def inspect_qlog(path: str, max_points: int, progress: Callable[[int, int], None
           1-RTT), `bytes` or null, `frames` (index into `frame_sets`), `stream_offset_end` or null
         - `lost`: `time_ms`, `number` or null, `space`
         - `acks`, from ACK frames received: `time_ms`, `largest`, `space`, `newly` (packets acknowledged for the first
-          time), `ends` (list of the ends of lower ranges, 8 at most)
+          time), `ends` (list of the ends of lower ranges, at most 8)
         - `recovery`: `time_ms`, `cwnd_bytes`, `in_flight_bytes`, `ssthresh_bytes`, `srtt_ms`, `latest_rtt_ms`,
-          `min_rtt_ms`, `pacing_rate_mbps`; null where the event says nothing of it
-        - `streams`, the 24 largest at most: `[{id, direction (sent, received), first_ms, last_ms, bytes,
+          `min_rtt_ms`, `pacing_rate_mbps`; null if the event does not contain it
+        - `streams`, at most the 24 largest: `[{id, direction (sent, received), first_ms, last_ms, bytes,
           unique_bytes, frames_of, frames: {time_ms, offset, length, retransmitted}}]`; `streams_more`
           `{count, bytes, frames_untold}`
         - `sampling`: `packets`, `acks`, `lost`, `phases`, `series`, `stream_frames`, each `{shown, of, how}`
@@ -229,7 +229,7 @@ def inspect_qlog(path: str, max_points: int, progress: Callable[[int, int], None
     OSError
         If the file cannot be read.
     ValueError
-        If nothing in it is qlog; the message says what was found and what is allowed.
+        If it contains no qlog; the message has the actual and the expected contents.
     """
 
 def analyse_packets(
@@ -239,7 +239,7 @@ def analyse_packets(
     flows: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> str:
-    """Analyse pacing and acknowledgements of a capture or qlog file of anybody; releases the GIL.
+    """Analyse pacing and acknowledgements of a capture or qlog file from any source; releases the GIL.
 
     Parameters
     ----------
@@ -250,9 +250,9 @@ def analyse_packets(
     key_logs
         Files of TLS secrets.
     flows
-        Most flows that are shown.
+        Maximum number of flows in the document.
     progress
-        Called now and then with the bytes that have been read and that will be.
+        Called periodically with the number of bytes read so far, and the total.
 
     Returns
     -------
@@ -262,7 +262,7 @@ def analyse_packets(
     Raises
     ------
     OSError, ValueError
-        If the file cannot be read, or is none of these; one sentence.
+        If the file cannot be read or has another format; the message is one line.
     """
 
 def first_difference(
@@ -271,24 +271,24 @@ def first_difference(
     """Run two scenarios side by side up to the first packet event that differs.
 
     JSON `{identical, index, a, b}`; `a` and `b` are
-    `{time_ns, element, event, port, reason, direction, flow, size_bytes}` or null where one run ends before the other;
-    `port` is null for drops, `reason` for all else.
+    `{time_ns, element, event, port, reason, direction, flow, size_bytes}`, or null if one run ends before the other;
+    `port` is null for drops, `reason` for arrivals and departures.
     """
 
 def analyse_columns(settings: str, frames: tuple[np.ndarray, np.ndarray], acks: tuple[np.ndarray, np.ndarray]) -> str:
-    """Analyse pacing and acknowledgements of a flow of ours; JSON of a flow of `quiclab.pacing/1`.
+    """Analyse pacing and acknowledgements of a simulated flow; JSON of a flow of `quiclab.pacing/1`.
 
     Parameters
     ----------
     settings
-        JSON with `settings` of the document; what is missing has its default.
+        JSON with `settings` of the document; missing settings have their default.
     frames
-        When each packet of the sender passed (int64, ns, ascending) and its size (uint32, bytes).
+        Time of each packet of the sender (int64, ns, ascending) and its size (uint32, bytes).
     acks
-        When each acknowledgement arrived (int64, ns, ascending) and how many packets it newly covers (uint32).
+        Time of each acknowledgement (int64, ns, ascending) and the number of packets that it newly covers (uint32).
 
     Raises
     ------
     ValueError
-        If the settings are wrong, or columns that belong together differ in length.
+        If the settings are invalid, or the columns of one table differ in length.
     """

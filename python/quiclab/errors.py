@@ -1,7 +1,7 @@
 """Errors that reach the user: a one-line message and the exit code of the command line.
 
-What is wrong about a field, option or name is data as well, as in the engine: path, kind, value, expected values and
-suggestion. The functions here make the sentence from it; nothing reads a sentence.
+The error of a field, option or name is also data, as in the native extension: path, kind, value, expected values and
+suggestion. The functions here derive the message from it; no code parses a message.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def build_id() -> str:
 def source_commit() -> str | None:
     """Return the commit of the checkout that contains this package; None outside of one.
 
-    It ends in `+dirty` where a file that git knows differs from the commit.
+    It ends in `+dirty` if a tracked file differs from the commit.
     """
     root = Path(__file__).resolve().parents[2]
     git = shutil.which("git")

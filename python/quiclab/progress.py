@@ -1,6 +1,6 @@
 """Progress on stderr: a bar on a terminal, plain lines every few seconds elsewhere.
 
-All of it is `Progress`; its subclasses say in which words something is done and which columns a bar has.
+`Progress` implements both; its subclasses define the texts and the columns of a bar.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Progress:
     Parameters
     ----------
     quiet_s
-        How long it has to take to be shown [s].
+        Time after which it is first shown [s].
     stream
-        Where it is written; stderr by default.
+        Output stream (default: stderr).
     """
 
     transient = True
-    """The bar goes at the end."""
+    """Whether the bar is removed at the end."""
 
     def __init__(self, quiet_s: float = 0.0, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
@@ -64,9 +64,9 @@ class Progress:
         Parameters
         ----------
         line
-            What a line says.
+            Text of the line.
         description, done, total, rate
-            What the bar says.
+            Text, progress and rate of the bar.
         """
         now = time.monotonic()
         if now < self.next_s:
@@ -92,7 +92,7 @@ class Progress:
         self.bar.update(self.task, completed=done, total=total, description=description, rate=rate)
 
     def line(self, text: str) -> None:
-        """Write a line of its own, without disturbing the bar."""
+        """Write a separate line without disturbing the bar."""
         if self.bar is not None:
             self.bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
         else:
@@ -100,18 +100,18 @@ class Progress:
 
 
 class CountProgress(Progress):
-    """Things of one kind that are done, their rate and the time left.
+    """Number of completed items of one kind, their rate and the remaining time.
 
     Parameters
     ----------
     title
-        What goes on.
+        Name of the activity.
     total
-        Number of things.
+        Number of items.
     done
-        Those that were done before.
+        Number of items completed before.
     unit
-        What they are, in the plural.
+        Name of the items, in the plural.
     quiet_s, stream
         As for `Progress`.
     """
@@ -181,7 +181,7 @@ class CountProgress(Progress):
 
 
 class BeatingProgress(CountProgress):
-    """Things of which one may take long, shown once they take a while: a thread says that they go on.
+    """Items that may each take long: a thread repeats the line while one is in progress.
 
     Parameters
     ----------
@@ -246,9 +246,9 @@ class ReadingProgress(Progress):
     Parameters
     ----------
     text
-        What is done.
+        Name of the activity.
     stream
-        Where it is written; stderr by default.
+        Output stream (default: stderr).
     """
 
     def __init__(self, text: str, stream: TextIO | None = None) -> None:

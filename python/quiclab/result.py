@@ -204,7 +204,7 @@ class RunResult:
 
     @property
     def invalid_reason(self) -> str | None:
-        """Why the numbers are no result, in a sentence: in real time a machine can fail to keep up."""
+        """Reason why the results are invalid, or `None`: in real time a machine can fail to keep up."""
         kernel = self.data["run"].get("kernel")
         if self.data["run"].get("ended_by") == "interrupted" or (kernel is not None and not kernel["kept_up"]):
             return self.warnings[0] if self.warnings else "the run was stopped"
@@ -276,8 +276,8 @@ def run(
         Directory (it must exist) where the qlog and pcapng files go that the scenario requests; they appear there
         when the run is done.
     progress
-        Called now and then with the network time [s], the bytes that all flows have delivered, and the part of the
-        run that is done (0 to 1).
+        Called periodically with the network time [s], the bytes that all flows have delivered, and the completed
+        share of the run (0 to 1).
 
     Raises
     ------
@@ -317,7 +317,7 @@ def run(
 def run_and_keep(
     scenario: Scenario, seed: int, base_dir: str | Path, keep: Keep | None, lane: Lane | None = None
 ) -> RunResult:
-    """Run a scenario, and keep with its result what its qlog files and captures say.
+    """Run a scenario, and store values computed from its qlog files and captures with its result.
 
     Parameters
     ----------

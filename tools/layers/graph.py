@@ -1,4 +1,4 @@
-"""Dependencies between modules that stand side by side, and the cycles among them.
+"""Dependencies between sibling modules, and the cycles among them.
 
 A module path is a tuple of names below its crate or package: `("link", "trace")`. A reference from one path to another
 is an arrow between the two siblings at which the paths part: `("link", "trace")` to `("queue",)` is `link -> queue`.

@@ -38,7 +38,7 @@ NAME = re.compile(r"\s*(?:r#)?(\w+|\*)\s*(?:as\s+(\w+)\s*)?")
 
 @dataclass
 class Module:
-    """A module: where it stands, and which names of others it has."""
+    """A module: its file, and the names of other modules in it."""
 
     path: ModulePath
     file: str

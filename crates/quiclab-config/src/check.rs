@@ -132,7 +132,7 @@ impl Rule {
         Err(Problem::value(place.path(), node.shown(), self.expected()))
     }
 
-    /// What is wrong with `text`, which is no quantity, as the value of a field.
+    /// The error of `text`, which is not a quantity, as the value of a field.
     fn not_a_quantity(
         &self,
         quantity: Quantity,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Why a document cannot be used: the problem, and where it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// What is wrong.
+    /// The error.
     pub problem: Box<Problem>,
     /// Where.
     pub location: Location,

@@ -13,7 +13,7 @@ pub struct DeliveryStatus {
     pub measured: Time,
     /// Serialised.
     pub transmitted: Count,
-    /// Arrived at the far end.
+    /// Arrived at the end of the link.
     pub delivered: Count,
     /// Dropped: by loss, for want of room, or because the trace has ended.
     pub lost: Count,

@@ -13,7 +13,8 @@
 //!    `receive_call` and `receive_datagram` for each. Their memory is free when the call starts; the
 //!    endpoint has them when it ends.
 //!
-//! A process that waits wakes `wake_up` after a datagram has arrived, or with its timer, and finds what has come.
+//! A process that waits wakes `wake_up` after a datagram has arrived, or with its timer, and reads the
+//! datagrams received until then.
 //!
 //! | | an application under Linux | here |
 //! | --- | --- | --- |
@@ -79,7 +80,7 @@ pub struct Host {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
     Idle,
-    /// A datagram has come, and the process does not run yet.
+    /// A datagram has arrived, and the process does not run yet.
     WakeUp {
         until: Time,
     },

@@ -65,7 +65,7 @@ impl Display for FieldPath {
     }
 }
 
-/// What is wrong with a field.
+/// The kind of error of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProblemKind {
     /// The text is not a document of its format.
@@ -96,7 +96,7 @@ pub const MAX_LISTED: usize = 12;
 pub struct Problem {
     /// The field.
     pub path: FieldPath,
-    /// What is wrong with it.
+    /// The kind of error.
     pub kind: ProblemKind,
     /// What was written there, as TOML; `None` if nothing was.
     pub value: Option<String>,

@@ -7,7 +7,7 @@
 use crate::problem::nearest;
 use thiserror::Error;
 
-/// Why a string is not a quantity. The message says what is wrong with it, not what is expected: that depends on the
+/// Why a string is not a quantity. The message states the error, not the expected value: that depends on the
 /// limits of the field.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum QuantityError {

@@ -32,7 +32,7 @@ pub struct Device {
     counters: Counters,
     progress: Progress,
     failure: Option<String>,
-    /// What is left of the block at hand.
+    /// Remainder of the current block.
     block: BytesMut,
     /// Packets whose transmission into the device failed.
     refused: u64,
@@ -129,7 +129,7 @@ impl Element for Device {
                 continue;
             };
             if header.tuple.destination().ip().is_multicast() {
-                // router solicitations and the like of the kernel itself
+                // router solicitations and similar packets of the kernel itself
                 self.foreign += 1;
                 continue;
             }

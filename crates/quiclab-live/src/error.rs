@@ -37,7 +37,7 @@ pub enum LiveError {
     /// A flow of the job is not in its scenario.
     #[error("the job's flows.{0}: the scenario has no such flow")]
     Flow(String),
-    /// Somebody asked to stop before there was anything to report.
+    /// A stop was requested before there was anything to report.
     #[error("stopped before the run had begun")]
     Stopped,
     /// Links cannot be the kernel's.

@@ -107,7 +107,7 @@ impl EndpointHost {
     }
 }
 
-/// Sets `net.ipv4.name` and the like in the namespace of the calling thread.
+/// Sets `net.ipv4.name` and similar settings in the namespace of the calling thread.
 fn set(name: &str, value: &str) -> io::Result<()> {
     let path = Path::new("/proc/sys").join(name.replace('.', "/"));
     std::fs::write(&path, value)

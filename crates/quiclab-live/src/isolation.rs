@@ -85,7 +85,7 @@ fn die_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// Readable once SIGTERM has come, or SIGINT if that is a request, too: neither ends the process any more. Programs
+/// Readable after SIGTERM, or SIGINT if that is a request, too: neither ends the process any more. Programs
 /// that are started have them as they were.
 ///
 /// # Errors

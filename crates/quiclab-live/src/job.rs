@@ -59,7 +59,7 @@ pub enum Clock {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Emulation {
-    /// Our elements.
+    /// quiclab's elements.
     #[default]
     Engine,
     /// The kernel's queueing disciplines.

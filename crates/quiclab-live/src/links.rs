@@ -13,7 +13,7 @@ use std::io;
 
 /// The links of a run.
 pub enum Links {
-    /// Elements of ours, and what measures them.
+    /// quiclab's elements, and their meter.
     Inside {
         /// Index among the elements by name.
         elements: BTreeMap<String, usize>,
@@ -25,7 +25,7 @@ pub enum Links {
 }
 
 impl Links {
-    /// The links as the job wants them; `topology` has elements of ours for them.
+    /// The links that the job describes; `topology` has quiclab's elements for them.
     ///
     /// # Errors
     /// If the kernel cannot stand for one.
@@ -71,7 +71,7 @@ impl Links {
         }
     }
 
-    /// Takes down what the kernel counts, once nothing more goes in.
+    /// Records the counters of the kernel, once no more packets enter.
     ///
     /// # Errors
     /// If the kernel cannot be asked.

@@ -119,7 +119,7 @@ fn supervise(run: &Run, lifeline: u32) -> Result<Option<u8>, error::LiveError> {
     run::run(&run.directory, &mut progress)
 }
 
-/// Says what is wrong in a sentence.
+/// Reports the error on one line.
 fn fail(sentence: &str) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "quiclab-live: {sentence}");
     ExitCode::FAILURE

@@ -1,4 +1,4 @@
-//! When packets pass links that are elements of ours, by the machine's clock.
+//! Times at which packets pass quiclab's links, by the machine's clock.
 
 use crate::check::LinkTransits;
 use crate::timing::MachineClock;
@@ -6,7 +6,7 @@ use quiclab_core::{DropReason, Packet, PacketObserver, Port, Time};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// Takes down the passages of links that are elements of ours; the first 100 000 packets of each do.
+/// Records the passages through quiclab's links; the first 100 000 packets of each are sufficient.
 pub struct LinkMeter {
     clock: MachineClock,
     /// By element; `None` where there is no link.

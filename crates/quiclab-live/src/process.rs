@@ -55,7 +55,7 @@ pub enum ProcessError {
         /// What it said last.
         words: String,
     },
-    /// Somebody asked to stop meanwhile.
+    /// A stop was requested meanwhile.
     #[error("stopped before it was ready")]
     Stopped,
 }

@@ -32,7 +32,7 @@ pub struct Report {
     pub kept_up: bool,
     /// How late packets left the elements.
     pub lateness: LatenessSummary,
-    /// Packets that a device did not take or lost because nobody read them.
+    /// Packets that a device did not take or lost because they were not read.
     pub lost_at_devices: u64,
     /// Packets that were not IP, or of the kernel itself.
     pub foreign_packets: u64,
@@ -100,7 +100,7 @@ impl Report {
     ) {
         for (name, link) in &scenario.links {
             let mut achieved = passages[name].figures(link);
-            // an element of ours knows its queue
+            // quiclab's elements have their queue lengths
             let statistics = &result.elements[name].statistics;
             if let Some(full) = statistics.get("dropped_queue_full_packets") {
                 achieved.queue_packets =

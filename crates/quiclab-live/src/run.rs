@@ -89,7 +89,7 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
     };
     let ended_by = driver.drive()?;
     let end = if ended_by == EndedBy::DurationOver { Time::ZERO + scenario.duration } else { clock.now() };
-    // while programs are stopped nobody reads the devices
+    // while programs are stopped, the devices are not read
     let overflowed: u64 = stacks.iter().map(|(_, machine)| machine.overflowed()).sum();
     let terminal = driver.stop_programs();
     let programs = driver.cpu_times();
@@ -231,7 +231,7 @@ impl Driver<'_> {
                 device(&mut self.simulation, self.ends.senders[number]).ended(now, Some(failure.clone()));
                 for client in self.clients.iter_mut().filter(|client| client.flow == *flow && !client.over) {
                     client.over = true;
-                    // nobody asks for its end any more, and an end that is not asked for would wake the loop for ever
+                    // its end is no longer requested, and an end that is not requested would wake the loop indefinitely
                     if let Some(process) = &client.process {
                         self.waits.remove(process.pidfd());
                     }
@@ -241,7 +241,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Stops the programs that still run; what they had to do was cut short, which is no failure. Gives the exit
+    /// Stops the programs that still run; their work is incomplete, which is not a failure. Gives the exit
     /// code of the one that has the terminal.
     fn stop_programs(&mut self) -> Option<u8> {
         let mut code = None;

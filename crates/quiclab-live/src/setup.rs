@@ -105,7 +105,7 @@ fn peer(address: IpAddr) -> IpAddr {
 /// Starts the servers and waits until they can be used.
 ///
 /// # Errors
-/// If one does not start, or somebody asks to stop.
+/// If one does not start, or a stop is requested.
 pub fn start_servers(
     job: &Job,
     machines: &BTreeMap<String, EndpointHost>,

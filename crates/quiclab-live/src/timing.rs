@@ -23,7 +23,7 @@ pub struct MachineClock {
 }
 
 impl MachineClock {
-    /// A clock that shows 0 now; one that is virtual stands still while anything computes, unless system calls
+    /// A clock that shows 0 now; a virtual one does not advance during computations, unless system calls
     /// take time there.
     #[must_use]
     pub fn start(kind: Clock, syscall_cost_ns: u64) -> Self {
@@ -31,7 +31,7 @@ impl MachineClock {
     }
 
     /// What the clock shows while something is done that was due at `due`: a virtual clock no more than that, and
-    /// nobody needs to look (each look is a system call there).
+    /// no query is needed (each query is a system call there).
     #[must_use]
     pub fn by_now(&self, due: Time) -> Time {
         if self.stands_still { due } else { self.now() }

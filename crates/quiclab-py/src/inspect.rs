@@ -7,7 +7,7 @@ use quiclab_core::problem::system_reason;
 use quiclab_trace::inspect::{EXPECTED, InspectError};
 use std::path::Path;
 
-/// Summarises a qlog file; `progress` is called now and then with the bytes done and those of all passes.
+/// Summarises a qlog file; `progress` is called periodically with the bytes done and those of all passes.
 #[pyfunction]
 #[pyo3(signature = (path, max_points, progress=None))]
 pub(crate) fn inspect_qlog(

@@ -13,9 +13,9 @@ use std::fs::File;
 use std::io::{Read, empty};
 use std::path::Path;
 
-/// Analyses a capture or qlog file of anybody: JSON of an entry of `captures` of the document.
+/// Analyses a capture or qlog file from any source: JSON of an entry of `captures` of the document.
 ///
-/// `progress` is called now and then with the bytes that have been read and that will be. Errors do not name the file.
+/// `progress` is called periodically with the bytes that have been read and that will be. Errors do not name the file.
 #[pyfunction]
 #[pyo3(signature = (path, settings, key_logs, flows, progress=None))]
 pub(crate) fn analyse_packets(

@@ -1,4 +1,4 @@
-//! How far a long piece of work has come, told to Python.
+//! Progress of a long computation, reported to Python.
 
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;

@@ -13,7 +13,7 @@ use quiclab_sim::{BuildError, BuildOptions, ComparedRun, RunError, RunOptions, R
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Runs a scenario with a seed; `progress` is called now and then with seconds of network time,
+/// Runs a scenario with a seed; `progress` is called periodically with seconds of network time,
 /// bytes delivered and the part that is done.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, seed, base_dir, record_dir, progress=None))]
@@ -39,7 +39,7 @@ pub(crate) fn run(
     Ok(RunOutput::new(output, recorder.take_acks()))
 }
 
-/// Finds the first packet in which two runs part; JSON.
+/// Finds the first packet at which two runs differ; JSON.
 #[pyfunction]
 pub(crate) fn first_difference(
     py: Python<'_>,

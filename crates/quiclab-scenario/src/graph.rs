@@ -1,4 +1,4 @@
-//! The way of packets along the wires, for checks: whom do they reach, what do they pass?
+//! The route of packets along the wires, for checks: the elements that they reach and traverse.
 
 use super::Scenario;
 use super::wiring::Ports;
@@ -145,7 +145,7 @@ impl Graph {
         }
     }
 
-    /// Whether packets that have come along `way` may reach `element`: each bearer is left by its own
+    /// Whether packets that arrived along `way` may reach `element`: each bearer is left by its own
     /// receiving end before another is entered or the way ends.
     fn pairs(&self, way: &[RouteStep], element: &str, last: &str) -> bool {
         let inside = way.iter().filter_map(|step| self.bearers.get(&step.element)).next_back();

@@ -1,4 +1,4 @@
-//! Where two runs part: the first departure, arrival or drop that differs.
+//! Difference of two runs: the first departure, arrival or drop that differs.
 //!
 //! Both runs are repeated from scenario and seed. The first pass compares a hash of all records at
 //! checkpoints, the second keeps the records between the last equal checkpoint and the next only,
@@ -21,7 +21,7 @@ pub struct ComparedRun<'a> {
     pub options: RunOptions<'a>,
 }
 
-/// Where two runs part.
+/// The first difference of two runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// Whether all arrivals, departures and drops are equal.

@@ -17,7 +17,7 @@ pub const LIVELOCK_EVENTS: u64 = 10_000_000;
 /// Why a run cannot go on.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SimulationError {
-    /// Virtual time stands still.
+    /// Virtual time does not advance.
     #[error(
         "livelock: {events} events at {time} without progress of time; element `{element}` generated most of the recent events"
     )]
@@ -41,7 +41,7 @@ pub enum SimulationError {
     },
 }
 
-/// A packet on its way over a wire.
+/// A packet in transit over a wire.
 struct Arrival {
     sequence: u64,
     target: Target,
@@ -147,7 +147,7 @@ impl Simulation {
     /// Handles the next event if it is due at `limit` or before.
     ///
     /// # Errors
-    /// When time stands still, or a packet leaves at an output that leads nowhere.
+    /// If time does not advance, or a packet leaves at an output that leads nowhere.
     #[inline]
     pub fn step(&mut self, limit: Time) -> Result<Step, SimulationError> {
         let mut fired = false;

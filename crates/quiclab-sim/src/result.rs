@@ -56,7 +56,7 @@ pub enum EndedBy {
     Delivered,
     /// Nothing was left to happen.
     Idle,
-    /// Somebody stopped it: what there is of it is not a result.
+    /// The run was interrupted; the result is incomplete.
     Interrupted,
 }
 

@@ -22,7 +22,7 @@ pub struct RunOptions<'a> {
     pub build: BuildOptions<'a>,
     /// Makes the observers of packets, once the elements are known.
     pub packet_observers: &'a dyn Fn(&Topology) -> Vec<Box<dyn PacketObserver>>,
-    /// Told now and then (every 4096 events) how far the run is; decides whether it goes on.
+    /// Called periodically (every 4096 events) with the progress of the run; decides whether it continues.
     pub progress: &'a dyn Fn(RunProgress) -> ControlFlow<()>,
     /// For a comparison with another run: which records to keep, by their number; `None` keeps what the
     /// scenario says.

@@ -81,7 +81,7 @@ impl RunOutput {
     }
 
     /// Times of the requests of pages: `flow`, `resource`, `origin`, `size_bytes`, and in milliseconds `connecting_ms`,
-    /// `connected_ms`, `wanted_ms`, `asked_ms`, `first_byte_ms`, `complete_ms`, each null if it has not come.
+    /// `connected_ms`, `wanted_ms`, `asked_ms`, `first_byte_ms`, `complete_ms`, each null if missing.
     #[must_use]
     pub fn requests_table(&self) -> RecordBatch {
         let records: Vec<(u32, RequestTimes)> = self

@@ -63,7 +63,7 @@ fn warm_up(
         drive(&mut simulation, scenario, &ends.receivers, &mut Series::default(), &progress)
     };
     if go_on(&scenario)? == EndedBy::WorkloadsDone {
-        // the last acknowledgements are on their way, and the connections close after them
+        // the last acknowledgements are in transit, and the connections close after them
         scenario.until = Until::DurationOver;
         go_on(&scenario)?;
     }

@@ -18,7 +18,7 @@ use quiclab_core::{
     Payload, Port, Progress, RandomStream, Role, Time,
 };
 
-/// What a deadline that is still due after it was handled is put off by: a stack that asks for the
+/// Time by which a deadline is postponed if it is still due after it was handled: a stack that asks for the
 /// same instant once more does not stop network time.
 const MIN_TIMER_STEP: Duration = Duration::from_micros(1);
 /// A stack that asks that often in a row, and neither sends nor tells anything meanwhile (for 0.1 s,
@@ -83,7 +83,7 @@ impl<S: Stack> QuicEndpoint<S> {
     }
 
     /// Lets the application act and sends what can be sent now, then asks for the next deadline;
-    /// one that is due already is given as `retry`, but not for ever.
+    /// one that is due already is given as `retry`, but not indefinitely.
     fn advance(&mut self, now: Time, retry: Time, out: &mut Outputs) {
         let instant = self.clock.instant(now);
         let mut event = self.call(Stack::poll);

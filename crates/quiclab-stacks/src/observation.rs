@@ -1,6 +1,6 @@
 //! What an observer is told, and the loss tracking that needs it.
 //!
-//! Exists only where somebody observes. The encryption layer ([`crate::crypto_observer`]) shows
+//! Exists only if an observer is attached. The encryption layer ([`crate::crypto_observer`]) shows
 //! each packet in plaintext; the driver tells the time before, and the recovery state after, each
 //! call into the stack.
 //!

@@ -8,7 +8,7 @@
 //! | random numbers, key shares | from the endpoint's stream ([`crate::seeded`]) |
 //! | certificate | one, embedded; Ed25519, since ECDSA signatures vary in length and would change traces |
 //! | wall clock | always [`NOW`] |
-//! | session tickets | issued as by default (two), remembered by nobody |
+//! | session tickets | issued as by default (two), not stored |
 //!
 //! The certificate is for `quiclab.test`, signed by itself, valid for a hundred years, made by
 //! `openssl genpkey -algorithm ed25519` and `openssl req -x509 -subj /CN=quiclab.test -days 36500

@@ -3,7 +3,7 @@
 //! After draft-ietf-opsawg-pcapng. Packets are whole IP packets (link type RAW) with timestamps in
 //! nanoseconds; each vantage point is an interface with its name; each packet has its direction
 //! (`epb_flags`) and `Packet::id` (`epb_packetid`: the same packet at two interfaces has the same).
-//! Modelled TCP segments have no payload: they are cut off after their headers, as by a snap length.
+//! Modelled TCP segments have no payload: they are truncated after their headers, as by a snap length.
 //! Key log lines go into Decryption Secrets Blocks, so one file is all that Wireshark needs.
 //!
 //! Blocks are written by the crate pcap-file. It does not know Decryption Secrets Blocks, and its
@@ -51,7 +51,7 @@ pub struct PcapngWriter<W: Write> {
     secrets: BTreeSet<String>,
     /// Window scales that the SYNs in the file have announced.
     scales: WindowScales,
-    /// Body of the block at hand.
+    /// Body of the current block.
     body: Vec<u8>,
 }
 

@@ -247,10 +247,10 @@ impl Daemon {
         self.sockets.flush();
     }
 
-    /// A packet of this machine goes to whom it is for.
+    /// Sends a packet of this machine to its peer.
     fn enqueue(&mut self, now: Time, packet: BytesMut) {
         let session = match (&self.uplinks, ip::parse(&packet)) {
-            // router solicitations and the like of the kernel itself
+            // router solicitations and similar packets of the kernel itself
             (_, Ok(header)) if header.destination.is_multicast() => None,
             (Some((_, session)), Ok(_)) => Some(*session),
             (None, Ok(header)) => self.owner(header.destination),
@@ -587,7 +587,7 @@ fn timespec(duration: Duration) -> Timespec {
     Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 }
 }
 
-/// Seed of the hash of flows: nobody outside may know which flows share a queue (RFC 8290 section 5.2.1).
+/// Seed of the hash of flows: others must not know which flows share a queue (RFC 8290 section 5.2.1).
 fn seed() -> u64 {
     let mut bytes = [0; 8];
     let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes);

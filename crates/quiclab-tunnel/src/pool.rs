@@ -80,7 +80,7 @@ impl Range {
     fn free(&mut self) -> Option<IpAddr> {
         loop {
             let address = self.network.nth(self.next)?;
-            // the broadcast address of IPv4 is nobody's
+            // the broadcast address of IPv4 belongs to no host
             if self.network.is_ipv4() && address == crate::config::last(self.network) {
                 return None;
             }

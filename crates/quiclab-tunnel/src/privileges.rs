@@ -50,7 +50,7 @@ impl Account {
     }
 }
 
-/// Whether nobody but root, and who this process is, can put something into `directory`: what a process without
+/// Whether only root and the user of this process can put something into `directory`: what a process without
 /// privileges has left must not lead the next one astray.
 ///
 /// # Errors

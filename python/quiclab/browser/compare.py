@@ -33,7 +33,7 @@ class ProtocolSummary:
     early_data_accepted: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a table; what one load does not say is None."""
+        """Return it as a table; values missing from a load are None."""
         return {
             name: None if isinstance(value, float) and math.isnan(value) else value
             for name, value in asdict(self).items()
@@ -49,7 +49,7 @@ class Comparison:
 
 
 def compared(found: PageLoads) -> Comparison:
-    """Return what loads over both protocols say together."""
+    """Return the comparison of loads over both protocols."""
     by_protocol = {protocol: found.of(protocol) for protocol in found.clients}
     summaries = {protocol: summary(loads) for protocol, loads in by_protocol.items()}
     difference = None

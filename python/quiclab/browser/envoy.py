@@ -134,7 +134,7 @@ def _typed(kind: str, name: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def requests(text: str) -> list[Request]:
-    """Read an access log; a last line that is cut off is none yet."""
+    """Read an access log; an incomplete last line is ignored."""
     found = []
     for line in text.splitlines():
         try:

@@ -21,7 +21,7 @@ LOGGED: Final = {"h2": "HTTP/2", "h3": "HTTP/3"}
 
 
 class LoadError(Exception):
-    """Why a load counts for nothing, in a sentence."""
+    """A load is invalid; the message has the reason on one line."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class PageLoad:
     connect_ms, ssl_ms
         HAR's `connect` and `ssl` of the page: the wait of the request. With 0-RTT it is about zero.
     early_data_sent, early_data_accepted
-        Whether the request of the page left before the handshake was over, and whether the server took it from 0-RTT
-        packets. Where the first is true and the second is not, the packet was lost or 0-RTT refused. None where the
-        protocol has no such thing here (HTTP/2).
+        Whether the request of the page was sent before the handshake was complete, and whether the server accepted it
+        as 0-RTT data. If it was sent but not accepted, the packet was lost or 0-RTT rejected. None if the protocol does
+        not support it here (HTTP/2).
     resources, body_bytes
         Answers, and bytes in them.
     started_ns, connected_ns, finished_ns
@@ -96,7 +96,7 @@ class PageLoad:
 
 
 def examine(recording: Recording, sizes: Mapping[str, int], number: int, protocol: str) -> PageLoad:
-    """Return the numbers of a browser's load after a look at every part of it.
+    """Return the values of a browser's load after checking all of its records.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Clients that load pages: the browser, and two other programs.
 CLIENTS: Final = ("chromium", "curl", "quinn")
-#: The stack whose commands are started; it serves both protocols, and its client does what its words say.
+#: The stack whose commands are started; it serves both protocols, and the arguments of its client select the program.
 _STACK: Final = "chromium"
 #: Seconds that programs take to start and to stop, on a busy machine.
 _START_S: Final = 60.0

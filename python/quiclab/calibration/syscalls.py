@@ -50,9 +50,9 @@ class Direction:
     datagrams
         Datagrams that they moved.
     largest
-        Most datagrams in one of them.
+        Maximum number of datagrams in one of them.
     room
-        Most datagrams that one of them had room for; 1 for calls of one message.
+        Maximum number of datagrams that one of them could move; 1 for calls of one message.
     empty
         Calls that moved nothing.
     """
@@ -92,7 +92,7 @@ class SyscallLog:
     receive_buffer
         Size requested with SO_RCVBUF [B]; None if not requested.
     beyond_limit
-        Whether it asked with SO_RCVBUFFORCE, which no limit holds for.
+        Whether it was requested with SO_RCVBUFFORCE, which ignores the limit.
     waits
         Waits that ended by their timeout, by system call.
     """

@@ -44,7 +44,7 @@ def changes(time_us: Integers, values: Integers) -> tuple[Integers, Integers]:
 
 
 def thinned(time_us: Integers, values: Integers, most: int) -> tuple[Integers, Integers]:
-    """Return at most `most` samples: of equal groups the first, the least, the largest and the last.
+    """Return at most `most` samples: of equal groups the first, the minimum, the maximum and the last.
 
     Values in between are omitted, but no peak and no trough is lost.
     """

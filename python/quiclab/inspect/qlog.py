@@ -128,7 +128,7 @@ def _left_out(trace: Mapping[str, Any]) -> list[str]:
 
 
 def _unread(counts: Mapping[str, Any]) -> list[str]:
-    """Say what of the file is not on the page."""
+    """Return notes about contents of the file that the HTML report omits."""
     found = []
     if skipped := counts.get("skipped"):
         names = ", ".join(f"{name} ({count})" for name, count in sorted(skipped.items()))

@@ -47,15 +47,15 @@ class Run:
     Attributes
     ----------
     name
-        How the page calls it.
+        Name in the HTML report.
     origin
-        Where it is from, in a sentence.
+        Description of its source, on one line.
     traces
         Traces of qlog files: (flow, end) -> trace; of a single qlog file `("", "0")`, `("", "1")` ...
     result, tables
         Of a run: its result, and its tables `series`, `packets`, `acks` as far as they were recorded.
     points
-        Most packets, and most samples of a series, that the page keeps of each trace.
+        Maximum number of packets, and of samples per series, of each qlog trace in the HTML report.
     """
 
     name: str
@@ -89,7 +89,7 @@ def open_run(path: Path, most_points: int, progress: Say) -> Run:
     path
         The file or directory.
     most_points
-        Most packets, and most samples of recovery, that are kept of each trace.
+        Maximum number of packets, and of recovery samples, that are kept of each qlog trace.
     progress
         Shows progress.
 
@@ -140,7 +140,7 @@ def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) ->
 
 
 def _is_result(path: Path) -> bool:
-    """Say whether a file is a result; its schema is the first thing in it."""
+    """Return whether a file is a result, which starts with its schema."""
     with path.open("rb") as file:
         return f'"{RUN_SCHEMA}"'.encode() in file.read(200)
 

@@ -171,7 +171,7 @@ def _stack(run: Run, flow: str, end: str) -> str:
 
 
 def _of_traces(run: Run) -> list[Connection]:
-    """Return the connections of a qlog file; a client and a server alone are taken for two ends of one."""
+    """Return the connections of a qlog file; a single client and a single server are the two ends of one."""
     ends = [qlog.end_of(trace) for trace in run.traces.values()]
     titles = [str(trace.get("title") or "") for trace in run.traces.values()]
     if sorted(end.role for end in ends) == ["client", "server"]:

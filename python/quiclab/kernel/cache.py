@@ -71,7 +71,7 @@ def version_key(version: str) -> tuple[int, ...]:
 
 
 def has_seccomp(version: str) -> bool:
-    """Say whether Linux of that version can hold the guest's processes by seccomp filters."""
+    """Return whether Linux of that version can pause the guest's processes by seccomp filters."""
     return version_key(version) >= FIRST_WITH_SECCOMP
 
 

@@ -26,7 +26,7 @@ class Edit:
     Parameters
     ----------
     name
-        What it is about.
+        Title.
     why
         Reason.
     file

@@ -25,7 +25,7 @@ MIRROR = "http://deb.debian.org/debian"
 #: Suites in addition to the archives of the system. A mirror may renew a suite's codename and its alias at different
 #: times.
 SUITES = ("trixie-backports", "stable-backports", "sid")
-#: Is asked only if none before has a kernel with seccomp: its list is long, and its kernels are less tried.
+#: Queried only if no earlier suite has a kernel with seccomp: its list is long, and its kernels are less tested.
 LAST_RESORT = "sid"
 PACKAGE_NAME = re.compile(r"linux-source-\d[\w.+-]*")
 TARBALL = re.compile(r"linux(-source)?-\d[\w.+~-]*\.tar(\.(xz|gz|bz2|zst))?")
@@ -233,7 +233,7 @@ def find_source(wanted: str, archives: Sequence[Apt], say: Callable[[str], None]
 
 
 def _suffices(source: Source, wanted: str) -> bool:
-    """Say whether no other archive needs to be asked."""
+    """Return whether no other archive has to be queried."""
     return wanted != "newest" or version_key(source.version) >= FIRST_WITH_SECCOMP
 
 

@@ -1,9 +1,9 @@
 """Starts the virtual-clock kernel with one command in it.
 
 The guest is a User-Mode Linux kernel, a process of the host. Its clock jumps to the next timer whenever everything in
-it waits, so that waiting is free and the host's load cannot be seen. That two runs give the same bytes takes more:
-the seed, no randomised addresses, and the very same command line, environment and paths. Each guest therefore gets
-namespaces of its own, in which its files always have the same names:
+it waits, so that waiting is free and the host's load has no effect. Byte-identical runs also require
+the seed, no randomised addresses, and the same command line, environment and paths. Each guest therefore gets
+separate namespaces, in which its files always have the same names:
 
 ========================= ============================================================
 path in the namespace     content
@@ -45,7 +45,7 @@ SCHEMA = "quiclab.guest/1"
 GUEST_DIRECTORY = "/run/quiclab/job"
 TASK_FILE, EXIT_FILE, OUTPUT_FILE = "guest.json", "guest-exit.json", "guest-stdout.txt"
 #: Nanoseconds since 1970 when the guest starts (2027-01-15): a constant, so that all runs have the same date, and a
-#: day on which the certificates of our programs are valid.
+#: day on which the certificates of the programs are valid.
 START_NS = 1_800_000_000_000_000_000
 SEED_VARIABLE = "QUICLAB_GUEST_SEED"
 #: Memory of a guest; it sizes buffers, so results are those of it.
@@ -120,7 +120,7 @@ def boot(
     """Run one command in a guest with a virtual clock, as the guest's root.
 
     The command sees the files of the host, read-only, and `result_dir` as `/run/quiclab/job`, its working directory,
-    which it can write to. What it writes below `/tmp` and `/run` is gone afterwards. Standard output goes to
+    which is writable. Files below `/tmp` and `/run` are discarded at the end. Standard output goes to
     `guest-stdout.txt` in `result_dir`, standard error to the console, which is read line by line.
 
     Parameters
@@ -273,7 +273,7 @@ def _exit(file: Path, watched: Watched) -> Exit:
 
 
 def _last(lines: Sequence[str]) -> str:
-    """Return the end of a sentence with the last line of the console."""
+    """Return the end of a message with the last line of the console."""
     texts = [line.strip() for line in lines if line.strip()]
     for before, text in pairwise(["", *texts]):
         if "Kernel panic" in text:  # registers and addresses follow

@@ -73,7 +73,7 @@ class Adapter:
         return any("{probe}" in part for part in self.file.server.command)
 
     def missing(self) -> list[str]:
-        """Return a sentence for each thing that it needs and that is not there, with the package that brings it."""
+        """Return a message for each missing requirement, with the package that contains it."""
         return [sentence for need in self.file.needs if (sentence := self._lacks(need)) is not None]
 
     def _lacks(self, need: Need) -> str | None:

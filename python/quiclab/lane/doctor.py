@@ -51,9 +51,9 @@ class Finding:
     name
         Stable name, for programs.
     title
-        What it is.
+        Name of the feature.
     ok
-        Whether it can.
+        Whether the machine supports it.
     found
         The state.
     advice

@@ -1,6 +1,6 @@
-"""The job of a run of the kernel lane: what `quiclab-live` needs to know of a scenario.
+"""The job of a run of the kernel lane: the input of `quiclab-live` for a scenario.
 
-The scenario names programs as its stacks; their adapters say which commands that means.
+The scenario names programs as its stacks; their adapters define the commands.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ GRACE_S = 5.0
 #: Maximum time of this machine for each second of a guest.
 MAX_GUEST_SLOWDOWN = 20.0
 
-#: How lines of quiclab-live begin that say what went wrong.
+#: Prefix of error messages of quiclab-live.
 SPEAKER = "quiclab-live: "
 
 Progress = Callable[[float, int, float], None]
@@ -100,7 +100,7 @@ class Lane:
         return json.dumps([_stack(adapter) for adapter in self.programs().values()])
 
     def problem(self) -> str | None:
-        """Say why this machine cannot run it; None if nothing is known that prevents it."""
+        """Return the reason why this machine cannot run it; None if no reason is known."""
         try:
             live_program()
             if self.clock == "virtual":
@@ -154,10 +154,10 @@ class Lane:
         base_dir
             Directory that files named in the scenario are relative to; `None` is that of the scenario's file.
         record_dir
-            Directory (it must exist) where the job, the output of the programs and captures stay; without it they go.
+            Existing directory for the job, the output of the programs and captures (default: they are removed).
         progress
-            Called now and then with the network time [s], the bytes that all flows have delivered, and the part of
-            the run that is done (0 to 1).
+            Called periodically with the network time [s], the bytes that all flows have delivered, and the completed
+            share of the run (0 to 1).
 
         Raises
         ------
@@ -306,7 +306,7 @@ def _merge(data: dict[str, Any], name: str, report: Report) -> None:
 
 
 def _stack(adapter: Adapter) -> dict[str, Any]:
-    """Return what validation has to know of a program."""
+    """Return the description of a program for validation."""
     return {
         "name": adapter.name,
         "protocol": adapter.protocol,

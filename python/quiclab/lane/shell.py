@@ -79,7 +79,7 @@ def shell_job(
     command
         Program and arguments; `{server_address}` and `{client_address}` are replaced.
     flow
-        Name of the flow whose routes the packets take; the first one without it.
+        Name of the flow whose routes the packets take (default: the first).
     server
         The command at the remote end. Without it the remote end is this machine.
     seed

@@ -47,7 +47,7 @@ class _Segment:
 
 @dataclass
 class _Rack:
-    """State of section 5.3, and what else the connection knows."""
+    """State of section 5.3, and further state of the connection."""
 
     segments: list[_Segment] = field(default_factory=list)
     una: int = 0
@@ -127,7 +127,7 @@ def _heard(rack: _Rack, ack: AckReceived) -> list[Lost]:
 
 
 def _is_dsack(ack: AckReceived) -> bool:
-    """Say whether the first block reports a duplicate (RFC 2883 section 4)."""
+    """Return whether the first block reports a duplicate (RFC 2883 section 4)."""
     if not ack.ranges:
         return False
     first, behind = ack.ranges[0]
@@ -136,7 +136,7 @@ def _is_dsack(ack: AckReceived) -> bool:
 
 
 def _sample(rack: _Rack, ack: AckReceived, newly: list[_Segment]) -> None:
-    """Take RTTs of segments sent once: the least, and the smoothed one of RFC 6298 section 2 from the newest."""
+    """Update the RTTs from segments sent once: the minimum, and the smoothed one (RFC 6298) from the newest."""
     samples = [ack.time_ms - segment.sent_ms for segment in newly if not segment.retransmitted]
     if samples:
         rack.min_rtt_ms = min(rack.min_rtt_ms, *samples)

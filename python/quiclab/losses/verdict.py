@@ -65,7 +65,7 @@ def judge(result: RunResult, directory: Path) -> dict[str, Any]:
 
 
 def agrees(declared: Sequence[Lost], expected: Sequence[Lost], slack_ms: float) -> bool:
-    """Say whether the same packets were declared lost, each within a time of the other."""
+    """Return whether both declare the same packets lost, at times that differ by at most `slack_ms`."""
     key = {(item.number, item.sent_ms): item.time_ms for item in declared}
     wanted = {(item.number, item.sent_ms): item.time_ms for item in expected}
     return (
@@ -76,10 +76,10 @@ def agrees(declared: Sequence[Lost], expected: Sequence[Lost], slack_ms: float) 
 
 
 def agrees_in_number(declared: Sequence[Lost], expected: Sequence[Lost], slack_ms: float) -> bool:
-    """Say whether as many packets were declared lost, at the same times; which ones is not asked.
+    """Return whether both declare the same number of losses at the same times, regardless of packet numbers.
 
-    For a stack that counts only: our adapter names packets by the rule of RFC 9002 itself, so that a comparison of
-    names would find the standard in it regardless of the stack.
+    For a stack that only counts losses: quiclab's adapter derives the numbers by the rule of RFC 9002, so a comparison
+    of numbers would match the standard regardless of the stack.
     """
     times = [sorted(item.time_ms for item in side) for side in (declared, expected)]
     return len(declared) == len(expected) and all(

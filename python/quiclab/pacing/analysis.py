@@ -25,7 +25,7 @@ RECORDED: Final = (".pcapng", ".sqlog")
 ENDS: Final = (".sender", ".receiver")
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called now and then with the bytes that are read, of all files, and those that there are."""
+"""Called periodically with the number of bytes read so far, and the total size of all files [B]."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ def analyse(
     key_logs
         Files of TLS secrets, as programs write them to SSLKEYLOGFILE.
     flows
-        Most flows of each file, those with the most bytes.
+        Maximum number of flows of each file; those with the most bytes are analysed.
     progress
-        Called now and then with bytes read and bytes to read.
+        Called periodically with the number of bytes read so far, and the total size of all files [B].
 
     Returns
     -------

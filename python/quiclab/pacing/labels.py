@@ -1,4 +1,4 @@
-"""The flows of all files as people see them: names, numbers as texts, and what to know before one reads them."""
+"""Labels of the flows of all files, their values as text, and caveats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NONE: Final = "–"
 MAX_LETTERS: Final = 48
 #: File name extensions that are removed from labels.
 ENDINGS: Final = (".gz", ".pcapng", ".pcap", ".cap", ".sqlog", ".qlog", ".json")
-#: With fewer packets than this, shares and clusters are accidents.
+#: With fewer packets than this, shares and clusters are random.
 FEW_PACKETS: Final = 100
 
 
@@ -32,7 +32,7 @@ class LabelledFlow:
 
 @dataclass(frozen=True)
 class Caution:
-    """Something that a reader must know before the numbers."""
+    """A caveat about the values of a flow."""
 
     label: str
     title: str
@@ -164,7 +164,7 @@ NUMBERS: Final[tuple[tuple[str, Callable[[Flow], str]], ...]] = (
 
 
 def cautions(flows: Sequence[LabelledFlow], settings: Settings) -> list[Caution]:
-    """Return what to know before the numbers of each flow, flow by flow."""
+    """Return the caveats of all flows, in their order."""
     return [Caution(item.label, title, text) for item in flows for title, text in _cautions(item, settings)]
 
 

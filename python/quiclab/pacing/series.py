@@ -22,11 +22,11 @@ FLOOR_MS: Final = 1e-4
 TAIL: Final = 0.001
 #: Margin of an axis, as a factor.
 MARGIN: Final = 1.5
-#: A distribution function is drawn with steps of this part at least.
+#: Minimum step of a distribution function, as a share.
 STEP: Final = 0.0005
 #: Counts up to here have separate bars; beyond, each bar reaches to twice its start.
 SINGLE: Final = 16
-#: There are bars up to here, whatever is counted: a single one would be as wide as the page.
+#: Minimum number of bars: a single one would be as wide as the page.
 MIN_BARS: Final = 8
 MAX_RATES: Final = 1000
 
@@ -100,7 +100,7 @@ def span(shown: Sequence[Intervals], also_ms: Sequence[float] = ()) -> tuple[flo
     Parameters
     ----------
     shown
-        Distributions, of which one has an interval at least.
+        Distributions; at least one has an interval.
     also_ms
         Times that the axis must have.
     """

@@ -13,7 +13,7 @@ from quiclab.errors import RequestError
 BBR_GAINS: Final = (1.25, 1.0, 0.75)
 MAX_GAINS: Final = 16
 
-#: Field -> option of the command line, least and most that is allowed, unit.
+#: Field -> option of the command line, minimum and maximum value, unit.
 LIMITS: Final[dict[str, tuple[str, float, float, str]]] = {
     "bottleneck_mbps": ("--bottleneck", 0.001, 1e6, "Mbit/s"),
     "link_mbps": ("--link", 0.001, 1e6, "Mbit/s"),

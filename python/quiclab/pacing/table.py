@@ -39,7 +39,7 @@ ACKS = (
 
 
 def analysis(found: Analysis) -> None:
-    """Print what captures say: spacing, acknowledgements, and what to know of them."""
+    """Print the results of an analysis: spacing, acknowledgements and caveats."""
     out = show.console()
     flows = flows_of(found.captures)
     if flows:

@@ -25,7 +25,7 @@ THUMBNAIL_WIDTH, THUMBNAIL_HEIGHT = 300, 170
 
 @dataclass(frozen=True)
 class Agreement:
-    """How our verdicts agree with the tables of the sources.
+    """Agreement of the verdicts with the tables of the sources.
 
     Attributes
     ----------

@@ -25,13 +25,13 @@ class Panel:
     lines
         Name -> points; a name has the same colour in all panels.
     title
-        What stands above it.
+        Title above the panel.
     y
         Title of the vertical axis, with its unit.
     level
         A value that a thin dashed line shows, such as a capacity.
     height
-        In pixels.
+        Height [pixels].
     """
 
     lines: Mapping[str, Line]
@@ -47,7 +47,7 @@ def panels(shown: Sequence[Panel], x: str = "Time [s]") -> alt.VConcatChart:
     Parameters
     ----------
     shown
-        The panels, from top to bottom; with one point at least.
+        The panels, from top to bottom, with at least one point.
     x
         Title of the horizontal axis, with its unit.
     """
@@ -70,7 +70,7 @@ def panel_per_run(
     results
         The runs, by the titles of their panels.
     lines
-        What a panel shows of a run.
+        Function from a run to the lines of its panel.
     y, x
         Titles of the axes, with their units.
     attributes

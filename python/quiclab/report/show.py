@@ -90,7 +90,7 @@ def run_summary(result: RunResult) -> None:
 
 
 def difference(found: Mapping[str, Any], a: RunResult, b: RunResult, names: tuple[str, str]) -> None:
-    """Print where two runs part, and their flows side by side."""
+    """Print the first packet at which two runs differ, and their flows side by side."""
     out = console()
     if found["identical"]:
         out.print("identical: all packet events are equal when this build repeats both runs", style="bold")

@@ -36,7 +36,7 @@ STEP_AFTER_STALE_TIMER_NS: Final = 50_000
 SEND_AHEAD_BYTES: Final = 4 << 20
 #: Datagrams in the initial window (`K_INITIAL_WINDOW`); no option of aioquic changes it.
 INITIAL_WINDOW_DATAGRAMS: Final = 10
-#: Date by which certificates are judged: virtual time has none of its own, the native stacks have the same.
+#: Date for the validation of certificates, since virtual time has no date; native stacks use the same.
 VIRTUAL_DATE: Final = datetime.datetime(2027, 1, 15, tzinfo=datetime.UTC)
 #: Names of its congestion controls, in scenarios and in aioquic.
 _CONTROLS: Final = {"newreno": "reno", "cubic": "cubic"}
@@ -125,7 +125,7 @@ class AioquicEndpoint:
         self._connection: QuicConnection | None = None
 
     def _counted(self, connection: QuicConnection) -> QuicConnection:
-        """Count losses and recovery periods of a new connection, which aioquic tells in its log only."""
+        """Count losses and recovery periods of a new connection, which aioquic reports only in its log."""
         control: Any = connection._loss._cc
         lose = control.on_packets_lost
 

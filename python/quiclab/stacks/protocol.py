@@ -1,4 +1,4 @@
-"""What a stack written in Python consists of."""
+"""The interface of a stack written in Python."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class PythonEndpoint(Protocol):
     All times are integer nanoseconds of virtual time. An endpoint has no clock, no socket and no thread, and draws
     random numbers from the seed of its `EndpointSetup` only: the same calls must give the same datagrams.
 
-    The loop calls `receive` for each datagram that arrives and `wake` at the time that `next_wake` has named; after
-    each of both, and once before the first, it asks for `outputs` (not before the first), `next_wake` and `progress`.
+    The loop calls `receive` for each datagram that arrives and `wake` at the time that `next_wake` returned. After
+    each call it queries `outputs`, `next_wake` and `progress`; once before the first, only the last two.
     An exception in any method ends the run, which reports it as a failure with the text of the exception.
     """
 
@@ -26,12 +26,12 @@ class PythonEndpoint(Protocol):
         """Handle the deadline that is due at `now_ns`."""
 
     def outputs(self) -> list[bytes]:
-        """Return the UDP payloads to send now, in order, and forget them; IPv4 and UDP headers (28 B) are added."""
+        """Return the UDP payloads to send now, in order, and discard them; IPv4 and UDP headers (28 B) are added."""
 
     def next_wake(self) -> int | None:
         """Return the next deadline [ns], or None while only datagrams are awaited.
 
-        One that is not later than now is due at once, again and again: a run whose time stands still is ended.
+        A deadline that is not later than now is due immediately; a run in which time does not advance is stopped.
         """
 
     def progress(self) -> tuple[int | None, int | None, int, bool]:
@@ -44,7 +44,7 @@ class PythonEndpoint(Protocol):
         """Return values over the whole run, by the names that `sample` lists."""
 
     def sample(self) -> dict[str, float]:
-        """Return values at this moment, as far as the endpoint knows them.
+        """Return the current values that are available to the endpoint.
 
         `cwnd_bytes`, `ssthresh_bytes`, `in_flight_bytes`, `srtt_ms`, `min_rtt_ms`, `pacing_rate_mbps`, `phase` (the
         number of `RecoveryState::PHASES`), `lost_packets`, `spurious_losses`, `congestion_events`, `packets_sent`,
@@ -53,7 +53,7 @@ class PythonEndpoint(Protocol):
 
 
 class OptionError(ValueError):
-    """A stack does not take an option of a scenario.
+    """A stack does not accept an option of a scenario.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class OptionError(ValueError):
     value
         The value that was given, as in a scenario file: strings with quotation marks.
     expected
-        What the stack takes instead.
+        The values that the stack accepts, in prose.
     """
 
     def __init__(self, field: str, value: str, expected: str) -> None:
@@ -72,18 +72,18 @@ class OptionError(ValueError):
 
 @dataclass(frozen=True)
 class StackOption:
-    """An option of an endpoint that a stack takes, or a fixed property of the stack.
+    """An option of an endpoint that a stack supports, or a fixed property of the stack.
 
     Attributes
     ----------
     name
         Its name in scenarios, with dots within tables; None for a property that no option changes.
     meaning
-        What it is.
+        Its meaning, on one line.
     default
-        Its value where the scenario does not set it, with its unit.
+        Its value if the scenario does not set it, with its unit.
     source
-        Where this value comes from.
+        Source of this value.
     """
 
     name: str | None
@@ -101,9 +101,9 @@ class StackProfile:
     name
         Its name in scenarios.
     description
-        What it stands for, in a sentence.
+        The implementation that it represents, in one sentence.
     options
-        The values of the set; those of the stack hold for what is not listed.
+        The values of the set; unlisted options have the values of the stack.
     """
 
     name: str
@@ -113,7 +113,7 @@ class StackProfile:
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointSetup:
-    """What an endpoint is made from.
+    """Parameters of a new endpoint.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class EndpointSetup:
         The workload as in the scenario, quantities in base units: a download has `kind`, `request` [B] and either
         `size` [B] or `duration` [ns, from `start_ns` on].
     start_ns
-        When the client starts [ns].
+        Start of the client [ns].
     seed
         Seed of all random numbers of this end.
     certificate, private_key
@@ -160,22 +160,22 @@ class PythonStack:
     name
         Its name in scenarios.
     version
-        That of the library it stands for.
+        Version of the library that it represents.
     description
-        What it is, in a sentence.
+        Description in one sentence.
     protocol
-        What its two ends speak.
+        Protocol between its two ends.
     endpoint
-        Makes an endpoint. An exception refuses the scenario.
+        Creates an endpoint. An exception rejects the scenario.
     validate
-        Checks the options of an endpoint, as `EndpointSetup.options` has them; raises `OptionError`. Before it is
-        called, options that `options` does not list and unknown profiles have been refused.
+        Checks the options of an endpoint, as in `EndpointSetup.options`; raises `OptionError`. Options that `options`
+        does not list and unknown profiles are rejected before it is called.
     proprietary
         Whether no other stack understands its datagrams, so that it must run at both ends.
     workloads
         Kinds of workload that it runs.
     options
-        The options that it takes, and what else matters for a result.
+        The options that it supports, and fixed properties that affect results.
     profiles
         Its named parameter sets.
     """

@@ -1,7 +1,7 @@
 """The stacks of this process: native ones, those of installed packages, and registered ones.
 
-Packages are looked for when a stack is asked for that is not native, and loaded when it is used or listed: most runs
-need none.
+Packages are searched when a stack that is not native is requested, and loaded when it is used or listed: most runs
+require none.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class UnknownStackError(QuiclabError):
     known
         Names of all stacks that are available.
     unavailable
-        Why other stacks are not available; a sentence for each.
+        Messages with the reasons why other stacks are not available.
     """
 
     def __init__(self, name: str, known: list[str], unavailable: list[str]) -> None:
@@ -132,7 +132,10 @@ def check(name: str, options: str) -> tuple[str, list[str], bool]:
 
 
 def endpoint(name: str, options: str, workload: str, **setup: Any) -> PythonEndpoint:
-    """Make an endpoint for the engine; options and workload are JSON, the rest as in `EndpointSetup`."""
+    """Create an endpoint for the simulator.
+
+    Options and workload are JSON; `setup` has the remaining fields of `EndpointSetup`.
+    """
     stack = find(name)
     if stack is None:
         raise RequestError(f"there is no stack `{name}`")

@@ -66,11 +66,11 @@ class Grid:
     factors
         Short names of the factors, in the order of the keys, each with its values.
     configurations
-        Configurations that there are.
+        Names of the configurations.
     runs
         Values of the runs by (configuration, value of each factor).
     seeds
-        What the resampling of a setting is drawn from: settings that are parts of the same runs have the same.
+        Seeds of the resampling of each setting; settings that are flows of the same runs have the same seed.
     """
 
     factors: Mapping[str, tuple[str | int | float, ...]]
@@ -161,7 +161,7 @@ class Sample:
         return self._findings.index
 
     def series(self, key: Key) -> Array:
-        """Return the value of one setting over all runs and those of all resamples, for what is computed at once."""
+        """Return the value of one setting over all runs and its values in all resamples, for vectorised predicates."""
         return self._findings.series(*self._asked, key)
 
     def count(self, key: Key) -> int:
@@ -239,7 +239,7 @@ class Resamples:
         self._drawn: dict[tuple[str, str, Statistic, Key], tuple[Array, int]] = {}
         self.index = 0
         self.read: dict[tuple[str, Key], int] = {}
-        """Number of runs of each setting that was asked for."""
+        """Number of runs of each setting that was read."""
 
     def value(self, study: str, metric: str, statistic: Statistic, key: Key) -> float:
         """Return a value of the resample in turn; NaN if there is none."""
@@ -332,9 +332,9 @@ class Judgement:
     numbers
         Measured numbers that decide, from the means over all runs.
     reason
-        Why it was not tested, or why it is undecided whatever the share.
+        Reason why it was not tested, or is undecided regardless of the share.
     least_runs
-        Fewest runs of a setting that the predicate reads; `None` if it was not tested.
+        Minimum number of runs of the settings that the predicate reads; `None` if it was not tested.
     on_measured
         Whether it holds for the means over all runs; `None` if it was not tested.
     """
@@ -355,11 +355,11 @@ def judge(claim: Claim, runs: Resamples, published: Findings) -> Judgement:
     Parameters
     ----------
     claim
-        What is claimed.
+        The claim.
     runs
         The measured runs.
     published
-        What was printed.
+        The published values.
     """
     on_published = _holds(claim, published)
 

@@ -1,4 +1,4 @@
-"""Tables of a study: the columns of the publication with our results, and the two side by side."""
+"""Tables of a study: the columns of the publication with measured results, and both side by side."""
 
 from __future__ import annotations
 

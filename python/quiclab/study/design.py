@@ -92,7 +92,7 @@ class Study:
     series_factor
         Short name of the factor over which series run, where several are varied; the one that is varied by default.
     text_table
-        A table of words, of what no number says.
+        A table of text for findings without numbers.
     """
 
     name: str

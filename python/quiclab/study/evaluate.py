@@ -56,7 +56,7 @@ def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], li
 
 
 def _sets(changes: Mapping[str, Any], scenario: Scenario) -> dict[str, Any]:
-    """Return what `--set` can say of changes: it removes nothing, so a table that loses an entry is given whole."""
+    """Return changes as values of `--set`, which cannot remove entries: a table that loses one is set as a whole."""
     tables_with_removals = {path.partition(".")[0] for path, value in changes.items() if value is None}
     kept = {path: value for path, value in changes.items() if path.partition(".")[0] not in tables_with_removals}
     whole = scenario.to_dict()
@@ -265,7 +265,7 @@ class Evaluation:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims of the study; those that are criteria know their reference."""
+        """The claims of the study; those that are criteria hold their reference."""
         criteria = {item.identity: item for item in self.study.criteria}
         return tuple(
             self._referenced(criteria[claim.identity]).claim(claim.source) if claim.identity in criteria else claim
@@ -338,8 +338,8 @@ def printed_findings(study: Study, reference: Sequence[PublishedRow] | None = No
     study
         The study of the claims.
     reference
-        What its own runs are compared with; its table by default. Where another engine stands for the publication, it
-        is the reference of the study's own claims only.
+        Reference of its own runs (default: its table). An engine that represents the publication is the reference only
+        of the claims of this study.
     """
 
     def rows(name: str, metric: str) -> tuple[Study, Sequence[PublishedRow]]:

@@ -69,7 +69,7 @@ def source_of(function: Callable[..., object], use: str) -> str:
     function
         The function, or a class.
     use
-        What it is for, in the error.
+        Its purpose, for the message.
 
     Raises
     ------

@@ -1,8 +1,7 @@
-"""Claims over all readings of a description: robust, or dependent on which of them one takes.
+"""Claims over all interpretations of a description: robust, or dependent on the interpretation.
 
-A publication leaves things open; each literal or other reading of it is one world (Steegen et al., "Increasing
-transparency through a multiverse analysis", Perspectives on Psychological Science 11, 2016). Here each variant of a
-study is one, beside its base.
+A publication leaves details open (Steegen et al., "Increasing transparency through a multiverse analysis", Perspectives
+on Psychological Science 11, 2016). Here each variant of a study is an interpretation, in addition to the literal one.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ class InterpretationResult:
     Attributes
     ----------
     outcome
-        `holds` in at least 97.5 % of the resamples, `fails` in at most 2.5 %, else `open`. Few runs do not make it
-        open, as they make a verdict undecided: `least_runs` says how many there are.
+        `holds` in at least 97.5 % of the resamples, `fails` in at most 2.5 %, else `open`. Unlike
+        a verdict, it is not open for lack of runs: see `least_runs`.
     share_true
         Share of the resamples in which it holds.
     least_runs
-        Fewest runs of a setting that it reads.
+        Minimum number of runs of the settings that it reads.
     """
 
     outcome: str

@@ -37,8 +37,8 @@ class Configuration:
         Its changes to the scenario, after those of the engine; or a function from what engine and factors
         change to all that is changed.
     engine
-        What tables call the stack that it names itself, whichever engine the study runs with: the TCP beside several
-        QUIC stacks.
+        Name in tables of the stack that the changes select, if it does not depend on the engine of the study: TCP in
+        comparison with several QUIC stacks.
     """
 
     name: str
@@ -151,7 +151,7 @@ class HeatMap:
     at
         Value of each other factor, by its short name.
     words
-        What a value is called on an axis, where that is not the value itself.
+        Label of a value on an axis (default: the value).
     """
 
     first: str
@@ -169,7 +169,7 @@ class Figure:
     Attributes
     ----------
     x
-        Short name of the factor; empty where configurations stand beside one another.
+        Short name of the factor; empty if configurations are shown side by side.
     criterion
         Identity of a criterion: its settings are shown one below the other, with its limits, in place of a factor.
     pairs
@@ -200,11 +200,11 @@ class TextTable:
     Attributes
     ----------
     title
-        What stands above it.
+        Title above the table.
     heads
         Names of the columns.
     rows
-        From the stored runs of an engine to the cells.
+        Function from the stored runs of an engine to the cells.
     """
 
     title: str
@@ -214,7 +214,7 @@ class TextTable:
 
 @dataclass(frozen=True)
 class Assumption:
-    """Something the publication does not say, and why we set it as we do."""
+    """A choice where the publication gives no value, with its reason."""
 
     statement: str
     reason: str
@@ -248,17 +248,17 @@ class Engine:
     Attributes
     ----------
     name
-        How results call it.
+        Name in results.
     runs
-        Bound of the repetitions, for slow ones.
+        Maximum number of repetitions, for slow engines.
     lane
-        How it runs in the kernel lane; None for the sim lane.
+        Options of the kernel lane; None for the sim lane.
     needs
-        Stack of the sim lane that the build must have; by default the one of the same name.
+        Stack of the sim lane that the build must contain (default: the one of the same name).
     stacks
-        Programs that stand for stacks which a configuration names: the name of a stack, and that of the program.
+        Programs that replace the stacks of configurations: name of the program by name of the stack.
     configurations
-        Those that it runs; all by default.
+        Configurations that it runs (default: all).
     """
 
     name: str
@@ -285,7 +285,7 @@ class Model:
     source
         Where its derivation is.
     estimate
-        From configuration and value of each factor to the metric; `None` without a value.
+        Function from configuration and value of each factor to the metric; `None` without a value.
     """
 
     label: str
@@ -304,7 +304,7 @@ class View:
     shown
         The settings, each with its label: configuration and value of each swept factor by its short name.
     changes
-        What the runs record or change beside.
+        Further changes of the runs, such as recordings.
     draw
         From label and result of each run to a chart declaration.
     """

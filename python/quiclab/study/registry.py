@@ -94,7 +94,7 @@ def find(name: str) -> Study:
 
 
 def find_parts(name: str) -> list[Study]:
-    """Return one study, or the parts of one whose name has a group and goes on, such as `validation/linux_tcp`.
+    """Return one study, or the studies of a group, such as `validation/linux_tcp`.
 
     Raises
     ------

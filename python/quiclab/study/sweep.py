@@ -58,7 +58,7 @@ class Job:
     Attributes
     ----------
     labels
-        Columns that say which point of the sweep it is.
+        Columns that identify the setting.
     scenario
         The resolved scenario as JSON.
     seed
@@ -152,7 +152,7 @@ def execute(
     on_flush
         Called after each shard is on the disk.
     stream
-        Where progress goes; stderr by default.
+        Output stream of progress (default: stderr).
 
     Raises
     ------

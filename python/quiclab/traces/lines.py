@@ -16,14 +16,14 @@ SHOWN: Final = 60
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Give the lines of a file that say something, stripped, with their numbers from 1.
+    """Yield the lines of a file that are not blank, stripped, with their numbers from 1.
 
-    Never more than one line is held.
+    At most one line is in memory.
 
     Raises
     ------
     RequestError
-        If the file cannot be read, is no file, or is not text; the sentence names the line.
+        If the file cannot be read, is not a file, or is not text; the message names the line.
     """
     try:
         if path.exists() and not path.is_file() and not path.is_dir():

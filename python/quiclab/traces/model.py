@@ -57,11 +57,11 @@ class Excursion:
     Parameters
     ----------
     every_s
-        Mean time in the normal state before it, if there were no other [s].
+        Mean time in the normal state before it, without the other state [s].
     length_s
-        Mean time in it [s], were it not for `longest_s`.
+        Mean time in it, without the limit `longest_s` [s].
     longest_s
-        After this time it ends [s].
+        Maximum time in it [s].
     least, most
         Bounds of its factor.
     """
@@ -78,7 +78,7 @@ class Model:
     """Parameters of the model.
 
     `sigma` is the standard deviation `s` of the logarithm of the slow process, and `tau_s` its correlation time [s];
-    `dip` and `burst` are the two other states. The least rate is a part of the mean.
+    `dip` and `burst` are the two other states. The minimum rate is a share of the mean.
     """
 
     sigma: float = 0.4

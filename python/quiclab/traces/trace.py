@@ -57,7 +57,7 @@ class Trace:
     end_ns
         When the last rate ends [ns].
     origin
-        `synthetic`, or the data set and file that it is from; `None` where the file does not say.
+        `synthetic`, or the data set and file of its source; `None` if the file does not state it.
     notes
         Further lines about how it was made.
     """
@@ -178,7 +178,7 @@ def _check_order(entries: list[tuple[int, int]], name: str, place: str) -> None:
 
 
 def _values(about: list[str], key: str) -> list[str]:
-    """Return what lines `key: ...` say; only a file that is marked says anything."""
+    """Return the values of lines `key: ...`; only a marked file has such lines."""
     if about[:1] != [MARK]:
         return []
     return [text.removeprefix(f"{key}:").strip() for text in about if text.startswith(f"{key}:")]

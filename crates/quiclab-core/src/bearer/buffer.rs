@@ -84,7 +84,7 @@ impl ReceptionBuffer {
     }
 }
 
-/// Which numbers of the last half of the sequence space were given up and have not come since. It
+/// Which numbers of the last half of the sequence space were skipped and have not arrived since. It
 /// tells late packets from copies in the statistics; both are dropped alike.
 #[derive(Debug)]
 pub(super) struct SkippedCounts {

@@ -6,7 +6,7 @@
 //!   busy all the time between them, and its rate is what it transmitted over that time. Otherwise it
 //!   may have run dry, and the same quotient, less one packet for what may have begun before, is a lower
 //!   bound: it counts only where it is above the estimate.
-//! - **Base delay**, from the end of the serialisation to the far end, by Little's law: the mean of the
+//! - **Base delay**, from the end of the serialisation to the end of the link, by Little's law: the mean of the
 //!   bytes on the way over the bytes delivered per time.
 //!
 //! Both are quotients of sums in which what is `smoothing` old has lost a factor of about e, in integers.

@@ -80,7 +80,7 @@ impl TReordering {
         }
     }
 
-    /// The packet of `count` has come, for the first time.
+    /// Handles the first arrival of the packet of `count`.
     #[inline]
     fn came(&mut self, now: Time, count: u64, rx_next: u64) {
         if let Self::Adaptive(skew) = self {
@@ -116,7 +116,7 @@ struct Statistics {
     late: u64,
     /// Copies of packets that had come before.
     duplicates: u64,
-    /// Numbers given up; some of their packets may have come late.
+    /// Skipped numbers; some of their packets may have arrived late.
     skipped: u64,
     /// Packets that were delivered after a wait, and how long that was.
     waited: u64,

@@ -1,5 +1,5 @@
-//! A second implementation of PDCP reception for tests: TS 38.323 sections 5.2.2.1 and 5.2.2.2 word
-//! by word, with sets of COUNTs. It is told each packet's COUNT and shares no code with the element.
+//! A second implementation of PDCP reception for tests: TS 38.323 sections 5.2.2.1 and 5.2.2.2
+//! literally, with sets of COUNTs. It receives each packet's COUNT and shares no code with the element.
 
 use crate::time::{Duration, Time};
 use std::collections::BTreeSet;

@@ -32,7 +32,7 @@ pub(super) struct Skew {
     last: Option<Time>,
 }
 
-/// COUNTs from `first` to `end` - 1 are missing since `opened`; some of them may have come meanwhile.
+/// COUNTs from `first` to `end` - 1 are missing since `opened`; some of them may have arrived meanwhile.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     first: u64,
@@ -46,7 +46,7 @@ impl Skew {
         Self { least, most, window, factor, gaps: VecDeque::new(), longest: VecDeque::new(), last: None }
     }
 
-    /// The packet of `count` has come, for the first time, while `rx_next` was the one after the highest.
+    /// Handles the first arrival of the packet of `count`, while `rx_next` was the one after the highest.
     pub(super) fn came(&mut self, now: Time, count: u64, rx_next: u64) {
         if self.last.is_none_or(|last| now.since(last) > self.window) {
             self.gaps.clear();

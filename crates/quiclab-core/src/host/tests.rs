@@ -258,7 +258,7 @@ fn counts_and_samples_in_the_middle_of_the_work() {
         host.receive(now, Port(0), packet, &mut out);
     }
     host.wake(at(10), &mut out);
-    // one datagram is with the endpoint, two wait; two replies are on their way
+    // one datagram is with the endpoint, two wait; two replies are in transit
     assert_eq!(host.counters().held.packets, 4);
     assert_eq!(host.counters().consumed.packets, 1);
     let mut sample = Metrics::default();

@@ -7,7 +7,7 @@
 //! | --- | --- | --- |
 //! | options of IPv4 | skipped, not read | read |
 //! | extension headers of IPv6 | up to 8, then "malformed" | no limit by default |
-//! | header checksum of IPv4 | not verified: packets come from a kernel, or from one through our encryption | verified |
+//! | header checksum of IPv4 | not verified: packets come from a kernel, or from one through the tunnel's encryption | verified |
 
 use super::length::{IPV4_HEADER, IPV6_HEADER};
 use super::tuple::Ecn;
@@ -93,7 +93,7 @@ pub fn parse(packet: &[u8]) -> Result<IpHeader, Malformed> {
     fault.map_or(Ok(header), Err)
 }
 
-/// Reads the header of a packet that may be cut short: its fields as they stand there, lengths not checked, so that the
+/// Reads the header of a packet that may be truncated: its fields unchanged, lengths not checked, so that the
 /// payload may begin behind its end. The second value says why the header or its extensions cannot be relied on; the
 /// protocol is then that of the first extension header that was not read.
 ///

@@ -303,7 +303,7 @@ fn a_mark_keeps_the_checksum_right() {
     }
 }
 
-/// What is cut short has the fields that are there; `parse` takes whole packets only.
+/// A truncated header has the fields that it contains; `parse` accepts whole packets only.
 #[test]
 fn reads_what_is_left_of_a_packet() {
     // destination options of 16 bytes, then UDP

@@ -1,6 +1,6 @@
 //! Propagation delay of a link, drawn for each packet independently, or for a time (`every`).
 //!
-//! | distribution | value, cut off at 0 | smallest value |
+//! | distribution | value, truncated at 0 | smallest value |
 //! | --- | --- | --- |
 //! | constant | mean | mean |
 //! | normal | mean + deviation x N(0, 1) | 0 |
@@ -201,7 +201,7 @@ mod tests {
         };
         let mut model = DelayModel::new(&wide, RandomStream::new(5, "link.delay"));
         let zeros = (0..1000).filter(|_| model.draw(Time::ZERO) == Duration::ZERO).count();
-        // half of a normal distribution around 0 is cut off; five standard errors of 1000 draws
+        // half of a normal distribution around 0 is truncated; five standard errors of 1000 draws
         assert!((zeros as f64 - 500.0).abs() < 5.0 * libm::sqrt(250.0));
         let constant = Delay { deviation: Duration::ZERO, ..wide };
         let mut model = DelayModel::new(&constant, RandomStream::new(5, "link.delay"));

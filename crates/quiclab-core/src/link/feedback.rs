@@ -6,7 +6,7 @@
 //!
 //! | | TS 38.425 | here |
 //! | --- | --- | --- |
-//! | progress | highest delivered and highest transmitted PDCP SN, lists of lost NR-U SN | packets and bytes so far: transmitted (serialised), delivered (at the far end), lost (dropped anywhere in the link) |
+//! | progress | highest delivered and highest transmitted PDCP SN, lists of lost NR-U SN | packets and bytes so far: transmitted (serialised), delivered (at the end of the link), lost (dropped anywhere in the link) |
 //! | desired buffer size | chosen by the node | what the link serialises in `desired_buffer` at its present rate |
 //! | buffered | not in the frame; follows from what was sent and transmitted | in the report |
 //! | desired data rate | optional, bytes in a second | none: the buffer size limits enough |
@@ -86,7 +86,7 @@ impl Feedback {
         }
     }
 
-    /// `packet` leaves at the far end.
+    /// `packet` leaves at the end of the link.
     pub(super) fn delivered(&mut self, packet: &Packet) {
         if of_a_bearer(packet) {
             self.delivered.add(packet.wire_size());

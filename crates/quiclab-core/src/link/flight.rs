@@ -1,4 +1,4 @@
-//! Packets on the way through a link: serialised, and due at the far end after their delay.
+//! Packets in transit through a link: serialised, and due at its end after their delay.
 
 use super::store::Slot;
 use crate::time::Time;
@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 /// Packets in flight, by the time they are due.
 #[derive(Debug)]
 pub(super) enum Flight {
-    /// Nobody overtakes: each packet is due at its own time or with the one before it, if later.
+    /// Without overtaking: each packet is due at its own time or with the one before it, if later.
     InOrder(VecDeque<(Time, Slot)>),
     /// Each packet is due at its own time.
     Reordering {

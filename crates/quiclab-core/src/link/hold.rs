@@ -1,4 +1,4 @@
-//! Packets that a link holds back at its far end, named one by one: reordering as prescribed, of an exact depth.
+//! Packets that a link holds back at its end, identified individually: reordering as prescribed, of an exact depth.
 //!
 //! | | netem `reorder` | here |
 //! | --- | --- | --- |
@@ -21,7 +21,7 @@ pub(super) struct HoldList {
     listed: BTreeMap<u64, Hold>,
     /// Number of the next arrival.
     next_arrival: u64,
-    /// By [`Packet::id`]: inside the link, not yet at its far end. One that the queue drops stays here.
+    /// By [`Packet::id`]: inside the link, not yet at its end. One that the queue drops stays here.
     marked: BTreeMap<u64, Hold>,
     /// In the order in which they came to be held.
     held: Vec<HeldPacket>,
@@ -52,7 +52,8 @@ impl HoldList {
         self.next_arrival += 1;
     }
 
-    /// The packet with this identity reaches the far end at `now`: whether it is held there, and for how long.
+    /// The packet with this identifier reaches the end of the link at `now`: whether it is held there, and how
+    /// long.
     pub(super) fn holds(&mut self, id: u64) -> Option<(Duration, Option<u64>)> {
         self.marked.remove(&id).map(|hold| (hold.by, hold.behind))
     }

@@ -80,7 +80,7 @@ pub struct Link {
     /// No packet takes less time after its serialisation.
     shortest_delay: Duration,
     flight: Flight,
-    /// What is held back at the far end; `None` where nothing is to be.
+    /// Packets held back at the end of the link; `None` if the scenario holds none.
     holding: Option<Box<HoldList>>,
     totals: LinkCounters,
 }
@@ -168,8 +168,8 @@ impl Link {
         if self.in_service.is_none() { self.queue.next_wake() } else { None }
     }
 
-    /// Completes the serialisations that were due by `now`, to look at the link. Nothing can reach the far
-    /// end by that: it would have asked to be woken.
+    /// Completes the serialisations that were due by `now`, for a query of the link. No packet can reach the
+    /// end of the link by that: it would have requested a wake-up.
     fn settle(&mut self, now: Time) {
         self.serialise_until(now, &mut Outputs::default());
     }
@@ -188,7 +188,7 @@ impl Link {
         }
     }
 
-    /// Emits the packets that have reached the far end by `now`.
+    /// Emits the packets that have reached the end of the link by `now`.
     fn deliver_until(&mut self, now: Time, out: &mut Outputs) {
         if self.holding.is_some() {
             return self.hold_and_deliver_until(now, out);
@@ -292,7 +292,7 @@ impl Element for Link {
     }
 
     fn next_wake(&self) -> Option<Time> {
-        // The end of a serialisation can wait until it could show at the far end: what came due in
+        // The end of a serialisation can wait until it could show at the end of the link: what came due in
         // between is completed then, or when a packet arrives, as if it had been in time.
         let end = self.in_service.as_ref().and_then(|service| service.end);
         let packet = match (end.map(|end| end + self.shortest_delay), self.flight.next_due()) {

@@ -11,7 +11,7 @@ use crate::link::{Delay, Distribution, Loss, TraceEnd, TraceFormat};
 use crate::queue::{DropTail, QueueConfig};
 use crate::units::{DataRate, Probability};
 
-/// What came out of a link.
+/// Output of a link.
 #[derive(Debug, Default, PartialEq)]
 struct Log {
     delivered: Vec<(Time, u64)>,

@@ -45,7 +45,7 @@ impl LinkCounters {
         }
     }
 
-    /// `packet` leaves at the far end.
+    /// `packet` leaves at the end of the link.
     pub(super) fn sent(&mut self, packet: &Packet) {
         self.counters.held.remove(packet.size);
         self.counters.sent.add(packet.size);

@@ -5,7 +5,7 @@
 //!
 //! | | RFC 8289 | Linux, here by default | published tunnel |
 //! | --- | --- | --- | --- |
-//! | time | real | in units of 1024 ns, cut off | the same here |
+//! | time | real | in units of 1024 ns, truncated | the same here |
 //! | next drop | interval / sqrt(count) | the same with a root of 16 bits that one Newton step per drop improves | interval / count |
 //! | first drop | after an interval above target, or at its end | after it | the same here |
 //! | count of a new series | what the last one added, if it ended within 16 intervals | the same; Newton's step only approaches the root | count - 2, at least 1, if the sojourn is below an interval; else 1 |

@@ -105,7 +105,7 @@ impl<T: Item> Discipline<T> {
         self.queue.classify(key)
     }
 
-    /// `item` arrives for `queue` while a packet of `in_service` bytes is on its way out; what leaves does so at `rate`.
+    /// `item` arrives for `queue` while a packet of `in_service` bytes is in service; packets leave at `rate`.
     pub fn enqueue_at(
         &mut self,
         now: Time,

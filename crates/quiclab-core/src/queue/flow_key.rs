@@ -6,7 +6,7 @@
 //! | ICMP, ICMPv6 | protocol, addresses, type and code; the identifier of echo messages |
 //! | fragment, the first one too | protocol, addresses, identification: all parts of a datagram are one flow |
 //! | any other | protocol and addresses |
-//! | cut short or no IP | what can be read of the above, else one key for all |
+//! | truncated or not IP | what can be read of the above, else one key for all |
 //!
 //! Linux (`__skb_flow_dissect`) leaves type, code and identifier of ICMP and the identification of fragments
 //! out, looks into tunnels, and takes IPv6's flow label. Of IPv6 extension headers as many are skipped as `ip/header.rs`

@@ -6,7 +6,7 @@
 //!
 //! | | RFC 8033 | Linux | here |
 //! | --- | --- | --- | --- |
-//! | time | real | in units of 64 ns, cut off | as Linux |
+//! | time | real | in units of 64 ns, truncated | as Linux |
 //! | probability | real, at most 1 | in units of 2^-56, limited by its 64 bits only: above 1 after a long stall | as Linux |
 //! | waiting time | of the packet served last, or estimated from the rate (section 5.2) | same; 0 if that packet left nothing behind | as Linux |
 //! | burst allowance | decreases by the interval at each update | by the time since the departure before, at each departure | as Linux |

@@ -6,7 +6,7 @@ use crate::queue::tests::{Piece, at, piece, queue};
 use crate::queue::{Discipline, QueueConfig};
 use proptest::prelude::*;
 
-/// Linux' factors are whole numbers: the smallest, alpha by 2048, is 281474, and less than 1 is cut off.
+/// Linux' factors are whole numbers: the smallest, alpha by 2048, is 281474, and less than 1 is truncated.
 const CUT_OFF: f64 = 1.0 / 281_474.0;
 const FRAME_BYTES: u64 = FRAME.bytes();
 
@@ -159,7 +159,7 @@ fn safeguards_drop_nothing() {
 
 #[test]
 fn drops_keep_a_distance() {
-    // at 10 %: 0.85 is reached with the ninth packet, 8.5 with the 86th, as a tenth is cut off
+    // at 10 %: 0.85 is reached with the ninth packet, 8.5 with the 86th, as a tenth is truncated
     let (parameters, mut control) = control(&Pie::default(), 0.1, 20.0, 20.0);
     control.probability = CERTAIN / 10;
     let mut random = RandomStream::new(1, "queue");
@@ -266,7 +266,7 @@ fn the_limit_drops_what_arrives() {
 #[test]
 fn rate_and_waiting_time_are_estimated() {
     // 1000 B each millisecond: 17 departures have 17000 B in 16 ms = 250000 ticks, the first at the beginning:
-    // 17000 x 256 / 250000 = 17 (cut off); 20000 B x 256 / 17 = 301176 ticks = 19.3 ms
+    // 17000 x 256 / 250000 = 17 (truncated); 20000 B x 256 / 17 = 301176 ticks = 19.3 ms
     let (parameters, mut control) = control(&Pie { rate_estimator: true, ..Pie::default() }, 0.0, 0.0, 0.0);
     control.burst = parameters.burst;
     for count in 0..17 {
@@ -319,7 +319,8 @@ fn an_overload_waits_for_the_target() {
     let mean = waits.iter().sum::<f64>() / waits.len() as f64;
     let bound = 1000.0 * (1.0 + 1.25 * 0.25) / (0.125 * waits.len() as f64);
     assert!((mean - 15.0).abs() < bound, "{mean} is not within {bound}");
-    // estimated, the rate is cut off: 2 % of it at 1.5 MB/s, by which the wait is too short, and by one packet in service
+    // estimated, the rate is truncated: 2 % of it at 1.5 MB/s, by which the wait is too short, and by one packet in
+    // service
     let (_, waits, _) = overloaded("rate_estimator = true", 1, 80);
     let mean = waits.iter().sum::<f64>() / waits.len() as f64;
     assert!((mean - 15.0).abs() < bound + 15.0 / 24.0 + 1.0, "{mean} is not within {bound}");

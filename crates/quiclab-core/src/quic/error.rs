@@ -8,13 +8,13 @@ use thiserror::Error;
 pub struct FrameError {
     /// Where the frame begins, in bytes from the start of the plaintext.
     pub offset: usize,
-    /// Its type; the first byte if the type itself is cut off.
+    /// Its type; the first byte if the type itself is truncated.
     pub frame_type: u64,
-    /// What is wrong.
+    /// The error.
     pub fault: FrameFault,
 }
 
-/// What is wrong with a frame.
+/// The error of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameFault {
     /// The packet ends within the frame.

@@ -125,7 +125,7 @@ fn ack_ranges() {
 fn faults_are_reported_where_the_frame_begins() {
     use FrameFault::{OutOfRange, Truncated, TypeNotShortest};
     for (hex, fault) in [
-        ("40", Truncated), // a type of two bytes, cut off
+        ("40", Truncated), // a type of two bytes, truncated
         ("4001", TypeNotShortest),
         ("80000001", TypeNotShortest),
         ("c000000000000001", TypeNotShortest),

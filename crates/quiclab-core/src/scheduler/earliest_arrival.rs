@@ -1,4 +1,4 @@
-//! Earliest arrival: the path on which the packet is expected to arrive first. Our own, for tunnels that carry
+//! Earliest arrival: the path on which the packet is expected to arrive first. quiclab's, for tunnels that carry
 //! many flows over unequal paths.
 //!
 //! A packet that leaves on path p is expected after
@@ -29,7 +29,7 @@ use std::cell::Cell;
 /// What was handed to a path and cannot have left its bottleneck yet.
 #[derive(Clone, Debug, Default)]
 struct Bucket {
-    /// Its level at a time, in [`PARTS`] of a byte: drained when somebody asks, since only then the rate is known.
+    /// Its level at a time, in [`PARTS`] of a byte: drained on each query, since the rate is known only then.
     level: Cell<(u128, Time)>,
 }
 

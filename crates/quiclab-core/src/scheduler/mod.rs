@@ -15,7 +15,7 @@
 //! | [`Redundant`] | all that have room | Frömmgen et al., "ReMP TCP: Low Latency Multipath TCP", ICC 2016 |
 //! | [`Blest`] | that with the lowest RTT, or a slower one if it cannot block | Ferlin et al., "BLEST", IFIP Networking 2016 |
 //! | [`Ecf`] | that with the lowest RTT, or a slower one if that ends sooner | Lim et al., "ECF", CoNEXT 2017 |
-//! | [`EarliestArrival`] | that on which the packet is expected to arrive first | our own |
+//! | [`EarliestArrival`] | that on which the packet is expected to arrive first | quiclab's |
 //!
 //! Round robin, weighted or not, lowest RTT without penalties, cheapest first and redundant conserve work: a
 //! path with room is taken whenever there is one. So they differ only while the windows of all paths together

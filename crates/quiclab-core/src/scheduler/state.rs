@@ -37,7 +37,7 @@ impl PathState {
     }
 
     /// It has no room, and will have: what is in flight is acknowledged or lost sooner or later. A path without
-    /// room and with nothing in flight might never have any; nobody waits for it.
+    /// room and with nothing in flight might never have any; no packet waits for it.
     #[must_use]
     pub const fn frees_room(&self) -> bool {
         self.usable && !self.has_room && self.in_flight.bytes() > 0

@@ -12,9 +12,9 @@
 //! | file | |
 //! | --- | --- |
 //! | `carrier` | what takes datagrams over paths: the trait |
-//! | `payload` | packets as cargo, by their bytes or by number |
+//! | `payload` | packets as payloads, by their bytes or by identifier |
 //! | `direct`, `pquic` | from the queue to the paths |
-//! | `resequencer` | order at the far end |
+//! | `resequencer` | order at the receiving end |
 //! | `element` | an end as an element of a topology |
 //!
 //! The same code runs in virtual time and between real interfaces.
@@ -155,7 +155,7 @@ impl Tunnel {
         }
     }
 
-    /// The carrier has another session, and the far end begins anew: so do the numbers of packets, in both directions.
+    /// The carrier has another session, and the peer restarts: so do the packet numbers, in both directions.
     /// What waits to be sent waits on; what waits for its order is of the old session, and is gone.
     pub fn restart(&mut self) {
         self.sent = 0;

@@ -16,10 +16,10 @@ pub(super) const NUMBER: usize = 3;
 /// Number space of the resequencer.
 pub(super) const NUMBER_BITS: u8 = 18;
 const NUMBERS: u64 = 1 << NUMBER_BITS;
-/// Packets that a depot keeps: what is older was lost on the way. Two paths of 1 Gbit/s with 100 ms hold 20 000.
+/// Maximum number of packets in a store: older ones were lost. Two paths of 1 Gbit/s with 100 ms hold 20 000.
 const MAX_STORED_PACKETS: usize = 1 << 17;
 
-/// Packets on their way through a tunnel, in one direction.
+/// Packets in transit through a tunnel, in one direction.
 #[derive(Debug, Default)]
 pub struct PacketStore {
     /// Number of the first one kept.
@@ -37,7 +37,7 @@ impl PacketStore {
         self.first + self.packets.len() as u64 - 1
     }
 
-    /// The packet of `number`; it stays if copies of it are under way.
+    /// The packet of `number`; it stays if duplicates of it are in transit.
     fn get(&mut self, number: u64, stays: bool) -> Option<Packet> {
         let slot = self.packets.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)?;
         let packet = if stays { slot.clone() } else { slot.take() };

@@ -1,6 +1,6 @@
 //! The devices of a link in the kernel: TUN, namespaces that route, Ethernet pairs between them, TUN.
 //!
-//!     our process -> TUN `enter` [namespace 0: `hop`] -> [namespace 1: `leave` with the last stage] -> our process
+//!     this process -> TUN `enter` [namespace 0: `hop`] -> [namespace 1: `leave` with the last stage] -> this process
 //!
 //! Each namespace forwards all that comes in to its one way out, where the stage's queueing disciplines are. A
 //! neighbour is set by hand, so that no packet waits for ARP; offloads are off, so that none grows.

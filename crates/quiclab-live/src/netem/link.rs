@@ -1,4 +1,4 @@
-//! A link in the kernel as an element of ours.
+//! A link in the kernel as an element.
 
 use super::chain::{Chain, Counts};
 use super::marker::{self, MarkerClass};
@@ -27,7 +27,7 @@ const DEVIATIONS: u64 = 10;
 
 /// A link whose stages are in the kernel: packets go in as markers, and come out when their marker does.
 ///
-/// The kernel does not say which packet it drops: one that has not come back when it must have is dropped.
+/// The kernel does not say which packet it drops: one that has not returned when it must have is dropped.
 pub struct KernelLink {
     chain: Chain,
     clock: MachineClock,

@@ -1,6 +1,6 @@
-//! The packet that goes through the kernel in place of ours: of the same length on the wire, with a number.
+//! The packet that traverses the kernel in place of the simulated one: of the same length on the wire, with a number.
 //!
-//! Between namespaces of ours it is an IPv4 packet (RFC 791) of the protocol for experiments (RFC 3692), so that
+//! Between quiclab's namespaces it is an IPv4 packet (RFC 791) of the protocol for experiments (RFC 3692), so that
 //! ports, fragments, the hop limit and IPv6 of the original are of no account to the kernel, nor what the kernel
 //! does with them to the original. Its number is in the first bytes above IP. For queueing disciplines that look at
 //! packets it has the original's ECN field, and a source address for each flow.

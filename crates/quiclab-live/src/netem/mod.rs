@@ -1,7 +1,8 @@
 //! `--emulation netem`: links whose queue, loss, rate and delay are the kernel's own.
 //!
-//! Bearers, taps and ends of flows stay ours. Only links are replaced, each by an [`KernelLink`]: packets leave
-//! our process at its input and come back at its output, so that everything around works as with our elements.
+//! Bearers, taps and ends of flows remain quiclab's elements. Only links are replaced, each by a [`KernelLink`]:
+//! packets leave this process at its input and return at its output, so that everything around works as with
+//! quiclab's links.
 
 mod chain;
 mod ethtool;

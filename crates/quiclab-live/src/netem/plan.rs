@@ -10,7 +10,7 @@
 //! | other queues | `tbf` with the discipline of the kernel as its child | what the discipline says (`QueueOptions::tc`), with the MTU of the device that it reads |
 //! | loss | `netem loss`, before the limit is looked at | |
 //! | delay | `netem delay M D distribution ...` on the next hop | packets overtake each other |
-//! | overhead | our packet is that much longer | a packet of less than 24 bytes becomes that long |
+//! | overhead | the marker is that much longer | a packet of less than 24 bytes becomes that long |
 
 use crate::job::DelayStage;
 use quiclab_core::link::{Delay, Distribution, LinkConfig, Loss, Rate, ShapedRate};
@@ -55,7 +55,7 @@ pub type Qdisc = Vec<String>;
 pub struct Plan {
     /// Queueing disciplines of the device of each hop; all but the last hop are Ethernet.
     pub hops: Vec<Vec<Qdisc>>,
-    /// Bytes by which our packet is longer than the one that it stands for.
+    /// Bytes by which the marker is longer than the packet that it represents.
     pub added_bytes: i64,
     /// Whether a token bucket has the rate: when it is full, it passes a packet at once.
     pub bucket: bool,
@@ -106,7 +106,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
         if !loss.is_empty() {
             hops.push(vec![root(netem(UNLIMITED_PACKETS, [loss]))]);
         }
-        // the bucket knows no negative overhead: our packet is shorter by the header instead
+        // the bucket has no negative overhead: the marker is shorter by the header instead
         added_bytes -= if ethernet { ETHERNET_BYTES } else { 0 };
         hops.push(bucket_words(rate, burst, packets, bytes, managed));
     } else if let Some(Rate::Constant(rate)) = &link.rate {

@@ -46,7 +46,7 @@ pub(crate) fn is_part(name: &str) -> bool {
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<EndpointConfig>);
 
 /// `value` as the option `part` reads it, with defaults filled in: equal values have equal forms. The path of a problem
-/// leads from the value to what is wrong in it.
+/// leads from the value to the error in it.
 pub(crate) fn canonical(part: &str, value: &Value) -> Result<Value, Problem> {
     let mut endpoint = json!({});
     *place(&mut endpoint, part) = value.clone();

@@ -44,7 +44,7 @@ series_interval = "1 ms"
 /// Text of the right scenario, what replaces it, and the problem: line, field and kind.
 pub(super) type Case = (&'static str, &'static str, usize, &'static str, ProblemKind);
 
-/// What is wrong with single fields, and with fields that do not go together.
+/// Errors of single fields, and of incompatible fields.
 #[rustfmt::skip] // one case a line
 const CASES: &[Case] = &[
     ("version = 1", "version = 2", 1, "version", OutOfRange),

@@ -47,7 +47,7 @@ pub struct TunnelEndpointConfig {
     pub paths: Vec<PathConfig>,
     /// A session ends when nothing was heard on any path for that long.
     pub idle_timeout: Duration,
-    /// Each path is asked for a sign of life that often while it is silent.
+    /// Keep-alive interval of an idle path.
     pub keep_alive: Duration,
     /// Most connections of a server that are not bound to a session yet.
     pub max_half_open: usize,
@@ -61,7 +61,7 @@ pub struct TunnelEndpointConfig {
 
 impl TunnelEndpointConfig {
     /// A configuration with the usual values: one connection per path, CUBIC, paths of 1500 bytes, idle after
-    /// 30 s, a sign of life each second, no segmentation offload.
+    /// 30 s, a keep-alive each second, no segmentation offload.
     #[must_use]
     pub fn new(role: Role, secret_key: SecretKey, peers: Vec<PublicKey>, randomness: Randomness) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! A conn: one QUIC connection under the path scheduler of the tunnel.
 //!
-//! **The send pass.** With nothing of ours inside QUIC, [`TunnelConnection::settle`] opens all gates and lets QUIC send what it
-//! has of its own: acknowledgements, control frames, probes. Only then a datagram is admitted, on a path whose
+//! **The send pass.** With no datagram of the tunnel inside QUIC, [`TunnelConnection::settle`] opens all gates and
+//! lets QUIC send its own frames: acknowledgements, control frames, probes. Only then a datagram is admitted, on a path whose
 //! window and pacer let it leave at once; its gate is opened alone, and [`TunnelConnection::flush`] polls until it has left.
 //!
 //! | trap | here |
@@ -100,7 +100,7 @@ pub(crate) struct TunnelConnection {
     pub(crate) counts: ConnectionCounters,
     /// The timer that is set.
     pub(crate) timer: Option<Time>,
-    /// Datagrams of ours inside QUIC, and the path that they were admitted on.
+    /// Datagrams of the tunnel inside QUIC, and the path that they were admitted on.
     inside: usize,
     granted: PathId,
     /// One of them did not leave when it should have.
@@ -334,7 +334,7 @@ impl TunnelConnection {
         }
         self.dirty = false;
         self.open_gates();
-        // whatever QUIC thinks it must send: not for ever at one time
+        // whatever QUIC thinks it must send: but not indefinitely at one instant
         for _ in 0..MAX_PACKETS_PER_PASS {
             if !self.poll(now, random) {
                 break;
@@ -466,7 +466,7 @@ impl TunnelConnection {
                 Err(noq_proto::ReadError::Blocked) => break,
             }
         }
-        // without anything read, QUIC may ask for the same credit frame for ever while its path is full
+        // without anything read, QUIC may ask for the same credit frame indefinitely while its path is full
         if chunks.finalize().should_transmit() && self.inbox.len() > before {
             self.dirty = true;
         }

@@ -21,7 +21,7 @@ pub(super) const NO_ANSWER: (u32, &str) = (5, "no answer");
 pub(super) type Code = (u32, &'static str);
 
 impl TunnelEndpoint {
-    /// Somebody connects to the server; returns the stateless answer in `answer`, if there is one.
+    /// Handles an incoming connection; returns the stateless answer in `answer`, if there is one.
     pub(super) fn incoming(
         &mut self,
         now: Time,

@@ -48,7 +48,7 @@ pub enum TunnelEvent {
         /// Why.
         reason: CloseReason,
     },
-    /// Somebody was not let in; at most a few per second are told.
+    /// A connection was rejected; at most a few per second are reported.
     Refused {
         /// From where.
         from: SocketAddr,
@@ -106,7 +106,7 @@ pub enum TunnelEndpointError {
         local: SocketAddr,
         /// Its remote address.
         remote: SocketAddr,
-        /// What is wrong.
+        /// The error.
         reason: &'static str,
     },
     /// There is no such session.

@@ -9,7 +9,7 @@
 //! | `window` | open: the controller's; closed: 0; granted: without limit, for what has been admitted by [`GatedController::has_room`], and for signs of life on a path that does not answer |
 //! | `metrics` | never gated; a window without limit and no rate switch noq's pacer off: [`Pacer`] is asked before a datagram is given to QUIC |
 //! | `on_packet_sent`, `on_ack`, `on_packet_lost` | mirror of the bytes in flight; `on_end_acks` sets it right |
-//! | `app_limited` | replaced by our own view (a backlog, and no room): QUIC never has a backlog, as nothing waits inside it |
+//! | `app_limited` | replaced by the tunnel's view (a backlog, and no room): QUIC never has a backlog, as nothing waits inside it |
 //! | `on_cwnd_limited` | forwarded only while open: closed, it is we who limit |
 //! | `clone_box` | shares everything: noq clones when the peer's port changes |
 

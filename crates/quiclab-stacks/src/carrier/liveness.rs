@@ -1,4 +1,4 @@
-//! Whether a path answers: our own view, faster than QUIC's idle timeout and for each path alone.
+//! Whether a path answers: the tunnel's view, faster than QUIC's idle timeout and for each path alone.
 //!
 //! | | |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! noq as the carrier of a tunnel: `noq-proto` 1.4, unchanged, under a path scheduler of our own.
+//! noq as the carrier of a tunnel: `noq-proto` 1.4, unchanged, under quiclab's path scheduler.
 //!
 //! Datagrams (RFC 9221) over one connection per path, bound into one session, or over one connection with several
 //! paths (draft-ietf-quic-multipath-21); congestion control is quiclab's. [`TunnelEndpoint`] is the QUIC endpoint of a process

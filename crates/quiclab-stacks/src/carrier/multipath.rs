@@ -6,7 +6,7 @@
 //! | first path | each in turn until one connects; the others are opened when the session is |
 //! | largest datagram | that of the smallest path: noq knows one limit for all |
 //! | a dead path | status Backup on both ends: noq acknowledges all paths on the first one that is Available |
-//! | control messages | those under way on a path that dies wait for its return or the idle timeout: noq sends stream data again only when it is declared lost, by an acknowledgement on the same path |
+//! | control messages | those in flight on a path that fails wait for its return or the idle timeout: noq sends stream data again only when it is declared lost, by an acknowledgement on the same path |
 //! | a restarted server | noq may not recognise its resets under load: then the idle timeout ends the session |
 //! | numbers | the client tells which number the path of an identifier has ([`Frame::Path`]); until then the server does not send on it |
 
@@ -113,7 +113,7 @@ impl TunnelEndpoint {
         let Some(conn) = self.connections.get_mut(&key) else { return };
         let name: u32 = path.to_string().parse().expect("a path identifier is a number");
         let (Some(id), Some(&slot)) = (conn.session, conn.names.get(&name)) else { return };
-        // before the peer's address is validated, nothing of ours would leave on it
+        // before the peer's address is validated, no datagram of the tunnel would leave on it
         let validated = conn.validated.contains(&path);
         let Some(tuple) = conn.quic.network_path(path).ok().filter(|_| validated) else { return };
         if conn.of_id(path).is_some_and(|track| track.established) {

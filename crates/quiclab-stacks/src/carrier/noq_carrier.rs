@@ -32,7 +32,7 @@ pub struct CarrierSetup {
     pub start: Time,
     /// A session ends when nothing was heard on any path for that long.
     pub idle_timeout: Duration,
-    /// Each path is asked for a sign of life that often while it is silent.
+    /// Keep-alive interval of an idle path.
     pub keep_alive: Duration,
     /// Seed of the run; both ends draw from streams of their own.
     pub seed: u64,

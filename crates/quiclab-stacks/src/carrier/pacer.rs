@@ -1,6 +1,6 @@
 //! The pacer of a path: a token bucket, as noq's (`connection/pacing.rs`).
 //!
-//! Ours, because noq does not tell whether its own would let a packet leave now, and a datagram that is given to
+//! quiclab's, because noq does not report whether its own would let a packet leave now, and a datagram that is given to
 //! QUIC and may not leave collapses the throughput (see [`super`]).
 //!
 //! | | noq | here |

@@ -68,7 +68,7 @@ impl TunnelEndpoint {
             return Err(cargo);
         };
         if conn.dirty {
-            // first what QUIC has of its own, with nothing of ours inside
+            // first QUIC's own frames, with no datagram of the tunnel inside
             conn.settle(now, &mut self.tls);
         }
         let Some(track) = conn.of_slot(path).filter(|track| track.established && track.liveness.is_alive())
@@ -195,7 +195,7 @@ impl Carrier for SessionCarrier<'_> {
         self.endpoint.next_wake()
     }
     fn failure(&self) -> Option<&str> {
-        None // a client tries for ever; a server's session that is over is no carrier any more
+        None // a client retries indefinitely; the session of a server that has ended is no longer a carrier
     }
     fn statistics(&self, out: &mut Metrics) {
         self.endpoint.report(self.session, out);

@@ -34,7 +34,7 @@ pub(super) const MAX_PENDING_EVENTS: usize = 1024;
 const MAX_ANSWERS: usize = 256;
 /// Refusals told per second.
 const MAX_REFUSALS: u32 = 10;
-/// A deadline that is due again at once is put off by that much: virtual time does not stop.
+/// A deadline that is due again immediately is postponed by this time: virtual time advances.
 const MIN_TIMER_STEP: Duration = Duration::from_micros(1);
 /// Smallest UDP payload of QUIC (RFC 9000 section 14).
 const MIN_UDP_PAYLOAD: u16 = 1200;
@@ -378,7 +378,7 @@ impl TunnelEndpoint {
         event
     }
 
-    /// Tells that somebody was not let in, unless many were just now.
+    /// Reports a rejected connection, unless many were reported recently.
     pub(super) fn refused(&mut self, now: Time, from: SocketAddr, reason: String) {
         if now.since(self.refusals.0) >= Duration::from_secs(1) {
             self.refusals = (now, 0);

@@ -80,7 +80,7 @@ pub enum Frame {
     },
 }
 
-/// What is wrong with received bytes.
+/// The error of received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The length of a frame.

@@ -6,7 +6,7 @@ use quiclab_core::{FiveTuple, FlowId, Protocol};
 use quiclab_transport::options::Workload;
 use std::time::Instant;
 
-/// Asks for the instant at which it connected, for ever.
+/// Requests the instant at which it connected, indefinitely.
 #[derive(Default)]
 struct Stuck {
     connected: Option<Instant>,

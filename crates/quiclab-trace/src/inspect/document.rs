@@ -47,7 +47,7 @@ pub(crate) enum Of {
 /// What remains to be said at the end.
 pub(crate) struct Ending {
     pub(super) layout: Layout,
-    /// First byte that could not be read as part of the structure: where the file was cut off or is broken.
+    /// First byte that could not be read as part of the structure: where the file is truncated or damaged.
     pub(crate) stopped_at: Option<u64>,
 }
 

@@ -7,7 +7,7 @@
 //! | `metrics_updated`, `metric_update`, `recovery_metrics_updated`, `congestion_metric_update` | [`Event::Metrics`] |
 //! | `congestion_state_updated` | [`Event::State`] |
 //! | `parameters_set`, `parameters_restored` | [`Event::Parameters`] |
-//! | `datagrams_sent`, `udp_datagrams_received` and the like | [`Event::Datagrams`] |
+//! | `datagrams_sent`, `udp_datagrams_received` and similar | [`Event::Datagrams`] |
 //! | `packet_dropped`, `packet_drop` | [`Event::Dropped`] |
 //! | all others | [`Event::Other`] by name |
 //!

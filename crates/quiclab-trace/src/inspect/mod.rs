@@ -2,7 +2,7 @@
 //!
 //! Reads qlog of all drafts and of all stacks that are known to write it, in every layout (`document`), as
 //! far as it can be read: events of kinds that are not used here are counted by name, malformed ones in
-//! sum, and a file that is cut off is read up to there. An error there is only where nothing is readable.
+//! sum, and a truncated file is read up to its end. An error is returned only if nothing is readable.
 //!
 //! The file is read twice, a record at a time: the first pass (`survey`) counts, the second (`summary`) keeps
 //! what is shown. Memory depends on the number of points that are asked for, not on the file, whose

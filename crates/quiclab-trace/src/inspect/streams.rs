@@ -125,7 +125,7 @@ impl Detail {
     ///
     /// Packet numbers grow in the order of sending, data is first sent in the order of offsets: so what lies
     /// before the end of the data and comes in a later packet is sent again. What comes in an earlier packet
-    /// was only overtaken on its way.
+    /// was only overtaken in transit.
     pub(super) fn frame(&mut self, packet: Option<u64>, offset: u64, length: u64, time_ms: f64) {
         let before = offset < self.end;
         let retransmitted = before && packet.zip(self.end_packet).is_none_or(|(number, end)| number > end);

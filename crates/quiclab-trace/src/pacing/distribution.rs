@@ -188,7 +188,7 @@ impl Distribution {
         found
     }
 
-    /// The commonest value, the least of several; `None` of nothing.
+    /// The mode, the smallest of several; `None` without values.
     ///
     /// Exact below 8192, the mean of the bin above.
     #[must_use]

@@ -175,7 +175,7 @@ pub struct Acks {
     pub found: Vec<Found>,
     /// Mean data packets that an ACK newly covers, of those that cover any.
     pub packets_mean: Option<f64>,
-    /// The commonest such number.
+    /// The mode of these numbers.
     pub packets_mode: Option<u64>,
     /// How many ACKs newly cover how many packets.
     pub packets: BTreeMap<u64, u64>,

@@ -22,9 +22,9 @@ pub struct Settings {
     pub burst_gap_ms: f64,
     /// A burst no later than this after an ACK is clocked by it [ms].
     pub clocked_ms: f64,
-    /// What is cut off at the beginning of each flow [s].
+    /// Time excluded at the start of each flow [s].
     pub skip_s: f64,
-    /// What is cut off after this time of each flow [s].
+    /// Time after which packets of each flow are excluded [s].
     pub until_s: Option<f64>,
     /// Step of the rate over time [s]; longer where there would be more than 5000.
     pub rate_step_s: f64,
@@ -51,7 +51,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads settings and says in a sentence what is wrong with them.
+    /// Reads settings; an error is a one-line message.
     ///
     /// # Errors
     /// The sentence, with field, value and what is expected.

@@ -48,7 +48,7 @@ pub(super) struct Dissector<'s> {
     sink: &'s mut dyn Sink,
     reading: Reading,
     /// Looked up only, never walked over: its order, which differs between runs, shows nowhere. Addresses in a capture
-    /// are somebody else's, so the hash is the standard library's, which cannot be made to collide.
+    /// are untrusted, so the hash is the standard library's, which cannot be made to collide.
     indices: HashMap<Key, usize>,
     /// The flow of the packet before.
     last: Option<(Key, usize)>,

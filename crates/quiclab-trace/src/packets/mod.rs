@@ -1,4 +1,4 @@
-//! Packets of somebody's capture, one after the other, whatever the file is.
+//! Packets of a capture from any source, in order, for any file format.
 //!
 //! A reader turns a file into [`ObservedPacket`] packets of flows and gives them to a [`Sink`] as it reads; nothing of the file
 //! stays in memory. What cannot be read is counted by what it is ([`Problems`]), and reading goes on where it can.
@@ -49,7 +49,7 @@ pub struct Flow {
     pub name: String,
 }
 
-/// One packet on its way past the vantage point.
+/// One packet that passes the vantage point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ObservedPacket<'a> {
     /// Nanoseconds on the clock of the capture.
@@ -92,9 +92,9 @@ pub enum Content<'a> {
         /// Whether it has frames other than ACK, PADDING and CONNECTION_CLOSE.
         ack_eliciting: bool,
     },
-    /// An acknowledgement that newly covers so many packets: what an end of ours tells of itself.
+    /// An acknowledgement that newly covers this number of packets, as reported by an endpoint of quiclab.
     Acknowledges(u64),
-    /// Nothing but size and time: a QUIC datagram without keys, or any UDP.
+    /// Only size and time: a QUIC datagram without keys, or any UDP.
     Opaque,
 }
 

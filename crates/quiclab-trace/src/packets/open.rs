@@ -102,7 +102,7 @@ struct State<'p> {
     progress: &'p mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     /// Length of the file.
     bytes: u64,
-    /// Bytes of it that the present pass has read, whether that has come to the end, and bytes of the passes before
+    /// Bytes of it that the current pass has read, whether that has reached the end, and bytes of the passes before
     /// that have.
     read: u64,
     ended: bool,
@@ -112,7 +112,7 @@ struct State<'p> {
     further: u64,
     /// The callback has asked to stop.
     stopped: bool,
-    /// What is wrong with the compression.
+    /// The error of the compression.
     damage: Option<String>,
 }
 

@@ -4,9 +4,9 @@
 //! | --- | --- |
 //! | the "modified" format of old Linux libpcap is read: eight more bytes in each record | such files exist |
 //! | a record may be longer than the snap length of the header says | tools write 0 or false ones there |
-//! | no correction by the time zone, no significant figures | nobody writes other values than 0 |
+//! | no correction by the time zone, no significant figures | no known program writes values other than 0 |
 //!
-//! Nothing but its length says where a record ends: behind a false length nothing can be found again.
+//! Only its length determines where a record ends: after a wrong length, no further record can be found.
 
 use super::dissect::{Dissector, Frame};
 use super::window::{RECORD_BYTES_MAX, ReadStop, Stop, Window};

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | connection (trace, or `group_id` of its events) | a [`Flow`] without addresses, once it has a packet |
 //! | `packet_sent`, `packet_received` | a [`ObservedPacket`]; forward is the direction of the first |
-//! | `raw.length`, `header.packet_size` and the like | UDP payload; 42 bytes more are the frame |
+//! | `raw.length`, `header.packet_size` and similar | UDP payload; 42 bytes more are the frame |
 //! | packet with frames | [`Content::Quic`], of Initial and Handshake packets an empty one |
 //! | packet without frames (all of quinn, Retry) | [`Content::Opaque`]: size and time |
 //!

@@ -105,7 +105,7 @@ impl<'p, R: Read> Window<'p, R> {
             Ok(0) => self.ended = true,
             Ok(count) => self.end += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // what a decompressor says of compressed data that is cut off or damaged
+            // error of a decompressor for compressed data that is truncated or damaged
             Err(error)
                 if matches!(
                     error.kind(),

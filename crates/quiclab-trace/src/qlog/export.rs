@@ -1,4 +1,4 @@
-//! Export of our qlog files to qlog 0.3, the version that qvis reads.
+//! Export of quiclab's qlog files to qlog 0.3, the version that qvis reads.
 //!
 //! From draft-ietf-quic-qlog-quic-events-13 back to draft-ietf-quic-qlog-main-schema-01 and
 //! draft-ietf-quic-qlog-quic-events-01 (version "0.3"). Unlike the writer this is not a hot path:
@@ -27,7 +27,7 @@ pub struct Exported {
     pub traces: u64,
     /// Events of all traces.
     pub events: u64,
-    /// Indices of the inputs whose last record was cut off, as a run that is killed leaves them.
+    /// Indices of the inputs whose last record was truncated, as in the output of a killed run.
     pub truncated: Vec<usize>,
 }
 

@@ -62,7 +62,7 @@ pub(super) fn header_and_raw(out: &mut Vec<u8>, packet: &TransportPacket<'_>) {
                 raw(out, ",\"key_phase_bit\":true");
             }
         } else {
-            // A header that is cut off is logged as far as it goes.
+            // A truncated header is logged up to its end.
             let _complete = long_header(out, Cursor::new(rest), space);
         }
     }

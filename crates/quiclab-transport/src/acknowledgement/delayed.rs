@@ -4,7 +4,7 @@
 //! Every second full segment is acknowledged at once, one alone after the delayed-ACK timeout, which
 //! follows the gaps between segments. At the start, after pauses and after duplicates every segment is
 //! acknowledged (quick mode), unless the connection answers what it receives (pingpong): then the ACK
-//! rides on the answer. Behind a gap, ACKs beyond the third at one position may be merged.
+//! is sent with the answer. Behind a gap, ACKs beyond the third at one position may be merged.
 //!
 //! | | RFC 5681, 9293 | Linux | here |
 //! |---|---|---|---|

@@ -49,7 +49,7 @@ pub enum SlowStartDecision {
 }
 
 impl SlowStartDecision {
-    /// Slow start as if nobody had been asked.
+    /// Slow start without an exit algorithm.
     pub const GO_ON: Self = Self::Continue { divisor: 1, limit: None };
 }
 

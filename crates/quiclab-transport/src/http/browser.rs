@@ -7,7 +7,7 @@
 //! (A real browser's preload scanner finds references while the HTML arrives; HTML of one or two packets, as in page
 //! load studies, is complete when it can be scanned.)
 //!
-//! Where there are several connections, somebody has to rouse them when others have completed something
+//! Where there are several connections, each must be woken when others have completed something
 //! ([`PageLoad::next_woken`]): `origins`.
 
 use super::page::Page;
@@ -298,7 +298,7 @@ impl Browser {
     }
 }
 
-/// One thread runs a topology, so nobody waits.
+/// One thread runs a topology, so the lock is never contended.
 pub(super) fn lock(visit: &Mutex<PageLoad>) -> MutexGuard<'_, PageLoad> {
     visit.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -107,7 +107,7 @@ impl Origins {
         }
     }
 
-    /// Rouses the connections for which others have found something to do.
+    /// Wakes the connections for which others have created work.
     fn settle(&mut self, now: Time, out: &mut Outputs) {
         loop {
             let woken = lock(&self.ends.visit).next_woken();

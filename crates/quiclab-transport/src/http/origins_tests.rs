@@ -51,7 +51,7 @@ fn config(stack: &str) -> EndpointConfig {
     EndpointConfig { stack: Some(stack.to_owned()), ..EndpointConfig::default() }
 }
 
-/// Both ends, and packets on their way by arrival and order of sending.
+/// Both ends, and packets in transit by arrival and order of sending.
 struct Net {
     ends: [Box<dyn Endpoint>; 2],
     packets: BTreeMap<(Time, u64), (usize, Packet)>,

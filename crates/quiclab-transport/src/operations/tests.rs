@@ -1,4 +1,4 @@
-//! Functions at operations: who is called with what, what comes out, and what goes wrong.
+//! Functions at operations: calls with their inputs, results and errors.
 
 use super::*;
 use crate::NativeStack;
@@ -120,7 +120,7 @@ fn what_replaces_a_computation_keeps_it_from_running_and_keeps_its_own_state() {
     assert_eq!(results, [Some(1.0), Some(3.0), Some(7.0)], "the functions after it see its result");
 }
 
-/// Runs with one function and returns what came out and what is wrong.
+/// Runs with one function and returns its result and its error.
 fn one(anchor: Anchor, answer: Result<Option<f64>, String>) -> (f64, Option<String>) {
     let mut calls = 0;
     let function = move |_: Inputs<'_>, _: Option<f64>| {

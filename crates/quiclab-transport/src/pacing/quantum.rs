@@ -1,5 +1,5 @@
 //! Bucket with a shortest wait, as in quic-go (`internal/congestion/pacer.go`): timers of less than a
-//! millisecond are not to be had from an operating system, so packets leave in bursts worth a millisecond.
+//! millisecond are not available from an operating system, so packets leave in bursts worth a millisecond.
 //!
 //! | What | Here | quic-go |
 //! | --- | --- | --- |

@@ -5,7 +5,7 @@
 //! | --- | --- | --- |
 //! | unit | time; a packet costs mss / rate, whatever its size | bytes |
 //! | a packet may leave | while the bucket holds anything; what is missing is forgiven | when the bucket holds the packet |
-//! | an empty bucket | the next deadline is one packet's time from now; who asks earlier (an ACK has come) finds a little in the bucket and sends | it waits |
+//! | an empty bucket | the next deadline is one packet's time from now; an earlier query (after an ACK) finds a small amount in the bucket and sends | it waits |
 //! | a change of rate | keeps the time, not the bytes; the time since the last packet counts at the new rate | what was filled stays |
 //! | cost of a packet | 1 µs to 1 s | |
 //!

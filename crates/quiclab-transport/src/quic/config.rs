@@ -186,7 +186,7 @@ impl InitialWindow {
     }
 }
 
-/// What makes the peer acknowledge packets that carry nothing but an acknowledgement: a PING now and then, so
+/// Trigger for acknowledgements of packets that carry only an acknowledgement: a periodic PING, so
 /// that old ranges can be forgotten (RFC 9000 section 13.2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AckOfAckPolicy {

@@ -192,7 +192,7 @@ impl Connection {
     /// State for results; `None` before the connection is open.
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         let snapshot = self.halves.as_ref()?.sender.snapshot();
-        // what a connection that is over has sent is nobody's concern any more
+        // data of a closed connection is no longer relevant
         let over = self.state != State::Open;
         Some(if over { Snapshot { in_flight_bytes: 0, ..snapshot } } else { snapshot })
     }
@@ -351,7 +351,7 @@ impl Connection {
     }
 
     /// "An acknowledgment should be sent in reply" to what is not acceptable (RFC 9293 section 3.10.7.4);
-    /// not to each segment without data, or two ends could answer each other for ever.
+    /// not to each segment without data, or two ends could answer each other indefinitely.
     fn answer_duplicate(&mut self, now: Time) {
         if self.last_duplicate.is_none_or(|last| now.since(last) >= DUPLICATE_ACK_INTERVAL) {
             self.last_duplicate = Some(now);

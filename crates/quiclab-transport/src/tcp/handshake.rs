@@ -154,7 +154,7 @@ impl Retransmission {
         Expiry::Again
     }
 
-    /// It is sent again before its time, because the peer's SYN has come again: the timer starts anew, and
+    /// It is sent again before its time, because the peer's SYN arrived again: the timer starts anew, and
     /// nothing is given up for that (`tcp_check_req`, `inet_rtx_syn_ack`).
     pub(super) fn repeat(&mut self, now: Time) {
         self.repeated = true;

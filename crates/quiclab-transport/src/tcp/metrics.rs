@@ -11,7 +11,7 @@
 //! | | Linux | here |
 //! | --- | --- | --- |
 //! | when | TIME-WAIT is entered, or LAST-ACK left: not after an RST (`tcp_time_wait`, `tcp_rcv_state_process`) | the connection is open, or was closed without an RST |
-//! | for whom | a pair of addresses, for an hour | the same end of the same flow: each flow has its own addresses |
+//! | scope | a pair of addresses, for an hour | the same end of the same flow: each flow has its own addresses |
 
 use crate::options::TcpMetrics;
 use quiclab_core::{Duration, Metrics, SavedTcpMetrics};
@@ -27,7 +27,7 @@ pub(super) struct FinalState {
     pub(super) window: u32,
     /// Threshold in segments; `None`: unlimited, the initial slow start.
     pub(super) ssthresh: Option<u32>,
-    /// Neither loss nor reordering is under way (`TCP_CA_Open`).
+    /// Neither loss nor reordering is in progress (`TCP_CA_Open`).
     pub(super) open: bool,
     /// Reordering that is tolerated, and that at the start of a connection (`tcp_reordering`), in segments.
     pub(super) reordering: u32,
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(after(None, 20, true), None);
     }
 
-    /// "Reset our results": nothing but the RTT.
+    /// "Reset our results": only the RTT.
     #[test]
     fn a_connection_without_an_rtt_makes_the_known_one_unknown() {
         let known =

@@ -1,4 +1,4 @@
-//! Records of an application on their way: what the payload of segments says.
+//! Records of an application in transit: the contents of the payload of segments.
 //!
 //! The sender keeps a record until the segment that carries its first byte is acknowledged, so that a
 //! retransmission says the same. The receiver keeps what has arrived, in whatever order, until the stream

@@ -250,7 +250,7 @@ impl Channel {
         bytes
     }
 
-    /// Queues flights of this end and takes complete ones of the peer, as far as their turn has come.
+    /// Queues flights of this end and takes complete ones of the peer, as far as they are due.
     fn shake_hands(&mut self) {
         let Some(plan) = self.plan else { return };
         while self.done < plan.length {

@@ -7,7 +7,7 @@
 //! | the end | the receiver's, alone | the client closes the connection |
 //!
 //! The client is connected half a round trip before the server, so its schedule ends as much earlier; what
-//! is on its way then arrives within the time that a receiver waits in any case.
+//! is in transit then arrives within the time that a receiver waits in any case.
 
 use super::{Datagram, Outcome, Probes, Reception, Schedule, StreamApplication, Streams};
 use quiclab_core::{ByteCount, Metrics, Progress, Time};

@@ -1,8 +1,8 @@
 //! What has to be undone and does not go with the device, in a file: written before each change, read after a kill.
 //!
-//! One line of JSON for the process, then one for each change: a last line that is cut short is of a change that was not
+//! One line of JSON for the process, then one for each change: a truncated last line is of a change that was not
 //! made yet. File and directory are root's; a program that has become another user writes by the descriptor that it has
-//! kept. Who reads it later may be root, so that it can hold nothing but routes and the two sysctls of forwarding.
+//! kept. Who reads it later may be root, so that it can contain only routes and the two sysctls of forwarding.
 
 use super::FORWARDING;
 use super::netlink::Netlink;
@@ -150,7 +150,7 @@ impl Journal {
     }
 }
 
-/// A new file that nobody has put there.
+/// Creates a file that must not exist yet.
 fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)
 }
@@ -158,7 +158,7 @@ fn create(path: &Path) -> io::Result<File> {
 /// Undoes what a process that is no more has left; gives the number of changes.
 ///
 /// # Errors
-/// If the process still runs, or somebody else than root may write there.
+/// If the process still runs, or a user other than root may write there.
 pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError> {
     let path = directory.join("journal.json");
     let failed = |error| JournalError::Io { file: path.clone(), error };

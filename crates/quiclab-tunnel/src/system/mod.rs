@@ -153,7 +153,7 @@ impl Machine {
         if let Some(way) = self.netlink.way_to(server)? {
             self.journal.note_added_route(&way)?;
             if !self.netlink.add(&way)? {
-                // the administrator's: it is not ours to remove
+                // the administrator's: it must not be removed
                 self.journal.forget_last()?;
             }
             self.ways.insert(server);

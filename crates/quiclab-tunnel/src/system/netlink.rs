@@ -138,7 +138,7 @@ impl Netlink {
         self.remove(&through(destination, device))
     }
 
-    /// Adds a route as it is described; false if one like it is there already, which is then somebody else's.
+    /// Adds the described route; false if an equal one exists, which another program owns.
     ///
     /// # Errors
     /// If the kernel refuses it.
@@ -159,7 +159,8 @@ impl Netlink {
         self.request(RouteNetlinkMessage::DelRoute(route.clone()), NLM_F_ACK).map(drop)
     }
 
-    /// Routes of the main table to exactly `destination`, at the metric that ours get, through other devices than `device`.
+    /// Routes of the main table to exactly `destination`, at the metric of quiclab's routes, through other devices
+    /// than `device`.
     ///
     /// # Errors
     /// If the kernel refuses it.

@@ -22,7 +22,7 @@ impl Watch {
         Ok(Self(socket))
     }
 
-    /// Takes what has come; true if something changed. An overflow counts as a change, too.
+    /// Reads the received messages; true if something changed. An overflow also counts as a change.
     pub fn changed(&self) -> bool {
         let mut buffer = [0; 1 << 14];
         let mut changed = false;

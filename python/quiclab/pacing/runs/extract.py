@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
 
 SKIP_S = 5.0
-"""Cut off at the beginning: handshake, slow start, and what BBR does first."""
+"""Time excluded at the start [s]: handshake, slow start, and the STARTUP phase of BBR."""
 BURST_GAP_MS = 0.04
 """Packets that follow each other within this time are of one burst: sent in one go, not paced."""
 GAINS = (1.25, 1.0, 0.75)

@@ -3,7 +3,7 @@
 use super::*;
 use crate::link::Hold;
 
-/// A link of 10 ms without a rate, and ten packets, one each millisecond: the n-th is at the far end at 10 + n ms.
+/// A link of 10 ms without a rate, and ten packets, one each millisecond: the n-th is at its end at 10 + n ms.
 fn log_with(holds: &[Hold], loss: Option<Loss>, late: &[bool]) -> Vec<(u64, u64)> {
     let mut config =
         crate::link::LinkConfig { holds: holds.to_vec(), loss, ..crate::link::LinkConfig::default() };
@@ -19,7 +19,7 @@ fn hold(packet: u64, millis: u64, behind: Option<u64>) -> Hold {
 
 #[test]
 fn a_held_packet_leaves_directly_behind_the_last_that_is_to_pass_it() {
-    // 3 is at the far end at 13 ms; 4, 5 and 6 pass, the last of them at 16 ms
+    // 3 is at the end of the link at 13 ms; 4, 5 and 6 pass, the last of them at 16 ms
     let log = log_with(&[hold(3, 1000, Some(3))], None, &[]);
     let order: Vec<u64> = log.iter().map(|(id, _)| *id).collect();
     assert_eq!(order, [0, 1, 2, 4, 5, 6, 3, 7, 8, 9]);
@@ -32,7 +32,7 @@ fn it_leaves_when_its_time_is_over_whoever_has_passed() {
     // 3 at 13 + 4 ms: 4, 5 and 6 (16 ms) have passed, and 7, due at that instant, comes behind it
     let log = log_with(&[hold(3, 4, None)], None, &[]);
     assert_eq!(log[6..8], [(3, 17), (7, 17)]);
-    // two pass the last but two, and nobody comes any more: the time ends it, at 17 + 30 ms
+    // two pass the last but two, and no packet follows: the time limit ends it, at 17 + 30 ms
     let log = log_with(&[hold(7, 30, Some(5))], None, &[]);
     assert_eq!(log[7..], [(8, 18), (9, 19), (7, 47)]);
 }

@@ -123,7 +123,7 @@ fn build((config, trace): &(crate::link::LinkConfig, Option<TraceText>)) -> Link
 
 proptest! {
     /// Counters are checked by the driver after each call. A driver that misses wakes loses and
-    /// delays nothing but the calls themselves.
+    /// delays only the calls themselves.
     #[test]
     fn nothing_vanishes_and_late_wakes_change_no_decision(
         config in any_link(), arrivals in arrivals(), late in prop::collection::vec(any::<bool>(), 60),

@@ -22,7 +22,7 @@
 //!
 //! Differences: an ACK frame has no receive timestamps (Chromium of the time adds 5 B for the first packet
 //! and 3 B for each further since the last ACK); packets with the server hello lack the diversification
-//! nonce (32 B); more than 255 gaps are cut off, as in Chromium.
+//! nonce (32 B); gaps beyond 255 are omitted, as in Chromium.
 
 use super::zeros;
 use crate::quic::model::{AckFrame, PacketFormat, PacketSpace, QuicFrame, QuicPacket};

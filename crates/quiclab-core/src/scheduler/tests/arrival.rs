@@ -65,7 +65,7 @@ fn it_waits_for_a_faster_path_but_not_long() {
     assert_eq!(scheduler().select(Time::ZERO, FULL, &[late, line(20)]), Some(1));
 }
 
-/// Nobody knows the rate: a window in each round trip, 12000 B in 10 ms, is the same 9.6 Mbit/s.
+/// The rate is unknown: a window in each round trip, 12000 B in 10 ms, is the same 9.6 Mbit/s.
 #[test]
 fn a_window_in_each_round_trip_stands_for_the_rate() {
     assert_eq!(path(10).rate_or_window().bits_per_second(), 9_600_000);

@@ -2,7 +2,7 @@
 //!
 //! Kathleen Nichols' algorithm as in Linux `lib/win_minmax.c` and QUICHE's `windowed_filter.h`: the three
 //! best samples are kept, each younger than the better one, and spread over the window, so that a
-//! successor is at hand when the best sample grows too old. The result is never above the exact maximum (below the
+//! successor is available when the best sample expires. The result is never above the exact maximum (below the
 //! exact minimum); where the samples fall all along the window it may be that of a shorter one.
 
 /// Which samples are the better ones.

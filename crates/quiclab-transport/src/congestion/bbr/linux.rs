@@ -419,7 +419,7 @@ impl Controller for BbrLinux {
             self.idle_restart = true;
             self.extra.restart(now);
             match self.mode {
-                // no more than the estimate, as nobody needs more
+                // at most the estimate, as more is not required
                 Mode::ProbeBandwidth => self.set_pacing_rate(self.bandwidth(), UNIT, None),
                 Mode::ProbeRtt => self.check_probe_rtt_end(now),
                 Mode::Startup | Mode::Drain => {}

@@ -3,7 +3,7 @@
 use quiclab_core::Http2Frame;
 use std::collections::VecDeque;
 
-/// Frames that were chosen, on their way into records.
+/// Frames that were chosen, to be put into records.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     /// Bytes of frames in no record yet.

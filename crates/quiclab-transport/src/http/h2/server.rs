@@ -86,7 +86,7 @@ impl Server {
         (self.server.resource(request).priority.urgency, request)
     }
 
-    /// Begins the responses whose time has come.
+    /// Starts the responses that are due.
     fn respond(&mut self, now: Time) {
         while let Some(request) = self.server.next_response(now) {
             let resource = self.server.resource(request);

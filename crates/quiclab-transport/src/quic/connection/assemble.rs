@@ -205,7 +205,7 @@ impl Connection {
         let ride = !self.config.fixed.acks_only_when_due;
         // RFC 9000 section 12.4; in gQUIC all packets have them
         let forbidden = packet_space == PacketSpace::ZeroRtt && self.config.quic.version == QuicVersion::V1;
-        // one that is due goes first, alone if need be; one that only rides along must not push a datagram out
+        // one that is due goes first, alone if need be; one that is only bundled must not push a datagram out
         let reserved = if must { 0 } else { self.reserved_for_datagram(id) };
         let Some(space) = self.space(id) else { return false };
         if forbidden || !(must || ride && space.received.is_pending()) {
@@ -226,7 +226,7 @@ impl Connection {
         true
     }
 
-    /// Whether a packet with nothing but an acknowledgement asks for one itself.
+    /// Whether a packet with only an acknowledgement requests one itself.
     fn wants_ack_ping(&mut self, id: SpaceId, number: u64, frames: &Frames) -> bool {
         let rule = self.config.fixed.ack_ping;
         let Some(space) = self.space(id) else { return false };

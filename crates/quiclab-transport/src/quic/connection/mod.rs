@@ -365,7 +365,7 @@ impl Connection {
         (self.data_packets_sent, self.ack_frames_received)
     }
 
-    /// Somebody wants to know what happens.
+    /// An observer is attached.
     pub(super) fn is_observed(&self) -> bool {
         self.observer.is_some()
     }

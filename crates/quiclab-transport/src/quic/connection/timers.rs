@@ -124,7 +124,7 @@ impl Connection {
     }
 
     /// The same with the timeouts of a plugin, which counts from the last probe at the earliest: without a
-    /// backoff and with nothing that could be sent, time would stand still.
+    /// backoff and with nothing that could be sent, time would not advance.
     #[cold]
     fn asked_probe_deadline(
         &mut self,

@@ -171,7 +171,7 @@ impl ReceiveWindow {
         (self.window > before).then_some(self.window)
     }
 
-    /// `bytes` count as read that arrived before, because nobody will read them: no window grows.
+    /// `bytes` count as read that arrived before, because they will not be read: no window grows.
     #[cfg(test)] // see `ReceiveHalf::stop`
     pub(super) fn on_discarded_read(&mut self, bytes: u64) {
         self.read += bytes;

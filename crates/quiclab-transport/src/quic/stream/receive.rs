@@ -172,7 +172,7 @@ impl ReceiveHalf {
     }
 
     /// "A receiver could choose not to send MAX_STREAM_DATA once it knows the final size"; here it never
-    /// does, nor for what nobody reads.
+    /// does, nor for data that is not read.
     fn is_window_open(&self) -> bool {
         self.final_size.is_none() && self.stop.is_none()
     }

@@ -31,7 +31,7 @@ pub(super) fn length_field(wire: Wire, length: u64) -> usize {
     }
 }
 
-/// Bytes that a frame about limits, resets and the like takes at most.
+/// Maximum size of a frame about limits, resets and similar.
 pub(super) fn control(wire: Wire, frame: &QuicFrame) -> usize {
     if wire == Wire::Gquic37 {
         return 17; // RST_STREAM: type, stream ID (4), byte offset (8), error code (4)

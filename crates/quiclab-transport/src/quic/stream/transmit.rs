@@ -1,4 +1,4 @@
-//! Frames to send: about limits, resets and the like, and data.
+//! Frames to send: about limits, resets and similar, and data.
 //!
 //! Frames about streams are sent in this order: credit for the peer, resets and requests of streams from
 //! the oldest on, what blocks this end. What blocks is reported once for each limit (RFC 9000 section 4.1).
@@ -45,7 +45,7 @@ impl Streams {
         fresh.min(self.new_credit()).saturating_add(halves().map(SendHalf::resend).sum())
     }
 
-    /// The next frame about limits, resets and the like that fits into `room` bytes.
+    /// The next frame about limits, resets and similar that fits into `room` bytes.
     pub(crate) fn next_control(&mut self, _now: Time, room: usize) -> Option<(QuicFrame, SentFrame)> {
         let (frame, sent) = self.peek_control()?;
         if size::control(self.wire, &frame) > room {

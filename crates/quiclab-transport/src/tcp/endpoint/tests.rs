@@ -27,7 +27,7 @@ fn download(size: u64) -> Workload {
     Workload::Download { size: Some(ByteCount::from_bytes(size)), duration: None, request }
 }
 
-/// A packet that was sent: when, by whom, its length, its segment.
+/// A packet that was sent: time, sender, its length, its segment.
 struct Sent {
     time: Time,
     role: Role,
@@ -37,7 +37,7 @@ struct Sent {
 
 type Lost = Box<dyn Fn(usize, &Sent) -> bool>;
 
-/// A client and a server with what is on its way between them.
+/// A client and a server with the packets in transit between them.
 struct Pipe {
     client: Box<dyn Endpoint>,
     server: Box<dyn Endpoint>,
@@ -235,7 +235,7 @@ fn requests_follow_responses_and_pauses() {
     assert!(pipe.server.progress().finished.is_some());
 }
 
-/// A window of 10 segments of 1448 each 20 ms, until 100 ms; then what is on its way, and the RST.
+/// A window of 10 segments of 1448 each 20 ms, until 100 ms; then the packets in flight, and the RST.
 #[test]
 fn a_download_of_a_given_duration_ends_by_a_reset() {
     let duration = Some(Duration::from_millis(100));

@@ -162,7 +162,7 @@ impl Window {
         u32::try_from(self.announced).expect("65535 shifted by at most 14 fits into 32 bits")
     }
 
-    /// A segment of `length` bytes has come: the bound grows by two full ones (Linux `tcp_grow_window`).
+    /// Handles a segment of `length` bytes: the bound grows by two full ones (Linux `tcp_grow_window`).
     /// Returns whether it grew.
     pub(super) fn grow(&mut self, length: u64, held: u64) -> bool {
         let room = self.clamp.min(self.free(held)).saturating_sub(self.threshold);
@@ -170,7 +170,7 @@ impl Window {
         room > 0
     }
 
-    /// RTT by timestamps (Linux `tcp_rcv_rtt_measure_ts`): a full segment echoes our clock, in
+    /// RTT by timestamps (Linux `tcp_rcv_rtt_measure_ts`): a full segment echoes the clock of this end, in
     /// milliseconds, for the first time.
     pub(super) fn measure_by_echo(&mut self, now: Time, echo: u32, full_sized: bool) {
         if echo == self.last_echo {

@@ -6,7 +6,7 @@ use crate::recovery::delivery_rate::{RateSample, SentState};
 use crate::recovery::prr::PrrAck;
 use quiclab_core::{Duration, Segment, Time};
 
-/// What is found out about one acknowledgement on its way.
+/// Results of the steps that process one acknowledgement.
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) prior_acknowledged: u64,

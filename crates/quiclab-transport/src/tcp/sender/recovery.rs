@@ -97,7 +97,7 @@ impl Sender {
         CongestionEvent { now, in_flight: self.in_flight_bytes(), next_position: self.next, ecn: false }
     }
 
-    /// The tail loss probe repaired a loss: the window is cut although nobody recovers (RFC 8985
+    /// The tail loss probe repaired a loss: the window is reduced without recovery (RFC 8985
     /// section 7.4.2).
     pub(super) fn cut_for_probe(&mut self, now: Time) {
         self.cut(now);

@@ -28,7 +28,7 @@ impl Sender {
         }
         if std::mem::take(&mut self.head_due) && !self.board.is_empty() {
             // RFC 6298 section 5.4. Counts do not decide: retransmissions that an undo has made no losses of
-            // count as in flight until they are acknowledged, and could hold this one back for ever
+            // count as in flight until they are acknowledged, and could block this one indefinitely
             return Some(self.retransmit(now, 0));
         }
         let room = self.cwnd().saturating_sub(self.board.in_flight());

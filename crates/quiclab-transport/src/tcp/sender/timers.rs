@@ -106,7 +106,7 @@ impl Sender {
             return;
         }
         self.counts.timeouts += 1;
-        // what was sent within the last RTT is probably on its way (tcp_timeout_mark_lost)
+        // what was sent within the last RTT is probably in flight (tcp_timeout_mark_lost)
         for index in 0..self.board.len() {
             let segment = self.board.get(index);
             let recent = index > 0 && self.rack.deadline(segment.sent, Duration::ZERO) > now && self.sack;

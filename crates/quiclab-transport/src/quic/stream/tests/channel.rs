@@ -1,4 +1,4 @@
-//! Two ends and a channel that loses, duplicates, delays and reorders; what was written and what came out.
+//! Two ends and a channel that loses, duplicates, delays and reorders; data written and data read.
 
 use super::*;
 use crate::quic::stream::size;

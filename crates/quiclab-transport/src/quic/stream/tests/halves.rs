@@ -29,7 +29,7 @@ fn a_reset_gives_up_what_is_in_flight() {
     assert_eq!((streams.table.iter().count(), events(&mut streams)), (0, vec![]));
 }
 
-/// The connection counts all bytes up to the final size: 10 000 - 500 are left, and as nobody reads them,
+/// The connection counts all bytes up to the final size: 10 000 - 500 are left, and as they are not read,
 /// they are given back at once.
 #[test]
 fn a_reset_by_the_peer_settles_its_bytes() {

@@ -1,0 +1,175 @@
+"""The phrases that docs/glossary.md rejects are in no document, docstring or comment."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import tokenize
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+from quiclab.native import extension
+
+GLOSSARY = ROOT / "docs" / "glossary.md"
+SECTION = "### Checked phrases"
+PYTHON = ("python/**/*.py", "python/**/*.pyi", "studies/*.py", "tools/**/*.py")
+RUST = "crates/*/src/**/*.rs"
+#: Texts of the native extension in generated pages; they change when it is built with other texts.
+BUILT = {
+    ("docs/reference/plugins.md", "nothing but"),
+    ("docs/reference/scenario.md", "cut off"),
+    ("docs/reference/scenario.md", "far end"),
+    ("docs/reference/scenario.md", "have come"),
+}
+#: Generated from the schema: its texts are checked in docs/reference.
+GENERATED = ROOT / "python" / "quiclab" / "scenario" / "options.py"
+
+
+def phrases(text: str) -> dict[str, str]:
+    """Return the rejected phrases of the glossary, each with its replacement."""
+    _, found, section = text.partition(f"\n{SECTION}\n")
+    assert found, f"docs/glossary.md has no section {SECTION!r}"
+    rows = re.findall(r"^\| (.+?) \| (.+?) \|$", re.split(r"\n##+ ", section)[0], flags=re.M)
+    return {phrase: use for avoid, use in rows[2:] for phrase in avoid.split(", ")}
+
+
+def pattern(known: Iterable[str]) -> re.Pattern[str]:
+    """Return what matches any of the phrases as whole words, also where a line ends between its words."""
+    gap = r"(?:[ \t]+|[ \t]*\n[ \t]*)"
+    any_phrase = "|".join(gap.join(map(re.escape, phrase.split())) for phrase in sorted(known, key=len, reverse=True))
+    return re.compile(rf"(?<![\w-])(?:{any_phrase})(?![\w-])", re.IGNORECASE)
+
+
+# --- prose: the lines of a file with everything else blank, so that line numbers stay
+
+
+def of_markdown(text: str) -> str:
+    """Return the prose of a document, without code."""
+    blank = re.compile(r"^```.*?^```$|(?<=\n\n)(?:    [^\n]*\n)+|`[^`\n]+(?:\n[^`\n]+)?`", re.M | re.S)
+    return without_code(blank.sub(lambda found: "#" + "\n" * found[0].count("\n"), text))
+
+
+def of_python(text: str) -> str:
+    """Return the docstrings and comments of a module."""
+    lines = [""] * (text.count("\n") + 2)
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            lines[token.start[0] - 1] = token.string.lstrip("#: ")
+    for node in ast.walk(ast.parse(text)):
+        for statement in getattr(node, "body", None) or [] if not isinstance(node, ast.Lambda | ast.IfExp) else []:
+            value = statement.value if isinstance(statement, ast.Expr) else None
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                for number, line in enumerate(value.value.split("\n"), value.lineno - 1):
+                    lines[number] = line
+    return without_code("\n".join(lines))
+
+
+def of_rust(text: str, elsewhere: str = "") -> str:
+    """Return the comments of a module, without those whose whole text is also in `elsewhere`."""
+    lines = [""] * (text.count("\n") + 1)
+    block: list[int] = []
+    for number, line in enumerate([*text.split("\n"), ""]):
+        comment = re.search(r"(?:^|\s)//[/!]? ?(.*)$", line)
+        whole_line = comment is not None and line.lstrip().startswith("///")
+        if block and not whole_line:
+            if elsewhere and joined(lines[item] for item in block) in elsewhere:
+                for item in block:
+                    lines[item] = ""
+            block = []
+        if comment is not None:
+            lines[number] = comment[1]
+            block += [number] if whole_line else []
+    return without_code("\n".join(lines))
+
+
+def without_code(text: str) -> str:
+    """Return a text without code and quotations within a line."""
+    return re.sub(r'`[^`\n]+`|"[^"\n]+"', "#", text)
+
+
+def joined(lines: Iterable[str]) -> str:
+    return " ".join(" ".join(lines).split())
+
+
+def descriptions(value: Any) -> Iterator[str]:
+    """Yield every text of a JSON document."""
+    if isinstance(value, str):
+        yield joined([value])
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from descriptions(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from descriptions(item)
+
+
+def prose() -> Iterator[tuple[Path, str]]:
+    """Yield each file with its prose."""
+    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]:
+        if path not in (GLOSSARY, ROOT / "CHANGELOG.md"):
+            yield path, of_markdown(path.read_text(encoding="utf-8"))
+    for glob in PYTHON:
+        for path in sorted(ROOT.glob(glob)):
+            if path != GENERATED:
+                yield path, of_python(path.read_text(encoding="utf-8"))
+    schemas = json.loads(extension().schema()), json.loads((ROOT / "docs/reference/vpn.schema.json").read_text())
+    described = "\n".join(text for schema in schemas for text in descriptions(schema))
+    for path in sorted(ROOT.glob(RUST)):
+        yield path, of_rust(path.read_text(encoding="utf-8"), described)
+
+
+def test_rejected_phrases_are_not_used() -> None:
+    known = phrases(GLOSSARY.read_text(encoding="utf-8"))
+    rejected = pattern(known)
+    uses = {joined([phrase]).lower(): use for phrase, use in known.items()}
+    problems, built = [], set()
+    for path, text in prose():
+        name = path.relative_to(ROOT).as_posix()
+        for found in rejected.finditer(text):
+            phrase = joined([found[0]]).lower()
+            if (name, phrase) in BUILT:
+                built.add((name, phrase))
+            else:
+                line = text.count("\n", 0, found.start()) + 1
+                problems.append(f'{name}:{line}: "{phrase}"; use: {uses[phrase]}')
+    if problems:
+        pytest.fail(f"{len(problems)} phrases that docs/glossary.md rejects\n  " + "\n  ".join(problems), pytrace=False)
+    assert built == BUILT, f"no longer used: {sorted(BUILT - built)}"
+
+
+def test_the_glossary_uses_none_of_its_rejected_phrases_as_replacement() -> None:
+    known = phrases(GLOSSARY.read_text(encoding="utf-8"))
+    assert len(known) > 50
+    assert [use for use in known.values() if pattern(known).search(use)] == []
+
+
+def test_examples_of_messages_are_real() -> None:
+    _, _, section = GLOSSARY.read_text(encoding="utf-8").partition("\n### Error messages\n")
+    rows = re.findall(r"^\| `FIELD: [^|]+` \| (``?)(.+?) ?\1(?: \.\.\.)? \|$", section, flags=re.M)
+    assert len(rows) == 3
+    page = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
+    assert [example for _, example in rows if f"error: {example}" not in page] == []
+
+
+def test_phrases_are_found_in_prose_only() -> None:
+    rejected = pattern(
+        phrases(f"\n{SECTION}\n\n| avoid | use |\n| --- | --- |\n| cut off, far end | x |\n\n### Next\n")
+    )
+
+    def lines(text: str) -> list[int]:
+        return [text.count("\n", 0, found.start()) + 1 for found in rejected.finditer(text)]
+
+    assert lines(
+        of_markdown("Cut\noff, `cut off`.\n\n    cut off\n\n```\ncut off\n```\nThe far end, cut-off, cut\n\noff.\n")
+    ) == [1, 9]
+    python = 'X = "cut off"  # cut off\n\ndef f():\n    """Do.\n\n    The far\n    end: `cut off`.\n    """\n'
+    assert lines(of_python(python)) == [1, 6]
+    rust = '//! Cut\n//! off.\nlet x = "far end"; // "far end"\n/// At the far\n/// end.\nstruct X;\n'
+    assert lines(of_rust(rust)) == [1, 4]
+    assert lines(of_rust(rust, "At the far end.")) == [1]
