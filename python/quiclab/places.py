@@ -12,7 +12,7 @@ from quiclab.errors import RequestError, shown
 _AROUND: Final = 60
 #: Characters of a text that a message quotes.
 _QUOTED: Final = 20
-#: What Python's reader of JSON says, in the words of other messages.
+#: Messages of Python's reader of JSON, in the terms of other messages.
 _REASONS: Final = {
     "Expecting value": "expected a value",
     "Expecting ',' delimiter": "expected `,`",

@@ -161,7 +161,7 @@ def _sentences(*texts: str) -> str:
 
 
 def _as(source: str) -> str:
-    """Say which published figure a view stands beside; sources may begin with `after`."""
+    """Return the name of the published figure that a view is compared with; sources may begin with `after`."""
     return f"Compare {source.removeprefix('after ')}."
 
 

@@ -43,7 +43,7 @@ class Scenario(ScenarioFields):
         Raises
         ------
         RequestError
-            With one sentence that names the field, if it does not exist, is missing or has another type.
+            With a one-line message that names the field, if it does not exist, is missing or has another type.
         """
         try:
             scenario: Scenario = tree.from_plain(cls, plain, "")
