@@ -87,7 +87,7 @@ class RequestError(QuiclabError):
 
 
 class ScenarioError(RequestError):
-    """A scenario is invalid; the engine reports what is wrong, and where."""
+    """A scenario is invalid; message and attributes are those of the engine."""
 
     @classmethod
     def of(cls, error: Exception) -> ScenarioError:

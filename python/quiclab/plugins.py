@@ -1,14 +1,13 @@
 """Functions that plugins name, as `module:function`, found next to the scenario.
 
-The module is looked for in the folder of the scenario first, then where Python finds modules. One that lies in that
-folder is executed anew for each end of each flow, with whatever else of the folder it imports: what it keeps in
-module-level names belongs to one connection, and neither another flow nor an earlier run in the same process is seen.
-So a run depends on scenario, seed and code only, on however many workers.
+The module is searched in the folder of the scenario first, then on Python's module path. A module in that folder is
+executed again for each end of each flow, with the modules of the folder that it imports: its module-level state belongs
+to one connection, and is shared neither with other flows nor with earlier runs in the same process. So a run depends on
+scenario, seed and code only, with any number of workers.
 
 A function takes a dictionary of the operation's inputs (and `result`, after the computation) and returns a number, or
-`None`. A class is also accepted: one instance per endpoint is created, and called. It must not ask clocks, nor draw
-random
-numbers that are not seeded.
+`None`. A class is also accepted: one instance per endpoint is created, and called. It must not read clocks or draw
+unseeded random numbers.
 """
 
 from __future__ import annotations
@@ -183,7 +182,7 @@ def _folder_first(folder: Path) -> Iterator[None]:
     with _LOADING:
         hidden, path, bytecode = forget(), list(sys.path), sys.dont_write_bytecode
         sys.path.insert(0, str(folder))
-        # bytecode tells files apart by second and length, and would be left behind in the folder
+        # bytecode distinguishes files by second and length only, and would remain in the folder
         sys.dont_write_bytecode = True
         importlib.invalidate_caches()
         try:

@@ -61,7 +61,7 @@ def rates(series: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_flow(result: RunResult) -> pl.DataFrame:
-    """Return time series of what taps and sojourn times say of each flow, at the steps of the run's other series.
+    """Return time series of each flow from taps and sojourn times, at the steps of the run's other series.
 
     Columns `time_s`, `element`, `metric`, `value`. The element is `<tap>:<flow>` with `passed_bytes` and
     `passed_packets`, counted from the start; and `<end of a tunnel>:<flow>` with `sojourn_least_ms` and

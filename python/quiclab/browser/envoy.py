@@ -1,9 +1,8 @@
 """The server of pages: Envoy, with one set of files over HTTP/3 (Google QUICHE) and over HTTP/2 (TLS 1.3 on TCP).
 
 Why Envoy is in docs/decisions/0015-browser.md. Envoy itself answers, from files (`direct_response`): no second server
-stands behind it. Its access log has a line of JSON for each request; `early-data` is what Envoy itself adds to
-requests that it takes from 0-RTT packets before the handshake is over (RFC 8470 section 5.1): what the server says of
-0-RTT, not what the client hopes.
+is involved. Its access log has a line of JSON for each request; Envoy adds `early-data` to requests that it accepts
+from 0-RTT packets before the handshake is complete (RFC 8470 section 5.1): the view of the server, not of the client.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ CONFIGURATION, ACCESS_LOG = "envoy.json", "access.log"
 #: Milliseconds between two writes of the access log.
 FLUSH_MS: Final = 50
 _TYPE: Final = "type.googleapis.com/envoy.extensions"
-#: Larger than any page; Envoy refuses answers above 4 kB without it.
+#: Larger than any page; by default Envoy rejects responses above 4 kB.
 _MAX_RESPONSE_BYTES: Final = 2**32 - 1
 #: No limit. Chromium orders its requests anew with each image that it hears of, by HTTP/2's PRIORITY frames (RFC 9113
 #: section 5.3.2): 100 images are enough for Envoy's 100 for each stream, and then Envoy closes the connection.

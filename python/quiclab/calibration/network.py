@@ -7,7 +7,7 @@
 | queue, of each direction | the slowest link's limit in packets | datagrams in it when the first one was dropped |
 | TCP goodput | the rate with full segments | a download by the stack `linux` |
 
-A direction is measured by turning the routes round: the burst always goes from the server to the client.
+A direction is measured by reversing the routes: the burst is always sent from the server to the client.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The command line: `quiclab` and `python -m quiclab`.
 
 Results go to stdout, progress and messages to stderr. Exit codes: 0 fine, 1 something failed or is incomplete, 2 the
-request was wrong. Every error is one sentence.
+request was wrong. Every error is a one-line message.
 
 Only the module of the command that is named is loaded: names and descriptions of all are here.
 """

@@ -147,7 +147,7 @@ def check_new(path: Path, force: bool) -> None:
 
 
 def check_report(path: Path, force: bool) -> None:
-    """Check that a report with a default name replaces nothing but an older report of quiclab.
+    """Check that a report with a default name replaces only an older report of quiclab.
 
     Raises
     ------

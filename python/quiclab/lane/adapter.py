@@ -252,7 +252,7 @@ def programs_folder() -> Path:
 
 
 def _live() -> str:
-    """Return where `quiclab-live` is; its bare name where it is missing, so that adapters can be listed without it."""
+    """Return the path of `quiclab-live`, or its bare name if it is missing, so that adapters can be listed."""
     try:
         return str(live_program())
     except RequestError:

@@ -1,6 +1,6 @@
 """The adapter file of a program: a short TOML file with its commands and the names of its options.
 
-The format is described in docs/adapters.md; here it is read, strictly. Everything wrong is one sentence that names
+The format is described in docs/adapters.md; here it is read, strictly. Every error is a one-line message that names
 file, field, value and expected values.
 """
 

@@ -122,10 +122,10 @@ class _ProgramOutput:
             return ""
 
     def problem(self, role: str, what: str) -> str:
-        """Return a sentence about a program, with its last words."""
+        """Return a message about a program, with the last line of its output."""
         words = self.text(f"{role}.err").strip() or self.text(f"{role}.out").strip()
         if words.startswith("{"):
-            words = ""  # its output, not what it says
+            words = ""  # its report, not a message
         last = f"; its last words: {' / '.join(words[-_LAST_WORDS:].splitlines())}" if words else "; it said nothing"
         return f"flow `{self.flow}`: the {role} of stack `{self.stack}` {what}{last}"
 

@@ -58,7 +58,7 @@ class Entry:
     kind
         Its kind for the priorities of a browser.
     body_bytes
-        Length of the body on the wire; `None` if the file does not say it.
+        Length of the body on the wire; `None` if the file does not state it.
     size_is_decoded
         The length is that after decoding: what was on the wire may have been shorter.
     started_ms, duration_ms
@@ -208,7 +208,7 @@ def read_entry(reader: Reader, origin_of_time: datetime, by_firefox: bool) -> En
     origin_of_time
         The origin of times.
     by_firefox
-        The file says that Firefox wrote it.
+        Whether the file states that Firefox wrote it.
 
     Raises
     ------

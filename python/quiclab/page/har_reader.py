@@ -203,7 +203,7 @@ def _kept(name: str, log: Mapping[str, Any], entries: Sequence[object], counts: 
 
 
 def _by_firefox(log: Mapping[str, Any]) -> bool:
-    """Return whether the file says that Firefox wrote it."""
+    """Return whether the file states that Firefox wrote it."""
     tools = (log.get("browser"), log.get("creator"))
     return any("firefox" in str(tool.get("name")).lower() for tool in tools if isinstance(tool, dict))
 

@@ -83,7 +83,7 @@ class Loads:
 
     @property
     def problem(self) -> str | None:
-        """Why runs did not load the page, in a sentence; `None` if all did."""
+        """Message with the reason why runs did not load the page; `None` if all did."""
         failed = [problem for problem in self.problems if problem]
         if not failed:
             return None

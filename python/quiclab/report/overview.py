@@ -32,7 +32,7 @@ class Agreement:
     compared
         Claims that are confirmed or refuted, and that the tables determine.
     agreed
-        Of these, those on which both say the same.
+        Of these, claims on which both agree.
     kappa
         Cohen's kappa over these; NaN where it is not defined.
     undecided, tested

@@ -310,7 +310,7 @@ def operations(entries: Iterable[Mapping[str, Any]]) -> None:
 
 
 def limits(operation: Mapping[str, Any]) -> str:
-    """Say which results an operation takes."""
+    """Return the limits of the result of an operation."""
     span = f"{operation['least']:g} to {int(operation['most'])} {operation['unit']}".strip()
     return f"{span}, whole" if operation["whole"] else span
 

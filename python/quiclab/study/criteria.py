@@ -1,7 +1,7 @@
 """Criteria: how close measured settings have to be to a reference, with a limit for each of them.
 
-Where a claim says whether a finding holds, a criterion says of each setting how far it is off. Limits are fixed by the
-study from the reference alone, before anything is measured.
+A claim states whether a finding holds, a criterion limits the difference of each setting. The study fixes the limits
+from the reference alone, before any measurement.
 """
 
 from __future__ import annotations

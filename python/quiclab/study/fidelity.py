@@ -1,8 +1,8 @@
-"""How close a measured series comes to a published one.
+"""Fidelity of a measured series to a published one.
 
 A series is one configuration over one factor. Two kinds are distinguished by the published numbers alone: where their
-range exceeds ten of their standard deviations there is a shape to reproduce, and *skill* says how much of it is;
-elsewhere the series is flat within its noise, and what counts is *equivalence* point by point.
+range exceeds ten of their standard deviations the series has a shape, and *skill* is the reproduced share of it;
+otherwise the series is flat within its noise, and *equivalence* is tested point by point.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Traces of link rates: a synthetic model, a reader of a published data set, and files that say which of the two.
+"""Traces of link rates: a synthetic model, a reader of a published data set, and files that state their origin.
 
 >>> from pathlib import Path
 >>> from quiclab import traces

@@ -1,8 +1,8 @@
-"""A rate over time, and the engine's csv format that carries it with its origin.
+"""A rate over time, and the csv format of the simulator with its origin.
 
-The engine reads lines `time,rate` below a header that names the units and skips lines that begin with `#`
-(`crates/quiclab-core/src/link/trace/parse.rs`). What a trace is, and where it is from, stands in such lines above the
-header, so that no scenario can use a file without the mark:
+The simulator reads lines `time,rate` below a header that names the units and skips lines that begin with `#`
+(`crates/quiclab-core/src/link/trace/parse.rs`). Such lines above the header state the kind and the source
+of a trace, so that no scenario can use a file without the mark:
 
     # quiclab trace 1
     # origin: synthetic

@@ -195,7 +195,7 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
 
 
 def printed(figure: Figure, sources: set[str], published: str) -> str:
-    """Return the sentence about the published points, or that there are none."""
+    """Return the part of the caption about the published points, or that none exist."""
     if PUBLISHED in sources:
         return published
     return f"The publication has no numbers for this figure ({figure.source}); all points are measured."
