@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import check_layers
 from layers import graph, rust
 
 
@@ -81,3 +82,8 @@ def test_parent_and_child_may_use_each_other(tmp_path: Path) -> None:
         "    left -> right: src/a/left.rs:1",
         "    right -> left: src/a/right.rs:1",
     ]
+
+
+def test_the_imports_of_this_tree_point_downwards() -> None:
+    wrong = [*check_layers.wrong_crates(), *check_layers.wrong_modules(), *check_layers.wrong_python()]
+    assert wrong == []

@@ -11,9 +11,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Fields of an endpoint that are no options of its stack or program.
-pub(crate) const OF_ANY: [&str; 2] = ["stack", "host"];
-
 /// The programs that there are.
 pub(crate) struct Programs(Vec<Program>);
 
@@ -40,9 +37,13 @@ impl Programs {
     pub(crate) fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, Problem> {
         let name = config.stack.as_deref().unwrap_or_default();
         let program = self.0.iter().find(|program| program.name == name).ok_or_else(|| self.unknown(name))?;
-        let options = serde_json::to_value(config).expect("a configuration has string keys only");
-        for (option, value) in set_options(&options) {
-            program.check(&option, value)?;
+        for (name, value) in config.set_options() {
+            match value.as_object() {
+                Some(table) => table
+                    .iter()
+                    .try_for_each(|(inner, value)| program.check(&format!("{name}.{inner}"), value))?,
+                None => program.check(&name, &value)?,
+            }
         }
         let runs = |kind: &&str| program.workloads.iter().any(|own| own == kind);
         Ok(StackAbilities {
@@ -104,16 +105,4 @@ impl Program {
             Some(_) => Ok(()),
         }
     }
-}
-
-/// Names and values of the options that are set, those of tables one by one.
-fn set_options(config: &Value) -> Vec<(String, &Value)> {
-    let fields = config.as_object().into_iter().flatten();
-    fields
-        .filter(|(name, value)| !OF_ANY.contains(&name.as_str()) && !value.is_null())
-        .flat_map(|(name, value)| match value.as_object() {
-            Some(table) => table.iter().map(|(inner, value)| (format!("{name}.{inner}"), value)).collect(),
-            None => vec![(name.clone(), value)],
-        })
-        .collect()
 }

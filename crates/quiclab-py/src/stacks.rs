@@ -4,7 +4,6 @@
 
 use crate::endpoint::{FirstError, PyEndpoint};
 use crate::function;
-use crate::programs::OF_ANY;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -45,7 +44,8 @@ pub(crate) fn validate(config: &EndpointConfig) -> Result<StackAbilities, Proble
 
 /// What a stack written in Python can do with these options.
 fn abilities(py: Python<'_>, name: &str, config: &EndpointConfig) -> PyResult<StackAbilities> {
-    let checked = py.import(MODULE)?.call_method1("check", (name, options(config).to_string()))?;
+    let checked =
+        py.import(MODULE)?.call_method1("check", (name, in_base_units(config.set_options()).to_string()))?;
     let (protocol, workloads, proprietary): (String, Vec<String>, bool) = checked.extract()?;
     let kind = |workload: &String| {
         let known = Workload::KINDS.iter().copied().find(|known| known == workload);
@@ -97,15 +97,6 @@ fn unavailable(name: &str, error: &PyErr) -> Problem {
     Problem::new(ProblemKind::Unsupported, "stack", "")
         .got(format!("{name:?}"))
         .because(format!("the stack is not available: {error}"))
-}
-
-/// The options that are set.
-fn options(config: &EndpointConfig) -> Value {
-    let mut options = in_base_units(config);
-    if let Value::Object(fields) = &mut options {
-        fields.retain(|name, _| !OF_ANY.contains(&name.as_str()));
-    }
-    options
 }
 
 /// As in a scenario, without what is not set, and with quantities as integers.
@@ -171,7 +162,8 @@ impl AllStacks {
         setup.set_item("private_key", PyBytes::new(py, key))?;
         setup.set_item("server_name", quiclab_stacks::SERVER_NAME)?;
         setup.set_item("alpn", quiclab_stacks::APPLICATION_PROTOCOL)?;
-        let (options, workload) = (options(config).to_string(), in_base_units(workload).to_string());
+        let (options, workload) =
+            (in_base_units(config.set_options()).to_string(), in_base_units(workload).to_string());
         let object = py.import(MODULE)?.call_method("endpoint", (name, options, workload), Some(&setup))?;
         Ok(Box::new(PyEndpoint::new(object.unbind(), &identity, self.error.clone())?))
     }

@@ -5,6 +5,7 @@ use super::{CongestionControl, Pacing, QuicOptions, SlowStartExit, TcpOptions, T
 use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 options! {
     /// Stack and options of one end. An option left out has the default of the stack.
@@ -62,6 +63,17 @@ options! {
     http2: Http2Options;
     /// TLS: above TCP, without it none; in QUIC, without it that of the profile.
     tls: Tls;
+}
+
+impl EndpointConfig {
+    /// The options of the stack that are set, as in a scenario: all but the name of the stack and its host.
+    pub fn set_options(&self) -> Map<String, Value> {
+        let Ok(Value::Object(mut fields)) = serde_json::to_value(self) else {
+            unreachable!("a struct is an object")
+        };
+        fields.retain(|name, _| name != "stack" && name != "host");
+        fields
+    }
 }
 
 /// RFC 9113 section 6.9.1: "A sender MUST NOT allow a flow-control window to exceed 2^31-1 octets".
