@@ -286,11 +286,23 @@ def run(
     QuiclabError
         If the run fails.
     """
-    native, seed = extension(), checked_seed(seed)
     scenario = scenario.below(base_dir)
+    return run_resolved(scenario.to_json(), seed, scenario.base_dir, record_dir=record_dir, progress=progress)
+
+
+def run_resolved(
+    scenario: str,
+    seed: int,
+    base_dir: str | Path,
+    *,
+    record_dir: str | Path | None = None,
+    progress: Callable[[float, int, float], None] | None = None,
+) -> RunResult:
+    """Run a scenario that is JSON already; as `run`."""
+    native, seed = extension(), checked_seed(seed)
     try:
         with _recordings(record_dir) as directory:
-            output = native.run(scenario.to_json(), seed, scenario.base_dir, directory, progress)
+            output = native.run(scenario, seed, str(base_dir), directory, progress)
     except native.ScenarioError as error:
         raise ScenarioError.of(error) from error
     except (KeyboardInterrupt, SystemExit, QuiclabError):

@@ -71,6 +71,11 @@ COMMANDS = {
         "page_command",
         "Replay a recorded page load (HAR) over a network with several stacks, and write a report with waterfalls.",
     ),
+    "sweep": Part(
+        "sweep",
+        "sweep_command",
+        "Run a scenario over the levels of factors, with many seeds: a table with intervals, a figure, a page.",
+    ),
     "verify": Part("verify", "verify_command", "Print claims and their verdicts, with numbers."),
 }
 GROUPS = {

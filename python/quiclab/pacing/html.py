@@ -9,7 +9,7 @@ import vl_convert
 
 from quiclab.pacing import axes, figure, labels
 from quiclab.report import figures
-from quiclab.report.html import environment, inline_json, responsive
+from quiclab.report.html import BUNDLE, environment, inline_json, responsive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from quiclab.pacing.labels import LabelledFlow
     from quiclab.pacing.settings import Settings
 
-BUNDLE: Final = "window.vegaEmbed = vegaEmbed;"
 BESIDE_PANELS: Final = 72
 """Width of the vertical axis of panels, and of the margins, in pixels."""
 MAX_CLUSTERS: Final = 8

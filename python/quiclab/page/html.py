@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import vl_convert
-
 from quiclab.page.figure import short, waterfall
 from quiclab.report import figures
-from quiclab.report.html import environment, inline_json, responsive
+from quiclab.report.html import drawing, environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-BUNDLE = "window.vegaEmbed = vegaEmbed;"
 
 
 def render(document: Mapping[str, Any]) -> str:
     """Return the HTML for what `quiclab page --json` prints."""
     longest = max((row["complete_ms"] or 0.0 for row in _rows(document)), default=1.0)
-    charts = []
+    charts, specs = [], {}
     for number, stack in enumerate(document["stacks"], start=1):
         rows = stack["typical"]["requests"] if stack["typical"] else []
         spec = figures.declaration(waterfall(rows, longest, {row["resource"]: short(row["url"]) for row in rows}))
-        shown = {"spec": inline_json(responsive(spec)), "svg": figures.to_svg(spec)} if rows else {}
-        charts.append({"number": number, "stack": stack, "rows": rows, **shown})
+        charts.append({"number": number, "stack": stack, "rows": rows, "svg": figures.to_svg(spec) if rows else ""})
+        if rows:
+            specs[f"chart-{number}"] = spec
     fastest = min((stack["page_load_ms_mean"] for stack in document["stacks"] if stack["n_runs"]), default=None)
     return (
         environment()
@@ -35,9 +32,7 @@ def render(document: Mapping[str, Any]) -> str:
             charts=charts,
             fastest=fastest,
             short=short,
-            light=inline_json(figures.LIGHT),
-            dark=inline_json(figures.DARK),
-            bundle=vl_convert.javascript_bundle(BUNDLE),
+            **drawing(specs),
         )
     )
 

@@ -7,14 +7,18 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from quiclab.report.figures.theme import DARK, LIGHT
 from quiclab.study import with_unit
 from quiclab.study.claims import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+BUNDLE = "window.vegaEmbed = vegaEmbed;"
+"""The script that draws charts."""
 VERDICT_WORDS = {
     Verdict.CONFIRMED: "confirmed",
     Verdict.REFUTED: "refuted",
@@ -56,6 +60,16 @@ def responsive(spec: dict[str, Any]) -> dict[str, Any]:
     if "vconcat" in spec:
         return spec
     return {**spec, "width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
+
+
+def drawing(specs: Mapping[str, dict[str, Any]]) -> dict[str, str]:
+    """Return what `charts.html.j2` needs: the charts of a page by the identifier of their element."""
+    return {
+        "specs": inline_json({name: responsive(spec) for name, spec in specs.items()}),
+        "light": inline_json(LIGHT),
+        "dark": inline_json(DARK),
+        "bundle": vl_convert.javascript_bundle(BUNDLE),
+    }
 
 
 def inline_json(value: object) -> str:

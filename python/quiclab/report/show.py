@@ -375,3 +375,38 @@ def page_loads(document: Mapping[str, Any]) -> None:
     for what, count in page["counts"].items():
         counts.add_row(what, str(count))
     out.print(counts)
+
+
+def metrics(entries: Iterable[tuple[str, str, str]]) -> None:
+    """Print the metrics of sweeps: name, unit and meaning."""
+    printed = table("Metrics", ("metric", "unit", "meaning"), left=3)
+    for entry in entries:
+        printed.add_row(*entry)
+    console().print(printed)
+
+
+def sweep(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], factors: int, settings: int, notes: Sequence[str]
+) -> None:
+    """Print the table of the settings of a sweep, with what a reader of the numbers must know.
+
+    Parameters
+    ----------
+    heads, rows
+        The table; its first `factors` columns are texts.
+    factors
+        Number of factors.
+    settings
+        Number of settings; `rows` may be the first of them.
+    notes
+        Sentences below the table.
+    """
+    printed = table("Means with half of their 95 % intervals", heads, left=factors)
+    for row in rows:
+        printed.add_row(*row)
+    out = console()
+    out.print(printed)
+    if len(rows) < settings:
+        out.print(f"{settings - len(rows)} further settings are in settings.csv")
+    for note in notes:
+        out.print(f"note: {note}", soft_wrap=True)

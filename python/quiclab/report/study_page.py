@@ -19,7 +19,7 @@ from quiclab.files import write_atomically
 from quiclab.libraries import pl
 from quiclab.native import build_id
 from quiclab.report import figures, views
-from quiclab.report.html import VERDICT_WORDS, counts, environment, inline_json, responsive
+from quiclab.report.html import BUNDLE, VERDICT_WORDS, counts, environment, inline_json, responsive
 from quiclab.report.show import published_decimals
 from quiclab.study import BASE, fidelity
 from quiclab.study.claims import CONFIRMED_SHARE, REFUTED_SHARE
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from quiclab.study import Metric, Study
 
-BUNDLE = "window.vegaEmbed = vegaEmbed;"
 SMALL = 2.0
 """Means below this are indices and shares, and have four decimals instead of two."""
 BESIDE_PANELS = 72

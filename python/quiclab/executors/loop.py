@@ -1,0 +1,191 @@
+"""Feeds an executor with batches of tasks, and takes their results.
+
+Tasks are handed over in batches that take about `BATCH_S`, by the time that finished ones took: many short tasks cost
+no more than their own time, and a worker that dies costs little. Results do not depend on batches or workers.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
+
+from quiclab.errors import QuiclabError
+from quiclab.executors.processes import WorkerDiedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from quiclab.executors.processes import Executor
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+BATCH_S: Final = 0.5
+MAX_BATCH: Final = 1000
+POLL_S: Final = 0.25
+#: Times that a batch is tried when the worker that runs it dies.
+TRIES: Final = 3
+
+
+class Interrupt:
+    """Counts Ctrl-C, so that it never cuts a result in two; a third one acts as usual."""
+
+    count = 0
+
+    def __enter__(self) -> Self:
+        """Take over Ctrl-C, in the main thread."""
+        self._before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._request)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give Ctrl-C back."""
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._before)
+
+    def _request(self, number: int, frame: object) -> None:
+        del number, frame
+        self.count += 1
+        if self.count > 2:
+            raise KeyboardInterrupt
+
+
+class _Batches(Generic[Task]):
+    """Cuts tasks into batches of about the same duration."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._tasks = iter(tasks)
+        self._task_s = BATCH_S
+
+    def next(self) -> list[Task]:
+        """Return the next batch; empty at the end."""
+        size = max(1, min(MAX_BATCH, int(BATCH_S / self._task_s))) if self._task_s > 0 else MAX_BATCH
+        return list(islice(self._tasks, size))
+
+    def took(self, count: int, seconds: float) -> None:
+        """Learn from a finished batch; recent ones count most."""
+        self._task_s += (seconds / count - self._task_s) / 2
+
+
+def timed(work: Callable[[Task], Result], batch: Sequence[Task]) -> tuple[list[Result], float]:
+    """Run the tasks of a batch; also returns the time that they took [s]."""
+    begin = time.perf_counter()
+    return [work(task) for task in batch], time.perf_counter() - begin
+
+
+@dataclass
+class _Running(Generic[Task]):
+    """A batch that an executor has."""
+
+    tasks: Sequence[Task]
+    tries: int = 1
+
+
+def run_all(
+    executor: Executor,
+    tasks: Iterable[Task],
+    work: Callable[[Task], Result],
+    settle: Callable[[Task, Result], None],
+    *,
+    tick: Callable[[], None] = lambda: None,
+    say: Callable[[str], None] = lambda _: None,
+) -> bool:
+    """Run all tasks; returns whether Ctrl-C ended it before.
+
+    Parameters
+    ----------
+    executor
+        Where; entered already.
+    tasks
+        The tasks; both they and `work` cross to other processes.
+    work
+        Runs a task.
+    settle
+        Called with each task and its result, in the order in which they end.
+    tick
+        Called several times a second.
+    say
+        Called with messages for the user.
+
+    Raises
+    ------
+    QuiclabError
+        If a worker dies again and again with the same batch.
+    """
+    batches, running, again = (
+        _Batches(tasks),
+        dict[Future[tuple[list[Result], float]], _Running[Task]](),
+        deque[_Running[Task]](),
+    )
+
+    def submit() -> None:
+        # a few more than there are workers, so that none waits, and few enough that Ctrl-C ends soon
+        while len(running) < executor.workers + 1:
+            batch = again.popleft() if again else _Running(batches.next())
+            if not batch.tasks:
+                return
+            running[executor.submit(timed, work, batch.tasks)] = batch
+
+    with Interrupt() as interrupt:
+        stopping = False
+        submit()
+        while running:
+            finished, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
+            died = False
+            for future in finished:
+                batch = running.pop(future)
+                if future.cancelled():
+                    continue
+                try:
+                    results, seconds = future.result()
+                except (BrokenProcessPool, WorkerDiedError) as error:
+                    died = True
+                    again += _halves(batch, error)
+                    continue
+                batches.took(len(results), seconds)
+                for task, result in zip(batch.tasks, results, strict=True):
+                    settle(task, result)
+            if died:
+                # the others of a broken pool end in the same way
+                again += [_Running(batch.tasks, batch.tries) for batch in running.values()]
+                running.clear()
+                say("a worker process died; its runs are made again")
+                executor.restart()
+            tick()
+            if interrupt.count > 1:
+                executor.abandon()
+                return True
+            if not interrupt.count:
+                submit()
+            elif not stopping:
+                stopping = True
+                say("stopping: waiting for the runs under way; press Ctrl-C again to leave them")
+                for future in running:
+                    future.cancel()
+        return stopping
+
+
+def _halves(batch: _Running[Task], error: Exception) -> list[_Running[Task]]:
+    """Return a batch in two parts, so that a task that kills its worker is soon alone.
+
+    Raises
+    ------
+    QuiclabError
+        If it is alone and has killed its worker several times.
+    """
+    if len(batch.tasks) > 1:
+        middle = len(batch.tasks) // 2
+        return [_Running(batch.tasks[:middle]), _Running(batch.tasks[middle:])]
+    if batch.tries >= TRIES:
+        raise QuiclabError(
+            "a worker process died (out of memory?); completed runs are stored, repeat the command to continue"
+        ) from error
+    return [_Running(batch.tasks, batch.tries + 1)]

@@ -1,0 +1,17 @@
+"""Sweeps: a scenario over the levels of some factors, with many seeds, from nothing to table and figure.
+
+| module | subject |
+| --- | --- |
+| `factors` | `--vary PATH=VALUES`: factors and their levels |
+| `design` | which combinations of levels run: all, levels in step, or a random design |
+| `metrics` | what is measured in each run |
+| `plan` | scenario, design, seeds and metrics, and the runs that follow from them |
+| `run` | runs that are not stored yet are made and measured |
+| `table` | one row a run; one row a setting, with 95 % intervals |
+"""
+
+from __future__ import annotations
+
+from quiclab.sweep.plan import Plan
+
+__all__ = ["Plan"]

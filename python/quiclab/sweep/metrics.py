@@ -1,0 +1,307 @@
+"""Metrics of a sweep: numbers that `--metric` names, each measured in a run.
+
+A metric of flows has a column for each flow where a scenario has several: `goodput_mbps.main`. Any other number of a
+result is named by its path, such as `flows.main.sender.srtt_ms` or `elements.down1.dropped.packets`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from quiclab.errors import unknown
+from quiclab.libraries import np, pl
+from quiclab.quantity import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from quiclab.result import FlowResult, RunResult
+
+#: Interval of the samples that percentiles over time are of, where the scenario has none.
+SERIES_INTERVAL: Final = "10 ms"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric that has a name.
+
+    Attributes
+    ----------
+    name
+        For `--metric`.
+    column
+        Its column, or the start of its columns: the unit is the suffix.
+    label, unit
+        Title of an axis.
+    meaning
+        Its definition, for the list of metrics.
+    of_flow
+        Measures a flow; its name is the second argument.
+    of_run
+        Measures a run, where it is a metric of the whole.
+    series
+        Metrics of time series that it needs, at the sender of each flow.
+    """
+
+    name: str
+    column: str
+    label: str
+    unit: str
+    meaning: str
+    of_flow: Callable[[RunResult, str], float] | None = None
+    of_run: Callable[[RunResult], float] | None = None
+    series: tuple[str, ...] = ()
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _flow(result: RunResult, flow: str) -> FlowResult:
+    return result.flows[flow]
+
+
+def _sender(*names: str) -> Callable[[RunResult, str], float]:
+    """Return the metric of a sender, under the first of several names that its stack gives it."""
+
+    def measure(result: RunResult, flow: str) -> float:
+        table = _flow(result, flow).sender
+        return next((_number(table[name]) for name in names if name in table), math.nan)
+
+    return measure
+
+
+def _over_time(metric: str, share: float) -> Callable[[RunResult, str], float]:
+    """Return a quantile over time of a metric of the sender."""
+
+    def measure(result: RunResult, flow: str) -> float:
+        if result.series.is_empty():
+            return math.nan
+        element, name = (pl.col(column).cast(pl.String) for column in ("element", "metric"))
+        rows = result.series.filter((element == f"{flow}.sender") & (name == metric))
+        values = rows["value"].to_numpy()
+        return float(np.quantile(values, share)) if len(values) else math.nan
+
+    return measure
+
+
+def jain(goodputs: Iterable[float]) -> float:
+    """Return Jain's fairness index of goodputs; 1 if all are equal (Jain et al., DEC-TR-301, 1984)."""
+    values = list(goodputs)
+    squares = math.fsum(value * value for value in values)
+    return math.fsum(values) ** 2 / (len(values) * squares) if squares else math.nan
+
+
+def _fairness(result: RunResult) -> float:
+    return jain(flow.goodput_mbps for flow in result.flows.values())
+
+
+def _drops(result: RunResult) -> float:
+    return math.fsum(_number(_dropped(element)) for element in result.elements.values())
+
+
+def _dropped(element: Mapping[str, Any]) -> object:
+    dropped = element.get("dropped")
+    return dropped.get("packets", 0) if isinstance(dropped, dict) else 0
+
+
+METRICS: Final = (
+    Metric(
+        "goodput",
+        "goodput_mbps",
+        "Goodput",
+        "Mbit/s",
+        "delivered bits over the time from the start of the client to the last of them",
+        of_flow=lambda result, flow: _flow(result, flow).goodput_mbps,
+    ),
+    Metric(
+        "download_time",
+        "download_time_s",
+        "Download time",
+        "s",
+        "from the start of the client to the last byte; none if it did not arrive",
+        of_flow=lambda result, flow: _number(_flow(result, flow).download_time_s),
+    ),
+    Metric(
+        "delivered",
+        "delivered_bytes",
+        "Delivered",
+        "B",
+        "bytes that the receiving application got",
+        of_flow=lambda result, flow: float(_flow(result, flow).delivered_bytes),
+    ),
+    Metric(
+        "completed",
+        "completed",
+        "Completed",
+        "",
+        "1 if the workload was done, 0 otherwise",
+        of_flow=lambda result, flow: float(_flow(result, flow).completed),
+    ),
+    Metric(
+        "retransmissions",
+        "retransmitted_packets",
+        "Retransmissions",
+        "packets",
+        "packets sent again by TCP; packets declared lost by QUIC, which sends their data again",
+        of_flow=_sender("retransmitted_packets", "lost_packets"),
+    ),
+    Metric(
+        "lost",
+        "lost_packets",
+        "Declared lost",
+        "packets",
+        "packets that the sender declared lost",
+        of_flow=_sender("lost_packets"),
+    ),
+    Metric(
+        "congestion_events",
+        "congestion_events",
+        "Congestion events",
+        "",
+        "reductions of the congestion window",
+        of_flow=_sender("congestion_events"),
+    ),
+    Metric(
+        "srtt",
+        "srtt_ms",
+        "Smoothed RTT at the end",
+        "ms",
+        "smoothed RTT of the sender at the end of the run",
+        of_flow=_sender("srtt_ms"),
+    ),
+    Metric(
+        "min_rtt",
+        "min_rtt_ms",
+        "Minimum RTT",
+        "ms",
+        "smallest RTT that the sender knows at the end of the run",
+        of_flow=_sender("min_rtt_ms"),
+    ),
+    *(
+        Metric(
+            f"rtt_p{percent}",
+            f"rtt_p{percent}_ms",
+            f"RTT, {percent}th percentile over time" if percent != 50 else "RTT, median over time",
+            "ms",
+            f"{percent}th percentile over time of the sender's smoothed RTT",
+            of_flow=_over_time("srtt_ms", percent / 100),
+            series=("srtt_ms",),
+        )
+        for percent in (50, 95, 99)
+    ),
+    Metric(
+        "fairness",
+        "fairness",
+        "Jain's fairness index",
+        "",
+        "Jain's index of the goodputs of all flows: 1 if they are equal",
+        of_run=_fairness,
+    ),
+    Metric(
+        "drops",
+        "dropped_packets",
+        "Drops",
+        "packets",
+        "packets that any element dropped, for whatever reason",
+        of_run=_drops,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column of a sweep that holds measurements.
+
+    Attributes
+    ----------
+    column
+        Its name.
+    label, unit
+        Title of an axis.
+    measure
+        From a run to the number; NaN where there is none.
+    series
+        Metrics of time series that it needs.
+    """
+
+    column: str
+    label: str
+    unit: str
+    measure: Callable[[RunResult], float]
+    series: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Title of an axis."""
+        return f"{self.label} [{self.unit}]" if self.unit else self.label
+
+
+def measures(names: Iterable[str], flows: Iterable[str]) -> list[Measure]:
+    """Return the columns of the requested metrics.
+
+    Parameters
+    ----------
+    names
+        Names of metrics, or paths in a result.
+    flows
+        The flows of the scenario.
+
+    Raises
+    ------
+    RequestError
+        If a name is neither.
+    """
+    known, of_flows = {metric.name: metric for metric in METRICS}, list(flows)
+    found: list[Measure] = []
+    for name in dict.fromkeys(names):
+        if name in known:
+            found += _columns(known[name], of_flows)
+        elif name.split(".")[0] in ("flows", "elements", "run", "series") and "." in name:
+            found.append(Measure(name, name, "", _at(name)))
+        else:
+            raise unknown("metric", name, known, "--metric", "quiclab sweep --list-metrics")
+    return found
+
+
+def _columns(metric: Metric, flows: list[str]) -> list[Measure]:
+    if (of_run := metric.of_run) is not None:
+        return [Measure(metric.column, metric.label, metric.unit, of_run, metric.series)]
+    several = len(flows) > 1
+    return [
+        Measure(
+            f"{metric.column}.{flow}" if several else metric.column,
+            f"{metric.label} of {flow}" if several else metric.label,
+            metric.unit,
+            _bound(metric, flow),
+            metric.series,
+        )
+        for flow in flows
+    ]
+
+
+def _bound(metric: Metric, flow: str) -> Callable[[RunResult], float]:
+    return lambda result: metric.of_flow(result, flow) if metric.of_flow else math.nan
+
+
+def _at(path: str) -> Callable[[RunResult], float]:
+    """Return the number at a path of a result; NaN where there is none."""
+
+    def measure(result: RunResult) -> float:
+        value: object = result.data
+        rest = path
+        while rest:
+            if not isinstance(value, dict):
+                return math.nan
+            # names of elements contain dots, such as dc.sender: the longest name that fits is meant
+            name = next((key for key in sorted(value, key=len, reverse=True) if f"{rest}.".startswith(f"{key}.")), None)
+            if name is None:
+                return math.nan
+            value, rest = value[name], rest[len(name) + 1 :]
+        if isinstance(value, str) and (found := parse(value)) is not None:
+            return float(found[1])
+        return _number(value)
+
+    return measure

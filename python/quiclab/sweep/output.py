@@ -1,0 +1,154 @@
+"""What a sweep writes: `runs.parquet`, `settings.csv`, figures as SVG, and the page `index.html`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from quiclab.files import write_atomically, write_parquet
+from quiclab.libraries import pl
+from quiclab.native import build_id, extension
+from quiclab.sweep.plan import versions_of
+from quiclab.sweep.table import HIGH, MEAN, N, summary
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from quiclab.store import Store
+    from quiclab.sweep.metrics import Measure
+    from quiclab.sweep.plan import Plan
+
+RUNS: Final = "runs.parquet"
+SETTINGS: Final = "settings.csv"
+PAGE: Final = "index.html"
+#: Rows of a table that a terminal or a page shows.
+MAX_ROWS: Final = 200
+DIGITS: Final = 4
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The results of a sweep.
+
+    Attributes
+    ----------
+    plan
+        The sweep.
+    runs
+        One row a run: see `table.runs_table`.
+    settings
+        One row a setting: see `table.summary`.
+    notes
+        What a reader of the numbers must know.
+    """
+
+    plan: Plan
+    runs: pl.DataFrame
+    settings: pl.DataFrame
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, plan: Plan, runs: pl.DataFrame, store: Store) -> Tables:
+        """Summarise the runs of a sweep."""
+        factors = [factor.column for factor in plan.design.factors]
+        settings = summary(runs, factors, plan.measures)
+        return cls(plan, runs, settings, tuple(_notes(plan, runs, settings, store)))
+
+    @property
+    def heads(self) -> list[str]:
+        """Heads of the table of settings: factors, then metrics, then the number of runs."""
+        factors = [factor.title for factor in self.plan.design.factors]
+        return [*factors, *(measure.title for measure in self.plan.measures), "runs"]
+
+    def rows(self, most: int = MAX_ROWS) -> list[list[str]]:
+        """Return the first rows of the table of settings as texts."""
+        factors = self.plan.design.factors
+        found = []
+        for row in self.settings.head(most).iter_rows(named=True):
+            cells = [_plain(row[factor.column]) for factor in factors]
+            cells += [_interval(row, measure) for measure in self.plan.measures]
+            found.append([*cells, str(max(row[measure.column + N] for measure in self.plan.measures))])
+        return found
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _interval(row: dict[str, Any], measure: Measure) -> str:
+    """Write a mean and half of its interval, with the digits that the interval allows."""
+    mean, high = row[measure.column + MEAN], row[measure.column + HIGH]
+    if mean is None:
+        return "-"
+    if high is None or high == mean:
+        return f"{mean:.{DIGITS}g}"
+    half = high - mean
+    return f"{mean:.{DIGITS}g} ± {half:.2g}"
+
+
+def _notes(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, store: Store) -> list[str]:
+    notes = []
+    if runs.is_empty():
+        return ["No run is stored."]
+    unfinished = len(runs) - int(runs["finished"].sum())
+    if unfinished:
+        notes.append(
+            f"{unfinished} of {len(runs)} runs ended before all flows had done their workload: their goodput is that of "
+            "the time they had, and they have no download time."
+        )
+    digests = runs.group_by("setting", maintain_order=True).agg(pl.col("digest").n_unique(), pl.len())
+    same = digests.filter((pl.col("digest") == 1) & (pl.col("len") > 1))
+    if len(same):
+        notes.append(
+            f"All runs of {len(same)} of {len(settings)} settings are identical: nothing in them is random, so that "
+            "one seed is enough and an interval says nothing."
+        )
+    builds = {str(build) for part in store.rows({"build": pl.String}) for build in part["build"].unique()}
+    if others := sorted(builds - {build_id()}):
+        notes.append(
+            f"Some stored runs were made by other builds of the same versions ({', '.join(others)}); this is build "
+            f"{build_id()}. Another directory (--out) runs all again."
+        )
+    return notes
+
+
+def write(tables: Tables, directory: Path, command: str) -> list[Path]:
+    """Write all files of a sweep; returns those to look at."""
+    from quiclab.report import figures  # noqa: PLC0415 - loads the chart library
+    from quiclab.report.html import drawing, environment  # noqa: PLC0415 - as above
+    from quiclab.sweep.figure import caption, specification  # noqa: PLC0415 - as above
+
+    plan = tables.plan
+    write_parquet(directory / RUNS, tables.runs)
+    write_atomically(directory / SETTINGS, tables.settings.write_csv().encode())
+    charts, specs, paths = [], {}, []
+    for number, measure in enumerate(plan.measures, start=1):
+        spec = specification(plan, tables.runs, tables.settings, measure)
+        svg = figures.to_svg(spec)
+        path = directory / f"figure-{measure.column}.svg"
+        write_atomically(path, svg.encode())
+        paths.append(path)
+        charts.append({"measure": measure, "svg": svg})
+        specs[f"chart-{number}"] = spec
+    rows = tables.rows()
+    page = (
+        environment()
+        .get_template("sweep.html.j2")
+        .render(
+            plan=plan,
+            charts=charts,
+            caption=caption(plan, tables.runs),
+            heads=tables.heads,
+            rows=rows,
+            factors=len(plan.design.factors),
+            settings=len(plan.design.settings),
+            runs=len(tables.runs),
+            notes=tables.notes,
+            command=command,
+            versions=versions_of(plan.base) if plan.lane is None else plan.lane.identity(plan.base),
+            version=extension().version(),
+            **drawing(specs),
+        )
+    )
+    write_atomically(directory / PAGE, page.encode())
+    return [directory / RUNS, directory / SETTINGS, *paths, directory / PAGE]

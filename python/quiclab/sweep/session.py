@@ -1,0 +1,121 @@
+"""A sweep under way: checked, run once or until precise, and read."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from quiclab.sweep import run
+from quiclab.sweep.adaptive import MIN_RUNS, wanted_seeds
+from quiclab.sweep.output import Tables
+from quiclab.sweep.run import Outcome, execute
+from quiclab.sweep.table import runs_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from quiclab.executors import Executor
+    from quiclab.store import Store
+    from quiclab.sweep.plan import Plan, Task
+
+
+class Session:
+    """A sweep and its store.
+
+    Parameters
+    ----------
+    plan
+        The sweep.
+    store
+        Where its results go.
+    executor
+        Where its runs are made.
+    stream
+        Output stream of progress (default: stderr).
+    """
+
+    def __init__(self, plan: Plan, store: Store, executor: Executor, stream: TextIO | None = None) -> None:
+        self.plan, self.store, self.executor = plan, store, executor
+        self.stream = stream or sys.stderr
+        self.seeds = [plan.seeds] * len(plan.design.settings)
+        self.spent: list[str] = []
+        self.probe_s = 0.0
+
+    def check(self) -> None:
+        """Check all settings, then the metrics by one run.
+
+        Raises
+        ------
+        RequestError
+            If one is wrong.
+        """
+        run.check(self.plan, self.stream)
+        _, self.probe_s = run.try_metrics(self.plan)
+
+    def run(self) -> Outcome:
+        """Run what is missing."""
+        total = sum(self.seeds)
+        with self.store.locked():
+            return execute(self.plan, self._tasks(), total, self.store, self.executor, stream=self.stream)
+
+    def run_until(self, precision: float, most: int) -> Outcome:
+        """Run until all intervals have a precision, or a setting has the most seeds; `spent` tells what it took.
+
+        Parameters
+        ----------
+        precision
+            Half of a 95 % interval divided by the mean, at most.
+        most
+            Number of seeds that no setting exceeds.
+        """
+        self.seeds = [min(most, max(MIN_RUNS, self.plan.seeds))] * len(self.seeds)
+        executed = 0
+        with self.store.locked():
+            while True:
+                outcome = self.run()
+                executed += outcome.executed
+                outcome.executed = executed
+                if outcome.interrupted or outcome.failed:
+                    return outcome
+                settings = self.tables().settings
+                wanted = wanted_seeds(settings, self.seeds, self.plan.measures, precision, most)
+                if wanted == self.seeds:
+                    break
+                self.seeds = wanted
+        above = wanted_seeds(settings, self.seeds, self.plan.measures, precision, 2 * most)
+        missed = sum(more > now for more, now in zip(above, self.seeds, strict=True))
+        self.spent.append(
+            f"{sum(self.seeds)} runs in all, {min(self.seeds)} to {max(self.seeds)} a setting"
+            + (f"; {missed} settings have {most} seeds and are less precise than {precision:.2g}" if missed else "")
+        )
+        return outcome
+
+    def tables(self) -> Tables:
+        """Return the results."""
+        return Tables.of(self.plan, runs_table(self.plan, self.store, self.seeds), self.store)
+
+    def _tasks(self) -> Iterator[Task]:
+        for index, count in enumerate(self.seeds):
+            yield from self.plan.tasks(iter([index]), range(count))
+
+
+def cost_line(plan: Plan, session: Session) -> str:
+    """Return the number of runs and an estimate of the time they take, from the run that was tried."""
+    workers = session.executor.workers
+    columns = [measure.column for measure in plan.measures]
+    stored = run.measured(session.store, columns)
+    missing = sum(task.identity not in stored for task in plan.tasks())
+    seconds = missing * session.probe_s / workers
+    return (
+        f"{len(plan.design.settings)} settings with {plan.seeds} seeds: {plan.total} runs, {plan.total - missing} stored. "
+        f"The first setting took {session.probe_s:.3g} s a run; if all do, the others take {_duration(seconds)} on "
+        f"{workers} workers."
+    )
+
+
+def _duration(seconds: float) -> str:
+    """Write a time for people."""
+    for limit, unit, divisor in ((120.0, "s", 1.0), (7200.0, "min", 60.0)):
+        if seconds < limit:
+            return f"{seconds / divisor:.2g} {unit}"
+    return f"{seconds / 3600:.3g} h"
