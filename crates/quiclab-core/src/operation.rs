@@ -14,9 +14,11 @@
 
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
+use strum::{IntoStaticStr, VariantArray};
 
 /// A computation that a plugin can exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case", prefix = "compute.")]
 pub enum Operation {
     /// Congestion window of a path in bytes, before each packet.
     CongestionWindow,
@@ -61,7 +63,8 @@ pub struct OperationInfo {
 }
 
 /// Place of a function at an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Anchor {
     /// Is called with the inputs, and answers nothing.
     Before,
@@ -74,52 +77,28 @@ pub enum Anchor {
 impl Anchor {
     /// Name in scenarios.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Before => "before",
-            Self::Replace => "replace",
-            Self::After => "after",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
 impl Operation {
     /// All of them, in the order of [`OPERATIONS`].
-    pub const ALL: [Self; 9] = [
-        Self::CongestionWindow,
-        Self::PacingRate,
-        Self::PacketThreshold,
-        Self::ProbeTimeout,
-        Self::AckDelay,
-        Self::RttSample,
-        Self::DatagramMayLeave,
-        Self::Path,
-        Self::Stream,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// What the names of operations begin with: it tells them from options, of which some have the same name.
     pub const PREFIX: &'static str = "compute.";
 
     /// Name in scenarios.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CongestionWindow => "compute.congestion_window",
-            Self::PacingRate => "compute.pacing_rate",
-            Self::PacketThreshold => "compute.packet_threshold",
-            Self::ProbeTimeout => "compute.probe_timeout",
-            Self::AckDelay => "compute.ack_delay",
-            Self::RttSample => "compute.rtt_sample",
-            Self::DatagramMayLeave => "compute.datagram_may_leave",
-            Self::Path => "compute.path",
-            Self::Stream => "compute.stream",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The operation of this name.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|operation| operation.name() == name)
+        Self::ALL.iter().copied().find(|operation| operation.name() == name)
     }
 
     /// Its description.
@@ -315,7 +294,7 @@ mod tests {
 
     #[test]
     fn the_table_is_in_the_order_of_the_operations_and_names_are_unique() {
-        for (index, operation) in Operation::ALL.into_iter().enumerate() {
+        for (index, operation) in Operation::ALL.iter().copied().enumerate() {
             assert_eq!(operation as usize, index);
             assert_eq!(operation.info().operation, operation);
             assert_eq!(Operation::find(operation.name()), Some(operation));

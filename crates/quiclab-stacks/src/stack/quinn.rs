@@ -48,6 +48,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
         "0.11.19",
         "quinn-proto, the QUIC implementation in Rust that quinn runs on tokio; here in virtual time",
         &own,
+        false,
     )
 });
 

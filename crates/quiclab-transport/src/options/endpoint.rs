@@ -81,24 +81,27 @@ const MAX_HTTP2_WINDOW: &str = "2147483647 B";
 
 options! {
     /// Options of an end of HTTP/2 (RFC 9113); unset fields have the values of the deployed programs.
-    Http2Options;
+    Http2Options, Http2Values;
 
     /// Receive window that this end offers for each stream.
     #[schemars(transform = limits::between("1 B", MAX_HTTP2_WINDOW))]
-    stream_window: ByteCount;
+    stream_window: ByteCount = ByteCount::from_bytes(65_535), "H2WindowSize (Apache httpd 2.4 mod_http2)";
     /// Receive window that this end offers for the connection; it cannot be smaller than it starts (RFC 9113 section
     /// 6.9.2).
     #[schemars(transform = limits::between("65535 B", MAX_HTTP2_WINDOW))]
-    connection_window: ByteCount;
+    connection_window: ByteCount = ByteCount::from_bytes((1 << 31) - 1),
+        "h2_session_start (Apache httpd 2.4 mod_http2): the connection window can only get in the way";
     /// Streams that the peer may have open at one time.
     #[schemars(transform = limits::at_least(1))]
-    max_streams: u32;
+    max_streams: u32 = 100, "H2MaxSessionStreams (Apache httpd 2.4 mod_http2)";
     /// Largest payload of a DATA frame that this end sends; larger ones would need SETTINGS_MAX_FRAME_SIZE (RFC 9113
     /// section 4.2).
     #[schemars(transform = limits::between("1 B", "16 KiB"))]
-    frame_size: ByteCount;
+    frame_size: ByteCount = ByteCount::from_bytes(16_384),
+        "SETTINGS_MAX_FRAME_SIZE where the peer says nothing (RFC 9113 section 6.5.2)";
     /// Bytes that a server writes in records of 1300 B, before those of 16 KB.
-    warm_up: ByteCount;
+    warm_up: ByteCount = ByteCount::from_bytes(1 << 20),
+        "H2TLSWarmUpSize (Apache httpd 2.4 mod_http2): records that fit into one TCP segment";
 }
 
 /// What a sender asks of its peer's acknowledgements (draft-ietf-quic-ack-frequency).

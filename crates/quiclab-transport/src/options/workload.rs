@@ -4,10 +4,12 @@ use quiclab_core::link::Delay;
 use quiclab_core::{ByteCount, DataRate, Duration, defaults, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantNames};
 
 /// What is transferred.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr, VariantNames)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[strum(serialize_all = "snake_case")]
 pub enum Workload {
     /// The client asks once; the server answers with `size` bytes, or for `duration`.
     Download {
@@ -192,20 +194,12 @@ impl Workload {
     }
 
     /// Names of all kinds, as in scenarios.
-    pub const KINDS: &'static [&'static str] =
-        &["download", "request_response", "datagrams", "page", "ping", "media"];
+    pub const KINDS: &'static [&'static str] = Self::VARIANTS;
 
     /// Name of the kind, as in scenarios.
     #[must_use]
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::Download { .. } => "download",
-            Self::RequestResponse { .. } => "request_response",
-            Self::Datagrams { .. } => "datagrams",
-            Self::Page { .. } => "page",
-            Self::Ping { .. } => "ping",
-            Self::Media { .. } => "media",
-        }
+    pub fn kind(&self) -> &'static str {
+        self.into()
     }
 }
 

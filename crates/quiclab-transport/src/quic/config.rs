@@ -17,19 +17,14 @@ pub(super) const fn kib(count: u64) -> ByteCount {
 }
 
 values! {
-    /// A complete configuration: the options of [`crate::options::EndpointConfig`], which mean the same here.
+    /// A complete configuration: options of [`crate::options::EndpointConfig`], which has their meanings.
     pub struct Config;
 
-    /// UDP payload of a full datagram.
     datagram_size: ByteCount = bytes(1200), "RFC 9000 section 14: what every path carries";
-    /// Congestion control.
     congestion_control: CongestionControl =
         CongestionControl::Newreno, "RFC 9002 section 7: similar to TCP NewReno (RFC 6582)";
-    /// Connections that newreno and cubic stand for.
     emulated_connections: u32 = 1, "RFC 9002 has no such parameter";
-    /// What ends slow start before a loss.
     slow_start_exit: SlowStartExit = SlowStartExit::None, "RFC 9002 section 7.3.1: loss or ECN only";
-    /// Initial congestion window.
     initial_window: InitialWindow = InitialWindow::Rfc9002, "RFC 9002 section 7.2", as |config| {
         let bytes = config.initial_window();
         match config.initial_window {
@@ -38,25 +33,16 @@ values! {
             InitialWindow::Rfc9002 => format!("{bytes}; 10 datagrams, 14720 B or 2 datagrams at most"),
         }
     };
-    /// How packets are spaced.
     pacing: Pacing = BUCKET, "RFC 9002 section 7.7: N = 1.25, bursts of the initial window";
-    /// Reordering before a packet is lost, in packets.
     packet_threshold: u32 = 3, "RFC 9002 section 6.1.1: kPacketThreshold";
-    /// Reordering before a packet is lost, in RTTs.
     time_threshold: f64 = 9.0 / 8.0, "RFC 9002 section 6.1.2: kTimeThreshold";
-    /// RTT before the first sample.
     initial_rtt: Duration = Duration::from_millis(333), "RFC 9002 section 6.2.2: kInitialRtt";
-    /// What is asked of the peer's acknowledgements.
     ack_frequency: AckFrequency, or "nothing asked" = None, "an extension";
-    /// Receive window of a stream at the start.
     stream_receive_window: ByteCount = kib(16 * 1024), "assumed: large enough not to limit";
-    /// Receive window of the connection at the start.
     connection_receive_window: ByteCount = kib(24 * 1024), "assumed: large enough not to limit";
-    /// Stream data sent and not acknowledged, at most.
     send_window: ByteCount = UNLIMITED, "RFC 9000 has none";
-    /// TLS or QUIC Crypto. The version is always 1.3.
     tls: Tls = FRESH, "the same in all profiles: set by quiclab";
-    with { quic: QuicValues, fixed: Fixed }
+    .. { quic: QuicValues, fixed: Fixed }
 }
 
 values! {

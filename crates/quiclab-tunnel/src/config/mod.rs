@@ -18,7 +18,7 @@ use quiclab_core::queue::QueueConfig;
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, Duration};
-use quiclab_stacks::carrier::PublicKey;
+use quiclab_stacks::carrier::{CONTROLS, PublicKey};
 use quiclab_transport::options::CongestionControl;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -205,9 +205,9 @@ fn path_mtu() -> Limits {
 
 /// Congestion controls of noq's carriers, and their former names here.
 fn controls() -> Limits {
-    use CongestionControl::{BbrLinux, Cubic, Fixed, Lia, Newreno};
+    use CongestionControl::{BbrLinux, Lia, Newreno};
     let former = [("new_reno", Newreno.name()), ("bbr", BbrLinux.name()), ("coupled", Lia.name())];
-    limits::one_of([Newreno, Cubic, BbrLinux, Lia, Fixed].map(CongestionControl::name)).formerly(former)
+    limits::one_of(CONTROLS.map(CongestionControl::name)).formerly(former)
 }
 
 fn default_control() -> CongestionControl {
