@@ -15,7 +15,7 @@ from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Fi
 from quiclab.study.claims import Key
 from quiclab.study.criteria import Criterion
 
-VIRTUAL = "the kernel lane with the virtual clock, our elements as the network"
+VIRTUAL = "the kernel lane with the virtual clock, quiclab's elements as the network"
 FRAME_BYTES = 1514
 DATAGRAM = "1280 B"
 SECONDS = 20

@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, text: str) -> Non
     with pytest.raises(RequestError) as error:
         read(file)
     assert error.value.kind in ("Syntax", "UnknownField")
-    assert str(file) in error.value.sentence
+    assert str(file) in error.value.message
 
 
 def test_numbers_are_written_without_exponent() -> None:

@@ -107,7 +107,7 @@ def test_a_program_without_a_report_is_reported_with_its_last_output(tmp_path: P
     assert "unknown report" in collected("linux", tmp_path).problems[0]
 
 
-def test_a_failure_is_a_sentence(tmp_path: Path) -> None:
+def test_a_failure_is_a_message(tmp_path: Path) -> None:
     client = record(started_ns=EPOCH_NS, bytes=0, failure="no connection to 10.1.0.0:5001: refused")
     report = collected("linux", left(tmp_path, client_json=client, server_json=record()))
     assert "failed: no connection to 10.1.0.0:5001: refused" in report.problems[0]

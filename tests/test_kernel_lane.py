@@ -65,7 +65,7 @@ def test_unsupported_workloads_of_a_program_are_rejected(sets: list[tuple[str, s
     with pytest.raises(RequestError) as error:
         load(LANES, sets, Lane().stacks())
     for word in words:
-        assert word in error.value.sentence, error.value.sentence
+        assert word in error.value.message, error.value.message
 
 
 def test_programs_are_no_stacks_of_the_sim_lane() -> None:

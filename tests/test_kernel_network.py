@@ -57,7 +57,7 @@ def test_figures_of_the_wanted_network(lanes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("figure", "sentence"),
+    ("figure", "message"),
     [
         (lambda down, up: round_trip("main", down, up, {"rtt_min_ms": 45.0}), "is 45 ms instead of 40.0"),
         (lambda down, up: round_trip("main", down, up, {}), "no echo was received"),
@@ -67,10 +67,10 @@ def test_figures_of_the_wanted_network(lanes: dict[str, Any]) -> None:
         (lambda down, _: goodput("main", down, 9.0), "is 9 Mbit/s instead of 19.13"),
     ],
 )
-def test_other_networks(lanes: dict[str, Any], figure: Any, sentence: str) -> None:
+def test_other_networks(lanes: dict[str, Any], figure: Any, message: str) -> None:
     check = figure(route(lanes, "down"), route(lanes, "up"))
     assert check.ok is False
-    assert sentence in str(verdict([check]))
+    assert message in str(verdict([check]))
 
 
 def test_unmeasurable_values_have_a_message(lanes: dict[str, Any]) -> None:

@@ -124,7 +124,7 @@ def test_what_it_does_not_take_is_refused_by_field(change: str, value: str, fiel
     with pytest.raises(ScenarioError) as error:
         load(TOY, [(change, value)])
     assert error.value.path == field
-    assert expected in error.value.sentence
+    assert expected in error.value.message
 
 
 @pytest.mark.usefixtures("toy")
@@ -215,9 +215,9 @@ def test_profiles_and_fixed_properties_are_checked_and_described(toy: PythonStac
 
 
 @pytest.mark.parametrize(
-    ("method", "sentence"), [("__init__", "the stack is not available: ValueError: no luck"), ("receive", "no luck")]
+    ("method", "message"), [("__init__", "the stack is not available: ValueError: no luck"), ("receive", "no luck")]
 )
-def test_an_exception_in_an_endpoint_ends_the_run(toy: PythonStack, method: str, sentence: str) -> None:
+def test_an_exception_in_an_endpoint_ends_the_run(toy: PythonStack, method: str, message: str) -> None:
     def unlucky(*_: object) -> None:
         raise ValueError("no luck")
 
@@ -225,11 +225,11 @@ def test_an_exception_in_an_endpoint_ends_the_run(toy: PythonStack, method: str,
     register(replace(toy, name="unlucky", endpoint=type("Unlucky", (endpoint,), {method: unlucky})))
     with pytest.raises(QuiclabError) as error:
         run(load(TOY, [("flows.main.stack", "unlucky")]))
-    assert sentence in error.value.sentence
+    assert message in error.value.message
 
 
 @pytest.mark.parametrize(
-    ("fields", "sentence"),
+    ("fields", "message"),
     [
         ({"workloads": ("downlode",)}, "workloads: expected some of download, "),
         ({"protocol": "tcp"}, "protocol: expected quic or udp, got `tcp`"),
@@ -237,13 +237,13 @@ def test_an_exception_in_an_endpoint_ends_the_run(toy: PythonStack, method: str,
     ],
 )
 def test_a_stack_that_describes_itself_wrongly_is_refused(
-    toy: PythonStack, fields: Mapping[str, Any], sentence: str
+    toy: PythonStack, fields: Mapping[str, Any], message: str
 ) -> None:
     register(replace(toy, name="odd", **fields))
     with pytest.raises(RequestError) as error:
         load(TOY, [("flows.main.stack", "odd")])
-    assert "flows.main.stack" in error.value.sentence
-    assert sentence in error.value.sentence
+    assert "flows.main.stack" in error.value.message
+    assert message in error.value.message
 
 
 def test_packages_that_cannot_be_used_are_named_with_the_reason(

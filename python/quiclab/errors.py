@@ -23,15 +23,15 @@ class QuiclabError(Exception):
 
     Parameters
     ----------
-    sentence
+    message
         The message: one line, without a traceback.
     exit_code
         1: something failed or is incomplete; 2: the request was invalid.
     """
 
-    def __init__(self, sentence: str, exit_code: int = 1) -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
+    def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
         self.exit_code = exit_code
 
 
@@ -40,7 +40,7 @@ class RequestError(QuiclabError):
 
     Parameters
     ----------
-    sentence
+    message
         The message: file, line, field, expected values and actual value, as far as they apply, on one line.
     path
         The field, with dots between its steps, such as `links.down1.rate`, or the option; empty if it is about neither.
@@ -50,7 +50,7 @@ class RequestError(QuiclabError):
     expected
         The values that the field accepts, in prose.
     value
-        The actual value as the sentence shows it; empty if the field is missing.
+        The actual value as the message shows it; empty if the field is missing.
     suggestion
         The name that was probably meant.
     file, line, column
@@ -62,7 +62,7 @@ class RequestError(QuiclabError):
 
     def __init__(
         self,
-        sentence: str,
+        message: str,
         *,
         path: str = "",
         kind: str = "",
@@ -74,7 +74,7 @@ class RequestError(QuiclabError):
         column: int | None = None,
         rendered: str = "",
     ) -> None:
-        super().__init__(sentence, exit_code=2)
+        super().__init__(message, exit_code=2)
         self.path = path
         self.kind = kind
         self.expected = expected
@@ -228,5 +228,5 @@ def _about(
 ) -> RequestError:
     """Return the error of which `parts` are what follows the path; the suggestion is last."""
     said = [part for part in (*parts, f"did you mean `{suggestion}`?" if suggestion else "") if part]
-    sentence = ": ".join(part for part in (where, path, "; ".join(said)) if part)
-    return RequestError(sentence, path=path, kind=kind, expected=expected, value=value, suggestion=suggestion)
+    message = ": ".join(part for part in (where, path, "; ".join(said)) if part)
+    return RequestError(message, path=path, kind=kind, expected=expected, value=value, suggestion=suggestion)

@@ -15,9 +15,11 @@ from urllib.parse import urlsplit
 from quiclab.browser.envoy import Request
 from quiclab.browser.har_writer import Exchange, Recording
 
-#: Names of the protocols, in the DevTools protocol and here; in access logs; in sentences.
+#: Names of the protocols, in the DevTools protocol and here; in access logs; in messages.
 PROTOCOLS: Final = ("h2", "h3")
 LOGGED: Final = {"h2": "HTTP/2", "h3": "HTTP/3"}
+#: Keys of the lists of loads in JSON documents, and their attributes in Python.
+LOAD_LISTS: Final = {"counted": "counted", "thrown_away": "discarded", "left_out": "left_out"}
 
 
 class LoadError(Exception):

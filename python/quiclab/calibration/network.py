@@ -180,7 +180,7 @@ def calibrate(scenario: Scenario, lane: Lane, say: Say, base_dir: str | Path = "
     lane
         How the kernel lane runs.
     say
-        Takes sentences about the progress.
+        Receives messages about the progress.
     base_dir
         Directory that files named in the scenario are relative to.
 

@@ -313,7 +313,7 @@ def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
                 raise
             failed.append((study.name, error))
     if failed:
-        reasons = "; ".join(f"{name}: {error.sentence}" for name, error in failed[:MAX_REASONS])
+        reasons = "; ".join(f"{name}: {error.message}" for name, error in failed[:MAX_REASONS])
         if len(failed) > MAX_REASONS:
             reasons += f"; and {len(failed) - MAX_REASONS} more"
         wrong_request = len(failed) == len(studies) and all(error.exit_code == 2 for _, error in failed)

@@ -125,7 +125,7 @@ def options_for(*parameters: str) -> Iterator[None]:
         if error.path not in parameters:
             raise
         data = {name: getattr(error, name) for name in ("kind", "expected", "value", "suggestion")}
-        raise RequestError(f"--{error.sentence}", path=f"--{error.path}", **data) from error
+        raise RequestError(f"--{error.message}", path=f"--{error.path}", **data) from error
 
 
 def check_new(path: Path, force: bool) -> None:

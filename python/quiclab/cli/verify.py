@@ -38,7 +38,7 @@ def verify_command(
             try:
                 _judge(Evaluation(study, out), present, claims, missing)
             except QuiclabError as error:  # the other studies still have their verdicts
-                unusable.append(error.sentence)
+                unusable.append(error.message)
             progress.advance()
     if as_json:
         print(to_json({"schema": VERIFY_SCHEMA, "runs_missing": sum(missing.values()), "claims": claims}))

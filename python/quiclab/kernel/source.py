@@ -214,7 +214,7 @@ def find_source(wanted: str, archives: Sequence[Apt], say: Callable[[str], None]
             archive.update()
             offers = archive.offers()
         except QuiclabError as error:
-            say(error.sentence)
+            say(error.message)
             refused.append(archive.name)
             continue
         for offer in offers:

@@ -74,7 +74,7 @@ class Adapter:
 
     def missing(self) -> list[str]:
         """Return a message for each missing requirement, with the package that contains it."""
-        return [sentence for need in self.file.needs if (sentence := self._lacks(need)) is not None]
+        return [message for need in self.file.needs if (message := self._lacks(need)) is not None]
 
     def _lacks(self, need: Need) -> str | None:
         name = _fill(need.name, self._standard({}), late=False) or need.name

@@ -40,7 +40,7 @@ def make_job(scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, A
     """
     plain = scenario.to_dict()
     used = [adapters[name] for name in dict.fromkeys(stacks_of(plain))]
-    missing = list(dict.fromkeys(sentence for adapter in used for sentence in adapter.missing()))
+    missing = list(dict.fromkeys(message for adapter in used for message in adapter.missing()))
     if missing:
         raise RequestError("; ".join(missing))
     flows = {}

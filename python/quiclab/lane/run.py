@@ -106,7 +106,7 @@ class Lane:
             if self.clock == "virtual":
                 newest_kernel()
         except QuiclabError as error:
-            return error.sentence
+            return error.message
         return None
 
     def identity(self, scenario: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from quiclab.page.entry import Entry
 
-# entries of a circle that a sentence names
+# Maximum number of entries of a cycle that an error message names
 MAX_SHOWN = 5
 
 

@@ -95,7 +95,7 @@ def unavailable() -> dict[str, str]:
         try:
             _load(name)
         except UnavailableStackError as error:
-            reasons[name] = error.sentence
+            reasons[name] = error.message
     return reasons
 
 
@@ -124,7 +124,7 @@ def check(name: str, options: str) -> tuple[str, list[str], bool]:
     try:
         stack = find(name)
     except UnavailableStackError as error:
-        raise OptionError("stack", json.dumps(name), f"an available stack: {error.sentence}") from error
+        raise OptionError("stack", json.dumps(name), f"an available stack: {error.message}") from error
     if stack is None:
         raise UnknownStackError(name, [entry["name"] for entry in catalogue()], list(unavailable().values()))
     stack.check(json.loads(options))

@@ -170,7 +170,7 @@ class Criterion:
             self.statement,
             lambda sample: assessed(sample).passed,
             lambda sample: assessed(sample).numbers,
-            note="The limits are ours.",
+            note="The limits are quiclab's.",
             metric=self.metric,
             statistic=self.statistic,
         )

@@ -173,7 +173,7 @@ def _load(path: Path) -> tuple[Study, ...]:
         for study in found:
             check_study(study)
     except RequestError as error:
-        raise RequestError(f"{path}: {error.sentence}") from error
+        raise RequestError(f"{path}: {error.message}") from error
     except Exception as error:  # any error of a study file becomes a one-line message
         raise QuiclabError(f"cannot load the study file {path}: {type(error).__name__}: {error}") from error
     return found

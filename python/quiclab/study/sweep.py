@@ -195,8 +195,8 @@ def check_networks(jobs: Iterable[Job], stream: TextIO) -> None:
         return
     from quiclab.calibration.network import calibrate, networks, verdict  # noqa: PLC0415 - for this lane only
 
-    def say(sentence: str) -> None:
-        print(sentence, file=stream, flush=True)
+    def say(message: str) -> None:
+        print(message, file=stream, flush=True)
 
     seen: set[tuple[object, ...]] = set()
     for job in jobs:
@@ -326,8 +326,8 @@ def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
     try:
         pickle.dumps(stacks)
     except (AttributeError, TypeError, pickle.PicklingError) as error:
-        sentence = f"a registered stack is not available to worker processes, which import it: {error}"
-        raise RequestError(sentence) from error
+        message = f"a registered stack is not available to worker processes, which import it: {error}"
+        raise RequestError(message) from error
     pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(stacks,))
     try:
         yield pool
@@ -416,7 +416,7 @@ def _work(job: Job) -> Work:
     try:
         result = run_and_keep(parsed, job.seed, job.base_dir, job.keep, job.lane)
     except QuiclabError as error:
-        return None, None, error.sentence
+        return None, None, error.message
     if problem := result.invalid_reason:
         return None, None, problem
     for name, flow in result.flows.items():
