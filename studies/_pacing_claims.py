@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from _pacing_explanations import EXPLANATIONS
-from quiclab.study.claims import NotMeasuredError
+from quiclab.study.findings import NotMeasuredError
 from quiclab.study.predicates import Reference, Vocabulary
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from quiclab.errors import RequestError
-from quiclab.lane.adapter_file import WORKLOADS, Option, read
+from quiclab.lane.adapter_file import WORKLOADS, read
+from quiclab.lane.adapter_plan import Option
 from quiclab.lane.placeholders import FIELDS
 from quiclab.lane.toml_places import located
 from quiclab.lane.words import plain, words_of

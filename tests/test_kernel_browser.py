@@ -30,7 +30,7 @@ from quiclab.browser.runner import load_pages, page_scenario
 from quiclab.browser.site import MIN_IMAGE_BYTES, Page, png
 from quiclab.errors import RequestError
 from quiclab.lane.adapter import BUILT_IN, load_adapters
-from quiclab.lane.adapter_file import GuestPlan
+from quiclab.lane.adapter_plan import GuestPlan
 from quiclab.scenario import load
 
 PAGE_FILE = ROOT / "scenarios" / "page_browser.toml"

@@ -202,7 +202,7 @@ def test_a_program_that_tells_nothing_leaves_it_to_the_network(tmp_path: Path) -
         '{"a": ' * 100_000,
     ],
 )
-def test_garbage_of_a_program_is_a_sentence(client: str, tmp_path: Path) -> None:
+def test_garbage_of_a_program_is_a_message(client: str, tmp_path: Path) -> None:
     report = collected("linux", left(tmp_path, client_json=client, server_json=record()))
     assert not report.complete
     assert report.delivered_bytes is None

@@ -120,7 +120,7 @@ def test_traces_of_settings_together() -> None:
     assert whole.receive_buffer == 7340032
 
 
-def test_a_missing_tracer_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_tracer_is_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(syscalls, "found", {}.get)
     with pytest.raises(QuiclabError, match="apt-get install strace"):
         syscalls.tracer()

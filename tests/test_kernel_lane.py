@@ -18,7 +18,7 @@ from quiclab.lane.job import make_job
 from quiclab.lane.run import Lane, _identity_of, _merge, _remove_older
 from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario, load
-from quiclab.study.evaluate import jobs_of
+from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find_all
 
 LANES = ROOT / "scenarios" / "lanes.toml"

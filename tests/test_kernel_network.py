@@ -14,6 +14,7 @@ from quiclab.errors import QuiclabError
 from quiclab.lane.run import Lane
 from quiclab.scenario import load
 from quiclab.study import sweep
+from quiclab.study.job import Job
 
 
 @pytest.fixture
@@ -105,10 +106,10 @@ def test_a_sweep_measures_each_network_once(monkeypatch: pytest.MonkeyPatch, req
         return [Check("main", "rate down", "Mbit/s", 20.0, 10.0, measured[-1] == "20 ms")]
 
     monkeypatch.setattr(network, "calibrate", calibrate)
-    jobs = [sweep.Job({}, json.dumps(scenario.to_dict()), seed, "", lane=Lane()) for seed in (1, 2)]
+    jobs = [Job({}, json.dumps(scenario.to_dict()), seed, "", lane=Lane()) for seed in (1, 2)]
     sweep.check_networks(jobs, StringIO())
     assert measured == ["20 ms"]
-    sweep.check_networks([sweep.Job({}, slower.to_json(), 1, "", lane=Lane("virtual"))], StringIO())
+    sweep.check_networks([Job({}, slower.to_json(), 1, "", lane=Lane("virtual"))], StringIO())
     assert measured == ["20 ms"]
     with pytest.raises(QuiclabError, match="does not match the scenario: rate down of flow `main` is 10"):
-        sweep.check_networks([*jobs, sweep.Job({}, slower.to_json(), 1, "", lane=Lane())], StringIO())
+        sweep.check_networks([*jobs, Job({}, slower.to_json(), 1, "", lane=Lane())], StringIO())

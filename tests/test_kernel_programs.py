@@ -142,7 +142,7 @@ def changed(tmp_path: Path, old: str, new: str) -> Lane:
     return Lane(adapters=(folder / "odd.toml",))
 
 
-def test_an_option_that_the_kernel_refuses_is_a_sentence(tmp_path: Path) -> None:
+def test_an_option_that_the_kernel_refuses_is_a_message(tmp_path: Path) -> None:
     lane = changed(tmp_path, 'newreno = "reno"', 'newreno = "no-such-control"')
     with pytest.raises(QuiclabError, match=r"congestion control `no-such-control`.*this kernel has .*reno"):
         run(tmp_path, "odd", '{ kind = "download", size = "100 kB" }', lane)

@@ -15,7 +15,8 @@ from quiclab.native import extension
 from quiclab.plugins import FunctionError, function_names, load_functions, source_files
 from quiclab.scenario import Even, Exchange, Plugin, Scenario
 from quiclab.study.inputs import code_of, fingerprint
-from quiclab.study.sweep import Job, collect, execute
+from quiclab.study.job import Job
+from quiclab.study.sweep import collect, execute
 
 SCENARIO = """\
 version = 1

@@ -18,7 +18,8 @@ import pytest
 from conftest import ROOT, has_stack, quiclab_process
 from quiclab import QuiclabError, RequestError, ScenarioError, load, run
 from quiclab.stacks import PythonStack, StackOption, StackProfile, catalogue, find, register, registry, unavailable
-from quiclab.study.sweep import Job, collect, execute
+from quiclab.study.job import Job
+from quiclab.study.sweep import collect, execute
 
 EXAMPLE = ROOT / "examples" / "python_stack"
 TOY = EXAMPLE / "toy.toml"
@@ -195,7 +196,7 @@ def stack_of(name: str, endpoint: Any, **fields: Any) -> PythonStack:
 def test_one_stack_has_a_name(toy: PythonStack) -> None:
     register(replace(toy))  # as a script does once more where a worker imports it
     for name in ("toy", "quinn", *(["aioquic"] if has_stack("aioquic") else [])):
-        with pytest.raises(RequestError, match=f"there is a stack `{name}` already"):
+        with pytest.raises(RequestError, match=f"stack `{name}` already exists"):
             register(replace(toy, name=name, version="2"))
     assert find("toy") == toy
     assert find("quinn") is None

@@ -10,7 +10,8 @@ import pytest
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.study import Metric, Study
 from quiclab.study.check import check_study, own_code
-from quiclab.study.claims import Claim, Grid, Sample
+from quiclab.study.claims import Claim
+from quiclab.study.findings import Grid, Sample
 from quiclab.study.registry import find, studies
 
 
@@ -38,8 +39,8 @@ def changed(study: Study, part: str) -> Study:
 @pytest.mark.parametrize(
     ("part", "words"),
     [
-        ("twice", ["configurations", "is listed twice"]),
-        ("factor twice", ["factors", "is listed twice"]),
+        ("twice", ["configurations", "expected distinct names, got"]),
+        ("factor twice", ["factors", "expected distinct names, got"]),
         ("x", ["figure", "x: unknown factor `shaer`", "did you mean `share`?"]),
         ("metric", ["figure", "unknown metric `goodput_mbs`"]),
         ("claim", ["claim X-1: metric: unknown metric `goodputt`"]),

@@ -95,8 +95,20 @@ class ScenarioError(RequestError):
         return cls(str(error), **vars(error))
 
 
+def expected_got(expected: str, got: object) -> str:
+    """Return what every message about a value says: `expected ..., got ...`; `got` is printed as it is."""
+    return f"expected {expected}, got {got}"
+
+
 def unexpected(
-    field: str, expected: str, value: object = None, hint: str = "", *, where: str = "", kind: str = "OutOfRange"
+    field: str,
+    expected: str,
+    value: object = None,
+    hint: str = "",
+    *,
+    got: str = "",
+    where: str = "",
+    kind: str = "OutOfRange",
 ) -> RequestError:
     """Return the error about a value: `where: field: expected ..., got ...; hint`.
 
@@ -110,15 +122,17 @@ def unexpected(
         The actual value; `None` if the field is missing.
     hint
         The reason, or what to do.
+    got
+        The actual value in prose or with its unit, instead of `value`.
     where
         File, and line if known.
     kind
         As of `RequestError`; a field without a value is missing.
     """
-    if value is None:
+    if value is None and not got:
         return _about(where, field, "MissingField", [f"missing; expected {expected}", hint], expected)
-    message = f"expected {expected}, got {shown(value)}"
-    return _about(where, field, kind, [message, hint], expected, shown(value))
+    got = got or shown(value)
+    return _about(where, field, kind, [expected_got(expected, got), hint], expected, got)
 
 
 def not_one_of(
@@ -142,7 +156,7 @@ def not_one_of(
     if suggestion and len(names) > MAX_LISTED:
         return unknown("value", str(value), names, field, where=where)
     expected = _with(alternatives(map(shown, names), quote=""), context)
-    message = f"expected {expected}, got {shown(value)}"
+    message = expected_got(expected, shown(value))
     return _about(where, field, "UnknownName", [message], expected, shown(value), suggestion)
 
 

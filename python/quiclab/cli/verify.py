@@ -12,7 +12,8 @@ from quiclab.errors import QuiclabError
 from quiclab.progress import BeatingProgress
 from quiclab.report import show
 from quiclab.study.compare import VERIFY_SCHEMA, judgement_row
-from quiclab.study.evaluate import RESULTS, Evaluation, available_engines, results_directory, sweep_command
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.plan import RESULTS, available_engines, results_directory, sweep_command
 from quiclab.study.registry import find_all
 from quiclab.tree import to_json
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, unexpected
 from quiclab.libraries import pl
 from quiclab.native import extension
 from quiclab.result import RUN_SCHEMA, RunResult
@@ -135,7 +135,7 @@ def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) ->
     except ValueError as error:
         raise RequestError(f"cannot read {path}: {error}") from error
     if not traces:
-        raise RequestError(f"{path}: expected a qlog trace, got a qlog file without one")
+        raise unexpected("", "a qlog trace", got="a qlog file without one", where=str(path))
     return traces
 
 

@@ -18,7 +18,8 @@ from typing import Any, Final
 
 from quiclab.errors import RequestError, alternatives, not_one_of, shown, unexpected
 from quiclab.kernel.programs import LIVE_PROGRAM, SYSTEM_PATH, live_program
-from quiclab.lane.adapter_file import AdapterFile, Need, ProgramPlan, read
+from quiclab.lane.adapter_file import AdapterFile, read
+from quiclab.lane.adapter_plan import Need, ProgramPlan
 from quiclab.lane.placeholders import LATE, PLACEHOLDER
 from quiclab.lane.words import words_of
 

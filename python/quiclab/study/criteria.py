@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from quiclab.libraries import np
 from quiclab.stats import Statistic, Summary, difference_half_width, reduced, summarise
-from quiclab.study.claims import Claim, Key, Sample
+from quiclab.study.claims import Claim
+from quiclab.study.findings import Key, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from quiclab.errors import RequestError, alternatives, unknown
+from quiclab.errors import RequestError, not_one_of, unknown
 from quiclab.study.parts import (
     BASE,
     NOT_PUBLISHED,
@@ -234,9 +234,7 @@ class Study:
         chosen = self.chosen_engines(choice)
         for name in chosen:
             if name not in there:
-                raise RequestError(
-                    f"engine `{name}` of study {self.name} is not of lane {lane}; expected {alternatives(there)}"
-                )
+                raise not_one_of("engines", name, there, f"in lane {lane}", where=f"study {self.name}")
         return chosen
 
     def chosen_engines(self, choice: str) -> tuple[str, ...]:

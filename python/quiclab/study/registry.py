@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quiclab.errors import QuiclabError, RequestError, alternatives, unknown
+from quiclab.errors import QuiclabError, RequestError, unexpected, unknown
 from quiclab.study.check import check_study
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def find(name: str) -> Study:
     """
     found = find_all(name)
     if len(found) > 1 or found[0].name != name:
-        raise RequestError(f"`{name}` is a group; expected one study: {alternatives(study.name for study in found)}")
+        names = ", ".join(f"`{study.name}`" for study in found)
+        raise unexpected("", "one study", hint=f"its studies are {names}", got=f"the group `{name}`")
     return found[0]
 
 
