@@ -143,7 +143,7 @@ def test_an_engine_of_the_kernel_lane_runs_programs_in_the_place_of_models() -> 
     assert kernel.lane == engines["kernel-virtual"].lane
     assert "--lane kernel --clock virtual" in kernel.replay
     assert study.engines_of("kernel", "default") == ("kernel-virtual",)
-    with pytest.raises(RequestError, match="engine `sim` of study validation/lanes is not of lane kernel"):
+    with pytest.raises(RequestError, match=r'engines: expected .* in lane kernel, got "sim"'):
         study.engines_of("kernel", "sim")
 
 

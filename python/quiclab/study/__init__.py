@@ -3,7 +3,7 @@
 A study file needs the names here; the modules are the steps from a design to verdicts.
 
 ============================================ ================================================================
-`design`, `parts`                            definition of a study
+`design`, `parts`, `points`                  definition of a study
 `registry`                                   finds the study files
 `plan`, `job`, `inputs`                      from a study to its runs, each with its identity
 `sweep`, `workers`, `store`, `manifest`      runs over worker processes, with results that survive a kill

@@ -31,6 +31,7 @@ from quiclab.study.parts import (
     Variant,
     View,
 )
+from quiclab.study.points import configurations_of, point_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -322,43 +323,15 @@ class Study:
             ]
         found = False
         for engine_name, variant_name, repetitions, changes in plans:
-            for configuration in self._configurations_of(engine_name):
+            for configuration in configurations_of(self, engine_name):
                 for values in product(*(factor.values for factor in self.factors)):
-                    point = self._point(engine_name, variant_name, configuration, values, changes, repetitions)
+                    point = point_of(self, engine_name, variant_name, configuration, values, changes, repetitions)
                     if all(str(point.labels[key]) in allowed for key, allowed in keep.items()):
                         found = True
                         yield point
         if not found:
             wanted = ", ".join(f"{key}={'|'.join(values)}" for key, values in keep.items())
             raise RequestError(f"no setting of {self.name} has {wanted}")
-
-    def _configurations_of(self, engine: str) -> tuple[Configuration, ...]:
-        names = self.engine(engine).configurations
-        return tuple(item for item in self.configurations if not names or item.name in names)
-
-    def _point(
-        self,
-        engine: str,
-        variant: str,
-        configuration: Configuration,
-        values: tuple[Value, ...],
-        changes: Changes | Callable[[Changes], Changes],
-        runs: int,
-    ) -> Point:
-        merged: dict[str, object] = dict(self.engine_changes(engine))
-        if not callable(configuration.changes):
-            merged.update(configuration.changes)
-        labels: dict[str, Value] = {}
-        for factor, value in zip(self.factors, values, strict=True):
-            labels[factor.column] = value
-            merged.update(factor.changes(value) if factor.changes is not None else {})
-        for further in (configuration.changes if callable(configuration.changes) else {}, changes):
-            merged = dict(further(merged)) if callable(further) else {**merged, **further}
-        programs = self.engine(engine).stacks
-        for path, stack in merged.items():
-            if path.endswith(".stack"):
-                merged[path] = programs.get(str(stack), stack)
-        return Point(engine, variant, configuration.name, labels, merged, runs)
 
     @property
     def keys(self) -> dict[str, str]:
