@@ -60,7 +60,7 @@ pub struct EndpointRequest<'a> {
     pub identity: EndpointIdentity,
     /// Stack and options, resolved.
     pub config: &'a EndpointConfig,
-    /// What is transferred.
+    /// Workload of the flow.
     pub workload: &'a Workload,
     /// When the client connects.
     pub start: Time,

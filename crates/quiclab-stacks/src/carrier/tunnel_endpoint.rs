@@ -30,7 +30,7 @@ use std::net::SocketAddr;
 pub(super) const ATTEMPT: Duration = Duration::from_secs(3);
 /// From so many events on, no control message is read.
 pub(super) const MAX_PENDING_EVENTS: usize = 1024;
-/// Most stateless answers that wait to be sent.
+/// Maximum number of stateless answers that wait to be sent.
 const MAX_ANSWERS: usize = 256;
 /// Refusals told per second.
 const MAX_REFUSALS: u32 = 10;

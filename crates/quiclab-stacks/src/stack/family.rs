@@ -87,7 +87,7 @@ fn common() -> Vec<OptionInfo> {
         ("packet_threshold", DEFAULT_PACKET_THRESHOLD.to_string(), TRANSPORT),
         ("time_threshold", "1.125".to_owned(), TRANSPORT),
         ("initial_rtt", "333 ms".to_owned(), TRANSPORT),
-        ("ack_frequency", "nothing asked".to_owned(), TRANSPORT),
+        ("ack_frequency", "no request".to_owned(), TRANSPORT),
     ];
     let option = |(name, default, source): (_, String, _)| {
         OptionInfo::option(name, String::leak(EndpointConfig::meaning(name)), String::leak(default), source)
@@ -103,7 +103,7 @@ const FIXED: &[OptionInfo] = &[
     ),
     OptionInfo::fixed("idle timeout", "30 s", TRANSPORT),
     OptionInfo::fixed("persistent congestion threshold", "3 PTOs", TRANSPORT),
-    OptionInfo::fixed("largest datagram accepted", "65527 B", HERE),
+    OptionInfo::fixed("maximum datagram size accepted", "65527 B", HERE),
     OptionInfo::fixed("segmentation offload, path MTU discovery, 0-RTT, Retry, NEW_TOKEN", "off", HERE),
     OptionInfo::fixed(
         "TLS",

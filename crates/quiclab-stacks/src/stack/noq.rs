@@ -42,7 +42,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
             "congestion/new_reno.rs, congestion/cubic.rs",
         ),
         OptionInfo::fixed(
-            "pacing with a congestion control of quiclab",
+            "pacing with quiclab's congestion control",
             "at the rate and in the bursts that the control asks for, as BBR does, else as with its own",
             "congestion.rs, connection/pacing.rs",
         ),

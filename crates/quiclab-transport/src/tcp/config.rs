@@ -30,7 +30,7 @@ values! {
     /// Properties of a kernel that no option changes.
     pub(crate) struct Fixed;
 
-    /// Timeouts of a SYN that are not doubled.
+    /// Number of timeouts of a SYN that are not doubled.
     linear_syns: u32 = 0, "RFC 6298 section 5.5";
     /// The slow-start threshold is saved for the next connection.
     saves_ssthresh: bool = true, "net/ipv4/tcp_metrics.c tcp_update_metrics";
