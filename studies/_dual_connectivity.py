@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from quiclab.errors import expected_got, shown
 from quiclab.lane.run import Lane
 from quiclab.quantity import parse
 from quiclab.scenario import Host
@@ -395,7 +396,7 @@ def amount(text: str) -> float:
     """Read a resolved quantity, in Mbit/s, ms or MB."""
     found = parse(text)
     if found is None:
-        raise ValueError(f"`{text}` is no quantity")
+        raise ValueError(expected_got("a quantity", shown(text)))
     return round(found[1] / 1e6, 4)  # of bit/s, ns or B
 
 

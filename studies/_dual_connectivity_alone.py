@@ -75,7 +75,7 @@ def rows_where(**wanted: str) -> Callable[[Path], Sequence[Mapping[str, str]]]:
     """Read the rows of a published table that have these values."""
 
     def read(path: Path) -> Sequence[Mapping[str, str]]:
-        from quiclab.study.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
+        from quiclab.study.published import csv_rows  # noqa: PLC0415 - studies are loaded before results are
 
         return [row for row in csv_rows(path) if all(row[column] == value for column, value in wanted.items())]
 

@@ -168,7 +168,7 @@ def published(file: str) -> Callable[[Path], Sequence[Mapping[str, str]]]:
     """Read a table of three flows, with the share of each flow in the total."""
 
     def read(path: Path) -> Sequence[Mapping[str, str]]:
-        from quiclab.study.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
+        from quiclab.study.published import csv_rows  # noqa: PLC0415 - studies are loaded before results are
 
         rows = csv_rows(path)
         column = "dc_batch_packets" if "batch" in file else "link1_share_percent"
@@ -190,7 +190,7 @@ def percent(row: Mapping[str, str], end: str, total_mbps: float) -> str:
 
 def shares_within(identity: str, study: Study) -> Study:
     """Add the criterion that each flow's share is within two percentage points of the published one."""
-    from quiclab.study.evaluate import read_published  # noqa: PLC0415 - studies are loaded before results are
+    from quiclab.study.published import read_published  # noqa: PLC0415 - studies are loaded before results are
 
     reference = {row.key: row.summary.mean for row in read_published(study, "share_percent")}
     criterion = Criterion(

@@ -19,7 +19,7 @@ def trace_or_problem() -> tuple[Path | None, str]:
     try:
         return installed("lte"), ""
     except RequestError as error:
-        return None, error.sentence
+        return None, error.message
 
 
 INSTALLED, PROBLEM = trace_or_problem()

@@ -141,7 +141,7 @@ def of_one_link(changes: Changes) -> Changes:
 
 def read_proxy(path: Path) -> Sequence[Mapping[str, str]]:
     """Read Table 5.1; it does not name the configuration."""
-    from quiclab.study.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
+    from quiclab.study.published import csv_rows  # noqa: PLC0415 - studies are loaded before results are
 
     return [{"configuration": DEFAULT_BUFFER.name, **row} for row in csv_rows(path)]
 

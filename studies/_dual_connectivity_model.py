@@ -29,6 +29,7 @@ from _dual_connectivity_setting import (
     loss_probability,
     slow_start_exit_packets,
 )
+from quiclab.errors import alternatives, expected_got, shown
 from quiclab.libraries import np
 
 if TYPE_CHECKING:
@@ -341,7 +342,7 @@ def estimate(configuration: str, **values: float) -> float:
         Mbit/s, file bits over the time from the start of the client.
     """
     if configuration not in SENDERS:
-        raise ValueError(f"configuration: {configuration} is none of {', '.join(SENDERS)}")
+        raise ValueError(f"configuration: {expected_got(alternatives(SENDERS), shown(configuration))}")
     parameters = Parameters(**values)  # type: ignore[arg-type]  # a boolean is a number
     if configuration == "quic_default_buffer":
         parameters = replace(parameters, receive_buffer_bytes=DEFAULT_BUFFER_BYTES)

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass, fields
 
 from _dual_connectivity_links import Link, jitter_hold_s, split_bound_packets_per_s
+from quiclab.errors import expected_got
 
 ETHERNET, IPV4, UDP, TCP, PDCP = 14, 20, 8, 20, 2  # bytes; netem shapes with the Ethernet header
 # short header with a connection ID of 8 bytes and 2 of packet number (RFC 9000 section 17.3.1), tag of 16 (RFC 9001
@@ -112,13 +113,16 @@ class Parameters:
             if field.name == "duplicate":
                 continue
             if math.isnan(value) or (math.isinf(value) and field.name not in infinite):
-                raise ValueError(f"{field.name}: {value} is no finite number")
+                raise ValueError(f"{field.name}: {expected_got('a finite number', value)}")
             if value < 0 or (value == 0 and field.name not in zero):
-                raise ValueError(f"{field.name}: {value} is too small")
+                limit = "at least 0" if field.name in zero else "more than 0"
+                raise ValueError(f"{field.name}: {expected_got(limit, value)}")
             if field.name.endswith("percent") and (value > 100 or ("loss" in field.name and value == 100)):
-                raise ValueError(f"{field.name}: {value} is too large")
+                limit = "less than 100" if "loss" in field.name else "at most 100"
+                raise ValueError(f"{field.name}: {expected_got(limit, value)}")
         if self.batch_packets < 1 or self.queue_packets < 1:
-            raise ValueError("batch_packets and queue_packets: at least 1")
+            least = min(self.batch_packets, self.queue_packets)
+            raise ValueError(f"batch_packets and queue_packets: {expected_got('at least 1', least)}")
 
 
 def links_of(parameters: Parameters, sender: Sender) -> list[Link]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from quiclab.result import RunResult
 from quiclab.study import Changes, Configuration, Metric
-from quiclab.study.claims import Key
 from quiclab.study.criteria import Criterion
+from quiclab.study.findings import Key
 
 DATAGRAM_BYTES, FRAME_BYTES = 1280, 1322
 WITHOUT_LOSS, WITH_LOSS, EVENTS = 0.03, 0.08, 0.10

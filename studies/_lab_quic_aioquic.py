@@ -6,8 +6,8 @@ from pathlib import Path
 
 from _lab_quic import CHAINS, Chain
 from quiclab.stats import reduced, summarise
-from quiclab.study.claims import Key
 from quiclab.study.criteria import Criterion
+from quiclab.study.findings import Key
 
 FOLDER = "reference/aioquic"
 PATH, DUAL_CONNECTIVITY = f"{FOLDER}/path.csv", f"{FOLDER}/dual_connectivity_batch.csv"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from quiclab.errors import expected_got, shown
 from quiclab.stats import summarise
 
 REFERENCE = "reference/linux_tcp"
@@ -51,7 +52,7 @@ class Network:
         if jitter != "none":
             kind, deviation, direction = jitter.split()
             if direction != "down":
-                raise ValueError(f"jitter `{jitter}` is not in the data direction only")
+                raise ValueError(f"jitter: {expected_got('the direction `down`', shown(jitter))}")
             width = f"{deviation.removesuffix('ms')} ms"
             far = {"mean": half, "deviation": width, "distribution": kind, "reorder": True}
         changes: dict[str, object] = {

@@ -287,7 +287,7 @@ ASSUMPTIONS = (
 LINK_ASSUMPTIONS = (
     Assumption(
         "There is no router: server and client are at the ends of one link, 0.1 ms in each direction.",
-        "The text gives the rate of the link alone; the delay is ours, that of two hosts side by side.",
+        "The text gives the rate of the link alone; the delay is quiclab's assumption, that of two hosts side by side.",
     ),
     Assumption(
         "At 10 and 100 Mbit/s the queue is that of tbf, 200 ms and the bucket of 1600 bytes; above, it has the 1000 "

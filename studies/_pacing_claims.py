@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from _pacing_explanations import EXPLANATIONS
-from quiclab.study.claims import NotMeasuredError
+from quiclab.study.findings import NotMeasuredError
 from quiclab.study.predicates import Reference, Vocabulary
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ NOTES: Mapping[str, str] = {
     "PA-01": "The source states fully utilised; 0.95 is that of the reference.",
     "PA-08": "Losses are counted over the whole run, slow start among them.",
     "PA-14": "The printed interval of aioquic belongs to 1322 bytes, not to the 1332 printed.",
-    "PA-16": "The width is ours: from the 1 % to the 99 % quantile.",
-    "PA-19": "The definition of bursts is ours: packets within 0.04 ms. Peaks are those of docs/pacing.md.",
+    "PA-16": "The width is quiclab's: from the 1 % to the 99 % quantile.",
+    "PA-19": "The definition of bursts is quiclab's: packets within 0.04 ms. Peaks are those of docs/pacing.md.",
     "PA-23": "Peaks are those of docs/pacing.md.",
     "PA-25": "Peaks are those of docs/pacing.md.",
 }

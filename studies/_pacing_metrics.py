@@ -147,13 +147,13 @@ COUNTED = {"burst": "Bursts", "covered": "ACKs"}
 
 
 def count_mode_metric(kind: str) -> Metric:
-    """Return the most common number of packets of a burst or an ACK."""
+    """Return the mode of the number of packets of a burst or an ACK."""
 
     def measure(result: RunResult) -> float:
         table = counts(result, kind)
         return float(max(sorted(table), key=table.__getitem__)) if table else math.nan
 
-    return Metric(f"{kind}_mode_packets", f"{COUNTED[kind]}, commonest", "packets", measure)
+    return Metric(f"{kind}_mode_packets", f"{COUNTED[kind]}, mode", "packets", measure)
 
 
 def count_quantile_metric(kind: str, part: float, *, by_packets: bool = False) -> Metric:

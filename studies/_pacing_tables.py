@@ -21,7 +21,7 @@ CYCLE = {1.25: 1, 1.0: 6, 0.75: 1}
 
 def frames(path: Path) -> Sequence[Mapping[str, str]]:
     """Return the rows of Table 6.1: intervals of evenly spaced frames."""
-    from quiclab.study.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
+    from quiclab.study.published import csv_rows  # noqa: PLC0415 - studies are loaded before results are
 
     return [
         {
@@ -37,7 +37,7 @@ def frames(path: Path) -> Sequence[Mapping[str, str]]:
 
 def clusters(path: Path) -> Sequence[Mapping[str, str]]:
     """Return the measured rows of Table 6.3: shares of the intervals around those of the gains."""
-    from quiclab.study.evaluate import csv_rows  # noqa: PLC0415
+    from quiclab.study.published import csv_rows  # noqa: PLC0415
 
     return [
         {

@@ -250,7 +250,7 @@ def table(name: str, *numbers: int) -> Table:
 
 def read(path: Path, numbers: Sequence[int]) -> Sequence[Mapping[str, str]]:
     """Return the rows of the published tables of these numbers with the columns of the study."""
-    from quiclab.study.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
+    from quiclab.study.published import csv_rows  # noqa: PLC0415 - studies are loaded before results are
 
     files = [file for number in numbers if (file := path.with_name(f"table_b{number:02}_plt.csv")).exists()]
     networks = {value: name for name, value in NETWORKS.items()}

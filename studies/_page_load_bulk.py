@@ -107,7 +107,7 @@ THROUGHPUT = Metric("throughput_mbps", "Throughput", "Mbit/s", throughput_mbps, 
 
 def read_fairness(path: Path) -> Sequence[Mapping[str, str]]:
     """Return the rows of Table 4.1 with the columns of the study."""
-    from quiclab.study.evaluate import csv_rows  # noqa: PLC0415 - studies are loaded before results are
+    from quiclab.study.published import csv_rows  # noqa: PLC0415 - studies are loaded before results are
 
     seen: Counter[str] = Counter()
     rows = []

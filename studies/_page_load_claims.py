@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from _page_load_explanations import EXPLANATIONS
 from _page_load_traces import SRTT_TIMES_MS
 from quiclab.stats import SIGNIFICANT, percent_difference, spearman, welch_p_values
-from quiclab.study.claims import NotMeasuredError, Sample
+from quiclab.study.findings import NotMeasuredError, Sample
 from quiclab.study.predicates import Note, Reference, Vocabulary
 
 if TYPE_CHECKING:
     from quiclab.stats import Array, Statistic
-    from quiclab.study.claims import Key
+    from quiclab.study.findings import Key
 
 GROUP = "page_load"
 FILE = Path(__file__).resolve().parent.parent / "reference" / GROUP / "claims.yaml"

@@ -34,9 +34,8 @@ ASSUMPTIONS = (
     ),
     Assumption(
         "A command of that loop takes 20 ms, so that a delay holds for 170 ms in the mean.",
-        "Two commands for each step; `sudo tc` took 21 ms on a busy machine of ours. The two directions "
-        "change at times of "
-        "their own here, and in two steps always. The variant `script_in_no_time` has 100 ms.",
+        "Two commands for each step; `sudo tc` took 21 ms on a busy test machine. The two directions "
+        "change independently here, and always in two steps. The variant `script_in_no_time` has 100 ms.",
     ),
     Assumption(
         "The processing time of the browser is 30 ms (deviation 2 ms) per page.",

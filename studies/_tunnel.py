@@ -9,6 +9,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from quiclab.errors import expected_got, shown
 from quiclab.libraries import pl
 from quiclab.series import by_flow
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Metric, Table, Variant
@@ -298,7 +299,7 @@ LEAVES_AT_ONCE = {"tunnels.vpn.pipeline": {"kind": "pquic", "leaves": "at_once"}
 def table(value: object) -> dict[str, Any]:
     """Return a value of a change that is a table."""
     if not isinstance(value, dict):
-        raise TypeError(f"{value!r} is no table")
+        raise TypeError(expected_got("a table", shown(value)))
     return value
 
 

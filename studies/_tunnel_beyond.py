@@ -152,7 +152,7 @@ def beyond(name: str, title: str, abstract: str, factor: Factor) -> Study:
         name=f"tunnel/beyond_{name}",
         title=title,
         abstract=abstract,
-        source="ours",
+        source="quiclab",
         scenario=SCENARIO,
         configurations=CONFIGURATIONS,
         factors=(factor,),

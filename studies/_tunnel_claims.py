@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from _tunnel_explanations import EXPLANATIONS
-from quiclab.study.claims import Claim, Sample
+from quiclab.study.claims import Claim
+from quiclab.study.findings import Sample
 from quiclab.study.predicates import read_entries
 
 GROUP = "tunnel"

@@ -222,7 +222,7 @@ FAIRNESS = study(
             "Rates of concurrent transfers",
             "Table 4.1",
             "",
-            "Each mark is a flow: hollow squares are published means, discs are ours.",
+            "Each mark is a flow: hollow squares are published means, discs are measured values.",
             draw=rates_beside,
         ),
     ),

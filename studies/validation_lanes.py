@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from quiclab.lane.run import Lane
 from quiclab.result import RunResult
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table
-from quiclab.study.claims import Key
 from quiclab.study.criteria import Criterion
+from quiclab.study.findings import Key
 
-VIRTUAL = "the kernel lane with the virtual clock, our elements as the network"
+VIRTUAL = "the kernel lane with the virtual clock, quiclab's elements as the network"
 FRAME_BYTES = 1514
 DATAGRAM = "1280 B"
 SECONDS = 20

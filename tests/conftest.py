@@ -101,11 +101,11 @@ def has_stack(name: str) -> bool:
 
 
 def assert_refused(read: Callable[[Path], object], path: Path, parts: Iterable[str]) -> None:
-    """Assert that a reader refuses a file in a short sentence with its path and some parts."""
+    """Assert that a reader refuses a file in a short message with its path and some parts."""
     with pytest.raises(RequestError) as raised:
         read(path)
-    assert all(part in raised.value.sentence for part in (*parts, str(path)))
-    assert len(raised.value.sentence) < 400 + len(str(path))
+    assert all(part in raised.value.message for part in (*parts, str(path)))
+    assert len(raised.value.message) < 400 + len(str(path))
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Bad input through the command line: exit code 2, a sentence with place and expectation, nothing written."""
+"""Bad input through the command line: exit code 2, a message with place and expectation, nothing written."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ TRACE_CASES = [
     ("words.mahimahi", "mahimahi", "line 2"),
 ]
 
-# arguments, and the parts of the sentence: the value and what is allowed
+# arguments, and the parts of the message: the value and what is allowed
 REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["run", "absent.toml"], ("absent.toml", "No such file or directory")),
     (["run", "."], ("scenario", "Is a directory")),
@@ -168,7 +168,7 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["stack", "show", "moon"], ("`moon`", "`quinn`, `noq`")),
     (["diff", "absent.json", "absent.json"], ("absent.json", "No such file or directory")),
     (["diff", "good.toml", "good.toml"], ("good.toml:1:1", "not valid JSON")),
-    (["diff", "list.json", "list.json"], ("list.json", "schema: expected", "`quiclab.run/1`")),
+    (["diff", "list.json", "list.json"], ("list.json", "schema: missing; expected", "`quiclab.run/1`")),
     (["diff", "other.json", "other.json"], ("other.json", "schema: expected", "`quiclab.run/1`")),
     (["diff", "half.json", "half.json"], ("half.json", "scenario: missing")),
     (["diff", ".", "."], ("result.json", "No such file or directory")),
@@ -185,7 +185,7 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["study", "run", "dual_connectivity/share", "--out", "file"], ("cannot write results to file", "Not a directory")),
     (["study", "run", "dual_connectivity/share", "--out", "/proc/out"], ("cannot write results to /proc/out",)),
     (["study", "table", "moon"], ("`moon`",)),
-    (["study", "table", "dual_connectivity"], ("`dual_connectivity` is a group", "dual_connectivity/share")),
+    (["study", "table", "dual_connectivity"], ("got the group `dual_connectivity`", "dual_connectivity/share")),
     (["study", "report", "moon"], ("`moon`",)),
     (["verify", "moon"], ("`moon`",)),
     (["fly"], ("fly",)),
@@ -230,12 +230,12 @@ def listing(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b"" for path in paths}
 
 
-def check_sentence(code: int, out: str, err: str, parts: tuple[str, ...]) -> None:
+def check_message(code: int, out: str, err: str, parts: tuple[str, ...]) -> None:
     assert code == 2, err
     assert out == ""
     assert err.endswith("\n")
     assert "Traceback" not in err
-    if err.startswith("error: "):  # about a scenario: the sentence, then the line of the file
+    if err.startswith("error: "):  # about a scenario: the message, then the line of the file
         assert " --> " in err or "--set: " in err
     else:
         assert err.count("\n") == 1
@@ -257,7 +257,7 @@ def refused(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[st
     before = listing(folder)
     code = cli.invoke(arguments)
     captured = capsys.readouterr()
-    check_sentence(code, captured.out, captured.err, parts)
+    check_message(code, captured.out, captured.err, parts)
     assert listing(folder) == before
 
 
@@ -294,10 +294,10 @@ def test_wrong_traces(file: str, form: str, reason: str, folder: Path, capsys: p
     (folder / "good.toml").write_text(GOOD.replace('{ kind = "trace", file = "good.csv" }', changed))
     error = wrong(folder, capsys, ["run", "good.toml", "--out", "out"], "good.toml:7")
     assert error.path == "links.down2.rate.file"
-    assert reason in error.sentence
+    assert reason in error.message
 
 
-def test_a_sentence_is_that_of_a_compiler(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_message_is_that_of_a_compiler(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "good.toml").write_text(GOOD.replace("batch_packets = 100", "batch_packet = 100"))
     assert cli.invoke(["run", "good.toml"]) == 2
     lines = capsys.readouterr().err.splitlines()
@@ -324,7 +324,7 @@ def test_text_that_is_not_json_is_shown_with_its_place(text: str, place: str, re
     with pytest.raises(RequestError) as error:
         RunResult.from_json(text, "a/result.json")
     assert error.value.kind == "Syntax"
-    assert error.value.sentence == f"a/result.json:{place}: not valid JSON: {reason}"
+    assert error.value.message == f"a/result.json:{place}: not valid JSON: {reason}"
     assert error.value.rendered.startswith(f"error: not valid JSON: {reason}\n --> a/result.json:{place}\n")
 
 
@@ -363,12 +363,12 @@ def test_the_suggestion_is_a_similar_name() -> None:
 
 def test_a_suggestion_replaces_a_long_list() -> None:
     names = [f"name{number}" for number in range(MAX_LISTED + 1)]
-    assert not_one_of("--x", "nmae1", names).sentence == "--x: unknown value `nmae1`; did you mean `name1`?"
-    assert '"name0", "name1"' in not_one_of("--x", "moon", names).sentence
+    assert not_one_of("--x", "nmae1", names).message == "--x: unknown value `nmae1`; did you mean `name1`?"
+    assert '"name0", "name1"' in not_one_of("--x", "moon", names).message
     error = unknown("tap", "moon", names, listing="quiclab list")
-    assert error.sentence == "unknown tap `moon`; `quiclab list` lists all"
+    assert error.message == "unknown tap `moon`; `quiclab list` lists all"
     error = unknown("tap", "nmae1", names[:2])
-    assert error.sentence == "unknown tap `nmae1`; expected `name0` or `name1`; did you mean `name1`?"
+    assert error.message == "unknown tap `nmae1`; expected `name0` or `name1`; did you mean `name1`?"
 
 
 def test_errors_keep_their_data_between_processes() -> None:
@@ -399,14 +399,14 @@ def test_wrong_requests(
         ),
     ],
 )
-def test_processes_end_with_2_and_one_sentence(arguments: list[str], parts: tuple[str, ...], folder: Path) -> None:
+def test_processes_end_with_2_and_one_message(arguments: list[str], parts: tuple[str, ...], folder: Path) -> None:
     before = listing(folder)
     done = quiclab_process(*arguments, cwd=folder)
-    check_sentence(done.returncode, done.stdout, done.stderr, parts)
+    check_message(done.returncode, done.stdout, done.stderr, parts)
     assert listing(folder) == before
 
 
-def test_no_sentence_is_about_this_machine(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_message_is_about_this_machine(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files are named as the user named them."""
     (folder / "good.toml").write_text(GOOD.replace("version = 1", "version = 3"))
     assert cli.invoke(["run", "good.toml"]) == 2

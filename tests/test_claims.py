@@ -15,17 +15,13 @@ from quiclab.study.claims import (
     EDGE_DECIDED_SHARE,
     REFUTED_SHARE,
     Claim,
-    Grid,
     Judgement,
-    Key,
-    Printed,
-    Resamples,
-    Sample,
     Verdict,
     judge,
     verdict_of,
 )
-from quiclab.study.evaluate import printed_findings
+from quiclab.study.findings import Grid, Key, Printed, Resamples, Sample
+from quiclab.study.published import printed_findings
 from quiclab.study.registry import find_all, studies
 
 FACTORS = {"x": (1, 2)}

@@ -1,4 +1,4 @@
-"""The command line: exit codes, sentences, and that JSON is all that goes to stdout."""
+"""The command line: exit codes, messages, and that JSON is all that goes to stdout."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def invoke(*arguments: str | Path) -> int:
     return cli.invoke([str(argument) for argument in arguments])
 
 
-def sentence(capsys: Captured) -> str:
+def message(capsys: Captured) -> str:
     """What went to stderr: one line that names the program; nothing on stdout."""
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -85,7 +85,7 @@ def test_qlog_export_names_what_it_drops_and_replaces_nothing(small: Path, tmp_p
     cut = tmp_path / "cut.sqlog"
     cut.write_bytes(whole.read_bytes()[:-10])
     assert invoke("qlog", "export", cut, "--out", out) == 2
-    assert "--force" in sentence(capsys)
+    assert "--force" in message(capsys)
     assert invoke("qlog", "export", cut, whole, "--out", out, "--force") == 0
     captured = capsys.readouterr()
     assert captured.out.startswith(f"{out}: 2 traces, ")
@@ -98,7 +98,7 @@ def test_qlog_export_names_what_it_drops_and_replaces_nothing(small: Path, tmp_p
 def test_qlog_export_names_the_file_that_it_cannot_use(file: str, out: str, tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "some.sqlog").write_text("\x1e{}\n")
     assert invoke("qlog", "export", tmp_path / file, "--out", tmp_path / out) == 2
-    said = sentence(capsys)
+    said = message(capsys)
     assert said.startswith((f"quiclab: cannot read {tmp_path / file}: ", f"quiclab: cannot write {tmp_path / out}: "))
     assert "os error" not in said
     assert [path.name for path in tmp_path.iterdir()] == ["some.sqlog"]
@@ -134,13 +134,13 @@ def test_an_older_run_in_the_same_directory_goes(small: Path, tmp_path: Path, ca
     capsys.readouterr()
 
 
-def test_ctrl_c_is_one_sentence_and_1(small: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_is_one_message_and_1(small: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(run_commands, "run_scenario", stop)
     assert invoke("run", small) == 1
-    assert sentence(capsys).strip() == "quiclab: stopped"
+    assert message(capsys).strip() == "quiclab: stopped"
 
 
 STOP_WHILE_LOADING = """\
@@ -159,7 +159,7 @@ main(["stack", "list"])
 
 
 @pytest.mark.parametrize("module", ["typer", "quiclab.cli.scenario"])
-def test_ctrl_c_while_loading_is_one_sentence_and_1(module: str) -> None:
+def test_ctrl_c_while_loading_is_one_message_and_1(module: str) -> None:
     command = [sys.executable, "-c", STOP_WHILE_LOADING, module]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "quiclab: stopped\n")
@@ -233,7 +233,7 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
             ["study", "run", "moon"],
             "unknown study `moon`; `quiclab study list` lists all",
         ),
-        (["study", "table", "dual_connectivity"], "`dual_connectivity` is a group"),
+        (["study", "table", "dual_connectivity"], "expected one study, got the group `dual_connectivity`"),
         (
             ["study", "run", "dual_connectivity", "--only", "x"],
             '--only: expected key=value, such as configuration=quic_large_buffer, got "x"',
@@ -254,7 +254,7 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
 )
 def test_invalid_requests_are_one_line_errors(arguments: list[str], part: str, small: Path, capsys: Captured) -> None:
     assert invoke(*(small if argument == "SMALL" else argument for argument in arguments)) == 2
-    assert part in sentence(capsys)
+    assert part in message(capsys)
 
 
 def test_verify_without_results_prints_no_verdicts(tmp_path: Path, capsys: Captured) -> None:
@@ -272,14 +272,14 @@ def test_verify_without_results_prints_no_verdicts(tmp_path: Path, capsys: Captu
 @pytest.mark.parametrize("command", ["table", "compare", "report", "package"])
 def test_without_results_the_answer_is_how_to_get_them(command: str, tmp_path: Path, capsys: Captured) -> None:
     assert invoke("study", command, "dual_connectivity/share", "--out", tmp_path) == 1
-    assert f"share; run `quiclab study run dual_connectivity/share --out {tmp_path}`" in sentence(capsys)
+    assert f"share; run `quiclab study run dual_connectivity/share --out {tmp_path}`" in message(capsys)
 
 
 def test_unwritable_results(tmp_path: Path, capsys: Captured) -> None:
     file = tmp_path / "file"
     file.write_text("")
     assert invoke("study", "run", "dual_connectivity/share", "--runs", "1", "--out", file) == 2
-    assert "cannot write results to" in sentence(capsys)
+    assert "cannot write results to" in message(capsys)
     small = tmp_path / "small.toml"
     small.write_text("")
     assert invoke("run", small, "--out", file / "out") == 2
@@ -326,7 +326,7 @@ def test_verify_goes_on_after_a_study_that_cannot_be_read(tmp_path: Path, capsys
     for part in (f"the runs in {stale} were made by another build", "35 runs of dual_connectivity/batch_size"):
         assert part in captured.err
     assert invoke("verify", "dual_connectivity", "--engines", "moon", "--out", tmp_path) == 2
-    assert "study dual_connectivity/pdcp: unknown engine `moon`; expected `lab-quic`, `quinn` or `noq`" in sentence(
+    assert "study dual_connectivity/pdcp: unknown engine `moon`; expected `lab-quic`, `quinn` or `noq`" in message(
         capsys
     )
 

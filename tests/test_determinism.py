@@ -12,7 +12,8 @@ import quiclab
 from conftest import ROOT, has_stack, quiclab_process
 from quiclab.files import write_parquet
 from quiclab.scenario import Record, Scenario, load
-from quiclab.study.sweep import Job, collect, execute
+from quiclab.study.job import Job
+from quiclab.study.sweep import collect, execute
 
 FILE = ROOT / "scenarios" / "dual_connectivity.toml"
 SEED = 7

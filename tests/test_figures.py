@@ -14,8 +14,9 @@ from quiclab.report import figures
 from quiclab.report.panels import Panel, panels
 from quiclab.stats import Summary, summarise
 from quiclab.study import Configuration, Engine, Factor, Figure, Metric, Model, Study, Table
-from quiclab.study.claims import Key
-from quiclab.study.evaluate import Evaluation, PublishedRow
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.findings import Key
+from quiclab.study.published import PublishedRow
 
 ENGINE = "lab-quic"
 

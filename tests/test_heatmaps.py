@@ -16,10 +16,11 @@ from quiclab.report import figures, overview
 from quiclab.report.figures.heatmap import PALETTES, UNTESTED, WHITE, annotation, colour, ink
 from quiclab.stats import Summary, pearson, percent_difference, spearman, summarise, welch_p
 from quiclab.study import Configuration, Engine, Factor, Figure, HeatMap, Metric, Study, Table
-from quiclab.study.claims import Key
 from quiclab.study.compare import map_rows
-from quiclab.study.evaluate import Evaluation, PublishedRow
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.findings import Key
 from quiclab.study.maps import Cell, map_of, score
+from quiclab.study.published import PublishedRow
 
 ENGINE = "lab-quic"
 RATES, SIZES = (10, 50, 100), (5, 10, 100, 200, 500, 1000, 10000)

@@ -376,7 +376,7 @@ def test_errors_name_the_file_and_the_reason(name: str, found: str, tmp_path: Pa
     (tmp_path / "result.json").write_text('{"schema": "quiclab.run/1"}')
     with pytest.raises(RequestError) as error:
         open_run(tmp_path / name, ALL, quiet)
-    assert found.format(tmp_path / name) in error.value.sentence
+    assert found.format(tmp_path / name) in error.value.message
 
 
 @pytest.mark.parametrize("content", ["", "hello", "{}", '{"qlog_version": "0.3"}', "\x1e{"])

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from quiclab.errors import RequestError
-from quiclab.lane.adapter_file import WORKLOADS, Option, read
+from quiclab.lane.adapter_file import WORKLOADS, read
+from quiclab.lane.adapter_plan import Option
 from quiclab.lane.placeholders import FIELDS
 from quiclab.lane.toml_places import located
 from quiclab.lane.words import plain, words_of
@@ -76,7 +77,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, text: str) -> Non
     with pytest.raises(RequestError) as error:
         read(file)
     assert error.value.kind in ("Syntax", "UnknownField")
-    assert str(file) in error.value.sentence
+    assert str(file) in error.value.message
 
 
 def test_numbers_are_written_without_exponent() -> None:

@@ -111,7 +111,7 @@ def test_linux_has_no_run_before() -> None:
     error = load_adapters()["linux"].refuses({"tcp": {"metrics": "warm_start"}})
     assert error is not None
     assert (error.path, error.kind, error.value) == ("sender.tcp.metrics", "Unsupported", '"warm_start"')
-    assert error.sentence.startswith("sender.tcp.metrics: not supported by the sender of stack")
+    assert error.message.startswith("sender.tcp.metrics: not supported by the sender of stack")
 
 
 def test_the_whole_workload_is_a_word(tmp_path: Path) -> None:
@@ -147,12 +147,12 @@ def test_unsupported_options_of_a_program_are_rejected(
 ) -> None:
     with pytest.raises(RequestError) as error:
         adapter(tmp_path).commands(flow(sender, receiver, workload), {"flow": "main"})
-    assert error.value.sentence.startswith(f"{error.value.path}: ")
+    assert error.value.message.startswith(f"{error.value.path}: ")
     assert error.value.path == f"flows.main.{words[0].partition(':')[0]}"
     assert error.value.kind in ("UnknownName", "OutOfRange", "Unsupported")
     assert error.value.value
     for word in words:
-        assert word in error.value.sentence
+        assert word in error.value.message
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_errors_name_place_and_field(tmp_path: Path, old: str, new: str, place: 
     with pytest.raises(RequestError) as error:
         adapter(tmp_path, MINIMAL.replace(old, new))
     assert (error.value.path, error.value.kind) == (path, kind)
-    assert error.value.sentence.startswith(f"{tmp_path / 'mine.toml'}:{place}: {path}")
+    assert error.value.message.startswith(f"{tmp_path / 'mine.toml'}:{place}: {path}")
     assert f"--> {tmp_path / 'mine.toml'}:{place}\n" in error.value.rendered
 
 

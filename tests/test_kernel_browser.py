@@ -30,7 +30,7 @@ from quiclab.browser.runner import load_pages, page_scenario
 from quiclab.browser.site import MIN_IMAGE_BYTES, Page, png
 from quiclab.errors import RequestError
 from quiclab.lane.adapter import BUILT_IN, load_adapters
-from quiclab.lane.adapter_file import GuestPlan
+from quiclab.lane.adapter_plan import GuestPlan
 from quiclab.scenario import load
 
 PAGE_FILE = ROOT / "scenarios" / "page_browser.toml"
@@ -113,7 +113,7 @@ def test_a_page_that_a_real_server_cannot_have_is_refused(change: dict[str, Any]
     with pytest.raises(RequestError) as error:
         Page.of(WORKLOAD | change)
     for word in [*words, "expected"]:
-        assert word in error.value.sentence
+        assert word in error.value.message
 
 
 def test_the_key_of_the_certificate_matches_openssl() -> None:
@@ -297,7 +297,7 @@ def test_the_first_round_is_discarded_and_loads_without_a_ticket_are_repeated() 
     assert loaders["h3"].queries == ["h3-0", "h3-1", "h3-2", "h3-3"], "in turns, and one more"
     assert [(load.protocol, load.number) for load in loads.counted] == [("h2", 1), ("h3", 1), ("h2", 2), ("h3", 3)]
     assert [load.number for load in loads.left_out] == [2]
-    assert len(loads.thrown_away) == 2
+    assert len(loads.discarded) == 2
     statistics = client.report(loads, None)["statistics"]
     assert (statistics["loads"], statistics["early_data_sent_loads"]) == (4, 2)
 
@@ -307,7 +307,7 @@ def test_loads_that_never_have_a_ticket_come_to_an_end() -> None:
         client.load_all({"h3": Scripted("h3", [False] * 99)}, 2, 9.0, 0.0, logged, client.Loads())
 
 
-def test_a_failure_leaves_a_sentence_and_no_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_leaves_a_message_and_no_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("main.loads.json", "main.h3.har"):
         (tmp_path / name).write_text("of an older run")
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -491,7 +491,7 @@ def test_missing_items_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 def lacking() -> str | None:
     """Say what a browser in the kernel lane needs and this machine has not."""
-    missing = [sentence for name in ("chromium", "chromium-h2") for sentence in load_adapters()[name].missing()]
+    missing = [message for name in ("chromium", "chromium-h2") for message in load_adapters()[name].missing()]
     if missing:
         return missing[0]
     if os.geteuid() != 0 or not Path("/dev/net/tun").exists() or shutil.which("chromium") is None:

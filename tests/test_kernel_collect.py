@@ -107,7 +107,7 @@ def test_a_program_without_a_report_is_reported_with_its_last_output(tmp_path: P
     assert "unknown report" in collected("linux", tmp_path).problems[0]
 
 
-def test_a_failure_is_a_sentence(tmp_path: Path) -> None:
+def test_a_failure_is_a_message(tmp_path: Path) -> None:
     client = record(started_ns=EPOCH_NS, bytes=0, failure="no connection to 10.1.0.0:5001: refused")
     report = collected("linux", left(tmp_path, client_json=client, server_json=record()))
     assert "failed: no connection to 10.1.0.0:5001: refused" in report.problems[0]
@@ -202,7 +202,7 @@ def test_a_program_that_tells_nothing_leaves_it_to_the_network(tmp_path: Path) -
         '{"a": ' * 100_000,
     ],
 )
-def test_garbage_of_a_program_is_a_sentence(client: str, tmp_path: Path) -> None:
+def test_garbage_of_a_program_is_a_message(client: str, tmp_path: Path) -> None:
     report = collected("linux", left(tmp_path, client_json=client, server_json=record()))
     assert not report.complete
     assert report.delivered_bytes is None

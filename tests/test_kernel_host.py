@@ -120,7 +120,7 @@ def test_traces_of_settings_together() -> None:
     assert whole.receive_buffer == 7340032
 
 
-def test_a_missing_tracer_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_tracer_is_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(syscalls, "found", {}.get)
     with pytest.raises(QuiclabError, match="apt-get install strace"):
         syscalls.tracer()
@@ -165,14 +165,14 @@ def test_settings_follow_from_the_first_look() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"),
+    ("name", "message"),
     [
         ("nonesuch", "lane kernel: unknown stack `nonesuch`"),
         ("linux", "stack `linux` is TCP: its packets are sent by the kernel"),
     ],
 )
-def test_stacks_that_have_no_hosts(name: str, sentence: str) -> None:
-    with pytest.raises(RequestError, match=sentence):
+def test_stacks_that_have_no_hosts(name: str, message: str) -> None:
+    with pytest.raises(RequestError, match=message):
         stack_of_interest(Lane(), name)
 
 

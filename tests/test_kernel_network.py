@@ -14,6 +14,7 @@ from quiclab.errors import QuiclabError
 from quiclab.lane.run import Lane
 from quiclab.scenario import load
 from quiclab.study import sweep
+from quiclab.study.job import Job
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_figures_of_the_wanted_network(lanes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("figure", "sentence"),
+    ("figure", "message"),
     [
         (lambda down, up: round_trip("main", down, up, {"rtt_min_ms": 45.0}), "is 45 ms instead of 40.0"),
         (lambda down, up: round_trip("main", down, up, {}), "no echo was received"),
@@ -67,10 +68,10 @@ def test_figures_of_the_wanted_network(lanes: dict[str, Any]) -> None:
         (lambda down, _: goodput("main", down, 9.0), "is 9 Mbit/s instead of 19.13"),
     ],
 )
-def test_other_networks(lanes: dict[str, Any], figure: Any, sentence: str) -> None:
+def test_other_networks(lanes: dict[str, Any], figure: Any, message: str) -> None:
     check = figure(route(lanes, "down"), route(lanes, "up"))
     assert check.ok is False
-    assert sentence in str(verdict([check]))
+    assert message in str(verdict([check]))
 
 
 def test_unmeasurable_values_have_a_message(lanes: dict[str, Any]) -> None:
@@ -105,10 +106,10 @@ def test_a_sweep_measures_each_network_once(monkeypatch: pytest.MonkeyPatch, req
         return [Check("main", "rate down", "Mbit/s", 20.0, 10.0, measured[-1] == "20 ms")]
 
     monkeypatch.setattr(network, "calibrate", calibrate)
-    jobs = [sweep.Job({}, json.dumps(scenario.to_dict()), seed, "", lane=Lane()) for seed in (1, 2)]
+    jobs = [Job({}, json.dumps(scenario.to_dict()), seed, "", lane=Lane()) for seed in (1, 2)]
     sweep.check_networks(jobs, StringIO())
     assert measured == ["20 ms"]
-    sweep.check_networks([sweep.Job({}, slower.to_json(), 1, "", lane=Lane("virtual"))], StringIO())
+    sweep.check_networks([Job({}, slower.to_json(), 1, "", lane=Lane("virtual"))], StringIO())
     assert measured == ["20 ms"]
     with pytest.raises(QuiclabError, match="does not match the scenario: rate down of flow `main` is 10"):
-        sweep.check_networks([*jobs, sweep.Job({}, slower.to_json(), 1, "", lane=Lane())], StringIO())
+        sweep.check_networks([*jobs, Job({}, slower.to_json(), 1, "", lane=Lane())], StringIO())

@@ -49,7 +49,7 @@ def machine() -> None:
     try:
         live_program()
     except QuiclabError as error:
-        pytest.skip(error.sentence)
+        pytest.skip(error.message)
     prefix = doctor.user_prefix()
     for finding in (doctor.privileges(prefix), doctor.network_namespace(prefix), doctor.tun_device()):
         if not finding.ok:
@@ -92,8 +92,8 @@ def test_the_kernels_tcp_carries_a_download(tmp_path: Path) -> None:
 @pytest.mark.parametrize("stack", sorted(set(load_adapters()) - {"linux"}))
 def test_a_program_that_is_there_carries_a_download(tmp_path: Path, stack: str) -> None:
     adapter = load_adapters()[stack]
-    for sentence in adapter.missing():
-        pytest.skip(sentence)
+    for message in adapter.missing():
+        pytest.skip(message)
     sender = "{ }" if "congestion_control" not in adapter.file.options else None
     result = run(tmp_path, stack, '{ kind = "download", size = "100 kB" }', sender=sender)
     flow = result.flows["main"]
@@ -142,7 +142,7 @@ def changed(tmp_path: Path, old: str, new: str) -> Lane:
     return Lane(adapters=(folder / "odd.toml",))
 
 
-def test_an_option_that_the_kernel_refuses_is_a_sentence(tmp_path: Path) -> None:
+def test_an_option_that_the_kernel_refuses_is_a_message(tmp_path: Path) -> None:
     lane = changed(tmp_path, 'newreno = "reno"', 'newreno = "no-such-control"')
     with pytest.raises(QuiclabError, match=r"congestion control `no-such-control`.*this kernel has .*reno"):
         run(tmp_path, "odd", '{ kind = "download", size = "100 kB" }', lane)

@@ -120,7 +120,7 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     try:
         newest_kernel()
     except RequestError as error:
-        pytest.skip(error.sentence)
+        pytest.skip(error.message)
     folder = tmp_path_factory.mktemp("queues")
     return request.param, passage(request.param, "engine", folder), passage(request.param, "netem", folder)
 

@@ -49,7 +49,7 @@ def unavailable_reason() -> str | None:
     try:
         live_program()
     except QuiclabError as error:
-        return error.sentence
+        return error.message
     return None
 
 
@@ -141,7 +141,7 @@ def test_rates_are_a_line() -> None:
 
 
 def test_invalid_requests_are_one_line_errors() -> None:
-    for options, sentence in (
+    for options, message in (
         (["--port", "80"], "--port requires --server"),
         (["--server", "nginx", "--port", "x"], '--port: expected 1 to 65535, or `udp:` and a port number, got "x"'),
         (["--server", "'"], '--server: expected a command, got "\'"; No closing quotation'),
@@ -155,4 +155,4 @@ def test_invalid_requests_are_one_line_errors() -> None:
     ):
         done = shell(*options, "--", "true")
         assert done.returncode == 2
-        assert done.stderr == f"quiclab: {sentence}\n"
+        assert done.stderr == f"quiclab: {message}\n"

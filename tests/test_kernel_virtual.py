@@ -27,7 +27,7 @@ def namespaces() -> None:
     try:
         isolation()
     except QuiclabError as error:
-        pytest.skip(error.sentence)
+        pytest.skip(error.message)
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_guest_that_closes_its_console_and_hangs_is_killed(
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "message"),
     [
         ("echo hello", "the guest stopped before its command did; its last line was `hello`"),
         ("exit 1", "the guest stopped before its command did; it wrote nothing to its console"),
@@ -136,11 +136,11 @@ def test_a_guest_that_closes_its_console_and_hangs_is_killed(
     ],
 )
 def test_a_guest_that_breaks_down_is_an_error(
-    script: Callable[[str], Kernel], run: Callable[..., Exit], text: str, sentence: str
+    script: Callable[[str], Kernel], run: Callable[..., Exit], text: str, message: str
 ) -> None:
     with pytest.raises(QuiclabError) as caught:
         run(script(text))
-    assert caught.value.sentence == sentence
+    assert caught.value.message == message
 
 
 @pytest.mark.parametrize("text", ["{}", "no JSON", ENDED.replace("guest/1", "guest/9")])
@@ -158,26 +158,26 @@ def test_a_command_that_was_not_started_is_an_error(script: Callable[[str], Kern
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         ({"seed": -1}, "seed of the guest: expected 0 to 18446744073709551615, got -1"),
         ({"timeout_s": 0}, "timeout_s of the guest: expected a number above 0, got 0"),
-        ({"timeout_s": float("nan")}, "timeout_s of the guest: expected a number above 0, got nan"),
+        ({"timeout_s": float("nan")}, "timeout_s of the guest: expected a number above 0, got NaN"),
         ({"memory": "much"}, 'memory of the guest: expected a number with K, M or G, such as 512M, got "much"'),
         ({"syscall_cost_ns": -5}, "syscall_cost_ns of the guest: expected 0 to 1000000, got -5"),
     ],
 )
 def test_wrong_settings_are_refused(
-    script: Callable[[str], Kernel], run: Callable[..., Exit], options: dict[str, object], sentence: str
+    script: Callable[[str], Kernel], run: Callable[..., Exit], options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(RequestError) as caught:
         run(script("exit 0"), **options)
-    assert sentence in caught.value.sentence
+    assert message in caught.value.message
 
 
 def test_wrong_files_are_refused(script: Callable[[str], Kernel], tmp_path: Path) -> None:
     kernel = script("exit 0")
-    with pytest.raises(RequestError, match=r"directory .*nowhere does not exist"):
+    with pytest.raises(RequestError, match=r"expected an existing directory, got .*nowhere"):
         boot(kernel, ["true"], tmp_path / "nowhere", 1, PATIENCE_S, init=Path("/bin/true"))
     with pytest.raises(RequestError, match="command of the guest: expected a list"):
         boot(kernel, [], tmp_path, 1, PATIENCE_S, init=Path("/bin/true"))
@@ -205,7 +205,7 @@ def kernel(namespaces: None) -> Kernel:
         live_program()
         return newest_kernel()
     except RequestError as error:
-        pytest.skip(error.sentence)
+        pytest.skip(error.message)
 
 
 def in_guest(kernel: Kernel, folder: Path, text: str, seed: int = 1, syscall_cost_ns: int | None = None) -> Exit:

@@ -20,7 +20,9 @@ from quiclab.report.figures import specification
 from quiclab.result import run_and_keep
 from quiclab.scenario import Scenario
 from quiclab.study import sweep
-from quiclab.study.evaluate import Evaluation, jobs_of, write_manifest
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.manifest import write_manifest
+from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find
 
 NAME = "validation/loss_detection"

@@ -12,7 +12,7 @@ from conftest import ROOT
 from quiclab import load, run
 from quiclab.pacing.runs import extract
 from quiclab.study import Study
-from quiclab.study.claims import Sample
+from quiclab.study.findings import Sample
 from quiclab.study.registry import find
 
 sys.path.insert(0, str(ROOT / "studies"))

@@ -15,7 +15,7 @@ from quiclab.pacing.runs.queueing import losers, queue_of, releases
 from quiclab.result import RunResult, run_and_keep
 from quiclab.scenario import Scenario
 from quiclab.stats import summarise
-from quiclab.study.evaluate import jobs_of
+from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find
 
 MS = 1_000_000

@@ -115,7 +115,7 @@ def test_without_options_the_defaults_are_reported(stand_in: StandIn) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         (
             ["--bottleneck", "fast"],
@@ -141,10 +141,10 @@ def test_without_options_the_defaults_are_reported(stand_in: StandIn) -> None:
     ],
 )
 def test_errors_are_one_line_and_nothing_is_read(
-    stand_in: StandIn, capsys: pytest.CaptureFixture[str], options: list[str], sentence: str
+    stand_in: StandIn, capsys: pytest.CaptureFixture[str], options: list[str], message: str
 ) -> None:
     assert run("even.pcapng", *options) == 2
-    assert sentence in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert stand_in.asked == []
 
 
@@ -176,7 +176,7 @@ def test_notes_for_the_reader_are_printed(capsys: pytest.CaptureFixture[str]) ->
 
     table.analysis(pacing.Analysis(settings, (capture, made.capture("arp.pcap", frames=12, problems={"no IP": 12}))))
     printed = capsys.readouterr().out.replace("\N{NO-BREAK SPACE}", " ")
-    for sentence in (
+    for message in (
         "x: An offload joined segments. 7 of 300 frames are longer than 1518 B, the longest 65 226 B.",
         "x: ACKs are not known.",
         "x: The clock ran backwards. 1 of 300 packets",
@@ -186,7 +186,7 @@ def test_notes_for_the_reader_are_printed(capsys: pytest.CaptureFixture[str]) ->
         "arp.pcap: no flow in 12 frames",
         "arp.pcap: no IP: 12",
     ):
-        assert sentence in printed
+        assert message in printed
 
 
 def test_names_of_a_file_cannot_move_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
@@ -286,7 +286,7 @@ def cautions_of(protocol: str, file_format: str = "pcapng", settings: pacing.Set
     for part, values in of.items():
         flow[part].update(values)  # type: ignore[literal-required]
     capture = made.capture("x", flow, format=file_format)
-    return " ".join(f"{item.title}. {item.sentence}" for item in cautions(flows_of([capture]), chosen))
+    return " ".join(f"{item.title}. {item.text}" for item in cautions(flows_of([capture]), chosen))
 
 
 def test_why_acks_are_not_known_depends_on_protocol_and_file() -> None:

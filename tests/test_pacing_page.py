@@ -94,7 +94,7 @@ def test_flows_are_distinguished_by_colour_and_dashes() -> None:
 
 
 def figures_of(analysis: Analysis) -> dict[str, Any]:
-    """Return the figures by their titles, as Vega-Lite or the sentence instead."""
+    """Return the figures by their titles, as Vega-Lite or the message instead."""
     drawn = figure.figures(flows_of(analysis.captures), analysis.settings)
     return {item.title: item.chart if isinstance(item.chart, str) else item.chart.to_dict() for item in drawn}
 

@@ -204,7 +204,7 @@ def test_a_stack_is_named_as_in_the_list() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "message"),
     [
         (
             ("--stacks", "lab-tcp,moon"),
@@ -230,12 +230,12 @@ def test_a_stack_is_named_as_in_the_list() -> None:
     ],
 )
 def test_errors_are_one_line_and_nothing_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], sentence: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     """Exit code 2."""
     out = tmp_path / "x.html"
     assert run("--out", out, *arguments) == 2
-    assert sentence in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not out.exists()
 
 
@@ -262,7 +262,7 @@ def test_a_default_name_replaces_reports_only(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_recording_that_is_none_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Cut in the middle: exit code 2, one sentence, no page."""
+    """Cut in the middle: exit code 2, one message, no page."""
     bad = tmp_path / "bad.har"
     bad.write_text(SHOP.read_text(encoding="utf-8")[:5000], encoding="utf-8")
     out = tmp_path / "x.html"

@@ -360,15 +360,15 @@ BAD: list[tuple[object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("document", "sentence"), BAD, ids=[sentence[:40] for _, sentence in BAD])
-def test_errors_name_the_field(tmp_path: Path, document: object, sentence: str) -> None:
-    """Every sentence names the file, and where there is one, entry and field."""
+@pytest.mark.parametrize(("document", "message"), BAD, ids=[message[:40] for _, message in BAD])
+def test_errors_name_the_field(tmp_path: Path, document: object, message: str) -> None:
+    """Every message names the file, and where there is one, entry and field."""
     with pytest.raises(RequestError) as caught:
         read(tmp_path, document)
-    assert sentence in caught.value.sentence
-    assert str(tmp_path / "x.har") in caught.value.sentence
-    if sentence.startswith("log."):
-        assert caught.value.path == sentence.partition(":")[0]
+    assert message in caught.value.message
+    assert str(tmp_path / "x.har") in caught.value.message
+    if message.startswith("log."):
+        assert caught.value.path == message.partition(":")[0]
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -380,13 +380,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read_har(tmp_path / "x.har")
 
 
-def test_a_recording_cut_anywhere_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_a_recording_cut_anywhere_is_refused_in_a_message(tmp_path: Path) -> None:
     """Every prefix of a file is one that a full disk may leave."""
     text = json.dumps(har([entry(f"{SITE}/", 0), initiated("a", 60, "")]))
     for length in range(len(text)):
         with pytest.raises(RequestError) as caught:
             read(tmp_path, text[:length])
-        assert "\n" not in caught.value.sentence
+        assert "\n" not in caught.value.message
 
 
 def test_ten_thousand_entries_in_one_chain_are_read(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ import quiclab
 from conftest import ROOT
 from quiclab.scenario import Scenario
 from quiclab.study import Study
-from quiclab.study.evaluate import jobs_of, read_published
+from quiclab.study.plan import jobs_of
+from quiclab.study.published import read_published
 from quiclab.study.registry import find
 
 SIZES, COUNTS = "page_load/sizes", "page_load/counts"

@@ -14,7 +14,8 @@ import yaml
 
 from conftest import ROOT
 from quiclab.stats import Array, Statistic
-from quiclab.study.claims import Claim, Grid, Key, NotMeasuredError, Printed, Resamples, Sample, Verdict, judge
+from quiclab.study.claims import Claim, Verdict, judge
+from quiclab.study.findings import Grid, Key, NotMeasuredError, Printed, Resamples, Sample
 
 # parts of studies are imported by studies only: they are forgotten again
 sys.path.append(str(ROOT / "studies"))

@@ -15,7 +15,8 @@ from quiclab.native import extension
 from quiclab.plugins import FunctionError, function_names, load_functions, source_files
 from quiclab.scenario import Even, Exchange, Plugin, Scenario
 from quiclab.study.inputs import code_of, fingerprint
-from quiclab.study.sweep import Job, collect, execute
+from quiclab.study.job import Job
+from quiclab.study.sweep import collect, execute
 
 SCENARIO = """\
 version = 1
@@ -296,8 +297,8 @@ def test_a_wrong_plugin_is_named(
 ) -> None:
     error = refusal(folder, plugins, flow)
     assert (error.path, error.kind) == (field, kind)
-    assert f"/s.toml:{line}:" in error.sentence
-    assert reason in error.sentence
+    assert f"/s.toml:{line}:" in error.message
+    assert reason in error.message
 
 
 @pytest.mark.parametrize("stack", ["quinn", "noq", "aioquic"])
@@ -379,7 +380,7 @@ def test_functions_of_one_plugin_share_their_state_and_no_run_sees_another(folde
 
 
 @pytest.mark.parametrize(
-    ("exchange", "sentence"),
+    ("exchange", "message"),
     [
         (
             '{ operation = "compute.congestion_window", replace = "mine:negative" }',
@@ -405,11 +406,11 @@ def test_functions_of_one_plugin_share_their_state_and_no_run_sees_another(folde
         ),
     ],
 )
-def test_a_function_that_goes_wrong_fails_the_flow_with_a_sentence(folder: Path, exchange: str, sentence: str) -> None:
+def test_a_function_that_goes_wrong_fails_the_flow_with_a_message(folder: Path, exchange: str, message: str) -> None:
     result = run(load(quic(folder, exchange)), 1, base_dir=folder)
     failure = result.data["flows"]["f"]["failure"]
     assert result.flows["f"].failed
-    assert sentence in failure or any(sentence in warning for warning in result.data["warnings"])
+    assert message in failure or any(message in warning for warning in result.data["warnings"])
 
 
 def test_the_error_of_a_run_says_why_a_flow_failed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -481,9 +482,9 @@ def test_a_function_that_is_not_there_is_named_with_its_line(folder: Path, name:
     path = quic(folder, f'{{ operation = "compute.path", after = "{name}" }}')
     with pytest.raises(RequestError) as error:
         load(path)
-    assert error.value.sentence.startswith(f"{path}:11:")
-    assert ": plugins.mine.exchanges.0.after: expected " in error.value.sentence
-    assert error.value.sentence.endswith(f'got "{name}"; {reason}')
+    assert error.value.message.startswith(f"{path}:11:")
+    assert ": plugins.mine.exchanges.0.after: expected " in error.value.message
+    assert error.value.message.endswith(f'got "{name}"; {reason}')
 
 
 def test_workers_of_a_sweep_find_the_functions_themselves(folder: Path) -> None:

@@ -18,7 +18,8 @@ import pytest
 from conftest import ROOT, has_stack, quiclab_process
 from quiclab import QuiclabError, RequestError, ScenarioError, load, run
 from quiclab.stacks import PythonStack, StackOption, StackProfile, catalogue, find, register, registry, unavailable
-from quiclab.study.sweep import Job, collect, execute
+from quiclab.study.job import Job
+from quiclab.study.sweep import collect, execute
 
 EXAMPLE = ROOT / "examples" / "python_stack"
 TOY = EXAMPLE / "toy.toml"
@@ -124,7 +125,7 @@ def test_what_it_does_not_take_is_refused_by_field(change: str, value: str, fiel
     with pytest.raises(ScenarioError) as error:
         load(TOY, [(change, value)])
     assert error.value.path == field
-    assert expected in error.value.sentence
+    assert expected in error.value.message
 
 
 @pytest.mark.usefixtures("toy")
@@ -195,7 +196,7 @@ def stack_of(name: str, endpoint: Any, **fields: Any) -> PythonStack:
 def test_one_stack_has_a_name(toy: PythonStack) -> None:
     register(replace(toy))  # as a script does once more where a worker imports it
     for name in ("toy", "quinn", *(["aioquic"] if has_stack("aioquic") else [])):
-        with pytest.raises(RequestError, match=f"there is a stack `{name}` already"):
+        with pytest.raises(RequestError, match=f"stack `{name}` already exists"):
             register(replace(toy, name=name, version="2"))
     assert find("toy") == toy
     assert find("quinn") is None
@@ -215,9 +216,9 @@ def test_profiles_and_fixed_properties_are_checked_and_described(toy: PythonStac
 
 
 @pytest.mark.parametrize(
-    ("method", "sentence"), [("__init__", "the stack is not available: ValueError: no luck"), ("receive", "no luck")]
+    ("method", "message"), [("__init__", "the stack is not available: ValueError: no luck"), ("receive", "no luck")]
 )
-def test_an_exception_in_an_endpoint_ends_the_run(toy: PythonStack, method: str, sentence: str) -> None:
+def test_an_exception_in_an_endpoint_ends_the_run(toy: PythonStack, method: str, message: str) -> None:
     def unlucky(*_: object) -> None:
         raise ValueError("no luck")
 
@@ -225,11 +226,11 @@ def test_an_exception_in_an_endpoint_ends_the_run(toy: PythonStack, method: str,
     register(replace(toy, name="unlucky", endpoint=type("Unlucky", (endpoint,), {method: unlucky})))
     with pytest.raises(QuiclabError) as error:
         run(load(TOY, [("flows.main.stack", "unlucky")]))
-    assert sentence in error.value.sentence
+    assert message in error.value.message
 
 
 @pytest.mark.parametrize(
-    ("fields", "sentence"),
+    ("fields", "message"),
     [
         ({"workloads": ("downlode",)}, "workloads: expected some of download, "),
         ({"protocol": "tcp"}, "protocol: expected quic or udp, got `tcp`"),
@@ -237,13 +238,13 @@ def test_an_exception_in_an_endpoint_ends_the_run(toy: PythonStack, method: str,
     ],
 )
 def test_a_stack_that_describes_itself_wrongly_is_refused(
-    toy: PythonStack, fields: Mapping[str, Any], sentence: str
+    toy: PythonStack, fields: Mapping[str, Any], message: str
 ) -> None:
     register(replace(toy, name="odd", **fields))
     with pytest.raises(RequestError) as error:
         load(TOY, [("flows.main.stack", "odd")])
-    assert "flows.main.stack" in error.value.sentence
-    assert sentence in error.value.sentence
+    assert "flows.main.stack" in error.value.message
+    assert message in error.value.message
 
 
 def test_packages_that_cannot_be_used_are_named_with_the_reason(

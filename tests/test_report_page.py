@@ -17,7 +17,7 @@ from quiclab import cli
 from quiclab.errors import QuiclabError
 from quiclab.native import build_id
 from quiclab.report import figures
-from quiclab.report.show import published_decimals
+from quiclab.report.show_comparison import published_decimals
 from quiclab.report.study_page import write_report
 from quiclab.study.compare import compare_document
 from quiclab.study.evaluate import Evaluation

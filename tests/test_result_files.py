@@ -59,11 +59,11 @@ def test_each_field_of_a_result_is_checked(recorded: dict[str, Any], tmp_path: P
             if error is None:
                 continue
             number += 1
-            if "is not the result of a run" in error.sentence:  # else the scenario in it is wrong
+            if "is not the result of a run" in error.message:  # else the scenario in it is wrong
                 assert error.path.startswith(path), wrong
-                assert error.sentence.startswith(f"{file} is not the result of a run: {error.path}: ")
+                assert error.message.startswith(f"{file} is not the result of a run: {error.path}: ")
             else:
-                assert path.startswith("scenario."), error.sentence
+                assert path.startswith("scenario."), error.message
     assert number > 80
 
 

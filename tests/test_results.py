@@ -20,7 +20,8 @@ from conftest import ROOT
 from quiclab import cli
 from quiclab.report.study_page import digest_of_digests
 from quiclab.study.compare import table_rows
-from quiclab.study.evaluate import Evaluation, jobs_of
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find
 
 NAME = "tiny/rate"
@@ -128,7 +129,7 @@ def test_more_runs_of_some_settings_do_not_make_a_study_incomplete(
 
 
 @pytest.mark.parametrize("content", ["[1]", "{}", '{"runs": "3"}', '{"runs": 0}', "no JSON"])
-def test_a_broken_manifest_is_one_sentence(content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_manifest_is_one_message(content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     manifest = tmp_path / NAME / "sweep.json"
     manifest.parent.mkdir(parents=True)
     manifest.write_text(content)
@@ -275,7 +276,7 @@ def test_another_build_of_the_same_source_gives_the_same_list_of_runs(
     """What `rerun.sh` compares does not name the build."""
     lists = []
     for build in ("one", "another"):
-        monkeypatch.setattr("quiclab.study.sweep.build_id", lambda build=build: build)
+        monkeypatch.setattr("quiclab.study.job.build_id", lambda build=build: build)
         assert study_run(tmp_path / build, "--runs", "1", "--jobs", "1") == 0
         assert cli.invoke(["study", "package", NAME, "--out", str(tmp_path / build)]) == 0
         with tarfile.open(capsys.readouterr().out.strip()) as archive:

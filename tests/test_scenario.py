@@ -233,7 +233,7 @@ def test_errors_name_the_field(path: str, value: object, wrong: str, kind: str) 
     with pytest.raises(RequestError) as error:
         Scenario.from_dict(PLAIN).with_value(path, value)
     assert (error.value.path, error.value.kind) == (wrong, kind)
-    assert error.value.sentence.startswith(f"{wrong}: ")
+    assert error.value.message.startswith(f"{wrong}: ")
     assert error.value.exit_code == 2
 
 
@@ -244,7 +244,7 @@ def test_errors_of_classes_are_those_of_the_engine() -> None:
     assert error.value.expected == 'a duration such as "10 ms"'
     with pytest.raises(RequestError) as error:
         scenario.with_value("links.a.dely", "5 ms")
-    assert error.value.sentence.endswith("; did you mean `delay`?")
+    assert error.value.message.endswith("; did you mean `delay`?")
 
 
 def test_a_field_that_the_engine_cannot_judge_is_refused_by_the_classes() -> None:
@@ -252,7 +252,7 @@ def test_a_field_that_the_engine_cannot_judge_is_refused_by_the_classes() -> Non
     with pytest.raises(RequestError) as error:
         Scenario.from_dict({**PLAIN, "name": {1}})
     assert (error.value.path, error.value.kind) == ("name", "WrongType")
-    assert error.value.sentence == "name: expected a string, got {1}"
+    assert error.value.message == "name: expected a string, got {1}"
 
 
 @pytest.mark.parametrize(

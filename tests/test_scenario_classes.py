@@ -20,7 +20,7 @@ def test_the_classes_are_current() -> None:
 
 def test_docstrings_give_meaning_limits_and_default() -> None:
     lines = [line.strip() for line in (AckEvery.__doc__ or "").splitlines()]
-    meaning = "Packets that ask for an acknowledgement before there is one."
+    meaning = "Number of ack-eliciting packets that trigger an acknowledgement."
     assert lines[lines.index("packets") + 1] == f"{meaning} Takes an integer of at least 1. Default: `2`."
 
 

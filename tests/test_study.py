@@ -15,12 +15,13 @@ from typing import cast
 import pytest
 
 from conftest import ROOT
-from quiclab.cli.study import StoppedError, for_each, with_keys
+from quiclab.cli.study_group import StoppedError, for_each, with_keys
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.result import FlowResult, RunResult
 from quiclab.scenario import load
 from quiclab.study import Study, registry
-from quiclab.study.evaluate import jobs_of, number, read_published
+from quiclab.study.plan import jobs_of
+from quiclab.study.published import number, read_published
 from quiclab.study.registry import find, find_all, part_files, studies
 
 NAME = "dual_connectivity/share"
@@ -73,7 +74,7 @@ def test_names_are_the_agreed_ones() -> None:
     groups = {name.split("/")[0] for name in agreed}
     assert [name for name in studies() if name.split("/")[0] in groups] == agreed
     assert [study.name for study in find_all("dual_connectivity")] == dual_connectivity
-    with pytest.raises(RequestError, match="is a group"):
+    with pytest.raises(RequestError, match="got the group"):
         find("dual_connectivity")
     with pytest.raises(RequestError, match="unknown study `dual`; `quiclab study list` lists all"):
         find_all("dual")

@@ -10,7 +10,8 @@ import pytest
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.study import Metric, Study
 from quiclab.study.check import check_study, own_code
-from quiclab.study.claims import Claim, Grid, Sample
+from quiclab.study.claims import Claim
+from quiclab.study.findings import Grid, Sample
 from quiclab.study.registry import find, studies
 
 
@@ -38,8 +39,8 @@ def changed(study: Study, part: str) -> Study:
 @pytest.mark.parametrize(
     ("part", "words"),
     [
-        ("twice", ["configurations", "is listed twice"]),
-        ("factor twice", ["factors", "is listed twice"]),
+        ("twice", ["configurations", "expected distinct names, got"]),
+        ("factor twice", ["factors", "expected distinct names, got"]),
         ("x", ["figure", "x: unknown factor `shaer`", "did you mean `share`?"]),
         ("metric", ["figure", "unknown metric `goodput_mbs`"]),
         ("claim", ["claim X-1: metric: unknown metric `goodputt`"]),
@@ -50,7 +51,7 @@ def changed(study: Study, part: str) -> Study:
 def test_names_are_checked(study: Study, part: str, words: list[str]) -> None:
     with pytest.raises(RequestError) as error:
         check_study(changed(study, part))
-    assert [word for word in (f"study {changed(study, part).name}", *words) if word not in error.value.sentence] == []
+    assert [word for word in (f"study {changed(study, part).name}", *words) if word not in error.value.message] == []
 
 
 def test_the_studies_have_no_such_mistakes() -> None:
@@ -76,8 +77,8 @@ def test_an_error_in_a_function_names_its_line() -> None:
     broken = Metric("ratio", "Ratio", "", lambda _: 1 / 0)
     with pytest.raises(QuiclabError) as error, own_code("metric `ratio`, seed 1"):
         broken.value(None, {})  # type: ignore[arg-type]
-    assert error.value.sentence.startswith("metric `ratio`, seed 1: ZeroDivisionError: division by zero (")
-    assert Path(__file__).name in error.value.sentence
+    assert error.value.message.startswith("metric `ratio`, seed 1: ZeroDivisionError: division by zero (")
+    assert Path(__file__).name in error.value.message
 
 
 def test_a_study_file_without_studies_says_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,10 @@ from quiclab.errors import RequestError
 from quiclab.files import write_parquet
 from quiclab.scenario import load
 from quiclab.stacks import find
+from quiclab.study.job import Job
 from quiclab.study.store import Store
-from quiclab.study.sweep import Job, _Flusher, collect, execute
+from quiclab.study.sweep import collect, execute
+from quiclab.study.workers import Flusher
 
 RUNS = 12
 
@@ -57,7 +59,8 @@ import os, signal, sys
 from pathlib import Path
 from test_sweep import jobs_of
 from quiclab.scenario import load
-from quiclab.study.sweep import Job, execute
+from quiclab.study.job import Job
+from quiclab.study.sweep import execute
 
 def interrupt_twice():
     os.kill(os.getpid(), signal.SIGINT)
@@ -156,7 +159,7 @@ def test_a_second_interrupt_does_not_wait_for_the_runs_under_way(small: Path, tm
 
 def test_runs_survive_a_disk_that_is_full_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "out")
-    flusher = _Flusher(store, runs=2, seconds=1e9, on_flush=None)
+    flusher = Flusher(store, runs=2, seconds=1e9, on_flush=None)
     with store.locked():
         flusher.add(("a", "{}", None))
         flusher.flush_if_due()
@@ -190,7 +193,7 @@ def test_the_identity_is_scenario_seed_and_build(small: Path, monkeypatch: pytes
     other = Job({}, jobs_of(small)[-1].scenario, job.seed, "")
     assert other.identity != job.identity
     before = job.identity
-    monkeypatch.setattr("quiclab.study.sweep.build_id", lambda: "another build")
+    monkeypatch.setattr("quiclab.study.job.build_id", lambda: "another build")
     assert job.identity != before
 
 
@@ -300,7 +303,7 @@ def test_half_written_files_do_not_count(tmp_path: Path) -> None:
     assert sorted(path.name for path in store.shards.iterdir()) == ["000001.parquet", "000002.parquet"]
 
 
-def test_a_file_in_the_way_is_one_sentence(small: Path, tmp_path: Path) -> None:
+def test_a_file_in_the_way_is_one_message(small: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RequestError, match="cannot write results to") as error:
         execute(jobs_of(small), tmp_path / "file" / "out", stream=io.StringIO())

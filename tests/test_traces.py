@@ -94,7 +94,7 @@ def test_dips_end() -> None:
 def test_wrong_parameters_of_the_model(arguments: tuple[int, ...], parts: tuple[str, ...]) -> None:
     with pytest.raises(RequestError) as raised:
         traces.generate(*arguments)
-    assert all(part in raised.value.sentence for part in parts)
+    assert all(part in raised.value.message for part in parts)
 
 
 # files

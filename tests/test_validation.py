@@ -14,9 +14,11 @@ from conftest import ROOT
 from quiclab.errors import RequestError
 from quiclab.result import RunResult
 from quiclab.study import Study
-from quiclab.study.claims import Grid, Key, Printed, Resamples, Verdict, judge
+from quiclab.study.claims import Verdict, judge
 from quiclab.study.criteria import Assessment, Criterion, Outcome
-from quiclab.study.evaluate import jobs_of, read_published
+from quiclab.study.findings import Grid, Key, Printed, Resamples
+from quiclab.study.plan import jobs_of
+from quiclab.study.published import read_published
 from quiclab.study.registry import find, find_all, find_parts
 
 NAME = "validation/linux_tcp"
@@ -46,9 +48,9 @@ def test_the_name_stands_for_its_parts() -> None:
     assert [study.name for study in find_all(NAME)] == PARTS
     assert [study.name for study in find_parts(NAME)] == PARTS
     assert [study.name for study in find_parts(PARTS[0])] == PARTS[:1]
-    with pytest.raises(RequestError, match="`validation` is a group"):
+    with pytest.raises(RequestError, match="got the group `validation`"):
         find_parts("validation")
-    with pytest.raises(RequestError, match="is a group"):
+    with pytest.raises(RequestError, match="got the group"):
         find(NAME)
 
 

@@ -19,7 +19,9 @@ from quiclab.study import Study
 from quiclab.study.claims import Verdict
 from quiclab.study.compare import compare_document, table_rows
 from quiclab.study.criteria import Criterion, Outcome
-from quiclab.study.evaluate import RESULTS, Evaluation, jobs_of, read_published
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.plan import RESULTS, jobs_of
+from quiclab.study.published import read_published
 from quiclab.study.registry import find, find_all, find_parts
 from quiclab.study.sweep import execute
 

@@ -128,7 +128,7 @@ def main() -> int:
             try:
                 cell = measure(experiment, rate_mbps, size_kb, arguments.loads, seed, arguments.clock)
             except QuiclabError as error:
-                print(f"{file.stem}: {error.sentence}", file=sys.stderr, flush=True)
+                print(f"{file.stem}: {error.message}", file=sys.stderr, flush=True)
                 failed = True
                 continue
             write_atomically(file, json.dumps(cell, indent=1).encode())

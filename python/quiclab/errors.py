@@ -23,15 +23,15 @@ class QuiclabError(Exception):
 
     Parameters
     ----------
-    sentence
+    message
         The message: one line, without a traceback.
     exit_code
         1: something failed or is incomplete; 2: the request was invalid.
     """
 
-    def __init__(self, sentence: str, exit_code: int = 1) -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
+    def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
         self.exit_code = exit_code
 
 
@@ -40,7 +40,7 @@ class RequestError(QuiclabError):
 
     Parameters
     ----------
-    sentence
+    message
         The message: file, line, field, expected values and actual value, as far as they apply, on one line.
     path
         The field, with dots between its steps, such as `links.down1.rate`, or the option; empty if it is about neither.
@@ -50,7 +50,7 @@ class RequestError(QuiclabError):
     expected
         The values that the field accepts, in prose.
     value
-        The actual value as the sentence shows it; empty if the field is missing.
+        The actual value as the message shows it; empty if the field is missing.
     suggestion
         The name that was probably meant.
     file, line, column
@@ -62,7 +62,7 @@ class RequestError(QuiclabError):
 
     def __init__(
         self,
-        sentence: str,
+        message: str,
         *,
         path: str = "",
         kind: str = "",
@@ -74,7 +74,7 @@ class RequestError(QuiclabError):
         column: int | None = None,
         rendered: str = "",
     ) -> None:
-        super().__init__(sentence, exit_code=2)
+        super().__init__(message, exit_code=2)
         self.path = path
         self.kind = kind
         self.expected = expected
@@ -95,8 +95,20 @@ class ScenarioError(RequestError):
         return cls(str(error), **vars(error))
 
 
+def expected_got(expected: str, got: object) -> str:
+    """Return what every message about a value says: `expected ..., got ...`; `got` is printed as it is."""
+    return f"expected {expected}, got {got}"
+
+
 def unexpected(
-    field: str, expected: str, value: object = None, hint: str = "", *, where: str = "", kind: str = "OutOfRange"
+    field: str,
+    expected: str,
+    value: object = None,
+    hint: str = "",
+    *,
+    got: str = "",
+    where: str = "",
+    kind: str = "OutOfRange",
 ) -> RequestError:
     """Return the error about a value: `where: field: expected ..., got ...; hint`.
 
@@ -110,15 +122,17 @@ def unexpected(
         The actual value; `None` if the field is missing.
     hint
         The reason, or what to do.
+    got
+        The actual value in prose or with its unit, instead of `value`.
     where
         File, and line if known.
     kind
         As of `RequestError`; a field without a value is missing.
     """
-    if value is None:
+    if value is None and not got:
         return _about(where, field, "MissingField", [f"missing; expected {expected}", hint], expected)
-    message = f"expected {expected}, got {shown(value)}"
-    return _about(where, field, kind, [message, hint], expected, shown(value))
+    got = got or shown(value)
+    return _about(where, field, kind, [expected_got(expected, got), hint], expected, got)
 
 
 def not_one_of(
@@ -142,7 +156,7 @@ def not_one_of(
     if suggestion and len(names) > MAX_LISTED:
         return unknown("value", str(value), names, field, where=where)
     expected = _with(alternatives(map(shown, names), quote=""), context)
-    message = f"expected {expected}, got {shown(value)}"
+    message = expected_got(expected, shown(value))
     return _about(where, field, "UnknownName", [message], expected, shown(value), suggestion)
 
 
@@ -228,5 +242,5 @@ def _about(
 ) -> RequestError:
     """Return the error of which `parts` are what follows the path; the suggestion is last."""
     said = [part for part in (*parts, f"did you mean `{suggestion}`?" if suggestion else "") if part]
-    sentence = ": ".join(part for part in (where, path, "; ".join(said)) if part)
-    return RequestError(sentence, path=path, kind=kind, expected=expected, value=value, suggestion=suggestion)
+    message = ": ".join(part for part in (where, path, "; ".join(said)) if part)
+    return RequestError(message, path=path, kind=kind, expected=expected, value=value, suggestion=suggestion)

@@ -51,9 +51,9 @@ class Place:
 
     def located(self, error: RequestError) -> RequestError:
         """Return the error with this place: on one line, and as compilers print it."""
-        line, column, rendered = extension().mark(error.sentence, self.file, self.text, self.start, self.end)
+        line, column, rendered = extension().mark(error.message, self.file, self.text, self.start, self.end)
         return RequestError(
-            f"{self.file}:{line}:{column}: {error.sentence}",
+            f"{self.file}:{line}:{column}: {error.message}",
             path=error.path,
             kind=error.kind,
             expected=error.expected,

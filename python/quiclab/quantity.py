@@ -9,7 +9,7 @@ import re
 from fractions import Fraction
 from typing import Final
 
-from quiclab.errors import shown
+from quiclab.errors import expected_got, shown
 
 #: Units of each kind of quantity, as multiples of its base unit: byte, nanosecond, bit/s (units.rs of quiclab-core).
 UNITS: Final[dict[str, dict[str, int]]] = {
@@ -74,5 +74,5 @@ def megabits_per_second(text: str) -> float:
 def _of_kind(text: str, kind: str) -> int:
     found = parse(text)
     if found is None or found[0] != kind:
-        raise ValueError(f"expected a number with a unit ({', '.join(UNITS[kind])}), got {shown(text)}")
+        raise ValueError(expected_got(f"a number with a unit ({', '.join(UNITS[kind])})", shown(text)))
     return found[1]

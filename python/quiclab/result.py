@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +15,7 @@ from quiclab.errors import QuiclabError, RequestError, ScenarioError, missing_fi
 from quiclab.libraries import pl
 from quiclab.native import MAX_SEED, build_id, checked_seed, extension, source_commit
 from quiclab.places import parse_json
+from quiclab.recordings import recordings
 from quiclab.scenario import Scenario
 from quiclab.series import summary
 from quiclab.shape import Shape, mismatch
@@ -159,8 +159,9 @@ class RunResult:
         except RecursionError as error:
             raise RequestError(f"{source} is not the result of a run: its JSON is nested too deeply") from error
         where = f"{source} is not the result of a run"
-        if not isinstance(data, dict) or data.get("schema") != RUN_SCHEMA:
-            raise RequestError(f"{where}: schema: expected `{RUN_SCHEMA}`", path="schema")
+        schema = data.get("schema") if isinstance(data, dict) else None
+        if not isinstance(data, dict) or schema != RUN_SCHEMA:
+            raise unexpected("schema", f"`{RUN_SCHEMA}`", schema, where=where)
         if (problem := mismatch(data, _SHAPE, where)) is not None:
             raise problem
         if not 0 <= data["seed"] <= MAX_SEED:
@@ -301,7 +302,7 @@ def run_resolved(
     """Run a scenario that is JSON already; as `run`."""
     native, seed = extension(), checked_seed(seed)
     try:
-        with _recordings(record_dir) as directory:
+        with recordings(record_dir) as directory:
             output = native.run(scenario, seed, str(base_dir), directory, progress)
     except native.ScenarioError as error:
         raise ScenarioError.of(error) from error
@@ -352,18 +353,3 @@ def run_and_keep(
 def _stacks(flow: Mapping[str, Any]) -> tuple[str | None, ...]:
     """Return the stacks that a flow of a resolved scenario names."""
     return flow.get("stack"), flow["sender"].get("stack"), flow["receiver"].get("stack")
-
-
-@contextmanager
-def _recordings(record_dir: str | Path | None) -> Iterator[str | None]:
-    """Give a temporary directory inside `record_dir`; its files move up when all is written."""
-    if record_dir is None:
-        yield None
-        return
-    try:
-        with TemporaryDirectory(prefix=".recording-", dir=record_dir) as temporary:
-            yield temporary
-            for file in sorted(Path(temporary).iterdir()):
-                file.replace(Path(record_dir) / file.name)
-    except OSError as error:
-        raise RequestError(f"cannot write to {record_dir}: {error.strerror or error}") from error

@@ -28,7 +28,7 @@ def mismatch(value: object, shape: Shape, where: str, path: str = "") -> Request
     shape
         The expected shape.
     where
-        What the sentence begins with, such as the file.
+        Start of the message, such as the file.
     path
         Path of `value`; empty for a document.
     """

@@ -14,9 +14,11 @@
 
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
+use strum::{IntoStaticStr, VariantArray};
 
 /// A computation that a plugin can exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case", prefix = "compute.")]
 pub enum Operation {
     /// Congestion window of a path in bytes, before each packet.
     CongestionWindow,
@@ -61,7 +63,8 @@ pub struct OperationInfo {
 }
 
 /// Place of a function at an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Anchor {
     /// Is called with the inputs, and answers nothing.
     Before,
@@ -74,52 +77,28 @@ pub enum Anchor {
 impl Anchor {
     /// Name in scenarios.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Before => "before",
-            Self::Replace => "replace",
-            Self::After => "after",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
 impl Operation {
     /// All of them, in the order of [`OPERATIONS`].
-    pub const ALL: [Self; 9] = [
-        Self::CongestionWindow,
-        Self::PacingRate,
-        Self::PacketThreshold,
-        Self::ProbeTimeout,
-        Self::AckDelay,
-        Self::RttSample,
-        Self::DatagramMayLeave,
-        Self::Path,
-        Self::Stream,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// What the names of operations begin with: it tells them from options, of which some have the same name.
     pub const PREFIX: &'static str = "compute.";
 
     /// Name in scenarios.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CongestionWindow => "compute.congestion_window",
-            Self::PacingRate => "compute.pacing_rate",
-            Self::PacketThreshold => "compute.packet_threshold",
-            Self::ProbeTimeout => "compute.probe_timeout",
-            Self::AckDelay => "compute.ack_delay",
-            Self::RttSample => "compute.rtt_sample",
-            Self::DatagramMayLeave => "compute.datagram_may_leave",
-            Self::Path => "compute.path",
-            Self::Stream => "compute.stream",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The operation of this name.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|operation| operation.name() == name)
+        Self::ALL.iter().copied().find(|operation| operation.name() == name)
     }
 
     /// Its description.
@@ -161,8 +140,8 @@ impl OperationInfo {
 const NOW: (&str, &str) = ("now_ms", "time since the start of the run");
 const PATH: (&str, &str) = ("path", "number of the path");
 const SRTT: (&str, &str) = ("srtt_ms", "smoothed RTT; 0 before the first sample");
-const MIN_RTT: (&str, &str) = ("min_rtt_ms", "smallest RTT; 0 before the first sample");
-const WINDOW: (&str, &str) = ("cwnd_bytes", "congestion window, as the congestion control says");
+const MIN_RTT: (&str, &str) = ("min_rtt_ms", "minimum RTT; 0 before the first sample");
+const WINDOW: (&str, &str) = ("cwnd_bytes", "congestion window of the congestion controller");
 const IN_FLIGHT: (&str, &str) = ("in_flight_bytes", "bytes sent that are neither acknowledged nor lost");
 
 /// Far beyond the product of any rate and RTT: a terabyte.
@@ -196,7 +175,7 @@ pub static OPERATIONS: [OperationInfo; 9] = [
     },
     OperationInfo {
         operation: Operation::PacingRate,
-        meaning: "rate at which the pacer lets packets go",
+        meaning: "pacing rate",
         when: "whenever window, RTT or the congestion control's own rate have changed",
         inputs: &[NOW, PATH, ("cwnd_bytes", "congestion window"), SRTT, MIN_RTT],
         unit: "bit/s",
@@ -206,12 +185,12 @@ pub static OPERATIONS: [OperationInfo; 9] = [
     },
     OperationInfo {
         operation: Operation::PacketThreshold,
-        meaning: "packets of reordering before one is declared lost (RFC 9002 section 6.1.1)",
+        meaning: "maximum reordering, in packets, before a packet is declared lost (RFC 9002 section 6.1.1)",
         when: "at each acknowledgement; holds until the next",
         inputs: &[
             NOW,
             PATH,
-            ("packet_threshold", "as the option says, or as it has adapted"),
+            ("packet_threshold", "value of the option, or the adapted value"),
             ("largest_acked", "largest packet number that is acknowledged"),
             ("spurious_losses", "packets declared lost so far that had arrived"),
         ],
@@ -229,7 +208,7 @@ pub static OPERATIONS: [OperationInfo; 9] = [
             PATH,
             SRTT,
             ("rttvar_ms", "RTT variation"),
-            ("max_ack_delay_ms", "what the peer announces; 0 during the handshake"),
+            ("max_ack_delay_ms", "value that the peer announces; 0 during the handshake"),
             ("pto_count", "probe timeouts since the last acknowledgement"),
         ],
         unit: "ms",
@@ -247,7 +226,7 @@ pub static OPERATIONS: [OperationInfo; 9] = [
             ("unacknowledged", "ack-eliciting packets since the last acknowledgement, this one included"),
             ("out_of_order", "1 if this packet was not the next one, 0 otherwise"),
             SRTT,
-            ("max_ack_delay_ms", "what this end announces"),
+            ("max_ack_delay_ms", "value that this end announces"),
         ],
         unit: "ms",
         least: 0.0,
@@ -256,13 +235,13 @@ pub static OPERATIONS: [OperationInfo; 9] = [
     },
     OperationInfo {
         operation: Operation::RttSample,
-        meaning: "an RTT sample, the peer's delay not taken off yet (RFC 9002 section 5.1)",
-        when: "at each acknowledgement that gives one, before it is taken",
+        meaning: "an RTT sample, before the peer's delay is subtracted (RFC 9002 section 5.1)",
+        when: "at each acknowledgement that yields a sample, before it is used",
         inputs: &[
             NOW,
             PATH,
             ("latest_rtt_ms", "the sample"),
-            ("ack_delay_ms", "delay that the peer states"),
+            ("ack_delay_ms", "delay that the peer reports"),
             SRTT,
             MIN_RTT,
         ],
@@ -285,7 +264,7 @@ pub static OPERATIONS: [OperationInfo; 9] = [
         operation: Operation::Path,
         meaning: "number of the path that the next packet takes; it must have room",
         when: "before each packet, where there are several paths",
-        inputs: &[NOW, ("paths", "number of paths"), ("previous", "path of the packet before; -1: none")],
+        inputs: &[NOW, ("paths", "number of paths"), ("previous", "path of the previous packet; -1: none")],
         unit: "",
         least: 0.0,
         most: u32::MAX as f64,
@@ -315,7 +294,7 @@ mod tests {
 
     #[test]
     fn the_table_is_in_the_order_of_the_operations_and_names_are_unique() {
-        for (index, operation) in Operation::ALL.into_iter().enumerate() {
+        for (index, operation) in Operation::ALL.iter().copied().enumerate() {
             assert_eq!(operation as usize, index);
             assert_eq!(operation.info().operation, operation);
             assert_eq!(Operation::find(operation.name()), Some(operation));

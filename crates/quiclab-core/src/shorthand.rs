@@ -64,7 +64,7 @@ pub(crate) fn or_kind(table: &mut schemars::Schema) {
     let choices = table.get("oneOf").and_then(Value::as_array).into_iter().flatten();
     let alone = choices.filter(|choice| choice["required"] == json!(["kind"]));
     let kinds = alone.map(|choice| &choice["properties"]["kind"]["const"]).collect::<Vec<_>>();
-    let description = "Kinds that may be written short: those that need no field.";
+    let description = "Kinds with a short form: those that need no field.";
     let short = json!({ "description": description, "type": "string", "enum": kinds });
     *table = schemars::json_schema!({ "anyOf": [short, table.clone()] });
 }

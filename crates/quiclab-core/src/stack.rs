@@ -33,6 +33,9 @@ pub struct StackInfo {
     /// Whether no other stack understands its packets.
     #[serde(skip)]
     pub proprietary: bool,
+    /// Whether it carries tunnels.
+    #[serde(skip)]
+    pub tunnels: bool,
 }
 
 /// An option of an endpoint in one stack, or a fixed property of the stack.

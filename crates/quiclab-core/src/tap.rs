@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Tap")]
 pub struct TapConfig {
-    /// Longest number of packets kept; later ones are counted only.
+    /// Maximum number of recorded packets; later packets are only counted.
     #[serde(default = "default_tap_packets")]
     pub keep_packets: u64,
 }

@@ -128,7 +128,7 @@ fn default_grace() -> Duration {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Ready {
-    /// At once.
+    /// Immediately.
     #[default]
     Started,
     /// A socket is bound to the port.

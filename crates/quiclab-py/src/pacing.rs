@@ -26,7 +26,8 @@ pub(crate) fn analyse_packets(
     flows: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let settings = Settings::from_json(settings).map_err(PyValueError::new_err)?;
+    let settings =
+        Settings::from_json(settings).map_err(|problem| PyValueError::new_err(problem.to_string()))?;
     let keys = secrets(&key_logs)?;
     let mut raised = None;
     let result = py.detach(|| {
@@ -85,7 +86,8 @@ pub(crate) fn analyse_columns(
     frames: (PyBuffer<i64>, PyBuffer<u32>),
     acks: (PyBuffer<i64>, PyBuffer<u32>),
 ) -> PyResult<String> {
-    let settings = Settings::from_json(settings).map_err(PyValueError::new_err)?;
+    let settings =
+        Settings::from_json(settings).map_err(|problem| PyValueError::new_err(problem.to_string()))?;
     let (sent, heard) = (rows(py, &frames)?, rows(py, &acks)?);
     py.detach(|| {
         let mut analysis = Analysis::new(&settings);

@@ -119,7 +119,7 @@ pub(crate) fn resolve(
     warn_of_former_names(py, &mut document, 3)?;
     let scenario = (|| {
         let scenario = match &programs {
-            Some(programs) => Scenario::load(&document, &|config| programs.validate(config))?,
+            Some(programs) => Scenario::load(&document, &|config, _| programs.validate(config))?,
             None => Scenario::load(&document, &validate)?,
         };
         let observed = match &programs {

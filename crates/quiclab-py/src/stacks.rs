@@ -13,8 +13,8 @@ use quiclab_core::{
 };
 use quiclab_scenario::Computation;
 use quiclab_sim::{EndpointRequest, FunctionError, NativeStacks, OperationFunction, Stacks};
-use quiclab_transport::NativeStack;
 use quiclab_transport::options::{EndpointConfig, Workload};
+use quiclab_transport::{EndOf, NativeStack};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -34,10 +34,11 @@ pub(crate) fn is_native(name: &str) -> bool {
 }
 
 /// Whether an endpoint's stack takes its options, and what it can do.
-pub(crate) fn validate(config: &EndpointConfig) -> Result<StackAbilities, Problem> {
+pub(crate) fn validate(config: &EndpointConfig, end: EndOf) -> Result<StackAbilities, Problem> {
     let name = config.stack.as_deref().unwrap_or_default();
-    if is_native(name) {
-        return quiclab_sim::validate(config);
+    // those that come with quiclab alone carry tunnels
+    if is_native(name) || end != EndOf::Flow {
+        return quiclab_sim::validate(config, end);
     }
     Python::attach(|py| abilities(py, name, config).map_err(|raised| problem(py, &raised, name)))
 }

@@ -12,7 +12,7 @@ pub(super) const MAX_PATHS: usize = 8;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Stack of both ends, where they do not name one.
+    /// Stack of both ends, if they do not name one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,
     /// The end that sends the data: the server of a download.
@@ -33,12 +33,12 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(transform = limits::entries(0, MAX_PATHS - 1))]
     pub paths: Vec<PathRoutes>,
-    /// Bundles of exchanged operations: names in `plugins`, or of built-in plugins. Each at most once.
+    /// Plugins of the flow: names in `plugins`, or of built-in plugins. Each at most once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plugins: Vec<String>,
-    /// What is transferred.
+    /// Workload of the flow.
     pub workload: Workload,
-    /// When the client starts. Below `duration` of the scenario.
+    /// Start of the client. Below `duration` of the scenario.
     #[serde(default)]
     pub start: Duration,
 }

@@ -37,17 +37,17 @@ pub struct Scenario {
     /// Version of this format: 1.
     #[schemars(transform = limits::between(VERSION, VERSION))]
     pub version: u32,
-    /// A short name; results carry it.
+    /// A short name; results contain it.
     #[schemars(transform = limits::not_empty())]
     pub name: String,
-    /// What it is about, in a sentence or two.
+    /// Description, in a sentence or two.
     #[serde(default)]
     pub description: String,
-    /// When the run ends at the latest, in network time.
+    /// Maximum duration of the run, in network time.
     #[serde(default = "default_duration")]
     #[schemars(transform = limits::above("0 s"))]
     pub duration: Duration,
-    /// What ends the run before that.
+    /// Condition that ends the run before `duration`.
     #[serde(default)]
     pub until: Until,
     /// Links by name.
@@ -56,7 +56,7 @@ pub struct Scenario {
     /// Split bearers by name.
     #[serde(default)]
     pub bearers: BTreeMap<String, BearerConfig>,
-    /// Kinds of host by name; each endpoint that names one has a separate host.
+    /// Host templates by name; each endpoint that names one gets its own host.
     #[serde(default)]
     pub hosts: BTreeMap<String, HostConfig>,
     /// Taps by name: they record the packets that pass; name them in a route like a link.
@@ -71,7 +71,7 @@ pub struct Scenario {
     /// Flows by name.
     #[schemars(transform = limits::not_empty())]
     pub flows: BTreeMap<String, Flow>,
-    /// Wires stated by hand; where there are any, routes of flows must be empty.
+    /// Wires that are set explicitly; with any of them, routes of flows must be empty.
     #[serde(default)]
     pub wires: Vec<Wire>,
     /// What to record in addition to the summary.
@@ -83,16 +83,16 @@ fn default_duration() -> Duration {
     Duration::from_secs(3600)
 }
 
-/// What ends a run before its duration is over.
+/// Condition that ends a run before its duration has elapsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Until {
     /// All workloads are done.
     #[default]
     WorkloadsDone,
-    /// Nothing: the run lasts as long as `duration` says.
+    /// None: the run lasts for `duration`.
     DurationOver,
-    /// All flows together have delivered this much to their applications.
+    /// All flows together have delivered this amount to their applications.
     #[schemars(title = "Delivered")]
     Delivered(#[schemars(transform = limits::at_least("1 B"))] ByteCount),
 }
@@ -105,15 +105,15 @@ pub struct Wire {
     pub from: String,
     /// Input: element and port.
     pub to: String,
-    /// Only packets of this flow take the wire; without it, all.
+    /// Flow whose packets take the wire (default: all flows).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
-    /// Which way the packets of `flow` travel. `up` needs a `flow`.
+    /// Direction of the packets of `flow`. `up` needs a `flow`.
     #[serde(default)]
     pub direction: WireDirection,
 }
 
-/// Which way packets travel: `down` from sender to receiver.
+/// Direction of packets: `down` from sender to receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WireDirection {
@@ -124,24 +124,24 @@ pub enum WireDirection {
     Up,
 }
 
-/// What a run records beside its summary. Everything is off by default.
+/// Recordings of a run in addition to its summary. All are off by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// Step of the time series; none without it. At most 10 million samples in `duration`.
+    /// Step of the time series (default: no series). At most 10 million samples in `duration`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::above("0 s"))]
     pub series_interval: Option<Duration>,
     /// Every packet at every element.
     #[serde(default)]
     pub packets: bool,
-    /// Every acknowledgement that arrives at an endpoint: when, and how much it newly acknowledges.
+    /// Every acknowledgement that arrives at an endpoint: its time, and how much it newly acknowledges.
     #[serde(default)]
     pub acks: bool,
-    /// How long each packet has waited in the queues of tunnels.
+    /// Sojourn time of each packet in the queues of tunnels.
     #[serde(default)]
     pub sojourns: bool,
-    /// When each request of a page was sent and answered.
+    /// Times at which each request of a page was sent and answered.
     #[serde(default)]
     pub requests: bool,
     /// qlog of each QUIC endpoint.

@@ -3,14 +3,15 @@
 use super::{Scenario, VERSION};
 use quiclab_config::{ConfigError, Document, Note, Schema};
 use quiclab_core::{Problem, StackAbilities};
+use quiclab_transport::EndOf;
 use quiclab_transport::options::EndpointConfig;
 use std::sync::LazyLock;
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Scenario>);
 
-/// Judges the stack, the profile and the options of an endpoint, with the stack of the flow filled in, and says what
-/// the stack can do. Paths of problems are those in [`EndpointConfig`].
-pub type StackCheck<'a> = &'a dyn Fn(&EndpointConfig) -> Result<StackAbilities, Problem>;
+/// Checks the stack, the profile and the options of an endpoint, with the stack of the flow or tunnel filled in, and
+/// returns what the stack can do. Paths of problems are those in [`EndpointConfig`].
+pub type StackCheck<'a> = &'a dyn Fn(&EndpointConfig, EndOf) -> Result<StackAbilities, Problem>;
 
 impl Scenario {
     /// Reads a scenario from TOML; `file` is its name in errors, `sets` are the `--set path=value` of the command line.

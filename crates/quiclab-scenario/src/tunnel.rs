@@ -13,31 +13,31 @@ use serde::{Deserialize, Serialize};
 /// UDP payload of a carrier that leaves it open: an Ethernet of 1500 B less 48 B for IPv6 and UDP.
 const DEFAULT_DATAGRAM: ByteCount = ByteCount::from_bytes(1452);
 
-/// A tunnel: name it in the routes of flows, `down` through it from server to client, `up` the other way. A name
-/// with an end, such as `vpn.client`, says where packets enter: uploads have it in their route `down`.
+/// A tunnel: name it in the routes of flows, `down` through it from server to client, `up` in reverse. A name with an
+/// end, such as `vpn.client`, states where packets enter: uploads have it in their route `down`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tunnel {
     /// Stack that carries the datagrams: `lab-quic` or `noq`.
     pub stack: String,
-    /// One connection for each path, or one with several.
+    /// One connection for each path, or one with all paths.
     #[serde(default)]
     pub carrier: CarrierKind,
-    /// How packets go from the queue to the paths. `pquic` needs the stack `lab-quic`.
+    /// Transfer of packets from the queue to the paths. `pquic` needs the stack `lab-quic`.
     #[serde(default)]
     pub pipeline: Pipeline,
-    /// What waits for the paths, at each end. `drop_tail` without `time`.
+    /// Queue of packets that wait for the paths, at each end. `drop_tail` without `time`.
     #[serde(default = "QueueConfig::fq_codel")]
     pub queue: QueueConfig,
-    /// Which path the next packet takes. `redundant` needs `resequencing`.
+    /// Path scheduler. `redundant` needs `resequencing`.
     #[serde(default = "default_scheduler")]
     pub scheduler: PathSchedulerKind,
-    /// Longest IP packet that enters; longer ones are refused. At most 36 B less than `datagram_size`.
+    /// Maximum size of an IP packet that enters; larger packets are rejected. At most 36 B less than `datagram_size`.
     #[serde(default = "default_mtu")]
     #[schemars(transform = limits::between("576 B", "65000 B"))]
     pub mtu: ByteCount,
-    /// Longest wait of packets that have come out of order for those before them; without it they leave as they
-    /// come.
+    /// Maximum wait of packets that arrived out of order for those before them (default: no resequencing, packets leave
+    /// in order of arrival).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::above("0 s"))]
     pub resequencing: Option<Duration>,

@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = arguments.next().ok_or("which scenario file?")?;
     let runs: u64 = arguments.next().map_or(Ok(5), |runs| runs.parse())?;
     let document = Document::from_toml(&std::fs::read_to_string(&file)?, &file, &[])?;
-    let scenario = Scenario::load(&document, &|config| quiclab_sim::validate(config))?;
+    let scenario = Scenario::load(&document, &quiclab_sim::validate)?;
     let options = RunOptions {
         build: BuildOptions {
             stacks: &NativeStacks,

@@ -5,7 +5,7 @@ use quiclab_core::{Endpoint, Problem, StackAbilities};
 use quiclab_scenario::Computation;
 use quiclab_transport::operations::OperationFunction;
 use quiclab_transport::options::EndpointConfig;
-use quiclab_transport::{CarrierRequest, EndpointRequest, NativeStack, stack};
+use quiclab_transport::{CarrierRequest, EndOf, EndpointRequest, NativeStack, stack};
 use std::path::Path;
 
 /// A function that a plugin names is not available.
@@ -68,8 +68,8 @@ pub fn stacks() -> Vec<&'static dyn NativeStack> {
 ///
 /// # Errors
 /// If the stack is unknown or does not take a value; the message says what is allowed.
-pub fn validate(config: &EndpointConfig) -> Result<StackAbilities, Problem> {
-    stack::validate(&stacks(), config)
+pub fn validate(config: &EndpointConfig, end: EndOf) -> Result<StackAbilities, Problem> {
+    stack::validate(&stacks(), config, end)
 }
 
 /// Makes endpoints of the native stacks.
@@ -107,10 +107,10 @@ mod tests {
     fn every_stack_is_valid_by_itself_and_an_unknown_one_is_told_all() {
         for info in stacks().into_iter().map(NativeStack::info) {
             let config = EndpointConfig { stack: Some(info.name.to_owned()), ..EndpointConfig::default() };
-            assert_eq!(validate(&config), Ok(info.abilities()));
+            assert_eq!(validate(&config, EndOf::Flow), Ok(info.abilities()));
         }
         let absent = EndpointConfig { stack: Some("moon".to_owned()), ..EndpointConfig::default() };
-        let message = validate(&absent).unwrap_err().to_string();
+        let message = validate(&absent, EndOf::Flow).unwrap_err().to_string();
         for info in stacks().into_iter().map(NativeStack::info) {
             assert!(message.contains(&format!("\"{}\"", info.name)), "{message}");
         }

@@ -30,8 +30,7 @@ fn document(text: &str, file: &str, sets: &[(&str, &str)]) -> Document {
 }
 
 fn load(text: &str, file: &str, sets: &[(&str, &str)]) -> Scenario {
-    let stacks = |config: &_| quiclab_sim::validate(config);
-    Scenario::load(&document(text, file, sets), &stacks).unwrap().resolved()
+    Scenario::load(&document(text, file, sets), &quiclab_sim::validate).unwrap().resolved()
 }
 
 fn attempt(scenario: &Scenario, base_dir: &Path, go_on: bool) -> Result<RunOutput, RunError> {

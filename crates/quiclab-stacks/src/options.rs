@@ -78,19 +78,6 @@ const VARINT_MAX: u64 = (1 << 62) - 1;
 const MAX_INITIAL_WINDOW: u64 = u32::MAX as u64;
 impl Options {
     pub(crate) fn new(stack: &'static str, config: &EndpointConfig) -> Result<Self, Problem> {
-        if let Some(profile) = &config.profile {
-            return Err(Problem::no_profiles(stack, profile));
-        }
-        let foreign = [
-            ("pacing", config.pacing.is_some()),
-            ("tcp", config.tcp.is_some()),
-            ("quic", config.quic.is_some()),
-            ("http2", config.http2.is_some()),
-            ("tls", config.tls.is_some()),
-        ];
-        if let Some((field, _)) = foreign.into_iter().find(|(_, given)| *given) {
-            return Err(Problem::unsupported(field, stack, ""));
-        }
         let datagram_size = config.datagram_size.map_or(DEFAULT_DATAGRAM_SIZE, |size| {
             u16::try_from(size.bytes()).expect("a valid UDP payload fits into 16 bits")
         });

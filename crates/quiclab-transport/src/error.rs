@@ -9,11 +9,3 @@ pub type Error = Problem;
 pub(crate) fn conflict(field: &str, value: impl ToString, expected: impl Into<String>) -> Error {
     Problem::conflict(field, value.to_string(), expected)
 }
-
-/// Checks that none of `options` is given that `stack` does not have: field, whether it is given, what to use instead.
-pub(crate) fn refuse(stack: &str, options: &[(&'static str, bool, &str)]) -> Result<(), Error> {
-    match options.iter().find(|(_, given, _)| *given) {
-        Some((field, _, instead)) => Err(Problem::unsupported(*field, stack, instead)),
-        None => Ok(()),
-    }
-}

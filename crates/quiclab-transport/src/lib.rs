@@ -38,7 +38,7 @@ mod workload;
 
 pub use error::Error;
 pub use profile::OptionRow;
-pub use stack::{CarrierRequest, EndpointRequest, NativeStack};
+pub use stack::{CarrierRequest, EndOf, EndpointRequest, NativeStack};
 
 /// The stacks of this crate.
 pub static STACKS: &[&dyn NativeStack] = &[&quic::LabQuic, &tcp::LabTcp, &datagram::LabUdp];

@@ -153,7 +153,7 @@ impl Operations {
     pub fn check(&self, stack: &StackInfo) -> Result<(), Error> {
         let Some(hooks) = &self.hooks else { return Ok(()) };
         let has = |operation| stack.operations.iter().any(|info| info.operation == operation);
-        match Operation::ALL.into_iter().find(|operation| hooks.runs(*operation) && !has(*operation)) {
+        match Operation::ALL.iter().copied().find(|operation| hooks.runs(*operation) && !has(*operation)) {
             None => Ok(()),
             Some(missing) => {
                 let names = stack.operations.iter().map(|info| info.operation.name());
@@ -166,7 +166,9 @@ impl Operations {
 
 impl fmt::Debug for Operations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(Operation::ALL.into_iter().filter(|operation| self.has(*operation))).finish()
+        f.debug_list()
+            .entries(Operation::ALL.iter().copied().filter(|operation| self.has(*operation)))
+            .finish()
     }
 }
 

@@ -43,20 +43,18 @@ pub(crate) fn options(rows: Option<Vec<OptionRow>>) -> &'static [OptionInfo] {
 pub(crate) struct Field<C> {
     /// Its name within its list.
     pub(crate) name: &'static str,
-    /// Lines of its documentation.
-    pub(crate) meaning: &'static [&'static str],
+    /// What it is, in a phrase.
+    pub(crate) meaning: fn() -> String,
     /// Where the default comes from.
     pub(crate) source: &'static str,
     pub(crate) print: fn(&C) -> String,
 }
 
-impl<C> Field<C> {
-    /// The first sentence of its documentation, without the full stop.
-    pub(crate) fn phrase(&self) -> String {
-        let text = self.meaning.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
-        let sentence = text.split(". ").next().unwrap_or_default();
-        sentence.trim_end_matches('.').to_owned()
-    }
+/// The first sentence of the lines of a documentation, without the full stop.
+pub(crate) fn phrase(lines: &[&str]) -> String {
+    let text = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+    let sentence = text.split(". ").next().unwrap_or_default();
+    sentence.trim_end_matches('.').to_owned()
 }
 
 /// The rows of `fields`, whose keys begin with `prefix`; `source` is asked first where the value of a key comes from.
@@ -70,7 +68,7 @@ pub(crate) fn table<C>(
         let key = format!("{prefix}{}", field.name);
         let source = source(&key).unwrap_or(field.source);
         let field_name = (prefix != FIXED).then_some(key);
-        OptionRow { field: field_name, meaning: field.phrase(), value: (field.print)(values), source }
+        OptionRow { field: field_name, meaning: (field.meaning)(), value: (field.print)(values), source }
     })
 }
 

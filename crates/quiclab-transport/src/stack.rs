@@ -4,6 +4,7 @@
 use crate::error::Error;
 use crate::operations::Operations;
 use crate::options::{EndpointConfig, Workload};
+use quiclab_core::problem::ensure;
 use quiclab_core::tunnel::{Carrier, CarrierKind};
 use quiclab_core::{
     ByteCount, Endpoint, EndpointIdentity, Problem, Role, StackAbilities, StackInfo, Time, TransportObserver,
@@ -14,7 +15,8 @@ pub trait NativeStack: Sync {
     /// Its entry in the catalogue: name, abilities, options with defaults and sources.
     fn info(&self) -> &'static StackInfo;
 
-    /// Checks the options of an endpoint; returns what the stack can do with them.
+    /// Checks the values of an endpoint's options, which are all in the catalogue; returns what the stack can do with
+    /// them.
     ///
     /// # Errors
     /// If it does not take a value.
@@ -25,6 +27,21 @@ pub trait NativeStack: Sync {
     /// # Errors
     /// If the options, the workload or the addresses cannot be run.
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Error>;
+
+    /// What to do instead of setting `option`, which is not in the catalogue; empty: there is nothing to say.
+    fn instead(&self, option: &str) -> &'static str {
+        let _ = option;
+        ""
+    }
+
+    /// Checks what the values of an end of a tunnel must have beyond those of a flow.
+    ///
+    /// # Errors
+    /// If it does not take a value.
+    fn validate_carrier(&self, config: &EndpointConfig, fixed_windows: bool) -> Result<(), Error> {
+        let _ = (config, fixed_windows);
+        Ok(())
+    }
 
     /// Builds one end of a tunnel.
     ///
@@ -43,7 +60,7 @@ pub struct EndpointRequest<'a> {
     pub identity: EndpointIdentity,
     /// Stack and options, resolved.
     pub config: &'a EndpointConfig,
-    /// What is transferred.
+    /// Workload of the flow.
     pub workload: &'a Workload,
     /// When the client connects.
     pub start: Time,
@@ -88,6 +105,21 @@ pub struct CarrierRequest<'a> {
     pub name: &'a str,
 }
 
+/// What an endpoint is an end of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndOf {
+    /// A flow.
+    Flow,
+    /// A tunnel.
+    Tunnel {
+        /// Whether its paths have windows that never change.
+        fixed_windows: bool,
+    },
+}
+
+/// Where a stack of this crate has no choice of `controller`.
+pub(crate) const CONTROLLER: &str = "it chooses the congestion control of real stacks";
+
 /// The stack that an endpoint names.
 ///
 /// # Errors
@@ -107,12 +139,39 @@ pub fn find(
 /// Checks stack, profile and options of an endpoint; returns what the stack can do with them.
 ///
 /// # Errors
-/// If the stack is not one of `stacks` or does not take a value.
+/// If the stack is not one of `stacks`, carries no tunnels where it is to, or does not take an option or its value.
 pub fn validate(
     stacks: &[&'static dyn NativeStack],
     config: &EndpointConfig,
+    end: EndOf,
 ) -> Result<StackAbilities, Error> {
-    find(stacks, config)?.validate(config)
+    if let EndOf::Tunnel { fixed_windows } = end {
+        let carriers: Vec<_> = stacks.iter().copied().filter(|stack| stack.info().tunnels).collect();
+        find(&carriers, config)?.validate_carrier(config, fixed_windows)?;
+    }
+    let stack = find(stacks, config)?;
+    check_options(stack, config)?;
+    stack.validate(config)
+}
+
+/// Checks that a stack has the options that are set: those of its catalogue.
+fn check_options(stack: &dyn NativeStack, config: &EndpointConfig) -> Result<(), Error> {
+    let info = stack.info();
+    let has = |option: &str| {
+        let mut listed = info.options.iter().filter_map(|info| info.option);
+        listed.any(|listed| listed.split('.').next() == Some(option))
+    };
+    for option in config.set_options().keys() {
+        match config.profile.as_deref().filter(|_| option == "profile") {
+            Some(profile) => {
+                ensure(!info.profiles.is_empty(), || Problem::no_profiles(info.name, profile))?;
+            }
+            None => ensure(has(option), || {
+                Problem::unsupported(option.as_str(), info.name, stack.instead(option))
+            })?,
+        }
+    }
+    Ok(())
 }
 
 /// Builds one end of a flow on the one of `stacks` that it names.
@@ -124,6 +183,7 @@ pub fn build(
     request: EndpointRequest<'_>,
 ) -> Result<Box<dyn Endpoint>, Error> {
     let stack = find(stacks, request.config)?;
+    check_options(stack, request.config)?;
     request.operations.check(stack.info())?;
     stack.build(request)
 }
@@ -132,14 +192,47 @@ pub fn build(
 mod tests {
     use super::*;
     use crate::STACKS;
+    use crate::options::{Controller, Http2Options, QuicOptions, TcpOptions};
     use quiclab_core::ProblemKind;
 
     #[test]
     fn an_unknown_stack_is_refused_with_the_names_of_all() {
         let config = EndpointConfig { stack: Some("quinn".to_owned()), ..EndpointConfig::default() };
-        let problem = validate(STACKS, &config).unwrap_err();
+        let problem = validate(STACKS, &config, EndOf::Flow).unwrap_err();
         assert_eq!((problem.path.to_string(), problem.kind), ("stack".to_owned(), ProblemKind::UnknownName));
         assert_eq!(problem.expected, r#""lab-quic", "lab-tcp" or "lab-udp""#);
-        assert_eq!(validate(STACKS, &EndpointConfig::default()).unwrap_err().kind, ProblemKind::UnknownName);
+        let unnamed = validate(STACKS, &EndpointConfig::default(), EndOf::Flow);
+        assert_eq!(unnamed.unwrap_err().kind, ProblemKind::UnknownName);
+    }
+
+    /// Path and kind of the problem with an endpoint.
+    fn problem(stack: &str, change: impl FnOnce(&mut EndpointConfig)) -> (String, ProblemKind) {
+        let mut config = EndpointConfig { stack: Some(stack.to_owned()), ..EndpointConfig::default() };
+        change(&mut config);
+        let problem = validate(STACKS, &config, EndOf::Flow).expect_err("it is to be rejected");
+        (problem.path.to_string(), problem.kind)
+    }
+
+    #[test]
+    fn options_that_a_stack_does_not_have_are_refused() {
+        use ProblemKind::{UnknownName, Unsupported};
+        let size = ByteCount::from_bytes(1200);
+        for (found, path) in [
+            (problem("lab-tcp", |config| config.datagram_size = Some(size)), "datagram_size"),
+            (problem("lab-tcp", |config| config.packet_threshold = Some(3)), "packet_threshold"),
+            (problem("lab-tcp", |config| config.controller = Some(Controller::Quiclab)), "controller"),
+            (problem("lab-tcp", |config| config.quic = Some(QuicOptions::default())), "quic"),
+            (problem("lab-quic", |config| config.tcp = Some(TcpOptions::default())), "tcp"),
+            (problem("lab-quic", |config| config.http2 = Some(Http2Options::default())), "http2"),
+            (problem("lab-quic", |config| config.controller = Some(Controller::Quiclab)), "controller"),
+            (problem("lab-udp", |config| config.tcp = Some(TcpOptions::default())), "tcp"),
+        ] {
+            assert_eq!(found, (path.to_owned(), Unsupported));
+        }
+        let profile = problem("lab-udp", |config| config.profile = Some("linux-7".to_owned()));
+        assert_eq!(profile.0, "profile");
+        let config = EndpointConfig { stack: Some("lab-tcp".to_owned()), ..EndpointConfig::default() };
+        let tunnel = validate(STACKS, &config, EndOf::Tunnel { fixed_windows: false }).unwrap_err();
+        assert_eq!((tunnel.kind, &*tunnel.expected), (UnknownName, "\"lab-quic\""));
     }
 }

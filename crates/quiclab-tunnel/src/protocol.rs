@@ -21,7 +21,7 @@ const VERSION: u8 = 1;
 const HELLO: u8 = 1;
 const ASSIGNMENT: u8 = 2;
 const REFUSAL: u8 = 3;
-/// Most routes in an assignment.
+/// Maximum number of routes in an assignment.
 pub const MAX_ROUTES: usize = 256;
 const MAX_TEXT_LENGTH: usize = 200;
 

@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol
 from quiclab.browser.chromium import Chromium, driver
 from quiclab.browser.curl import Curl
 from quiclab.browser.envoy import ACCESS_LOG, PORT, Request, requests
-from quiclab.browser.load import LoadError, PageLoad, Target, with_log
+from quiclab.browser.load import LOAD_LISTS, LoadError, PageLoad, Target, with_log
 from quiclab.browser.quinn import Quinn
 from quiclab.browser.site import Page
 from quiclab.errors import QuiclabError
@@ -51,7 +51,7 @@ class Loader(Protocol):
 class Loads:
     """Discarded loads, counted loads, and loads without a ticket; and their HAR by protocol."""
 
-    thrown_away: list[PageLoad] = field(default_factory=list)
+    discarded: list[PageLoad] = field(default_factory=list)
     counted: list[PageLoad] = field(default_factory=list)
     left_out: list[PageLoad] = field(default_factory=list)
     hars: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Loads:
     def add(self, load: PageLoad, har: dict[str, Any] | None) -> None:
         """Put a load where it belongs."""
         if load.number == 0:
-            self.thrown_away.append(load)
+            self.discarded.append(load)
         elif load.client == "chromium" and load.early_data_sent is False:
             self.left_out.append(load)
         else:
@@ -175,7 +175,7 @@ def table(loads: Loads, versions: Mapping[str, str]) -> dict[str, Any]:
     return {
         "schema": LOADS_SCHEMA,
         "clients": dict(versions),
-        **{name: [load.to_dict() for load in getattr(loads, name)] for name in ("counted", "thrown_away", "left_out")},
+        **{key: [load.to_dict() for load in getattr(loads, name)] for key, name in LOAD_LISTS.items()},
     }
 
 

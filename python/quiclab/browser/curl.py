@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from quiclab.browser.load import LOGGED, LoadError, PageLoad, Target
+from quiclab.errors import expected_got
 
 _OPTIONS: Final = {"h2": "--http2", "h3": "--http3-only"}
 _VERSIONS: Final = {"h2": "2", "h3": "3"}
@@ -115,7 +116,8 @@ def read(
         if str(entry.get("http_version")) != _VERSIONS[protocol]:
             raise LoadError(f"{where}: {path} was loaded over HTTP/{entry.get('http_version')}: curl fell back")
         if entry.get("size_download") != size_bytes:
-            raise LoadError(f"{where}: {path}: expected {size_bytes} bytes, got {entry.get('size_download')}")
+            got = expected_got(f"{size_bytes} bytes", entry.get("size_download"))
+            raise LoadError(f"{where}: {path}: {got}")
     first = entries[0]
     if sum(int(entry.get("num_connects", 0)) for entry in entries) != 1:
         raise LoadError(f"{where}: curl did not use one connection for all resources")

@@ -14,10 +14,13 @@ from urllib.parse import urlsplit
 
 from quiclab.browser.envoy import Request
 from quiclab.browser.har_writer import Exchange, Recording
+from quiclab.errors import expected_got
 
-#: Names of the protocols, in the DevTools protocol and here; in access logs; in sentences.
+#: Names of the protocols, in the DevTools protocol and here; in access logs; in messages.
 PROTOCOLS: Final = ("h2", "h3")
 LOGGED: Final = {"h2": "HTTP/2", "h3": "HTTP/3"}
+#: Keys of the lists of loads in JSON documents, and their attributes in Python.
+LOAD_LISTS: Final = {"counted": "counted", "thrown_away": "discarded", "left_out": "left_out"}
 
 
 class LoadError(Exception):
@@ -136,7 +139,7 @@ def examine(recording: Recording, sizes: Mapping[str, int], number: int, protoco
         raise LoadError(f"{where}: its connection existed before the load; connections were not closed")
     connections = {(part.response or {}).get("connectionId") for part in recording.exchanges.values()}
     if len(connections) > 1:
-        raise LoadError(f"{where}: expected one connection, got {len(connections)}")
+        raise LoadError(f"{where}: {expected_got('one connection', len(connections))}")
     header_s = first.at_s("receiveHeadersStart") or first.at_s("receiveHeadersEnd") or first.finished_s
     start_s, end_s, send_s = (first.at_s(name) for name in ("connectStart", "connectEnd", "sendStart"))
     known = start_s is not None and end_s is not None and end_s > start_s
@@ -183,12 +186,12 @@ def _look(where: str, exchange: Exchange, sizes: Mapping[str, int], protocol: st
             f"{where}: {path}: expected protocol `{protocol}`, got `{response.get('protocol')}`: the browser fell back"
         )
     if response.get("status") != 200:
-        raise LoadError(f"{where}: {path}: expected status 200, got {response.get('status')}")
+        raise LoadError(f"{where}: {path}: {expected_got('status 200', response.get('status'))}")
     headers = {name.lower() for name in response.get("headers", {})}
     if "content-encoding" in headers:
         raise LoadError(f"{where}: {path} was compressed")
     if exchange.body_bytes != sizes[path]:
-        raise LoadError(f"{where}: {path}: expected {sizes[path]} bytes, got {exchange.body_bytes}")
+        raise LoadError(f"{where}: {path}: {expected_got(f'{sizes[path]} bytes', exchange.body_bytes)}")
 
 
 def with_log(load: PageLoad, logged: Sequence[Request], where_from: str) -> PageLoad:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from quiclab.browser.load import LoadError, PageLoad, Target
+from quiclab.errors import expected_got
 
 #: Seconds that the program may take in addition to the load.
 _MARGIN_S: Final = 5.0
@@ -95,7 +96,7 @@ def read(said: Mapping[str, Any], sizes: Mapping[str, int], number: int) -> Page
     """
     for (path, size_bytes), found in zip(sizes.items(), said["sizes"], strict=True):
         if size_bytes != found:
-            raise LoadError(f"load {number} over HTTP/3: {path}: expected {size_bytes} bytes, got {found}")
+            raise LoadError(f"load {number} over HTTP/3: {path}: {expected_got(f'{size_bytes} bytes', found)}")
 
     def after_ms(name: str) -> float:
         return (int(said[name]) - int(said["started_ns"])) / 1e6

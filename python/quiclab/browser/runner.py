@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.browser.load import PROTOCOLS, PageLoad
+from quiclab.browser.load import LOAD_LISTS, PROTOCOLS, PageLoad
 from quiclab.browser.site import Page
 from quiclab.errors import QuiclabError, RequestError, alternatives, missing_field, not_one_of, unexpected
 from quiclab.files import write_atomically
@@ -40,8 +40,8 @@ class PageLoads:
     ----------
     counted
         Loads that count, in the order in which they were made.
-    thrown_away
-        The first one over each protocol.
+    discarded
+        The first load over each protocol.
     left_out
         Those over HTTP/3 that had no ticket, and were made up for.
     hars
@@ -53,7 +53,7 @@ class PageLoads:
     """
 
     counted: list[PageLoad]
-    thrown_away: list[PageLoad]
+    discarded: list[PageLoad]
     left_out: list[PageLoad]
     hars: dict[str, dict[str, Any]] = field(repr=False)
     clients: dict[str, str]
@@ -215,7 +215,7 @@ def _read(directory: Path, flow: str, result: RunResult) -> PageLoads:
         for protocol in said["clients"]
         if (directory / f"{flow}.{protocol}.har").exists()
     }
-    parts = {name: [page_load(entry) for entry in said[name]] for name in ("counted", "thrown_away", "left_out")}
+    parts = {name: [page_load(entry) for entry in said[key]] for key, name in LOAD_LISTS.items()}
     return PageLoads(hars=hars, clients=said["clients"], result=result, **parts)
 
 

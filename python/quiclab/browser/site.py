@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from quiclab.errors import RequestError, unexpected
+from quiclab.errors import unexpected
 from quiclab.quantity import parse
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -78,7 +78,7 @@ class Page:
             raise unexpected(f"{where}.objects", f"at most {MAX_IMAGES} images", page.images)
         if page.total_bytes > MAX_PAGE_BYTES:
             expected = f"at most {MAX_PAGE_BYTES} B including the HTML"
-            raise RequestError(f"{where}.objects: expected {expected}, got {page.total_bytes} B")
+            raise unexpected(f"{where}.objects", expected, got=f"{page.total_bytes} B")
         least_html = len(page._markup()) + sum(map(len, _FILLER))
         if page.html_bytes < least_html:
             expected = f"at least {least_html} B, for the names of {page.images} images"

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, unexpected
 from quiclab.lane.run import Lane
 from quiclab.quantity import bits_per_second, byte_count, seconds
 from quiclab.result import RunResult
@@ -136,7 +136,7 @@ def _hop(network: Mapping[str, Any], name: str) -> Route:
         return _link(name, network["links"][name])
     bearer = network["bearers"].get(name)
     if bearer is None:
-        raise RequestError(f"`{name}` is neither a link nor a bearer; its network cannot be calibrated")
+        raise unexpected("calibration", "routes of links and bearers", name)
     members = [_link(link, network["links"][link]) for link in bearer["links"]]
     rates = [member.rate_bps for member in members if member.rate_bps is not None]
     whole = sum(rates) if bearer["mode"] == "split" and len(rates) == len(members) else None
@@ -180,7 +180,7 @@ def calibrate(scenario: Scenario, lane: Lane, say: Say, base_dir: str | Path = "
     lane
         How the kernel lane runs.
     say
-        Takes sentences about the progress.
+        Receives messages about the progress.
     base_dir
         Directory that files named in the scenario are relative to.
 

@@ -153,11 +153,11 @@ def invoke(arguments: list[str] | None = None) -> int:
         named = next((word for word in given if not word.startswith("-")), "")
         code = application(named)(args=given, standalone_mode=False)
     except QuiclabError as error:
-        return fail(error.sentence, error.exit_code, error.rendered if isinstance(error, RequestError) else "")
+        return fail(error.message, error.exit_code, error.rendered if isinstance(error, RequestError) else "")
     except ParserError as error:
         parameter = error.param if type(error) is typer.BadParameter else None
-        sentence = f"{parameter.opts[0]}: {error.message}" if parameter else error.format_message()
-        return fail(sentence, 2) if sentence else 2  # without a command, the help has been printed
+        message = f"{parameter.opts[0]}: {error.message}" if parameter else error.format_message()
+        return fail(message, 2) if message else 2  # without a command, the help has been printed
     except (KeyboardInterrupt, typer.Abort):
         code = STOPPED
     except BrokenPipeError:
@@ -184,7 +184,7 @@ def note(
         print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
 
 
-def fail(sentence: str, code: int, rendered: str = "") -> int:
+def fail(message: str, code: int, rendered: str = "") -> int:
     """Write an error to stderr, with the line of the file if it is `rendered`, and return its exit code."""
-    print(rendered or f"quiclab: {' '.join(sentence.split())}", file=sys.stderr)
+    print(rendered or f"quiclab: {' '.join(message.split())}", file=sys.stderr)
     return code

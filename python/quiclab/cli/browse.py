@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from quiclab.browser.compare import compared
+from quiclab.browser.load import LOAD_LISTS
 from quiclab.browser.runner import MAX_LOADS, PageLoads, check_request, load_pages, write_hars
 from quiclab.cli.lane import ClockOption, EmulationOption, load_either
 from quiclab.cli.run import make_directory
@@ -89,9 +90,7 @@ def to_document(found: PageLoads) -> dict[str, Any]:
         "difference": compared(found).difference,
         "lateness": found.result.data["run"]["kernel"]["lateness"],
         "kept_up": found.result.data["run"]["kernel"]["kept_up"],
-        **{
-            name: [entry.to_dict() for entry in getattr(found, name)] for name in ("counted", "thrown_away", "left_out")
-        },
+        **{key: [entry.to_dict() for entry in getattr(found, name)] for key, name in LOAD_LISTS.items()},
     }
 
 

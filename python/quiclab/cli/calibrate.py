@@ -75,7 +75,7 @@ def calibrate_command(
     lane = lane_of("kernel", clock, emulation, adapters)
     assert lane is not None  # noqa: S101 - it is that of the kernel
     scenario = load(file, parse_sets(sets), lane.stacks())
-    checks = calibrate(scenario, lane, lambda sentence: print(sentence, file=sys.stderr, flush=True), file.parent)
+    checks = calibrate(scenario, lane, lambda message: print(message, file=sys.stderr, flush=True), file.parent)
     if as_json:
         print(to_json({"schema": "quiclab.calibration/1", "checks": [check.to_dict() for check in checks]}))
     else:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quiclab.cli.lane import LANES
-from quiclab.cli.values import JsonOption, KeyAndValue, integer
-from quiclab.errors import QuiclabError, RequestError, not_one_of, unknown
+from quiclab.cli.study_group import (
+    ONLY,
+    Shown,
+    StoppedError,
+    for_each,
+    parse_only,
+    show_parts,
+    with_keys,
+    with_names,
+)
+from quiclab.cli.values import JsonOption, integer
+from quiclab.errors import QuiclabError, RequestError, not_one_of
 from quiclab.files import write_parquet
 from quiclab.progress import BeatingProgress
-from quiclab.report import show
+from quiclab.report import show, show_comparison
 from quiclab.study import Study, sweep
 from quiclab.study.compare import (
     COMPARE_SCHEMA,
@@ -24,16 +34,9 @@ from quiclab.study.compare import (
     table_rows,
     to_csv,
 )
-from quiclab.study.evaluate import (
-    MANIFEST,
-    RESULTS,
-    Evaluation,
-    available_engines,
-    jobs_of,
-    results_directory,
-    sweep_command,
-    write_manifest,
-)
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.manifest import MANIFEST, write_manifest
+from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
 from quiclab.study.registry import find_all, find_parts
 from quiclab.study.store import Store
 from quiclab.tree import to_json
@@ -47,12 +50,7 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a g
 OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a study of a group: validation/linux_tcp.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results directory.")]
 EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
-Shown: TypeAlias = tuple[list[str], dict[str, Any] | None]
-"""Engines whose results were shown, and their JSON document if it is still to be printed."""
 FORMATS = ("table", "csv", "json")
-ONLY = KeyAndValue("--only", "key=value", "configuration=quic_large_buffer")
-MAX_REASONS = 3
-"""Number of studies of a group whose failures an error message lists; the others are counted."""
 
 
 @app.command("list")
@@ -195,7 +193,7 @@ def table_command(
             print(f"{item.name}: {item.reason}", file=sys.stderr)
         return present, document
 
-    _show_parts(name, TABLE_SCHEMA, parts, out, action)
+    show_parts(name, TABLE_SCHEMA, parts, out, action)
 
 
 @app.command("report")
@@ -235,10 +233,10 @@ def compare_command(name: OneArgument, as_json: JsonOption = False, out: OutOpti
         study = evaluation.study
         document = compare_document(evaluation, study.default_engine)
         if not as_json:
-            show.comparison(document)
+            show_comparison.comparison(document)
         return list(study.with_reference([study.default_engine])), document if as_json else None
 
-    _show_parts(name, COMPARE_SCHEMA, find_parts(name), out, action)
+    show_parts(name, COMPARE_SCHEMA, find_parts(name), out, action)
 
 
 @app.command("multiverse")
@@ -281,149 +279,3 @@ def package_command(name: NameArgument, out: OutOption = RESULTS) -> None:
         print(write_package(evaluation))
 
     for_each(find_all(name), action)
-
-
-class StoppedError(QuiclabError):
-    """The user has stopped a sweep; later studies are not run."""
-
-
-def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
-    """Call an action for each study of a group; a failure does not stop the others.
-
-    Parameters
-    ----------
-    studies
-        One or more.
-    action
-        The action.
-
-    Raises
-    ------
-    QuiclabError
-        The error of a single study; for several studies, one error that lists each failure.
-    """
-    failed: list[tuple[str, QuiclabError]] = []
-    for study in studies:
-        try:
-            action(study)
-        except StoppedError:
-            raise
-        except QuiclabError as error:
-            if len(studies) == 1:
-                raise
-            failed.append((study.name, error))
-    if failed:
-        reasons = "; ".join(f"{name}: {error.sentence}" for name, error in failed[:MAX_REASONS])
-        if len(failed) > MAX_REASONS:
-            reasons += f"; and {len(failed) - MAX_REASONS} more"
-        wrong_request = len(failed) == len(studies) and all(error.exit_code == 2 for _, error in failed)
-        raise QuiclabError(f"{len(failed)} of {len(studies)} studies failed: {reasons}", 2 if wrong_request else 1)
-
-
-def with_names(
-    studies: list[Study], choice: str, kind: str, read: Callable[[Study, str], tuple[str, ...]]
-) -> list[Study]:
-    """Skip the studies of a group that lack a requested engine or variant, if any of them has it.
-
-    Parameters
-    ----------
-    studies
-        The studies of the group.
-    choice
-        The value of `--engines` or `--variants`.
-    kind
-        `engine` or `variant`, for the message.
-    read
-        Function that returns the engines or variants of a study for a choice; raises `RequestError` if the study lacks
-        one.
-    """
-
-    def has(study: Study) -> bool:
-        try:
-            read(study, choice)
-        except RequestError:
-            return False
-        return True
-
-    chosen = [study for study in studies if has(study)]
-    if not chosen and len(studies) > 1:
-        names = dict.fromkeys(name for study in studies for name in read(study, "all"))
-        raise unknown(kind, choice, names)
-    for study in studies:
-        if chosen and study not in chosen:
-            print(f"{study.name}: skipped, has no {kind} {choice}", file=sys.stderr)
-    return chosen or studies
-
-
-def with_keys(studies: list[Study], keep: Collection[str]) -> list[Study]:
-    """Skip the studies of a group without the columns of `--only`, if any of them has them.
-
-    Parameters
-    ----------
-    studies
-        One or more.
-    keep
-        Keys of `--only`.
-    """
-    chosen = [study for study in studies if set(keep) <= set(study.keys)] or studies
-    for study in studies:
-        if study not in chosen:
-            lacking = ", ".join(key for key in keep if key not in study.keys)
-            print(f"{study.name}: skipped, has no {lacking}", file=sys.stderr)
-    return chosen
-
-
-def parse_only(texts: list[str]) -> dict[str, tuple[str, ...]]:
-    """Read `--only key=value`: values of one key are alternatives, keys narrow each other.
-
-    Raises
-    ------
-    RequestError
-        If there is no `=`.
-    """
-    keep: dict[str, tuple[str, ...]] = {}
-    for text in texts:
-        key, value = ONLY.split(text)
-        keep[key] = (*keep.get(key, ()), value)
-    return keep
-
-
-def _show_parts(name: str, schema: str, parts: list[Study], out: Path, action: Callable[[Evaluation], Shown]) -> None:
-    """Show results of a study or of its parts, then report missing runs.
-
-    JSON is one document at most: that of the only study, or one that contains those of all studies.
-    """
-    documents: list[dict[str, Any]] = []
-    engines: dict[str, tuple[Evaluation, list[str]]] = {}
-
-    def show_part(study: Study) -> None:
-        evaluation = Evaluation(study, out)
-        names, document = action(evaluation)
-        documents.extend([] if document is None else [document])
-        engines[study.name] = evaluation, names
-
-    try:
-        for_each(parts, show_part)
-    finally:
-        if documents:
-            whole = {"schema": schema, "study": name.rstrip("/"), "parts": documents}
-            print(to_json(whole if len(parts) > 1 else documents[0]))
-    for_each([study for study in parts if study.name in engines], lambda study: _report_missing(*engines[study.name]))
-
-
-def _report_missing(evaluation: Evaluation, engines: list[str]) -> None:
-    """Report the missing runs of the published settings.
-
-    Raises
-    ------
-    QuiclabError
-        If there are any.
-    """
-    study = evaluation.study
-    for name in engines:
-        missing = evaluation.missing(name)
-        if missing:
-            options = f" --runs {evaluation.runs}" + ("" if name == study.default_engine else f" --engines {name}")
-            raise QuiclabError(
-                f"{missing} runs with {name} are missing; run {sweep_command(study, evaluation.out, options)}"
-            )

@@ -79,7 +79,7 @@ def sweep_command(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Results directory (default: results/sweeps/ and the file's name)."),
+        typer.Option(metavar="DIR", help="Results directory (default: results/sweeps/NAME)."),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check all settings, estimate the cost from one run, and stop.")

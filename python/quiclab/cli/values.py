@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from quiclab import quantity
-from quiclab.errors import RequestError, shown, unexpected
+from quiclab.errors import RequestError, expected_got, shown, unexpected
 
 #: Start of an HTML report of quiclab, as the templates have it, and the bytes within which it is.
 _REPORT_MARK, _REPORT_HEAD_BYTES = b'<meta name="generator" content="quiclab">', 1024
@@ -83,7 +83,7 @@ def integer(minimum: int, maximum: int) -> Callable[[object], int]:
             value = None
         if value is None or not minimum <= value <= maximum:
             got = shown(text) if value is None else value
-            raise typer.BadParameter(f"expected a whole number from {minimum} to {maximum}, got {got}")
+            raise typer.BadParameter(expected_got(f"a whole number from {minimum} to {maximum}", got))
         return value
 
     return read
@@ -113,7 +113,7 @@ def _amount(option: str, text: str, reader: Callable[[str], int]) -> int:
     try:
         return reader(text)
     except ValueError as error:
-        raise RequestError(f"{option}: {error}") from error
+        raise RequestError(f"{option}: {error}", path=option, kind="OutOfRange", value=shown(text)) from error
 
 
 @contextmanager
@@ -125,7 +125,7 @@ def options_for(*parameters: str) -> Iterator[None]:
         if error.path not in parameters:
             raise
         data = {name: getattr(error, name) for name in ("kind", "expected", "value", "suggestion")}
-        raise RequestError(f"--{error.sentence}", path=f"--{error.path}", **data) from error
+        raise RequestError(f"--{error.message}", path=f"--{error.path}", **data) from error
 
 
 def check_new(path: Path, force: bool) -> None:

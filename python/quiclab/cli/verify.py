@@ -12,7 +12,8 @@ from quiclab.errors import QuiclabError
 from quiclab.progress import BeatingProgress
 from quiclab.report import show
 from quiclab.study.compare import VERIFY_SCHEMA, judgement_row
-from quiclab.study.evaluate import RESULTS, Evaluation, available_engines, results_directory, sweep_command
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.plan import RESULTS, available_engines, results_directory, sweep_command
 from quiclab.study.registry import find_all
 from quiclab.tree import to_json
 
@@ -38,7 +39,7 @@ def verify_command(
             try:
                 _judge(Evaluation(study, out), present, claims, missing)
             except QuiclabError as error:  # the other studies still have their verdicts
-                unusable.append(error.sentence)
+                unusable.append(error.message)
             progress.advance()
     if as_json:
         print(to_json({"schema": VERIFY_SCHEMA, "runs_missing": sum(missing.values()), "claims": claims}))

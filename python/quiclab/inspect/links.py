@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 QUEUES = {"queue_packets": "queue", "buffered_packets": "waiting for their turn"}
 
 
-def elements(run: Run, most_points: int) -> list[dict[str, Any]]:
+def elements(run: Run, max_points: int) -> list[dict[str, Any]]:
     """Return queue, rate and drops of each link, and the buffer of each bearer; empty without time series.
 
-    Where there are more samples than `most_points`, a queue is the longest of equal groups, and a rate that over the
+    Where there are more samples than `max_points`, a queue is the longest of equal groups, and a rate that over the
     whole group.
     """
     series = run.table("series")
@@ -33,11 +33,11 @@ def elements(run: Run, most_points: int) -> list[dict[str, Any]]:
         for metric in QUEUES:
             time_us, values = _samples(part, metric)
             if len(values):
-                entry["queue"] = _columns(*_longest(time_us, values, most_points))
+                entry["queue"] = _columns(*_longest(time_us, values, max_points))
         time_us, sent = _samples(part, "sent_bytes")
         if len(sent) > 1:
-            entry["rate"] = _columns(*_rate_kbps(time_us, sent, most_points))
-        entry["drops"] = differences(_drops(run, name, most_points))
+            entry["rate"] = _columns(*_rate_kbps(time_us, sent, max_points))
+        entry["drops"] = differences(_drops(run, name, max_points))
         found.append(entry)
     return found
 

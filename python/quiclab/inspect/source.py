@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, unexpected
 from quiclab.libraries import pl
 from quiclab.native import extension
 from quiclab.result import RUN_SCHEMA, RunResult
@@ -81,14 +81,14 @@ class Run:
         return None if found is None or found.is_empty() else found
 
 
-def open_run(path: Path, most_points: int, progress: Say) -> Run:
+def open_run(path: Path, max_points: int, progress: Say) -> Run:
     """Read a run or a qlog file; run a scenario.
 
     Parameters
     ----------
     path
         The file or directory.
-    most_points
+    max_points
         Maximum number of packets, and of recovery samples, that are kept of each qlog trace.
     progress
         Shows progress.
@@ -100,17 +100,17 @@ def open_run(path: Path, most_points: int, progress: Say) -> Run:
     """
     try:
         if path.is_dir():
-            return _directory(path, most_points, progress)
+            return _directory(path, max_points, progress)
         if path.suffix == ".toml":
-            return _scenario(path, most_points, progress)
+            return _scenario(path, max_points, progress)
         if _is_result(path):
-            return _directory(path.parent, most_points, progress, path)
+            return _directory(path.parent, max_points, progress, path)
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}; {EXPECTED}") from error
     with progress("reading", path) as step:
         traces = read_qlog(path, step)
     numbered = {("", str(index)): trace for index, trace in enumerate(traces)}
-    return Run(path.name, f"qlog file {path}", numbered, points=most_points)
+    return Run(path.name, f"qlog file {path}", numbered, points=max_points)
 
 
 def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) -> list[dict[str, Any]]:
@@ -135,7 +135,7 @@ def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) ->
     except ValueError as error:
         raise RequestError(f"cannot read {path}: {error}") from error
     if not traces:
-        raise RequestError(f"{path}: expected a qlog trace, got a qlog file without one")
+        raise unexpected("", "a qlog trace", got="a qlog file without one", where=str(path))
     return traces
 
 
@@ -145,7 +145,7 @@ def _is_result(path: Path) -> bool:
         return f'"{RUN_SCHEMA}"'.encode() in file.read(200)
 
 
-def _directory(folder: Path, most_points: int, progress: Say, file: Path | None = None) -> Run:
+def _directory(folder: Path, max_points: int, progress: Say, file: Path | None = None) -> Run:
     path = file or folder / "result.json"
     if not path.is_file():
         raise RequestError(f"{folder} has no result.json; {EXPECTED}")
@@ -154,7 +154,7 @@ def _directory(folder: Path, most_points: int, progress: Say, file: Path | None 
     except UnicodeDecodeError as error:
         raise RequestError(f"cannot read the result {path}: not UTF-8 text") from error
     name = folder.resolve().name if path.name == "result.json" else path.stem
-    run = Run(name, f"result {path}: {_what(result)}", result=result, points=_points(result, most_points))
+    run = Run(name, f"result {path}: {_what(result)}", result=result, points=_points(result, max_points))
     recorded = result.data["scenario"].get("record") or {}
     present = {"series": recorded.get("series_interval"), **{key: recorded.get(key) for key in ("packets", "acks")}}
     with progress("reading", f"the tables of {folder}"):
@@ -169,9 +169,9 @@ def _what(result: RunResult) -> str:
     return f"{result.scenario.name}, seed {result.seed}, digest {result.digest[:12]}"
 
 
-def _points(result: RunResult, most_points: int) -> int:
+def _points(result: RunResult, max_points: int) -> int:
     """Divide the capacity of the report among the flows of a run."""
-    return max(MIN_POINTS, most_points // max(1, len(result.flows)))
+    return max(MIN_POINTS, max_points // max(1, len(result.flows)))
 
 
 def _table(path: Path) -> pl.DataFrame:
@@ -194,13 +194,13 @@ def _read_ends(run: Run, folder: Path, progress: Say) -> None:
                     run.traces[flow, end] = read_qlog(path, step)[0]
 
 
-def _scenario(path: Path, most_points: int, progress: Say) -> Run:
+def _scenario(path: Path, max_points: int, progress: Say) -> Run:
     scenario = load(path)
     with TemporaryDirectory(prefix="quiclab-inspect-") as folder:
         with progress("running", f"{scenario.name} with recording on") as step:
             result = run_scenario(recording(scenario), base_dir=path.parent, record_dir=folder, progress=step)
         origin = f"scenario {path}, run for this page with recording on: {_what(result)}"
-        run = Run(path.stem, origin, result=result, points=_points(result, most_points))
+        run = Run(path.stem, origin, result=result, points=_points(result, max_points))
         run.tables = {name: getattr(result, name) for name in TABLES}
         _read_ends(run, Path(folder), progress)
     return run

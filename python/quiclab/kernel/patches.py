@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from quiclab.errors import QuiclabError
+from quiclab.errors import QuiclabError, expected_got
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +89,7 @@ def apply(root: Path, changes: list[Edit]) -> None:
             continue
         count = text.count(edit.before)
         if count != 1:
-            raise _unsuitable(edit, f"expected the replaced text once in {edit.file}, got {count} times")
+            raise _unsuitable(edit, expected_got(f"the replaced text once in {edit.file}", f"{count} times"))
         texts[edit.file] = text.replace(edit.before, edit.after)
     for name, text in texts.items():
         if text == originals[name]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, unexpected
 from quiclab.kernel.cache import FIRST_WITH_SECCOMP, version_key
 from quiclab.kernel.programs import required, tied
 
@@ -214,7 +214,7 @@ def find_source(wanted: str, archives: Sequence[Apt], say: Callable[[str], None]
             archive.update()
             offers = archive.offers()
         except QuiclabError as error:
-            say(error.sentence)
+            say(error.message)
             refused.append(archive.name)
             continue
         for offer in offers:
@@ -246,20 +246,21 @@ def given_source(path: Path) -> Source:
         If there is nothing, or nothing that a kernel can be built from.
     """
     if not path.exists():
-        raise RequestError(
-            f"--source is `{path}`; it must be `newest`, a package such as linux-source-6.12, or the path "
-            "of a .deb, of a tarball or of a directory with the source"
+        expected = (
+            "`newest`, a package such as linux-source-6.12, or the path of a .deb, of a tarball or of a directory with "
+            "the source"
         )
+        raise unexpected("--source", expected, path)
     path = path.resolve()
     if path.is_dir():
         if not (path / "arch" / "um" / "Kconfig").is_file():
-            raise RequestError(f"--source: expected a Linux source tree, got {path}, which has no arch/um/Kconfig")
+            raise unexpected("--source", "a Linux source tree", path, "it has no arch/um/Kconfig")
         return Source(path.name, tree_version(path), 0, "file", path)
     if path.suffix == ".deb":
         name, _, version = path.stem.partition("_")
         return Source(name, version.split("_")[0].replace("%3a", ":"), 0, "file", path)
     if not TARBALL.fullmatch(path.name):
-        raise RequestError(f"--source: expected a .deb or a file name such as linux-7.3.4.tar.xz, got {path}")
+        raise unexpected("--source", "a .deb or a file name such as linux-7.3.4.tar.xz", path)
     number = re.search(r"\d+(\.\d+)*", path.name)
     return Source(path.name, number.group() if number else "", 0, "file", path)
 

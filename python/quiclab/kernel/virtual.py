@@ -29,7 +29,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quiclab.errors import QuiclabError, RequestError, shown
+from quiclab.errors import QuiclabError, RequestError, unexpected
 from quiclab.files import write_atomically
 from quiclab.kernel.programs import live_program, required
 from quiclab.kernel.watch import Watched, watch
@@ -243,17 +243,17 @@ def _check(
     if not kernel.path.is_file() or not os.access(kernel.path, os.X_OK):
         raise RequestError(f"the kernel {kernel.path} is not an executable file; `quiclab kernel build` builds one")
     if not command or isinstance(command, str):
-        raise RequestError("command of the guest: expected a list of a program and its arguments, got an empty list")
+        raise unexpected("command of the guest", "a list of a program and its arguments", command)
     if not result_dir.is_dir():
-        raise RequestError(f"directory of the guest: {result_dir} does not exist")
+        raise unexpected("directory of the guest", "an existing directory", result_dir)
     if not 0 <= seed <= MAX_SEED:
-        raise RequestError(f"seed of the guest: expected 0 to {MAX_SEED}, got {seed}")
+        raise unexpected("seed of the guest", f"0 to {MAX_SEED}", seed)
     if not timeout_s > 0:
-        raise RequestError(f"timeout_s of the guest: expected a number above 0, got {timeout_s}")
+        raise unexpected("timeout_s of the guest", "a number above 0", timeout_s)
     if not re.fullmatch(r"[1-9]\d*[KMG]", memory):
-        raise RequestError(f"memory of the guest: expected a number with K, M or G, such as 512M, got {shown(memory)}")
+        raise unexpected("memory of the guest", "a number with K, M or G, such as 512M", memory)
     if syscall_cost_ns is not None and not 0 <= syscall_cost_ns <= 1_000_000:
-        raise RequestError(f"syscall_cost_ns of the guest: expected 0 to 1000000, got {syscall_cost_ns}")
+        raise unexpected("syscall_cost_ns of the guest", "0 to 1000000", syscall_cost_ns)
 
 
 def _exit(file: Path, watched: Watched) -> Exit:

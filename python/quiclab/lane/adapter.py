@@ -18,7 +18,8 @@ from typing import Any, Final
 
 from quiclab.errors import RequestError, alternatives, not_one_of, shown, unexpected
 from quiclab.kernel.programs import LIVE_PROGRAM, SYSTEM_PATH, live_program
-from quiclab.lane.adapter_file import AdapterFile, Need, ProgramPlan, read
+from quiclab.lane.adapter_file import AdapterFile, read
+from quiclab.lane.adapter_plan import Need, ProgramPlan
 from quiclab.lane.placeholders import LATE, PLACEHOLDER
 from quiclab.lane.words import words_of
 
@@ -74,7 +75,7 @@ class Adapter:
 
     def missing(self) -> list[str]:
         """Return a message for each missing requirement, with the package that contains it."""
-        return [sentence for need in self.file.needs if (sentence := self._lacks(need)) is not None]
+        return [message for need in self.file.needs if (message := self._lacks(need)) is not None]
 
     def _lacks(self, need: Need) -> str | None:
         name = _fill(need.name, self._standard({}), late=False) or need.name

@@ -137,7 +137,7 @@ def namespaces() -> Finding:
     try:
         isolation()
     except QuiclabError as error:
-        return Finding("namespaces", title, False, "none", error.sentence)
+        return Finding("namespaces", title, False, "none", error.message)
     return Finding("namespaces", title, True, "available")
 
 
@@ -230,7 +230,7 @@ def live() -> Finding:
     try:
         return Finding("quiclab_live", "program quiclab-live", True, str(live_program()))
     except QuiclabError as error:
-        return Finding("quiclab_live", "program quiclab-live", False, "missing", error.sentence)
+        return Finding("quiclab_live", "program quiclab-live", False, "missing", error.message)
 
 
 def virtual_kernel() -> Finding:
@@ -251,7 +251,7 @@ def virtual_boot() -> Finding:
         with tempfile.TemporaryDirectory(prefix="quiclab-doctor-") as folder:
             ended = boot_guest(newest_kernel(), ["true"], Path(folder), 1, BOOT_TIMEOUT_S)
     except QuiclabError as error:
-        return Finding("virtual_boot", title, False, "no", error.sentence)
+        return Finding("virtual_boot", title, False, "no", error.message)
     if ended.code != 0:
         return Finding(
             "virtual_boot", title, False, f"`true` ended with {ended.code}", "report this as a bug, with this output"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, unexpected
 from quiclab.lane.keylog import VARIABLE, key_log
 from quiclab.quantity import seconds
 
@@ -40,14 +40,14 @@ def make_job(scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, A
     """
     plain = scenario.to_dict()
     used = [adapters[name] for name in dict.fromkeys(stacks_of(plain))]
-    missing = list(dict.fromkeys(sentence for adapter in used for sentence in adapter.missing()))
+    missing = list(dict.fromkeys(message for adapter in used for message in adapter.missing()))
     if missing:
         raise RequestError("; ".join(missing))
     flows = {}
     for name, flow in plain["flows"].items():
         server, client = (stack_of(flow, end) for end in ("sender", "receiver"))
         if server != client:
-            raise RequestError(f"flows.{name}: expected the same stack at both ends, got `{server}` and `{client}`")
+            raise unexpected(f"flows.{name}", "the same stack at both ends", got=f"`{server}` and `{client}`")
         placeholders = {"flow": name, "seed": str(seed)}
         if plain["record"]["acks"]:
             placeholders["probe"] = "true"

@@ -27,7 +27,7 @@ from quiclab.kernel.programs import live_program
 from quiclab.kernel.virtual import GUEST_DIRECTORY, MEMORY, boot
 from quiclab.kernel.watch import watch
 from quiclab.lane.adapter import Adapter, load_adapters
-from quiclab.lane.adapter_file import GuestPlan
+from quiclab.lane.adapter_plan import GuestPlan
 from quiclab.lane.collect import Report, collect
 from quiclab.lane.job import JOB_FILE, extra_s, make_job, stack_of, stacks_of
 from quiclab.lane.keylog import embed, key_log
@@ -106,7 +106,7 @@ class Lane:
             if self.clock == "virtual":
                 newest_kernel()
         except QuiclabError as error:
-            return error.sentence
+            return error.message
         return None
 
     def identity(self, scenario: Mapping[str, Any]) -> list[str]:

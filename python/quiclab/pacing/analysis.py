@@ -118,7 +118,7 @@ def analyse(
         try:
             text = extension().analyse_packets(str(file), told, [str(path) for path in key_logs], flows, step)
         except (OSError, ValueError) as error:
-            failures.append(Failure(str(file), _sentence(error)))
+            failures.append(Failure(str(file), _reason(error)))
         else:
             captures.append(json.loads(text))
     if not captures:
@@ -172,7 +172,7 @@ def _size(file: Path) -> int:
         return 0
 
 
-def _sentence(error: OSError | ValueError) -> str:
+def _reason(error: OSError | ValueError) -> str:
     """Return the message of an error, on one line and without a full stop."""
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(said.split()).rstrip(".")

@@ -36,7 +36,7 @@ class Caution:
 
     label: str
     title: str
-    sentence: str
+    text: str
 
 
 def flows_of(captures: Sequence[Capture]) -> list[LabelledFlow]:
@@ -154,7 +154,7 @@ NUMBERS: Final[tuple[tuple[str, Callable[[Flow], str]], ...]] = (
     ("Between bursts, median", lambda flow: duration(flow["data"]["bursts"]["between"]["quantiles_ms"].get("0.5"))),
     ("ACKs", lambda flow: amount(flow["acks"]["count"])),
     ("Packets per ACK, mean", lambda flow: digits(flow["acks"]["packets_mean"], 3)),
-    ("Packets per ACK, commonest", lambda flow: amount(flow["acks"]["packets_mode"])),
+    ("Packets per ACK, mode", lambda flow: amount(flow["acks"]["packets_mode"])),
     ("ACK interval, median", lambda flow: duration(flow["acks"]["intervals"]["quantiles_ms"].get("0.5"))),
     ("ACKs of nothing new", lambda flow: percent(flow["acks"]["duplicate_share"])),
     ("Bursts that begin after an ACK", lambda flow: percent(flow["acks"]["clocking"]["share"])),

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import Final
 
-from quiclab.errors import RequestError
+from quiclab.errors import unexpected
 
 #: Pacing gains of BBR while it looks for bandwidth, cruises and drains (draft-cardwell-iccrg-bbr-congestion-control-00,
 #: section 4.3.4.2).
@@ -80,13 +80,12 @@ class Settings:
             for value in held if isinstance(held, tuple) else (held,):
                 if value is not None and not (math.isfinite(value) and least <= value <= most):
                     limits = f"{least:.12g} to {most:.12g} {unit}".rstrip()
-                    raise RequestError(f"{item.name} ({option}): expected {limits}, got {value:.12g}")
+                    raise unexpected(f"{item.name} ({option})", limits, got=f"{value:.12g}")
         if not 1 <= len(self.gains) <= MAX_GAINS:
-            raise RequestError(f"gains (--gain): expected 1 to {MAX_GAINS} values, got {len(self.gains)}")
+            raise unexpected("gains (--gain)", f"1 to {MAX_GAINS} values", len(self.gains))
         if self.until_s is not None and self.until_s <= self.skip_s:
-            raise RequestError(
-                f"until_s (--until): expected more than skip_s (--skip), {self.skip_s:.12g} s, got {self.until_s:.12g}"
-            )
+            expected = f"more than skip_s (--skip), {self.skip_s:.12g} s"
+            raise unexpected("until_s (--until)", expected, got=f"{self.until_s:.12g} s")
 
     def document(self) -> dict[str, object]:
         """Return the settings in the form of the document."""

@@ -29,7 +29,7 @@ ACKS = (
     "flow",
     "ACKs",
     "packets per ACK",
-    "commonest",
+    "mode",
     "interval [ms]",
     "of nothing new",
     "after an ACK",
@@ -48,7 +48,7 @@ def analysis(found: Analysis) -> None:
             out.print(_expected(flows, found.settings.gains))
         out.print(_acknowledgements(flows))
     for caution in cautions(flows, found.settings):
-        out.print(f"{caution.label}: {caution.title}. {caution.sentence}", style="yellow", soft_wrap=True)
+        out.print(f"{caution.label}: {caution.title}. {caution.text}", style="yellow", soft_wrap=True)
     for item in flows:
         for note in item.flow["notes"]:
             out.print(f"{item.label}: {plain(note)}", soft_wrap=True)

@@ -163,9 +163,8 @@ def _log(path: Path) -> Mapping[str, Any]:
     try:
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
-            raise RequestError(
-                f"{path}: expected at most {MAX_FILE_BYTES} bytes, got {size}; record it without response contents"
-            )
+            hint = "record it without response contents"
+            raise unexpected("", f"at most {MAX_FILE_BYTES} bytes", size, hint, where=str(path))
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from quiclab.errors import RequestError
+from quiclab.errors import unexpected
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from quiclab.page.entry import Entry
 
-# entries of a circle that a sentence names
+# Maximum number of entries of a cycle that an error message names
 MAX_SHOWN = 5
 
 
@@ -72,13 +72,7 @@ def _refuse_circles(name: str, kept: Sequence[Entry], parents: Sequence[int | No
                 path = f"log.entries.{kept[first].number}.{fields[first]}"
                 expected = "an initiator that does not depend on the entry itself"
                 cycle = f"a cycle of entries {listed}"
-                raise RequestError(
-                    f"{name}: {path}: expected {expected}, got {cycle}",
-                    path=path,
-                    kind="Conflict",
-                    expected=expected,
-                    value=cycle,
-                )
+                raise unexpected(path, expected, got=cycle, where=name, kind="Conflict")
             chain[at] = None
             at = parents[at]
         sound.update(chain)

@@ -64,8 +64,8 @@ def agreement(claims: Sequence[Mapping[str, Any]]) -> Agreement:
     ]
     return Agreement(
         compared=len(decided),
-        agreed=sum(ours == theirs for ours, theirs in decided),
-        kappa=cohens_kappa([ours for ours, _ in decided], [theirs for _, theirs in decided]),
+        agreed=sum(measured == published for measured, published in decided),
+        kappa=cohens_kappa([measured for measured, _ in decided], [published for _, published in decided]),
         undecided=verdicts.count(Verdict.UNDECIDED),
         tested=sum(verdicts.count(word) for word in (Verdict.CONFIRMED, Verdict.REFUTED, Verdict.UNDECIDED)),
     )

@@ -8,8 +8,6 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from quiclab.study.parts import with_unit
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -17,21 +15,6 @@ if TYPE_CHECKING:
     from quiclab.study import Study
     from quiclab.study.multiverse import Row
 
-COMPARISON_COLUMNS = (
-    "configuration",
-    "published_mean",
-    "published_std",
-    "published_n",
-    "measured_mean",
-    "measured_std",
-    "measured_low",
-    "measured_high",
-    "measured_n",
-    "difference",
-    "relative_difference",
-)
-CRITERION_COLUMNS = ("reference", "measured", "difference", "margin", "limit", "outcome")
-OUTCOME_STYLES = {"pass": "green", "miss": "red"}
 VERDICT_STYLES = {"confirmed": "green", "refuted": "red", "undecided": "yellow"}
 
 
@@ -132,114 +115,6 @@ def claims(entries: Sequence[Mapping[str, Any]]) -> None:
     words = [str(entry["verdict"]).replace("_", " ") for entry in entries]
     out.print()
     out.print(", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)) or "no claims", style="bold")
-
-
-def published_decimals(rows: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
-    """Return the decimals of published means and deviations: the most that any needs, and never fewer for deviations.
-
-    Parameters
-    ----------
-    rows
-        Rows of a comparison.
-    """
-    mean, std = 0, 0
-    for row in rows:
-        mean = max(mean, _decimals(row["published_mean"] or 0.0))
-        std = max(std, _decimals(row["published_std"] or 0.0))
-    return mean, max(mean, std)
-
-
-def _decimals(value: float) -> int:
-    return len(f"{value:.9f}".rstrip("0").partition(".")[2])
-
-
-def comparison(document: Mapping[str, Any]) -> None:
-    """Print what `study compare --json` holds."""
-    out = console()
-    factors = [key for key in document["rows"][0] if key not in COMPARISON_COLUMNS] if document["rows"] else []
-    out.print(f"{document['study']}: {document['metric']}, published: {document['source']}", style="bold")
-    headers = ["published", "sd", "measured", "sd", "95 % interval", "runs", "difference", "relative"]
-    places = (*published_decimals(document["rows"]), *[2] * 5)
-    for name in dict.fromkeys(row["configuration"] for row in document["rows"]):
-        shown = table(name, [*factors, *headers], left=0)
-        for row in document["rows"]:
-            if row["configuration"] == name:
-                values = [(row[key], digits) for key, digits in zip(COMPARISON_COLUMNS[1:8], places, strict=True)]
-                numbers = ["-" if value is None else f"{value:.{digits}f}" for value, digits in values]
-                published, published_std, _, measured, std, low, high = numbers
-                relative = row["relative_difference"]
-                shown.add_row(
-                    *(text(row[key]) for key in factors),
-                    *(published, published_std, measured, std, f"{low} .. {high}", text(row["measured_n"])),
-                    "-" if row["difference"] is None else f"{row['difference']:+.2f}",
-                    "-" if relative is None else f"{100 * relative:+.1f} %",
-                )
-        out.print(shown)
-    if document["fidelity"]:
-        rows(document["fidelity"], "Fidelity")
-    for criterion in document["criteria"]:
-        _criterion(criterion)
-    _maps(document["maps"])
-    _further(document["further"])
-    for name, reason in document["unavailable"].items():
-        out.print(f"{name}: {reason}", style="dim")
-
-
-def _maps(entries: Sequence[Mapping[str, Any]]) -> None:
-    """Print the agreement of published and measured maps; incomplete pairs are omitted."""
-    columns = ("title", "cells", "correlation", "significant", "right_sign", "also_significant", "sign_share")
-    both = [entry for entry in entries if entry["cells"]]
-    if both:
-        rows([{name: entry[name] for name in columns} for entry in both], "Maps of differences: published and measured")
-
-
-def _criterion(entry: Mapping[str, Any]) -> None:
-    """Print what became of a criterion in each setting, and as a whole."""
-    out = console()
-    keys = [key for key in entry["lines"][0] if key not in CRITERION_COLUMNS]
-    shown = table(
-        f"{entry['identity']}: {entry['statement']}",
-        [*keys, with_unit("reference", entry["unit"]), "measured", "difference", "95 %", "limit", "outcome"],
-        left=len(keys),
-    )
-    for line in entry["lines"]:
-        difference, margin, limit = line["difference"], line["margin"], line["limit"]
-        as_text = percent if entry["relative"] else number
-        shown.add_row(
-            *(text(line[key]) for key in keys),
-            *("-" if line[key] is None else number(line[key]) for key in ("reference", "measured")),
-            "-" if difference is None else as_text(difference, sign="+"),
-            "-" if margin is None else f"± {as_text(margin)}",
-            as_text(limit),
-            line["outcome"],
-            style=OUTCOME_STYLES.get(line["outcome"], "dim"),
-        )
-    out.print(shown)
-    whole = f"{entry['identity']}: {entry['outcome']}, {entry['passed']} of {entry['settings']} settings pass"
-    for kind in ("median", "mean"):
-        value, limit = entry[f"{kind}_difference"], entry[f"{kind}_limit"]
-        if limit is not None and value is not None:
-            whole += f"; {kind} difference {percent(value)}, limit {percent(limit)}"
-    out.print(whole, style=OUTCOME_STYLES.get(entry["outcome"], "dim"))
-    out.print()
-
-
-def _further(metrics: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """Print published and measured means of further metrics, one row a setting."""
-    cells: dict[tuple[Any, ...], dict[str, str]] = {}
-    keys: list[str] = []
-    for name, entries in metrics.items():
-        for row in entries:
-            keys = ["configuration", *(key for key in row if key not in COMPARISON_COLUMNS)]
-            measured = "-" if row["measured_mean"] is None else number(row["measured_mean"])
-            both = f"{number(row['published_mean'])} / {measured}"
-            cells.setdefault(tuple(row[key] for key in keys), {})[name] = both
-    if not cells:
-        return
-    shown = table("Further metrics: published / measured", [*keys, *metrics], left=len(keys))
-    for setting, values in cells.items():
-        shown.add_row(*(text(part) for part in setting), *(values.get(name, "-") for name in metrics))
-    console().print(shown)
 
 
 def number(value: float, sign: str = "") -> str:

@@ -20,7 +20,7 @@ from quiclab.libraries import pl
 from quiclab.native import build_id
 from quiclab.report import figures, views
 from quiclab.report.html import BUNDLE, VERDICT_WORDS, counts, environment, inline_json, responsive
-from quiclab.report.show import published_decimals
+from quiclab.report.show_comparison import published_decimals
 from quiclab.study import BASE, fidelity
 from quiclab.study.claims import CONFIRMED_SHARE, REFUTED_SHARE
 from quiclab.study.compare import compare_rows, criteria_rows, fidelity_rows, judgement_row, map_rows

@@ -16,7 +16,7 @@ from quiclab.errors import QuiclabError
 from quiclab.report.figures import declaration
 from quiclab.result import RunResult, run_and_keep
 from quiclab.scenario import Scenario
-from quiclab.study.evaluate import available_engines, jobs_of
+from quiclab.study.plan import available_engines, jobs_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

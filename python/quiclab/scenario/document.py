@@ -122,7 +122,7 @@ def _of_engine(text: str, error: RequestError) -> RequestError:
     else:
         if error.kind in ("UnknownField", "UnknownName"):
             hint = "the engine knows it: the classes of quiclab.scenario are older; run `make reference`"
-            return RequestError(f"{error.sentence}; {hint}", path=error.path, kind=error.kind, value=error.value)
+            return RequestError(f"{error.message}; {hint}", path=error.path, kind=error.kind, value=error.value)
     return error
 
 

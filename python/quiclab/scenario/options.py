@@ -134,14 +134,15 @@ Duration: TypeAlias = str
 
 @dataclass(frozen=True, kw_only=True)
 class Download:
-    """The client asks once; the server answers with `size` bytes, or for `duration`.
+    """The client sends one request; the server responds with `size` bytes, or for `duration`.
 
     Attributes
     ----------
     size
-        How much the server sends. Either this or `duration`. Takes a size of at least "1 B".
+        Amount that the server sends. Either this or `duration`. Takes a size of at least "1 B".
     duration
-        How long the server sends, from the start of the client. Either this or `size`. Takes a duration above "0 s".
+        Time for which the server sends, from the start of the client. Either this or `size`. Takes a duration above
+        "0 s".
     request
         Length of the client's request. Takes a size of at least "1 B". Default: `"100 B"`.
     """
@@ -154,12 +155,12 @@ class Download:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestResponse:
-    """The client asks, waits for the whole answer, pauses, and asks again.
+    """The client sends a request, waits for the whole response, pauses, and sends the next request.
 
     Attributes
     ----------
     count
-        How often. Takes an integer of at least 1.
+        Number of requests. Takes an integer of at least 1.
     response
         Length of each response. Takes a size of at least "1 B".
     request
@@ -186,14 +187,13 @@ class Datagrams:
     Attributes
     ----------
     rate
-        Rate of their payload while they are sent. Takes a rate above "0 bit/s".
+        Rate of the payload during periods of sending. Takes a rate above "0 bit/s".
     size
-        Payload of each. Takes a size from "1 B" to "65507 B".
+        Payload of each datagram. Takes a size from "1 B" to "65507 B".
     duration
-        How long the sender goes on, from the start of the flow. Takes a duration above "0 s".
+        Time for which the sender sends, from the start of the flow. Takes a duration above "0 s".
     on
-        Length of a period of sending; without it, one that lasts all the time. Together with `off`. Takes a duration
-        above "0 s".
+        Length of a period of sending (default: the whole time). Together with `off`. Takes a duration above "0 s".
     off
         Length of the pause after each period of sending. Together with `on`. Takes a duration above "0 s".
     """
@@ -206,7 +206,7 @@ class Datagrams:
     kind: Literal["datagrams"] = "datagrams"
 
 
-#: What an object of a page is.
+#: Kind of an object of a page.
 #: - `image`: An image.
 #: - `style`: A style sheet.
 #: - `script`: A script.
@@ -216,16 +216,16 @@ ObjectKind: TypeAlias = Literal["image", "style", "script", "font"]
 
 @dataclass(frozen=True, kw_only=True)
 class PageObjects:
-    """Objects of a page that are alike.
+    """A group of equal objects of a page.
 
     Attributes
     ----------
     count
-        How many. Takes an integer of at least 1.
+        Number of objects. Takes an integer of at least 1.
     size
         Length of each. Takes a size of at least "1 B".
     kind
-        What they are: a browser's priorities depend on it. Default: `"image"`.
+        Kind of the objects: a browser's priorities depend on it. Default: `"image"`.
     """
 
     count: int
@@ -235,30 +235,30 @@ class PageObjects:
 
 @dataclass(frozen=True, kw_only=True)
 class PageResource:
-    """A resource of a page that other resources lead to.
+    """A resource of a page, requested because of other resources.
 
     Attributes
     ----------
     size
         Length of the body. Takes a size of at least "1 B".
     kind
-        What it is: a browser's priorities depend on it. Default: `"image"`.
+        Kind of the resource: a browser's priorities depend on it. Default: `"image"`.
     after
-        Numbers of the resources that must be complete before the browser asks for it. Of resources before it. Takes an
+        Indices of the resources that must be complete before the browser requests it. Of resources before it. Takes an
         array of one or more integers of at least 0. Default: `[0]`.
     delay
-        Time from their completion to the request: what the browser needs to parse and to execute them. Default:
-        `"0 ns"`.
+        Time from their completion to the request: the time that the browser needs to parse and to execute them.
+        Default: `"0 ns"`.
     origin
-        Which server has it. Each has its own connection, opened when it is first needed; 0 has the HTML. Takes an
+        Server that has it. Each has its own connection, opened when it is first needed; 0 has the HTML. Takes an
         integer from 0 to 255. Default: `0`.
     think_time
-        Time from the end of the request to the first byte of the answer; without it, `think_time` of the page.
+        Time from the end of the request to the first byte of the response (default: `think_time` of the page).
     request
-        Length of the header section of the request, compressed; without it, `request` of the page. Takes a size from
+        Length of the header section of the request, compressed (default: `request` of the page). Takes a size from
         "1 B" to "256 KiB".
     response
-        Length of the header section of the response, compressed; without it, `response` of the page. Takes a size from
+        Length of the header section of the response, compressed (default: `response` of the page). Takes a size from
         "1 B" to "256 KiB".
     """
 
@@ -291,15 +291,15 @@ class Delay:
     deviation
         Standard deviation (uniform: half of the width). Above 0 with a `distribution`, 0 without. Default: `"0 ns"`.
     distribution
-        Distribution, cut off at 0. Default: `"constant"`.
+        Distribution, truncated at 0. Default: `"constant"`.
     reorder
         Whether packets may overtake each other within the link. Needs a `distribution`. Default: `false`.
     every
-        How long a delay holds that was drawn; without it, each packet draws its own. Needs a `distribution`. Takes a
+        Time for which a drawn delay holds (default: each packet draws its own). Needs a `distribution`. Takes a
         duration of at least "10 us".
     steps
-        In how many equal steps, spread over `every`, a delay changes; the first change is immediate. 1 without `every`.
-        Takes an integer from 1 to 1000.
+        Number of equal steps, spread over `every`, in which a delay changes; the first change is immediate. 1 without
+        `every`. Takes an integer from 1 to 1000.
     """
 
     mean: Duration
@@ -310,8 +310,8 @@ class Delay:
     steps: int | None = None
 
 
-#: In which order a server sends what was asked for.
-#: - `browser`: As browsers ask.
+#: Order in which a server sends requested objects.
+#: - `browser`: As browsers request.
 #: - `round_robin`: All objects in turn.
 Priorities: TypeAlias = Literal["browser", "round_robin"]
 
@@ -328,21 +328,21 @@ class Page:
     html
         Length of the HTML. Takes a size of at least "1 B".
     objects
-        What the HTML names, in its order.
+        Objects that the HTML names, in its order.
     resources
-        What the page needs beyond the HTML, each with what makes the browser ask for it; instead of `objects`. Resource
-        0 is the HTML, those of this list follow, from 1.
+        Resources of the page in addition to the HTML, each with the resources that lead to its request; instead of
+        `objects`. Resource 0 is the HTML, those of this list follow, from 1.
     html_think_time
-        Time from the end of a request to the first byte of the answer that the server needs for the HTML. Default:
+        Time that the server needs for the HTML, from the end of the request to the first byte of the response. Default:
         `"0 ns"`.
     think_time
-        The same for each object. Default: `"0 ns"`.
+        Time that the server needs for each object, likewise. Default: `"0 ns"`.
     browser_time
-        Time that the browser takes for everything but the network, from the last byte of the HTML to the first request
-        for an object; drawn once. Without `reorder` and `every`. Default: `{ deviation = "0 ns", distribution =
-        "constant", mean = "0 ns", reorder = false }`.
+        Time of the browser outside the network, from the last byte of the HTML to the first request for an object;
+        drawn once. Without `reorder` and `every`. Default: `{ deviation = "0 ns", distribution = "constant", mean =
+        "0 ns", reorder = false }`.
     priorities
-        In which order the server sends the objects. Default: `"browser"`.
+        Order in which the server sends the objects. Default: `"browser"`.
     request
         Length of the header section of each request, compressed. Takes a size from "1 B" to "256 KiB". Default:
         `"100 B"`.
@@ -363,7 +363,7 @@ class Page:
     kind: Literal["page"] = "page"
 
 
-#: What carries probes above IP.
+#: Protocol of the probes above IP.
 #: - `udp`: UDP.
 #: - `icmp`: Echo and echo reply of ICMP (RFC 792).
 PingProtocol: TypeAlias = Literal["udp", "icmp"]
@@ -371,16 +371,16 @@ PingProtocol: TypeAlias = Literal["udp", "icmp"]
 
 @dataclass(frozen=True, kw_only=True)
 class Ping:
-    """The receiver sends probes that the sender sends back.
+    """The receiver sends probes, which the sender returns.
 
     Attributes
     ----------
     count
-        How many. Takes an integer of at least 1.
+        Number of objects. Takes an integer of at least 1.
     size
         Payload of each probe. Takes a size from "1 B" to "65507 B". Default: `"56 B"`.
     interval
-        Time from one to the next. Takes a duration above "0 s". Default: `"1 s"`.
+        Time from one probe to the next. Takes a duration above "0 s". Default: `"1 s"`.
     protocol
         Above IP; `icmp` on lab-udp only. Default: `"udp"`.
     """
@@ -394,28 +394,27 @@ class Ping:
 
 @dataclass(frozen=True, kw_only=True)
 class Media:
-    """The sender sends video frames over RTP, at the rate that SCReAM (RFC 8298) lets them have.
+    """The sender sends video frames over RTP, at the rate that SCReAM (RFC 8298) sets.
 
     Attributes
     ----------
     max_rate
-        Highest rate.
+        Maximum rate.
     duration
-        How long the sender goes on, from the start of the flow. Takes a duration above "0 s".
+        Time for which the sender sends, from the start of the flow. Takes a duration above "0 s".
     start_rate
         Rate at the start, RTP headers included. From `min_rate` to `max_rate`. Default: `"1 Mbit/s"`.
     min_rate
-        Lowest rate. Takes a rate above "0 bit/s". Default: `"100 kbit/s"`.
+        Minimum rate. Takes a rate above "0 bit/s". Default: `"100 kbit/s"`.
     frame_rate
-        Frames in a second. Takes an integer from 1 to 1000. Default: `25`.
+        Frames per second. Takes an integer from 1 to 1000. Default: `25`.
     packet_size
-        Largest RTP packet, its header included. Takes a size from "100 B" to "1472 B". Default: `"1200 B"`.
+        Maximum size of an RTP packet, its header included. Takes a size from "100 B" to "1472 B". Default: `"1200 B"`.
     target_delay
-        Queueing delay that is aimed at without competing flows (QDELAY_TARGET_LO). Takes a duration above "0 s".
-        Default: `"100 ms"`.
+        Target queueing delay without competing flows (QDELAY_TARGET_LO). Takes a duration above "0 s". Default:
+        `"100 ms"`.
     ramp_up_speed
-        By how much the rate may grow in a second (RAMP_UP_SPEED). Takes a rate above "0 bit/s". Default:
-        `"200 kbit/s"`.
+        Maximum growth of the rate in a second (RAMP_UP_SPEED). Takes a rate above "0 bit/s". Default: `"200 kbit/s"`.
     ecn
         Packets are ECN-capable, and marks count as congestion. Default: `false`.
     """
@@ -432,7 +431,7 @@ class Media:
     kind: Literal["media"] = "media"
 
 
-#: What is transferred.
+#: Workload of the flow.
 Workload: TypeAlias = Download | RequestResponse | Datagrams | Page | Ping | Media
 
 
@@ -442,7 +441,7 @@ Workload: TypeAlias = Download | RequestResponse | Datagrams | Page | Ping | Med
 #: - `bbr-linux`: BBR version 1 as in Linux 5.15 and later.
 #: - `bbr-chromium`: BBR version 1 as in Chromium's QUIC.
 #: - `bbr-picoquic`: BBR version 1 as in picoquic.
-#: - `fixed`: A window that stays what `initial_window` says.
+#: - `fixed`: A constant window of the size `initial_window`.
 #: - `lia`: Coupled over several paths: linked increases (RFC 6356).
 #: - `olia`: Coupled over several paths: opportunistic linked increases.
 #: - `balia`: Coupled over several paths: balanced linked adaptation.
@@ -461,16 +460,17 @@ CongestionControl: TypeAlias = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class AckFrequency:
-    """What a sender asks of its peer's acknowledgements (draft-ietf-quic-ack-frequency).
+    """ACK policy that a sender requests of its peer (draft-ietf-quic-ack-frequency).
 
     Attributes
     ----------
     ack_eliciting_threshold
-        Ack-eliciting packets the peer may receive without acknowledging immediately.
+        Number of ack-eliciting packets that the peer may receive without acknowledging immediately.
     max_ack_delay
-        Longest time the peer may wait; without it, its own max_ack_delay. Takes a duration from "1 ms" to "16.383 s".
+        Maximum time that the peer may wait (default: its own max_ack_delay). Takes a duration from "1 ms" to
+        "16.383 s".
     reordering_threshold
-        Reordering the peer ignores before it acknowledges immediately. Default: `2`.
+        Reordering, in packets, that the peer ignores before it acknowledges immediately. Default: `2`.
     """
 
     ack_eliciting_threshold: int
@@ -478,13 +478,13 @@ class AckFrequency:
     reordering_threshold: int | None = None
 
 
-#: Whose congestion control a real stack uses.
+#: Implementation of the congestion control that a real stack uses.
 #: - `stack`: The stack's own.
 #: - `quiclab`: That of quiclab's transports, behind the stack's interface.
 Controller: TypeAlias = Literal["stack", "quiclab"]
 
 
-#: What ends slow start before a loss does.
+#: Algorithm that ends slow start before a loss.
 #: - `none`: Nothing.
 #: - `hystart-linux`: HyStart as in Linux: ACK train and delay.
 #: - `hystart-chromium`: HyStart as in Chromium: delay only, from a window of 16 packets on.
@@ -495,7 +495,7 @@ SlowStartExit: TypeAlias = Literal["none", "hystart-linux", "hystart-chromium", 
 
 @dataclass(frozen=True, kw_only=True)
 class NoPacing:
-    """Not at all: as soon as the window allows."""
+    """No pacing: packets leave as soon as the window allows."""
 
     kind: Literal["none"] = "none"
 
@@ -509,17 +509,17 @@ class LeakyBucket:
     factor
         Rate as a multiple of cwnd / srtt (RFC 9002 section 7.7: 1.25). Takes a number from 0.01 to 10. Default: `1.25`.
     slow_start_factor
-        The same in slow start, without it as after it (Chromium: 2). Takes a number from 0.01 to 10.
+        The same in slow start (default: `factor`; Chromium: 2). Takes a number from 0.01 to 10.
     burst_packets
         Packets that may leave in one burst after a pause. Takes an integer of at least 1 packet. Default: `10`.
     burst_share
-        A burst is at most this part of the window, too; two packets at least (aioquic: a quarter). Takes a number from
-        0.001 to 1.
+        Further limit of a burst, as a share of the window, but at least two packets (aioquic: a quarter). Takes a
+        number from 0.001 to 1.
     burst_time
-        A burst may be as long as the rate gives in this time, if that is more (quinn: 2 ms). Takes a duration above
-        "0 s", at most "1 s".
+        A burst may be what the rate sends in this time, if that is more (quinn: 2 ms). Takes a duration above "0 s", at
+        most "1 s".
     idle_burst_packets
-        Packets that may leave in one burst at the start, and when none has left for a round trip, if that is more
+        Packets that may leave in one burst at the start, and when no packet has left for a round trip, if that is more
         (Chromium: 10). Takes an integer of at least 1 packet.
     wait_for_full_burst
         Once the burst is used up, the timer waits until a whole one may leave (quinn); a packet still leaves when
@@ -538,7 +538,7 @@ class LeakyBucket:
 
 @dataclass(frozen=True, kw_only=True)
 class Even:
-    """One packet each srtt / (`factor` · cwnd in packets), without any burst.
+    """One packet every srtt / (`factor` · cwnd in packets), without any burst.
 
     Attributes
     ----------
@@ -561,7 +561,7 @@ class Quantum:
     burst_packets
         Packets that may leave in one burst after a pause. Takes an integer of at least 1 packet. Default: `10`.
     quantum
-        Shortest wait. Takes a duration above "0 s", at most "1 s". Default: `"1 ms"`.
+        Minimum wait. Takes a duration above "0 s", at most "1 s". Default: `"1 ms"`.
     """
 
     factor: float | None = None
@@ -572,9 +572,9 @@ class Quantum:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeBucket:
-    """A bucket of time that fills by the clock.
+    """A bucket of time that fills with the clock.
 
-    Whatever it holds pays for a packet, so that the pace is up to twice the rate (aioquic).
+    Any content pays for a packet, so that packets leave at up to twice the rate (aioquic).
 
     Attributes
     ----------
@@ -583,8 +583,8 @@ class TimeBucket:
     burst_packets
         Packets that may leave in one burst after a pause. Takes an integer of at least 1 packet. Default: `16`.
     burst_share
-        A burst is at most this part of the window, too; two packets at least. Takes a number from 0.001 to 1. Default:
-        `0.25`.
+        Further limit of a burst, as a share of the window, but at least two packets. Takes a number from 0.001 to 1.
+        Default: `0.25`.
     """
 
     factor: float | None = None
@@ -626,27 +626,27 @@ class FqPacing:
     kind: Literal["fq"] = "fq"
 
 
-#: How a sender spaces its packets.
+#: Pacing of a sender.
 Pacing: TypeAlias = NoPacing | LeakyBucket | Even | Quantum | TimeBucket | LinuxPacing | FqPacing
 
 
-#: How TCP detects losses.
+#: Algorithm with which TCP detects losses.
 #: - `duplicate_acks`: SACK and a count of duplicates (RFC 6675).
 #: - `duplicate_acks_and_rack`: Both: a count of duplicates, and RACK (Linux 4.15).
 #: - `rack`: RACK (RFC 8985; Linux since 4.18).
 TcpLossDetection: TypeAlias = Literal["duplicate_acks", "duplicate_acks_and_rack", "rack"]
 
 
-#: How TCP shrinks its window during recovery.
-#: - `none`: At once, to the new threshold.
+#: Reduction of TCP's window during recovery.
+#: - `none`: Immediately, to the new threshold.
 #: - `prr`: PRR of RFC 6937, as Linux before 5.11 has it.
 #: - `prr_safe_ack`: PRR of RFC 9937, as Linux since 5.11 has it.
 RateReduction: TypeAlias = Literal["none", "prr", "prr_safe_ack"]
 
 
-#: What is known of a destination when a connection to it begins.
-#: - `none`: Nothing: the connection is the first.
-#: - `warm_start`: What Linux saves when the same connection of a run before this one ends, of which nothing else is
+#: Saved metrics of a destination when a connection to it begins.
+#: - `none`: None: the connection is the first.
+#: - `warm_start`: Metrics that Linux saves at the end of the same connection in a warm-up run, of which nothing else is
 #:   kept.
 TcpMetrics: TypeAlias = Literal["none", "warm_start"]
 
@@ -672,48 +672,49 @@ class TcpOptions:
         Receive buffer at the start (`tcp_rmem`, second value). At most `max_receive_buffer`. Takes a size from "4 KiB"
         to "1048560 KiB".
     max_receive_buffer
-        Largest receive buffer that autotuning reaches (`tcp_rmem`, third value). Takes a size from "4 KiB" to
+        Maximum receive buffer that autotuning reaches (`tcp_rmem`, third value). Takes a size from "4 KiB" to
         "1048560 KiB".
     max_send_buffer
-        Largest send buffer that autotuning reaches (`tcp_wmem`, third value). Takes a size from "4 KiB" to
+        Maximum send buffer that autotuning reaches (`tcp_wmem`, third value). Takes a size from "4 KiB" to
         "1048560 KiB".
     min_rto
-        Smallest retransmission timeout (`rto_min`). Takes a duration from "1 ms" to "2 min".
+        Minimum retransmission timeout (`rto_min`). Takes a duration from "1 ms" to "2 min".
     reordering
         Segments of reordering assumed at the start (`tcp_reordering`). At most `max_reordering`. Takes an integer of at
         least 3 segments.
     max_reordering
-        Largest reordering that is adapted to (`tcp_max_reordering`). Takes an integer of at least 3 segments.
+        Maximum reordering to which the sender adapts (`tcp_max_reordering`). Takes an integer of at least 3 segments.
     loss_detection
-        How losses are detected.
+        Algorithm of loss detection.
     tail_loss_probe
         Tail loss probes (RFC 8985 section 7).
     frto
-        F-RTO: whether a timeout was spurious is found out (RFC 5682).
+        F-RTO: detection of spurious timeouts (RFC 5682).
     undo
         Reductions of the window are undone when they prove spurious (Eifel, DSACK).
     rate_reduction
-        How the window shrinks during recovery.
+        Reduction of the window during recovery.
     min_delayed_ack
-        Shortest wait of a delayed acknowledgement. At most `max_delayed_ack`. Takes a duration above "0 s", at most
+        Minimum wait of a delayed acknowledgement. At most `max_delayed_ack`. Takes a duration above "0 s", at most
         "2 min".
     max_delayed_ack
-        Longest wait of a delayed acknowledgement. Takes a duration above "0 s", at most "2 min".
+        Maximum wait of a delayed acknowledgement. Takes a duration above "0 s", at most "2 min".
     quick_acks
-        Segments acknowledged one by one at the start and after pauses.
+        Number of segments acknowledged one by one at the start and after pauses.
     compressed_acks
-        Most duplicate acknowledgements that are merged into one (`tcp_comp_sack_nr`); 0: none.
+        Maximum number of duplicate acknowledgements that are merged into one (`tcp_comp_sack_nr`); 0: none.
     compressed_ack_delay
-        Longest wait of merged acknowledgements (`tcp_comp_sack_delay_ns`). Takes a duration of at most "2 min".
+        Maximum wait of merged acknowledgements (`tcp_comp_sack_delay_ns`). Takes a duration of at most "2 min".
     restart_after_idle
         The window shrinks when nothing was sent for an RTO (`tcp_slow_start_after_idle`).
     gso_segments
-        Most segments that leave in one burst, as segmentation offload makes them; 1: single segments. Takes an integer
-        from 1 to 65535 segments.
+        Maximum number of segments that leave in one burst, as with segmentation offload; 1: single segments. Takes an
+        integer from 1 to 65535 segments.
     initial_rto
-        Shortest time to the next SYN without an answer (RFC 6298 section 2). Takes a duration from "1 ms" to "2 min".
+        Retransmission timeout before the first RTT sample, such as that of a SYN (RFC 6298 section 2). Takes a duration
+        from "1 ms" to "2 min".
     metrics
-        What the kernel of this end knows of the other from connections before (`tcp_no_metrics_save`).
+        Metrics of the destination that earlier connections left in the kernel of this end (`tcp_no_metrics_save`).
     """
 
     mss: ByteCount | None = None
@@ -751,14 +752,14 @@ QuicVersion: TypeAlias = Literal["v1", "gquic-37"]
 
 @dataclass(frozen=True, kw_only=True)
 class AckEvery:
-    """Every few packets, after a delay, and immediately where packets are missing (RFC 9000 section 13.2).
+    """After a number of packets or a delay, and immediately when packets are missing (RFC 9000 section 13.2).
 
     Attributes
     ----------
     packets
-        Packets that ask for an acknowledgement before there is one. Takes an integer of at least 1. Default: `2`.
+        Number of ack-eliciting packets that trigger an acknowledgement. Takes an integer of at least 1. Default: `2`.
     delay
-        Longest wait. Takes a duration of at most "16.383 s". Default: `"25 ms"`.
+        Maximum delay. Takes a duration of at most "16.383 s". Default: `"25 ms"`.
     """
 
     packets: int | None = None
@@ -768,12 +769,12 @@ class AckEvery:
 
 @dataclass(frozen=True, kw_only=True)
 class AckTimer:
-    """After a delay only, whatever arrives (aioquic).
+    """After a delay only, regardless of the number of packets (aioquic).
 
     Attributes
     ----------
     delay
-        The wait. Takes a duration of at most "16.383 s".
+        Delay of an acknowledgement. Takes a duration of at most "16.383 s".
     """
 
     delay: Duration
@@ -782,18 +783,18 @@ class AckTimer:
 
 @dataclass(frozen=True, kw_only=True)
 class AckRttFraction:
-    """After a part of the RTT, or a number of packets: decimation (Chromium).
+    """After a fraction of the RTT, or a number of packets: decimation (Chromium).
 
     Attributes
     ----------
     fraction
-        Part of the smoothed RTT. Takes a number from 0.001 to 1. Default: `0.25`.
+        Fraction of the smoothed RTT. Takes a number from 0.001 to 1. Default: `0.25`.
     packets
-        Packets that ask for an acknowledgement before there is one. Takes an integer of at least 1. Default: `10`.
+        Number of ack-eliciting packets that trigger an acknowledgement. Takes an integer of at least 1. Default: `10`.
     delay
-        Longest wait. Takes a duration of at most "16.383 s". Default: `"25 ms"`.
+        Maximum delay. Takes a duration of at most "16.383 s". Default: `"25 ms"`.
     from_packet
-        Packet number from which on this holds; before it, every second packet is acknowledged. Default: `100`.
+        Packet number from which this applies; before it, every second packet is acknowledged. Default: `100`.
     """
 
     fraction: float | None = None
@@ -805,41 +806,41 @@ class AckRttFraction:
 
 @dataclass(frozen=True, kw_only=True)
 class AckAsRequested:
-    """As the peer requests with ACK_FREQUENCY frames; before it does, as `every` second packet.
+    """As the peer requests with ACK_FREQUENCY frames; before the first request, as `every` second packet.
 
     Attributes
     ----------
     delay
-        Longest wait before the peer asks. Takes a duration of at most "16.383 s". Default: `"25 ms"`.
+        Maximum delay before the first request of the peer. Takes a duration of at most "16.383 s". Default: `"25 ms"`.
     """
 
     delay: Duration | None = None
     kind: Literal["as_requested"] = "as_requested"
 
 
-#: When a receiver acknowledges.
+#: ACK policy of a receiver.
 Acknowledgement: TypeAlias = AckEvery | AckTimer | AckRttFraction | AckAsRequested
 
 
-#: What the RTT variation is the mean of.
+#: Quantity whose mean is the RTT variation.
 #: - `rfc9002`: |smoothed - adjusted sample| (RFC 9002 section 5.3).
 #: - `from_min_rtt`: |smallest - sample| (aioquic): a standing queue makes it large.
 RttVariation: TypeAlias = Literal["rfc9002", "from_min_rtt"]
 
 
-#: How receive windows grow.
-#: - `fixed`: They do not; credit is given back when an eighth of the window has been read (quinn).
-#: - `double_when_half_used`: They double whenever half of one has been used (aioquic).
-#: - `double_within_two_rtts`: They double when half of one is used within two round trips (Chromium, quic-go).
+#: Growth of receive windows.
+#: - `fixed`: They do not grow; the limit is updated when an eighth of the window has been read (quinn).
+#: - `double_when_half_used`: They double whenever half of a window has been used (aioquic).
+#: - `double_within_two_rtts`: They double when half of a window is used within two round trips (Chromium, quic-go).
 QuicFlowControl: TypeAlias = Literal["fixed", "double_when_half_used", "double_within_two_rtts"]
 
 
-#: Which stream sends next.
-#: - `fifo`: The oldest with something to send, until it has nothing more.
-#: - `round_robin`: One packet of each in turn.
-#: - `priority`: The most urgent; among equals those that are incremental in turn, others one after the other (RFC
+#: Algorithm that chooses the stream that sends next.
+#: - `fifo`: The oldest stream with data to send, until it has none left.
+#: - `round_robin`: One packet of each stream in turn.
+#: - `priority`: The most urgent stream; among equals, incremental streams in turn, others one after the other (RFC
 #:   9218).
-#: - `priority_in_batches`: The most urgent; among equals each in turn, 16 000 B at a time (google/quiche,
+#: - `priority_in_batches`: The most urgent stream; among equals each in turn, 16 000 B at a time (google/quiche,
 #:   `QuicWriteBlockedList`).
 StreamScheduler: TypeAlias = Literal["fifo", "round_robin", "priority", "priority_in_batches"]
 
@@ -853,14 +854,14 @@ class RoundRobin:
 
 @dataclass(frozen=True, kw_only=True)
 class StrictRoundRobin:
-    """Each path in turn; one without room is waited for."""
+    """Each path in turn; if it has no room, packets wait for it."""
 
     kind: Literal["strict_round_robin"] = "strict_round_robin"
 
 
 @dataclass(frozen=True, kw_only=True)
 class WeightedRoundRobin:
-    """Bytes in the ratio of given weights, by the paths that have room.
+    """Bytes in the ratio of given weights, over the paths that have room.
 
     Attributes
     ----------
@@ -880,8 +881,8 @@ class LowestRtt:
     Attributes
     ----------
     penalise_above
-        With more in flight on all paths, the slowest may have only half as much in flight; without it, no path is
-        penalised. Takes a size of at least "1 B".
+        With more in flight on all paths, the slowest may have only half as much in flight (default: no path is
+        penalised). Takes a size of at least "1 B".
     """
 
     penalise_above: ByteCount | None = None
@@ -895,7 +896,7 @@ class CheapestFirst:
     Attributes
     ----------
     order
-        Numbers of the paths, from 0, the cheapest first; those left out follow. Each at most once.
+        Indices of the paths, from 0, the cheapest first; unlisted paths follow. Each at most once.
     """
 
     order: tuple[int, ...] | None = None
@@ -916,10 +917,10 @@ class Blest:
     Attributes
     ----------
     scaling
-        Factor on what the fastest could send meanwhile. Takes a number above 0, at most 100. Default: `1.2`.
+        Factor on the amount that the fastest path could send meanwhile. Takes a number above 0, at most 100. Default:
+        `1.2`.
     send_window
-        What may be in flight on all paths; without it, what they deliver in the longest RTT. Takes a size of at least
-        "1 B".
+        Maximum in flight on all paths (default: what they deliver in the longest RTT). Takes a size of at least "1 B".
     """
 
     scaling: float | None = None
@@ -929,13 +930,13 @@ class Blest:
 
 @dataclass(frozen=True, kw_only=True)
 class Ecf:
-    """The fastest path, or a slower one if everything that waits ends sooner with it (ECF).
+    """The fastest path, or a slower one if the whole backlog completes earlier with it (ECF).
 
     Attributes
     ----------
     hysteresis
-        Part by which the slower one must end sooner after a decision to wait. Takes a number from 0 to 1. Default:
-        `0.25`.
+        Share by which the slower path must complete earlier after a decision to wait. Takes a number from 0 to 1.
+        Default: `0.25`.
     """
 
     hysteresis: float | None = None
@@ -949,11 +950,11 @@ class EarliestArrival:
     Attributes
     ----------
     hysteresis
-        Part of the delay by which another path must be earlier than the last one taken. Takes a number from 0 to 1.
+        Share of the delay by which another path must be earlier than the last path used. Takes a number from 0 to 1.
         Default: `0.125`.
     patience
-        Longest time that the backlog may need to leave an earlier path that is waited for. Takes a duration of at most
-        "1 s". Default: `"2.5 ms"`.
+        Maximum time that the backlog may need to leave an earlier path that packets wait for. Takes a duration of at
+        most "1 s". Default: `"2.5 ms"`.
     """
 
     hysteresis: float | None = None
@@ -961,7 +962,7 @@ class EarliestArrival:
     kind: Literal["earliest_arrival"] = "earliest_arrival"
 
 
-#: Kinds that may be written short: those that need no field.
+#: Kinds with a short form: those that need no field.
 PathScheduler: TypeAlias = (
     Literal[
         "round_robin",
@@ -997,20 +998,22 @@ class QuicOptions:
         Length of the connection IDs that this end chooses: its peer sends them in every packet. Takes a size of at most
         "20 B".
     packet_number
-        Length of packet numbers; without it, the shortest that the peer can expand. Takes a size from "1 B" to "4 B".
+        Length of packet numbers, if it is fixed; otherwise the shortest that the peer can expand. Takes a size from
+        "1 B" to "4 B".
     acknowledgement
-        When this end acknowledges what has arrived.
+        ACK policy of this end.
     ack_ranges
-        Most ranges of packet numbers that this end keeps to acknowledge. Takes an integer of at least 1.
+        Maximum number of ranges of packet numbers that this end stores for acknowledgements. Takes an integer of at
+        least 1.
     max_ack_delay
-        Longest delay of an acknowledgement that this end announces (RFC 9000 section 18.2). At least the delay of
+        Maximum delay of an acknowledgement that this end announces (RFC 9000 section 18.2). At least the delay of
         `acknowledgement`. Takes a duration of at most "16.383 s".
     adaptive_packet_threshold
         The packet threshold grows with the reordering that was mistaken for loss.
     adaptive_time_threshold
         The time threshold widens when it was too narrow.
     rtt_variation
-        What the RTT variation is the mean of.
+        Quantity whose mean is the RTT variation.
     persistent_congestion
         The window collapses when everything sent over a long time is lost (RFC 9002 section 7.6).
     probe_packets
@@ -1019,32 +1022,33 @@ class QuicOptions:
     window_validation
         A window that is not used does not grow (RFC 9002 section 7.8).
     max_window
-        Largest congestion window; without it, there is none. At least `initial_window`. Takes a size from "1 B" to
+        Maximum congestion window, if it is limited. At least `initial_window`. Takes a size from "1 B" to
         "4611686018427387903 B".
     pacing_before_rtt
-        Packets are paced before the first RTT sample, too, as if the RTT were `initial_rtt`.
+        Packets are also paced before the first RTT sample, as if the RTT were `initial_rtt`.
     max_streams
-        Bidirectional streams that the peer may have open at one time. Takes an integer from 1 to 1152921504606847000.
+        Maximum number of bidirectional streams that the peer may have open at one time. Takes an integer from 1 to
+        1152921504606847000.
     flow_control
-        How the receive windows of streams and connection grow.
+        Growth of the receive windows of streams and connection.
     max_stream_receive_window
-        Largest receive window of a stream that growth reaches. At least `stream_receive_window`. Takes a size from
+        Maximum receive window of a stream that growth reaches. At least `stream_receive_window`. Takes a size from
         "1 B" to "4611686018427387903 B".
     max_connection_receive_window
-        Largest receive window of the connection that growth reaches. At least `connection_receive_window`. Takes a size
+        Maximum receive window of the connection that growth reaches. At least `connection_receive_window`. Takes a size
         from "1 B" to "4611686018427387903 B".
     stream_scheduler
-        Which stream sends next.
+        Algorithm that chooses the stream that sends next.
     amplification_factor
         Bytes that a server may send for each byte received before the client's address is validated (RFC 9000 section
         8.1: 3); 0: no limit.
     datagram_congestion_control
         DATAGRAM frames wait for the congestion window (RFC 9221 section 5.4).
     idle_timeout
-        The connection ends when nothing was received for so long (RFC 9000 section 10.1). Takes a duration from "1 ms"
-        to "1440 min".
+        The connection ends when nothing was received for this time (RFC 9000 section 10.1). Takes a duration from
+        "1 ms" to "1440 min".
     path_scheduler
-        Which path the next packet takes, where there are several.
+        Path scheduler of connections with several paths.
     """
 
     version: QuicVersion | None = None
@@ -1081,12 +1085,12 @@ class Http2Options:
     stream_window
         Receive window that this end offers for each stream. Takes a size from "1 B" to "2147483647 B".
     connection_window
-        Receive window that this end offers for the connection; it cannot be smaller than it starts (RFC 9113 section
-        6.9.2). Takes a size from "65535 B" to "2147483647 B".
+        Receive window that this end offers for the connection; it cannot be smaller than its initial value (RFC 9113
+        section 6.9.2). Takes a size from "65535 B" to "2147483647 B".
     max_streams
-        Streams that the peer may have open at one time. Takes an integer of at least 1.
+        Maximum number of streams that the peer may have open at one time. Takes an integer of at least 1.
     frame_size
-        Largest payload of a DATA frame that this end sends; larger ones would need SETTINGS_MAX_FRAME_SIZE (RFC 9113
+        Maximum payload of a DATA frame that this end sends; a larger one would need SETTINGS_MAX_FRAME_SIZE (RFC 9113
         section 4.2). Takes a size from "1 B" to "16 KiB".
     warm_up
         Bytes that a server writes in records of 1300 B, before those of 16 KB.
@@ -1105,9 +1109,9 @@ class Http2Options:
 TlsVersion: TypeAlias = Literal["1.2", "1.3"]
 
 
-#: What becomes of 0-RTT data.
-#: - `accepted`: The server takes them.
-#: - `rejected`: The server does not: the client sends them again after the handshake.
+#: Handling of 0-RTT data.
+#: - `accepted`: The server accepts them.
+#: - `rejected`: The server rejects them: the client sends them again after the handshake.
 EarlyData: TypeAlias = Literal["accepted", "rejected"]
 
 
@@ -1124,8 +1128,8 @@ class Tls:
     certificate
         Length of the server's certificate chain. Takes a size of at most "64 KiB". Default: `"3 kB"`.
     early_data
-        What becomes of data in the client's first flight (0-RTT, RFC 8446 section 2.3); without it, there are none.
-        Needs `resumption`; QUIC only.
+        Handling of data in the client's first flight (0-RTT, RFC 8446 section 2.3; default: there are none). Needs
+        `resumption`; QUIC only.
     """
 
     version: TlsVersion
@@ -1136,7 +1140,7 @@ class Tls:
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointConfig:
-    """Stack and options of one end. An option left out has the default of the stack.
+    """Stack and options of one end. Unset options have the default of the stack.
 
     Attributes
     ----------
@@ -1145,11 +1149,11 @@ class EndpointConfig:
     profile
         A named parameter set of the stack. See `quiclab stack show`.
     host
-        Kind of host it runs on: a name in `hosts`; without it, one that costs nothing.
+        Host template: a name in `hosts` (default: a host that costs nothing).
     congestion_control
         Congestion control.
     datagram_size
-        Largest UDP payload sent; path MTU discovery is off. Takes a size from "1200 B" to "65507 B".
+        Maximum UDP payload sent; path MTU discovery is off. Takes a size from "1200 B" to "65507 B".
     initial_window
         Initial congestion window. lab-quic, lab-tcp: one datagram or segment to 1 GiB; quinn, noq: more than a
         datagram, below 4 GiB; aioquic: ten datagrams. Takes a size of at least "1 B".
@@ -1158,26 +1162,26 @@ class EndpointConfig:
     connection_receive_window
         Flow-control window offered for the connection. Takes a size of at least "1 B".
     send_window
-        Most bytes of stream data sent and not acknowledged. Takes a size of at least "1 B".
+        Maximum number of bytes of stream data sent and not acknowledged. Takes a size of at least "1 B".
     packet_threshold
-        Packets of reordering before one is declared lost (RFC 9002 section 6.1.1). Takes an integer of at least 3
-        packets.
+        Maximum reordering, in packets, before a packet is declared lost (RFC 9002 section 6.1.1). Takes an integer of
+        at least 3 packets.
     time_threshold
-        Multiple of the RTT before a packet is declared lost (RFC 9002 section 6.1.2). Takes a number from 1 to 1000
-        round-trip times.
+        Maximum reordering, as a multiple of the RTT, before a packet is declared lost (RFC 9002 section 6.1.2). Takes a
+        number from 1 to 1000 round-trip times.
     initial_rtt
         RTT assumed before the first sample (RFC 9002 section 6.2.2). Takes a duration from "1 us" to "30 s".
     ack_frequency
-        What this end asks of the peer's acknowledgements (QUIC ACK Frequency extension).
+        ACK policy that this end requests of its peer (QUIC ACK Frequency extension).
     controller
-        Whose congestion control a real stack uses; its own without it, where it has the one wanted.
+        Implementation of the congestion control that a real stack uses (default: its own, if it has the selected one).
     emulated_connections
-        Number of connections that CUBIC or NewReno stands for, N of Chromium. 1 without `newreno` or `cubic`. Takes an
+        Number of connections that CUBIC or NewReno emulates, N of Chromium. 1 without `newreno` or `cubic`. Takes an
         integer of at least 1.
     slow_start_exit
-        What ends slow start before a loss does. `none` without `newreno` or `cubic`.
+        Algorithm that ends slow start before a loss. `none` without `newreno` or `cubic`.
     pacing
-        How packets are spaced. Not `none` with BBR.
+        Pacing of packets. Not `none` with BBR.
     tcp
         Options of TCP.
     quic
@@ -1185,7 +1189,7 @@ class EndpointConfig:
     http2
         Options of HTTP/2, which a page over TCP uses.
     tls
-        TLS: above TCP, without it none; in QUIC, without it that of the profile.
+        TLS above TCP (default: none), or of QUIC (default: that of the profile).
     """
 
     stack: str | None = None
@@ -1234,9 +1238,9 @@ class Flow:
     Attributes
     ----------
     workload
-        What is transferred.
+        Workload of the flow.
     stack
-        Stack of both ends, where they do not name one.
+        Stack of both ends, if they do not name one.
     sender
         The end that sends the data: the server of a download.
     receiver
@@ -1248,9 +1252,9 @@ class Flow:
     paths
         Paths in addition to `down` and `up`, which are the first (Multipath QUIC). Takes an array of 0 to 7 tables.
     plugins
-        Bundles of exchanged operations: names in `plugins`, or of built-in plugins. Each at most once.
+        Plugins of the flow: names in `plugins`, or of built-in plugins. Each at most once.
     start
-        When the client starts. Below `duration` of the scenario. Default: `"0 ns"`.
+        Start of the client. Below `duration` of the scenario. Default: `"0 ns"`.
     """
 
     workload: Workload
@@ -1266,7 +1270,7 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Delivered:
-    """All flows together have delivered this much to their applications.
+    """All flows together have delivered this amount to their applications.
 
     Attributes
     ----------
@@ -1277,9 +1281,9 @@ class Delivered:
     delivered: ByteCount
 
 
-#: What ends a run before its duration is over.
+#: Condition that ends a run before its duration has elapsed.
 #: - `workloads_done`: All workloads are done.
-#: - `duration_over`: Nothing: the run lasts as long as `duration` says.
+#: - `duration_over`: None: the run lasts for `duration`.
 Until: TypeAlias = Literal["workloads_done", "duration_over"] | Delivered
 
 
@@ -1304,14 +1308,14 @@ class TokenBucket:
 #: Format of a trace file.
 #: - `csv`: Lines `time,rate` with a header naming the units: `time_s` or `time_ms`, `rate_bps`, `rate_kbps` or
 #:   `rate_mbps`. A rate holds until the next time.
-#: - `mahimahi`: One number a line: the millisecond of an opportunity to deliver 1504 bytes.
+#: - `mahimahi`: One number per line: the millisecond of an opportunity to deliver 1504 bytes.
 TraceFormat: TypeAlias = Literal["csv", "mahimahi"]
 
 
-#: What follows the last entry of a trace.
-#: - `loop`: It starts again; the period is the time of the last entry.
+#: Behaviour after the last entry of a trace.
+#: - `loop`: The trace starts again; the period is the time of the last entry.
 #: - `hold`: The last rate holds (CSV only).
-#: - `stop`: Nothing is delivered any more.
+#: - `stop`: The link delivers nothing after it.
 TraceEnd: TypeAlias = Literal["loop", "hold", "stop"]
 
 
@@ -1324,9 +1328,9 @@ class Trace:
     file
         Path, relative to the scenario file. Takes a non-empty string.
     format
-        What the file holds. Default: `"csv"`.
+        Format of the file. Default: `"csv"`.
     at_end
-        What follows the last entry. Not `hold` with `mahimahi`. Default: `"loop"`.
+        Behaviour after the last entry. Not `hold` with `mahimahi`. Default: `"loop"`.
     """
 
     file: str
@@ -1339,22 +1343,23 @@ class Trace:
 ShapedRate: TypeAlias = TokenBucket | Trace
 
 
-#: How fast a link serialises.
+#: Rate at which a link serialises.
 Rate: TypeAlias = DataRate | ShapedRate
 
 
 @dataclass(frozen=True, kw_only=True)
 class DropTail:
-    """First in, first out; a packet that would exceed a limit is dropped. All limits given hold.
+    """First in, first out; a packet that would exceed a limit is dropped. All given limits apply.
 
     Attributes
     ----------
     packets
-        Most packets, the one in service included. Takes an integer of at least 1.
+        Maximum number of packets, the packet in service included. Takes an integer of at least 1.
     bytes
-        Most bytes (with the link's overhead), the packet in service included. Takes a size of at least "1 B".
+        Maximum number of bytes (with the link's overhead), the packet in service included. Takes a size of at least
+        "1 B".
     time
-        Longest time the backlog (with the new packet) needs at the present rate. Takes a duration above "0 s".
+        Maximum time that the backlog (with the new packet) needs at the present rate. Takes a duration above "0 s".
     """
 
     packets: int | None = None
@@ -1365,14 +1370,16 @@ class DropTail:
 
 @dataclass(frozen=True, kw_only=True)
 class HeadDrop:
-    """First in, first out; what has waited longest is dropped until the new packet fits. All limits given hold.
+    """First in, first out; packets that have waited longest are dropped until the new packet fits.
+
+    All given limits apply.
 
     Attributes
     ----------
     packets
-        Most packets that wait. Takes an integer of at least 1.
+        Maximum number of packets that wait. Takes an integer of at least 1.
     bytes
-        Most bytes that wait. Takes a size of at least "1 B".
+        Maximum number of bytes that wait. Takes a size of at least "1 B".
     """
 
     packets: int | None = None
@@ -1380,14 +1387,15 @@ class HeadDrop:
     kind: Literal["head_drop"] = "head_drop"
 
 
-#: When CoDel's next drop is due, after `count` of them.
+#: Time of CoDel's next drop, after `count` drops.
 #: - `inverse_sqrt`: `interval` / sqrt(count), in Linux' fixed-point numbers (RFC 8289 section 5.5).
 #: - `inverse_count`: `interval` / count: the published tunnel.
 ControlLaw: TypeAlias = Literal["inverse_sqrt", "inverse_count"]
 
 
-#: The count with which CoDel begins a new series of drops.
-#: - `last_series`: How much the last series has added, if it ended within 16 intervals, else 1 (RFC 8289 section 5.5).
+#: Count with which CoDel begins a new series of drops.
+#: - `last_series`: Count that the last series has added, if it ended within 16 intervals, else 1 (RFC 8289 section
+#:   5.5).
 #: - `minus_two`: Two less than before, at least 1, if the packet has waited less than one interval, else 1: the
 #:   published tunnel.
 CodelRestart: TypeAlias = Literal["last_series", "minus_two"]
@@ -1400,23 +1408,23 @@ class Codel:
     Attributes
     ----------
     packets
-        Most packets that wait; what would exceed it is dropped on arrival. Takes an integer of at least 1. Default:
-        `1000`.
+        Maximum number of packets that wait; packets that would exceed it are dropped on arrival. Takes an integer of at
+        least 1. Default: `1000`.
     target
         Acceptable standing queue delay. Below `interval`. Default: `"5 ms"`.
     interval
-        How long every packet must have waited longer than `target` before the first drop. Takes a duration above "0 s".
-        Default: `"100 ms"`.
+        Time during which every packet must have waited longer than `target` before the first drop. Takes a duration
+        above "0 s". Default: `"100 ms"`.
     ecn
         Whether ECN-capable packets are marked instead of dropped. Default: `false`.
     ce_threshold
         ECN-capable packets that have waited longer are marked immediately (default: none).
     least_backlog
-        While no more than this waits, nothing is dropped; `0 B`: no such exception. Default: `"1514 B"`.
+        Backlog up to which nothing is dropped; `0 B`: no such exception. Default: `"1514 B"`.
     control_law
-        When the next drop is due. Default: `"inverse_sqrt"`.
+        Time of the next drop. Default: `"inverse_sqrt"`.
     restart
-        The count of drops with which a new series begins. Default: `"last_series"`.
+        Count of drops with which a new series begins. Default: `"last_series"`.
     """
 
     packets: int | None = None
@@ -1430,7 +1438,7 @@ class Codel:
     kind: Literal["codel"] = "codel"
 
 
-#: What of a packet the hash of FQ-CoDel takes.
+#: Fields of a packet that the hash of FQ-CoDel covers.
 #: - `five_tuple`: Addresses, protocol and ports (ICMP: type, code and identifier; fragments: identification).
 #: - `field_sum`: The sum of protocol, addresses and ports, 0 for ICMP: the published tunnel.
 FlowHash: TypeAlias = Literal["five_tuple", "field_sum"]
@@ -1443,9 +1451,9 @@ class FqCodel:
     Attributes
     ----------
     packets
-        Most packets that wait in all queues. Takes an integer of at least 1. Default: `10240`.
+        Maximum number of packets that wait in all queues. Takes an integer of at least 1. Default: `10240`.
     memory
-        Most memory of all queues: the bytes of packets, and `memory_per_packet` for each. Takes a size of at least
+        Maximum memory of all queues: the bytes of packets, and `memory_per_packet` for each. Takes a size of at least
         "1 B". Default: `"32 MiB"`.
     memory_per_packet
         Memory of a packet in addition to its bytes (Linux counts the whole buffer). Default: `"0 B"`.
@@ -1455,9 +1463,9 @@ class FqCodel:
     flows
         Number of queues that flows are hashed to. Takes an integer from 1 to 65536 queues. Default: `1024`.
     hash
-        What the hash takes of a packet. Default: `"five_tuple"`.
+        Fields of a packet that the hash covers. Default: `"five_tuple"`.
     quantum
-        Bytes a queue may send in its turn. Takes a size from "256 B" to "1 MiB". Default: `"1514 B"`.
+        Bytes that a queue may send in its turn. Takes a size from "256 B" to "1 MiB". Default: `"1514 B"`.
     target
         As for `codel`. Below `interval`. Default: `"5 ms"`.
     interval
@@ -1467,7 +1475,7 @@ class FqCodel:
     ce_threshold
         As for `codel`.
     least_backlog
-        While no more than this waits in all queues, nothing is dropped; `0 B`: no such exception. Default: `"1514 B"`.
+        Backlog of all queues up to which nothing is dropped; `0 B`: no such exception. Default: `"1514 B"`.
     control_law
         As for `codel`. Default: `"inverse_sqrt"`.
     restart
@@ -1504,33 +1512,33 @@ class Pie:
     Attributes
     ----------
     packets
-        Most packets that wait; what would exceed it is dropped on arrival. Takes an integer of at least 1. Default:
-        `1000`.
+        Maximum number of packets that wait; packets that would exceed it are dropped on arrival. Takes an integer of at
+        least 1. Default: `1000`.
     target
-        Waiting time that the controller aims at. Takes a duration above "0 s". Default: `"15 ms"`.
+        Target waiting time of the controller. Takes a duration above "0 s". Default: `"15 ms"`.
     update_interval
         Time between two updates of the drop probability. Linux rounds it up to jiffies, and its timer takes one more.
         Takes a duration of at least "1 ms". Default: `"15 ms"`.
     alpha
-        What each second of waiting time above `target` adds to the probability at an update. Linux' unit: 2 is 0.125.
-        Takes an integer from 0 to 32 sixteenths. Default: `2`.
+        Increase of the probability at an update for each second of waiting time above `target`. Linux' unit: 2 is
+        0.125. Takes an integer from 0 to 32 sixteenths. Default: `2`.
     beta
-        What each second by which the waiting time has grown since the last update adds to the probability. Takes an
+        Increase of the probability for each second by which the waiting time has grown since the last update. Takes an
         integer from 0 to 32 sixteenths. Default: `20`.
     ecn
         Whether ECN-capable packets are marked instead of dropped. Default: `false`.
     ecn_drop_threshold
-        Probability above which ECN-capable packets are dropped, too (`mark_ecnth`). Default: `0.1`.
+        Probability above which ECN-capable packets are also dropped (`mark_ecnth`). Default: `0.1`.
     byte_mode
         Whether the probability is proportional to the size of a packet, up to `mtu`. Default: `false`.
     burst_allowance
         Time with departures during which nothing is dropped or marked after the queue was short. Default: `"150 ms"`.
     rate_estimator
-        Whether the waiting time is the backlog by an estimate of the departure rate (Linux' `dq_rate_estimator`); else
-        it is that of the packet served last. Default: `false`.
+        Whether the waiting time is the backlog divided by an estimate of the departure rate (Linux'
+        `dq_rate_estimator`); otherwise it is that of the packet served last. Default: `false`.
     mtu
-        Largest packet with its header; while less than two of them wait, nothing is dropped or marked. Takes a size
-        from "1 B" to "1 MiB". Default: `"1514 B"`.
+        Size of the largest packet, its header included; while less than two of them wait, nothing is dropped or marked.
+        Takes a size from "1 B" to "1 MiB". Default: `"1514 B"`.
     """
 
     packets: int | None = None
@@ -1547,7 +1555,7 @@ class Pie:
     kind: Literal["pie"] = "pie"
 
 
-#: What waits, and what is dropped or marked.
+#: Queue discipline: order of service, and which packets are dropped or marked.
 Queue: TypeAlias = DropTail | HeadDrop | Codel | FqCodel | Pie
 
 
@@ -1558,7 +1566,7 @@ class Independent:
     Attributes
     ----------
     probability
-        Probability of each packet.
+        Loss probability of each packet.
     """
 
     probability: Probability
@@ -1590,12 +1598,12 @@ class GilbertElliott:
 
 @dataclass(frozen=True, kw_only=True)
 class Listed:
-    """Exactly these packets, counted from 0 in the order of arrival at the link.
+    """Exactly the listed packets, counted from 0 in the order of arrival at the link.
 
     Attributes
     ----------
     packets
-        Their numbers.
+        Indices of the packets.
     """
 
     packets: tuple[int, ...]
@@ -1613,12 +1621,13 @@ class Hold:
     Attributes
     ----------
     packet
-        Its number, counted from 0 in the order of arrival at the link, lost ones included. Each packet at most once.
+        Index of the packet, counted from 0 in the order of arrival at the link, lost packets included. Each packet at
+        most once.
     by
-        How long it is held. Takes a duration above "0 s".
+        Time for which it is held. Takes a duration above "0 s".
     behind
-        It is released before that, directly after the packet that is the last of so many to pass it. Takes an integer
-        of at least 1.
+        Number of packets that overtake it; it is released directly after the last of them, if that is earlier. Takes an
+        integer of at least 1.
     """
 
     packet: int
@@ -1635,7 +1644,7 @@ class Feedback:
     interval
         Time between two reports, while there is something to report. Takes a duration above "0 s". Default: `"5 ms"`.
     delay
-        How long a report takes to the bearer. Default: `"1 ms"`.
+        Delay of a report on its path to the bearer. Default: `"1 ms"`.
     desired_buffer
         Desired buffer size, as the time in which the link sends it at its present rate. Takes a duration above "0 s".
         Default: `"15 ms"`.
@@ -1653,20 +1662,21 @@ class Link:
     Attributes
     ----------
     rate
-        How fast packets are serialised; without it, in no time. Takes a rate above "0 bit/s", or a table with `kind`.
+        Rate of serialisation (default: serialisation takes no time). Takes a rate above "0 bit/s", or a table with
+        `kind`.
     overhead_per_packet
         Bytes that serialisation adds to each packet (Ethernet header: 14 B). Needs a `rate`. Default: `"0 B"`.
     queue
-        What waits for serialisation. Needs a `rate`. Default: `{ kind = "drop_tail", packets = 1000 }`.
+        Queue of packets that wait for serialisation. Needs a `rate`. Default: `{ kind = "drop_tail", packets = 1000 }`.
     loss
         Loss before the queue.
     delay
         Propagation delay after serialisation. Default: `{ deviation = "0 ns", distribution = "constant", mean = "0 ns",
         reorder = false }`.
     holds
-        Packets that are held back at the far end, so that others overtake them.
+        Packets that are held back at the end of the link, so that others overtake them.
     feedback
-        Reports to the bearer that sends over the link; none without it. Needs a `rate`, and a link of exactly one
+        Reports to the bearer that sends over the link (default: none). Needs a `rate`, and a link of exactly one
         bearer.
     """
 
@@ -1679,9 +1689,9 @@ class Link:
     feedback: Feedback | None = None
 
 
-#: What a bearer does with a packet.
+#: Mode of a bearer.
 #: - `split`: Each packet takes one link.
-#: - `duplicate`: Each packet takes all links, with one number.
+#: - `duplicate`: Each packet takes all links, with the same number.
 BearerMode: TypeAlias = Literal["split", "duplicate"]
 
 
@@ -1699,13 +1709,13 @@ class Proportional:
     Attributes
     ----------
     start_rate
-        Rate that each link is taken to have before it has been measured. Takes a rate above "0 bit/s". Default:
+        Rate that each link is assumed to have before it is measured. Takes a rate above "0 bit/s". Default:
         `"10 Mbit/s"`.
     smoothing
         Time over which rates are averaged. Takes a duration above "0 s", at most "60 min". Default: `"100 ms"`.
     floor
-        Least share of a link, so that a slow one is measured again. At most one over the number of links. Takes a
-        probability above 0, at most 1, such as 0.001 or "0.1 %". Default: `0.05`.
+        Minimum share of a link, so that a slow link is measured again. At most 1 divided by the number of links. Takes
+        a probability above 0, at most 1, such as 0.001 or "0.1 %". Default: `0.05`.
     """
 
     start_rate: DataRate | None = None
@@ -1721,7 +1731,7 @@ class LeastExpectedArrival:
     Attributes
     ----------
     start_rate
-        Rate that each link is taken to have before it has been measured. Takes a rate above "0 bit/s". Default:
+        Rate that each link is assumed to have before it is measured. Takes a rate above "0 bit/s". Default:
         `"10 Mbit/s"`.
     smoothing
         Time over which rates and delays are averaged. Takes a duration above "0 s", at most "60 min". Default:
@@ -1738,14 +1748,15 @@ class LeastExpectedArrival:
 
 @dataclass(frozen=True, kw_only=True)
 class FlowControl:
-    """A queue at the sending end, and no more in a link than it desires (3GPP TS 38.425 section 5.4.2).
+    """A queue at the sending end; a link receives no more than it desires (3GPP TS 38.425 section 5.4.2).
 
     Attributes
     ----------
     queue_packets
-        Most packets in the queue of the sending end. Takes an integer of at least 1 packet. Default: `1000`.
+        Maximum number of packets in the queue of the sending end. Takes an integer of at least 1 packet. Default:
+        `1000`.
     start_buffer
-        Desired buffer size that each link is taken to have before its first report. Takes a size of at least "1 B".
+        Desired buffer size that each link is assumed to have before its first report. Takes a size of at least "1 B".
         Default: `"16 KiB"`.
     """
 
@@ -1754,23 +1765,23 @@ class FlowControl:
     kind: Literal["flow_control"] = "flow_control"
 
 
-#: How a bearer chooses the link of a packet.
+#: Algorithm with which a bearer chooses the link of a packet.
 Splitter: TypeAlias = Batches | Proportional | LeastExpectedArrival | FlowControl
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveTimer:
-    """It follows the skew of the links: how long gaps stay open that are filled in the end.
+    """It follows the skew of the links: the time for which gaps stay open that are finally filled.
 
     Attributes
     ----------
     least
-        Shortest value. At most `most`. Default: `"5 ms"`.
+        Minimum value. At most `most`. Default: `"5 ms"`.
     most
-        Longest value; also that of the first `window`, and of the first one after silence. Takes a duration above
-        "0 s", at most "60 min". Default: `"200 ms"`.
+        Maximum value; also the value of the first `window`, and of the first window after silence. Takes a duration
+        above "0 s", at most "60 min". Default: `"200 ms"`.
     window
-        Time whose longest gap counts. Takes a duration above "0 s", at most "60 min". Default: `"2 s"`.
+        Time over which the longest gap is determined. Takes a duration above "0 s", at most "60 min". Default: `"2 s"`.
     factor
         The value as a multiple of the longest gap. Takes a number from 1 to 100. Default: `1.5`.
     """
@@ -1786,7 +1797,7 @@ class AdaptiveTimer:
 TimerRule: TypeAlias = AdaptiveTimer
 
 
-#: How long a gap is waited for.
+#: Time to wait for the packets of a gap.
 ReorderingTimer: TypeAlias = Duration | TimerRule
 
 
@@ -1797,7 +1808,8 @@ class Reordering:
     Attributes
     ----------
     enabled
-        Whether packets are put in order; if not, the number is stripped and they pass immediately. Default: `true`.
+        Whether packets are delivered in order; if not, the number is stripped and they pass immediately. Default:
+        `true`.
     timer
         t-Reordering. Default: `"200 ms"`.
     sequence_bits
@@ -1811,7 +1823,7 @@ class Reordering:
 
 @dataclass(frozen=True, kw_only=True)
 class Bearer:
-    """A split bearer: numbers packets, sends them over several links, puts them in order again.
+    """A split bearer: numbers packets, distributes them over several links, and delivers them in order.
 
     Attributes
     ----------
@@ -1821,13 +1833,13 @@ class Bearer:
         Packets in a batch; each batch is divided among the links by `shares`. Takes an integer from 1 to 65535 packets.
         Default: `100`.
     shares
-        Weight of each link; without it, all are equal. One for each link, not all 0; none with `duplicate` or a
-        splitter other than `batches`.
+        Weight of each link (default: all equal). One for each link, not all 0; none with `duplicate` or a splitter
+        other than `batches`.
     mode
         Split or duplicate. Default: `"split"`.
     splitter
-        How the link of a packet is chosen. Others than `batches` need `split`, and `feedback` of each link. Default: `{
-        kind = "batches" }`.
+        Algorithm that chooses the link of a packet. All but `batches` need `split`, and `feedback` of each link.
+        Default: `{ kind = "batches" }`.
     duplication
         Share of the packets that take all links, as with `duplicate`; the others are split. 0 with `duplicate` and with
         `flow_control`. Default: `0.0`.
@@ -1844,8 +1856,8 @@ class Bearer:
     reordering: Reordering | None = None
 
 
-#: When the memory of a datagram that was read is free again (`udp_rmem_release`, net/ipv4/udp.c).
-#: - `at_once`: When it is read: Linux to 4.9, and nearly so from 5.5 on.
+#: Time at which the memory of a datagram that was read is released (`udp_rmem_release`, net/ipv4/udp.c).
+#: - `at_once`: When it is read: Linux up to 4.9; approximately also from 5.5 on.
 #: - `in_quarters`: When a quarter of the buffer has been read since the last return: Linux 4.15 to 5.4, between its
 #:   commit 0d4a6608f68c and the revert of January 2020.
 MemoryReturn: TypeAlias = Literal["at_once", "in_quarters"]
@@ -1853,38 +1865,39 @@ MemoryReturn: TypeAlias = Literal["at_once", "in_quarters"]
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """A kind of host. The default costs nothing and never drops.
+    """A host template. The default costs nothing and never drops.
 
     Attributes
     ----------
     receive_buffer
-        Socket receive buffer (`SO_RCVBUF` as the kernel counts it); unlimited without it. Takes a size of at least
-        "1 B".
+        Socket receive buffer (`SO_RCVBUF` as the kernel counts it; default: unlimited). Takes a size of at least "1 B".
     truesize
-        What the kernel charges for each datagram; without it, as Linux: the buffer of the packet rounded up to a power
-        of two, and the socket-buffer structure. Takes a size of at least "1 B".
+        Memory that the kernel charges for each datagram (default, as Linux: the buffer of the packet rounded up to a
+        power of two, and the socket-buffer structure). Takes a size of at least "1 B".
     memory_return
-        When the memory of a datagram that was read is free again. Default: `"at_once"`.
+        Time at which the memory of a datagram that was read is released. Default: `"at_once"`.
     receive_datagram
         CPU time of the application for each datagram received. Default: `"0 ns"`.
     receive_call
         CPU time of each receiving system call. Default: `"0 ns"`.
     receive_batch
-        Most datagrams in one receiving call (GRO, recvmmsg). Takes an integer of at least 1 datagram. Default: `1`.
+        Maximum number of datagrams in one receiving call (GRO, recvmmsg). Takes an integer of at least 1 datagram.
+        Default: `1`.
     send_datagram
         CPU time for each datagram sent. Default: `"0 ns"`.
     send_call
         CPU time of each sending system call. Default: `"0 ns"`.
     send_batch
-        Most datagrams in one sending call (GSO, sendmmsg). Takes an integer of at least 1 datagram. Default: `1`.
+        Maximum number of datagrams in one sending call (GSO, sendmmsg). Takes an integer of at least 1 datagram.
+        Default: `1`.
     page_object
-        CPU time of the application for each object of a page that is complete, before it reads on. Default: `"0 ns"`.
+        CPU time of the application for each complete object of a page, before it continues to read. Default: `"0 ns"`.
     timer_slack
-        How late user-space timers fire. Without `reorder` and `every`. Default: `{ deviation = "0 ns", distribution =
+        Lateness of user-space timers. Without `reorder` and `every`. Default: `{ deviation = "0 ns", distribution =
         "constant", mean = "0 ns", reorder = false }`.
     wake_up
-        How long a process that waits takes to run after a datagram has arrived. Without `reorder` and `every`. Default:
-        `{ deviation = "0 ns", distribution = "constant", mean = "0 ns", reorder = false }`.
+        Time until a waiting process runs after a datagram has arrived. Without `reorder` and `every`. Default: `{
+        deviation = "0 ns", distribution = "constant", mean = "0 ns", reorder = false }`.
     """
 
     receive_buffer: ByteCount | None = None
@@ -1908,15 +1921,15 @@ class Tap:
     Attributes
     ----------
     keep_packets
-        Longest number of packets kept; later ones are counted only. Default: `1000000`.
+        Maximum number of recorded packets; later packets are only counted. Default: `1000000`.
     """
 
     keep_packets: int | None = None
 
 
-#: How many connections a tunnel has.
-#: - `connections`: One for each path: each has its own acknowledgements, RTT and failure.
-#: - `multipath`: One with all paths (Multipath QUIC).
+#: Connections of a tunnel.
+#: - `connections`: One connection for each path: each has its own acknowledgements, RTT and failure.
+#: - `multipath`: One connection with all paths (Multipath QUIC).
 CarrierKind: TypeAlias = Literal["connections", "multipath"]
 
 
@@ -1927,10 +1940,10 @@ class DirectPipeline:
     kind: Literal["direct"] = "direct"
 
 
-#: When PQUIC sends a packet with datagrams.
+#: Condition on which PQUIC sends a packet with datagrams.
 #: - `full`: When no further datagram fits.
 #: - `full_or_acknowledging`: When no further datagram fits, or an acknowledgement leaves on the path.
-#: - `at_once`: At once.
+#: - `at_once`: Immediately.
 LeaveRule: TypeAlias = Literal["full", "full_or_acknowledging", "at_once"]
 
 
@@ -1941,22 +1954,22 @@ class PquicPipeline:
     Attributes
     ----------
     leaves
-        When a packet of the tunnel leaves. Default: `"full"`.
+        Condition on which a packet of the tunnel leaves. Default: `"full"`.
     """
 
     leaves: LeaveRule | None = None
     kind: Literal["pquic"] = "pquic"
 
 
-#: How packets go from the queue to the paths.
+#: Transfer of packets from the queue to the paths.
 Pipeline: TypeAlias = DirectPipeline | PquicPipeline
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tunnel:
-    """A tunnel: name it in the routes of flows, `down` through it from server to client, `up` the other way.
+    """A tunnel: name it in the routes of flows, `down` through it from server to client, `up` in reverse.
 
-    A name with an end, such as `vpn.client`, says where packets enter: uploads have it in their route `down`.
+    A name with an end, such as `vpn.client`, states where packets enter: uploads have it in their route `down`.
 
     Attributes
     ----------
@@ -1965,22 +1978,23 @@ class Tunnel:
     paths
         Routes of the paths between the ends. Each uses separate links and bearers. Takes an array of 1 to 8 tables.
     carrier
-        One connection for each path, or one with several. Default: `"connections"`.
+        One connection for each path, or one with all paths. Default: `"connections"`.
     pipeline
-        How packets go from the queue to the paths. `pquic` needs the stack `lab-quic`. Default: `{ kind = "direct" }`.
+        Transfer of packets from the queue to the paths. `pquic` needs the stack `lab-quic`. Default: `{ kind = "direct"
+        }`.
     queue
-        What waits for the paths, at each end. `drop_tail` without `time`. Default: `{ control_law = "inverse_sqrt",
-        drop_batch = 64, ecn = true, flows = 1024, hash = "five_tuple", interval = "100 ms", kind = "fq_codel",
-        least_backlog = "1514 B", memory = "32 MiB", memory_per_packet = "0 B", packets = 10240, quantum = "1514 B",
-        restart = "last_series", target = "5 ms" }`.
+        Queue of packets that wait for the paths, at each end. `drop_tail` without `time`. Default: `{ control_law =
+        "inverse_sqrt", drop_batch = 64, ecn = true, flows = 1024, hash = "five_tuple", interval = "100 ms", kind =
+        "fq_codel", least_backlog = "1514 B", memory = "32 MiB", memory_per_packet = "0 B", packets = 10240, quantum =
+        "1514 B", restart = "last_series", target = "5 ms" }`.
     scheduler
-        Which path the next packet takes. `redundant` needs `resequencing`. Default: `{ kind = "lowest_rtt" }`.
+        Path scheduler. `redundant` needs `resequencing`. Default: `{ kind = "lowest_rtt" }`.
     mtu
-        Longest IP packet that enters; longer ones are refused. At most 36 B less than `datagram_size`. Takes a size
-        from "576 B" to "65000 B". Default: `"1400 B"`.
+        Maximum size of an IP packet that enters; larger packets are rejected. At most 36 B less than `datagram_size`.
+        Takes a size from "576 B" to "65000 B". Default: `"1400 B"`.
     resequencing
-        Longest wait of packets that have come out of order for those before them; without it they leave as they come.
-        Takes a duration above "0 s".
+        Maximum wait of packets that arrived out of order for those before them (default: no resequencing, packets leave
+        in order of arrival). Takes a duration above "0 s".
     windows
         Congestion windows of the paths that never change, with `congestion_control = "fixed"`. One above 0 for each
         path.
@@ -2005,7 +2019,7 @@ class Tunnel:
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """An operation and what it is exchanged for: one of `replace`, `before` and `after`.
+    """An operation and its replacement: one of `replace`, `before` and `after`.
 
     Attributes
     ----------
@@ -2013,7 +2027,7 @@ class Exchange:
         An option of the endpoint, such as `quic.acknowledgement`, or a computation, such as
         `compute.congestion_window`.
     replace
-        What takes its place: a value of the option; for a computation, the name of a function.
+        Replacement: a value of the option; for a computation, the name of a function.
     before
         Function that is called before the computation, with its inputs.
     after
@@ -2028,21 +2042,21 @@ class Exchange:
 
 #: Ends of a flow that a plugin changes.
 #: - `both`: Sender and receiver.
-#: - `sender`: The sender alone.
-#: - `receiver`: The receiver alone.
+#: - `sender`: Only the sender.
+#: - `receiver`: Only the receiver.
 PluginEnds: TypeAlias = Literal["both", "sender", "receiver"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
-    """A bundle of exchanges.
+    """A named list of replacements.
 
     Attributes
     ----------
     exchanges
-        What is exchanged for what. Takes an array of one or more tables.
+        Replacements. Takes an array of one or more tables.
     description
-        What it changes, in a sentence. Default: `""`.
+        Effect, in one sentence. Default: `""`.
     ends
         Ends of the flow that it changes. Default: `"both"`.
     """
@@ -2052,7 +2066,7 @@ class Plugin:
     ends: PluginEnds | None = None
 
 
-#: Which way packets travel: `down` from sender to receiver.
+#: Direction of packets: `down` from sender to receiver.
 #: - `down`: From the sender to the receiver.
 #: - `up`: From the receiver to the sender.
 WireDirection: TypeAlias = Literal["down", "up"]
@@ -2069,9 +2083,9 @@ class Wire:
     to
         Input: element and port.
     flow
-        Only packets of this flow take the wire; without it, all.
+        Flow whose packets take the wire (default: all flows).
     direction
-        Which way the packets of `flow` travel. `up` needs a `flow`. Default: `"down"`.
+        Direction of the packets of `flow`. `up` needs a `flow`. Default: `"down"`.
     """
 
     from_: str = field(metadata={"name": "from"})
@@ -2082,21 +2096,22 @@ class Wire:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """What a run records beside its summary. Everything is off by default.
+    """Recordings of a run in addition to its summary. All are off by default.
 
     Attributes
     ----------
     series_interval
-        Step of the time series; none without it. At most 10 million samples in `duration`. Takes a duration above
+        Step of the time series (default: no series). At most 10 million samples in `duration`. Takes a duration above
         "0 s".
     packets
         Every packet at every element. Default: `false`.
     acks
-        Every acknowledgement that arrives at an endpoint: when, and how much it newly acknowledges. Default: `false`.
+        Every acknowledgement that arrives at an endpoint: its time, and how much it newly acknowledges. Default:
+        `false`.
     sojourns
-        How long each packet has waited in the queues of tunnels. Default: `false`.
+        Sojourn time of each packet in the queues of tunnels. Default: `false`.
     requests
-        When each request of a page was sent and answered. Default: `false`.
+        Times at which each request of a page was sent and answered. Default: `false`.
     qlog
         qlog of each QUIC endpoint. Default: `false`.
     pcapng
@@ -2121,21 +2136,21 @@ class ScenarioFields:
     version
         Version of this format: 1. Takes 1.
     name
-        A short name; results carry it. Takes a non-empty string.
+        A short name; results contain it. Takes a non-empty string.
     flows
         Flows by name. Takes a table of one or more entries.
     description
-        What it is about, in a sentence or two. Default: `""`.
+        Description, in a sentence or two. Default: `""`.
     duration
-        When the run ends at the latest, in network time. Takes a duration above "0 s". Default: `"60 min"`.
+        Maximum duration of the run, in network time. Takes a duration above "0 s". Default: `"60 min"`.
     until
-        What ends the run before that. Default: `"workloads_done"`.
+        Condition that ends the run before `duration`. Default: `"workloads_done"`.
     links
         Links by name.
     bearers
         Split bearers by name.
     hosts
-        Kinds of host by name; each endpoint that names one has a separate host.
+        Host templates by name; each endpoint that names one gets its own host.
     taps
         Taps by name: they record the packets that pass; name them in a route like a link.
     tunnels
@@ -2143,7 +2158,7 @@ class ScenarioFields:
     plugins
         Plugins by name; flows name them, or built-in ones.
     wires
-        Wires stated by hand; where there are any, routes of flows must be empty.
+        Wires that are set explicitly; with any of them, routes of flows must be empty.
     record
         What to record in addition to the summary. Default: `{ acks = false, packets = false, pcapng = false, qlog =
         false, requests = false, sojourns = false }`.

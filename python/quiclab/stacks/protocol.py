@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from quiclab.errors import expected_got
+
 
 class PythonEndpoint(Protocol):
     """One end of a flow, as the event loop calls it.
@@ -66,7 +68,7 @@ class OptionError(ValueError):
     """
 
     def __init__(self, field: str, value: str, expected: str) -> None:
-        super().__init__(f"{field}: expected {expected}, got {value}")
+        super().__init__(f"{field}: {expected_got(expected, value)}")
         self.field, self.value, self.expected = field, value, expected
 
 

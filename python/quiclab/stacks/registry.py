@@ -10,7 +10,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, alternatives, expected_got, shown
 from quiclab.native import extension
 from quiclab.stacks.protocol import EndpointSetup, OptionError, PythonEndpoint, PythonStack
 
@@ -42,7 +42,8 @@ class UnknownStackError(QuiclabError):
     """
 
     def __init__(self, name: str, known: list[str], unavailable: list[str]) -> None:
-        super().__init__(f'stack: expected one of {", ".join(known)}, got "{name}"')
+        expected = alternatives(map(shown, known), quote="")
+        super().__init__(f"stack: {expected_got(expected, shown(name))}")
         self.known, self.reason = known, "; ".join(unavailable) or None
 
 
@@ -60,7 +61,9 @@ def register(stack: PythonStack) -> None:
         If another stack has its name.
     """
     if _registered.get(stack.name, stack) != stack or stack.name in {*native_names(), *_declared()}:
-        raise RequestError(f"there is a stack `{stack.name}` already; register this one under another name")
+        raise RequestError(
+            f"stack `{stack.name}` already exists; register this one under another name", kind="Conflict"
+        )
     _registered[stack.name] = stack
 
 
@@ -95,7 +98,7 @@ def unavailable() -> dict[str, str]:
         try:
             _load(name)
         except UnavailableStackError as error:
-            reasons[name] = error.sentence
+            reasons[name] = error.message
     return reasons
 
 
@@ -124,7 +127,7 @@ def check(name: str, options: str) -> tuple[str, list[str], bool]:
     try:
         stack = find(name)
     except UnavailableStackError as error:
-        raise OptionError("stack", json.dumps(name), f"an available stack: {error.sentence}") from error
+        raise OptionError("stack", json.dumps(name), f"an available stack: {error.message}") from error
     if stack is None:
         raise UnknownStackError(name, [entry["name"] for entry in catalogue()], list(unavailable().values()))
     stack.check(json.loads(options))
@@ -138,7 +141,7 @@ def endpoint(name: str, options: str, workload: str, **setup: Any) -> PythonEndp
     """
     stack = find(name)
     if stack is None:
-        raise RequestError(f"there is no stack `{name}`")
+        raise UnknownStackError(name, [entry["name"] for entry in catalogue()], list(unavailable().values()))
     return stack.endpoint(EndpointSetup(options=json.loads(options), workload=json.loads(workload), **setup))
 
 

@@ -3,11 +3,13 @@
 A study file needs the names here; the modules are the steps from a design to verdicts.
 
 ============================================ ================================================================
-`design`, `parts`                            definition of a study
+`design`, `parts`, `points`                  definition of a study
 `registry`                                   finds the study files
-`inputs`, `sweep`, `store`                   runs over worker processes, with results that survive a kill
+`plan`, `job`, `inputs`                      from a study to its runs, each with its identity
+`sweep`, `workers`, `store`, `manifest`      runs over worker processes, with results that survive a kill
+`published`                                  published tables
 `evaluate`, `compare`, `multiverse`, `maps`  results as samples and tables, compared with published ones
-`claims`, `criteria`, `fidelity`             verdicts
+`findings`, `claims`, `criteria`, `fidelity` verdicts, from the values that predicates read
 ============================================ ================================================================
 """
 

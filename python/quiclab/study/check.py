@@ -6,7 +6,7 @@ import traceback
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from quiclab.errors import QuiclabError, RequestError, unknown
+from quiclab.errors import QuiclabError, unexpected, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,12 +24,12 @@ def check_study(study: Study) -> None:
     """
     where = f"study {study.name}"
     if "/" not in study.name.strip("/"):
-        raise RequestError(f'{where}: name: expected "GROUP/NAME", got "{study.name}"')
+        raise unexpected("name", '"GROUP/NAME"', study.name, where=where)
     for part, names in _names(study):
         seen: set[str] = set()
         for name in names:
             if name in seen:
-                raise RequestError(f"{where}: {part}: `{name}` is listed twice")
+                raise unexpected(part, "distinct names", got=f"`{name}` twice", where=where)
             seen.add(name)
     factors = [name for factor in study.factors for name in {factor.name, factor.column}]
     known = {

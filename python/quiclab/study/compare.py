@@ -13,15 +13,17 @@ from quiclab.scenario import Scenario
 from quiclab.stats import summarise
 from quiclab.study import BASE
 from quiclab.study.criteria import Outcome
-from quiclab.study.evaluate import Evaluation, number
+from quiclab.study.evaluate import Evaluation
 from quiclab.study.maps import Cell, MeasuredMap, maps_of
+from quiclab.study.published import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from quiclab.study import Study
-    from quiclab.study.claims import Judgement, Key
+    from quiclab.study.claims import Judgement
     from quiclab.study.fidelity import Fidelity
+    from quiclab.study.findings import Key
     from quiclab.study.multiverse import Row
 
 COMPARE_SCHEMA = "quiclab.compare/1"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from quiclab.libraries import np
 from quiclab.stats import Statistic, Summary, difference_half_width, reduced, summarise
-from quiclab.study.claims import Claim, Key, Sample
+from quiclab.study.claims import Claim
+from quiclab.study.findings import Key, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -170,7 +171,7 @@ class Criterion:
             self.statement,
             lambda sample: assessed(sample).passed,
             lambda sample: assessed(sample).numbers,
-            note="The limits are ours.",
+            note="The limits are quiclab's.",
             metric=self.metric,
             statistic=self.statistic,
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from quiclab.errors import RequestError, alternatives, unknown
+from quiclab.errors import RequestError, not_one_of, unknown
 from quiclab.study.parts import (
     BASE,
     NOT_PUBLISHED,
@@ -31,6 +31,7 @@ from quiclab.study.parts import (
     Variant,
     View,
 )
+from quiclab.study.points import configurations_of, point_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -234,9 +235,7 @@ class Study:
         chosen = self.chosen_engines(choice)
         for name in chosen:
             if name not in there:
-                raise RequestError(
-                    f"engine `{name}` of study {self.name} is not of lane {lane}; expected {alternatives(there)}"
-                )
+                raise not_one_of("engines", name, there, f"in lane {lane}", where=f"study {self.name}")
         return chosen
 
     def chosen_engines(self, choice: str) -> tuple[str, ...]:
@@ -324,43 +323,15 @@ class Study:
             ]
         found = False
         for engine_name, variant_name, repetitions, changes in plans:
-            for configuration in self._configurations_of(engine_name):
+            for configuration in configurations_of(self, engine_name):
                 for values in product(*(factor.values for factor in self.factors)):
-                    point = self._point(engine_name, variant_name, configuration, values, changes, repetitions)
+                    point = point_of(self, engine_name, variant_name, configuration, values, changes, repetitions)
                     if all(str(point.labels[key]) in allowed for key, allowed in keep.items()):
                         found = True
                         yield point
         if not found:
             wanted = ", ".join(f"{key}={'|'.join(values)}" for key, values in keep.items())
             raise RequestError(f"no setting of {self.name} has {wanted}")
-
-    def _configurations_of(self, engine: str) -> tuple[Configuration, ...]:
-        names = self.engine(engine).configurations
-        return tuple(item for item in self.configurations if not names or item.name in names)
-
-    def _point(
-        self,
-        engine: str,
-        variant: str,
-        configuration: Configuration,
-        values: tuple[Value, ...],
-        changes: Changes | Callable[[Changes], Changes],
-        runs: int,
-    ) -> Point:
-        merged: dict[str, object] = dict(self.engine_changes(engine))
-        if not callable(configuration.changes):
-            merged.update(configuration.changes)
-        labels: dict[str, Value] = {}
-        for factor, value in zip(self.factors, values, strict=True):
-            labels[factor.column] = value
-            merged.update(factor.changes(value) if factor.changes is not None else {})
-        for further in (configuration.changes if callable(configuration.changes) else {}, changes):
-            merged = dict(further(merged)) if callable(further) else {**merged, **further}
-        programs = self.engine(engine).stacks
-        for path, stack in merged.items():
-            if path.endswith(".stack"):
-                merged[path] = programs.get(str(stack), stack)
-        return Point(engine, variant, configuration.name, labels, merged, runs)
 
     @property
     def keys(self) -> dict[str, str]:

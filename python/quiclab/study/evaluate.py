@@ -2,102 +2,47 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import math
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from quiclab import tree
 from quiclab.errors import QuiclabError
-from quiclab.files import write_atomically
 from quiclab.libraries import pl
 from quiclab.result import RunResult
-from quiclab.scenario import Scenario, load
-from quiclab.stacks.registry import catalogue
 from quiclab.stats import Summary, reduced, summarise
 from quiclab.study import BASE, Metric, Point, Study, sweep
 from quiclab.study.check import own_code
-from quiclab.study.claims import Claim, Grid, Judgement, Key, Printed, Resamples, judge
+from quiclab.study.claims import Claim, Judgement, judge
 from quiclab.study.criteria import Assessment, Criterion
 from quiclab.study.fidelity import Fidelity, assess
-from quiclab.study.registry import find, root
+from quiclab.study.findings import Grid, Key, Resamples
+from quiclab.study.job import Job
+from quiclab.study.manifest import MANIFEST, Manifest, read_manifest, write_manifest
+from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
+from quiclab.study.published import PublishedRow, as_printed, csv_rows, number, printed_findings, read_published
+from quiclab.study.registry import find
 
-MANIFEST = "sweep.json"
-#: Results directory of the command line.
-RESULTS = Path("results")
-PRINTED_DECIMALS = 4
-
-
-def results_directory(study: Study, out: Path) -> Path:
-    """Return where a study's results are."""
-    return out / study.name
-
-
-def sweep_command(study: Study, out: Path, options: str = "") -> str:
-    """Return the command that runs a study with its results below `out`, as messages quote it."""
-    where = "" if out == RESULTS else f" --out {shlex.quote(str(out))}"
-    return f"`quiclab study run {study.name}{options}{where}`"
-
-
-def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Divide engines of a study into those that can run here and those that cannot."""
-    present = {str(stack["name"]) for stack in catalogue()}
-
-    def runs(name: str) -> bool:
-        engine = study.engine(name)
-        return (engine.needs or name) in present if engine.lane is None else engine.lane.problem() is None
-
-    return [name for name in names if runs(name)], [name for name in names if not runs(name)]
-
-
-def _sets(changes: Mapping[str, Any], scenario: Scenario) -> dict[str, Any]:
-    """Return changes as values of `--set`, which cannot remove entries: a table that loses one is set as a whole."""
-    tables_with_removals = {path.partition(".")[0] for path, value in changes.items() if value is None}
-    kept = {path: value for path, value in changes.items() if path.partition(".")[0] not in tables_with_removals}
-    whole = scenario.to_dict()
-    return kept | {table: whole[table] for table in sorted(tables_with_removals & set(whole))}
-
-
-def jobs_of(study: Study, points: Sequence[Point]) -> list[sweep.Job]:
-    """Turn settings into runs, in the order of the sweep: settings, then repetitions.
-
-    The commands that replay them name the scenario as seen from the current directory, or by its whole path.
-    """
-    file = root() / study.scenario
-    here = Path.cwd()
-    shown = file.relative_to(here) if file.is_relative_to(here) else file
-    base = load(file)
-    jobs = []
-    for point in points:
-        plain_changes = {path: tree.to_plain(value) for path, value in point.changes.items()}
-        scenario = base.with_values(plain_changes)
-        sets = _sets(plain_changes, scenario).items()
-        arguments = [f"--set {shlex.quote(f'{path}={tree.toml_value(plain)}')}" for path, plain in sets]
-        lane = study.engine(point.engine).lane
-        resolved = scenario.resolved_json(None if lane is None else lane.stacks())
-        arguments += [] if lane is None else lane.arguments()
-        for index in range(point.runs):
-            seed = study.first_seed(point) + index
-            replay = " ".join(["quiclab run", shlex.quote(str(shown)), *arguments, f"--seed {seed}"])
-            labels = {**point.labels, "run": index}
-            jobs.append(
-                sweep.Job(labels, resolved, seed, replay, str(file.parent), lane, study.kept_series, study.keep)
-            )
-    return jobs
-
-
-@dataclass(frozen=True)
-class PublishedRow:
-    """One row of a published table: its cells as printed, its place in the study, and its result."""
-
-    cells: Mapping[str, str]
-    key: Key
-    summary: Summary
+__all__ = [
+    "MANIFEST",
+    "RESULTS",
+    "Comparison",
+    "Evaluation",
+    "Manifest",
+    "PublishedRow",
+    "available_engines",
+    "csv_rows",
+    "jobs_of",
+    "number",
+    "printed_findings",
+    "read_manifest",
+    "read_published",
+    "results_directory",
+    "sweep_command",
+    "write_manifest",
+]
 
 
 @dataclass(frozen=True)
@@ -138,7 +83,7 @@ class Evaluation:
         return list(self.study.points(tuple(engines), self.runs, variants=self._variants))
 
     @cached_property
-    def jobs(self) -> list[sweep.Job]:
+    def jobs(self) -> list[Job]:
         """Every run of the study, all engines."""
         return jobs_of(self.study, self.points)
 
@@ -227,7 +172,7 @@ class Evaluation:
             return read_published(self.study, metric)
         summaries = self.summaries(self.study.table.engine, metric=metric)
         return [
-            PublishedRow(dict(zip(self.study.columns, map(str, key), strict=True)), key, _as_printed(summary))
+            PublishedRow(dict(zip(self.study.columns, map(str, key), strict=True)), key, as_printed(summary))
             for key, summary in summaries.items()
             if not math.isnan(summary.mean)
         ]
@@ -328,162 +273,3 @@ class Evaluation:
             with own_code(f"study {self.study.name}, claim {claim.identity}"):
                 found.append(judge(claim, runs, printed))
         return found
-
-
-def printed_findings(study: Study, reference: Sequence[PublishedRow] | None = None) -> Printed:
-    """Return the published tables as the claims of a study read them.
-
-    Parameters
-    ----------
-    study
-        The study of the claims.
-    reference
-        Reference of its own runs (default: its table). An engine that represents the publication is the reference only
-        of the claims of this study.
-    """
-
-    def rows(name: str, metric: str) -> tuple[Study, Sequence[PublishedRow]]:
-        read = find(name) if name else study
-        if read.table.engine:
-            return read, (reference or []) if not name and not metric else []
-        return read, read_published(read, "" if metric == read.metric.name else metric)
-
-    def grid(name: str, metric: str) -> Grid:
-        read, found = rows(name, metric)
-        names = tuple(dict.fromkeys(str(row.key[0]) for row in found))
-        factors = {factor.name: factor.values for factor in read.factors}
-        return Grid(factors, names, {row.key: [row.summary.mean] for row in found})
-
-    def deviations(name: str, metric: str) -> dict[Key, float]:
-        return {row.key: row.summary.std for row in rows(name, metric)[1]}
-
-    def counts(name: str, metric: str) -> dict[Key, int]:
-        return {row.key: row.summary.n for row in rows(name, metric)[1]}
-
-    return Printed(cache(grid), cache(deviations), cache(counts))
-
-
-def _as_printed(summary: Summary) -> Summary:
-    """Round the values that replace a published table."""
-    return replace(summary, mean=round(summary.mean, PRINTED_DECIMALS), std=round(summary.std, PRINTED_DECIMALS))
-
-
-def read_published(study: Study, metric: str = "") -> list[PublishedRow]:
-    """Read the published table of a study.
-
-    Parameters
-    ----------
-    study
-        The study.
-    metric
-        Name of a further metric, of which rows may have no value; the study's own by default.
-
-    Raises
-    ------
-    QuiclabError
-        If it cannot be read.
-    """
-    if not study.table.file:
-        return []
-    path = root() / study.table.file
-    stem = metric or study.metric.name
-    rows = []
-    try:
-        for cells in (study.table.read or csv_rows)(path):
-            if metric and not cells.get(f"{stem}_mean"):
-                continue
-            key: Key = (cells["configuration"], *(number(cells[factor.column]) for factor in study.factors))
-            mean, n = float(cells[f"{stem}_mean"]), int(cells["n_runs"])
-            std = float(cells.get(f"{stem}_std") or "nan")  # of some only the mean is printed
-            rows.append(PublishedRow(cells, key, Summary(n, mean, std, mean, mean)))
-    except (OSError, KeyError, ValueError) as error:
-        raise QuiclabError(f"cannot read the published table {path}: {error}") from error
-    return rows
-
-
-def csv_rows(path: Path) -> list[dict[str, str]]:
-    """Read a table with a header."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def number(text: str) -> str | int | float:
-    """Read a cell: an integer or a number if it is one."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """Planned contents of a results directory.
-
-    Attributes
-    ----------
-    runs
-        Runs of each setting.
-    partial
-        Whether only partial sweeps (`--only`) were made, so that no full one has fixed the number.
-    variants
-        Requested variants; `None` if not recorded.
-    """
-
-    runs: int
-    partial: bool
-    variants: tuple[str, ...] | None = None
-
-
-def read_manifest(directory: Path) -> Manifest | None:
-    """Read the manifest of a results directory; `None` if there is none.
-
-    Raises
-    ------
-    QuiclabError
-        If there is something else in its place.
-    """
-    path = directory / MANIFEST
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        runs = content["runs"]
-        if not isinstance(runs, int) or runs < 1:
-            raise ValueError
-        variants = content.get("variants")
-        noted = None if variants is None else tuple(str(name) for name in variants)
-        return Manifest(runs, bool(content.get("partial", False)), noted)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise QuiclabError(f"{path} is not the list of a sweep; delete it and run the study again") from error
-
-
-def write_manifest(
-    study: Study, directory: Path, runs: int, partial: bool, variants: Sequence[str] | None = None
-) -> int:
-    """Record the planned number of runs of each setting, next to the shards; returns the effective number.
-
-    Variants add up: those of earlier sweeps stay.
-
-    A partial sweep (`--only`) changes no number that a full one has fixed: it must not make a complete study
-    incomplete. Nothing lowers a number, which would hide runs that are done, but the first full sweep after partial
-    ones.
-    """
-    before = read_manifest(directory)
-    if before is not None:
-        fixed = partial and not before.partial
-        first_full = before.partial and not partial
-        if before.variants is None or variants is None:
-            variants = None
-        else:
-            variants = [*before.variants, *(name for name in variants if name not in before.variants)]
-        if fixed or (before.runs >= runs and not first_full):
-            if variants is None or len(variants) == len(before.variants or ()):
-                return before.runs
-            runs, partial = before.runs, before.partial
-    content = {"schema": "quiclab.sweep/1", "study": study.name, "runs": runs, "seed": study.seed, "partial": partial}
-    if variants is not None:
-        content["variants"] = list(variants)
-    write_atomically(directory / MANIFEST, (json.dumps(content, indent=2) + "\n").encode())
-    return runs

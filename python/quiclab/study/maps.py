@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from quiclab.study import Figure, HeatMap, Study, Value
-    from quiclab.study.claims import Key
     from quiclab.study.evaluate import Evaluation
+    from quiclab.study.findings import Key
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
 
-from quiclab.study.claims import Claim, Sample
+from quiclab.study.claims import Claim
+from quiclab.study.findings import Sample
 
 if TYPE_CHECKING:
     from pathlib import Path

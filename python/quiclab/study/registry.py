@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quiclab.errors import QuiclabError, RequestError, alternatives, unknown
+from quiclab.errors import QuiclabError, RequestError, unexpected, unknown
 from quiclab.study.check import check_study
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def find(name: str) -> Study:
     """
     found = find_all(name)
     if len(found) > 1 or found[0].name != name:
-        raise RequestError(f"`{name}` is a group; expected one study: {alternatives(study.name for study in found)}")
+        names = ", ".join(f"`{study.name}`" for study in found)
+        raise unexpected("", "one study", hint=f"its studies are {names}", got=f"the group `{name}`")
     return found[0]
 
 
@@ -173,7 +174,7 @@ def _load(path: Path) -> tuple[Study, ...]:
         for study in found:
             check_study(study)
     except RequestError as error:
-        raise RequestError(f"{path}: {error.sentence}") from error
+        raise RequestError(f"{path}: {error.message}") from error
     except Exception as error:  # any error of a study file becomes a one-line message
         raise QuiclabError(f"cannot load the study file {path}: {type(error).__name__}: {error}") from error
     return found

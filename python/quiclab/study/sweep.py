@@ -8,120 +8,41 @@ order in which runs finished, or on how often the sweep was killed and continued
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import pickle
-import signal
 import sys
-import threading
-import time
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from io import BytesIO
-from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypeAlias
+from typing import TYPE_CHECKING, TextIO
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError
 from quiclab.libraries import pl
-from quiclab.native import build_id
 from quiclab.progress import CountProgress
-from quiclab.result import RunResult, run_and_keep
+from quiclab.result import RunResult
 from quiclab.scenario import Scenario
-from quiclab.series import by_flow
-from quiclab.stacks.registry import register, registered
-from quiclab.study.inputs import fingerprint, source_of
-from quiclab.study.store import Row, Store
+from quiclab.study.job import Job
+from quiclab.study.store import Store
+from quiclab.study.workers import Flusher, Outcome, run_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from quiclab.lane.run import Lane
-    from quiclab.result import Keep
-    from quiclab.stacks.protocol import PythonStack
+__all__ = [
+    "FLUSH_RUNS",
+    "FLUSH_SECONDS",
+    "Job",
+    "Outcome",
+    "available_cpus",
+    "check_networks",
+    "collect",
+    "execute",
+    "result_of",
+]
+
 
 FLUSH_SECONDS = 5.0
 FLUSH_RUNS = 200
-INTERRUPT_POLL_S = 0.25
-
-Work: TypeAlias = "tuple[str | None, bytes | None, str]"
-"""Result as JSON and its series, or `None` and why there is none."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """One run of a sweep.
-
-    Attributes
-    ----------
-    labels
-        Columns that identify the setting.
-    scenario
-        The resolved scenario as JSON.
-    seed
-        Seed of the run.
-    replay
-        The command that repeats this run alone.
-    base_dir
-        Directory that files named in the scenario are relative to.
-    lane
-        How it runs in the kernel lane; None for the sim lane.
-    series
-        Metrics of time series that are kept with the result.
-    keep
-        The function that processes the recordings of a run.
-    """
-
-    labels: Mapping[str, str | int | float]
-    scenario: str
-    seed: int
-    replay: str
-    base_dir: str = "."
-    lane: Lane | None = None
-    series: tuple[str, ...] = ()
-    keep: Keep | None = None
-
-    @property
-    def identity(self) -> str:
-        """128-bit hash over resolved scenario, seed, builds and other inputs; 32 hexadecimal digits.
-
-        The function that processes recordings is also an input: its code determines the stored data.
-        """
-        scenario = json.loads(self.scenario)
-        canonical = json.dumps(scenario, sort_keys=True, separators=(",", ":"))
-        builds = [build_id()] if self.lane is None else self.lane.identity(scenario)
-        lines = [canonical, str(self.seed), *builds, *fingerprint(scenario, Path(self.base_dir)), *self.series]
-        if self.keep is not None:
-            lines.append(f"{self.keep.__module__}.{self.keep.__qualname__} {source_of(self.keep, 'keep')}")
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
-
-
-@dataclass
-class Outcome:
-    """The outcome of a sweep.
-
-    Attributes
-    ----------
-    total
-        Runs of the sweep.
-    done
-        Runs that are stored now.
-    executed
-        Runs made by this call.
-    failures
-        Job and reason of each run that failed.
-    interrupted
-        Whether Ctrl-C ended it.
-    """
-
-    total: int
-    done: int
-    executed: int = 0
-    failures: list[tuple[Job, str]] = field(default_factory=list)
-    interrupted: bool = False
 
 
 def execute(
@@ -175,9 +96,9 @@ def execute(
         check_networks(pending.values(), stream or sys.stderr)
         count = min(_workers_for(pending.values(), workers), len(pending))
         with CountProgress(title, outcome.total, outcome.done, stream=stream) as progress:
-            flusher = _Flusher(store, flush_runs, flush_seconds, on_flush)
+            flusher = Flusher(store, flush_runs, flush_seconds, on_flush)
             try:
-                _run_all(pending, count, outcome, progress, flusher)
+                run_all(pending, count, outcome, progress, flusher)
             finally:
                 flusher.flush()
     return outcome
@@ -195,8 +116,8 @@ def check_networks(jobs: Iterable[Job], stream: TextIO) -> None:
         return
     from quiclab.calibration.network import calibrate, networks, verdict  # noqa: PLC0415 - for this lane only
 
-    def say(sentence: str) -> None:
-        print(sentence, file=stream, flush=True)
+    def say(message: str) -> None:
+        print(message, file=stream, flush=True)
 
     seen: set[tuple[object, ...]] = set()
     for job in jobs:
@@ -254,175 +175,3 @@ def result_of(text: str, series: bytes | None) -> RunResult:
     """Return a stored run, with the time series that were kept of it."""
     result = RunResult.from_json(text)
     return result if series is None else replace(result, series=pl.read_ipc(BytesIO(series)))
-
-
-def _kept(result: RunResult, metrics: tuple[str, ...]) -> bytes | None:
-    """Return the time series of some metrics as bytes."""
-    if not metrics or result.series.is_empty():
-        return None
-    buffer = BytesIO()
-    names = pl.col(pl.Categorical).cast(pl.String)
-    tables = [result.series.with_columns(names), by_flow(result)]
-    kept = pl.concat([table.filter(pl.col("metric").is_in(metrics)) for table in tables if not table.is_empty()])
-    kept.write_ipc(buffer, compression="zstd")
-    return buffer.getvalue()
-
-
-class _Interrupt:
-    """Counts Ctrl-C, so that it never cuts a shard or a result in two; a third one acts as usual."""
-
-    count = 0
-
-    def __enter__(self) -> _Interrupt:
-        self._before = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self._request)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self._before)
-
-    def _request(self, number: int, frame: object) -> None:
-        del number, frame
-        self.count += 1
-        if self.count > 2:
-            raise KeyboardInterrupt
-
-
-class _Flusher:
-    """Collects finished runs and writes them as shards."""
-
-    def __init__(self, store: Store, runs: int, seconds: float, on_flush: Callable[[], None] | None) -> None:
-        self.store, self.runs, self.seconds, self.on_flush = store, runs, seconds, on_flush
-        self.rows: list[Row] = []
-        self.last = time.monotonic()
-
-    def add(self, row: Row) -> None:
-        self.rows.append(row)
-        if len(self.rows) >= self.runs:
-            self.flush()
-
-    def flush_if_due(self) -> None:
-        """Write results that have waited long enough, even if no further run ends."""
-        if time.monotonic() - self.last >= self.seconds:
-            self.flush()
-
-    def flush(self) -> None:
-        self.last = time.monotonic()
-        if not self.rows:
-            return
-        self.store.append(self.rows)
-        # only now: a disk that was full for a moment must not lose them
-        self.rows = []
-        if self.on_flush is not None:
-            self.on_flush()
-
-
-@contextmanager
-def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
-    """Start worker processes; an early end of the sweep also ends them, without waiting for their runs."""
-    others, stacks = set(active_children()), registered()
-    try:
-        pickle.dumps(stacks)
-    except (AttributeError, TypeError, pickle.PicklingError) as error:
-        sentence = f"a registered stack is not available to worker processes, which import it: {error}"
-        raise RequestError(sentence) from error
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(stacks,))
-    try:
-        yield pool
-    except BaseException:
-        for process in set(active_children()) - others:
-            process.kill()  # a worker has nothing on the disk
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _run_all(
-    pending: Mapping[str, Job], workers: int, outcome: Outcome, progress: CountProgress, flusher: _Flusher
-) -> None:
-    queue = iter(pending.items())
-    running: dict[Future[Work], tuple[str, Job]] = {}
-
-    def submit(pool: ProcessPoolExecutor) -> None:
-        # a few more than there are workers, so that none waits, and few enough that Ctrl-C ends soon
-        while len(running) < workers + 1 and (item := next(queue, None)) is not None:
-            identity, job = item
-            running[pool.submit(_work, job)] = (identity, job)
-
-    def settle(futures: set[Future[Work]]) -> None:
-        for future in futures:
-            identity, job = running.pop(future)
-            if future.cancelled():
-                continue
-            result, series, reason = future.result()
-            if result is None:
-                outcome.failures.append((job, reason))
-                progress.line(f"failed: {reason}; replay with: {job.replay}")
-            else:
-                outcome.executed += 1
-                outcome.done += 1
-                flusher.add((identity, result, series))
-            progress.advance()
-
-    try:
-        with _Interrupt() as interrupt, _workers(workers) as pool:
-            submit(pool)
-            while running:
-                finished, _ = wait(running, timeout=INTERRUPT_POLL_S, return_when=FIRST_COMPLETED)
-                settle(finished)
-                flusher.flush_if_due()
-                if interrupt.count > 1:
-                    raise _Abandoned
-                if not interrupt.count:
-                    submit(pool)
-                elif not outcome.interrupted:
-                    outcome.interrupted = True
-                    progress.line("stopping: waiting for the runs under way; press Ctrl-C again to leave them")
-                    for future in running:
-                        future.cancel()
-    except _Abandoned:
-        outcome.interrupted = True
-    except BrokenProcessPool as error:
-        raise QuiclabError(
-            "a worker process died (out of memory?); completed runs are stored, repeat the command to continue"
-        ) from error
-
-
-class _Abandoned(Exception):  # noqa: N818 - a wish of the user
-    """Ctrl-C was pressed twice: do not wait for running jobs."""
-
-
-def _start_worker(stacks: Sequence[PythonStack]) -> None:
-    """Take over stacks; leave Ctrl-C to the parent, and die with it: a killed parent must not leave workers behind."""
-    for stack in stacks:
-        register(stack)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = parent_process()
-    if parent is not None:
-        sentinel = parent.sentinel
-
-        def follow() -> None:
-            connection.wait([sentinel])
-            os._exit(1)
-
-        threading.Thread(target=follow, daemon=True).start()
-
-
-def _work(job: Job) -> Work:
-    """Run once; returns the result as JSON and the series to keep, or `None` and the reason."""
-    parsed = Scenario.from_dict(json.loads(job.scenario))
-    try:
-        result = run_and_keep(parsed, job.seed, job.base_dir, job.keep, job.lane)
-    except QuiclabError as error:
-        return None, None, error.sentence
-    if problem := result.invalid_reason:
-        return None, None, problem
-    for name, flow in result.flows.items():
-        if flow.failed:
-            reason = f": {flow.failure}" if flow.failure else ""
-            return None, None, f"flow `{name}` failed after {flow.delivered_bytes} bytes{reason}"
-        if not flow.completed and parsed.until in (None, "workloads_done"):
-            return None, None, f"flow `{name}` did not finish within {parsed.duration}"
-    return result.to_json(), _kept(result, job.series), ""

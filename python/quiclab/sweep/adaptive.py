@@ -1,8 +1,8 @@
 """More seeds where intervals are wide, until each has the wanted precision.
 
-A setting has enough runs when half of its 95 % interval is at most a part of its mean, for each metric. Stopping when an
-interval happens to be narrow makes it slightly optimistic; the first round therefore has `MIN_RUNS` runs or more, and a
-round at most doubles the runs of a setting.
+A setting has enough runs when half of its 95 % interval is at most a part of its mean, for each metric. Stopping when
+an interval happens to be narrow makes it slightly optimistic; the first round therefore has `MIN_RUNS` runs or more,
+and a round at most doubles the runs of a setting.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def layout(plan: Plan, runs: pl.DataFrame) -> Layout:
     return Layout("lines", numbers[0], colour=colour, panels=rest)
 
 
-def chart(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measure) -> alt.TopLevelMixin:
+def chart(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measure) -> Any:
     """Declare the figure of one metric.
 
     Parameters

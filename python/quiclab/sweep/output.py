@@ -52,7 +52,7 @@ class Tables:
         """Summarise the runs of a sweep."""
         factors = [factor.column for factor in plan.design.factors]
         settings = summary(runs, factors, plan.measures)
-        return cls(plan, runs, settings, tuple(_notes(plan, runs, settings, store)))
+        return cls(plan, runs, settings, tuple(_notes(runs, settings, store)))
 
     @property
     def heads(self) -> list[str]:
@@ -86,15 +86,15 @@ def _interval(row: dict[str, Any], measure: Measure) -> str:
     return f"{mean:.{DIGITS}g} ± {half:.2g}"
 
 
-def _notes(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, store: Store) -> list[str]:
+def _notes(runs: pl.DataFrame, settings: pl.DataFrame, store: Store) -> list[str]:
     notes = []
     if runs.is_empty():
         return ["No run is stored."]
     unfinished = len(runs) - int(runs["finished"].sum())
     if unfinished:
         notes.append(
-            f"{unfinished} of {len(runs)} runs ended before all flows had done their workload: their goodput is that of "
-            "the time they had, and they have no download time."
+            f"{unfinished} of {len(runs)} runs ended before all flows had done their workload: their goodput is that "
+            "of the time they had, and they have no download time."
         )
     digests = runs.group_by("setting", maintain_order=True).agg(pl.col("digest").n_unique(), pl.len())
     same = digests.filter((pl.col("digest") == 1) & (pl.col("len") > 1))

@@ -106,8 +106,9 @@ def cost_line(plan: Plan, session: Session) -> str:
     stored = run.measured(session.store, columns)
     missing = sum(task.identity not in stored for task in plan.tasks())
     seconds = missing * session.probe_s / workers
+    done = plan.total - missing
     return (
-        f"{len(plan.design.settings)} settings with {plan.seeds} seeds: {plan.total} runs, {plan.total - missing} stored. "
+        f"{len(plan.design.settings)} settings with {plan.seeds} seeds: {plan.total} runs, {done} stored. "
         f"The first setting took {session.probe_s:.3g} s a run; if all do, the others take {_duration(seconds)} on "
         f"{workers} workers."
     )

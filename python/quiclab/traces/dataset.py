@@ -24,7 +24,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from quiclab.errors import RequestError, unexpected
+from quiclab.errors import unexpected
 from quiclab.traces.lines import numbered_lines, shortened
 from quiclab.traces.trace import Trace
 
@@ -90,23 +90,20 @@ def read_dataset(path: Path, start_s: int = 0, duration_s: int | None = None) ->
     length_s = seconds[-1].time_s + 1
     end_s = length_s if duration_s is None else start_s + duration_s
     if not 0 <= start_s < end_s <= length_s:
-        raise RequestError(
-            f"{path}: expected an interval of at least 1 s within 0 s to {length_s} s, got {start_s} s to {end_s} s"
-        )
+        expected = f"an interval of at least 1 s within 0 s to {length_s} s"
+        raise unexpected("", expected, got=f"{start_s} s to {end_s} s", where=str(path))
     ends = [second.time_s for second in seconds[1:]] + [length_s]
     held = [(second, end) for second, end in zip(seconds, ends, strict=True) if second.time_s < end_s and end > start_s]
     for one, two in pairwise(second for second, _ in held):
         if two.time_s - one.time_s > MAX_GAP_S:
-            raise RequestError(
-                f"{path}, line {two.line}: expected at most {MAX_GAP_S} s without a rate, "
-                f"got {two.time_s - one.time_s} s; choose another interval of the file"
-            )
+            expected, hint = f"at most {MAX_GAP_S} s without a rate", "choose another interval of the file"
+            gap = f"{two.time_s - one.time_s} s"
+            raise unexpected("", expected, hint=hint, got=gap, where=f"{path}, line {two.line}")
     starts = tuple(max(second.time_s - start_s, 0) * 10**9 for second, _ in held)
     rates = tuple(second.rate_bps for second, _ in held)
     if not any(rates):
-        raise RequestError(
-            f"{path}: DL_bitrate: expected an interval with a rate above 0, got 0 from {start_s} s to {end_s} s"
-        )
+        expected = "an interval with a rate above 0"
+        raise unexpected("DL_bitrate", expected, got=f"0 from {start_s} s to {end_s} s", where=str(path))
     notes = [f"columns Timestamp and DL_bitrate, {start_s} s to {end_s} s"]
     if idle_s := sum(min(end, end_s) - max(second.time_s, start_s) for second, end in held if second.idle):
         notes.append(f"in {idle_s} s of it the device was not downloading (State {IDLE}); their rates are kept")
@@ -118,7 +115,7 @@ def _seconds(path: Path) -> list[_Second]:
     lines = numbered_lines(path)
     number, header = next(lines, (0, ""))
     if not header:
-        raise RequestError(f"{path}: expected a file of the {NAME}, got an empty file")
+        raise unexpected("", f"a file of the {NAME}", got="an empty file", where=str(path))
     columns = _columns(header, f"{path}, line {number}")
     seconds: list[_Second] = []
     before: datetime | None = None
@@ -126,7 +123,7 @@ def _seconds(path: Path) -> list[_Second]:
     for rows, (line, text) in enumerate(lines):
         place = f"{path}, line {line}"
         if rows >= MAX_ROWS:
-            raise RequestError(f"{place}: expected at most {MAX_ROWS} rows, got more")
+            raise unexpected("", f"at most {MAX_ROWS} rows", got="more", where=place)
         row = _row(text, columns, place)
         now = _time(row["Timestamp"], place)
         if before is not None and now < before:
@@ -144,7 +141,7 @@ def _seconds(path: Path) -> list[_Second]:
         else:
             seconds.append(_Second(time_s, line, [rate], idle))
     if not seconds:
-        raise RequestError(f"{path}: DL_bitrate: expected at least one row with a rate, got none")
+        raise unexpected("DL_bitrate", "at least one row with a rate", got="none", where=str(path))
     return seconds
 
 
@@ -154,21 +151,20 @@ def _columns(header: str, place: str) -> list[str]:
     if missing and len(names) == 1:
         for separator, called in ((";", "`;`"), ("\t", "tabs")):
             if separator in header:
-                raise RequestError(f"{place}: expected columns separated by commas, as in the {NAME}, got {called}")
+                expected = f"columns separated by commas, as in the {NAME}"
+                raise unexpected("", expected, got=called, where=place)
     if missing:
-        raise RequestError(
-            f"{place}: expected the header of the {NAME}, got `{shortened(header)}`; missing columns: "
-            f"{', '.join(f'`{name}`' for name in missing)}"
-        )
+        hint = f"missing columns: {', '.join(f'`{name}`' for name in missing)}"
+        raise unexpected("", f"the header of the {NAME}", hint=hint, got=f"`{shortened(header)}`", where=place)
     if twice := [name for name in COLUMNS if names.count(name) > 1]:
-        raise RequestError(f"{place}: expected each column once, got `{twice[0]}` twice")
+        raise unexpected("", "each column once", got=f"`{twice[0]}` twice", where=place)
     return names
 
 
 def _row(text: str, columns: list[str], place: str) -> dict[str, str]:
     values = text.split(",")
     if len(values) != len(columns):
-        raise RequestError(f"{place}: expected {len(columns)} values, one per column, got {len(values)}")
+        raise unexpected("", f"{len(columns)} values, one per column", len(values), where=place)
     return {name: value.strip() for name, value in zip(columns, values, strict=True)}
 
 

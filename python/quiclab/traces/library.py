@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from quiclab.errors import RequestError, shown
+from quiclab.errors import RequestError, unexpected
 from quiclab.traces import dataset
 from quiclab.traces.trace import Trace, read, write
 
@@ -39,9 +39,8 @@ def path_of(name: str) -> Path:
         If it is no name.
     """
     if not _NAME.fullmatch(name):
-        raise RequestError(
-            f"trace name: expected up to 40 lower-case letters, digits, `-` and `_`, such as `{LTE}`, got {shown(name)}"
-        )
+        expected = f"up to 40 lower-case letters, digits, `-` and `_`, such as `{LTE}`"
+        raise unexpected("trace name", expected, name)
     return directory() / f"{name}.csv"
 
 

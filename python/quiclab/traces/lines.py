@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, unexpected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,10 +49,10 @@ def shortened(text: str) -> str:
 
 def _text(line: bytes, place: str) -> str:
     if b"\0" in line:
-        raise RequestError(f"{place}: expected text, got a binary file (a byte of value 0)")
+        raise unexpected("", "text", got="a binary file (a byte of value 0)", where=place)
     if len(line) > MAX_LINE_BYTES:
-        raise RequestError(f"{place}: expected at most {MAX_LINE_BYTES} bytes per line, got more")
+        raise unexpected("", f"at most {MAX_LINE_BYTES} bytes per line", got="more", where=place)
     try:
         return line.decode()
     except UnicodeDecodeError as error:
-        raise RequestError(f"{place}: expected UTF-8 text, got a binary file") from error
+        raise unexpected("", "UTF-8 text", got="a binary file", where=place) from error

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING, Final
 
-from quiclab.errors import RequestError
+from quiclab.errors import unexpected
 from quiclab.libraries import np
 from quiclab.native import checked_seed
 from quiclab.traces.trace import SYNTHETIC, Trace
@@ -123,15 +123,14 @@ def generate(mean_bps: int = 4_500_000, duration_ns: int = 200 * 10**9, step_ns:
 
 def _checked_samples(mean_bps: int, duration_ns: int, step_ns: int, seed: int) -> int:
     if not MIN_MEAN_BPS <= mean_bps <= MAX_MEAN_BPS:
-        raise RequestError(f"mean: expected 200 kbit/s to 10 Gbit/s, got {mean_bps / 1e3:g} kbit/s")
+        raise unexpected("mean", "200 kbit/s to 10 Gbit/s", got=f"{mean_bps / 1e3:g} kbit/s")
     if step_ns < MIN_STEP_NS:
-        raise RequestError(f"step: expected at least 10 ms, got {step_ns / 1e6:g} ms")
+        raise unexpected("step", "at least 10 ms", got=f"{step_ns / 1e6:g} ms")
     checked_seed(seed)
     samples, rest = divmod(duration_ns, step_ns)
     if rest or not 2 <= samples <= MAX_SAMPLES:
-        raise RequestError(
-            f"duration: expected 2 to {MAX_SAMPLES} whole steps of {step_ns / 1e9:g} s, got {duration_ns / 1e9:g} s"
-        )
+        expected = f"2 to {MAX_SAMPLES} whole steps of {step_ns / 1e9:g} s"
+        raise unexpected("duration", expected, got=f"{duration_ns / 1e9:g} s")
     return samples
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from quiclab.errors import RequestError, unexpected
+from quiclab.errors import unexpected
 from quiclab.files import write_atomically
 from quiclab.traces.lines import numbered_lines
 
@@ -130,11 +130,10 @@ def read(path: Path) -> Trace:
             entries.append(_entry(text, units, f"{path}, line {number}"))
             _check_order(entries, units[0], f"{path}, line {number}")
     if units is None:
-        raise RequestError(f"{path}: expected {COLUMNS}, got no line")
+        raise unexpected("", COLUMNS, got="no line", where=str(path))
     if len(entries) < 2:
-        raise RequestError(
-            f"{path}: expected at least 2 lines with a rate, the last one for the end of the trace, got {len(entries)}"
-        )
+        expected = "at least 2 lines with a rate, the last one for the end of the trace"
+        raise unexpected("", expected, len(entries), where=str(path))
     times, rates = zip(*entries[:-1], strict=True)
     return Trace(times, rates, entries[-1][0], _value(about, "origin"), tuple(_values(about, "note")))
 
@@ -169,12 +168,12 @@ def _number(text: str, name: str, scale: int, place: str) -> int:
 def _check_order(entries: list[tuple[int, int]], name: str, place: str) -> None:
     time = entries[-1][0]
     if len(entries) == 1 and time > 0:
-        raise RequestError(f"{place}: {name}: expected 0 in the first entry, got {time / 1e9:g} s")
+        raise unexpected(name, "0 in the first entry", got=f"{time / 1e9:g} s", where=place)
     if len(entries) > 1 and time <= entries[-2][0]:
         before = entries[-2][0] / 1e9
-        raise RequestError(f"{place}: {name}: expected a time after {before:g} s, got {time / 1e9:g} s")
+        raise unexpected(name, f"a time after {before:g} s", got=f"{time / 1e9:g} s", where=place)
     if len(entries) > MAX_ENTRIES:
-        raise RequestError(f"{place}: expected at most {MAX_ENTRIES} entries, got more")
+        raise unexpected("", f"at most {MAX_ENTRIES} entries", got="more", where=place)
 
 
 def _values(about: list[str], key: str) -> list[str]:

@@ -20,7 +20,7 @@ pub(super) struct ReceptionBuffer {
     /// The packet of COUNT c is at c modulo the length, which is 0 or a power of two.
     slots: Vec<Option<Waiting>>,
     held: Count,
-    /// Most packets at one time.
+    /// Maximum number of packets at one time.
     longest: u64,
 }
 
@@ -62,7 +62,7 @@ impl ReceptionBuffer {
         self.held
     }
 
-    /// Most packets that waited at one time.
+    /// Maximum number of packets that waited at one time.
     pub(super) const fn longest(&self) -> u64 {
         self.longest
     }

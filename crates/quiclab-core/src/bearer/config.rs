@@ -7,7 +7,7 @@ use crate::{defaults, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A split bearer: numbers packets, sends them over several links, puts them in order again.
+/// A split bearer: numbers packets, distributes them over several links, and delivers them in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Bearer")]
@@ -19,14 +19,14 @@ pub struct BearerConfig {
     #[serde(default = "default_batch")]
     #[schemars(transform = limits::between(1, 65535).unit("packets"))]
     pub batch_packets: u32,
-    /// Weight of each link; without it, all are equal.
+    /// Weight of each link (default: all equal).
     /// One for each link, not all 0; none with `duplicate` or a splitter other than `batches`.
     #[serde(default)]
     pub shares: Vec<u32>,
     /// Split or duplicate.
     #[serde(default)]
     pub mode: BearerMode,
-    /// How the link of a packet is chosen. Others than `batches` need `split`, and `feedback` of each link.
+    /// Algorithm that chooses the link of a packet. All but `batches` need `split`, and `feedback` of each link.
     #[serde(default)]
     pub splitter: Splitter,
     /// Share of the packets that take all links, as with `duplicate`; the others are split.
@@ -65,18 +65,18 @@ impl BearerConfig {
     }
 }
 
-/// What a bearer does with a packet.
+/// Mode of a bearer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BearerMode {
     /// Each packet takes one link.
     #[default]
     Split,
-    /// Each packet takes all links, with one number.
+    /// Each packet takes all links, with the same number.
     Duplicate,
 }
 
-/// How a bearer chooses the link of a packet.
+/// Algorithm with which a bearer chooses the link of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Splitter {
@@ -86,7 +86,7 @@ pub enum Splitter {
     Batches,
     /// Batches of `batch_packets`, divided by the measured rates of the links.
     Proportional {
-        /// Rate that each link is taken to have before it has been measured.
+        /// Rate that each link is assumed to have before it is measured.
         #[serde(default = "default_rate")]
         #[schemars(transform = limits::above("0 bit/s"))]
         start_rate: DataRate,
@@ -94,14 +94,14 @@ pub enum Splitter {
         #[serde(default = "default_smoothing")]
         #[schemars(transform = limits::above("0 s").to("60 min"))]
         smoothing: Duration,
-        /// Least share of a link, so that a slow one is measured again. At most one over the number of links.
+        /// Minimum share of a link, so that a slow link is measured again. At most 1 divided by the number of links.
         #[serde(default = "default_floor")]
         #[schemars(transform = limits::above(0.0))]
         floor: Probability,
     },
     /// Each packet takes the link on which it is expected to arrive first.
     LeastExpectedArrival {
-        /// Rate that each link is taken to have before it has been measured.
+        /// Rate that each link is assumed to have before it is measured.
         #[serde(default = "default_rate")]
         #[schemars(transform = limits::above("0 bit/s"))]
         start_rate: DataRate,
@@ -114,13 +114,13 @@ pub enum Splitter {
         #[schemars(transform = limits::above("0 s"))]
         probe_interval: Duration,
     },
-    /// A queue at the sending end, and no more in a link than it desires (3GPP TS 38.425 section 5.4.2).
+    /// A queue at the sending end; a link receives no more than it desires (3GPP TS 38.425 section 5.4.2).
     FlowControl {
-        /// Most packets in the queue of the sending end.
+        /// Maximum number of packets in the queue of the sending end.
         #[serde(default = "default_queue")]
         #[schemars(transform = limits::at_least(1).unit("packets"))]
         queue_packets: u32,
-        /// Desired buffer size that each link is taken to have before its first report.
+        /// Desired buffer size that each link is assumed to have before its first report.
         #[serde(default = "default_buffer")]
         #[schemars(transform = limits::at_least("1 B"))]
         start_buffer: ByteCount,
@@ -151,7 +151,7 @@ const SEQUENCE_BITS: [u64; 3] = [12, 16, 18];
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reordering {
-    /// Whether packets are put in order; if not, the number is stripped and they pass immediately.
+    /// Whether packets are delivered in order; if not, the number is stripped and they pass immediately.
     pub enabled: bool,
     /// t-Reordering.
     pub timer: ReorderingTimer,
@@ -167,13 +167,13 @@ impl Default for Reordering {
     }
 }
 
-/// How long a gap is waited for.
+/// Time to wait for the packets of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ReorderingTimer {
-    /// The same time always; written as a text such as `"200 ms"`. With 0 a gap is given up immediately.
+    /// A constant time; written as a string such as `"200 ms"`. With 0 a gap is given up immediately.
     Fixed(Duration),
-    /// Found in another way.
+    /// A t-Reordering that changes.
     Rule(TimerRule),
 }
 
@@ -181,17 +181,17 @@ pub enum ReorderingTimer {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum TimerRule {
-    /// It follows the skew of the links: how long gaps stay open that are filled in the end.
+    /// It follows the skew of the links: the time for which gaps stay open that are finally filled.
     #[schemars(title = "AdaptiveTimer")]
     Adaptive {
-        /// Shortest value. At most `most`.
+        /// Minimum value. At most `most`.
         #[serde(default = "default_least")]
         least: Duration,
-        /// Longest value; also that of the first `window`, and of the first one after silence.
+        /// Maximum value; also the value of the first `window`, and of the first window after silence.
         #[serde(default = "default_most")]
         #[schemars(transform = limits::above("0 s").to("60 min"))]
         most: Duration,
-        /// Time whose longest gap counts.
+        /// Time over which the longest gap is determined.
         #[serde(default = "default_window")]
         #[schemars(transform = limits::above("0 s").to("60 min"))]
         window: Duration,

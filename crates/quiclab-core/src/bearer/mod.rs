@@ -34,7 +34,7 @@ pub use config::{BearerConfig, BearerMode, Reordering, ReorderingTimer, Splitter
 pub use receiver::BearerReceiver;
 pub use sender::BearerSender;
 
-/// Most links of a bearer: twice the four RLC entities that a bearer may have in NR with
+/// Maximum number of links of a bearer: twice the four RLC entities that a bearer may have in NR with
 /// duplication (TS 38.323 section 5.11).
 pub const MAX_LINKS: usize = 8;
 

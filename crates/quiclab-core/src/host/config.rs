@@ -7,52 +7,52 @@ use crate::units::ByteCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// When the memory of a datagram that was read is free again (`udp_rmem_release`, net/ipv4/udp.c).
+/// Time at which the memory of a datagram that was read is released (`udp_rmem_release`, net/ipv4/udp.c).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryReturn {
-    /// When it is read: Linux to 4.9, and nearly so from 5.5 on.
+    /// When it is read: Linux up to 4.9; approximately also from 5.5 on.
     AtOnce,
     /// When a quarter of the buffer has been read since the last return: Linux 4.15 to 5.4, between its commit
     /// 0d4a6608f68c and the revert of January 2020.
     InQuarters,
 }
 
-/// A kind of host. The default costs nothing and never drops.
+/// A host template. The default costs nothing and never drops.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Host")]
 pub struct HostConfig {
-    /// Socket receive buffer (`SO_RCVBUF` as the kernel counts it); unlimited without it.
+    /// Socket receive buffer (`SO_RCVBUF` as the kernel counts it; default: unlimited).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("1 B"))]
     pub receive_buffer: Option<ByteCount>,
-    /// What the kernel charges for each datagram; without it, as Linux: the buffer of the packet
-    /// rounded up to a power of two, and the socket-buffer structure.
+    /// Memory that the kernel charges for each datagram (default, as Linux: the buffer of the packet rounded up to a
+    /// power of two, and the socket-buffer structure).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("1 B"))]
     pub truesize: Option<ByteCount>,
-    /// When the memory of a datagram that was read is free again.
+    /// Time at which the memory of a datagram that was read is released.
     pub memory_return: MemoryReturn,
     /// CPU time of the application for each datagram received.
     pub receive_datagram: Duration,
     /// CPU time of each receiving system call.
     pub receive_call: Duration,
-    /// Most datagrams in one receiving call (GRO, recvmmsg).
+    /// Maximum number of datagrams in one receiving call (GRO, recvmmsg).
     #[schemars(transform = limits::at_least(1).unit("datagrams"))]
     pub receive_batch: u32,
     /// CPU time for each datagram sent.
     pub send_datagram: Duration,
     /// CPU time of each sending system call.
     pub send_call: Duration,
-    /// Most datagrams in one sending call (GSO, sendmmsg).
+    /// Maximum number of datagrams in one sending call (GSO, sendmmsg).
     #[schemars(transform = limits::at_least(1).unit("datagrams"))]
     pub send_batch: u32,
-    /// CPU time of the application for each object of a page that is complete, before it reads on.
+    /// CPU time of the application for each complete object of a page, before it continues to read.
     pub page_object: Duration,
-    /// How late user-space timers fire. Without `reorder` and `every`.
+    /// Lateness of user-space timers. Without `reorder` and `every`.
     pub timer_slack: Delay,
-    /// How long a process that waits takes to run after a datagram has arrived.
+    /// Time until a waiting process runs after a datagram has arrived.
     /// Without `reorder` and `every`.
     pub wake_up: Delay,
 }

@@ -41,7 +41,7 @@ pub(super) struct ReceiveBuffer {
     charged: ByteCount,
     /// Charge of what was read and is not given back yet (`forward_deficit`).
     read: ByteCount,
-    /// Most memory charged, and most datagrams, at one time.
+    /// Maximum memory charged, and maximum number of datagrams, at one time.
     longest_bytes: ByteCount,
     longest_packets: u64,
 }
@@ -102,12 +102,12 @@ impl ReceiveBuffer {
         self.charged
     }
 
-    /// Most memory charged at one time.
+    /// Maximum memory charged at one time.
     pub(super) const fn longest_bytes(&self) -> ByteCount {
         self.longest_bytes
     }
 
-    /// Most datagrams at one time.
+    /// Maximum number of datagrams at one time.
     pub(super) const fn longest_packets(&self) -> u64 {
         self.longest_packets
     }

@@ -14,13 +14,13 @@ use std::path::PathBuf;
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Link")]
 pub struct LinkConfig {
-    /// How fast packets are serialised; without it, in no time.
+    /// Rate of serialisation (default: serialisation takes no time).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Bytes that serialisation adds to each packet (Ethernet header: 14 B). Needs a `rate`.
     #[serde(default)]
     pub overhead_per_packet: ByteCount,
-    /// What waits for serialisation. Needs a `rate`.
+    /// Queue of packets that wait for serialisation. Needs a `rate`.
     #[serde(default)]
     pub queue: QueueConfig,
     /// Loss before the queue.
@@ -29,10 +29,10 @@ pub struct LinkConfig {
     /// Propagation delay after serialisation.
     #[serde(default)]
     pub delay: Delay,
-    /// Packets that are held back at the far end, so that others overtake them.
+    /// Packets that are held back at the end of the link, so that others overtake them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<Hold>,
-    /// Reports to the bearer that sends over the link; none without it.
+    /// Reports to the bearer that sends over the link (default: none).
     /// Needs a `rate`, and a link of exactly one bearer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<FeedbackConfig>,
@@ -46,7 +46,7 @@ pub struct FeedbackConfig {
     /// Time between two reports, while there is something to report.
     #[schemars(transform = limits::above("0 s"))]
     pub interval: Duration,
-    /// How long a report takes to the bearer.
+    /// Delay of a report on its path to the bearer.
     pub delay: Duration,
     /// Desired buffer size, as the time in which the link sends it at its present rate.
     #[schemars(transform = limits::above("0 s"))]
@@ -60,14 +60,14 @@ impl Default for FeedbackConfig {
     }
 }
 
-/// How fast a link serialises.
+/// Rate at which a link serialises.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Rate {
-    /// The same rate all the time; written as a text such as `"20 Mbit/s"`.
+    /// A constant rate; written as a string such as `"20 Mbit/s"`.
     #[schemars(transform = limits::above("0 bit/s"))]
     Constant(DataRate),
-    /// Shaped in another way.
+    /// A rate that is not constant.
     Shaped(ShapedRate),
 }
 
@@ -89,10 +89,10 @@ pub enum ShapedRate {
         /// Path, relative to the scenario file.
         #[schemars(transform = limits::not_empty())]
         file: PathBuf,
-        /// What the file holds.
+        /// Format of the file.
         #[serde(default)]
         format: TraceFormat,
-        /// What follows the last entry. Not `hold` with `mahimahi`.
+        /// Behaviour after the last entry. Not `hold` with `mahimahi`.
         #[serde(default)]
         at_end: TraceEnd,
     },
@@ -106,20 +106,20 @@ pub enum TraceFormat {
     /// `rate_kbps` or `rate_mbps`. A rate holds until the next time.
     #[default]
     Csv,
-    /// One number a line: the millisecond of an opportunity to deliver 1504 bytes.
+    /// One number per line: the millisecond of an opportunity to deliver 1504 bytes.
     Mahimahi,
 }
 
-/// What follows the last entry of a trace.
+/// Behaviour after the last entry of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TraceEnd {
-    /// It starts again; the period is the time of the last entry.
+    /// The trace starts again; the period is the time of the last entry.
     #[default]
     Loop,
     /// The last rate holds (CSV only).
     Hold,
-    /// Nothing is delivered any more.
+    /// The link delivers nothing after it.
     Stop,
 }
 
@@ -130,7 +130,7 @@ pub enum TraceEnd {
 pub enum Loss {
     /// Each packet with the same probability; written short as `"0.1 %"`.
     Independent {
-        /// Probability of each packet.
+        /// Loss probability of each packet.
         probability: Probability,
     },
     /// Two states, one good and one bad (Gilbert 1960, Elliott 1963).
@@ -145,9 +145,9 @@ pub enum Loss {
         /// Loss probability in the bad state.
         loss_in_bad: Probability,
     },
-    /// Exactly these packets, counted from 0 in the order of arrival at the link.
+    /// Exactly the listed packets, counted from 0 in the order of arrival at the link.
     Listed {
-        /// Their numbers.
+        /// Indices of the packets.
         packets: Vec<u64>,
     },
 }
@@ -161,18 +161,18 @@ pub struct Delay {
     /// Standard deviation (uniform: half of the width). Above 0 with a `distribution`, 0 without.
     #[serde(default)]
     pub deviation: Duration,
-    /// Distribution, cut off at 0.
+    /// Distribution, truncated at 0.
     #[serde(default)]
     pub distribution: Distribution,
     /// Whether packets may overtake each other within the link. Needs a `distribution`.
     #[serde(default)]
     pub reorder: bool,
-    /// How long a delay holds that was drawn; without it, each packet draws its own. Needs a `distribution`.
+    /// Time for which a drawn delay holds (default: each packet draws its own). Needs a `distribution`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("10 us"))]
     pub every: Option<Duration>,
-    /// In how many equal steps, spread over `every`, a delay changes; the first change is immediate.
-    /// 1 without `every`.
+    /// Number of equal steps, spread over `every`, in which a delay changes; the first change is immediate. 1 without
+    /// `every`.
     #[serde(default = "one_step", skip_serializing_if = "is_one")]
     #[schemars(transform = limits::between(1, 1000))]
     pub steps: u32,
@@ -182,13 +182,13 @@ pub struct Delay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hold {
-    /// Its number, counted from 0 in the order of arrival at the link, lost ones included.
+    /// Index of the packet, counted from 0 in the order of arrival at the link, lost packets included.
     /// Each packet at most once.
     pub packet: u64,
-    /// How long it is held.
+    /// Time for which it is held.
     #[schemars(transform = limits::above("0 s"))]
     pub by: Duration,
-    /// It is released before that, directly after the packet that is the last of so many to pass it.
+    /// Number of packets that overtake it; it is released directly after the last of them, if that is earlier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least(1))]
     pub behind: Option<u64>,

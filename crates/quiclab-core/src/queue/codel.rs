@@ -40,12 +40,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Codel {
-    /// Most packets that wait; what would exceed it is dropped on arrival.
+    /// Maximum number of packets that wait; packets that would exceed it are dropped on arrival.
     #[schemars(transform = limits::at_least(1))]
     pub packets: u64,
     /// Acceptable standing queue delay. Below `interval`.
     pub target: Duration,
-    /// How long every packet must have waited longer than `target` before the first drop.
+    /// Time during which every packet must have waited longer than `target` before the first drop.
     #[schemars(transform = limits::above("0 s"))]
     pub interval: Duration,
     /// Whether ECN-capable packets are marked instead of dropped.
@@ -53,11 +53,11 @@ pub struct Codel {
     /// ECN-capable packets that have waited longer are marked immediately (default: none).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
-    /// While no more than this waits, nothing is dropped; `0 B`: no such exception.
+    /// Backlog up to which nothing is dropped; `0 B`: no such exception.
     pub least_backlog: ByteCount,
-    /// When the next drop is due.
+    /// Time of the next drop.
     pub control_law: ControlLaw,
-    /// The count of drops with which a new series begins.
+    /// Count of drops with which a new series begins.
     pub restart: CodelRestart,
 }
 

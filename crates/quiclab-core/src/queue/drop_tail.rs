@@ -20,19 +20,19 @@ use crate::units::{ByteCount, DataRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// First in, first out; a packet that would exceed a limit is dropped. All limits given hold.
+/// First in, first out; a packet that would exceed a limit is dropped. All given limits apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DropTail {
-    /// Most packets, the one in service included.
+    /// Maximum number of packets, the packet in service included.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least(1))]
     pub packets: Option<u64>,
-    /// Most bytes (with the link's overhead), the packet in service included.
+    /// Maximum number of bytes (with the link's overhead), the packet in service included.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("1 B"))]
     pub bytes: Option<ByteCount>,
-    /// Longest time the backlog (with the new packet) needs at the present rate.
+    /// Maximum time that the backlog (with the new packet) needs at the present rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::above("0 s"))]
     pub time: Option<Duration>,

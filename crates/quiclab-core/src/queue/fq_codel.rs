@@ -44,10 +44,10 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FqCodel {
-    /// Most packets that wait in all queues.
+    /// Maximum number of packets that wait in all queues.
     #[schemars(transform = limits::at_least(1))]
     pub packets: u64,
-    /// Most memory of all queues: the bytes of packets, and `memory_per_packet` for each.
+    /// Maximum memory of all queues: the bytes of packets, and `memory_per_packet` for each.
     #[schemars(transform = limits::at_least("1 B"))]
     pub memory: ByteCount,
     /// Memory of a packet in addition to its bytes (Linux counts the whole buffer).
@@ -59,9 +59,9 @@ pub struct FqCodel {
     /// Number of queues that flows are hashed to.
     #[schemars(transform = limits::between(1, 65536).unit("queues"))]
     pub flows: u32,
-    /// What the hash takes of a packet.
+    /// Fields of a packet that the hash covers.
     pub hash: FlowHash,
-    /// Bytes a queue may send in its turn.
+    /// Bytes that a queue may send in its turn.
     #[schemars(transform = limits::between("256 B", "1 MiB"))]
     pub quantum: ByteCount,
     /// As for `codel`. Below `interval`.
@@ -74,7 +74,7 @@ pub struct FqCodel {
     /// As for `codel`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
-    /// While no more than this waits in all queues, nothing is dropped; `0 B`: no such exception.
+    /// Backlog of all queues up to which nothing is dropped; `0 B`: no such exception.
     pub least_backlog: ByteCount,
     /// As for `codel`.
     pub control_law: ControlLaw,
@@ -82,7 +82,7 @@ pub struct FqCodel {
     pub restart: CodelRestart,
 }
 
-/// What of a packet the hash of FQ-CoDel takes.
+/// Fields of a packet that the hash of FQ-CoDel covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowHash {

@@ -20,15 +20,15 @@ use crate::units::{ByteCount, DataRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// First in, first out; what has waited longest is dropped until the new packet fits. All limits given hold.
+/// First in, first out; packets that have waited longest are dropped until the new packet fits. All given limits apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HeadDrop {
-    /// Most packets that wait.
+    /// Maximum number of packets that wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least(1))]
     pub packets: Option<u64>,
-    /// Most bytes that wait.
+    /// Maximum number of bytes that wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("1 B"))]
     pub bytes: Option<ByteCount>,

@@ -37,13 +37,13 @@ pub trait QueueOptions {
 /// Limits on what waits; `None`: unlimited, or not an option of the discipline. Each has the name of its field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capacity {
-    /// Most packets. Never exceeded.
+    /// Maximum number of packets. Never exceeded.
     pub packets: Option<u64>,
-    /// Most bytes. Never exceeded.
+    /// Maximum number of bytes. Never exceeded.
     pub bytes: Option<ByteCount>,
     /// Longest time that the backlog needs at the present rate.
     pub time: Option<Duration>,
-    /// Most memory. It may be exceeded for a while.
+    /// Maximum memory. It may be exceeded for a while.
     pub memory: Option<ByteCount>,
     /// Number of queues, each with a state of its own.
     pub flows: Option<u32>,

@@ -46,33 +46,34 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pie {
-    /// Most packets that wait; what would exceed it is dropped on arrival.
+    /// Maximum number of packets that wait; packets that would exceed it are dropped on arrival.
     #[schemars(transform = limits::at_least(1))]
     pub packets: u64,
-    /// Waiting time that the controller aims at.
+    /// Target waiting time of the controller.
     #[schemars(transform = limits::above("0 s"))]
     pub target: Duration,
     /// Time between two updates of the drop probability. Linux rounds it up to jiffies, and its timer takes one more.
     #[schemars(transform = limits::at_least("1 ms"))]
     pub update_interval: Duration,
-    /// What each second of waiting time above `target` adds to the probability at an update. Linux' unit: 2 is 0.125.
+    /// Increase of the probability at an update for each second of waiting time above `target`. Linux' unit: 2 is
+    /// 0.125.
     #[schemars(transform = limits::between(0, 32).unit("sixteenths"))]
     pub alpha: u32,
-    /// What each second by which the waiting time has grown since the last update adds to the probability.
+    /// Increase of the probability for each second by which the waiting time has grown since the last update.
     #[schemars(transform = limits::between(0, 32).unit("sixteenths"))]
     pub beta: u32,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// Probability above which ECN-capable packets are dropped, too (`mark_ecnth`).
+    /// Probability above which ECN-capable packets are also dropped (`mark_ecnth`).
     pub ecn_drop_threshold: Probability,
     /// Whether the probability is proportional to the size of a packet, up to `mtu`.
     pub byte_mode: bool,
     /// Time with departures during which nothing is dropped or marked after the queue was short.
     pub burst_allowance: Duration,
-    /// Whether the waiting time is the backlog by an estimate of the departure rate (Linux' `dq_rate_estimator`); else it
-    /// is that of the packet served last.
+    /// Whether the waiting time is the backlog divided by an estimate of the departure rate (Linux'
+    /// `dq_rate_estimator`); otherwise it is that of the packet served last.
     pub rate_estimator: bool,
-    /// Largest packet with its header; while less than two of them wait, nothing is dropped or marked.
+    /// Size of the largest packet, its header included; while less than two of them wait, nothing is dropped or marked.
     #[schemars(transform = limits::between("1 B", "1 MiB"))]
     pub mtu: ByteCount,
 }

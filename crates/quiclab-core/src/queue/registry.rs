@@ -8,7 +8,7 @@ macro_rules! disciplines {
     ($($(#[$attribute:meta])* $($module:ident)::+: $Config:ident => $Queue:ident,)+) => {
         $($(#[$attribute])* pub use $($module)::+::$Config;)+
 
-        /// What waits, and what is dropped or marked.
+        /// Queue discipline: order of service, and which packets are dropped or marked.
         #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(tag = "kind", rename_all = "snake_case")]
         #[schemars(rename = "Queue")]

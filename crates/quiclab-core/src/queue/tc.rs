@@ -10,9 +10,9 @@ use serde::Serialize;
 pub enum TcQueue {
     /// First in, first out: these are the limits of the discipline that has the rate (`netem`, `tbf`).
     Limits {
-        /// Most packets; `None`: unlimited.
+        /// Maximum number of packets; `None`: unlimited.
         packets: Option<u64>,
-        /// Most bytes; `None`: unlimited.
+        /// Maximum number of bytes; `None`: unlimited.
         bytes: Option<ByteCount>,
     },
     /// A discipline of its own, as the child of the one that has the rate.

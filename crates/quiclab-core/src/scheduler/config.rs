@@ -10,7 +10,7 @@ use serde::de::value::{Error, MapDeserializer};
 use serde::{Deserialize, Serialize, Serializer};
 use std::str::FromStr;
 
-/// Which path the next packet takes; one with defaults for everything may be written short, as its kind alone.
+/// Path of the next packet; a scheduler with defaults for all fields may be written as its kind alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 #[schemars(rename = "PathScheduler", transform = or_kind)]
@@ -18,10 +18,10 @@ pub enum PathSchedulerKind {
     /// Each path in turn that has room.
     #[serde(deserialize_with = "no_field")]
     RoundRobin,
-    /// Each path in turn; one without room is waited for.
+    /// Each path in turn; if it has no room, packets wait for it.
     #[serde(deserialize_with = "no_field")]
     StrictRoundRobin,
-    /// Bytes in the ratio of given weights, by the paths that have room.
+    /// Bytes in the ratio of given weights, over the paths that have room.
     WeightedRoundRobin {
         /// Weight of each path, the first (`down` and `up` of a flow) first. One of at least 1 for each path.
         #[schemars(transform = limits::not_empty().each(limits::at_least(1)))]
@@ -29,15 +29,15 @@ pub enum PathSchedulerKind {
     },
     /// The path with the lowest smoothed RTT that has room.
     LowestRtt {
-        /// With more in flight on all paths, the slowest may have only half as much in flight; without it,
-        /// no path is penalised.
+        /// With more in flight on all paths, the slowest may have only half as much in flight (default: no path is
+        /// penalised).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::at_least("1 B"))]
         penalise_above: Option<ByteCount>,
     },
     /// The cheapest path that has room.
     CheapestFirst {
-        /// Numbers of the paths, from 0, the cheapest first; those left out follow. Each at most once.
+        /// Indices of the paths, from 0, the cheapest first; unlisted paths follow. Each at most once.
         #[serde(default)]
         order: Vec<u32>,
     },
@@ -46,29 +46,29 @@ pub enum PathSchedulerKind {
     Redundant,
     /// The fastest path, or a slower one if it is estimated not to block it (BLEST).
     Blest {
-        /// Factor on what the fastest could send meanwhile.
+        /// Factor on the amount that the fastest path could send meanwhile.
         #[serde(default = "default_scaling")]
         #[schemars(transform = limits::above(0.0).to(100.0))]
         scaling: f64,
-        /// What may be in flight on all paths; without it, what they deliver in the longest RTT.
+        /// Maximum in flight on all paths (default: what they deliver in the longest RTT).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::at_least("1 B"))]
         send_window: Option<ByteCount>,
     },
-    /// The fastest path, or a slower one if everything that waits ends sooner with it (ECF).
+    /// The fastest path, or a slower one if the whole backlog completes earlier with it (ECF).
     Ecf {
-        /// Part by which the slower one must end sooner after a decision to wait.
+        /// Share by which the slower path must complete earlier after a decision to wait.
         #[serde(default = "default_ecf_hysteresis")]
         #[schemars(transform = limits::between(0.0, 1.0))]
         hysteresis: f64,
     },
     /// The path on which the packet is expected to arrive first.
     EarliestArrival {
-        /// Part of the delay by which another path must be earlier than the last one taken.
+        /// Share of the delay by which another path must be earlier than the last path used.
         #[serde(default = "default_hysteresis")]
         #[schemars(transform = limits::between(0.0, 1.0))]
         hysteresis: f64,
-        /// Longest time that the backlog may need to leave an earlier path that is waited for.
+        /// Maximum time that the backlog may need to leave an earlier path that packets wait for.
         #[serde(default = "default_patience")]
         #[schemars(transform = limits::at_most("1 s"))]
         patience: Duration,

@@ -8,7 +8,7 @@ use super::{PathScheduler, PathState, next_in_turn};
 use crate::time::Time;
 use crate::units::ByteCount;
 
-/// Each path in turn; one without room is waited for.
+/// Each path in turn; if it has no room, packets wait for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StrictRoundRobin {
     /// Path of the last packet; `None` before the first.

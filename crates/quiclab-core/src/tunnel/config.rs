@@ -6,18 +6,18 @@ use crate::scheduler::PathSchedulerKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How many connections a tunnel has.
+/// Connections of a tunnel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CarrierKind {
-    /// One for each path: each has its own acknowledgements, RTT and failure.
+    /// One connection for each path: each has its own acknowledgements, RTT and failure.
     #[default]
     Connections,
-    /// One with all paths (Multipath QUIC).
+    /// One connection with all paths (Multipath QUIC).
     Multipath,
 }
 
-/// How packets go from the queue to the paths.
+/// Transfer of packets from the queue to the paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pipeline {
@@ -28,13 +28,13 @@ pub enum Pipeline {
     /// That of PQUIC with the datagram plugin: see `tunnel/pquic.rs`.
     #[schemars(title = "PquicPipeline")]
     Pquic {
-        /// When a packet of the tunnel leaves.
+        /// Condition on which a packet of the tunnel leaves.
         #[serde(default)]
         leaves: LeaveRule,
     },
 }
 
-/// When PQUIC sends a packet with datagrams.
+/// Condition on which PQUIC sends a packet with datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LeaveRule {
@@ -43,7 +43,7 @@ pub enum LeaveRule {
     Full,
     /// When no further datagram fits, or an acknowledgement leaves on the path.
     FullOrAcknowledging,
-    /// At once.
+    /// Immediately.
     AtOnce,
 }
 

@@ -56,9 +56,9 @@ use waiting::{QueuedPacket, SojournLog};
 pub struct TunnelConfig {
     /// What waits for the paths.
     pub queue: QueueConfig,
-    /// Which path the next packet takes.
+    /// Path scheduler.
     pub scheduler: PathSchedulerKind,
-    /// How packets go from the queue to the paths.
+    /// Transfer of packets from the queue to the paths.
     pub pipeline: Pipeline,
     /// Longest IP packet that enters.
     pub mtu: ByteCount,
@@ -67,7 +67,7 @@ pub struct TunnelConfig {
     /// Datagrams that may leave on a path before the next decision: with more than one a carrier can hand them to
     /// the kernel together.
     pub batch: usize,
-    /// Most records of sojourn times kept.
+    /// Maximum number of records of sojourn times kept.
     pub keep_sojourns: usize,
 }
 

@@ -76,7 +76,7 @@ pub struct SojournRecord {
 /// Records of a queue, as many as fit.
 #[derive(Debug, Default)]
 pub(super) struct SojournLog {
-    /// Most records kept.
+    /// Maximum number of records kept.
     pub(super) keep: usize,
     pub(super) records: Vec<SojournRecord>,
 }

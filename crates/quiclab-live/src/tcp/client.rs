@@ -14,7 +14,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-/// Most bytes of one read.
+/// Maximum number of bytes of one read.
 const READ: usize = 1 << 20;
 
 /// Arguments of the receiver.

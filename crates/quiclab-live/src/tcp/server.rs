@@ -14,7 +14,7 @@ use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-/// Most bytes of one write, as most servers write a file.
+/// Maximum number of bytes of one write, as most servers write a file.
 const WRITE: usize = 65_536;
 /// Length of the time at the beginning of a request.
 const START: usize = 8;

@@ -35,8 +35,8 @@ pub struct SocketArguments {
     /// Queueing discipline of the host's device, such as `fq`.
     #[arg(long)]
     pub qdisc: Option<String>,
-    /// Most segments that TCP hands to the host's device as one packet, which is cut up there: without it, as many as
-    /// pacing sends in a millisecond (tcp_tso_autosize); 1 is none.
+    /// Maximum number of segments that TCP hands to the host's device as one packet, which is segmented
+    /// there (default: as many as pacing sends in a millisecond, tcp_tso_autosize); 1 is none.
     #[arg(long)]
     pub gso_segments: Option<u32>,
 }

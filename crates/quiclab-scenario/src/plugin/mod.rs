@@ -25,17 +25,17 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// A bundle of exchanges.
+/// A named list of replacements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plugin {
-    /// What it changes, in a sentence.
+    /// Effect, in one sentence.
     #[serde(default)]
     pub description: String,
     /// Ends of the flow that it changes.
     #[serde(default)]
     pub ends: PluginEnds,
-    /// What is exchanged for what.
+    /// Replacements.
     #[schemars(transform = limits::not_empty())]
     pub exchanges: Vec<Exchange>,
 }
@@ -47,9 +47,9 @@ pub enum PluginEnds {
     /// Sender and receiver.
     #[default]
     Both,
-    /// The sender alone.
+    /// Only the sender.
     Sender,
-    /// The receiver alone.
+    /// Only the receiver.
     Receiver,
 }
 
@@ -64,14 +64,14 @@ impl PluginEnds {
     }
 }
 
-/// An operation and what it is exchanged for: one of `replace`, `before` and `after`.
+/// An operation and its replacement: one of `replace`, `before` and `after`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exchange {
     /// An option of the endpoint, such as `quic.acknowledgement`, or a computation, such as
     /// `compute.congestion_window`.
     pub operation: String,
-    /// What takes its place: a value of the option; for a computation, the name of a function.
+    /// Replacement: a value of the option; for a computation, the name of a function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replace: Option<serde_json::Value>,
     /// Function that is called before the computation, with its inputs.

@@ -11,6 +11,7 @@ mod wires;
 use super::Scenario;
 use quiclab_config::{ConfigError, Document};
 use quiclab_core::{OPERATIONS, Problem, StackAbilities, StackProtocol};
+use quiclab_transport::EndOf;
 use quiclab_transport::options::EndpointConfig;
 use std::path::PathBuf;
 
@@ -32,7 +33,7 @@ fn examples() -> Vec<(String, String)> {
 
 /// Knows `quinn`, `noq`, `lab-quic`, which alone has several paths, `lab-tcp` and `lab-udp`; profiles of `lab-tcp`
 /// and `lab-quic` alone, computations of `noq` alone.
-fn some_stacks(end: &EndpointConfig) -> Result<StackAbilities, Problem> {
+fn some_stacks(end: &EndpointConfig, _: EndOf) -> Result<StackAbilities, Problem> {
     let stack = end.stack.as_deref().unwrap_or_default();
     let (protocol, workloads): (_, &[_]) = match stack {
         "quinn" | "noq" => (StackProtocol::Quic, &["download"]),

@@ -7,6 +7,7 @@ use super::network::check_time;
 use super::{Check, about, endpoint, ensure, plugin, quoted, undefined};
 use quiclab_core::problem::values;
 use quiclab_core::{ByteCount, Direction, Duration, FieldPath, Problem, ProblemKind, Role, StackProtocol};
+use quiclab_transport::EndOf;
 use quiclab_transport::options::{EndpointConfig, PageObjects, PageResource, Workload};
 use std::collections::BTreeMap;
 
@@ -193,7 +194,7 @@ pub(super) fn check_stacks(
     let judge = |name: &str, role: Role, applied: &Applied<'_>| {
         let end = &applied.config;
         let inherits = end.stack.is_none();
-        let abilities = stacks(&flow.inherited(end)).map_err(|problem| {
+        let abilities = stacks(&flow.inherited(end), EndOf::Flow).map_err(|problem| {
             // a stack that both ends inherit is written on the flow
             let on_flow = inherits && problem.path == FieldPath::from("stack");
             let end_path = if on_flow { path.clone() } else { path.child(name) };

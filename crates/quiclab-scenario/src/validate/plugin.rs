@@ -61,7 +61,8 @@ fn check_exchange(path: &FieldPath, exchange: &Exchange) -> Check {
 const FUNCTION: &str = "the name of a function, such as `my_functions:threshold`";
 
 fn unknown_operation(path: &FieldPath, operation: &str) -> Problem {
-    let names = parts().iter().map(String::as_str).chain(Operation::ALL.map(Operation::name));
+    let names =
+        parts().iter().map(String::as_str).chain(Operation::ALL.iter().map(|operation| operation.name()));
     Problem::unknown(path.child("operation"), operation, names)
         .because("no such operation; `quiclab stack show STACK` lists the operations of a stack")
 }

@@ -3,16 +3,12 @@
 use super::super::{Scenario, StackCheck, Tunnel};
 use super::flow::{check_disjoint, check_route};
 use super::{Check, about, endpoint, ensure, field, network, quoted};
-use quiclab_core::problem::values;
 use quiclab_core::tunnel::{Pipeline, check_sender};
 use quiclab_core::{ByteCount, Direction, FieldPath, Problem, StackProtocol};
+use quiclab_transport::EndOf;
 use quiclab_transport::options::{CongestionControl, EndpointConfig};
 
 pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> Check {
-    let known = ["lab-quic", "noq"];
-    ensure(known.contains(&tunnel.stack.as_str()), || {
-        Problem::unknown(path.child("stack"), &tunnel.stack, known)
-    })?;
     network::check_queue(&path.child("queue"), &tunnel.queue)?;
     for (name, _, end) in tunnel.ends() {
         let path = path.child(name);
@@ -44,44 +40,10 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         }
     }
     check_windows(&path.child("windows"), tunnel)?;
-    for (name, _, end) in tunnel.ends() {
-        check_noq(&path.child(name), tunnel, &end)?;
-    }
     let (paths, numbered) = (Some(tunnel.paths.len()), tunnel.resequencing.is_some());
     check_sender(&tunnel.queue, &tunnel.scheduler, paths, numbered).map_err(|problem| problem.below(path))?;
     let routes = || tunnel.paths.iter().map(|path| (&path.down[..], &path.up[..]));
     check_disjoint(scenario, routes, |index, direction| path.child("paths").child(index).child(direction))
-}
-
-/// What the carriers of noq take of the options of an end.
-fn check_noq(path: &FieldPath, tunnel: &Tunnel, end: &EndpointConfig) -> Check {
-    use CongestionControl::{BbrLinux, Cubic, Fixed, Lia, Newreno};
-    if tunnel.stack != "noq" {
-        return Ok(());
-    }
-    let taken = EndpointConfig {
-        stack: end.stack.clone(),
-        host: end.host.clone(),
-        congestion_control: end.congestion_control,
-        datagram_size: end.datagram_size,
-        ..EndpointConfig::default()
-    };
-    ensure(*end == taken, || {
-        let expected = "only `host`, `congestion_control` and `datagram_size`";
-        about(path.clone(), "the carriers of the stack `noq` have no other options", expected)
-    })?;
-    let Some(control) = end.congestion_control else { return Ok(()) };
-    let known = [Newreno, Cubic, BbrLinux, Lia, Fixed];
-    ensure(known.contains(&control), || {
-        let expected = values(known.map(CongestionControl::name));
-        Problem::conflict(path.child("congestion_control"), quoted(control.name()), expected)
-            .because("not supported by the carriers of the stack `noq`")
-    })?;
-    ensure(control != Fixed || !tunnel.windows.is_empty(), || {
-        let value = quoted(control.name());
-        Problem::conflict(path.child("congestion_control"), value, "another congestion control")
-            .because("`windows` of the tunnel is not set")
-    })
 }
 
 fn check_windows(path: &FieldPath, tunnel: &Tunnel) -> Check {
@@ -105,9 +67,17 @@ fn check_windows(path: &FieldPath, tunnel: &Tunnel) -> Check {
 
 /// Asks the caller about the transport of both ends.
 pub(super) fn check_stacks(name: &str, tunnel: &Tunnel, stacks: StackCheck<'_>) -> Check {
+    let end_of = EndOf::Tunnel { fixed_windows: !tunnel.windows.is_empty() };
     for (end_name, _, end) in tunnel.ends() {
-        let path = field(["tunnels", name, end_name]);
-        let abilities = stacks(&end).map_err(|problem| problem.below(&path))?;
+        let abilities = stacks(&end, end_of).map_err(|problem| {
+            // both ends have the stack of the tunnel
+            let path = field(["tunnels", name]);
+            problem.clone().below(&if problem.path == FieldPath::from("stack") {
+                path
+            } else {
+                path.child(end_name)
+            })
+        })?;
         debug_assert_eq!(abilities.protocol, StackProtocol::Quic, "carriers speak QUIC");
         let datagram = end.datagram_size.expect("a tunnel fills it in");
         let largest = datagram.bytes().saturating_sub(HEADERS);

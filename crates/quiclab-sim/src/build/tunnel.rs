@@ -6,8 +6,8 @@ use quiclab_core::{EndpointIdentity, FiveTuple, Host, Node, RandomStream, Role, 
 use quiclab_scenario::{Scenario, Tunnel as TunnelScenario};
 use quiclab_transport::CarrierRequest;
 
-/// Most records of sojourn times that an end keeps: an hour at 1 Gbit/s does not fit, half a minute at 200 Mbit/s
-/// does.
+/// Maximum number of records of sojourn times that an end keeps: an hour at 1 Gbit/s does not fit, half a
+/// minute at 200 Mbit/s does.
 const MAX_SOJOURNS: usize = 1_000_000;
 
 /// Adds both ends of each tunnel.

@@ -124,10 +124,9 @@ fn each_flow_has_what_its_own_connection_has_kept() {
 
 #[test]
 fn what_is_known_is_chosen_from_two() {
-    let stacks = |config: &_| quiclab_sim::validate(config);
     let sets = [("flows.dc".into(), flow("linux-5.3", "1 MB", ", metrics = 'always'"))];
     let problem = Document::from_toml(SCENARIO, "dc.toml", &sets)
-        .and_then(|document| Scenario::load(&document, &stacks));
+        .and_then(|document| Scenario::load(&document, &quiclab_sim::validate));
     let sentence = problem.expect_err("there is no such value").to_string();
     assert!(sentence.contains("metrics") && sentence.contains("\"warm_start\""), "{sentence}");
 }

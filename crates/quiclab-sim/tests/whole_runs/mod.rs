@@ -9,9 +9,8 @@ use std::path::Path;
 /// The scenario with other values at these paths.
 pub fn load(text: &str, sets: &[(&str, &str)]) -> Result<Scenario, ConfigError> {
     let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
-    let stacks = |config: &_| quiclab_sim::validate(config);
     let document = Document::from_toml(text, "scenario.toml", &sets)?;
-    Ok(Scenario::load(&document, &stacks)?.resolved())
+    Ok(Scenario::load(&document, &quiclab_sim::validate)?.resolved())
 }
 
 /// The native stacks without observers, and with the files of this folder.

@@ -49,11 +49,11 @@ pub struct TunnelEndpointConfig {
     pub idle_timeout: Duration,
     /// Keep-alive interval of an idle path.
     pub keep_alive: Duration,
-    /// Most connections of a server that are not bound to a session yet.
+    /// Maximum number of connections of a server that are not bound to a session yet.
     pub max_half_open: usize,
-    /// Most sessions of a server.
+    /// Maximum number of sessions of a server.
     pub max_sessions: usize,
-    /// Most UDP datagrams in one [`Outgoing`](super::Outgoing); 1 without segmentation offload.
+    /// Maximum number of UDP datagrams in one [`Outgoing`](super::Outgoing); 1 without segmentation offload.
     pub segments: usize,
     /// Where random numbers come from.
     pub randomness: Randomness,

@@ -110,7 +110,7 @@ pub(crate) struct TunnelConnection {
     buffer: Vec<u8>,
 }
 
-/// Most packets of QUIC's own in one pass.
+/// Maximum number of packets of QUIC's own in one pass.
 const MAX_PACKETS_PER_PASS: usize = 1024;
 /// A path of several that is silent for that long, while another is not, is asked.
 const SILENCE: Duration = Duration::from_millis(150);

@@ -33,7 +33,7 @@ use std::time::SystemTime;
 /// RTT before there is a sample; RFC 9002 section 6.2.2 recommends 333 ms, and a lost first packet waits three
 /// times as long.
 pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(100);
-/// Most paths of a multipath connection.
+/// Maximum number of paths of a multipath connection.
 const MULTIPATH_PATHS: u32 = 8;
 
 /// Where random numbers come from.

@@ -2,7 +2,7 @@
 
 use super::keys::PublicKey;
 use bytes::Bytes;
-use quiclab_core::Packet;
+use quiclab_core::{Packet, Problem};
 use std::net::SocketAddr;
 
 /// A session of an endpoint; never used again.
@@ -87,15 +87,8 @@ pub struct Outgoing {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TunnelEndpointError {
     /// A value of the configuration.
-    #[error("{field}: expected {expected}, got {value}")]
-    Config {
-        /// Name of the field.
-        field: &'static str,
-        /// Its value.
-        value: String,
-        /// What the field takes.
-        expected: String,
-    },
+    #[error("{0}")]
+    Config(Problem),
     /// Only clients connect.
     #[error("a server does not connect")]
     NotAClient,

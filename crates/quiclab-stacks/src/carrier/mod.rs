@@ -29,6 +29,7 @@ pub mod wire;
 pub use config::{PathConfig, Randomness, TunnelEndpointConfig};
 pub use event::{CloseReason, Outgoing, SessionId, TunnelEndpointError, TunnelEvent};
 pub use keys::{PublicKey, SecretKey};
-pub use noq_carrier::{CarrierSetup, NoqCarrier};
+pub(crate) use noq_carrier::check_options;
+pub use noq_carrier::{CONTROLS, CarrierSetup, NoqCarrier};
 pub use session_carrier::SessionCarrier;
 pub use tunnel_endpoint::TunnelEndpoint;

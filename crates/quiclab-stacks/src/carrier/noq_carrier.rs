@@ -6,11 +6,12 @@ use super::config::{PathConfig, Randomness, TunnelEndpointConfig};
 use super::event::{SessionId, TunnelEvent};
 use super::keys::SecretKey;
 use super::tunnel_endpoint::TunnelEndpoint;
+use quiclab_core::problem::{ensure, quoted, values};
 use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::{Carrier, CarrierKind, TunnelPayload};
-use quiclab_core::{Duration, FiveTuple, Metrics, Packet, Protocol, RandomStream, Role, Time};
+use quiclab_core::{Duration, FiveTuple, Metrics, Packet, Problem, Protocol, RandomStream, Role, Time};
 use quiclab_transport::CarrierRequest;
-use quiclab_transport::options::CongestionControl;
+use quiclab_transport::options::{CongestionControl, EndpointConfig};
 use std::net::SocketAddr;
 
 /// Port of both ends.
@@ -61,6 +62,31 @@ impl CarrierSetup {
             name: request.name.to_owned(),
         }
     }
+}
+
+/// Congestion controls of a path.
+pub const CONTROLS: [CongestionControl; 5] = {
+    use CongestionControl::{BbrLinux, Cubic, Fixed, Lia, Newreno};
+    [Newreno, Cubic, BbrLinux, Lia, Fixed]
+};
+
+/// Checks the options of an end of a tunnel; `fixed_windows`: its paths have windows that never change.
+pub(crate) fn check_options(config: &EndpointConfig, fixed_windows: bool) -> Result<(), Problem> {
+    const TAKEN: [&str; 2] = ["congestion_control", "datagram_size"];
+    if let Some(option) = config.set_options().keys().find(|option| !TAKEN.contains(&option.as_str())) {
+        let instead = "its options are `congestion_control` and `datagram_size`";
+        return Err(Problem::unsupported(option.as_str(), "a tunnel over noq", instead));
+    }
+    let Some(control) = config.congestion_control else { return Ok(()) };
+    let conflict =
+        |expected: String| Problem::conflict("congestion_control", quoted(control.name()), expected);
+    ensure(CONTROLS.contains(&control), || {
+        conflict(values(CONTROLS.map(CongestionControl::name)))
+            .because("not supported by the carriers of the stack `noq`")
+    })?;
+    ensure(control != CongestionControl::Fixed || fixed_windows, || {
+        conflict("another congestion control".to_owned()).because("`windows` of the tunnel is not set")
+    })
 }
 
 /// One end of a tunnel with fixed addresses: path `i` is from 10.3.`i`.1 (client) to 10.4.`i`.1 (server).

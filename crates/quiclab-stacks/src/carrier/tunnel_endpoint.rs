@@ -21,7 +21,7 @@ use crate::time::Clock;
 use bytes::Bytes;
 use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, FourTuple, Transmit};
 use quiclab_core::tunnel::CarrierKind;
-use quiclab_core::{Duration, Ecn, Packet, Payload, RandomStream, Role, Time};
+use quiclab_core::{Duration, Ecn, Packet, Payload, Problem, RandomStream, Role, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
@@ -30,7 +30,7 @@ use std::net::SocketAddr;
 pub(super) const ATTEMPT: Duration = Duration::from_secs(3);
 /// From so many events on, no control message is read.
 pub(super) const MAX_PENDING_EVENTS: usize = 1024;
-/// Most stateless answers that wait to be sent.
+/// Maximum number of stateless answers that wait to be sent.
 const MAX_ANSWERS: usize = 256;
 /// Refusals told per second.
 const MAX_REFUSALS: u32 = 10;
@@ -136,8 +136,8 @@ impl TunnelEndpoint {
             return Err(TunnelEndpointError::NotAClient);
         }
         if paths.len() > MAX_WIRE_PATHS {
-            let (value, expected) = (paths.len().to_string(), format!("at most {MAX_WIRE_PATHS}"));
-            return Err(TunnelEndpointError::Config { field: "paths", value, expected });
+            let expected = format!("at most {MAX_WIRE_PATHS} paths");
+            return Err(TunnelEndpointError::Config(Problem::value("paths", paths.len(), expected)));
         }
         let mut session = Session::new();
         for &(local, remote) in paths {
@@ -461,7 +461,7 @@ fn set_timer(timers: &mut BTreeSet<(Time, Due)>, timer: &mut Option<Time>, deadl
 
 fn check(config: &TunnelEndpointConfig) -> Result<(), TunnelEndpointError> {
     let wrong = |field, value: String, expected: &str| {
-        Err(TunnelEndpointError::Config { field, value, expected: expected.to_owned() })
+        Err(TunnelEndpointError::Config(Problem::value(field, value, expected)))
     };
     if config.paths.is_empty() {
         return wrong("paths", "empty".into(), "one entry or more");

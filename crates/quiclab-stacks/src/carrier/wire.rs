@@ -23,9 +23,9 @@ use quiclab_core::tunnel::TunnelPayload;
 
 /// Longest control message in bytes.
 pub const MAX_CONTROL_BYTES: usize = 65_536;
-/// Most bytes of control messages that wait to be sent or acknowledged.
+/// Maximum number of bytes of control messages that wait to be sent or acknowledged.
 pub const CONTROL_BACKLOG: usize = 1 << 20;
-/// Most paths of a session.
+/// Maximum number of paths of a session.
 pub const MAX_WIRE_PATHS: usize = 64;
 /// Bytes of a datagram beside its cargo.
 pub const DATAGRAM_OVERHEAD: usize = 1;

@@ -3,7 +3,7 @@
 //! is that of RFC 9000, on path 0.
 
 use super::{adapter::adapter, family};
-use crate::carrier::{CarrierSetup, NoqCarrier};
+use crate::carrier::{self, CarrierSetup, NoqCarrier};
 use crate::controller::{InFlightCounter, mirrored};
 use crate::crypto_observer::observed_crypto;
 use crate::lab_controller::lab_controller;
@@ -42,7 +42,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
             "congestion/new_reno.rs, congestion/cubic.rs",
         ),
         OptionInfo::fixed(
-            "pacing with a congestion control of quiclab",
+            "pacing with quiclab's congestion control",
             "at the rate and in the bursts that the control asks for, as BBR does, else as with its own",
             "congestion.rs, connection/pacing.rs",
         ),
@@ -52,6 +52,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
         "1.4.0",
         "noq-proto, a fork of quinn-proto with Multipath QUIC (draft 21); here on a single path",
         &own,
+        true,
     )
 });
 
@@ -69,6 +70,10 @@ impl NativeStack for NoqStack {
 
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn quiclab_core::Endpoint>, Problem> {
         family::build(&INFO, request, Noq::new)
+    }
+
+    fn validate_carrier(&self, config: &options::EndpointConfig, fixed_windows: bool) -> Result<(), Problem> {
+        carrier::check_options(config, fixed_windows)
     }
 
     fn carrier(&self, request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Problem> {

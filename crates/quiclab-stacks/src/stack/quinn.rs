@@ -38,7 +38,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
             "congestion/new_reno.rs, congestion/cubic.rs",
         ),
         OptionInfo::fixed(
-            "pacing with a congestion control of quiclab",
+            "pacing with quiclab's congestion control",
             "as with its own: a rate that the control asks for, as BBR does, is ignored",
             "congestion.rs, connection/pacing.rs",
         ),
@@ -48,6 +48,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
         "0.11.19",
         "quinn-proto, the QUIC implementation in Rust that quinn runs on tokio; here in virtual time",
         &own,
+        false,
     )
 });
 

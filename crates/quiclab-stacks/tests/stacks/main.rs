@@ -11,12 +11,13 @@ mod transfer;
 mod validation;
 
 use quiclab_core::{Problem, StackAbilities};
+use quiclab_transport::EndOf;
 use quiclab_transport::options::EndpointConfig;
 use quiclab_transport::stack;
 
 /// Checks an endpoint of one of them.
 fn validate(config: &EndpointConfig) -> Result<StackAbilities, Problem> {
-    stack::validate(quiclab_stacks::STACKS, config)
+    stack::validate(quiclab_stacks::STACKS, config, EndOf::Flow)
 }
 
 /// The stacks under test.

@@ -119,7 +119,7 @@ pub struct Bursts {
     pub mean_packets: Option<f64>,
     /// 99 % of the bursts have no more packets.
     pub p99_packets: Option<u64>,
-    /// Most packets.
+    /// Maximum number of packets.
     pub largest_packets: u64,
     /// How many bursts have how many packets.
     pub sizes: BTreeMap<u64, u64>,

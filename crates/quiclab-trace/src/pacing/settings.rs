@@ -1,5 +1,7 @@
 //! What an analysis is told: what users write and read, and the same as whole numbers.
 
+use quiclab_core::problem::ensure;
+use quiclab_core::{FieldPath, Problem, ProblemKind};
 use serde::Deserialize;
 
 /// Nanoseconds of a second and of a millisecond.
@@ -51,23 +53,23 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads settings; an error is a one-line message.
+    /// Reads settings.
     ///
     /// # Errors
-    /// The sentence, with field, value and what is expected.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        let settings: Self = serde_json::from_str(text).map_err(|error| format!("settings: {error}"))?;
+    /// If it is no JSON object of these fields, or a value is out of range.
+    pub fn from_json(text: &str) -> Result<Self, Problem> {
+        let settings: Self = serde_json::from_str(text).map_err(|error| {
+            Problem::new(ProblemKind::Syntax, "", "settings of an analysis").because(error.to_string())
+        })?;
         let positive = [
             ("bottleneck_mbps", settings.bottleneck_mbps),
             ("link_mbps", settings.link_mbps),
             ("rate_step_s", Some(settings.rate_step_s)),
             ("until_s", settings.until_s),
         ];
-        for (name, value) in positive {
-            if value.is_some_and(|value| !(value > 0.0 && value <= 1e9)) {
-                let value = value.unwrap_or(0.0);
-                return Err(format!("{name}: expected a number above 0, at most 1e9, got {value}"));
-            }
+        for (field, value) in positive.into_iter().filter_map(|(field, value)| Some((field, value?))) {
+            let expected = "a number above 0, at most 1e9";
+            ensure(value > 0.0 && value <= 1e9, || Problem::value(field, value, expected))?;
         }
         let times = [
             ("window_ms", settings.window_ms),
@@ -75,18 +77,16 @@ impl Settings {
             ("clocked_ms", settings.clocked_ms),
             ("skip_s", settings.skip_s),
         ];
-        for (name, value) in times {
-            if !(0.0..=1e9).contains(&value) {
-                return Err(format!("{name}: expected a number from 0 to 1e9, got {value}"));
-            }
+        for (field, value) in times {
+            let expected = "a number from 0 to 1e9";
+            ensure((0.0..=1e9).contains(&value), || Problem::value(field, value, expected))?;
         }
-        if settings.gains.len() > 16 {
-            return Err(format!("gains: expected at most 16 numbers, got {}", settings.gains.len()));
-        }
-        for gain in &settings.gains {
-            if !(*gain > 0.0 && *gain <= 1000.0) {
-                return Err(format!("gains: expected numbers above 0, at most 1000, got {gain}"));
-            }
+        let count = settings.gains.len();
+        ensure(count <= 16, || Problem::value("gains", format!("{count} numbers"), "at most 16 numbers"))?;
+        for (index, gain) in settings.gains.iter().enumerate() {
+            let path = FieldPath::from("gains").child(index);
+            let expected = "a number above 0, at most 1000";
+            ensure(*gain > 0.0 && *gain <= 1000.0, || Problem::value(path, gain, expected))?;
         }
         Ok(settings)
     }
@@ -129,15 +129,14 @@ mod tests {
         let settings = Settings::from_json(r#"{"skip_s": 5, "until_s": 6.5, "burst_gap_ms": 0.25}"#).unwrap();
         assert_eq!(settings.counted_ns(), 5_000_000_000..6_500_000_000);
         assert_eq!((settings.burst_gap_ns(), settings.rate_step_ns()), (250_000, 100_000_000));
-        for (text, said) in [
-            (r#"{"bottleneck_mbps": 0}"#, "bottleneck_mbps: expected a number above 0, at most 1e9, got 0"),
-            (r#"{"window_ms": -1}"#, "window_ms: expected a number from 0 to 1e9, got -1"),
-            (r#"{"gains": [1, 0]}"#, "gains: expected numbers above 0, at most 1000, got 0"),
+        for (text, path, kind) in [
+            (r#"{"bottleneck_mbps": 0}"#, "bottleneck_mbps", ProblemKind::OutOfRange),
+            (r#"{"window_ms": -1}"#, "window_ms", ProblemKind::OutOfRange),
+            (r#"{"gains": [1, 0]}"#, "gains.1", ProblemKind::OutOfRange),
+            (r#"{"gain": 1}"#, "", ProblemKind::Syntax),
         ] {
-            assert_eq!(Settings::from_json(text).unwrap_err(), said);
+            let problem = Settings::from_json(text).unwrap_err();
+            assert_eq!((problem.path.to_string().as_str(), problem.kind), (path, kind));
         }
-        assert!(
-            Settings::from_json(r#"{"gain": 1}"#).unwrap_err().starts_with("settings: unknown field `gain`")
-        );
     }
 }

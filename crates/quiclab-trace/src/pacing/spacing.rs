@@ -6,7 +6,7 @@ use super::document;
 use super::settings::{MILLISECOND_NS, SECOND_NS, Settings};
 use std::collections::BTreeMap;
 
-/// Most steps of the rate over time.
+/// Maximum number of steps of the rate over time.
 const STEPS_MAX: usize = 5000;
 /// Quantiles of the document.
 const PARTS: [(&str, f64); 11] = [

@@ -10,7 +10,7 @@ use std::io::Read;
 
 /// Longest key log: some 400 000 lines.
 pub const KEY_LOG_BYTES_MAX: u64 = 1 << 26;
-/// Most connections of a key log; further ones are counted.
+/// Maximum number of connections of a key log; further ones are counted.
 pub const CONNECTIONS_MAX: usize = 100_000;
 
 /// "The 32-byte value of the Random field from the ClientHello message".

@@ -4,53 +4,53 @@ use quiclab_core::{Duration, defaults, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// When a receiver acknowledges.
+/// ACK policy of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 #[schemars(extend("x-value-aliases" = {"as_asked": "as_requested"}))]
 pub enum Acknowledgement {
-    /// Every few packets, after a delay, and immediately where packets are missing (RFC 9000 section 13.2).
+    /// After a number of packets or a delay, and immediately when packets are missing (RFC 9000 section 13.2).
     #[schemars(title = "AckEvery")]
     Every {
-        /// Packets that ask for an acknowledgement before there is one.
+        /// Number of ack-eliciting packets that trigger an acknowledgement.
         #[serde(default = "default_packets")]
         #[schemars(transform = limits::at_least(1))]
         packets: u32,
-        /// Longest wait.
+        /// Maximum delay.
         #[serde(default = "default_delay")]
         #[schemars(transform = limits::at_most("16.383 s"))]
         delay: Duration,
     },
-    /// After a delay only, whatever arrives (aioquic).
+    /// After a delay only, regardless of the number of packets (aioquic).
     #[schemars(title = "AckTimer")]
     Timer {
-        /// The wait.
+        /// Delay of an acknowledgement.
         #[schemars(transform = limits::at_most("16.383 s"))]
         delay: Duration,
     },
-    /// After a part of the RTT, or a number of packets: decimation (Chromium).
+    /// After a fraction of the RTT, or a number of packets: decimation (Chromium).
     #[schemars(title = "AckRttFraction")]
     RttFraction {
-        /// Part of the smoothed RTT.
+        /// Fraction of the smoothed RTT.
         #[serde(default = "default_fraction")]
         #[schemars(transform = limits::between(0.001, 1.0))]
         fraction: f64,
-        /// Packets that ask for an acknowledgement before there is one.
+        /// Number of ack-eliciting packets that trigger an acknowledgement.
         #[serde(default = "default_decimation")]
         #[schemars(transform = limits::at_least(1))]
         packets: u32,
-        /// Longest wait.
+        /// Maximum delay.
         #[serde(default = "default_delay")]
         #[schemars(transform = limits::at_most("16.383 s"))]
         delay: Duration,
-        /// Packet number from which on this holds; before it, every second packet is acknowledged.
+        /// Packet number from which this applies; before it, every second packet is acknowledged.
         #[serde(default = "default_from_packet")]
         from_packet: u64,
     },
-    /// As the peer requests with ACK_FREQUENCY frames; before it does, as `every` second packet.
+    /// As the peer requests with ACK_FREQUENCY frames; before the first request, as `every` second packet.
     #[schemars(title = "AckAsRequested")]
     AsRequested {
-        /// Longest wait before the peer asks.
+        /// Maximum delay before the first request of the peer.
         #[serde(default = "default_delay")]
         #[schemars(transform = limits::at_most("16.383 s"))]
         delay: Duration,

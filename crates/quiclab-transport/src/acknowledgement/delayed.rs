@@ -32,11 +32,11 @@ const MIN_PAYLOAD: u64 = 88;
 pub struct Settings {
     /// Shortest and longest wait.
     pub min_delay: Duration,
-    /// Longest wait.
+    /// Maximum delay.
     pub max_delay: Duration,
-    /// Most segments acknowledged one by one in quick mode.
+    /// Maximum number of segments acknowledged one by one in quick mode.
     pub quick_acks: u32,
-    /// Most ACKs merged into one; 0: none.
+    /// Maximum number of ACKs merged into one; 0: none.
     pub compressed_acks: u32,
     /// Longest wait of merged ACKs.
     pub compressed_delay: Duration,

@@ -46,7 +46,7 @@ pub struct Frequency {
     missing: Vec<(u64, u64)>,
 }
 
-/// Most ranges of missing numbers that are kept; the oldest are given up first.
+/// Maximum number of ranges of missing numbers that are kept; the oldest are given up first.
 const MAX_RANGES: usize = 256;
 
 impl Frequency {

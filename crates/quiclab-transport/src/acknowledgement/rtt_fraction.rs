@@ -17,7 +17,7 @@ use quiclab_core::{Duration, Time};
 /// A policy that waits for a fraction of the RTT.
 #[derive(Clone, Debug)]
 pub struct RttFraction {
-    /// Part of the smoothed RTT.
+    /// Fraction of the smoothed RTT.
     fraction: f64,
     /// Packets acknowledged at once, when so many are waiting.
     packets: u32,

@@ -8,7 +8,7 @@ use super::slow_start::{NoSlowStartExit, SlowStartPolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What ends slow start before a loss does.
+/// Algorithm that ends slow start before a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SlowStartExit {

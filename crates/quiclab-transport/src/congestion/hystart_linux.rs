@@ -24,7 +24,7 @@ const TRAIN_SPACING: Duration = Duration::from_millis(2);
 const MIN_SAMPLES: u32 = 8;
 /// Largest burst of a sender, `GSO_MAX_SIZE`, in bytes.
 const MAX_BURST: u64 = 65_536;
-/// Most that bursts may add to the threshold of the train.
+/// Maximum that bursts may add to the threshold of the train.
 const MAX_CUSHION: Duration = Duration::from_millis(1);
 
 /// Threshold of an ACK train.

@@ -49,7 +49,7 @@ registry::controls! {
     BbrChromium = "bbr-chromium", Family::Rate => |s, random| bbr::BbrChromium::new(s.mss, s.initial_window, random);
     /// BBR version 1 as in picoquic.
     BbrPicoquic = "bbr-picoquic", Family::Rate => |s, random| bbr::BbrPicoquic::new(s.mss, s.initial_window, random);
-    /// A window that stays what `initial_window` says.
+    /// A constant window of the size `initial_window`.
     Fixed = "fixed", Family::Plain => |s, _| fixed::Fixed::new(s.initial_window);
     /// Coupled over several paths: linked increases (RFC 6356).
     Lia = "lia", Family::Coupled => |s, _| Coupled::new(Coupling::Lia, &s.window(), s.policy());

@@ -1,4 +1,4 @@
-//! What ends slow start before a loss does.
+//! The algorithm that ends slow start before a loss.
 //!
 //! [`NewReno`](super::newreno::NewReno) and [`Cubic`](super::cubic::Cubic) ask a [`SlowStartPolicy`] on each
 //! acknowledgement in slow start; it answers whether, and how fast, the window goes on growing.
@@ -53,7 +53,7 @@ impl SlowStartDecision {
     pub const GO_ON: Self = Self::Continue { divisor: 1, limit: None };
 }
 
-/// What ends slow start early.
+/// An algorithm that ends slow start early.
 pub trait SlowStartPolicy: Send {
     /// An acknowledgement arrived in slow start.
     fn on_ack(&mut self, question: &SlowStartInput<'_>) -> SlowStartDecision;

@@ -21,6 +21,7 @@ static INFO: StackInfo = StackInfo {
     operations: &[],
     multipath: false,
     proprietary: true,
+    tunnels: false,
 };
 
 /// UDP without any control.
@@ -31,40 +32,12 @@ impl NativeStack for LabUdp {
         &INFO
     }
 
-    /// It has no options.
-    fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, Error> {
-        let given = [
-            ("congestion_control", config.congestion_control.is_some()),
-            ("datagram_size", config.datagram_size.is_some()),
-            ("initial_window", config.initial_window.is_some()),
-            ("stream_receive_window", config.stream_receive_window.is_some()),
-            ("connection_receive_window", config.connection_receive_window.is_some()),
-            ("send_window", config.send_window.is_some()),
-            ("packet_threshold", config.packet_threshold.is_some()),
-            ("time_threshold", config.time_threshold.is_some()),
-            ("initial_rtt", config.initial_rtt.is_some()),
-            ("ack_frequency", config.ack_frequency.is_some()),
-            ("controller", config.controller.is_some()),
-            ("emulated_connections", config.emulated_connections.is_some()),
-            ("slow_start_exit", config.slow_start_exit.is_some()),
-            ("pacing", config.pacing.is_some()),
-            ("tcp", config.tcp.is_some()),
-            ("quic", config.quic.is_some()),
-            ("http2", config.http2.is_some()),
-            ("tls", config.tls.is_some()),
-        ];
-        if let Some(profile) = &config.profile {
-            return Err(Problem::no_profiles(LAB_UDP, profile));
-        }
-        match given.iter().find(|(_, given)| *given) {
-            Some(&(field, _)) => Err(Problem::unsupported(field, LAB_UDP, "")),
-            None => Ok(INFO.abilities()),
-        }
+    fn validate(&self, _: &EndpointConfig) -> Result<StackAbilities, Error> {
+        Ok(INFO.abilities())
     }
 
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Error> {
-        let EndpointRequest { identity, config, workload, start, .. } = request;
-        self.validate(config)?;
+        let EndpointRequest { identity, workload, start, .. } = request;
         match *workload {
             Workload::Datagrams { rate, size, duration, on, off } => {
                 let schedule = Schedule::new(rate, size, duration, on.zip(off), start);

@@ -1,7 +1,7 @@
 //! Datagrams and ping over an ideal pipe, by hand.
 
-use crate::options::{EndpointConfig, PingProtocol, TcpOptions, Workload};
-use crate::stack::{build, validate};
+use crate::options::{EndpointConfig, PingProtocol, Workload};
+use crate::stack::build;
 use crate::{EndpointRequest, STACKS};
 use quiclab_core::{
     ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, FiveTuple, FlowId, Metrics, Outputs, Packet,
@@ -201,11 +201,8 @@ fn a_stray_packet_is_counted_only() {
 }
 
 #[test]
-fn options_and_workloads_of_tcp_are_refused() {
+fn workloads_of_tcp_are_refused() {
     let config = EndpointConfig { stack: Some("lab-udp".to_owned()), ..EndpointConfig::default() };
-    let with_tcp = EndpointConfig { tcp: Some(TcpOptions::default()), ..config.clone() };
-    let problem = validate(STACKS, &with_tcp).unwrap_err();
-    assert_eq!((problem.path.to_string(), problem.kind), ("tcp".to_owned(), ProblemKind::Unsupported));
     let identity = EndpointIdentity {
         name: "f".to_owned(),
         flow: FlowId(0),

@@ -12,7 +12,7 @@ use quiclab_core::{
 };
 use std::collections::{BTreeMap, VecDeque};
 
-/// Most packets that a report says something of (RFC 8888 section 3.1: 16384).
+/// Maximum number of packets that a report says something of (RFC 8888 section 3.1: 16384).
 const MAX_REPORTS: u64 = 16_384;
 /// Header of RTCP with the sender's SSRC, the SSRC reported on with begin and count, and the report timestamp.
 const FEEDBACK_HEADER: u64 = 8 + 8 + 4;

@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 options! {
-    /// Stack and options of one end. An option left out has the default of the stack.
+    /// Stack and options of one end. Unset options have the default of the stack.
     EndpointConfig;
 
     /// Name of the stack: see `quiclab stack list`.
     stack: String;
     /// A named parameter set of the stack. See `quiclab stack show`.
     profile: String;
-    /// Kind of host it runs on: a name in `hosts`; without it, one that costs nothing.
+    /// Host template: a name in `hosts` (default: a host that costs nothing).
     host: String;
     /// Congestion control.
     congestion_control: CongestionControl;
-    /// Largest UDP payload sent; path MTU discovery is off.
+    /// Maximum UDP payload sent; path MTU discovery is off.
     #[schemars(transform = limits::between("1200 B", "65507 B"))]
     datagram_size: ByteCount;
     /// Initial congestion window.
@@ -32,28 +32,28 @@ options! {
     /// Flow-control window offered for the connection.
     #[schemars(transform = limits::at_least("1 B"))]
     connection_receive_window: ByteCount;
-    /// Most bytes of stream data sent and not acknowledged.
+    /// Maximum number of bytes of stream data sent and not acknowledged.
     #[schemars(transform = limits::at_least("1 B"))]
     send_window: ByteCount;
-    /// Packets of reordering before one is declared lost (RFC 9002 section 6.1.1).
+    /// Maximum reordering, in packets, before a packet is declared lost (RFC 9002 section 6.1.1).
     #[schemars(transform = limits::at_least(3).unit("packets"))]
     packet_threshold: u32;
-    /// Multiple of the RTT before a packet is declared lost (RFC 9002 section 6.1.2).
+    /// Maximum reordering, as a multiple of the RTT, before a packet is declared lost (RFC 9002 section 6.1.2).
     #[schemars(transform = limits::between(1.0, 1000.0).unit("round-trip times"))]
     time_threshold: f64;
     /// RTT assumed before the first sample (RFC 9002 section 6.2.2).
     #[schemars(transform = limits::between("1 us", "30 s"))]
     initial_rtt: Duration;
-    /// What this end asks of the peer's acknowledgements (QUIC ACK Frequency extension).
+    /// ACK policy that this end requests of its peer (QUIC ACK Frequency extension).
     ack_frequency: AckFrequency;
-    /// Whose congestion control a real stack uses; its own without it, where it has the one wanted.
+    /// Implementation of the congestion control that a real stack uses (default: its own, if it has the selected one).
     controller: Controller;
-    /// Number of connections that CUBIC or NewReno stands for, N of Chromium. 1 without `newreno` or `cubic`.
+    /// Number of connections that CUBIC or NewReno emulates, N of Chromium. 1 without `newreno` or `cubic`.
     #[schemars(transform = limits::at_least(1))]
     emulated_connections: u32;
-    /// What ends slow start before a loss does. `none` without `newreno` or `cubic`.
+    /// Algorithm that ends slow start before a loss. `none` without `newreno` or `cubic`.
     slow_start_exit: SlowStartExit;
-    /// How packets are spaced. Not `none` with BBR.
+    /// Pacing of packets. Not `none` with BBR.
     pacing: Pacing;
     /// Options of TCP.
     tcp: TcpOptions;
@@ -61,7 +61,7 @@ options! {
     quic: QuicOptions;
     /// Options of HTTP/2, which a page over TCP uses.
     http2: Http2Options;
-    /// TLS: above TCP, without it none; in QUIC, without it that of the profile.
+    /// TLS above TCP (default: none), or of QUIC (default: that of the profile).
     tls: Tls;
 }
 
@@ -81,37 +81,40 @@ const MAX_HTTP2_WINDOW: &str = "2147483647 B";
 
 options! {
     /// Options of an end of HTTP/2 (RFC 9113); unset fields have the values of the deployed programs.
-    Http2Options;
+    Http2Options, Http2Values;
 
     /// Receive window that this end offers for each stream.
     #[schemars(transform = limits::between("1 B", MAX_HTTP2_WINDOW))]
-    stream_window: ByteCount;
-    /// Receive window that this end offers for the connection; it cannot be smaller than it starts (RFC 9113 section
-    /// 6.9.2).
+    stream_window: ByteCount = ByteCount::from_bytes(65_535), "H2WindowSize (Apache httpd 2.4 mod_http2)";
+    /// Receive window that this end offers for the connection; it cannot be smaller than its initial value (RFC 9113
+    /// section 6.9.2).
     #[schemars(transform = limits::between("65535 B", MAX_HTTP2_WINDOW))]
-    connection_window: ByteCount;
-    /// Streams that the peer may have open at one time.
+    connection_window: ByteCount = ByteCount::from_bytes((1 << 31) - 1),
+        "h2_session_start (Apache httpd 2.4 mod_http2): the connection window can only get in the way";
+    /// Maximum number of streams that the peer may have open at one time.
     #[schemars(transform = limits::at_least(1))]
-    max_streams: u32;
-    /// Largest payload of a DATA frame that this end sends; larger ones would need SETTINGS_MAX_FRAME_SIZE (RFC 9113
+    max_streams: u32 = 100, "H2MaxSessionStreams (Apache httpd 2.4 mod_http2)";
+    /// Maximum payload of a DATA frame that this end sends; a larger one would need SETTINGS_MAX_FRAME_SIZE (RFC 9113
     /// section 4.2).
     #[schemars(transform = limits::between("1 B", "16 KiB"))]
-    frame_size: ByteCount;
+    frame_size: ByteCount = ByteCount::from_bytes(16_384),
+        "SETTINGS_MAX_FRAME_SIZE where the peer says nothing (RFC 9113 section 6.5.2)";
     /// Bytes that a server writes in records of 1300 B, before those of 16 KB.
-    warm_up: ByteCount;
+    warm_up: ByteCount = ByteCount::from_bytes(1 << 20),
+        "H2TLSWarmUpSize (Apache httpd 2.4 mod_http2): records that fit into one TCP segment";
 }
 
-/// What a sender asks of its peer's acknowledgements (draft-ietf-quic-ack-frequency).
+/// ACK policy that a sender requests of its peer (draft-ietf-quic-ack-frequency).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AckFrequency {
-    /// Ack-eliciting packets the peer may receive without acknowledging immediately.
+    /// Number of ack-eliciting packets that the peer may receive without acknowledging immediately.
     pub ack_eliciting_threshold: u32,
-    /// Longest time the peer may wait; without it, its own max_ack_delay.
+    /// Maximum time that the peer may wait (default: its own max_ack_delay).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 ms", "16.383 s"))]
     pub max_ack_delay: Option<Duration>,
-    /// Reordering the peer ignores before it acknowledges immediately.
+    /// Reordering, in packets, that the peer ignores before it acknowledges immediately.
     #[serde(default = "default_reordering_threshold")]
     pub reordering_threshold: u32,
 }
@@ -120,7 +123,7 @@ fn default_reordering_threshold() -> u32 {
     2
 }
 
-/// Whose congestion control a real stack uses.
+/// Implementation of the congestion control that a real stack uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Controller {

@@ -15,6 +15,7 @@ pub use crate::pacing::Pacing;
 pub use crate::recovery::rtt::RttVariation;
 pub(crate) use control::Control;
 pub use control::check as check_control;
+pub(crate) use endpoint::Http2Values;
 pub use endpoint::{AckFrequency, Controller, EndpointConfig, Http2Options};
 pub(crate) use quic::QuicValues;
 pub use quic::{FlowControl, QuicOptions, QuicVersion, StreamScheduler};

@@ -20,18 +20,18 @@ options! {
     #[schemars(transform = limits::at_most("20 B"))]
     connection_id: ByteCount =
         ByteCount::from_bytes(8), "assumed: RFC 9000 section 5.1 leaves it to the end; 8 B as most stacks";
-    /// Length of packet numbers; without it, the shortest that the peer can expand.
+    /// Length of packet numbers, if it is fixed; otherwise the shortest that the peer can expand.
     #[schemars(transform = limits::between("1 B", "4 B"))]
     packet_number: ByteCount, or "shortest that can be expanded" =
         None, "RFC 9000 section 17.1: the shortest is enough";
-    /// When this end acknowledges what has arrived.
+    /// ACK policy of this end.
     acknowledgement: Acknowledgement =
         Acknowledgement::Every { packets: 2, delay: Duration::from_millis(25) },
         "RFC 9000 sections 13.2.1 and 13.2.2";
-    /// Most ranges of packet numbers that this end keeps to acknowledge.
+    /// Maximum number of ranges of packet numbers that this end stores for acknowledgements.
     #[schemars(transform = limits::at_least(1))]
     ack_ranges: u32 = 256, "assumed: RFC 9000 section 13.2.3 asks for a limit and names none";
-    /// Longest delay of an acknowledgement that this end announces (RFC 9000 section 18.2).
+    /// Maximum delay of an acknowledgement that this end announces (RFC 9000 section 18.2).
     /// At least the delay of `acknowledgement`.
     #[schemars(transform = limits::at_most("16.383 s"))]
     max_ack_delay: Duration = Duration::from_millis(25), "RFC 9000 section 18.2: the default";
@@ -39,7 +39,7 @@ options! {
     adaptive_packet_threshold: bool = false, "RFC 9002 section 6.1 leaves it to the implementation";
     /// The time threshold widens when it was too narrow.
     adaptive_time_threshold: bool = false, "RFC 9002 section 6.1 leaves it to the implementation";
-    /// What the RTT variation is the mean of.
+    /// Quantity whose mean is the RTT variation.
     rtt_variation: RttVariation = RttVariation::Rfc9002, "RFC 9002 section 5.3";
     /// The window collapses when everything sent over a long time is lost (RFC 9002 section 7.6).
     persistent_congestion: bool = true, "RFC 9002 section 7.6";
@@ -48,23 +48,23 @@ options! {
     probe_packets: u32 = 2, "RFC 9002 section 6.2.4: one, or two to be robust";
     /// A window that is not used does not grow (RFC 9002 section 7.8).
     window_validation: bool = true, "RFC 9002 section 7.8";
-    /// Largest congestion window; without it, there is none. At least `initial_window`.
+    /// Maximum congestion window, if it is limited. At least `initial_window`.
     #[schemars(transform = limits::between("1 B", MAX_OFFSET))]
     max_window: ByteCount, or "none" = None, "RFC 9002 has none";
-    /// Packets are paced before the first RTT sample, too, as if the RTT were `initial_rtt`.
+    /// Packets are also paced before the first RTT sample, as if the RTT were `initial_rtt`.
     pacing_before_rtt: bool = true, "RFC 9002 section 7.7 with the initial RTT of section 6.2.2";
-    /// Bidirectional streams that the peer may have open at one time.
+    /// Maximum number of bidirectional streams that the peer may have open at one time.
     #[schemars(transform = limits::between(1, 1_u64 << 60))]
     max_streams: u64 = 100, "RFC 9114 section 6.1: at least 100 requests at a time";
-    /// How the receive windows of streams and connection grow.
+    /// Growth of the receive windows of streams and connection.
     flow_control: FlowControl = FlowControl::Fixed, "assumed: RFC 9000 section 4 leaves it to the receiver";
-    /// Largest receive window of a stream that growth reaches. At least `stream_receive_window`.
+    /// Maximum receive window of a stream that growth reaches. At least `stream_receive_window`.
     #[schemars(transform = limits::between("1 B", MAX_OFFSET))]
     max_stream_receive_window: ByteCount = ByteCount::from_bytes(16 << 20), "assumed: does not grow";
-    /// Largest receive window of the connection that growth reaches. At least `connection_receive_window`.
+    /// Maximum receive window of the connection that growth reaches. At least `connection_receive_window`.
     #[schemars(transform = limits::between("1 B", MAX_OFFSET))]
     max_connection_receive_window: ByteCount = ByteCount::from_bytes(24 << 20), "assumed: does not grow";
-    /// Which stream sends next.
+    /// Algorithm that chooses the stream that sends next.
     stream_scheduler: StreamScheduler =
         StreamScheduler::RoundRobin, "assumed: RFC 9000 section 2.3 leaves it to the application";
     /// Bytes that a server may send for each byte received before the client's address is validated
@@ -72,10 +72,10 @@ options! {
     amplification_factor: u32 = 3, "RFC 9000 section 8.1";
     /// DATAGRAM frames wait for the congestion window (RFC 9221 section 5.4).
     datagram_congestion_control: bool = true, "RFC 9221 section 5.4";
-    /// The connection ends when nothing was received for so long (RFC 9000 section 10.1).
+    /// The connection ends when nothing was received for this time (RFC 9000 section 10.1).
     #[schemars(transform = limits::between("1 ms", "1440 min"))]
     idle_timeout: Duration = Duration::from_secs(30), "RFC 9308 section 3.2: 30 s without need for another";
-    /// Which path the next packet takes, where there are several.
+    /// Path scheduler of connections with several paths.
     path_scheduler: PathSchedulerKind = PathSchedulerKind::LOWEST_RTT, "assumed: RFC 9000 has one path at a time";
 }
 
@@ -90,30 +90,29 @@ pub enum QuicVersion {
     Gquic37,
 }
 
-/// How receive windows grow.
+/// Growth of receive windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "QuicFlowControl")]
 pub enum FlowControl {
-    /// They do not; credit is given back when an eighth of the window has been read (quinn).
+    /// They do not grow; the limit is updated when an eighth of the window has been read (quinn).
     Fixed,
-    /// They double whenever half of one has been used (aioquic).
+    /// They double whenever half of a window has been used (aioquic).
     DoubleWhenHalfUsed,
-    /// They double when half of one is used within two round trips (Chromium, quic-go).
+    /// They double when half of a window is used within two round trips (Chromium, quic-go).
     DoubleWithinTwoRtts,
 }
 
-/// Which stream sends next.
+/// Algorithm that chooses the stream that sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StreamScheduler {
-    /// The oldest with something to send, until it has nothing more.
+    /// The oldest stream with data to send, until it has none left.
     Fifo,
-    /// One packet of each in turn.
+    /// One packet of each stream in turn.
     RoundRobin,
-    /// The most urgent; among equals those that are incremental in turn, others one after the other
-    /// (RFC 9218).
+    /// The most urgent stream; among equals, incremental streams in turn, others one after the other (RFC 9218).
     Priority,
-    /// The most urgent; among equals each in turn, 16 000 B at a time (google/quiche, `QuicWriteBlockedList`).
+    /// The most urgent stream; among equals each in turn, 16 000 B at a time (google/quiche, `QuicWriteBlockedList`).
     PriorityInBatches,
 }

@@ -24,6 +24,20 @@ macro_rules! options {
                 pub $name: Option<$Type>,
             )+
         }
+
+        impl $Options {
+            /// The meaning of the option `name` in a phrase.
+            ///
+            /// # Panics
+            /// If there is no such option.
+            #[must_use]
+            pub fn meaning(name: &str) -> String {
+                match name {
+                    $(stringify!($name) => $crate::profile::phrase(&[$($meaning),+]),)+
+                    _ => panic!("no option `{name}`"),
+                }
+            }
+        }
     };
     (
         $(#[doc = $text:literal])+
@@ -61,7 +75,8 @@ macro_rules! options {
 ///
 /// An entry `name: Type = default, "source";` below its meaning is a value. The default holds where a profile has none,
 /// and `source` says where it comes from. `Type, or "text"` stands for a value that may be missing; `as |values| text`
-/// prints one that depends on others, or is not plain data. `with { part: Values }` at the end adds lists of their own.
+/// prints one that depends on others, or is not plain data. `.. { part: Values }` at the end adds lists of their own.
+/// An entry without a meaning is the option of [`crate::options::EndpointConfig`] of that name.
 macro_rules! values {
     (@type $Type:ty) => { $Type };
     (@type $Type:ty, $none:literal) => { Option<$Type> };
@@ -70,20 +85,22 @@ macro_rules! values {
         |values| values.$name.as_ref().map_or_else(|| $none.to_owned(), $crate::profile::describe)
     };
     (@print $name:ident as $print:expr) => { $print };
+    (@meaning $name:ident) => { || $crate::options::EndpointConfig::meaning(stringify!($name)) };
+    (@meaning $name:ident $($meaning:literal)+) => { || $crate::profile::phrase(&[$($meaning),+]) };
     (
         $(#[$attribute:meta])+
         $visibility:vis struct $Values:ident;
         $(
-            $(#[doc = $meaning:literal])+
+            $(#[doc = $meaning:literal])*
             $name:ident: $Type:ty $(, or $none:literal)? = $default:expr, $source:literal $(, as $print:expr)?;
         )+
-        $(with { $($part:ident: $Part:ty),+ })?
+        $(.. { $($part:ident: $Part:ty),+ })?
     ) => {
         $(#[$attribute])+
         #[derive(Clone, Debug, PartialEq)]
         $visibility struct $Values {
             $(
-                $(#[doc = $meaning])+
+                $(#[doc = $meaning])*
                 pub(crate) $name: $crate::options::table::values!(@type $Type $(, $none)?),
             )+
             $($(pub(crate) $part: $Part,)+)?
@@ -98,7 +115,7 @@ macro_rules! values {
             pub(crate) const FIELDS: &'static [$crate::profile::Field<Self>] = &[$(
                 $crate::profile::Field {
                     name: stringify!($name),
-                    meaning: &[$($meaning),+],
+                    meaning: $crate::options::table::values!(@meaning $name $($meaning)*),
                     source: $source,
                     print: $crate::options::table::values!(@print $name $(or $none)? $(as $print)?),
                 },

@@ -25,77 +25,77 @@ options! {
     #[schemars(transform = limits::between("4 KiB", "1048560 KiB"))]
     receive_buffer: ByteCount =
         ByteCount::from_bytes(87_380), "sysctl tcp_rmem, second value, before commit a337531b942b (4.20)";
-    /// Largest receive buffer that autotuning reaches (`tcp_rmem`, third value).
+    /// Maximum receive buffer that autotuning reaches (`tcp_rmem`, third value).
     #[schemars(transform = limits::between("4 KiB", "1048560 KiB"))]
     max_receive_buffer: ByteCount = ByteCount::from_bytes(6_291_456),
         "sysctl tcp_rmem, third value; tcp_init: 6 MiB where memory allows";
-    /// Largest send buffer that autotuning reaches (`tcp_wmem`, third value).
+    /// Maximum send buffer that autotuning reaches (`tcp_wmem`, third value).
     #[schemars(transform = limits::between("4 KiB", "1048560 KiB"))]
     max_send_buffer: ByteCount = ByteCount::from_bytes(4_194_304),
         "sysctl tcp_wmem, third value; tcp_init: 4 MiB where memory allows";
-    /// Smallest retransmission timeout (`rto_min`).
+    /// Minimum retransmission timeout (`rto_min`).
     #[schemars(transform = limits::between("1 ms", "2 min"))]
     min_rto: Duration = Duration::from_millis(200), "include/net/tcp.h TCP_RTO_MIN";
     /// Segments of reordering assumed at the start (`tcp_reordering`). At most `max_reordering`.
     #[schemars(transform = limits::at_least(3).unit("segments"))]
     reordering: u32 = 3, "sysctl tcp_reordering";
-    /// Largest reordering that is adapted to (`tcp_max_reordering`).
+    /// Maximum reordering to which the sender adapts (`tcp_max_reordering`).
     #[schemars(transform = limits::at_least(3).unit("segments"))]
     max_reordering: u32 = 300, "sysctl tcp_max_reordering; commit dca145ffaa8d (3.18)";
-    /// How losses are detected.
+    /// Algorithm of loss detection.
     loss_detection: TcpLossDetection =
         TcpLossDetection::DuplicateAcksAndRack,
         "net/ipv4/tcp_input.c tcp_time_to_recover; RACK beside it since 4.4";
     /// Tail loss probes (RFC 8985 section 7).
     tail_loss_probe: bool = true, "sysctl tcp_early_retrans 3";
-    /// F-RTO: whether a timeout was spurious is found out (RFC 5682).
+    /// F-RTO: detection of spurious timeouts (RFC 5682).
     frto: bool = true, "sysctl tcp_frto 2";
     /// Reductions of the window are undone when they prove spurious (Eifel, DSACK).
     undo: bool = true, "net/ipv4/tcp_input.c tcp_try_undo_recovery";
-    /// How the window shrinks during recovery.
+    /// Reduction of the window during recovery.
     rate_reduction: RateReduction = RateReduction::Prr, "net/ipv4/tcp_input.c tcp_cwnd_reduction; RFC 6937";
-    /// Shortest wait of a delayed acknowledgement. At most `max_delayed_ack`.
+    /// Minimum wait of a delayed acknowledgement. At most `max_delayed_ack`.
     #[schemars(transform = limits::above("0 s").to("2 min"))]
     min_delayed_ack: Duration = Duration::from_millis(40), "include/net/tcp.h TCP_DELACK_MIN";
-    /// Longest wait of a delayed acknowledgement.
+    /// Maximum wait of a delayed acknowledgement.
     #[schemars(transform = limits::above("0 s").to("2 min"))]
     max_delayed_ack: Duration = Duration::from_millis(200), "include/net/tcp.h TCP_DELACK_MAX";
-    /// Segments acknowledged one by one at the start and after pauses.
+    /// Number of segments acknowledged one by one at the start and after pauses.
     quick_acks: u32 = 16, "include/net/tcp.h TCP_MAX_QUICKACKS";
-    /// Most duplicate acknowledgements that are merged into one (`tcp_comp_sack_nr`); 0: none.
+    /// Maximum number of duplicate acknowledgements that are merged into one (`tcp_comp_sack_nr`); 0: none.
     compressed_acks: u32 = 0, "none before tcp: add SACK compression";
-    /// Longest wait of merged acknowledgements (`tcp_comp_sack_delay_ns`).
+    /// Maximum wait of merged acknowledgements (`tcp_comp_sack_delay_ns`).
     #[schemars(transform = limits::at_most("2 min"))]
     compressed_ack_delay: Duration = Duration::from_millis(1), "sysctl tcp_comp_sack_delay_ns";
     /// The window shrinks when nothing was sent for an RTO (`tcp_slow_start_after_idle`).
     restart_after_idle: bool = true, "sysctl tcp_slow_start_after_idle 1; RFC 5681 section 4.1";
-    /// Most segments that leave in one burst, as segmentation offload makes them; 1: single segments.
+    /// Maximum number of segments that leave in one burst, as with segmentation offload; 1: single segments.
     #[schemars(transform = limits::between(1, 65535).unit("segments"))]
     gso_segments: u32 = 1,
         "offload is a matter of the network card: off, as in the reference measurements; 45 segments of \
          1448 B fill GSO_LEGACY_MAX_SIZE, 64 KiB";
-    /// Shortest time to the next SYN without an answer (RFC 6298 section 2).
+    /// Retransmission timeout before the first RTT sample, such as that of a SYN (RFC 6298 section 2).
     #[schemars(transform = limits::between("1 ms", "2 min"))]
     initial_rto: Duration =
         Duration::from_secs(1), "include/net/tcp.h TCP_TIMEOUT_INIT; RFC 6298 section 2; 3.1";
-    /// What the kernel of this end knows of the other from connections before (`tcp_no_metrics_save`).
+    /// Metrics of the destination that earlier connections left in the kernel of this end (`tcp_no_metrics_save`).
     metrics: TcpMetrics = TcpMetrics::None,
         "a first connection: sysctl tcp_no_metrics_save is 0, but net/ipv4/tcp_metrics.c keeps nothing \
          for longer than an hour";
 }
 
-/// What is known of a destination when a connection to it begins.
+/// Saved metrics of a destination when a connection to it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(extend("x-value-aliases" = {"from_run_before": "warm_start"}))]
 pub enum TcpMetrics {
-    /// Nothing: the connection is the first.
+    /// None: the connection is the first.
     None,
-    /// What Linux saves when the same connection of a run before this one ends, of which nothing else is kept.
+    /// Metrics that Linux saves at the end of the same connection in a warm-up run, of which nothing else is kept.
     WarmStart,
 }
 
-/// How TCP detects losses.
+/// Algorithm with which TCP detects losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TcpLossDetection {
@@ -107,11 +107,11 @@ pub enum TcpLossDetection {
     Rack,
 }
 
-/// How TCP shrinks its window during recovery.
+/// Reduction of TCP's window during recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RateReduction {
-    /// At once, to the new threshold.
+    /// Immediately, to the new threshold.
     None,
     /// PRR of RFC 6937, as Linux before 5.11 has it.
     Prr,

@@ -17,8 +17,8 @@ pub struct Tls {
     #[serde(default = "default_certificate")]
     #[schemars(transform = limits::at_most("64 KiB"))]
     pub certificate: ByteCount,
-    /// What becomes of data in the client's first flight (0-RTT, RFC 8446 section 2.3); without it, there
-    /// are none. Needs `resumption`; QUIC only.
+    /// Handling of data in the client's first flight (0-RTT, RFC 8446 section 2.3; default: there are none).
+    /// Needs `resumption`; QUIC only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub early_data: Option<EarlyData>,
 }
@@ -27,13 +27,13 @@ fn default_certificate() -> ByteCount {
     ByteCount::from_bytes(3000)
 }
 
-/// What becomes of 0-RTT data.
+/// Handling of 0-RTT data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EarlyData {
-    /// The server takes them.
+    /// The server accepts them.
     Accepted,
-    /// The server does not: the client sends them again after the handshake.
+    /// The server rejects them: the client sends them again after the handshake.
     Rejected,
 }
 

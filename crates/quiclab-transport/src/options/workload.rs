@@ -4,18 +4,20 @@ use quiclab_core::link::Delay;
 use quiclab_core::{ByteCount, DataRate, Duration, defaults, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantNames};
 
-/// What is transferred.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Workload of the flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr, VariantNames)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[strum(serialize_all = "snake_case")]
 pub enum Workload {
-    /// The client asks once; the server answers with `size` bytes, or for `duration`.
+    /// The client sends one request; the server responds with `size` bytes, or for `duration`.
     Download {
-        /// How much the server sends. Either this or `duration`.
+        /// Amount that the server sends. Either this or `duration`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::at_least("1 B"))]
         size: Option<ByteCount>,
-        /// How long the server sends, from the start of the client. Either this or `size`.
+        /// Time for which the server sends, from the start of the client. Either this or `size`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::above("0 s"))]
         duration: Option<Duration>,
@@ -24,9 +26,9 @@ pub enum Workload {
         #[schemars(transform = limits::at_least("1 B"))]
         request: ByteCount,
     },
-    /// The client asks, waits for the whole answer, pauses, and asks again.
+    /// The client sends a request, waits for the whole response, pauses, and sends the next request.
     RequestResponse {
-        /// How often.
+        /// Number of requests.
         #[schemars(transform = limits::at_least(1))]
         count: u32,
         /// Length of each request.
@@ -42,16 +44,16 @@ pub enum Workload {
     },
     /// The sender sends datagrams at a constant rate, whether they arrive or not.
     Datagrams {
-        /// Rate of their payload while they are sent.
+        /// Rate of the payload during periods of sending.
         #[schemars(transform = limits::above("0 bit/s"))]
         rate: DataRate,
-        /// Payload of each.
+        /// Payload of each datagram.
         #[schemars(transform = limits::between("1 B", "65507 B"))]
         size: ByteCount,
-        /// How long the sender goes on, from the start of the flow.
+        /// Time for which the sender sends, from the start of the flow.
         #[schemars(transform = limits::above("0 s"))]
         duration: Duration,
-        /// Length of a period of sending; without it, one that lasts all the time. Together with `off`.
+        /// Length of a period of sending (default: the whole time). Together with `off`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::above("0 s"))]
         on: Option<Duration>,
@@ -66,25 +68,24 @@ pub enum Workload {
         /// Length of the HTML.
         #[schemars(transform = limits::at_least("1 B"))]
         html: ByteCount,
-        /// What the HTML names, in its order.
+        /// Objects that the HTML names, in its order.
         #[serde(default)]
         objects: Vec<PageObjects>,
-        /// What the page needs beyond the HTML, each with what makes the browser ask for it; instead of
+        /// Resources of the page in addition to the HTML, each with the resources that lead to its request; instead of
         /// `objects`. Resource 0 is the HTML, those of this list follow, from 1.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         resources: Vec<PageResource>,
-        /// Time from the end of a request to the first byte of the answer that the server needs for the
-        /// HTML.
+        /// Time that the server needs for the HTML, from the end of the request to the first byte of the response.
         #[serde(default)]
         html_think_time: Duration,
-        /// The same for each object.
+        /// Time that the server needs for each object, likewise.
         #[serde(default)]
         think_time: Duration,
-        /// Time that the browser takes for everything but the network, from the last byte of the HTML to the
-        /// first request for an object; drawn once. Without `reorder` and `every`.
+        /// Time of the browser outside the network, from the last byte of the HTML to the first request for an object;
+        /// drawn once. Without `reorder` and `every`.
         #[serde(default)]
         browser_time: Delay,
-        /// In which order the server sends the objects.
+        /// Order in which the server sends the objects.
         #[serde(default)]
         priorities: Priorities,
         /// Length of the header section of each request, compressed.
@@ -96,16 +97,16 @@ pub enum Workload {
         #[schemars(transform = limits::between("1 B", "256 KiB"))]
         response: ByteCount,
     },
-    /// The receiver sends probes that the sender sends back.
+    /// The receiver sends probes, which the sender returns.
     Ping {
         /// Payload of each probe.
         #[serde(default = "default_ping")]
         #[schemars(transform = limits::between("1 B", "65507 B"))]
         size: ByteCount,
-        /// How many.
+        /// Number of objects.
         #[schemars(transform = limits::at_least(1))]
         count: u32,
-        /// Time from one to the next.
+        /// Time from one probe to the next.
         #[serde(default = "default_ping_interval")]
         #[schemars(transform = limits::above("0 s"))]
         interval: Duration,
@@ -113,43 +114,43 @@ pub enum Workload {
         #[serde(default)]
         protocol: PingProtocol,
     },
-    /// The sender sends video frames over RTP, at the rate that SCReAM (RFC 8298) lets them have.
+    /// The sender sends video frames over RTP, at the rate that SCReAM (RFC 8298) sets.
     Media {
         /// Rate at the start, RTP headers included. From `min_rate` to `max_rate`.
         #[serde(default = "default_start_rate")]
         start_rate: DataRate,
-        /// Lowest rate.
+        /// Minimum rate.
         #[serde(default = "default_min_rate")]
         #[schemars(transform = limits::above("0 bit/s"))]
         min_rate: DataRate,
-        /// Highest rate.
+        /// Maximum rate.
         max_rate: DataRate,
-        /// Frames in a second.
+        /// Frames per second.
         #[serde(default = "default_frame_rate")]
         #[schemars(transform = limits::between(1, 1000))]
         frame_rate: u32,
-        /// Largest RTP packet, its header included.
+        /// Maximum size of an RTP packet, its header included.
         #[serde(default = "default_rtp")]
         #[schemars(transform = limits::between("100 B", "1472 B"))]
         packet_size: ByteCount,
-        /// Queueing delay that is aimed at without competing flows (QDELAY_TARGET_LO).
+        /// Target queueing delay without competing flows (QDELAY_TARGET_LO).
         #[serde(default = "default_target_delay")]
         #[schemars(transform = limits::above("0 s"))]
         target_delay: Duration,
-        /// By how much the rate may grow in a second (RAMP_UP_SPEED).
+        /// Maximum growth of the rate in a second (RAMP_UP_SPEED).
         #[serde(default = "default_ramp_up")]
         #[schemars(transform = limits::above("0 bit/s"))]
         ramp_up_speed: DataRate,
         /// Packets are ECN-capable, and marks count as congestion.
         #[serde(default)]
         ecn: bool,
-        /// How long the sender goes on, from the start of the flow.
+        /// Time for which the sender sends, from the start of the flow.
         #[schemars(transform = limits::above("0 s"))]
         duration: Duration,
     },
 }
 
-/// What carries probes above IP.
+/// Protocol of the probes above IP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PingProtocol {
@@ -192,67 +193,59 @@ impl Workload {
     }
 
     /// Names of all kinds, as in scenarios.
-    pub const KINDS: &'static [&'static str] =
-        &["download", "request_response", "datagrams", "page", "ping", "media"];
+    pub const KINDS: &'static [&'static str] = Self::VARIANTS;
 
     /// Name of the kind, as in scenarios.
     #[must_use]
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::Download { .. } => "download",
-            Self::RequestResponse { .. } => "request_response",
-            Self::Datagrams { .. } => "datagrams",
-            Self::Page { .. } => "page",
-            Self::Ping { .. } => "ping",
-            Self::Media { .. } => "media",
-        }
+    pub fn kind(&self) -> &'static str {
+        self.into()
     }
 }
 
-/// Objects of a page that are alike.
+/// A group of equal objects of a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PageObjects {
-    /// How many.
+    /// Number of objects.
     #[schemars(transform = limits::at_least(1))]
     pub count: u32,
     /// Length of each.
     #[schemars(transform = limits::at_least("1 B"))]
     pub size: ByteCount,
-    /// What they are: a browser's priorities depend on it.
+    /// Kind of the objects: a browser's priorities depend on it.
     #[serde(default)]
     pub kind: ObjectKind,
 }
 
-/// A resource of a page that other resources lead to.
+/// A resource of a page, requested because of other resources.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PageResource {
     /// Length of the body.
     #[schemars(transform = limits::at_least("1 B"))]
     pub size: ByteCount,
-    /// What it is: a browser's priorities depend on it.
+    /// Kind of the resource: a browser's priorities depend on it.
     #[serde(default)]
     pub kind: ObjectKind,
-    /// Numbers of the resources that must be complete before the browser asks for it. Of resources before it.
+    /// Indices of the resources that must be complete before the browser requests it. Of resources before it.
     #[serde(default = "default_after")]
     #[schemars(transform = limits::not_empty())]
     pub after: Vec<u32>,
-    /// Time from their completion to the request: what the browser needs to parse and to execute them.
+    /// Time from their completion to the request: the time that the browser needs to parse and to execute them.
     #[serde(default)]
     pub delay: Duration,
-    /// Which server has it. Each has its own connection, opened when it is first needed; 0 has the HTML.
+    /// Server that has it. Each has its own connection, opened when it is first needed; 0 has the HTML.
     #[serde(default)]
     #[schemars(transform = limits::at_most(MAX_ORIGINS - 1))]
     pub origin: u32,
-    /// Time from the end of the request to the first byte of the answer; without it, `think_time` of the page.
+    /// Time from the end of the request to the first byte of the response (default: `think_time` of the page).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_time: Option<Duration>,
-    /// Length of the header section of the request, compressed; without it, `request` of the page.
+    /// Length of the header section of the request, compressed (default: `request` of the page).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 B", "256 KiB"))]
     pub request: Option<ByteCount>,
-    /// Length of the header section of the response, compressed; without it, `response` of the page.
+    /// Length of the header section of the response, compressed (default: `response` of the page).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 B", "256 KiB"))]
     pub response: Option<ByteCount>,
@@ -266,7 +259,7 @@ fn default_after() -> Vec<u32> {
 /// Servers that a page can have: packets of their connections are numbered apart.
 pub const MAX_ORIGINS: u32 = 256;
 
-/// What an object of a page is.
+/// Kind of an object of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectKind {
@@ -281,11 +274,11 @@ pub enum ObjectKind {
     Font,
 }
 
-/// In which order a server sends what was asked for.
+/// Order in which a server sends requested objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Priorities {
-    /// As browsers ask.
+    /// As browsers request.
     #[default]
     Browser,
     /// All objects in turn.

@@ -5,11 +5,11 @@ use quiclab_core::{DataRate, Duration, defaults, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a sender spaces its packets.
+/// Pacing of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pacing {
-    /// Not at all: as soon as the window allows.
+    /// No pacing: packets leave as soon as the window allows.
     #[serde(deserialize_with = "no_field")]
     #[schemars(title = "NoPacing")]
     None,
@@ -19,7 +19,7 @@ pub enum Pacing {
         #[serde(default = "default_factor")]
         #[schemars(transform = limits::between(0.01, 10.0))]
         factor: f64,
-        /// The same in slow start, without it as after it (Chromium: 2).
+        /// The same in slow start (default: `factor`; Chromium: 2).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::between(0.01, 10.0))]
         slow_start_factor: Option<f64>,
@@ -27,15 +27,15 @@ pub enum Pacing {
         #[serde(default = "default_burst")]
         #[schemars(transform = limits::at_least(1).unit("packets"))]
         burst_packets: u32,
-        /// A burst is at most this part of the window, too; two packets at least (aioquic: a quarter).
+        /// Further limit of a burst, as a share of the window, but at least two packets (aioquic: a quarter).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::between(0.001, 1.0))]
         burst_share: Option<f64>,
-        /// A burst may be as long as the rate gives in this time, if that is more (quinn: 2 ms).
+        /// A burst may be what the rate sends in this time, if that is more (quinn: 2 ms).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::above("0 s").to("1 s"))]
         burst_time: Option<Duration>,
-        /// Packets that may leave in one burst at the start, and when none has left for a round trip, if that is
+        /// Packets that may leave in one burst at the start, and when no packet has left for a round trip, if that is
         /// more (Chromium: 10).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::at_least(1).unit("packets"))]
@@ -46,7 +46,7 @@ pub enum Pacing {
         #[schemars(extend("x-aliases" = ["whole_bursts"]))]
         wait_for_full_burst: bool,
     },
-    /// One packet each srtt / (`factor` · cwnd in packets), without any burst.
+    /// One packet every srtt / (`factor` · cwnd in packets), without any burst.
     Even {
         /// Rate as a multiple of cwnd / srtt.
         #[serde(default = "default_factor")]
@@ -64,13 +64,13 @@ pub enum Pacing {
         #[serde(default = "default_burst")]
         #[schemars(transform = limits::at_least(1).unit("packets"))]
         burst_packets: u32,
-        /// Shortest wait.
+        /// Minimum wait.
         #[serde(default = "default_quantum")]
         #[schemars(transform = limits::above("0 s").to("1 s"))]
         quantum: Duration,
     },
-    /// A bucket of time that fills by the clock; whatever it holds pays for a packet, so that the pace is up
-    /// to twice the rate (aioquic).
+    /// A bucket of time that fills with the clock; any content pays for a packet, so that packets leave at up to twice
+    /// the rate (aioquic).
     TimeBucket {
         /// Rate as a multiple of cwnd / srtt.
         #[serde(default = "default_time_factor")]
@@ -80,7 +80,7 @@ pub enum Pacing {
         #[serde(default = "default_time_burst")]
         #[schemars(transform = limits::at_least(1).unit("packets"))]
         burst_packets: u32,
-        /// A burst is at most this part of the window, too; two packets at least.
+        /// Further limit of a burst, as a share of the window, but at least two packets.
         #[serde(default = "default_share")]
         #[schemars(transform = limits::between(0.001, 1.0))]
         burst_share: f64,

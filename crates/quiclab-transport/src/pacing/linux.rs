@@ -35,10 +35,10 @@ struct Chunk {
 #[derive(Clone, Debug)]
 pub struct Linux {
     max_rate: Option<DataRate>,
-    /// Most segments in a chunk.
+    /// Maximum number of segments in a chunk.
     gso_segments: u32,
     departures: DepartureClock,
-    /// Most bytes in a chunk: whole segments.
+    /// Maximum number of bytes in a chunk: whole segments.
     size: u64,
     /// `None`: the last packet left without asking, or none has left.
     chunk: Option<Chunk>,

@@ -20,7 +20,7 @@ use quiclab_core::{DataRate, Duration, Time};
 pub struct Quantum {
     factor: Factor,
     burst_packets: u32,
-    /// Shortest wait.
+    /// Minimum wait.
     quantum: Duration,
     /// `None`: no RTT sample yet, packets are not paced.
     bucket: Option<Bucket>,

@@ -17,19 +17,14 @@ pub(super) const fn kib(count: u64) -> ByteCount {
 }
 
 values! {
-    /// A complete configuration: the options of [`crate::options::EndpointConfig`], which mean the same here.
+    /// A complete configuration: options of [`crate::options::EndpointConfig`], which has their meanings.
     pub struct Config;
 
-    /// UDP payload of a full datagram.
     datagram_size: ByteCount = bytes(1200), "RFC 9000 section 14: what every path carries";
-    /// Congestion control.
     congestion_control: CongestionControl =
         CongestionControl::Newreno, "RFC 9002 section 7: similar to TCP NewReno (RFC 6582)";
-    /// Connections that newreno and cubic stand for.
     emulated_connections: u32 = 1, "RFC 9002 has no such parameter";
-    /// What ends slow start before a loss.
     slow_start_exit: SlowStartExit = SlowStartExit::None, "RFC 9002 section 7.3.1: loss or ECN only";
-    /// Initial congestion window.
     initial_window: InitialWindow = InitialWindow::Rfc9002, "RFC 9002 section 7.2", as |config| {
         let bytes = config.initial_window();
         match config.initial_window {
@@ -38,41 +33,32 @@ values! {
             InitialWindow::Rfc9002 => format!("{bytes}; 10 datagrams, 14720 B or 2 datagrams at most"),
         }
     };
-    /// How packets are spaced.
     pacing: Pacing = BUCKET, "RFC 9002 section 7.7: N = 1.25, bursts of the initial window";
-    /// Reordering before a packet is lost, in packets.
     packet_threshold: u32 = 3, "RFC 9002 section 6.1.1: kPacketThreshold";
-    /// Reordering before a packet is lost, in RTTs.
     time_threshold: f64 = 9.0 / 8.0, "RFC 9002 section 6.1.2: kTimeThreshold";
-    /// RTT before the first sample.
     initial_rtt: Duration = Duration::from_millis(333), "RFC 9002 section 6.2.2: kInitialRtt";
-    /// What is asked of the peer's acknowledgements.
-    ack_frequency: AckFrequency, or "nothing asked" = None, "an extension";
-    /// Receive window of a stream at the start.
+    ack_frequency: AckFrequency, or "no request" = None, "an extension";
     stream_receive_window: ByteCount = kib(16 * 1024), "assumed: large enough not to limit";
-    /// Receive window of the connection at the start.
     connection_receive_window: ByteCount = kib(24 * 1024), "assumed: large enough not to limit";
-    /// Stream data sent and not acknowledged, at most.
     send_window: ByteCount = UNLIMITED, "RFC 9000 has none";
-    /// TLS or QUIC Crypto. The version is always 1.3.
     tls: Tls = FRESH, "the same in all profiles: set by quiclab";
-    with { quic: QuicValues, fixed: Fixed }
+    .. { quic: QuicValues, fixed: Fixed }
 }
 
 values! {
-    /// Properties of a stack that no option changes, except where it says so: what published stacks do each in its own
-    /// way.
+    /// Properties of a stack that no option changes, unless stated otherwise: published stacks differ in them.
     pub(crate) struct Fixed;
 
-    /// Length of a connection ID that a client chooses. `quic.connection_id` replaces it, too.
+    /// Length of a connection ID that a client chooses. `quic.connection_id` also replaces it.
     client_connection_id: ByteCount = bytes(8), "assumed: the same";
-    /// What the congestion control takes a full packet for. Chromium: 1460 B.
+    /// Packet size assumed by the congestion controller. Chromium: 1460 B.
     window_packet: ByteCount, or "the size of a datagram" = None, "RFC 9002 section 7.2: max_datagram_size";
-    /// Part of the window that newreno, one connection, keeps at a loss. Chromium and quic-go: 0.7.
+    /// Share of the window that remains after a loss, with newreno of one connection. Chromium and quic-go: 0.7.
     newreno_beta: f64 = 0.5, "RFC 9002 section 7.3.2 and appendix B.2: kLossReductionFactor";
-    /// First probe timeout before a sample, in initial RTTs. RFC 9002: 3, since the variation is taken for half of it.
+    /// First probe timeout before a sample, in initial RTTs. RFC 9002: 3, since the variation is assumed to be half of
+    /// it.
     initial_timeout: u32 = 3, "RFC 9002 sections 5.3 and 6.2.1: kInitialRtt + 4 x kInitialRtt / 2";
-    /// RTT variations in a probe timeout.
+    /// Number of RTT variations in a probe timeout.
     timeout_variations: u32 = 4, "RFC 9002 section 6.2.1";
     /// Probes carry data again. A PING without them otherwise.
     probes_carry_data: bool = true, "RFC 9002 section 6.2.4: new data, or those of packets in flight";
@@ -82,7 +68,7 @@ values! {
     /// Length of the session tickets. These are the NewSessionTicket messages of a server.
     tickets: ByteCount =
         bytes(2 * NEW_SESSION_TICKET), "OpenSSL 3 SSL_CTX_set_num_tickets: two (assumed)";
-    /// What the window must have room for.
+    /// Room in the window that a packet requires.
     window_check: WindowCheck = WindowCheck::Fits, "RFC 9002 section 7 (assumed)", as |fixed| {
         match fixed.window_check {
             WindowCheck::Fits => "a full datagram",
@@ -91,7 +77,7 @@ values! {
         }
         .to_owned()
     };
-    /// Whose cubic.
+    /// Implementation of cubic.
     flavour: Flavour = Flavour::Quic, "RFC 9438", as |fixed| {
         match fixed.flavour {
             Flavour::Quic => "RFC 9438",
@@ -100,17 +86,17 @@ values! {
         }
         .to_owned()
     };
-    /// Late acknowledgements of packets declared lost are ignored. Such packets are forgotten at once, and their data
-    /// sent again (quinn, aioquic); otherwise what was received after all is not sent again.
+    /// Late acknowledgements of packets declared lost are ignored. Such packets are discarded immediately, and their
+    /// data sent again (quinn, aioquic); otherwise data that were received after all are not sent again.
     ignore_late_acks: bool = false, "RFC 9002 appendix A.7 does not say (assumed)";
-    /// The window grows before the losses of an acknowledgement cut it. So it does in quinn and aioquic; RFC 9002
-    /// appendix A.7 has it the other way round.
+    /// The window grows before the losses of an acknowledgement reduce it. So it does in quinn and aioquic; RFC 9002
+    /// appendix A.7 has the reverse order.
     growth_before_losses: bool = false, "RFC 9002 appendix A.7 (assumed)";
-    /// The peer is allowed more streams when half is left, and not by eighths.
+    /// The stream limit of the peer is raised when half of it is left, and not by eighths.
     max_streams_update_at_half: bool = false, "as quinn-proto 0.11 (assumed)";
-    /// Acknowledgements ride with other packets only when due. So they do in aioquic.
+    /// Other packets contain acknowledgements only when these are due. So in aioquic.
     acks_only_when_due: bool = false, "RFC 9000 section 13.2.1: SHOULD bundle (assumed)";
-    /// PING beside acknowledgements.
+    /// PING in addition to acknowledgements.
     ack_ping: AckOfAckPolicy = AckOfAckPolicy::After(20),
         "RFC 9000 section 13.2.4: periodically (assumed: each twentieth, as quic-go and Chromium)",
         as |fixed| match fixed.ack_ping {
@@ -120,14 +106,14 @@ values! {
         };
     /// STREAM frames always have a Length field. So they do in aioquic.
     stream_length_always: bool = false, "RFC 9000 section 19.8: optional (assumed)";
-    /// One STREAM frame in a packet. What a lost one leaves free stays free (aioquic).
+    /// One STREAM frame per packet. Space that a lost frame leaves free stays free (aioquic).
     one_stream_frame: bool = false, "RFC 9000 section 12.4: several (assumed)";
-    /// NEW_CONNECTION_ID frames after the handshake.
+    /// Number of NEW_CONNECTION_ID frames after the handshake.
     new_connection_ids: u8 = 1, "RFC 9000 section 5.1.1: at least one more than in use (assumed)";
-    /// Packets kept until their keys are there. The others are dropped (RFC 9001 section 5.7).
+    /// Number of packets stored until their keys are available. Others are dropped (RFC 9001 section 5.7).
     kept_packets: usize = 10, "Chromium kDefaultMaxUndecryptablePackets (assumed)";
     /// Crypto data that arrive too early or twice, and handshake timeouts, are congestion events. Crypto data in flight
-    /// are taken for lost when a probe timeout expires during the handshake, and once when a packet arrives before its
+    /// are declared lost when a probe timeout expires during the handshake, and once when a packet arrives before its
     /// keys or crypto data for the second time (aioquic).
     restarts_handshake: bool = false, "only aioquic is known to do it";
     /// Initial packets of servers are padded. Ack-eliciting ones are (RFC 9000 section 14.1); aioquic does not.
@@ -157,7 +143,7 @@ impl Config {
         self.initial_window.bytes(self.datagram_size).max(self.datagram_size)
     }
 
-    /// What the congestion control takes a full packet for.
+    /// Packet size assumed by the congestion controller.
     pub(crate) fn window_packet(&self) -> ByteCount {
         self.fixed.window_packet.unwrap_or(self.datagram_size)
     }

@@ -11,10 +11,9 @@
 //! | a receive window above the largest | the largest |
 //! | `quic.acknowledgement` with a longer delay | `quic.max_ack_delay` |
 
-use super::LAB_QUIC;
 use super::config::{BUCKET, Config, InitialWindow};
 use super::profile::{self, DEFAULT_PROFILE, profiles};
-use crate::error::{Error, conflict, refuse};
+use crate::error::{Error, conflict};
 use crate::options::{Control, EndpointConfig, QuicOptions, QuicVersion, Tls, TlsVersion};
 use crate::profile::UNLIMITED;
 use quiclab_core::problem::{ensure, name_of, quoted};
@@ -25,7 +24,6 @@ const MAX_WINDOW: ByteCount = ByteCount::from_bytes(1 << 30);
 
 /// The complete configuration of `options`.
 pub(super) fn resolve(options: &EndpointConfig) -> Result<Config, Error> {
-    refuse_others(options)?;
     let profile = options.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
     let mut config =
         profile::find(profile).ok_or_else(|| Problem::unknown("profile", profile, profiles()))?;
@@ -42,16 +40,6 @@ pub(super) fn resolve(options: &EndpointConfig) -> Result<Config, Error> {
         config.tls = tls.clone();
     }
     Ok(config)
-}
-
-/// Options that QUIC, or this stack, does not have.
-fn refuse_others(options: &EndpointConfig) -> Result<(), Error> {
-    let others = [
-        ("tcp", options.tcp.is_some(), "use `quic`"),
-        ("http2", options.http2.is_some(), "a page over QUIC uses HTTP/3"),
-        ("controller", options.controller.is_some(), "it chooses the congestion control of real stacks"),
-    ];
-    refuse(LAB_QUIC, &others)
 }
 
 /// Puts what `options` set beside `quic` and congestion control into `config`.

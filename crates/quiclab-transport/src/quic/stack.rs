@@ -6,6 +6,7 @@ use super::{DEFAULT_PROFILE, LAB_QUIC, description, endpoint, options, profiles,
 use crate::error::Error;
 use crate::operations::Operations;
 use crate::options::{EndpointConfig, QuicVersion, Workload};
+use crate::stack::CONTROLLER;
 use crate::{CarrierRequest, EndpointRequest, NativeStack, http, profile, workload};
 use quiclab_core::problem::ensure;
 use quiclab_core::tunnel::Carrier;
@@ -27,6 +28,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
     multipath: true,
     // its datagrams are values, not bytes
     proprietary: true,
+    tunnels: true,
 });
 
 /// QUIC, its parts exchangeable.
@@ -64,6 +66,15 @@ impl NativeStack for LabQuic {
         let random = |path: usize| random_of(seed, &identity, path);
         let parts = endpoint::Parts { config, application, operations, observer };
         Ok(Box::new(endpoint::QuicEndpoint::new(&identity, parts, start, random)))
+    }
+
+    fn instead(&self, option: &str) -> &'static str {
+        match option {
+            "tcp" => "use `quic`",
+            "http2" => "a page over QUIC uses HTTP/3",
+            "controller" => CONTROLLER,
+            _ => "",
+        }
     }
 
     fn carrier(&self, request: &CarrierRequest<'_>) -> Result<Box<dyn Carrier>, Error> {

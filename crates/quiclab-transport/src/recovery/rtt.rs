@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 /// kGranularity (RFC 9002 section 6.1.2).
 pub const GRANULARITY: Duration = Duration::from_millis(1);
 
-/// What the RTT variation is the mean of.
+/// Quantity whose mean is the RTT variation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(extend("x-value-aliases" = {"from_minimum": "from_min_rtt"}))]

@@ -11,32 +11,26 @@ pub(super) const UNSCALED_WINDOW: u64 = 65_535;
 pub(super) const INITIAL_SEGMENTS: u64 = 10;
 
 values! {
-    /// A complete configuration: the options of [`crate::options::EndpointConfig`], which mean the same here.
+    /// A complete configuration: options of [`crate::options::EndpointConfig`], which has their meanings.
     pub struct Config;
 
-    /// Congestion control.
     congestion_control: CongestionControl =
         CongestionControl::Cubic, "net/ipv4/Kconfig DEFAULT_TCP_CONG; 2.6.19";
-    /// Connections that the congestion control stands for.
     emulated_connections: u32 = 1, "Linux has no such option";
-    /// What ends slow start before a loss; none with another congestion control.
     slow_start_exit: SlowStartExit =
         SlowStartExit::HystartLinux, "net/ipv4/tcp_cubic.c hystart, hystart_detect; 2.6.29";
-    /// Pacing; `linux` with BBR.
     pacing: Pacing =
         Pacing::None, "include/net/sock.h SK_PACING_NONE; tcp_bbr.c asks for SK_PACING_NEEDED";
-    /// Initial congestion window. Without it, it follows the MSS in effect.
     initial_window: ByteCount, or "10 segments" = None, "include/net/tcp.h TCP_INIT_CWND; RFC 6928; 2.6.39";
-    /// TLS above TCP.
     tls: Tls, or "none" = None, "the kernel sends none";
-    with { tcp: TcpValues, fixed: Fixed }
+    .. { tcp: TcpValues, fixed: Fixed }
 }
 
 values! {
     /// Properties of a kernel that no option changes.
     pub(crate) struct Fixed;
 
-    /// Timeouts of a SYN that are not doubled.
+    /// Number of timeouts of a SYN that are not doubled.
     linear_syns: u32 = 0, "RFC 6298 section 5.5";
     /// The slow-start threshold is saved for the next connection.
     saves_ssthresh: bool = true, "net/ipv4/tcp_metrics.c tcp_update_metrics";

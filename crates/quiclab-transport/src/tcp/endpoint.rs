@@ -22,7 +22,7 @@ use quiclab_core::{
     WarmStart,
 };
 
-/// Most bytes of one write of the application, as most servers write a file.
+/// Maximum number of bytes of one write of the application, as most servers write a file.
 const MAX_WRITE_BYTES: u64 = 65_536;
 
 /// One end of a flow.

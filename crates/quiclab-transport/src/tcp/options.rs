@@ -4,9 +4,9 @@ use super::LAB_TCP;
 use super::config::{Config, payload};
 use super::profile::{self, DEFAULT_PROFILE, profiles};
 use crate::congestion::Family;
-use crate::error::{Error, conflict, refuse};
+use crate::error::{Error, conflict};
 use crate::options::{
-    CongestionControl, Control, EndpointConfig, Pacing, SlowStartExit, TcpOptions, TcpValues,
+    CongestionControl, Control, EndpointConfig, Pacing, SlowStartExit, TcpOptions, TcpValues, Tls,
 };
 use quiclab_core::problem::{ensure, quoted};
 use quiclab_core::{ByteCount, Problem};
@@ -15,36 +15,22 @@ const MAX_WINDOW: ByteCount = ByteCount::from_bytes(1 << 30);
 
 /// The complete configuration of `options`.
 pub(super) fn resolve(options: &EndpointConfig) -> Result<Config, Error> {
-    refuse_quic(options)?;
     let profile = options.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
     let mut config =
         profile::find(profile).ok_or_else(|| Problem::unknown("profile", profile, profiles()))?;
     if let Some(tcp) = &options.tcp {
         check_tcp(tcp, &mut config.tcp)?;
     }
+    check_tls(options.tls.as_ref())?;
     config.tls = options.tls.clone();
     check_control(options, &mut config)?;
     Ok(config)
 }
 
-/// Options that only QUIC has.
-fn refuse_quic(options: &EndpointConfig) -> Result<(), Error> {
-    const RECEIVE_BUFFER: &str = "use `tcp.max_receive_buffer`";
-    let early_data = options.tls.as_ref().is_some_and(|tls| tls.early_data.is_some());
-    let given = [
-        ("datagram_size", options.datagram_size.is_some(), "use `tcp.mss`"),
-        ("stream_receive_window", options.stream_receive_window.is_some(), RECEIVE_BUFFER),
-        ("connection_receive_window", options.connection_receive_window.is_some(), RECEIVE_BUFFER),
-        ("send_window", options.send_window.is_some(), "use `tcp.max_send_buffer`"),
-        ("packet_threshold", options.packet_threshold.is_some(), "use `tcp.reordering`"),
-        ("time_threshold", options.time_threshold.is_some(), "use `tcp.loss_detection`"),
-        ("initial_rtt", options.initial_rtt.is_some(), "use `tcp.initial_rto`"),
-        ("ack_frequency", options.ack_frequency.is_some(), "use `tcp.quick_acks` and `tcp.max_delayed_ack`"),
-        ("controller", options.controller.is_some(), "it chooses the congestion control of real stacks"),
-        ("quic", options.quic.is_some(), "use `tcp`"),
-        ("tls.early_data", early_data, "only QUIC sends data in its first flight"),
-    ];
-    refuse(LAB_TCP, &given)
+fn check_tls(tls: Option<&Tls>) -> Result<(), Error> {
+    ensure(tls.is_none_or(|tls| tls.early_data.is_none()), || {
+        Problem::unsupported("tls.early_data", LAB_TCP, "only QUIC sends data in its first flight")
+    })
 }
 
 /// Puts what `options` set into `values`.
@@ -102,7 +88,7 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Controller, EarlyData, QuicOptions, Tls, TlsVersion};
+    use crate::options::{EarlyData, TlsVersion};
     use quiclab_core::{Duration, ProblemKind};
 
     /// Path and kind of the problem with what `change` makes of a right configuration.
@@ -135,10 +121,6 @@ mod tests {
         };
         for (found, path, kind) in [
             (problem(|config| config.profile = Some("linux-2.4".to_owned())), "profile", UnknownName),
-            (problem(|config| config.datagram_size = bytes(1200)), "datagram_size", Unsupported),
-            (problem(|config| config.packet_threshold = Some(3)), "packet_threshold", Unsupported),
-            (problem(|config| config.controller = Some(Controller::Quiclab)), "controller", Unsupported),
-            (problem(|config| config.quic = Some(QuicOptions::default())), "quic", Unsupported),
             (problem(|config| config.tls = Some(early)), "tls.early_data", Unsupported),
             (problem(|config| config.congestion_control = Some(Lia)), "congestion_control", Conflict),
             (

@@ -60,7 +60,7 @@ pub fn rows(name: &str) -> Option<Vec<OptionRow>> {
     let source = |key: &str| changes(name).filter(|value| value.key == key).last().map(|value| value.source);
     let retries = OptionRow {
         field: None,
-        meaning: "SYN, SYN-ACK and data are sent again at most".to_owned(),
+        meaning: "maximum retransmissions of SYN, SYN-ACK and data".to_owned(),
         value: format!("{}, 5, 15 times", 6 + config.fixed.linear_syns),
         source: "sysctls tcp_syn_retries, tcp_synack_retries, tcp_retries2",
     };
@@ -116,8 +116,8 @@ mod tests {
         assert_eq!(differences("linux-5.3", "linux-5.15"), expected);
         let expected = [
             change("tcp.max_receive_buffer", "6 MiB", "32 MiB"),
-            change("Timeouts of a SYN that are not doubled", "0", "4"),
-            change("SYN, SYN-ACK and data are sent again at most", "6, 5, 15 times", "10, 5, 15 times"),
+            change("Number of timeouts of a SYN that are not doubled", "0", "4"),
+            change("maximum retransmissions of SYN, SYN-ACK and data", "6, 5, 15 times", "10, 5, 15 times"),
         ];
         assert_eq!(differences("linux-5.15", "linux-7"), expected);
     }

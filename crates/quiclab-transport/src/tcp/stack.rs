@@ -4,6 +4,7 @@ use super::endpoint::TcpEndpoint;
 use super::{DEFAULT_PROFILE, LAB_TCP, options, profiles, rows};
 use crate::error::Error;
 use crate::options::{EndpointConfig, Workload};
+use crate::stack::CONTROLLER;
 use crate::{EndpointRequest, NativeStack, http, profile, workload};
 use quiclab_core::{Endpoint, Problem, ProblemKind, RandomStream, StackAbilities, StackInfo, StackProtocol};
 use std::sync::LazyLock;
@@ -14,11 +15,14 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
     description: "TCP as Linux speaks it, a model of exact sizes on the wire; every part can be exchanged",
     protocol: StackProtocol::Tcp,
     workloads: &["download", "request_response", "page"],
-    options: profile::options(rows(DEFAULT_PROFILE)),
+    options: profile::options(
+        rows(DEFAULT_PROFILE).map(|rows| rows.into_iter().chain(http::http2_rows()).collect()),
+    ),
     profiles: profile::profiles(profiles(), rows, kernel),
     operations: &[],
     multipath: false,
     proprietary: true,
+    tunnels: false,
 });
 
 fn kernel(profile: &str) -> &'static str {
@@ -36,6 +40,21 @@ impl NativeStack for LabTcp {
 
     fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, Error> {
         options::resolve(config).map(|_| INFO.abilities())
+    }
+
+    fn instead(&self, option: &str) -> &'static str {
+        match option {
+            "datagram_size" => "use `tcp.mss`",
+            "stream_receive_window" | "connection_receive_window" => "use `tcp.max_receive_buffer`",
+            "send_window" => "use `tcp.max_send_buffer`",
+            "packet_threshold" => "use `tcp.reordering`",
+            "time_threshold" => "use `tcp.loss_detection`",
+            "initial_rtt" => "use `tcp.initial_rto`",
+            "ack_frequency" => "use `tcp.quick_acks` and `tcp.max_delayed_ack`",
+            "controller" => CONTROLLER,
+            "quic" => "use `tcp`",
+            _ => "",
+        }
     }
 
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Error> {

@@ -280,7 +280,7 @@ fn functions_that_answer_nothing_change_nothing() {
                     None
                 })
             };
-            let watched = case.run(end, Operation::ALL.into_iter().map(watch).collect());
+            let watched = case.run(end, Operation::ALL.iter().copied().map(watch).collect());
             let line = |sent: &network::Sent| format!("{sent:?}");
             let (left, right): (Vec<_>, Vec<_>) =
                 (plain.sent.iter().map(line).collect(), watched.sent.iter().map(line).collect());

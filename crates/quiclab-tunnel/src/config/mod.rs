@@ -18,7 +18,7 @@ use quiclab_core::queue::QueueConfig;
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, Duration};
-use quiclab_stacks::carrier::PublicKey;
+use quiclab_stacks::carrier::{CONTROLS, PublicKey};
 use quiclab_transport::options::CongestionControl;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,7 +37,7 @@ const PUBLIC_KEY: &str = "^[0-9a-fA-F]{64}$";
 /// IP packets of paths in bytes: QUIC needs 1200 bytes of UDP payload (RFC 9000 section 14), IPv6 1280 (RFC 8200).
 const PATH_MTU: [u16; 2] = [1280, 9000];
 
-/// The file as it is written: `server` or `client`, and what both have.
+/// The configuration file: `server` or `client`, and the options of both.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "quiclab-tunnel")]
@@ -48,12 +48,12 @@ pub struct Config {
     /// File with this end's private key (PKCS #8 in PEM), readable by its owner only. A relative path is relative to the
     /// configuration.
     pub key_file: PathBuf,
-    /// Name of the TUN device; journal and control socket are named after it. `.` and `..` are no names.
+    /// Name of the TUN device; journal and control socket are named after it. `.` and `..` are not valid.
     #[serde(default = "default_interface")]
     #[schemars(transform = limits::characters(INTERFACE))]
     pub interface: String,
-    /// Largest packet inside the tunnel; at least 1280 for IPv6 (RFC 8200 section 5). A client uses the smaller value of
-    /// both ends. At least 576, as every host of IPv4 (RFC 791 section 3.2).
+    /// Maximum size of a packet inside the tunnel; at least 1280 for IPv6 (RFC 8200 section 5). A client uses the
+    /// smaller value of both ends. At least 576, as every host of IPv4 (RFC 791 section 3.2).
     #[serde(default = "default_mtu")]
     #[schemars(transform = limits::between(576, 9000).unit("bytes"))]
     pub mtu: u16,
@@ -65,27 +65,27 @@ pub struct Config {
     #[serde(default = "QueueConfig::fq_codel")]
     #[schemars(extend("x-aliases" = ["discipline"]))]
     pub queue: QueueConfig,
-    /// Which path the next packet takes.
+    /// Path scheduler.
     #[serde(default = "default_scheduler")]
     pub scheduler: PathSchedulerKind,
-    /// Longest wait of packets for earlier ones from another path; without it they leave as they come. The same at both
-    /// ends.
+    /// Maximum wait of packets for earlier packets from another path (default: none, packets leave in order of
+    /// arrival). The same at both ends.
     #[schemars(transform = limits::between("1 ms", "1 s"))]
     pub resequencing: Option<Duration>,
     /// A session that receives nothing for this time ends; a client connects again.
     #[serde(default = "default_idle_timeout")]
     #[schemars(transform = limits::between("1 s", "10 min"))]
     pub idle_timeout: Duration,
-    /// Keep-alive interval of a silent path; at most `idle_timeout`.
+    /// Keep-alive interval of an idle path; at most `idle_timeout`.
     #[serde(default = "default_keep_alive")]
     #[schemars(transform = limits::at_least("100 ms"))]
     pub keep_alive: Duration,
-    /// Address at which Prometheus reads `/metrics` over HTTP; without it, metrics are not served.
+    /// Address at which Prometheus reads `/metrics` over HTTP (default: metrics are not served).
     #[schemars(transform = limits::format("socket-address"))]
     pub metrics: Option<SocketAddr>,
     /// Socket of `status` and `down`; by default `/run/quiclab-tunnel/INTERFACE/control.sock`.
     pub control_socket: Option<PathBuf>,
-    /// User to drop privileges to after set-up; without it, the user does not change.
+    /// User to drop privileges to after setup (default: the user does not change).
     pub user: Option<String>,
     /// Group to drop privileges to, with `user`; by default the login group of the user.
     pub group: Option<String>,
@@ -102,7 +102,8 @@ pub struct Server {
     /// UDP addresses at which clients reach the server; each at most once.
     #[schemars(transform = limits::not_empty().each(limits::format("listen-address")))]
     pub listen: Vec<SocketAddr>,
-    /// IPv4 addresses inside the tunnel; that of the first host is the server's. At least one of both pools is needed.
+    /// IPv4 addresses inside the tunnel; that of the first host is the server's. At least one of both pools is
+    /// required.
     #[schemars(transform = limits::between(8, 30).format("ipv4-range"))]
     pub pool_ipv4: Option<IpPrefix>,
     /// IPv6 addresses inside the tunnel; that of the first host is the server's.
@@ -111,7 +112,7 @@ pub struct Server {
     /// Forward packets between the device and other interfaces: sets sysctls, which are restored at the end.
     #[serde(default)]
     pub forward: bool,
-    /// Largest IP packet that the network outside carries; at least 80 more than `mtu` of the tunnel.
+    /// Maximum size of an IP packet that the network outside carries; at least 80 more than `mtu` of the tunnel.
     #[serde(default = "default_path_mtu")]
     #[schemars(transform = path_mtu())]
     pub mtu: u16,
@@ -130,7 +131,7 @@ pub struct Server {
     pub peers: Vec<Peer>,
 }
 
-/// A client as its server knows it.
+/// A client, as configured at its server.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Peer {
@@ -162,7 +163,7 @@ pub struct Client {
     /// Destinations that are reached through the tunnel, in addition to its own networks; each at most once.
     #[serde(default)]
     pub routes: Vec<IpPrefix>,
-    /// Whether routes that the server announces are set, too.
+    /// Whether routes that the server announces are also set.
     #[serde(default)]
     pub accept_routes: bool,
     /// Paths to the server, in the order of the status; at most 8 with `carrier = "multipath"` or `resequencing`.
@@ -185,7 +186,7 @@ pub struct Path {
     /// Address and port of the server, as reached on this path.
     #[schemars(transform = limits::format("remote-address"))]
     pub server: SocketAddr,
-    /// Largest IP packet that the network carries; at least 80 more than `mtu` of the tunnel.
+    /// Maximum size of an IP packet that the network carries; at least 80 more than `mtu` of the tunnel.
     #[serde(default = "default_path_mtu")]
     #[schemars(transform = path_mtu())]
     pub mtu: u16,
@@ -205,9 +206,9 @@ fn path_mtu() -> Limits {
 
 /// Congestion controls of noq's carriers, and their former names here.
 fn controls() -> Limits {
-    use CongestionControl::{BbrLinux, Cubic, Fixed, Lia, Newreno};
+    use CongestionControl::{BbrLinux, Lia, Newreno};
     let former = [("new_reno", Newreno.name()), ("bbr", BbrLinux.name()), ("coupled", Lia.name())];
-    limits::one_of([Newreno, Cubic, BbrLinux, Lia, Fixed].map(CongestionControl::name)).formerly(former)
+    limits::one_of(CONTROLS.map(CongestionControl::name)).formerly(former)
 }
 
 fn default_control() -> CongestionControl {

@@ -26,9 +26,9 @@ from quiclab.study import with_unit
 
 if TYPE_CHECKING:
     from quiclab.study import Figure, Study
-    from quiclab.study.claims import Key
     from quiclab.study.criteria import Criterion
     from quiclab.study.evaluate import Evaluation
+    from quiclab.study.findings import Key
 
 # height of a band of limits, in pixels
 BAND = 14

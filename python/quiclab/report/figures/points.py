@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from quiclab.study import Figure, Study
-    from quiclab.study.claims import Key
     from quiclab.study.evaluate import Evaluation
+    from quiclab.study.findings import Key
 
 # the axis starts at zero where the lowest value is below this part of the highest
 ZERO_BELOW = 0.5

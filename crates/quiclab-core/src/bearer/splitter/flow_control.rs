@@ -60,7 +60,7 @@ impl FlowControl {
         self.held
     }
 
-    /// Most packets that waited at one time.
+    /// Maximum number of packets that waited at one time.
     pub(in crate::bearer) const fn longest(&self) -> u64 {
         self.longest
     }

@@ -12,7 +12,7 @@ const TICK_BITS: u32 = 10;
 /// A series that ended this many intervals ago or earlier tells nothing (RFC 8289 section 5.5).
 const RECENT_INTERVALS: u64 = 16;
 
-/// When CoDel's next drop is due, after `count` of them.
+/// Time of CoDel's next drop, after `count` drops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlLaw {
@@ -23,11 +23,11 @@ pub enum ControlLaw {
     InverseCount,
 }
 
-/// The count with which CoDel begins a new series of drops.
+/// Count with which CoDel begins a new series of drops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CodelRestart {
-    /// How much the last series has added, if it ended within 16 intervals, else 1 (RFC 8289 section 5.5).
+    /// Count that the last series has added, if it ended within 16 intervals, else 1 (RFC 8289 section 5.5).
     #[default]
     LastSeries,
     /// Two less than before, at least 1, if the packet has waited less than one interval, else 1: the published tunnel.

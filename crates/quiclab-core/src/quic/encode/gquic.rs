@@ -31,7 +31,7 @@ use crate::time::Duration;
 /// Bytes of the longest packet number.
 pub(super) const MAX_NUMBER_LENGTH: usize = 6;
 const TAG: [u8; 4] = *b"Q037";
-/// Most ACK blocks after the first: their number has one byte.
+/// Maximum number of ACK blocks after the first: their number has one byte.
 const MAX_BLOCKS: u64 = 255;
 /// Largest gap that a block can express.
 const MAX_GAP: u64 = 255;

@@ -18,7 +18,7 @@ use quiclab_core::Time;
 
 /// Fewest rounds of an interval (`bbr_lt_intvl_min_rtts`).
 const MIN_ROUNDS: u32 = 4;
-/// Most rounds of an interval.
+/// Maximum number of rounds of an interval.
 const MAX_ROUNDS: u32 = 4 * MIN_ROUNDS;
 /// Rounds for which the rate is used (`bbr_lt_bw_max_rtts`).
 const ROUNDS_IN_USE: u32 = 48;

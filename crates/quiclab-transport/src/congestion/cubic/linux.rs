@@ -19,7 +19,7 @@ const CUBE_SHIFT: u32 = 40;
 const JIFFY: u64 = 4_000_000;
 /// Jiffies per second (`HZ`).
 const HZ: u64 = 1_000_000_000 / JIFFY;
-/// Most packets per growth before the first reduction: 5 % per round trip.
+/// Maximum number of packets per growth before the first reduction: 5 % per round trip.
 const FIRST_MAX_COUNT: u64 = 20;
 /// Fewest packets per growth: "1 packet per 2 packets ACKed, meaning cwnd grows at 1.5x per RTT".
 const MIN_COUNT: u64 = 2;

@@ -4,7 +4,7 @@
 //! the server's SETTINGS: up to 100 streams until these say otherwise (`kInitialMaxConcurrentStreams`).
 
 use super::frames::{Read, Reader, ReceiveWindow, Writer};
-use super::{INITIAL_WINDOW, Values, request_of, stream_of};
+use super::{Http2Values, INITIAL_WINDOW, request_of, stream_of};
 use crate::http::browser::Browser;
 use crate::workload::{Application, Command, Outcome};
 use quiclab_core::{Http2Frame, Metrics, PageClient, RequestTimes, Time};
@@ -18,7 +18,7 @@ const SETTINGS: u8 = 5;
 /// See the module documentation.
 pub(super) struct Client {
     browser: Browser,
-    values: Values,
+    values: Http2Values,
     greeted: bool,
     /// Requests sent.
     asked: usize,
@@ -33,17 +33,17 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(browser: Browser, values: Values) -> Self {
+    pub(super) fn new(browser: Browser, values: Http2Values) -> Self {
         Self {
             browser,
-            values,
             greeted: false,
             asked: 0,
             max_streams: STREAMS_AT_FIRST,
             control: VecDeque::new(),
             writer: Writer::default(),
             reader: Reader::default(),
-            connection: ReceiveWindow::new(values.connection_window),
+            connection: ReceiveWindow::new(values.connection_window.bytes()),
+            values,
             streams: BTreeMap::new(),
         }
     }
@@ -54,9 +54,10 @@ impl Client {
         self.writer.push(Http2Frame::Settings {
             count: SETTINGS,
             max_streams: Some(self.values.max_streams),
-            stream_window: u32::try_from(self.values.stream_window).ok(),
+            stream_window: u32::try_from(self.values.stream_window.bytes()).ok(),
         });
-        let increment = u32::try_from(self.values.connection_window - INITIAL_WINDOW).expect("below 2^31");
+        let increment =
+            u32::try_from(self.values.connection_window.bytes() - INITIAL_WINDOW).expect("below 2^31");
         if increment > 0 {
             self.writer.push(Http2Frame::WindowUpdate { stream: 0, increment });
         }
@@ -66,7 +67,7 @@ impl Client {
         let resource = self.browser.ask(now);
         let stream = stream_of(self.asked);
         self.asked += 1;
-        self.streams.insert(stream, ReceiveWindow::new(self.values.stream_window));
+        self.streams.insert(stream, ReceiveWindow::new(self.values.stream_window.bytes()));
         self.writer.push(Http2Frame::Headers {
             stream,
             section: u32::try_from(self.browser.page.resources[resource].request)

@@ -1,15 +1,5 @@
-//! HTTP/2 on a byte stream (RFC 9113): what can be chosen, and how a page over it is built.
-//!
-//! | | default | source |
-//! | --- | --- | --- |
-//! | stream window of the client | 6 MiB | `kSpdyStreamMaxRecvWindowSize` (Chromium net/http/http_network_session.cc) |
-//! | connection window of the client | 15 MiB | `kSpdySessionMaxRecvWindowSize`, the same |
-//! | streams the client allows | 1000, for pushes: no effect | `kSpdyMaxConcurrentPushedStreams`, sent up to Chromium 116 |
-//! | stream window of the server | 65535 | `H2WindowSize` (Apache httpd 2.4 mod_http2) |
-//! | connection window of the server | 2^31 - 1 | `h2_session_start`, the same: "the connection window can only get in the way" |
-//! | streams the server allows | 100 | `H2MaxSessionStreams`, the same |
-//! | small records at the beginning | 1300 B each for 1 MiB | `H2TLSWarmUpSize`, `WRITE_SIZE_INITIAL` (Apache httpd 2.4 mod_http2, h2_c1_io.c): "records that fit into one TCP segment" |
-//! | payload of a DATA frame | 16384 | SETTINGS_MAX_FRAME_SIZE where the peer says nothing (RFC 9113 section 6.5.2) |
+//! HTTP/2 on a byte stream (RFC 9113): the values of a client, and how a page over it is built. Those of a server stand
+//! with the options ([`Http2Options`]).
 //!
 //! | | deployed programs | here |
 //! | --- | --- | --- |
@@ -26,7 +16,8 @@ mod tests;
 
 use super::PageEnds;
 use crate::error::Error;
-use crate::options::Http2Options;
+use crate::options::{Http2Options, Http2Values};
+use crate::profile::{OptionRow, Value, table, value};
 use crate::workload::Application;
 use client::Client;
 use quiclab_core::{ByteCount, Problem, Role};
@@ -34,52 +25,58 @@ use server::Server;
 
 /// Window before anything is said (RFC 9113 section 6.9.2).
 pub(super) const INITIAL_WINDOW: u64 = 65_535;
-/// Largest window (RFC 9113 section 6.9.1).
-const MAX_WINDOW: u64 = (1 << 31) - 1;
 /// A small record.
 pub(super) const SMALL_RECORD: u64 = 1300;
-/// Largest payload that every peer takes (RFC 9113 section 4.2).
-const MAX_FRAME_BYTES: u64 = 16_384;
+/// What a browser has instead of the values of a server.
+const CLIENT: &[Value<Http2Values>] = &[
+    value!(
+        stream_window = ByteCount::from_bytes(6 << 20),
+        "kSpdyStreamMaxRecvWindowSize (Chromium net/http/http_network_session.cc)"
+    ),
+    value!(
+        connection_window = ByteCount::from_bytes(15 << 20),
+        "kSpdySessionMaxRecvWindowSize (Chromium net/http/http_network_session.cc)"
+    ),
+    value!(
+        max_streams = 1000,
+        "kSpdyMaxConcurrentPushedStreams, sent up to Chromium 116, for pushes: no effect"
+    ),
+    value!(warm_up = ByteCount::ZERO, "a client sends requests only"),
+];
 
 /// The values of one end, complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Values {
-    pub(super) stream_window: u64,
-    pub(super) connection_window: u64,
-    pub(super) max_streams: u32,
-    pub(super) frame_size: u64,
-    /// Bytes that are written in records of [`SMALL_RECORD`], before longer ones.
-    pub(super) warm_up: u64,
+pub(super) fn values(role: Role, options: Option<&Http2Options>) -> Http2Values {
+    let mut values = Http2Values::DEFAULTS;
+    if role == Role::Client {
+        CLIENT.iter().for_each(|value| (value.set)(&mut values));
+    }
+    if let Some(options) = options {
+        values.take(options);
+    }
+    values
 }
 
-impl Values {
-    pub(super) fn new(role: Role, options: Option<&Http2Options>) -> Self {
-        let default = match role {
-            Role::Client => Self {
-                stream_window: 6 << 20,
-                connection_window: 15 << 20,
-                max_streams: 1000,
-                frame_size: MAX_FRAME_BYTES,
-                warm_up: 0,
+/// The options with the defaults of both ends, for the catalogue.
+pub(crate) fn rows() -> impl Iterator<Item = OptionRow> {
+    let [server, client] = [Role::Server, Role::Client].map(|role| {
+        let rows: Vec<_> = table("http2.", Http2Values::FIELDS, &values(role, None), |_| None).collect();
+        rows.into_iter()
+    });
+    server.zip(client).map(|(server, client)| {
+        let name = server.field.as_deref().and_then(|field| field.strip_prefix("http2."));
+        let own = CLIENT.iter().find(|value| Some(value.key) == name);
+        OptionRow {
+            value: match own {
+                Some(_) => format!("server {}, client {}", server.value, client.value),
+                None => server.value,
             },
-            Role::Server => Self {
-                stream_window: INITIAL_WINDOW,
-                connection_window: MAX_WINDOW,
-                max_streams: 100,
-                frame_size: MAX_FRAME_BYTES,
-                warm_up: 1 << 20,
+            source: match own {
+                Some(value) => String::leak(format!("{}; {}", server.source, value.source)),
+                None => server.source,
             },
-        };
-        let Some(options) = options else { return default };
-        let bytes = |value: Option<ByteCount>, default| value.map_or(default, ByteCount::bytes);
-        Self {
-            stream_window: bytes(options.stream_window, default.stream_window),
-            connection_window: bytes(options.connection_window, default.connection_window),
-            max_streams: options.max_streams.unwrap_or(default.max_streams),
-            frame_size: bytes(options.frame_size, default.frame_size),
-            warm_up: bytes(options.warm_up, default.warm_up),
+            ..server
         }
-    }
+    })
 }
 
 /// One side of a page on a byte stream, of the connection to one of its servers.
@@ -92,7 +89,7 @@ pub(crate) fn build(
     origin: usize,
     options: Option<&Http2Options>,
 ) -> Result<Box<dyn Application>, Error> {
-    let values = Values::new(role, options);
+    let values = values(role, options);
     Ok(match role {
         Role::Client => {
             if let Some(size) = options.and_then(|options| options.frame_size) {

@@ -9,10 +9,10 @@
 //! | `round_robin` | one frame of each in turn |
 
 use super::frames::{Read, Reader, Writer};
-use super::{INITIAL_WINDOW, SMALL_RECORD, Values, request_of, stream_of};
+use super::{Http2Values, INITIAL_WINDOW, SMALL_RECORD, request_of, stream_of};
 use crate::http::server::WebServer;
 use crate::workload::{Application, Command, Outcome};
-use quiclab_core::{Http2Frame, Time};
+use quiclab_core::{ByteCount, Http2Frame, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
@@ -31,7 +31,7 @@ struct Response {
 /// See the module documentation.
 pub(super) struct Server {
     server: WebServer,
-    values: Values,
+    values: Http2Values,
     greeted: bool,
     /// Frames to send before DATA.
     control: VecDeque<Http2Frame>,
@@ -49,7 +49,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(server: WebServer, values: Values) -> Self {
+    pub(super) fn new(server: WebServer, values: Http2Values) -> Self {
         Self {
             server,
             values,
@@ -68,7 +68,9 @@ impl Server {
     /// SETTINGS hold what is not the default of the protocol (`h2_session_start`).
     fn send_preface(&mut self) {
         self.greeted = true;
-        let Values { stream_window, connection_window, max_streams, .. } = self.values;
+        let max_streams = self.values.max_streams;
+        let [stream_window, connection_window] =
+            [self.values.stream_window, self.values.connection_window].map(ByteCount::bytes);
         let stream_window =
             (stream_window != INITIAL_WINDOW).then(|| u32::try_from(stream_window).expect("below 2^31"));
         self.control.push_back(Http2Frame::Settings {
@@ -120,7 +122,8 @@ impl Server {
         };
         self.last = key;
         let response = self.responses.get_mut(&key).expect("found above");
-        let length = self.values.frame_size.min(response.left).min(response.window as u64).min(self.window);
+        let length =
+            self.values.frame_size.bytes().min(response.left).min(response.window as u64).min(self.window);
         self.window -= length;
         response.window -= length as i64;
         response.left -= length;
@@ -177,7 +180,7 @@ impl Application for Server {
     }
 
     fn pull(&mut self, _now: Time, most: u64) -> Option<(u64, Vec<Http2Frame>)> {
-        let most = if self.written < self.values.warm_up { most.min(SMALL_RECORD) } else { most };
+        let most = if self.written < self.values.warm_up.bytes() { most.min(SMALL_RECORD) } else { most };
         while !self.writer.fills(most) {
             let Some(frame) = self.choose() else { break };
             self.writer.push(frame);

@@ -10,14 +10,14 @@ use crate::testing::ms;
 use crate::workload::Command;
 use quiclab_core::{Duration, Http2Frame, ProblemKind, Time};
 
-fn client(objects: &[(u32, u64, ObjectKind)], priorities: Priorities, values: Values) -> Client {
+fn client(objects: &[(u32, u64, ObjectKind)], priorities: Priorities, values: Http2Values) -> Client {
     let page = Page::new(&page(objects, priorities)).expect("a good page");
     let mut client = Client::new(Browser::new(page, Duration::ZERO), values);
     client.start(ms(0));
     client
 }
 
-fn server(objects: &[(u32, u64, ObjectKind)], priorities: Priorities, values: Values) -> Server {
+fn server(objects: &[(u32, u64, ObjectKind)], priorities: Priorities, values: Http2Values) -> Server {
     let page = Page::new(&page(objects, priorities)).expect("a good page");
     let mut server = Server::new(WebServer::new(page), values);
     server.connected(ms(0));
@@ -25,8 +25,8 @@ fn server(objects: &[(u32, u64, ObjectKind)], priorities: Priorities, values: Va
 }
 
 /// Without small records at the beginning.
-fn values(role: Role) -> Values {
-    Values { warm_up: 0, ..Values::new(role, None) }
+fn values(role: Role) -> Http2Values {
+    Http2Values { warm_up: ByteCount::ZERO, ..super::values(role, None) }
 }
 
 /// All records that `end` writes now.
@@ -55,8 +55,8 @@ fn round(client: &mut Client, server: &mut Server, now: Time) -> (u64, Vec<Http2
 fn asked(
     objects: &[(u32, u64, ObjectKind)],
     priorities: Priorities,
-    of_client: Values,
-    of_server: Values,
+    of_client: Http2Values,
+    of_server: Http2Values,
 ) -> (Client, Server) {
     let mut client = client(objects, priorities, of_client);
     let mut server = server(objects, priorities, of_server);
@@ -108,9 +108,9 @@ fn a_page_of_two_objects_by_hand() {
 #[test]
 fn priorities_decide_the_order_of_frames() {
     let objects = [(3, 20_000, ObjectKind::Image)];
-    let small = Values { frame_size: 8000, ..values(Role::Server) };
+    let small = Http2Values { frame_size: ByteCount::from_bytes(8000), ..values(Role::Server) };
     let order = |priorities| {
-        let (mut client, mut server) = asked(&objects, priorities, values(Role::Client), small);
+        let (mut client, mut server) = asked(&objects, priorities, values(Role::Client), small.clone());
         data(&round(&mut client, &mut server, ms(20)).1)
     };
     let one_after_the_other: Vec<_> =
@@ -151,10 +151,11 @@ fn an_urgent_response_overtakes_what_waits() {
 /// two round trips, 5000 in the third; ceil(25000 / 10000) = 3.
 #[test]
 fn a_stream_window_costs_round_trips() {
-    let small = Values { stream_window: 10_000, ..values(Role::Client) };
+    let small = Http2Values { stream_window: ByteCount::from_bytes(10_000), ..values(Role::Client) };
     for (size, rounds) in [(9_999, 1), (10_000, 1), (10_001, 2), (25_000, 3), (30_000, 3), (30_001, 4)] {
         let objects = [(1, size, ObjectKind::Image)];
-        let (mut client, mut server) = asked(&objects, Priorities::Browser, small, values(Role::Server));
+        let (mut client, mut server) =
+            asked(&objects, Priorities::Browser, small.clone(), values(Role::Server));
         let mut taken = 0;
         while client.outcome().progress.finished.is_none() {
             taken += 1;
@@ -173,9 +174,9 @@ fn a_stream_window_costs_round_trips() {
 /// round, which sends 120000 - 64535 - 33332.
 #[test]
 fn a_connection_window_holds_back_all_streams() {
-    let small = Values { connection_window: 65_535, ..values(Role::Client) };
+    let small = Http2Values { connection_window: ByteCount::from_bytes(65_535), ..values(Role::Client) };
     let objects = [(2, 60_000, ObjectKind::Image)];
-    let (mut client, mut server) = asked(&objects, Priorities::Browser, small, values(Role::Server));
+    let (mut client, mut server) = asked(&objects, Priorities::Browser, small.clone(), values(Role::Server));
     let total = |frames: &[Http2Frame], stream| -> u32 {
         data(frames).iter().filter(|frame| frame.0 == stream).map(|frame| frame.1).sum()
     };
@@ -188,9 +189,9 @@ fn a_connection_window_holds_back_all_streams() {
 
 #[test]
 fn a_stream_that_its_window_stops_lets_the_next_go() {
-    let small = Values { stream_window: 1000, ..values(Role::Client) };
+    let small = Http2Values { stream_window: ByteCount::from_bytes(1000), ..values(Role::Client) };
     let objects = [(2, 1500, ObjectKind::Image)];
-    let (mut client, mut server) = asked(&objects, Priorities::Browser, small, values(Role::Server));
+    let (mut client, mut server) = asked(&objects, Priorities::Browser, small.clone(), values(Role::Server));
     assert_eq!(data(&round(&mut client, &mut server, ms(20)).1), [(3, 1000), (5, 1000)]);
     assert_eq!(data(&round(&mut client, &mut server, ms(40)).1), [(3, 500), (5, 500)]);
 }
@@ -200,8 +201,12 @@ fn a_stream_that_its_window_stops_lets_the_next_go() {
 fn the_server_limits_the_streams_at_a_time() {
     let options = Http2Options { max_streams: Some(2), ..Http2Options::default() };
     let objects = [(5, 10, ObjectKind::Image)];
-    let (mut client, mut server) =
-        asked(&objects, Priorities::Browser, values(Role::Client), Values::new(Role::Server, Some(&options)));
+    let (mut client, mut server) = asked(
+        &objects,
+        Priorities::Browser,
+        values(Role::Client),
+        super::values(Role::Server, Some(&options)),
+    );
     let streams = |frames: Vec<Http2Frame>| data(&frames).iter().map(|frame| frame.0).collect::<Vec<_>>();
     assert_eq!(streams(round(&mut client, &mut server, ms(20)).1), [3, 5]);
     assert_eq!(streams(round(&mut client, &mut server, ms(40)).1), [7, 9]);
@@ -217,7 +222,7 @@ fn settings_hold_what_is_not_the_default() {
         connection_window: Some(ByteCount::from_bytes(65_535)),
         ..Http2Options::default()
     };
-    let mut server = server(&[], Priorities::Browser, Values::new(Role::Server, Some(&options)));
+    let mut server = server(&[], Priorities::Browser, super::values(Role::Server, Some(&options)));
     let settings = Http2Frame::Settings { count: 2, max_streams: Some(100), stream_window: Some(100_000) };
     assert_eq!(drain(&mut server, ms(0)), [(21, vec![settings])]);
 }
@@ -242,8 +247,8 @@ fn options_replace_defaults() {
         options
     };
     let given = options(|options| options.max_streams = Some(7));
-    let values = Values::new(Role::Server, Some(&given));
-    assert_eq!(values, Values { max_streams: 7, ..Values::new(Role::Server, None) });
+    let values = super::values(Role::Server, Some(&given));
+    assert_eq!(values, Http2Values { max_streams: 7, ..super::values(Role::Server, None) });
     let workload = page(&[(1, 1, ObjectKind::Image)], Priorities::Browser);
     let given = options(|options| options.frame_size = Some(ByteCount::from_bytes(1000)));
     let random = quiclab_core::RandomStream::new(1, "page");

@@ -1,8 +1,8 @@
 use super::*;
 use crate::options::SlowStartExit;
 use crate::options::{
-    Acknowledgement, CongestionControl, Controller, EarlyData, FlowControl, Http2Options, Pacing, QuicValues,
-    QuicVersion, StreamScheduler, TcpOptions,
+    Acknowledgement, CongestionControl, EarlyData, FlowControl, Pacing, QuicValues, QuicVersion,
+    StreamScheduler,
 };
 use crate::quic::config::InitialWindow;
 use quiclab_core::Duration;
@@ -46,13 +46,10 @@ fn tls(version: TlsVersion, resumption: bool, early_data: Option<EarlyData>) -> 
 #[test]
 fn options_that_do_not_go_together_are_rejected() {
     use CongestionControl::{BbrLinux, Fixed, Lia};
-    use ProblemKind::{Conflict, UnknownName, Unsupported};
+    use ProblemKind::{Conflict, UnknownName};
     let early = tls(TlsVersion::Tls13, false, Some(EarlyData::Accepted));
     for (found, path, kind) in [
         (problem(|config| config.profile = Some("quiche".to_owned())), "profile", UnknownName),
-        (problem(|config| config.tcp = Some(TcpOptions::default())), "tcp", Unsupported),
-        (problem(|config| config.http2 = Some(Http2Options::default())), "http2", Unsupported),
-        (problem(|config| config.controller = Some(Controller::Quiclab)), "controller", Unsupported),
         (problem(|config| config.initial_window = bytes(1199)), "initial_window", Conflict),
         (
             problem(|config| {

@@ -71,7 +71,7 @@ impl LocalStreams {
 pub(super) struct PeerStreams {
     /// Streams opened.
     pub(super) next: u64,
-    /// Most that may be open at one time.
+    /// Maximum number that may be open at one time.
     most: u64,
     /// Streams that are over.
     over: u64,

@@ -1,0 +1,167 @@
+"""Commands over the studies of a group: which of them an option concerns, and one error for all failures."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from quiclab.cli.values import KeyAndValue
+from quiclab.errors import QuiclabError, RequestError, unknown
+from quiclab.study import Study
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.plan import sweep_command
+from quiclab.tree import to_json
+
+Shown: TypeAlias = tuple[list[str], dict[str, Any] | None]
+"""Engines whose results were shown, and their JSON document if it is still to be printed."""
+ONLY = KeyAndValue("--only", "key=value", "configuration=quic_large_buffer")
+MAX_REASONS = 3
+"""Number of studies of a group whose failures an error message lists; the others are counted."""
+
+
+class StoppedError(QuiclabError):
+    """The user has stopped a sweep; later studies are not run."""
+
+
+def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
+    """Call an action for each study of a group; a failure does not stop the others.
+
+    Parameters
+    ----------
+    studies
+        One or more.
+    action
+        The action.
+
+    Raises
+    ------
+    QuiclabError
+        The error of a single study; for several studies, one error that lists each failure.
+    """
+    failed: list[tuple[str, QuiclabError]] = []
+    for study in studies:
+        try:
+            action(study)
+        except StoppedError:
+            raise
+        except QuiclabError as error:
+            if len(studies) == 1:
+                raise
+            failed.append((study.name, error))
+    if failed:
+        reasons = "; ".join(f"{name}: {error.message}" for name, error in failed[:MAX_REASONS])
+        if len(failed) > MAX_REASONS:
+            reasons += f"; and {len(failed) - MAX_REASONS} more"
+        wrong_request = len(failed) == len(studies) and all(error.exit_code == 2 for _, error in failed)
+        raise QuiclabError(f"{len(failed)} of {len(studies)} studies failed: {reasons}", 2 if wrong_request else 1)
+
+
+def with_names(
+    studies: list[Study], choice: str, kind: str, read: Callable[[Study, str], tuple[str, ...]]
+) -> list[Study]:
+    """Skip the studies of a group that lack a requested engine or variant, if any of them has it.
+
+    Parameters
+    ----------
+    studies
+        The studies of the group.
+    choice
+        The value of `--engines` or `--variants`.
+    kind
+        `engine` or `variant`, for the message.
+    read
+        Function that returns the engines or variants of a study for a choice; raises `RequestError` if the study lacks
+        one.
+    """
+
+    def has(study: Study) -> bool:
+        try:
+            read(study, choice)
+        except RequestError:
+            return False
+        return True
+
+    chosen = [study for study in studies if has(study)]
+    if not chosen and len(studies) > 1:
+        names = dict.fromkeys(name for study in studies for name in read(study, "all"))
+        raise unknown(kind, choice, names)
+    for study in studies:
+        if chosen and study not in chosen:
+            print(f"{study.name}: skipped, has no {kind} {choice}", file=sys.stderr)
+    return chosen or studies
+
+
+def with_keys(studies: list[Study], keep: Collection[str]) -> list[Study]:
+    """Skip the studies of a group without the columns of `--only`, if any of them has them.
+
+    Parameters
+    ----------
+    studies
+        One or more.
+    keep
+        Keys of `--only`.
+    """
+    chosen = [study for study in studies if set(keep) <= set(study.keys)] or studies
+    for study in studies:
+        if study not in chosen:
+            lacking = ", ".join(key for key in keep if key not in study.keys)
+            print(f"{study.name}: skipped, has no {lacking}", file=sys.stderr)
+    return chosen
+
+
+def parse_only(texts: list[str]) -> dict[str, tuple[str, ...]]:
+    """Read `--only key=value`: values of one key are alternatives, keys narrow each other.
+
+    Raises
+    ------
+    RequestError
+        If there is no `=`.
+    """
+    keep: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        key, value = ONLY.split(text)
+        keep[key] = (*keep.get(key, ()), value)
+    return keep
+
+
+def show_parts(name: str, schema: str, parts: list[Study], out: Path, action: Callable[[Evaluation], Shown]) -> None:
+    """Show results of a study or of its parts, then report missing runs.
+
+    JSON is one document at most: that of the only study, or one that contains those of all studies.
+    """
+    documents: list[dict[str, Any]] = []
+    engines: dict[str, tuple[Evaluation, list[str]]] = {}
+
+    def show_part(study: Study) -> None:
+        evaluation = Evaluation(study, out)
+        names, document = action(evaluation)
+        documents.extend([] if document is None else [document])
+        engines[study.name] = evaluation, names
+
+    try:
+        for_each(parts, show_part)
+    finally:
+        if documents:
+            whole = {"schema": schema, "study": name.rstrip("/"), "parts": documents}
+            print(to_json(whole if len(parts) > 1 else documents[0]))
+    for_each([study for study in parts if study.name in engines], lambda study: _report_missing(*engines[study.name]))
+
+
+def _report_missing(evaluation: Evaluation, engines: list[str]) -> None:
+    """Report the missing runs of the published settings.
+
+    Raises
+    ------
+    QuiclabError
+        If there are any.
+    """
+    study = evaluation.study
+    for name in engines:
+        missing = evaluation.missing(name)
+        if missing:
+            options = f" --runs {evaluation.runs}" + ("" if name == study.default_engine else f" --engines {name}")
+            raise QuiclabError(
+                f"{missing} runs with {name} are missing; run {sweep_command(study, evaluation.out, options)}"
+            )
