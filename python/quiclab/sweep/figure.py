@@ -115,9 +115,9 @@ def chart(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measu
     panels = list(
         settings.select(factor.column for factor in chosen.panels).unique(maintain_order=True).rows(named=True)
     )
+    domain = _domain(settings, measure, (MEAN,) if chosen.kind == "map" else (MEAN, LOW, HIGH))
     if not chosen.panels:
-        return draw(chosen, settings, measure, _domain(settings, measure))
-    domain = _domain(settings, measure)
+        return draw(chosen, settings, measure, domain)
     drawn = []
     for panel in panels[:MAX_PANELS]:
         part = settings.filter(pl.all_horizontal(pl.col(column) == value for column, value in panel.items()))
@@ -128,9 +128,11 @@ def chart(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measu
     return alt.vconcat(*drawn, spacing=24)
 
 
-def _domain(settings: pl.DataFrame, measure: Measure) -> list[float]:
-    """Return the lowest and the highest end of an interval: all panels have the same axis."""
-    columns = [settings[measure.column + suffix].drop_nulls().drop_nans() for suffix in (MEAN, LOW, HIGH)]
+def _domain(
+    settings: pl.DataFrame, measure: Measure, suffixes: Sequence[str] = (MEAN, LOW, HIGH)
+) -> list[float]:
+    """Return the lowest and the highest value of some columns: all panels have the same axis."""
+    columns = [settings[measure.column + suffix].drop_nulls().drop_nans() for suffix in suffixes]
     values = [float(value) for column in columns if len(column) for value in (column.min(), column.max())]  # type: ignore[arg-type]
     return [min(values), max(values)]
 
@@ -245,14 +247,14 @@ def _map(chosen: Layout, settings: pl.DataFrame, measure: Measure, domain: Seque
     x = alt.X(
         f"{_name(chosen.x.column)}:O",
         title=chosen.x.title,
-        sort=order[chosen.x.column],
+        sort="ascending",
         axis=alt.Axis(labelAngle=0, **flat),
     )
     y = alt.Y(
-        f"{_name(chosen.y.column)}:O", title=chosen.y.title, sort=order[chosen.y.column][::-1], axis=alt.Axis(**flat)
+        f"{_name(chosen.y.column)}:O", title=chosen.y.title, sort="descending", axis=alt.Axis(**flat)
     )
     scale = alt.Scale(scheme="viridis", domain=list(domain), nice=False)
-    colour = alt.Color("mean:Q", title=measure.title, scale=scale, legend=alt.Legend(orient="top", gradientLength=240))
+    colour = alt.Color("mean:Q", title=measure.title, scale=scale, legend=alt.Legend(orient="top", gradientLength=240, titleLimit=WIDTH))
     squares = base.mark_rect().encode(x=x, y=y, color=colour, tooltip=_tooltip(chosen, measure))
     ink = alt.condition(alt.datum.mean > middle, alt.value("#111111"), alt.value("#ffffff"))
     texts = base.mark_text(fontSize=12).encode(x=x, y=y, text="text:N", color=ink)
