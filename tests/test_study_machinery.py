@@ -13,7 +13,7 @@ import pytest
 
 from conftest import KILL_AFTER_TWO, ROOT
 from quiclab import cli
-from quiclab.study.store import Store
+from quiclab.store import Store
 
 STUDY = "tiny/rate"
 RUNS = 2 * 2 * 3  # of two configurations and two rates; variants are not asked for

@@ -20,10 +20,10 @@ from quiclab.errors import RequestError
 from quiclab.files import write_parquet
 from quiclab.scenario import load
 from quiclab.stacks import find
+from quiclab.store import Flusher, Store
 from quiclab.study.job import Job
-from quiclab.study.store import Store
+from quiclab.study.store import schema
 from quiclab.study.sweep import collect, execute
-from quiclab.study.workers import Flusher
 
 RUNS = 12
 
@@ -159,7 +159,7 @@ def test_a_second_interrupt_does_not_wait_for_the_runs_under_way(small: Path, tm
 
 def test_runs_survive_a_disk_that_is_full_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "out")
-    flusher = Flusher(store, runs=2, seconds=1e9, on_flush=None)
+    flusher = Flusher(store, schema(), runs=2, seconds=1e9)
     with store.locked():
         flusher.add(("a", "{}", None))
         flusher.flush_if_due()
@@ -285,9 +285,9 @@ def test_who_holds_a_directory_may_sweep_in_it(small: Path, tmp_path: Path) -> N
 def test_a_copy_of_a_shard_is_not_read(tmp_path: Path) -> None:
     store = Store(tmp_path / "out")
     with store.locked():
-        store.append([("a", "{}", None)])
+        store.append([("a", "{}", None)], schema())
         (store.shards / "copy.parquet").write_bytes((store.shards / "000001.parquet").read_bytes())
-        store.append([("b", "{}", b"series")])
+        store.append([("b", "{}", b"series")], schema())
     assert (store.shards / "000002.parquet").exists()
     assert store.identities() == {"a", "b"}
 
@@ -295,11 +295,11 @@ def test_a_copy_of_a_shard_is_not_read(tmp_path: Path) -> None:
 def test_half_written_files_do_not_count(tmp_path: Path) -> None:
     store = Store(tmp_path / "out")
     with store.locked():
-        store.append([("a", "{}", None)])
+        store.append([("a", "{}", None)], schema())
     (store.shards / ".000002.parquet.99.tmp").write_bytes(b"half")
     assert store.identities() == {"a"}
     with store.locked():
-        store.append([("b", "{}", b"series")])
+        store.append([("b", "{}", b"series")], schema())
     assert sorted(path.name for path in store.shards.iterdir()) == ["000001.parquet", "000002.parquet"]
 
 

@@ -188,7 +188,7 @@ def test_a_sweep_measures_every_setting_with_every_seed(small: Path, tmp_path: P
     first = runs.head(3)["goodput_mbps"]
     assert row["goodput_mbps.n"] == 3
     assert row["goodput_mbps.mean"] == pytest.approx(first.mean())
-    half = 4.302652729911275 * first.std() / math.sqrt(3)  # type: ignore[operator] # Student's t, 2 degrees, 97.5 %
+    half = 4.302652729911275 * first.std() / math.sqrt(3)  # type: ignore[operator]  # Student's t, 2 degrees, 97.5 %
     assert row["goodput_mbps.high"] - row["goodput_mbps.mean"] == pytest.approx(half)
 
 
@@ -211,13 +211,13 @@ def test_a_killed_sweep_goes_on_and_its_files_are_the_same_bytes(small: Path, tm
     ]  # fmt: skip
     assert invoke(*arguments, tmp_path / "whole") == 0
     killer = (
-        "import os, signal, sys\n"
+        "import functools, os, signal, sys\n"
         "from quiclab import cli, store\n"
-        "store.FLUSH_RUNS = 8\n"
+        "store.Flusher = functools.partial(store.Flusher, runs=8)\n"
         "append, count = store.Store.append, 0\n"
-        "def killing(self, frame):\n"
+        "def killing(*arguments):\n"
         "    global count\n"
-        "    append(self, frame)\n"
+        "    append(*arguments)\n"
         "    count += 1\n"
         "    if count == 2:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -261,7 +261,18 @@ def test_seeds_are_added_where_intervals_are_wide() -> None:
 
 
 def test_an_adaptive_sweep_tells_what_it_spent(small: Path, tmp_path: Path, capsys: Captured) -> None:
-    arguments = ["sweep", small, "--adaptive", "1%", "--max-seeds", "12", "--seeds", "5", "--jobs", "1"]
+    arguments: list[str | Path] = [
+        "sweep",
+        small,
+        "--adaptive",
+        "1%",
+        "--max-seeds",
+        "12",
+        "--seeds",
+        "5",
+        "--jobs",
+        "1",
+    ]
     assert invoke(*arguments, "--out", tmp_path / "out", "--json") == 0
     captured = capsys.readouterr()
     document = json.loads(captured.out)
@@ -308,7 +319,7 @@ def test_every_level_of_every_factor_is_told_apart(small: Path) -> None:
 
 def test_the_command_prints_a_table_and_writes_everything(small: Path, tmp_path: Path, capsys: Captured) -> None:
     out = tmp_path / "out"
-    arguments = [
+    arguments: list[str | Path] = [
         "sweep",
         small,
         "--vary",

@@ -16,7 +16,7 @@ from quiclab.files import write_parquet
 from quiclab.libraries import pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 FLUSH_S: Final = 5.0
@@ -71,10 +71,19 @@ class Store:
             finally:
                 self._held = False
 
-    def append(self, frame: pl.DataFrame) -> None:
-        """Add finished runs as one shard."""
-        if not frame.is_empty():
+    def append(self, rows: Sequence[tuple[Any, ...]], schema: Mapping[str, Any]) -> None:
+        """Add finished runs as one shard.
+
+        Parameters
+        ----------
+        rows
+            One tuple a run.
+        schema
+            Their columns, in the same order; `IDENTITY` is one of them.
+        """
+        if rows:
             numbers = [int(path.stem) for path in self.files()]
+            frame = pl.DataFrame(rows, schema=dict(schema), orient="row")
             write_parquet(self.shards / f"{max(numbers, default=0) + 1:06}.parquet", frame)
 
     def identities(self) -> set[str]:
@@ -109,28 +118,41 @@ class Flusher:
         Where.
     schema
         Columns of a run.
+    runs, seconds
+        A shard is written after this number of runs or this time.
+    on_flush
+        Called after each shard is on the disk.
     """
 
-    def __init__(self, store: Store, schema: Mapping[str, Any]) -> None:
-        self.store, self.schema = store, schema
+    def __init__(
+        self,
+        store: Store,
+        schema: Mapping[str, Any],
+        runs: int = FLUSH_RUNS,
+        seconds: float = FLUSH_S,
+        on_flush: Callable[[], None] | None = None,
+    ) -> None:
+        self.store, self.schema, self.runs, self.seconds, self.on_flush = store, schema, runs, seconds, on_flush
         self.rows: list[tuple[Any, ...]] = []
         self.last = time.monotonic()
 
     def add(self, row: tuple[Any, ...]) -> None:
         """Add a run."""
         self.rows.append(row)
-        if len(self.rows) >= FLUSH_RUNS:
+        if len(self.rows) >= self.runs:
             self.flush()
 
     def flush_if_due(self) -> None:
         """Write results that have waited long enough, even if no further run ends."""
-        if time.monotonic() - self.last >= FLUSH_S:
+        if time.monotonic() - self.last >= self.seconds:
             self.flush()
 
     def flush(self) -> None:
         """Write what is collected."""
         self.last = time.monotonic()
         if self.rows:
-            self.store.append(pl.DataFrame(self.rows, schema=dict(self.schema), orient="row"))
+            self.store.append(self.rows, self.schema)
             # only now: a disk that was full for a moment must not lose them
             self.rows = []
+            if self.on_flush is not None:
+                self.on_flush()

@@ -25,6 +25,7 @@ from quiclab.errors import QuiclabError, RequestError, not_one_of
 from quiclab.files import write_parquet
 from quiclab.progress import BeatingProgress
 from quiclab.report import show, show_comparison
+from quiclab.store import Store
 from quiclab.study import Study, sweep
 from quiclab.study.compare import (
     COMPARE_SCHEMA,
@@ -38,7 +39,6 @@ from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import MANIFEST, write_manifest
 from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
 from quiclab.study.registry import find_all, find_parts
-from quiclab.study.store import Store
 from quiclab.tree import to_json
 
 if TYPE_CHECKING:

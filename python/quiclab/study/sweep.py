@@ -9,7 +9,6 @@ order in which runs finished, or on how often the sweep was killed and continued
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import replace
 from io import BytesIO
@@ -17,13 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from quiclab.errors import QuiclabError
+from quiclab.executors import Processes, available_cpus, run_all
 from quiclab.libraries import pl
 from quiclab.progress import CountProgress
 from quiclab.result import RunResult
 from quiclab.scenario import Scenario
+from quiclab.store import Flusher, Store
 from quiclab.study.job import Job
-from quiclab.study.store import Store
-from quiclab.study.workers import Flusher, Outcome, run_all
+from quiclab.study.store import results, schema
+from quiclab.study.workers import Outcome, Work, run_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -96,12 +97,37 @@ def execute(
         check_networks(pending.values(), stream or sys.stderr)
         count = min(_workers_for(pending.values(), workers), len(pending))
         with CountProgress(title, outcome.total, outcome.done, stream=stream) as progress:
-            flusher = Flusher(store, flush_runs, flush_seconds, on_flush)
+            flusher = Flusher(store, schema(), flush_runs, flush_seconds, on_flush)
+
+            def settle(identity: str, job: Job, work: Work) -> None:
+                result, series, reason = work
+                if result is None:
+                    outcome.failures.append((job, reason))
+                    progress.line(f"failed: {reason}; replay with: {job.replay}")
+                else:
+                    outcome.executed += 1
+                    outcome.done += 1
+                    flusher.add((identity, result, series))
+                progress.advance()
+
             try:
-                run_all(pending, count, outcome, progress, flusher)
+                with Processes(count) as executor:
+                    outcome.interrupted = run_all(
+                        executor,
+                        pending.items(),
+                        run_pending,
+                        lambda task, work: settle(*task, work),
+                        tick=flusher.flush_if_due,
+                        say=progress.line,
+                    )
             finally:
                 flusher.flush()
     return outcome
+
+
+def run_pending(task: tuple[str, Job]) -> Work:
+    """Run the job of a task, whose identity is known already."""
+    return run_job(task[1])
 
 
 def check_networks(jobs: Iterable[Job], stream: TextIO) -> None:
@@ -139,11 +165,6 @@ def _workers_for(jobs: Iterable[Job], asked: int | None) -> int:
     return 1 if in_real_time else asked or available_cpus()
 
 
-def available_cpus() -> int:
-    """Return the number of CPUs that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def collect(jobs: Sequence[Job], directory: Path) -> pl.DataFrame:
     """Return the stored runs of a sweep in its own order.
 
@@ -154,18 +175,18 @@ def collect(jobs: Sequence[Job], directory: Path) -> pl.DataFrame:
         are kept, as bytes); one row a stored run.
     """
     identities = [job.identity for job in jobs]
-    results = Store(directory).results(set(identities))
+    stored = results(Store(directory), set(identities))
     rows = [
         {
             **job.labels,
             "seed": job.seed,
             "identity": identity,
-            "digest": str(json.loads(results[identity][0])["digest"]),
-            "result": results[identity][0],
-            "series": results[identity][1],
+            "digest": str(json.loads(stored[identity][0])["digest"]),
+            "result": stored[identity][0],
+            "series": stored[identity][1],
         }
         for job, identity in zip(jobs, identities, strict=True)
-        if identity in results
+        if identity in stored
     ]
     frame = pl.DataFrame(rows, infer_schema_length=None)
     return frame.with_columns(pl.col("series").cast(pl.Binary)) if rows else frame

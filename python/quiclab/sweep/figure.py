@@ -128,9 +128,7 @@ def chart(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measu
     return alt.vconcat(*drawn, spacing=24)
 
 
-def _domain(
-    settings: pl.DataFrame, measure: Measure, suffixes: Sequence[str] = (MEAN, LOW, HIGH)
-) -> list[float]:
+def _domain(settings: pl.DataFrame, measure: Measure, suffixes: Sequence[str] = (MEAN, LOW, HIGH)) -> list[float]:
     """Return the lowest and the highest value of some columns: all panels have the same axis."""
     columns = [settings[measure.column + suffix].drop_nulls().drop_nans() for suffix in suffixes]
     values = [float(value) for column in columns if len(column) for value in (column.min(), column.max())]  # type: ignore[arg-type]
@@ -250,11 +248,10 @@ def _map(chosen: Layout, settings: pl.DataFrame, measure: Measure, domain: Seque
         sort="ascending",
         axis=alt.Axis(labelAngle=0, **flat),
     )
-    y = alt.Y(
-        f"{_name(chosen.y.column)}:O", title=chosen.y.title, sort="descending", axis=alt.Axis(**flat)
-    )
+    y = alt.Y(f"{_name(chosen.y.column)}:O", title=chosen.y.title, sort="descending", axis=alt.Axis(**flat))
+    legend = alt.Legend(orient="top", gradientLength=240, titleLimit=WIDTH)
     scale = alt.Scale(scheme="viridis", domain=list(domain), nice=False)
-    colour = alt.Color("mean:Q", title=measure.title, scale=scale, legend=alt.Legend(orient="top", gradientLength=240, titleLimit=WIDTH))
+    colour = alt.Color("mean:Q", title=measure.title, scale=scale, legend=legend)
     squares = base.mark_rect().encode(x=x, y=y, color=colour, tooltip=_tooltip(chosen, measure))
     ink = alt.condition(alt.datum.mean > middle, alt.value("#111111"), alt.value("#ffffff"))
     texts = base.mark_text(fontSize=12).encode(x=x, y=y, text="text:N", color=ink)
