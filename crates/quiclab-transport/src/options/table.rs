@@ -76,7 +76,7 @@ macro_rules! options {
 /// An entry `name: Type = default, "source";` below its meaning is a value. The default holds where a profile has none,
 /// and `source` says where it comes from. `Type, or "text"` stands for a value that may be missing; `as |values| text`
 /// prints one that depends on others, or is not plain data. `.. { part: Values }` at the end adds lists of their own.
-/// An entry without a meaning is the option of [`crate::options::EndpointConfig`] of that name.
+/// In a struct of values `of Options`, an entry without a meaning has that of the option of its name.
 macro_rules! values {
     (@type $Type:ty) => { $Type };
     (@type $Type:ty, $none:literal) => { Option<$Type> };
@@ -85,11 +85,13 @@ macro_rules! values {
         |values| values.$name.as_ref().map_or_else(|| $none.to_owned(), $crate::profile::describe)
     };
     (@print $name:ident as $print:expr) => { $print };
-    (@meaning $name:ident) => { || $crate::options::EndpointConfig::meaning(stringify!($name)) };
+    (@meaning $name:ident) => { || (Self::MEANING)(stringify!($name)) };
+    (@of) => { |name| panic!("`{name}` has no meaning") };
+    (@of $Options:ident) => { $Options::meaning };
     (@meaning $name:ident $($meaning:literal)+) => { || $crate::profile::phrase(&[$($meaning),+]) };
     (
         $(#[$attribute:meta])+
-        $visibility:vis struct $Values:ident;
+        $visibility:vis struct $Values:ident $(of $Options:ident)?;
         $(
             $(#[doc = $meaning:literal])*
             $name:ident: $Type:ty $(, or $none:literal)? = $default:expr, $source:literal $(, as $print:expr)?;
@@ -110,6 +112,10 @@ macro_rules! values {
             /// The default of each.
             pub(crate) const DEFAULTS: Self =
                 Self { $($name: $default,)+ $($($part: <$Part>::DEFAULTS,)+)? };
+
+            /// The meaning of an entry without one.
+            #[allow(dead_code)] // not every list has such entries
+            const MEANING: fn(&str) -> String = $crate::options::table::values!(@of $($Options)?);
 
             /// All of them, in this order.
             pub(crate) const FIELDS: &'static [$crate::profile::Field<Self>] = &[$(

@@ -3,7 +3,9 @@
 
 use crate::congestion::Flavour;
 use crate::options::values;
-use crate::options::{AckFrequency, CongestionControl, Pacing, QuicValues, SlowStartExit, Tls, TlsVersion};
+use crate::options::{
+    AckFrequency, CongestionControl, EndpointConfig, Pacing, QuicValues, SlowStartExit, Tls, TlsVersion,
+};
 use crate::profile::UNLIMITED;
 use crate::tls_messages::NEW_SESSION_TICKET;
 use quiclab_core::{ByteCount, Duration, Role};
@@ -17,8 +19,8 @@ pub(super) const fn kib(count: u64) -> ByteCount {
 }
 
 values! {
-    /// A complete configuration: options of [`crate::options::EndpointConfig`], which has their meanings.
-    pub struct Config;
+    /// A complete configuration: options of [`EndpointConfig`], which has their meanings.
+    pub struct Config of EndpointConfig;
 
     datagram_size: ByteCount = bytes(1200), "RFC 9000 section 14: what every path carries";
     congestion_control: CongestionControl =

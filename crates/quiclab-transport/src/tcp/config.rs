@@ -2,7 +2,7 @@
 //! overrides of a scenario. The defaults are those of the oldest profile; `profile.rs` has what changed since.
 
 use crate::options::values;
-use crate::options::{CongestionControl, Pacing, SlowStartExit, TcpValues, Tls};
+use crate::options::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, TcpValues, Tls};
 use quiclab_core::ByteCount;
 
 /// Largest window without scaling (RFC 9293 section 3.1: 16 bits).
@@ -11,8 +11,8 @@ pub(super) const UNSCALED_WINDOW: u64 = 65_535;
 pub(super) const INITIAL_SEGMENTS: u64 = 10;
 
 values! {
-    /// A complete configuration: options of [`crate::options::EndpointConfig`], which has their meanings.
-    pub struct Config;
+    /// A complete configuration: options of [`EndpointConfig`], which has their meanings.
+    pub struct Config of EndpointConfig;
 
     congestion_control: CongestionControl =
         CongestionControl::Cubic, "net/ipv4/Kconfig DEFAULT_TCP_CONG; 2.6.19";
