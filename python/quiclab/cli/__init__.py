@@ -71,11 +71,7 @@ COMMANDS = {
         "page_command",
         "Replay a recorded page load (HAR) over a network with several stacks, and write a report with waterfalls.",
     ),
-    "sweep": Part(
-        "sweep",
-        "sweep_command",
-        "Run a scenario over the levels of factors, with many seeds: a table with intervals, a figure, a page.",
-    ),
+    "shard": Part("sweep", "shard_command", "Run one shard of a plan of `quiclab sweep plan`, as a job of a cluster."),
     "verify": Part("verify", "verify_command", "Print claims and their verdicts, with numbers."),
 }
 GROUPS = {
@@ -85,6 +81,9 @@ GROUPS = {
     "pacing": Part("pacing", "app", "Pacing and acknowledgements of captures from any source."),
     "study": Part("study", "app", "Published studies: run them and compare."),
     "stack": Part("scenario", "stack_app", "Stacks and profiles, with the source of each value."),
+    "sweep": Part(
+        "sweep", "app", "Run a scenario over the levels of factors, with many seeds: a table, a figure, a page."
+    ),
     "trace": Part("trace", "app", "Rates over time for links: make, import and show them."),
 }
 

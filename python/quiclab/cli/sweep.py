@@ -6,9 +6,10 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from quiclab.cli.lane import (
     AdapterOption,
@@ -19,53 +20,84 @@ from quiclab.cli.lane import (
     SyscallCostOption,
     lane_of,
 )
-from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
+from quiclab.cli.values import ForceOption, JsonOption, SetOption, check_new, integer, parse_sets
 from quiclab.errors import QuiclabError, RequestError, unexpected
 from quiclab.executors import Processes
 from quiclab.native import MAX_SEED
 from quiclab.report import show
 from quiclab.store import Store
-from quiclab.sweep import Plan
+from quiclab.sweep import Plan, shards
 from quiclab.sweep.metrics import METRICS
 from quiclab.sweep.output import Tables, write
 from quiclab.sweep.session import Session, cost_line
 from quiclab.tree import to_json
 
+if TYPE_CHECKING:
+    from quiclab.lane.run import Lane
+    from quiclab.sweep.run import Outcome
+
 MAX_SEEDS = 100_000
+DEFAULT_SEEDS = 5
+MAX_SHARDS = 100_000
 MAX_FAILURES_SHOWN = 5
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
 
+ScenarioArgument = Annotated[Path | None, typer.Argument(metavar="SCENARIO", help="Scenario file.")]
+VaryOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATH=VALUES",
+        help="A factor: values joined by commas, or a range such as 10..200:log5 (5 values at equal ratios) or "
+        "10..50:lin5. `*` in a path stands for any name. Several factors are combined.",
+    ),
+]
+ZipOption = Annotated[
+    list[str] | None,
+    typer.Option("--zip", metavar="PATH=VALUES", help="Factors that change together: first with first."),
+]
+SampleOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="lhs:N|sobol:N",
+        help="Draw N settings instead of all combinations; ranges are 10..200 or 10..200:log then.",
+    ),
+]
+SeedsOption = Annotated[
+    int, typer.Option(parser=integer(1, MAX_SEEDS), metavar="N", help="Runs of each setting, with seeds in a row.")
+]
+FirstSeedOption = Annotated[
+    int, typer.Option(parser=integer(0, MAX_SEED - MAX_SEEDS), metavar="N", help="Seed of the first run.")
+]
+MetricOption = Annotated[
+    str, typer.Option(metavar="A,B", help="What is measured: names of --list-metrics, or paths in a result.")
+]
+JobsOption = Annotated[
+    int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
+]
 
-def sweep_command(
-    scenario: Annotated[Path | None, typer.Argument(metavar="SCENARIO", help="Scenario file.")] = None,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATH=VALUES",
-            help="A factor: values joined by commas, or a range such as 10..200:log5 (5 values at equal ratios) or "
-            "10..50:lin5. `*` in a path stands for any name. Several factors are combined.",
-        ),
-    ] = None,
-    zipped: Annotated[
-        list[str] | None,
-        typer.Option("--zip", metavar="PATH=VALUES", help="Factors that change together: first with first."),
-    ] = None,
-    sample: Annotated[
-        str | None,
-        typer.Option(
-            metavar="lhs:N|sobol:N",
-            help="Draw N settings instead of all combinations; ranges are 10..200 or 10..200:log then.",
-        ),
-    ] = None,
-    seeds: Annotated[
-        int, typer.Option(parser=integer(1, MAX_SEEDS), metavar="N", help="Runs of each setting, with seeds in a row.")
-    ] = 5,
-    first_seed: Annotated[
-        int, typer.Option(parser=integer(0, MAX_SEED - MAX_SEEDS), metavar="N", help="Seed of the first run.")
-    ] = 1,
-    metric: Annotated[
-        str, typer.Option(metavar="A,B", help="What is measured: names of --list-metrics, or paths in a result.")
-    ] = "goodput",
+
+class RunByDefault(TyperGroup):
+    """The group of `quiclab sweep`: `run` is the command where no other is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put `run` before what is no name of a command."""
+        if not args or args[0] not in self.commands:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=RunByDefault, add_completion=False)
+
+
+@app.command("run")
+def run_command(
+    scenario: ScenarioArgument = None,
+    vary: VaryOption = None,
+    zipped: ZipOption = None,
+    sample: SampleOption = None,
+    seeds: SeedsOption = DEFAULT_SEEDS,
+    first_seed: FirstSeedOption = 1,
+    metric: MetricOption = "goodput",
     sets: SetOption = None,
     adaptive: Annotated[
         str | None,
@@ -74,9 +106,7 @@ def sweep_command(
     max_seeds: Annotated[
         int, typer.Option(parser=integer(2, MAX_SEEDS), metavar="N", help="With --adaptive: no setting has more.")
     ] = 200,
-    jobs: Annotated[
-        int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
-    ] = None,
+    jobs: JobsOption = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Results directory (default: results/sweeps/NAME)."),
@@ -93,31 +123,19 @@ def sweep_command(
     syscall_cost_ns: SyscallCostOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Carry out `quiclab sweep`."""
+    """Run a scenario over the levels of factors, with many seeds.
+
+    `quiclab sweep plan`, `quiclab shard` and `quiclab sweep merge` do it on many machines.
+    """
     if list_metrics:
         show.metrics([(item.name, item.unit, item.meaning) for item in METRICS])
         return
-    if scenario is None:
-        raise RequestError("SCENARIO is missing: quiclab sweep SCENARIO --vary PATH=VALUES", kind="MissingField")
-    try:
-        text = scenario.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise RequestError(f"cannot read the scenario {scenario}: {reason}") from error
-    plan = Plan(
-        file=scenario,
-        text=text,
-        sets=tuple(parse_sets(sets)),
-        varied=tuple(vary or ()),
-        zipped=tuple(zipped or ()),
-        sample=sample,
-        seeds=seeds,
-        first_seed=first_seed,
-        metrics=tuple(name.strip() for name in metric.split(",")),
-        lane=lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns),
+    kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns)
+    plan = read_plan(
+        scenario, vary, zipped, sample=sample, seeds=seeds, first_seed=first_seed, metric=metric, sets=sets, lane=kernel
     )
     precision = None if adaptive is None else precision_of(adaptive)
-    directory = out or Path("results") / "sweeps" / scenario.stem
+    directory = out or Path("results") / "sweeps" / plan.file.stem
     in_real_time = plan.lane is not None and plan.lane.clock == "real"
     session = Session(plan, Store(directory), Processes(1 if in_real_time else jobs))
     session.check()
@@ -129,21 +147,139 @@ def sweep_command(
         raise QuiclabError(
             f"stopped: {outcome.done} of {outcome.total} runs are complete and stored; repeat the command to continue"
         )
-    tables = session.tables()
+    show_results(session.tables(), directory, as_json=as_json)
+    for line in [*session.spent, f"{outcome.done} runs complete, {outcome.executed} of them new"]:
+        print(line, file=sys.stderr)
+    report_failures(plan, outcome)
+
+
+def read_plan(
+    scenario: Path | None,
+    vary: list[str] | None,
+    zipped: list[str] | None,
+    *,
+    sample: str | None,
+    seeds: int,
+    first_seed: int,
+    metric: str,
+    sets: list[str] | None,
+    lane: Lane | None,
+) -> Plan:
+    """Return the sweep that the options describe.
+
+    Raises
+    ------
+    RequestError
+        If the scenario is not named, or cannot be read.
+    """
+    if scenario is None:
+        raise RequestError("SCENARIO is missing: quiclab sweep SCENARIO --vary PATH=VALUES", kind="MissingField")
+    try:
+        text = scenario.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise RequestError(f"cannot read the scenario {scenario}: {reason}") from error
+    return Plan(
+        file=scenario,
+        text=text,
+        sets=tuple(parse_sets(sets)),
+        varied=tuple(vary or ()),
+        zipped=tuple(zipped or ()),
+        sample=sample,
+        seeds=seeds,
+        first_seed=first_seed,
+        metrics=tuple(name.strip() for name in metric.split(",")),
+        lane=lane,
+    )
+
+
+def show_results(tables: Tables, directory: Path, *, as_json: bool) -> None:
+    """Write the files of a sweep and print its table, or JSON."""
     paths = write(tables, directory, command_line())
     if as_json:
         print(to_json(document(tables)))
     else:
-        show.sweep(tables.heads, tables.rows(), len(plan.design.factors), len(tables.settings), tables.notes)
-    for line in session.spent:
-        print(line, file=sys.stderr)
-    print(f"{outcome.done} runs complete, {outcome.executed} of them new", file=sys.stderr)
+        factors = len(tables.plan.design.factors)
+        show.sweep(tables.heads, tables.rows(), factors, len(tables.settings), tables.notes)
     for path in paths:
         print(path, file=sys.stderr if as_json else sys.stdout)
+
+
+def report_failures(plan: Plan, outcome: Outcome) -> None:
+    """List the first runs that failed.
+
+    Raises
+    ------
+    QuiclabError
+        If there are any.
+    """
     if outcome.failed:
         for task, reason in outcome.failures[:MAX_FAILURES_SHOWN]:
             print(f"failed: {reason}; replay with: {plan.replay_of(task)}", file=sys.stderr)
         raise QuiclabError(f"{outcome.failed} of {outcome.total} runs failed; the first of them are listed above")
+
+
+@app.command("plan")
+def plan_command(
+    scenario: ScenarioArgument = None,
+    vary: VaryOption = None,
+    zipped: ZipOption = None,
+    sample: SampleOption = None,
+    seeds: SeedsOption = DEFAULT_SEEDS,
+    first_seed: FirstSeedOption = 1,
+    metric: MetricOption = "goodput",
+    sets: SetOption = None,
+    to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The plan (default: NAME.plan.json next to the scenario).")
+    ] = None,
+    force: ForceOption = False,
+) -> None:
+    """Check a sweep and write its plan, for `quiclab shard` on many machines."""
+    plan = read_plan(
+        scenario, vary, zipped, sample=sample, seeds=seeds, first_seed=first_seed, metric=metric, sets=sets, lane=None
+    )
+    file = to or plan.file.with_suffix(".plan.json")
+    check_new(file, force)
+    session = Session(plan, Store(shards.directory_of(file)), Processes(1))
+    session.check()
+    shards.write_plan(plan, file)
+    print(file)
+    print(cost_line(plan, session), file=sys.stderr)
+
+
+@app.command("merge")
+def merge_command(
+    plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan whose shards have been run.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Results directory (default: results/sweeps/NAME).")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Join the shards of a plan: table, figures and page; a shard that lacks runs is named."""
+    plan = shards.read_plan(plan_file)
+    directory = out or Path("results") / "sweeps" / plan.file.stem
+    store = Store(directory)
+    shards.merge(plan, plan_file, store)
+    show_results(Session(plan, store, Processes(1)).tables(), directory, as_json=as_json)
+
+
+def shard_command(
+    plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan of `quiclab sweep plan`.")],
+    index: Annotated[
+        int, typer.Option(parser=integer(0, MAX_SHARDS - 1), metavar="I", help="Number of the shard, from 0.")
+    ],
+    of: Annotated[int, typer.Option(parser=integer(1, MAX_SHARDS), metavar="N", help="Number of shards.")],
+    jobs: JobsOption = None,
+) -> None:
+    """Run one shard of a plan."""
+    if index >= of:
+        raise unexpected("--index", f"a number from 0 to {of - 1}, as --of is {of}", index)
+    plan = shards.read_plan(plan_file)
+    outcome = shards.run_shard(plan, plan_file, index, of, Processes(jobs))
+    if outcome.interrupted:
+        raise QuiclabError(f"stopped: {outcome.done} of {outcome.total} runs of the shard are stored")
+    print(f"shard {index} of {of}: {outcome.done} runs complete, {outcome.executed} of them new", file=sys.stderr)
+    report_failures(plan, outcome)
 
 
 def precision_of(text: str) -> float:

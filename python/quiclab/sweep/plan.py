@@ -168,7 +168,7 @@ class Plan:
         canonical = json.dumps(scenario, sort_keys=True, separators=(",", ":"))
         computing = versions_of(scenario) if self.lane is None else self.lane.identity(scenario)
         base = hashlib.sha256("\n".join([canonical, *computing, *fingerprint(scenario, self.base_dir)]).encode())
-        numbers = [self.first_seed + index for index in seeds or range(self.seeds)]
+        numbers = [self.first_seed + index for index in (range(self.seeds) if seeds is None else seeds)]
         identities = []
         for number in numbers:
             found = base.copy()
