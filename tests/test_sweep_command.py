@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -16,16 +17,18 @@ import pytest
 
 from quiclab import cli
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.executors import Processes, run_all
+from quiclab.executors import Processes, executor_of, run_all
+from quiclab.executors.ray import checked
 from quiclab.store import Store
-from quiclab.sweep import Plan
-from quiclab.sweep.adaptive import wanted_seeds
-from quiclab.sweep.design import Design
-from quiclab.sweep.factors import parse
-from quiclab.sweep.figure import layout
-from quiclab.sweep.metrics import Measure, jain, measures
-from quiclab.sweep.session import Session
-from quiclab.sweep.table import runs_table, summary
+from quiclab.sweeps import Plan
+from quiclab.sweeps.adaptive import wanted_seeds
+from quiclab.sweeps.design import Design
+from quiclab.sweeps.factors import parse
+from quiclab.sweeps.figure import layout
+from quiclab.sweeps.metrics import Measure, jain, measures
+from quiclab.sweeps.session import Session
+from quiclab.sweeps.shards import read_plan, tasks_of
+from quiclab.sweeps.table import runs_table, summary
 
 Captured = pytest.CaptureFixture[str]
 
@@ -44,7 +47,7 @@ def invoke(*arguments: str | Path) -> int:
     [
         ("links.down1.rate=5Mbit/s,20 Mbit/s", "links.down1.rate_mbps", [5.0, 20.0]),
         ("links.down1.delay=500us,2 ms", "links.down1.delay_ms", [0.5, 2.0]),
-        ("links.down1.queue.bytes=1kB,1KiB", "links.down1.queue.bytes_bytes", [1000, 1024]),
+        ("links.down1.queue.bytes=1kB,1KiB", "links.down1.queue.bytes", [1000, 1024]),
         ("links.down1.queue.packets=10..200:log5", "links.down1.queue.packets", [10, 21, 45, 95, 200]),
         ("links.down1.queue.packets=10..50:lin5", "links.down1.queue.packets", [10, 20, 30, 40, 50]),
         ("links.down1.rate=1..100Mbit/s:log3", "links.down1.rate_mbps", [1.0, 10.0, 100.0]),
@@ -391,3 +394,113 @@ def test_runs_of_another_build_are_used_with_a_warning(small: Path, tmp_path: Pa
     assert session.run().executed == 0
     assert any("0123456789abcdef" in note for note in session.tables().notes)
     assert len(runs_table(plan, store)) == 3
+
+
+# --- many machines
+
+
+def planned(small: Path, *options: str) -> Path:
+    vary = ("--vary", "links.down1.rate=5Mbit/s,20Mbit/s")
+    assert invoke("sweep", "plan", small, *vary, "--seeds", "5", *options) == 0
+    return small.with_suffix(".plan.json")
+
+
+def test_shards_of_a_shell_loop_give_the_bytes_of_one_machine(small: Path, tmp_path: Path, capsys: Captured) -> None:
+    plan = planned(small)
+    for index in (0, 2):
+        assert invoke("shard", plan, "--index", str(index), "--of", "3", "--jobs", "1") == 0
+    assert invoke("sweep", "merge", plan, "--out", tmp_path / "merged") == 1
+    assert "of shards 1; run `quiclab shard" in capsys.readouterr().err
+    assert invoke("shard", plan, "--index", "1", "--of", "3", "--jobs", "1") == 0
+    assert invoke("sweep", "merge", plan, "--out", tmp_path / "merged") == 0
+    whole = ["sweep", str(small), "--vary", "links.down1.rate=5Mbit/s,20Mbit/s", "--seeds", "5", "--jobs", "1"]
+    assert invoke(*whole, "--out", tmp_path / "whole") == 0
+    for name in ("runs.parquet", "settings.csv", "figure-goodput_mbps.svg"):
+        assert (tmp_path / "merged" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+
+
+def test_every_run_is_in_one_shard(small: Path) -> None:
+    plan = read_plan(planned(small))
+    shards = [[task.identity for task in tasks_of(plan, index, 4)] for index in range(4)]
+    assert sorted(map(len, shards)) == [2, 2, 3, 3]
+    assert sorted(chain.from_iterable(shards)) == sorted(task.identity for task in plan.tasks())
+
+
+def test_wrong_plans_and_shards_are_refused(small: Path, capsys: Captured) -> None:
+    plan = planned(small)
+    assert invoke("sweep", "plan", small) == 2
+    assert "already exists; --force overwrites it" in capsys.readouterr().err
+    assert invoke("shard", plan, "--index", "3", "--of", "3") == 2
+    assert "--index: expected a number from 0 to 2" in capsys.readouterr().err
+    assert invoke("sweep", "merge", plan) == 2
+    assert "no shard of" in capsys.readouterr().err
+    document = json.loads(plan.read_text())
+    for changes, message in (
+        ({"quiclab": "0.0.1"}, "quiclab: expected a plan of version"),
+        ({"schema": "other"}, "schema: expected `quiclab.plan/1`"),
+        ({"seeds": "many"}, "is not a plan: ValueError"),
+    ):
+        plan.write_text(json.dumps({**document, **changes}))
+        assert invoke("shard", plan, "--index", "0", "--of", "1") == 2
+        assert message in capsys.readouterr().err
+    plan.write_text("{")
+    assert invoke("shard", plan, "--index", "0", "--of", "1") == 2
+    assert "is not a plan" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--executor", "dask"], "--executor: expected `processes`, `ray`"),
+        (["--executor", "ray", "--jobs", "2"], "contradict each other"),
+    ],
+)
+def test_wrong_executors_are_refused(small: Path, capsys: Captured, arguments: list[str], message: str) -> None:
+    assert invoke("sweep", small, *arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_without_ray_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(RequestError, match="pip install quiclab\\[ray\\]"):
+        executor_of("ray")
+
+
+def test_a_node_of_another_version_is_refused_by_name() -> None:
+    with pytest.raises(QuiclabError, match=f"node {os.uname().nodename} has quiclab .*, and this machine has other"):
+        checked("other", int, "1")
+
+
+RAY = """\
+import sys, threading
+
+from ray.cluster_utils import Cluster
+
+from quiclab import cli
+
+if __name__ == "__main__":
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    node = cluster.add_node(num_cpus=1)
+    threading.Timer(float(sys.argv[2]), lambda: cluster.remove_node(node, allow_graceful=False)).start()
+    code = cli.invoke([*sys.argv[3:], "--executor", f"ray:{cluster.address}", "--out", sys.argv[1]])
+    cluster.shutdown()
+    sys.exit(code)
+"""
+
+
+@pytest.mark.slow
+def test_a_ray_cluster_that_loses_a_node_gives_the_same_bytes(small: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    script = tmp_path / "cluster.py"
+    script.write_text(RAY)
+    arguments = [
+        "sweep", str(small), "--set", "flows.dc.workload.size=20 MB",
+        "--vary", "links.down1.rate=50Mbit/s,200Mbit/s", "--seeds", "30",
+    ]  # fmt: skip
+    command = [sys.executable, str(script), str(tmp_path / "ray"), "4", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "a worker died; its runs are made again" in done.stderr
+    assert invoke(*arguments, "--out", tmp_path / "processes") == 0
+    for name in ("runs.parquet", "settings.csv"):
+        assert (tmp_path / "ray" / name).read_bytes() == (tmp_path / "processes" / name).read_bytes(), name

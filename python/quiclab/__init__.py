@@ -6,8 +6,35 @@
 >>> result.flows["dc"].goodput_mbps, result.digest
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from quiclab.errors import QuiclabError, RequestError, ScenarioError
 from quiclab.result import FlowResult, RunResult, run
 from quiclab.scenario import Scenario, load
 
-__all__ = ["FlowResult", "QuiclabError", "RequestError", "RunResult", "Scenario", "ScenarioError", "load", "run"]
+if TYPE_CHECKING:
+    from quiclab.sweeps import SweepResult, sweep
+
+__all__ = [
+    "FlowResult",
+    "QuiclabError",
+    "RequestError",
+    "RunResult",
+    "Scenario",
+    "ScenarioError",
+    "SweepResult",
+    "load",
+    "run",
+    "sweep",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the sweeps when they are first used: they need more libraries than a run."""
+    if name in ("SweepResult", "sweep"):
+        from quiclab import sweeps  # noqa: PLC0415 - as the docstring says
+
+        return getattr(sweeps, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

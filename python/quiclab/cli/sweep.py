@@ -22,19 +22,19 @@ from quiclab.cli.lane import (
 )
 from quiclab.cli.values import ForceOption, JsonOption, SetOption, check_new, integer, parse_sets
 from quiclab.errors import QuiclabError, RequestError, unexpected
-from quiclab.executors import Processes
+from quiclab.executors import Processes, executor_of
 from quiclab.native import MAX_SEED
 from quiclab.report import show
 from quiclab.store import Store
-from quiclab.sweep import Plan, shards
-from quiclab.sweep.metrics import METRICS
-from quiclab.sweep.output import Tables, write
-from quiclab.sweep.session import Session, cost_line
+from quiclab.sweeps import Plan, shards
+from quiclab.sweeps.metrics import METRICS
+from quiclab.sweeps.output import Tables, write
+from quiclab.sweeps.session import Session, cost_line
 from quiclab.tree import to_json
 
 if TYPE_CHECKING:
     from quiclab.lane.run import Lane
-    from quiclab.sweep.run import Outcome
+    from quiclab.sweeps.run import Outcome
 
 MAX_SEEDS = 100_000
 DEFAULT_SEEDS = 5
@@ -71,6 +71,7 @@ FirstSeedOption = Annotated[
 MetricOption = Annotated[
     str, typer.Option(metavar="A,B", help="What is measured: names of --list-metrics, or paths in a result.")
 ]
+ExecutorOption = Annotated[str, typer.Option(metavar="processes|ray|ray://HOST:PORT", help="Where runs are made.")]
 JobsOption = Annotated[
     int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
 ]
@@ -107,6 +108,7 @@ def run_command(
         int, typer.Option(parser=integer(2, MAX_SEEDS), metavar="N", help="With --adaptive: no setting has more.")
     ] = 200,
     jobs: JobsOption = None,
+    executor: ExecutorOption = "processes",
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Results directory (default: results/sweeps/NAME)."),
@@ -137,7 +139,7 @@ def run_command(
     precision = None if adaptive is None else precision_of(adaptive)
     directory = out or Path("results") / "sweeps" / plan.file.stem
     in_real_time = plan.lane is not None and plan.lane.clock == "real"
-    session = Session(plan, Store(directory), Processes(1 if in_real_time else jobs))
+    session = Session(plan, Store(directory), executor_of(executor, 1 if in_real_time else jobs))
     session.check()
     if dry_run:
         print(cost_line(plan, session))

@@ -3,6 +3,7 @@
 | module | runs on |
 | --- | --- |
 | `processes` | processes of this machine |
+| `ray` | nodes of a Ray cluster |
 | `loop` | feeds an executor with batches of tasks, and takes their results |
 
 An executor is a context manager with `workers` and `submit`; `executor_of` reads the value of `--executor`.
@@ -10,7 +11,35 @@ An executor is a context manager with `workers` and `submit`; `executor_of` read
 
 from __future__ import annotations
 
+from quiclab.errors import RequestError, unexpected
 from quiclab.executors.loop import Interrupt, run_all
 from quiclab.executors.processes import Executor, Processes, WorkerDiedError, available_cpus
 
-__all__ = ["Executor", "Interrupt", "Processes", "WorkerDiedError", "available_cpus", "run_all"]
+
+def executor_of(text: str, workers: int | None = None) -> Executor:
+    """Return the executor that `--executor` names.
+
+    Parameters
+    ----------
+    text
+        `processes`, or the address of a Ray cluster: `ray`, `ray:HOST:PORT` or `ray://HOST:PORT`.
+    workers
+        Number of processes (default: one per CPU).
+
+    Raises
+    ------
+    RequestError
+        If there is no such executor, or Ray is not installed.
+    """
+    if text == "processes":
+        return Processes(workers)
+    if text != "ray" and not text.startswith("ray:"):
+        raise unexpected("--executor", "`processes`, `ray`, `ray:HOST:PORT` or `ray://HOST:PORT`", text)
+    if workers is not None:
+        raise RequestError("--jobs and --executor ray contradict each other: the cluster knows its CPUs")
+    from quiclab.executors.ray import Ray  # noqa: PLC0415 - needs an extra of the package
+
+    return Ray(text)
+
+
+__all__ = ["Executor", "Interrupt", "Processes", "WorkerDiedError", "available_cpus", "executor_of", "run_all"]

@@ -154,11 +154,10 @@ def run_all(
                 for task, result in zip(batch.tasks, results, strict=True):
                     settle(task, result)
             if died:
-                # the others of a broken pool end in the same way
-                again += [_Running(batch.tasks, batch.tries) for batch in running.values()]
-                running.clear()
-                say("a worker process died; its runs are made again")
-                executor.restart()
+                say("a worker died; its runs are made again")
+                if executor.restart():
+                    again += [_Running(batch.tasks, batch.tries) for batch in running.values()]
+                    running.clear()
             tick()
             if interrupt.count > 1:
                 executor.abandon()

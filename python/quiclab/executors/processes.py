@@ -49,8 +49,8 @@ class Executor(Protocol):
     def submit(self, function: Callable[..., Result], *arguments: Any) -> Future[Result]:
         """Start a task; its future raises `WorkerDiedError` if its worker dies."""
 
-    def restart(self) -> None:
-        """Replace workers that died."""
+    def restart(self) -> bool:
+        """Replace workers that died; returns whether the tasks of all others are lost with them."""
 
     def abandon(self) -> None:
         """End all tasks without waiting for them."""
@@ -113,11 +113,12 @@ class Processes:
             failed.set_exception(error)
             return failed
 
-    def restart(self) -> None:
+    def restart(self) -> bool:
         """Replace the pool: after the death of one process the library uses none of the others."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
         self._start()
+        return True
 
     def abandon(self) -> None:
         """Kill the processes: a worker has nothing on the disk."""

@@ -19,17 +19,19 @@ from quiclab.progress import CountProgress
 from quiclab.result import run_resolved
 from quiclab.scenario import Scenario
 from quiclab.store import IDENTITY, Flusher, Store
-from quiclab.sweep.metrics import Measure, measures
+from quiclab.sweeps.metrics import Measure, measures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from quiclab.executors import Executor
     from quiclab.result import RunResult
-    from quiclab.sweep.plan import Plan, Task
+    from quiclab.sweeps.plan import Plan, Task
 
 #: Columns of a stored run before those of its metrics.
 HEAD: Final = (IDENTITY, "build", "digest", "finished")
+#: Time after which progress is shown [s].
+QUIET_S: Final = 1.0
 MAX_FAILURES: Final = 1000
 
 
@@ -114,7 +116,7 @@ def execute(
     columns = [measure.column for measure in plan.measures]
     schema = dict.fromkeys(HEAD[:3], pl.String) | {HEAD[3]: pl.Boolean} | dict.fromkeys(columns, pl.Float64)
     outcome, build = Outcome(total), build_id()
-    with store.locked(), CountProgress(title or plan.name, total, 0, stream=stream or sys.stderr) as progress:
+    with store.locked(), CountProgress(title or plan.name, total, 0, "runs", QUIET_S, stream or sys.stderr) as progress:
         stored = measured(store, columns)
         flusher = Flusher(store, schema)
 
@@ -204,7 +206,9 @@ def check(plan: Plan, stream: TextIO | None = None) -> None:
         If a setting is not a valid scenario; the message has its changes.
     """
     settings = plan.design.settings
-    with CountProgress(f"{plan.name}: checking", len(settings), 0, "settings", stream=stream or sys.stderr) as progress:
+    with CountProgress(
+        f"{plan.name}: checking", len(settings), 0, "settings", QUIET_S, stream or sys.stderr
+    ) as progress:
         for setting in settings:
             plan.scenario(setting)
             progress.advance()

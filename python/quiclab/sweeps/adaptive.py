@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from quiclab.sweep.table import HIGH, MEAN, SETTING, N
+from quiclab.sweeps.table import HIGH, MEAN, SETTING, N
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
 
-    from quiclab.sweep.metrics import Measure
+    from quiclab.sweeps.metrics import Measure
 
 MIN_RUNS: Final = 5
 

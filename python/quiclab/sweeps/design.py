@@ -8,7 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from quiclab.errors import RequestError, unexpected
-from quiclab.sweep.factors import Factor, Level, check_apart, parse
+from quiclab.sweeps.factors import Factor, Level, check_apart, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quiclab.store import Store
-    from quiclab.sweep.metrics import Measure
-    from quiclab.sweep.plan import Plan
+    from quiclab.sweeps.metrics import Measure
+    from quiclab.sweeps.plan import Plan
 
 SETTING: Final = "setting"
 SEED: Final = "seed"

@@ -15,14 +15,14 @@ from quiclab.errors import RequestError
 from quiclab.native import extension, resolve
 from quiclab.stacks.registry import catalogue
 from quiclab.study.inputs import fingerprint
-from quiclab.sweep.design import Design
-from quiclab.sweep.metrics import SERIES_INTERVAL, Measure, measures
+from quiclab.sweeps.design import Design
+from quiclab.sweeps.metrics import SERIES_INTERVAL, Measure, measures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from quiclab.lane.run import Lane
-    from quiclab.sweep.design import Setting
+    from quiclab.sweeps.design import Setting
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,14 @@ import altair as alt
 
 from quiclab.libraries import pl
 from quiclab.report.figures.theme import COLOURS, WIDTH, declaration, empty_chart
-from quiclab.sweep.table import HIGH, LOW, MEAN, N
+from quiclab.sweeps.table import HIGH, LOW, MEAN, N
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from quiclab.sweep.factors import Factor
-    from quiclab.sweep.metrics import Measure
-    from quiclab.sweep.plan import Plan
+    from quiclab.sweeps.factors import Factor
+    from quiclab.sweeps.metrics import Measure
+    from quiclab.sweeps.plan import Plan
 
 #: A second number with fewer levels is the colour of lines; with more, both are the axes of a heat map.
 MAX_LINES: Final = 6

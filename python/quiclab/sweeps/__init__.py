@@ -7,11 +7,18 @@
 | `metrics` | what is measured in each run |
 | `plan` | scenario, design, seeds and metrics, and the runs that follow from them |
 | `run` | runs that are not stored yet are made and measured |
+| `adaptive` | more seeds where intervals are wide |
+| `session` | a sweep under way: checked, run, read |
 | `table` | one row a run; one row a setting, with 95 % intervals |
+| `figure` | the figure, chosen by what varies |
+| `output` | files and page |
+| `shards` | plans, shards and their merge, for clusters without a daemon |
+| `api` | `quiclab.sweep` |
 """
 
 from __future__ import annotations
 
-from quiclab.sweep.plan import Plan
+from quiclab.sweeps.api import SweepResult, sweep
+from quiclab.sweeps.plan import Plan
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "SweepResult", "sweep"]

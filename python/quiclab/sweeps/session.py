@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from quiclab.sweep import run
-from quiclab.sweep.adaptive import MIN_RUNS, wanted_seeds
-from quiclab.sweep.output import Tables
-from quiclab.sweep.run import Outcome, execute
-from quiclab.sweep.table import runs_table
+from quiclab.sweeps import run
+from quiclab.sweeps.adaptive import MIN_RUNS, wanted_seeds
+from quiclab.sweeps.output import Tables
+from quiclab.sweeps.run import Outcome, execute
+from quiclab.sweeps.table import runs_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from quiclab.executors import Executor
     from quiclab.store import Store
-    from quiclab.sweep.plan import Plan, Task
+    from quiclab.sweeps.plan import Plan, Task
 
 
 class Session:

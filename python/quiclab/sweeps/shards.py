@@ -16,14 +16,14 @@ from quiclab.files import write_atomically
 from quiclab.libraries import pl
 from quiclab.native import extension
 from quiclab.store import IDENTITY, Store
-from quiclab.sweep.plan import Plan
-from quiclab.sweep.run import HEAD, Outcome, execute, measured
+from quiclab.sweeps.plan import Plan
+from quiclab.sweeps.run import HEAD, Outcome, execute, measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from quiclab.executors import Executor
-    from quiclab.sweep.plan import Task
+    from quiclab.sweeps.plan import Task
 
 PLAN_SCHEMA: Final = "quiclab.plan/1"
 MAX_NAMED: Final = 8

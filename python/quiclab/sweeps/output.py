@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 from quiclab.files import write_atomically, write_parquet
 from quiclab.libraries import pl
 from quiclab.native import build_id, extension
-from quiclab.sweep.plan import versions_of
-from quiclab.sweep.table import HIGH, MEAN, N, summary
+from quiclab.sweeps.plan import versions_of
+from quiclab.sweeps.table import HIGH, MEAN, N, summary
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from quiclab.store import Store
-    from quiclab.sweep.metrics import Measure
-    from quiclab.sweep.plan import Plan
+    from quiclab.sweeps.metrics import Measure
+    from quiclab.sweeps.plan import Plan
 
 RUNS: Final = "runs.parquet"
 SETTINGS: Final = "settings.csv"
@@ -116,7 +116,7 @@ def write(tables: Tables, directory: Path, command: str) -> list[Path]:
     """Write all files of a sweep; returns those to look at."""
     from quiclab.report import figures  # noqa: PLC0415 - loads the chart library
     from quiclab.report.html import drawing, environment  # noqa: PLC0415 - as above
-    from quiclab.sweep.figure import caption, specification  # noqa: PLC0415 - as above
+    from quiclab.sweeps.figure import caption, specification  # noqa: PLC0415 - as above
 
     plan = tables.plan
     write_parquet(directory / RUNS, tables.runs)

@@ -143,8 +143,8 @@ class Factor:
     @property
     def column(self) -> str:
         """Its column in tables: the path, with the unit as a suffix."""
-        suffix = _COLUMN_UNITS.get(self.kind)
-        return f"{self.path}_{suffix[0]}" if suffix else self.path
+        unit = _COLUMN_UNITS.get(self.kind)
+        return f"{self.path}_{unit[0]}" if unit and not self.path.endswith(unit[0]) else self.path
 
     @property
     def title(self) -> str:

@@ -1,0 +1,130 @@
+"""A Ray cluster: tasks run on its nodes, which need the same version of quiclab.
+
+Addresses: `ray` is the cluster that this machine belongs to (or that `RAY_ADDRESS` names), or a new one of this machine
+alone; `ray:HOST:PORT` one whose node this machine is; `ray://HOST:PORT` one reached through its Ray client server.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.executors.processes import WorkerDiedError
+from quiclab.native import build_id, extension
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+Result = TypeVar("Result")
+
+
+class OtherVersionError(QuiclabError):
+    """A node has another version of quiclab, whose results would not be the same."""
+
+
+def own_version() -> str:
+    """Return what nodes must have in common."""
+    return f"quiclab {extension().version()}, build {build_id()}"
+
+
+def checked(version: str, function: Callable[..., Result], *arguments: Any) -> Result:
+    """Run a task on a node, if it has the version that sent it.
+
+    Raises
+    ------
+    OtherVersionError
+        If it has not.
+    """
+    if (found := own_version()) != version:
+        node = os.uname().nodename
+        raise OtherVersionError(f"node {node} has {found}, and this machine has {version}; install the same on both", 2)
+    return function(*arguments)
+
+
+class Ray:
+    """The nodes of a Ray cluster.
+
+    Parameters
+    ----------
+    address
+        As in the text above.
+
+    Raises
+    ------
+    RequestError
+        If Ray is not installed.
+    """
+
+    def __init__(self, address: str = "ray") -> None:
+        try:
+            import ray  # noqa: PLC0415 - an extra of the package
+        except ImportError as error:
+            raise RequestError("--executor ray needs Ray: `pip install quiclab[ray]`", kind="Unsupported") from error
+        self._ray: Any = ray
+        self.address = address
+        self.workers = 1
+        self._task: Any = None
+
+    def __enter__(self) -> Self:
+        """Connect.
+
+        Raises
+        ------
+        RequestError
+            If the cluster cannot be reached.
+        """
+        options = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
+        try:
+            self._ray.init(**self._place(), **options)
+        except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise RequestError(f"--executor {self.address}: the cluster cannot be reached: {reason}") from error
+        self.workers = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        # deaths are handled where batches are, with those of other executors
+        self._task = self._ray.remote(num_cpus=1, max_retries=0)(checked)
+        return self
+
+    def _place(self) -> dict[str, Any]:
+        if self.address == "ray":
+            return {"address": os.environ.get("RAY_ADDRESS")}
+        address = self.address if self.address.startswith("ray://") else self.address.removeprefix("ray:")
+        return {"address": address}
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Disconnect; a cluster that was there before stays."""
+        self._ray.shutdown()
+
+    def submit(self, function: Callable[..., Result], *arguments: Any) -> Future[Result]:
+        """Start a task on a node."""
+        outer: Future[Result] = Future()
+        inner: Future[Any] = self._task.remote(own_version(), function, *arguments).future()
+        inner.add_done_callback(lambda done: self._settle(done, outer))
+        return outer
+
+    def _settle(self, done: Future[Any], outer: Future[Result]) -> None:
+        """Hand a result over; the death of a worker or a node is the same as elsewhere."""
+        if not outer.set_running_or_notify_cancel():
+            return
+        try:
+            outer.set_result(done.result())
+        except self._ray.exceptions.RayTaskError as error:
+            outer.set_exception(error.cause if isinstance(getattr(error, "cause", None), Exception) else error)
+        except self._ray.exceptions.RayError as error:
+            died = WorkerDiedError(str(error))
+            outer.set_exception(died)
+        except BaseException as error:
+            outer.set_exception(error)
+
+    def restart(self) -> bool:
+        """Count the CPUs again: the cluster replaces workers itself, and other nodes go on."""
+        self.workers = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        return False
+
+    def abandon(self) -> None:
+        """Leave tasks to the cluster, which drops them when this program disconnects."""

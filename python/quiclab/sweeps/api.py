@@ -1,0 +1,183 @@
+"""Sweeps from Python: `quiclab.sweep`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from quiclab import tree
+from quiclab.errors import QuiclabError, RequestError, unknown
+from quiclab.executors import Processes
+from quiclab.scenario import Scenario
+from quiclab.store import Store
+from quiclab.sweeps.plan import Plan
+from quiclab.sweeps.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import polars as pl
+
+    from quiclab.executors import Executor
+    from quiclab.lane.run import Lane
+    from quiclab.sweeps.output import Tables
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """The results of a sweep; a notebook shows table and figures.
+
+    Attributes
+    ----------
+    tables
+        Tables with their plan.
+    """
+
+    tables: Tables
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """One row a run: factors, `seed`, `finished`, `digest`, and one column a metric."""
+        return self.tables.runs
+
+    @property
+    def settings(self) -> pl.DataFrame:
+        """One row a setting: factors, and `.n`, `.mean`, `.std`, `.low`, `.high` of each metric (95 % interval)."""
+        return self.tables.settings
+
+    @property
+    def metrics(self) -> list[str]:
+        """Columns of the metrics."""
+        return [measure.column for measure in self.tables.plan.measures]
+
+    def plot(self, metric: str | None = None) -> Any:
+        """Return the figure of a metric as an altair chart.
+
+        Parameters
+        ----------
+        metric
+            Its column; the first one by default.
+
+        Raises
+        ------
+        RequestError
+            If the sweep has no such metric.
+        """
+        from quiclab.sweeps.figure import chart  # noqa: PLC0415 - loads the chart library
+
+        name = metric or self.metrics[0]
+        if name not in self.metrics:
+            raise unknown("metric", name, self.metrics, "metric")
+        measure = self.tables.plan.measures[self.metrics.index(name)]
+        return chart(self.tables.plan, self.runs, self.settings, measure)
+
+    def _repr_html_(self) -> str:
+        """Return table and figures for a notebook."""
+        from quiclab.report.figures import declaration, to_svg  # noqa: PLC0415 - loads the chart library
+
+        figures = "".join(to_svg(declaration(self.plot(name))) for name in self.metrics)
+        table: str = self.settings._repr_html_()
+        return figures + table
+
+
+def sweep(
+    scenario: str | Path | Scenario,
+    vary: Mapping[str, object] | None = None,
+    *,
+    zipped: Mapping[str, object] | None = None,
+    sample: str | None = None,
+    seeds: int = 5,
+    first_seed: int = 1,
+    metrics: str | Iterable[str] = "goodput",
+    adaptive: float | None = None,
+    max_seeds: int = 200,
+    lane: Lane | None = None,
+    executor: Executor | None = None,
+    out: str | Path | None = None,
+) -> SweepResult:
+    """Run a scenario over the levels of factors, with many seeds.
+
+    Parameters
+    ----------
+    scenario
+        A file, or a scenario.
+    vary
+        Path -> levels: a list of values, or a text as of `--vary`, such as `10..200:log5`. All levels are combined.
+    zipped
+        Factors that change together.
+    sample
+        `lhs:N` or `sobol:N` draws N settings instead.
+    seeds, first_seed
+        Runs of each setting, and the seed of the first.
+    metrics
+        Names of metrics, or paths in a result: see `quiclab sweep --list-metrics`.
+    adaptive
+        Add seeds until half of each 95 % interval is at most this part of the mean.
+    max_seeds
+        With `adaptive`, no setting has more.
+    lane
+        How runs are made in the kernel lane; `None` is the sim lane.
+    executor
+        Where runs are made (default: processes of this machine).
+    out
+        Directory where runs are stored, and reused from; `None` stores nothing.
+
+    Raises
+    ------
+    RequestError
+        If a setting is not a valid scenario, or another argument is wrong.
+    QuiclabError
+        If runs fail.
+    """
+    plan = Plan(
+        **_source(scenario),
+        varied=_texts(vary),
+        zipped=_texts(zipped),
+        sample=sample,
+        seeds=seeds,
+        first_seed=first_seed,
+        metrics=(metrics,) if isinstance(metrics, str) else tuple(metrics),
+        lane=lane,
+    )
+    if out is not None:
+        return _run(plan, Path(out), executor or Processes(), adaptive, max_seeds)
+    with TemporaryDirectory(prefix="quiclab-sweep-") as directory:
+        return _run(plan, Path(directory), executor or Processes(), adaptive, max_seeds)
+
+
+def _run(plan: Plan, directory: Path, executor: Executor, adaptive: float | None, max_seeds: int) -> SweepResult:
+    session = Session(plan, Store(directory), executor)
+    session.check()
+    outcome = session.run() if adaptive is None else session.run_until(adaptive, max_seeds)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    if outcome.failed:
+        task, reason = outcome.failures[0]
+        raise QuiclabError(
+            f"{outcome.failed} of {outcome.total} runs failed, the first: {reason}; {plan.replay_of(task)}"
+        )
+    return SweepResult(session.tables())
+
+
+def _source(scenario: str | Path | Scenario) -> dict[str, Any]:
+    """Return file and text of a scenario."""
+    if isinstance(scenario, Scenario):
+        return {"file": Path(scenario.base_dir) / "scenario.json", "text": scenario.to_json()}
+    try:
+        return {"file": Path(scenario), "text": Path(scenario).read_text(encoding="utf-8")}
+    except OSError as error:
+        raise RequestError(f"cannot read the scenario {scenario}: {error.strerror}") from error
+
+
+def _texts(factors: Mapping[str, object] | None) -> tuple[str, ...]:
+    """Write factors as `--vary` takes them."""
+
+    def level(value: object) -> str:
+        return value if isinstance(value, str) else str(tree.toml_value(value))
+
+    return tuple(
+        f"{path}={','.join(map(level, levels)) if isinstance(levels, list | tuple) else level(levels)}"
+        for path, levels in (factors or {}).items()
+    )
