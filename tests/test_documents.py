@@ -78,8 +78,8 @@ INCOMPLETE = re.compile(
 )
 
 
-# a claim with its verdict, as `quiclab verify` prints it
-VERDICT = re.compile(r"^[A-Z]+-\d+  (?:confirmed|refuted|undecided).*$", re.MULTILINE)
+# a claim with its verdict, as `quiclab verify` prints it; a setting with an interval, as `quiclab sweep` prints it
+VERDICT = re.compile(r"^[A-Z]+-\d+  (?:confirmed|refuted|undecided).*$|^ [^\n]+ ± [^\n]+$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ ELSEWHERE = {
     },
     "docs/reference/errors.md": dict.fromkeys(("mine.toml", "missing.toml"), "a wrong input"),
     "docs/reference/vpn.md": {"mine.toml": "written by the reader"},
+    "docs/sweeps.md": {"rates.py": "written by the reader"},
     "docs/reference/scenario.md": {"mine.toml": "written by the reader"},
     "docs/studies/lab_quic.md": {"congestion/*.rs": "source of quinn", "recovery.py": "source of aioquic"},
 }

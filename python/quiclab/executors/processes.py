@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import sys
 import threading
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, nullcontext
 from multiprocessing import active_children, connection, get_context, parent_process
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
@@ -15,7 +17,7 @@ from quiclab.errors import RequestError
 from quiclab.stacks.registry import register, registered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
     from quiclab.stacks.protocol import PythonStack
@@ -74,6 +76,7 @@ class Processes:
         self.workers = workers or available_cpus()
         self._stacks: Sequence[PythonStack] = ()
         self._others: set[Any] = set()
+        self._needs_script = True
         self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Self:
@@ -86,7 +89,7 @@ class Processes:
         """
         self._others, self._stacks = set(active_children()), registered()
         try:
-            pickle.dumps(self._stacks)
+            self._needs_script = b"__main__" in pickle.dumps(self._stacks)
         except (AttributeError, TypeError, pickle.PicklingError) as error:
             message = f"a registered stack is not available to worker processes, which import it: {error}"
             raise RequestError(message) from error
@@ -107,7 +110,8 @@ class Processes:
         if self._pool is None:
             raise RuntimeError("the executor is not entered")
         try:
-            return self._pool.submit(function, *arguments)
+            with nullcontext() if self._needs_script else _without_script():
+                return self._pool.submit(function, *arguments)  # starts a process where one is missing
         except BrokenProcessPool as error:
             failed: Future[Result] = Future()
             failed.set_exception(error)
@@ -130,6 +134,23 @@ class Processes:
         self._pool = ProcessPoolExecutor(
             self.workers, mp_context=context, initializer=_start_worker, initargs=(self._stacks,)
         )
+
+
+@contextmanager
+def _without_script() -> Iterator[None]:
+    """Let processes that start now not run the user's script again, which they do to find what it defines.
+
+    So a script needs no `if __name__ == "__main__":`.
+    """
+    script = sys.modules["__main__"]
+    hidden: dict[str, Any] = {
+        name: script.__dict__.pop(name) for name in ("__file__", "__spec__") if name in script.__dict__
+    }
+    script.__spec__ = None
+    try:
+        yield
+    finally:
+        script.__dict__.update(hidden)
 
 
 def _start_worker(stacks: Sequence[PythonStack]) -> None:

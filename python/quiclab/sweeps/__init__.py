@@ -8,7 +8,7 @@
 | `plan` | scenario, design, seeds and metrics, and the runs that follow from them |
 | `run` | runs that are not stored yet are made and measured |
 | `adaptive` | more seeds where intervals are wide |
-| `session` | a sweep under way: checked, run, read |
+| `session` | a sweep in progress: checked, run, read |
 | `table` | one row a run; one row a setting, with 95 % intervals |
 | `figure` | the figure, chosen by what varies |
 | `output` | files and page |

@@ -1,4 +1,4 @@
-"""A sweep under way: checked, run once or until precise, and read."""
+"""A sweep in progress: checked, run once or until precise, and read."""
 
 from __future__ import annotations
 
