@@ -176,6 +176,11 @@ class Factor:
         return self.levels[min(int(share * len(self.levels)), len(self.levels) - 1)]
 
 
+def plain(cell: Cell) -> str:
+    """Write a level for people."""
+    return f"{cell:g}" if isinstance(cell, float) else str(cell)
+
+
 def parse(option: str, text: str, scenario: Mapping[str, Any], *, random: bool = False) -> Factor:
     """Read the value of an option.
 

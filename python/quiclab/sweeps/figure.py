@@ -20,6 +20,7 @@ import altair as alt
 
 from quiclab.libraries import pl
 from quiclab.report.figures.theme import COLOURS, WIDTH, declaration, empty_chart
+from quiclab.sweeps.factors import plain
 from quiclab.sweeps.table import HIGH, LOW, MEAN, N
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def chart(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measu
     drawn = []
     for panel in panels[:MAX_PANELS]:
         part = settings.filter(pl.all_horizontal(pl.col(column) == value for column, value in panel.items()))
-        title = ", ".join(f"{factor.path} = {panel[factor.column]}" for factor in chosen.panels)
+        title = ", ".join(f"{factor.title} = {plain(panel[factor.column])}" for factor in chosen.panels)
         drawn.append(draw(chosen, part, measure, domain).properties(title=title))
     if len(panels) > MAX_PANELS:
         drawn.append(empty_chart(f"{len(panels) - MAX_PANELS} further panels are not drawn: see the table."))

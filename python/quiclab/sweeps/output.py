@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from quiclab.files import write_atomically, write_parquet
 from quiclab.libraries import pl
 from quiclab.native import build_id, extension
+from quiclab.sweeps.factors import plain
 from quiclab.sweeps.plan import versions_of
 from quiclab.sweeps.table import HIGH, MEAN, N, summary
 
@@ -65,14 +66,10 @@ class Tables:
         factors = self.plan.design.factors
         found = []
         for row in self.settings.head(most).iter_rows(named=True):
-            cells = [_plain(row[factor.column]) for factor in factors]
+            cells = [plain(row[factor.column]) for factor in factors]
             cells += [_interval(row, measure) for measure in self.plan.measures]
             found.append([*cells, str(max(row[measure.column + N] for measure in self.plan.measures))])
         return found
-
-
-def _plain(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _interval(row: dict[str, Any], measure: Measure) -> str:
