@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import quiclab
 from quiclab import cli
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import Processes, executor_of, run_all
@@ -370,6 +371,27 @@ def test_wrong_requests_end_before_the_first_run(
     assert message in captured.err
     assert "Traceback" not in captured.err
     assert not (tmp_path / "out" / "shards").exists()
+
+
+def test_run_with_seeds_prints_means_and_intervals(small: Path, tmp_path: Path, capsys: Captured) -> None:
+    assert invoke("run", small, "--seeds", "4", "--seed", "7", "--json") == 0
+    row = json.loads(capsys.readouterr().out)["settings"][0]
+    values = [quiclab.run(quiclab.load(small), seed).flows["dc"].goodput_mbps for seed in range(7, 11)]
+    assert row["goodput_mbps.mean"] == pytest.approx(sum(values) / 4)
+    assert invoke("run", small, "--seeds", "2") == 0
+    assert "Goodput [Mbit/s]" in capsys.readouterr().out
+    assert invoke("run", small, "--seeds", "2", "--out", tmp_path / "out") == 2
+    assert "--seeds and --out contradict each other" in capsys.readouterr().err
+
+
+def test_a_script_needs_no_guard(small: Path, tmp_path: Path) -> None:
+    script = tmp_path / "rates.py"
+    script.write_text(
+        f"import quiclab\nresult = quiclab.sweep({str(small)!r}, {{'links.down1.rate': ['5 Mbit/s', '20 Mbit/s']}})\n"
+        "print(result.runs.height, result.settings.columns[1], '<svg' in result._repr_html_())\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "10 links.down1.rate_mbps True\n"), done.stderr
 
 
 def test_a_missing_scenario_is_one_line(capsys: Captured) -> None:

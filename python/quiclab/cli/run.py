@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,12 +29,24 @@ from quiclab.result import run as run_scenario
 from quiclab.scenario import Scenario, load
 from quiclab.tree import to_json
 
+if TYPE_CHECKING:
+    from quiclab.lane.run import Lane
+
+#: What `--seeds` prints of each flow.
+REPEATED_METRICS = ("goodput", "download_time", "retransmissions", "congestion_events", "srtt", "min_rtt")
+
 
 def run_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
     seed: Annotated[
         int, typer.Option(parser=integer(0, MAX_SEED), metavar="N", help="Seed of every random stream.")
     ] = 1,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            parser=integer(2, 100_000), metavar="N", help="Run N times, with seeds from --seed on; prints means."
+        ),
+    ] = None,
     sets: SetOption = None,
     lane: LaneOption = "sim",
     clock: ClockOption = None,
@@ -51,6 +63,11 @@ def run_command(
     """Carry out `quiclab run`."""
     kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns)
     scenario = load(file, parse_sets(sets), kernel.stacks() if kernel else None)
+    if seeds is not None:
+        if out is not None:
+            raise RequestError("--seeds and --out contradict each other; `quiclab sweep` stores the runs of many seeds")
+        run_many(file, seed, seeds, parse_sets(sets), kernel, as_json=as_json)
+        return
     record = scenario.record
     if out is None and record is not None and (record.qlog or record.pcapng):
         raise RequestError(f"{file} records qlog or pcapng files; choose a directory for them with --out")
@@ -74,6 +91,29 @@ def run_command(
     failed = [(name, flow.failure) for name, flow in result.flows.items() if flow.failed]
     if failed:
         raise QuiclabError("; ".join(f"flow `{name}` failed" + (f": {why}" if why else "") for name, why in failed))
+
+
+def run_many(
+    file: Path, seed: int, seeds: int, sets: list[tuple[str, str]], lane: Lane | None, *, as_json: bool
+) -> None:
+    """Run a scenario with several seeds, and print the mean of each metric with its 95 % interval."""
+    from quiclab import sweeps  # noqa: PLC0415 - for this option only
+    from quiclab.sweeps.output import document  # noqa: PLC0415 - as above
+
+    plan = sweeps.Plan(
+        file=file,
+        text=file.read_text(encoding="utf-8"),
+        sets=tuple(sets),
+        seeds=seeds,
+        first_seed=seed,
+        metrics=REPEATED_METRICS,
+        lane=lane,
+    )
+    result = sweeps.run_plan(plan)
+    if as_json:
+        print(to_json(document(result.tables)))
+    else:
+        show.repetitions(result.settings.row(0, named=True), plan.measures, result.tables.notes)
 
 
 def write_run(result: RunResult, out: Path, older: set[str]) -> None:

@@ -28,7 +28,7 @@ from quiclab.report import show
 from quiclab.store import Store
 from quiclab.sweeps import Plan, shards
 from quiclab.sweeps.metrics import METRICS
-from quiclab.sweeps.output import Tables, write
+from quiclab.sweeps.output import Tables, document, write
 from quiclab.sweeps.session import Session, cost_line
 from quiclab.tree import to_json
 
@@ -301,16 +301,3 @@ def precision_of(text: str) -> float:
 def command_line() -> str:
     """Return the command as it was given."""
     return " ".join(["quiclab", *(shlex.quote(word) for word in sys.argv[1:])])
-
-
-def document(tables: Tables) -> dict[str, Any]:
-    """Return what `quiclab sweep --json` prints (schema `quiclab.sweep/1`)."""
-    return {
-        "schema": "quiclab.sweep/1",
-        "scenario": tables.plan.name,
-        "factors": [factor.column for factor in tables.plan.design.factors],
-        "metrics": [measure.column for measure in tables.plan.measures],
-        "runs": len(tables.runs),
-        "settings": tables.settings.to_dicts(),
-        "notes": list(tables.notes),
-    }

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
     from quiclab.study import Study
     from quiclab.study.multiverse import Row
+    from quiclab.sweeps.metrics import Measure
 
 VERDICT_STYLES = {"confirmed": "green", "refuted": "red", "undecided": "yellow"}
 
@@ -283,5 +284,28 @@ def sweep(
     out.print(printed)
     if len(rows) < settings:
         out.print(f"{settings - len(rows)} further settings are in settings.csv")
+    for note in notes:
+        out.print(f"note: {note}", soft_wrap=True)
+
+
+def repetitions(setting: Mapping[str, Any], measures: Sequence[Measure], notes: Sequence[str]) -> None:
+    """Print the metrics of a scenario that was run with several seeds.
+
+    Parameters
+    ----------
+    setting
+        The row of its only setting, as of `quiclab.sweeps.table.summary`.
+    measures
+        The metrics.
+    notes
+        Sentences below the table.
+    """
+    columns = ("metric", "mean", "standard deviation", "95 % from", "to", "runs")
+    printed = table("Metrics over seeds", columns)
+    for measure in measures:
+        values = [setting[f"{measure.column}.{name}"] for name in ("mean", "std", "low", "high", "n")]
+        printed.add_row(measure.title, *map(text, values))
+    out = console()
+    out.print(printed)
     for note in notes:
         out.print(f"note: {note}", soft_wrap=True)

@@ -18,7 +18,7 @@
 
 from __future__ import annotations
 
-from quiclab.sweeps.api import SweepResult, sweep
+from quiclab.sweeps.api import SweepResult, run_plan, sweep
 from quiclab.sweeps.plan import Plan
 
-__all__ = ["Plan", "SweepResult", "sweep"]
+__all__ = ["Plan", "SweepResult", "run_plan", "sweep"]

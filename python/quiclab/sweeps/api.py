@@ -142,13 +142,21 @@ def sweep(
         lane=lane,
     )
     if out is not None:
-        return _run(plan, Path(out), executor or Processes(), adaptive, max_seeds)
+        return _run(plan, Path(out), executor, adaptive, max_seeds)
+    return run_plan(plan, executor, adaptive, max_seeds)
+
+
+def run_plan(
+    plan: Plan, executor: Executor | None = None, adaptive: float | None = None, max_seeds: int = 200
+) -> SweepResult:
+    """Run a plan and store nothing; the parameters are those of `sweep`."""
     with TemporaryDirectory(prefix="quiclab-sweep-") as directory:
-        return _run(plan, Path(directory), executor or Processes(), adaptive, max_seeds)
+        return _run(plan, Path(directory), executor, adaptive, max_seeds)
 
 
-def _run(plan: Plan, directory: Path, executor: Executor, adaptive: float | None, max_seeds: int) -> SweepResult:
-    session = Session(plan, Store(directory), executor)
+def _run(plan: Plan, directory: Path, executor: Executor | None, adaptive: float | None, max_seeds: int) -> SweepResult:
+    in_real_time = plan.lane is not None and plan.lane.clock == "real"
+    session = Session(plan, Store(directory), executor or Processes(1 if in_real_time else None))
     session.check()
     outcome = session.run() if adaptive is None else session.run_until(adaptive, max_seeds)
     if outcome.interrupted:

@@ -149,3 +149,16 @@ def write(tables: Tables, directory: Path, command: str) -> list[Path]:
     )
     write_atomically(directory / PAGE, page.encode())
     return [directory / RUNS, directory / SETTINGS, *paths, directory / PAGE]
+
+
+def document(tables: Tables) -> dict[str, Any]:
+    """Return what `quiclab sweep --json` prints (schema `quiclab.sweep/1`)."""
+    return {
+        "schema": "quiclab.sweep/1",
+        "scenario": tables.plan.name,
+        "factors": [factor.column for factor in tables.plan.design.factors],
+        "metrics": [measure.column for measure in tables.plan.measures],
+        "runs": len(tables.runs),
+        "settings": tables.settings.to_dicts(),
+        "notes": list(tables.notes),
+    }
