@@ -22,7 +22,6 @@ from quiclab.cli.study_group import (
 )
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import QuiclabError, RequestError, not_one_of
-from quiclab.files import write_parquet
 from quiclab.progress import BeatingProgress
 from quiclab.report import show, show_comparison
 from quiclab.store import Store
@@ -142,7 +141,7 @@ def _run_study(
         counted = write_manifest(study, directory, wanted, partial=bool(keep), variants=asked_for)
         outcome = sweep.execute(work, store, title=study.name, workers=workers)
         if outcome.done:
-            write_parquet(directory / "runs.parquet", Evaluation(study, out).table)
+            _ = Evaluation(study, out).table  # measured now, and stored
     if counted > wanted and not keep:
         print(
             f"{study.name}: {directory} keeps {counted} runs of each setting, as an earlier sweep requested"

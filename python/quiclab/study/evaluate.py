@@ -24,6 +24,7 @@ from quiclab.study.manifest import MANIFEST, Manifest, read_manifest, write_mani
 from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
 from quiclab.study.published import PublishedRow, as_printed, csv_rows, number, printed_findings, read_published
 from quiclab.study.registry import find
+from quiclab.study.tables import key_of, read_columns, read_table, write_table
 
 __all__ = [
     "MANIFEST",
@@ -79,8 +80,7 @@ class Evaluation:
     @cached_property
     def points(self) -> list[Point]:
         """Every setting of the study, all engines."""
-        engines, _ = available_engines(self.study, self.study.chosen_engines("all"))
-        return list(self.study.points(tuple(engines), self.runs, variants=self._variants))
+        return list(self.study.points(tuple(self._available), self.runs, variants=self._variants))
 
     @cached_property
     def jobs(self) -> list[Job]:
@@ -90,6 +90,22 @@ class Evaluation:
     @cached_property
     def table(self) -> pl.DataFrame:
         """One row a stored run: labels, seed, identity, digest, the metric and the result as JSON."""
+        if (stored := read_table(self.directory, self._key)) is not None:
+            return stored
+        found = self._measure()
+        write_table(self.directory, self._key, found)
+        return found
+
+    @cached_property
+    def _key(self) -> str:
+        return key_of(self.study, self.directory, self._available)
+
+    @cached_property
+    def _available(self) -> list[str]:
+        """Engines of the study that can run here."""
+        return available_engines(self.study, self.study.chosen_engines("all"))[0]
+
+    def _measure(self) -> pl.DataFrame:
         frame = sweep.collect(self.jobs, self.directory)
         if frame.is_empty():
             raise QuiclabError(
@@ -110,10 +126,16 @@ class Evaluation:
             return float(metric.value(result, {part.name: row[part.column] for part in self.study.parts}))
 
     @cached_property
+    def _numbers(self) -> pl.DataFrame:
+        """The table without results; where it is stored, these are not read."""
+        kept = read_columns(self.directory, self._key, lambda name: name not in ("result", "series"))
+        return self.table.drop("result", "series") if kept is None else kept
+
+    @cached_property
     def _rows(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
         """The table without results, by engine and variant."""
         found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for row in self.table.drop("result", "series").iter_rows(named=True):
+        for row in self._numbers.iter_rows(named=True):
             found.setdefault((row["engine"], row["variant"]), []).append(row)
         return found
 
@@ -151,9 +173,9 @@ class Evaluation:
     @cached_property
     def missing_anywhere(self) -> int:
         """How many runs of the engines that were used are not done, variants included."""
-        used = set(self.table.select("engine", "variant").iter_rows())
-        wanted = sum(1 for job in self.jobs if (job.labels["engine"], job.labels["variant"]) in used)
-        return wanted - self.table.height
+        used = set(self._numbers.select("engine", "variant").iter_rows())
+        wanted = sum(point.runs for point in self.points if (point.engine, point.variant) in used)
+        return wanted - self._numbers.height
 
     @cached_property
     def published(self) -> list[PublishedRow]:
