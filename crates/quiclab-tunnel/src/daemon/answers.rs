@@ -1,6 +1,6 @@
 //! Answers to requests: the status, metrics, and the end of the tunnel.
 
-use super::{Daemon, ExitReason};
+use super::Daemon;
 use crate::requests::Request;
 use crate::status::Status;
 use quiclab_core::Time;
@@ -12,7 +12,7 @@ impl Daemon {
             Request::Status => serde_json::to_string(&self.status(now)).unwrap_or_default(),
             Request::Metrics => self.status(now).prometheus(),
             Request::Down => {
-                self.end = Some(ExitReason::Asked);
+                self.end = Some(Ok(()));
                 String::new()
             }
         }

@@ -1,9 +1,10 @@
 //! The client: its paths follow the interfaces of the machine, and the machine gets the addresses that the server assigns.
 
-use super::{Daemon, ExitReason};
+use super::{Daemon, DaemonError};
 use crate::config::Client;
 use crate::protocol::Assignment;
-use crate::system::Machine;
+use crate::setup::SetupError;
+use crate::system::Interface;
 use crate::uplinks::Uplinks;
 use quiclab_core::ip::IpPrefix;
 use quiclab_core::{Duration, Time};
@@ -15,15 +16,15 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Daemon {
     /// Opens the session of a client over all of its paths.
-    pub(super) fn connect(&mut self, now: Time) -> Result<(), String> {
+    pub(super) fn connect(&mut self, now: Time) -> Result<(), DaemonError> {
         let client = self.config.client.clone().expect("this is a client");
         let mut uplinks = Uplinks::new(&client);
-        let interfaces = self.machine.interfaces().map_err(|error| error.to_string())?;
+        let interfaces = self.machine.interfaces().map_err(SetupError::Interfaces)?;
         let moved: BTreeMap<_, _> = uplinks.follow(&interfaces, &mut self.sockets).into_iter().collect();
         let local = |index| moved.get(&index).copied().unwrap_or_else(|| uplinks.unspecified_address(index));
         let paths = client.paths.iter().enumerate();
         let addresses: Vec<_> = paths.map(|(index, path)| (local(index), path.server)).collect();
-        let id = self.endpoint.connect(now, &addresses).map_err(|error| error.to_string())?;
+        let id = self.endpoint.connect(now, &addresses)?;
         self.add_session(now, id, client.server_key, "server".to_owned());
         self.uplinks = Some((uplinks, id));
         Ok(())
@@ -54,44 +55,35 @@ impl Daemon {
         now: Time,
         id: SessionId,
         assignment: Assignment,
-    ) -> Result<(), String> {
+    ) -> Result<(), DaemonError> {
         let (Some(session), Some(client)) = (self.sessions.get_mut(&id), &self.config.client) else {
             return Ok(());
         };
-        let networks = assignment.addresses.iter().map(|assigned| assigned.network);
-        if let Some(sentence) = outside(networks, client, &self.config.interface, &mut self.machine)? {
-            self.end = Some(ExitReason::Failed(sentence));
-            return Ok(());
-        }
-        let mtu = assignment.mtu.min(self.config.mtu);
-        let mut routes = client.routes.clone();
-        if client.accept_routes {
-            routes.extend(assignment.routes.iter().filter(|route| !client.routes.contains(route)));
-        }
-        // only families with an address: packets of the other one would get no answer
-        let has = |four: bool| assignment.addresses.iter().any(|assigned| assigned.address.is_ipv4() == four);
-        routes.retain(|route| has(route.is_ipv4()));
+        let interfaces = self.machine.interfaces().map_err(SetupError::Interfaces)?;
         let networks: Vec<_> = assignment.addresses.iter().map(|assigned| assigned.network).collect();
-        routes.retain(|route| !networks.contains(route));
+        check_networks(&networks, client, &self.config.interface, &interfaces)?;
+        let mtu = assignment.mtu.min(self.config.mtu);
+        let routes = routes(client, &assignment);
         let addresses: Vec<_> = assignment
             .addresses
             .iter()
             .map(|assigned| (assigned.address, assigned.network.length()))
             .collect();
-        for path in client.paths.iter().filter(|path| path.interface.is_none() && path.local.is_none()) {
-            if routes.iter().any(|route| route.contains(path.server.ip())) {
-                self.machine.keep_way(path.server.ip()).map_err(|error| error.to_string())?;
-            }
-        }
-        let set = self
-            .machine
-            .set_mtu(mtu)
-            .and_then(|()| self.machine.set_addresses(&addresses))
-            .and_then(|()| self.machine.set_routes(&routes));
-        if let Err(error) = set {
-            self.end = Some(ExitReason::Failed(format!("the machine cannot be set up: {error}")));
-            return Ok(());
-        }
+        let machine = &mut self.machine;
+        let unbound = client.paths.iter().filter(|path| path.interface.is_none() && path.local.is_none());
+        let mut servers = unbound.map(|path| path.server.ip());
+        servers
+            .try_for_each(|server| {
+                if routes.iter().any(|route| route.contains(server)) {
+                    machine.keep_way(server)
+                } else {
+                    Ok(())
+                }
+            })
+            .and_then(|()| machine.set_mtu(mtu))
+            .and_then(|()| machine.set_addresses(&addresses))
+            .and_then(|()| machine.set_routes(&routes))
+            .map_err(SetupError::Machine)?;
         session.allowed = None;
         session.opened(now, assignment.addresses, mtu);
         tracing::info!(session = id.0, addresses = ?addresses, mtu, "addresses set");
@@ -99,21 +91,95 @@ impl Daemon {
     }
 }
 
-/// Why networks cannot be inside the tunnel: an address of a server or of this machine is in one of them.
-fn outside(
-    mut networks: impl Iterator<Item = IpPrefix>,
+/// Routes through the tunnel: those of the configuration and, if it accepts them, those of the server.
+fn routes(client: &Client, assignment: &Assignment) -> Vec<IpPrefix> {
+    let mut routes = client.routes.clone();
+    if client.accept_routes {
+        routes.extend(assignment.routes.iter().filter(|route| !client.routes.contains(route)));
+    }
+    let addresses = &assignment.addresses;
+    // only families with an address: packets of the other one would get no answer
+    let has = |ipv4: bool| addresses.iter().any(|assigned| assigned.address.is_ipv4() == ipv4);
+    // the kernel adds the routes of the device's own networks
+    routes
+        .retain(|route| has(route.is_ipv4()) && addresses.iter().all(|assigned| assigned.network != *route));
+    routes
+}
+
+/// Networks inside the tunnel contain no address of a server and none of another interface of this machine.
+fn check_networks(
+    networks: &[IpPrefix],
     client: &Client,
     interface: &str,
-    machine: &mut Machine,
-) -> Result<Option<String>, String> {
-    let interfaces = machine.interfaces().map_err(|error| error.to_string())?;
+    interfaces: &BTreeMap<String, Interface>,
+) -> Result<(), DaemonError> {
     let own = interfaces.iter().filter(|(name, _)| *name != interface);
-    let own =
-        own.flat_map(|(name, found)| found.addresses.iter().map(move |address| (name.as_str(), *address)));
-    let servers = client.paths.iter().map(|path| (path.name.as_str(), path.server.ip()));
-    let taken: Vec<_> = own.chain(servers).collect();
-    Ok(networks.find_map(|network| {
-        let (name, address) = taken.iter().find(|(_, address)| network.contains(*address))?;
-        Some(format!("the server assigns {network}, where {address} ({name}) is outside the tunnel"))
-    }))
+    let own = own.flat_map(|(name, found)| found.addresses.iter().map(move |address| (name, *address)));
+    let servers = client.paths.iter().map(|path| (&path.name, path.server.ip()));
+    let outside: Vec<_> = own.chain(servers).collect();
+    for &network in networks {
+        if let Some(&(name, address)) = outside.iter().find(|(_, address)| network.contains(*address)) {
+            return Err(DaemonError::NetworkInUse { network, address, name: name.clone() });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Assigned;
+
+    fn client(lines: &str) -> Client {
+        let key = "07".repeat(32);
+        let text = format!(
+            "version = 1\nkey_file = \"key\"\n[client]\nserver_key = \"{key}\"\n{lines}\n[[client.paths]]\nname = \"dsl\"\nserver = \"192.0.2.1:4433\"\n"
+        );
+        crate::config::parse(&text, "client.toml").unwrap().0.client.unwrap()
+    }
+
+    #[test]
+    fn networks_inside_contain_no_address_outside() {
+        let interface =
+            |address: &str| Interface { index: 7, running: true, addresses: vec![address.parse().unwrap()] };
+        let interfaces = BTreeMap::from([
+            ("lan0".to_owned(), interface("10.1.0.5")),
+            ("qlt0".to_owned(), interface("10.77.0.2")),
+        ]);
+        let client = client("");
+        let check = |network: &str| {
+            check_networks(&[network.parse().unwrap()], &client, "qlt0", &interfaces).map_err(|error| {
+                match error {
+                    DaemonError::NetworkInUse { network, address, name } => {
+                        format!("{network} {address} {name}")
+                    }
+                    other => panic!("{other}"),
+                }
+            })
+        };
+        assert_eq!(check("10.77.0.0/24"), Ok(()), "the address of the tunnel itself, after a reconnect");
+        assert_eq!(check("10.1.0.0/16"), Err("10.1.0.0/16 10.1.0.5 lan0".to_owned()));
+        assert_eq!(check("192.0.2.0/24"), Err("192.0.2.0/24 192.0.2.1 dsl".to_owned()));
+    }
+
+    #[test]
+    fn routes_are_those_of_a_family_with_an_address() {
+        let assignment = Assignment {
+            mtu: 1400,
+            addresses: vec![Assigned {
+                address: "10.77.0.2".parse().unwrap(),
+                network: "10.77.0.0/24".parse().unwrap(),
+                server: "10.77.0.1".parse().unwrap(),
+            }],
+            routes: ["10.77.0.0/24", "10.99.0.0/16", "10.98.0.0/16", "fd99::/64"]
+                .map(|route| route.parse().unwrap())
+                .to_vec(),
+        };
+        let found = |lines: &str| -> Vec<String> {
+            routes(&client(lines), &assignment).iter().map(ToString::to_string).collect()
+        };
+        let own = "routes = [\"10.99.0.0/16\", \"::/0\"]\naccept_routes = ";
+        assert_eq!(found(&format!("{own}false")), ["10.99.0.0/16"]);
+        assert_eq!(found(&format!("{own}true")), ["10.99.0.0/16", "10.98.0.0/16"]);
+    }
 }

@@ -2,13 +2,13 @@
 //!
 //! Each turn moves packets once ([`Daemon::move_packets`]) and then answers requests.
 
-use super::{Daemon, ExitReason};
+use super::{Daemon, DaemonError};
 use crate::requests::Requests;
 use crate::session::Session;
 use crate::system::Watch;
 use quiclab_core::{Duration, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
@@ -51,20 +51,17 @@ struct Readable {
 
 impl Daemon {
     /// Carries packets until the tunnel ends.
-    pub(super) fn carry(&mut self, inputs: &mut Inputs) -> ExitReason {
+    pub(super) fn carry(&mut self, inputs: &mut Inputs) -> Result<(), DaemonError> {
         loop {
             if let Some(end) = self.end.take() {
                 return end;
             }
-            let readable = match self.wait(inputs) {
-                Ok(readable) => readable,
-                Err(error) => return ExitReason::Failed(format!("poll: {error}")),
-            };
+            let readable = self.wait(inputs).map_err(DaemonError::Poll)?;
             let now = self.clock.now();
             if readable.signal {
                 let mut buffer = [0; 16];
                 let _ = inputs.signals.read(&mut buffer);
-                return ExitReason::Asked;
+                return Ok(());
             }
             let changed = readable.interfaces && inputs.watch.changed();
             if changed || self.retry_interfaces.is_some_and(|time| time <= now) {
@@ -80,7 +77,7 @@ impl Daemon {
     }
 
     /// Waits for an input or the earliest deadline.
-    fn wait(&self, inputs: &Inputs) -> rustix::io::Result<Readable> {
+    fn wait(&self, inputs: &Inputs) -> io::Result<Readable> {
         let wakes = [
             self.endpoint.next_wake(),
             self.sessions.values().filter_map(Session::next_wake).min(),
@@ -103,7 +100,7 @@ impl Daemon {
         }));
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
         let ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
         let sockets = self.sockets.iter().map(|(slot, _)| slot).zip(&fds[first_socket..first_request]);

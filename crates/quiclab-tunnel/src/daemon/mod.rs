@@ -24,7 +24,7 @@ use crate::clock::Clock;
 use crate::config::{Config, Settings};
 use crate::protocol::Message;
 use crate::session::Session;
-use crate::setup::{SystemSetup, hub_config, prepare, tunnel_config};
+use crate::setup::{SetupError, SystemSetup, hub_config, prepare, tunnel_config};
 use crate::sockets::Sockets;
 use crate::system::{Machine, Watch};
 use crate::tun::Tun;
@@ -32,18 +32,53 @@ use crate::uplinks::Uplinks;
 use bytes::{Bytes, BytesMut};
 use event_loop::Inputs;
 use quiclab_core::Time;
-use quiclab_stacks::carrier::{PublicKey, SessionId, TunnelEndpoint};
+use quiclab_core::ip::IpPrefix;
+use quiclab_core::problem::system_reason;
+use quiclab_stacks::carrier::{PublicKey, SessionId, TunnelEndpoint, TunnelEndpointError};
 use server::ClientAddresses;
 use std::collections::BTreeMap;
+use std::io;
+use std::net::IpAddr;
 use std::os::unix::net::UnixStream;
+use thiserror::Error;
 
-/// Why a tunnel ended.
-#[derive(Debug, PartialEq, Eq)]
-pub enum ExitReason {
-    /// On request.
-    Asked,
-    /// It cannot continue.
-    Failed(String),
+/// Why a tunnel cannot start or continue.
+#[derive(Debug, Error)]
+pub enum DaemonError {
+    /// The machine cannot be set up.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// Signals cannot be received.
+    #[error("signals cannot be handled: {}", system_reason(.0))]
+    Signals(io::Error),
+    /// Changes of interfaces are not reported.
+    #[error("changes of interfaces cannot be followed: {}", system_reason(.0))]
+    Watch(io::Error),
+    /// The endpoint rejects its configuration, or the paths of the client.
+    #[error(transparent)]
+    Endpoint(#[from] TunnelEndpointError),
+    /// The loop cannot wait.
+    #[error("poll: {}", system_reason(.0))]
+    Poll(io::Error),
+    /// The device was removed.
+    #[error("the device is gone: {}", system_reason(.0))]
+    DeviceGone(io::Error),
+    /// The server sends messages of another protocol.
+    #[error("the server does not speak this protocol")]
+    NotThisProtocol,
+    /// The server has no address for this client; with its words.
+    #[error("the server refuses: {0}")]
+    Refused(String),
+    /// The server assigns a network that is in use outside the tunnel.
+    #[error("the server assigns {network}, where {address} ({name}) is outside the tunnel")]
+    NetworkInUse {
+        /// The network.
+        network: IpPrefix,
+        /// An address in it.
+        address: IpAddr,
+        /// The interface or the path that has the address.
+        name: String,
+    },
 }
 
 struct Daemon {
@@ -67,33 +102,35 @@ struct Daemon {
     /// When interfaces are read again; `None` if the last attempt succeeded.
     retry_interfaces: Option<Time>,
     /// Set when the tunnel is to end after this turn.
-    end: Option<ExitReason>,
+    end: Option<Result<(), DaemonError>>,
 }
 
 /// Sets the machine up, carries packets until the program is asked to end, and undoes all changes.
 ///
 /// # Errors
-/// A sentence about the cause.
-pub fn run(settings: &Settings) -> Result<(), String> {
-    let (signals, writer) = UnixStream::pair().map_err(|error| error.to_string())?;
-    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
-        let writer = writer.try_clone().map_err(|error| error.to_string())?;
-        signal_hook::low_level::pipe::register(signal, writer).map_err(|error| error.to_string())?;
-    }
-    signals.set_nonblocking(true).map_err(|error| error.to_string())?;
-    let watch = Watch::new().map_err(|error| format!("changes of interfaces cannot be followed: {error}"))?;
-    let endpoint = TunnelEndpoint::new(hub_config(settings)).map_err(|error| error.to_string())?;
+/// Why the tunnel could not start, or why it ended without a request.
+pub fn run(settings: &Settings) -> Result<(), DaemonError> {
+    let signals = receive_signals().map_err(DaemonError::Signals)?;
+    let watch = Watch::new().map_err(DaemonError::Watch)?;
+    let endpoint = TunnelEndpoint::new(hub_config(settings))?;
     let SystemSetup { machine, sockets, control, metrics } = prepare(settings)?;
     let mut inputs = Inputs { control, metrics, signals, watch };
     let mut daemon = Daemon::new(settings.config.clone(), endpoint, machine, sockets);
-    let end = daemon.until_end(&mut inputs)?;
+    let end = daemon.until_end(&mut inputs);
     // `down` waits for the end of its connection: the machine is restored before
     drop(daemon);
     drop(inputs);
-    match end {
-        ExitReason::Asked => Ok(()),
-        ExitReason::Failed(sentence) => Err(sentence),
+    end
+}
+
+/// A stream that is readable after a signal that ends the program.
+fn receive_signals() -> io::Result<UnixStream> {
+    let (signals, writer) = UnixStream::pair()?;
+    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
+        signal_hook::low_level::pipe::register(signal, writer.try_clone()?)?;
     }
+    signals.set_nonblocking(true)?;
+    Ok(signals)
 }
 
 impl Daemon {
@@ -117,7 +154,7 @@ impl Daemon {
     }
 
     /// Carries packets until the tunnel ends, and closes its sessions.
-    fn until_end(&mut self, inputs: &mut Inputs) -> Result<ExitReason, String> {
+    fn until_end(&mut self, inputs: &mut Inputs) -> Result<(), DaemonError> {
         if self.config.client.is_some() {
             self.connect(self.clock.now())?;
         }
@@ -127,7 +164,7 @@ impl Daemon {
         self.endpoint.close_all(now);
         self.transmit(now);
         tracing::info!(interface = self.config.interface, "down");
-        Ok(end)
+        end
     }
 
     fn role(&self) -> &'static str {

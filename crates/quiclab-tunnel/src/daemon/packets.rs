@@ -1,6 +1,6 @@
 //! Packets between the device, the queues of sessions, the endpoint and the sockets.
 
-use super::{Daemon, ExitReason};
+use super::{Daemon, DaemonError};
 use bytes::BytesMut;
 use quiclab_core::{Time, ip};
 
@@ -21,7 +21,7 @@ impl Daemon {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(error) => {
-                        self.end = Some(ExitReason::Failed(format!("the device is gone: {error}")));
+                        self.end = Some(Err(DaemonError::DeviceGone(error)));
                         return;
                     }
                 }

@@ -1,9 +1,20 @@
 //! Events of the endpoint: sessions, their paths and their control messages.
 
-use super::{Daemon, ExitReason};
-use crate::protocol::{self, Message};
+use super::{Daemon, DaemonError};
+use crate::protocol::{self, Message, ProtocolError};
 use quiclab_core::{Time, ip};
 use quiclab_stacks::carrier::{PublicKey, SessionId, TunnelEvent};
+use thiserror::Error;
+
+/// Why a control message is rejected.
+#[derive(Debug, Error)]
+enum MessageError {
+    #[error(transparent)]
+    Malformed(#[from] ProtocolError),
+    /// A client must not assign addresses, a server must not request them.
+    #[error("a message that the other end may not send")]
+    WrongSender,
+}
 
 impl Daemon {
     /// Handles an event of the endpoint.
@@ -11,11 +22,8 @@ impl Daemon {
         match event {
             TunnelEvent::SessionOpened { session, peer } => self.session_opened(now, session, peer),
             TunnelEvent::Control { session, message } => {
-                let result = match protocol::parse(&message) {
-                    Ok(message) => self.message(now, session, message),
-                    Err(error) => Err(error.to_string()),
-                };
-                if let Err(reason) = result {
+                if let Err(error) = self.message(now, session, &message) {
+                    let reason = error.to_string();
                     tracing::warn!(session = session.0, reason, "control message refused");
                     self.close(now, session);
                 }
@@ -74,7 +82,7 @@ impl Daemon {
             self.endpoint.close(now, session);
             self.forget(session);
         } else {
-            self.end = Some(ExitReason::Failed("the server does not speak this protocol".to_owned()));
+            self.end = Some(Err(DaemonError::NotThisProtocol));
         }
     }
 
@@ -99,18 +107,18 @@ impl Daemon {
         self.send_control(id, &hello);
     }
 
-    fn message(&mut self, now: Time, id: SessionId, message: Message) -> Result<(), String> {
-        match (message, self.clients.is_some()) {
-            (Message::Hello { ipv4, ipv6 }, true) => {
-                self.assign(now, id, ipv4, ipv6);
-                Ok(())
+    /// Handles a control message of the other end.
+    fn message(&mut self, now: Time, id: SessionId, bytes: &[u8]) -> Result<(), MessageError> {
+        match (protocol::parse(bytes)?, self.clients.is_some()) {
+            (Message::Hello { ipv4, ipv6 }, true) => self.assign(now, id, ipv4, ipv6),
+            (Message::Assignment(assignment), false) => {
+                if let Err(error) = self.assigned(now, id, assignment) {
+                    self.end = Some(Err(error));
+                }
             }
-            (Message::Assignment(assignment), false) => self.assigned(now, id, assignment),
-            (Message::Refusal(reason), false) => {
-                self.end = Some(ExitReason::Failed(format!("the server refuses: {reason}")));
-                Ok(())
-            }
-            _ => Err("a message that the other end may not send".to_owned()),
+            (Message::Refusal(reason), false) => self.end = Some(Err(DaemonError::Refused(reason))),
+            _ => return Err(MessageError::WrongSender),
         }
+        Ok(())
     }
 }
