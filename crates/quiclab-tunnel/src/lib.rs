@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `config`, `keys` | what the user writes, checked |
 //! | `setup`, `system`, `privileges` | what is changed on the machine, and undone |
-//! | `daemon` | the loop |
+//! | `daemon` | the loop, sessions of a server, the client |
 //! | `tun`, `sockets`, `uplinks` | packets in and out |
 //! | `session`, `pool`, `protocol` | the other ends, and what they may |
 //! | `requests`, `status` | what it tells |

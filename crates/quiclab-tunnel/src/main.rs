@@ -3,8 +3,10 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use quiclab_config::ConfigError;
 use quiclab_core::problem::system_reason;
+use quiclab_tunnel::daemon::{self, DaemonError};
 use quiclab_tunnel::status::Status;
-use quiclab_tunnel::{config, daemon, keys, setup};
+use quiclab_tunnel::system::JournalError;
+use quiclab_tunnel::{config, keys, setup};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -111,6 +113,18 @@ struct Failure {
 impl From<String> for Failure {
     fn from(sentence: String) -> Self {
         Self { sentence: format!("quiclab-tunnel: {sentence}"), code: FAILED }
+    }
+}
+
+impl From<DaemonError> for Failure {
+    fn from(error: DaemonError) -> Self {
+        error.to_string().into()
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        error.to_string().into()
     }
 }
 

@@ -4,6 +4,8 @@
 //! are undone at the end. Everything else is given up for good, also for programs that it might start (`no_new_privs`).
 
 use nix::unistd::{Gid, Group, Uid, User, setgroups, setresgid, setresuid};
+use quiclab_core::problem::quoted;
+use quiclab_core::{Problem, ProblemKind};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities,
     set_keep_capabilities, set_no_new_privs,
@@ -19,26 +21,23 @@ pub struct Account {
 }
 
 impl Account {
-    /// Looks up a user and a group, by default its login group.
+    /// Looks up the `user` and the `group` of a configuration; by default the login group of the user.
     ///
     /// # Errors
-    /// The name of what does not exist.
-    pub fn find(user: &str, group: Option<&str>) -> Result<Self, String> {
-        let found = User::from_name(user)
-            .ok()
-            .flatten()
-            .ok_or_else(|| format!("user: expected a user of this system, got \"{user}\""))?;
+    /// If one of them does not exist; with the path of its field.
+    pub fn find(user: &str, group: Option<&str>) -> Result<Self, Problem> {
+        let unknown =
+            |field, name, expected| Problem::new(ProblemKind::UnknownName, field, expected).got(quoted(name));
+        let found = User::from_name(user).ok().flatten();
+        let User { uid, gid, .. } = found.ok_or_else(|| unknown("user", user, "a user of this system"))?;
         let group = match group {
-            None => found.gid,
+            None => gid,
             Some(name) => {
-                Group::from_name(name)
-                    .ok()
-                    .flatten()
-                    .ok_or_else(|| format!("group: expected a group of this system, got \"{name}\""))?
-                    .gid
+                let found = Group::from_name(name).ok().flatten();
+                found.ok_or_else(|| unknown("group", name, "a group of this system"))?.gid
             }
         };
-        Ok(Self { user: found.uid, group })
+        Ok(Self { user: uid, group })
     }
 
     /// Gives a file to its group; links are not followed.
@@ -99,4 +98,23 @@ pub fn drop_privileges(account: Option<Account>) -> io::Result<()> {
     };
     set_capabilities(None, kept)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_that_does_not_exist_is_a_problem_of_its_field() {
+        let problem = |user, group| {
+            let problem = Account::find(user, group).unwrap_err();
+            (problem.path.to_string(), problem.kind, problem.value.unwrap_or_default())
+        };
+        let absent = "quiclab-absent";
+        let value = format!("\"{absent}\"");
+        assert_eq!(problem(absent, None), ("user".to_owned(), ProblemKind::UnknownName, value.clone()));
+        assert_eq!(problem("root", Some(absent)), ("group".to_owned(), ProblemKind::UnknownName, value));
+        let root = Account::find("root", None).unwrap();
+        assert_eq!((root.user.as_raw(), root.group.as_raw()), (0, 0));
+    }
 }

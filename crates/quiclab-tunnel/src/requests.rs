@@ -64,7 +64,9 @@ impl Requests {
         // of a process that is no more: the journal has told that none runs
         match std::fs::symlink_metadata(file) {
             Ok(found) if found.file_type().is_socket() => std::fs::remove_file(file)?,
-            Ok(_) => return Err(io::Error::new(ErrorKind::AlreadyExists, "it is there and no socket")),
+            Ok(_) => {
+                return Err(io::Error::new(ErrorKind::AlreadyExists, "the file exists and is not a socket"));
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }

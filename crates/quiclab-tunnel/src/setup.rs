@@ -1,22 +1,55 @@
 //! `up` until the loop begins: everything that can be refused is refused before anything is changed on the machine.
 
 use crate::config::{Config, Server, Settings};
+use crate::pool::Pool;
 use crate::privileges::{Account, drop_privileges};
 use crate::requests::Requests;
 use crate::sockets::{Socket, Sockets};
-use crate::system::{Interface, Journal, Machine, Netlink, recover};
+use crate::system::{DeviceError, Interface, Journal, JournalError, Machine, Netlink, recover};
+use quiclab_core::problem::{quoted, system_reason};
 use quiclab_core::tunnel::{Pipeline, TunnelConfig};
 use quiclab_core::{ByteCount, FieldPath, Problem, Role};
 use quiclab_stacks::carrier::{PathConfig, PublicKey, Randomness, TunnelEndpointConfig};
 use rustix::thread::{CapabilitySet, capabilities};
 use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// Where processes keep their journals and sockets, a directory for each device.
 pub const RUN_DIRECTORY: &str = "/run/quiclab-tunnel";
 /// Datagrams that leave together on a path (UDP GSO): 16 of them take 0.2 ms at 1 Gbit/s.
 const BATCH: usize = 16;
+
+/// Why the machine cannot be set up.
+#[derive(Debug, Error)]
+pub enum SetupError {
+    /// A field of the configuration does not suit this machine.
+    #[error(transparent)]
+    Field(#[from] Problem),
+    /// The device cannot be created.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The process may not change the network.
+    #[error("the capability CAP_NET_ADMIN is missing: run as root, or by the systemd unit")]
+    NotPermitted,
+    /// The capabilities of the process cannot be read.
+    #[error("capabilities cannot be read: {}", system_reason(.0))]
+    Capabilities(io::Error),
+    /// The network devices cannot be read.
+    #[error("interfaces cannot be read: {}", system_reason(.0))]
+    Interfaces(io::Error),
+    /// An address or a route is refused.
+    #[error("the machine cannot be set up: {}", system_reason(.0))]
+    Machine(io::Error),
+    /// Privileges cannot be dropped.
+    #[error("privileges cannot be given up: {}", system_reason(.0))]
+    Privileges(io::Error),
+}
 
 /// What the loop needs of the machine.
 pub struct SystemSetup {
@@ -45,107 +78,118 @@ pub fn control_socket(config: &Config) -> PathBuf {
 /// Sets the machine up, and gives up privileges.
 ///
 /// # Errors
-/// A sentence about what is refused; what was changed is undone.
-pub fn prepare(settings: &Settings) -> Result<SystemSetup, String> {
+/// The cause; all changes are undone.
+pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     let config = &settings.config;
     let account =
         config.user.as_deref().map(|user| Account::find(user, config.group.as_deref())).transpose()?;
-    may_administer()?;
+    check_permission()?;
     if let Some(server) = &config.server {
-        let mut netlink = Netlink::new().map_err(|error| error.to_string())?;
-        free_of(server, &netlink.interfaces().map_err(|error| error.to_string())?)?;
+        let interfaces = Netlink::new().and_then(|mut netlink| netlink.interfaces());
+        check_pools(server, &interfaces.map_err(SetupError::Interfaces)?)?;
     }
-    let mut sockets = Sockets::new(
-        config
-            .server
-            .as_ref()
-            .map_or(0, |server| server.listen.len())
-            .max(config.client.as_ref().map_or(0, |client| client.paths.len())),
-    );
-    if let Some(server) = &config.server {
-        for (slot, address) in server.listen.iter().enumerate() {
-            let socket = Socket::bind(*address, None, true).map_err(|error| {
-                format!("server.listen.{slot} = \"{address}\": the address cannot be used: {error}")
-            })?;
-            sockets.set(slot, Some(socket));
-        }
-    }
-    let metrics = config
-        .metrics
-        .map(|address| {
-            Requests::http(address)
-                .map_err(|error| format!("metrics = \"{address}\": the address cannot be used: {error}"))
-        })
-        .transpose()?;
-    let directory = directory(&config.interface);
-    let (journal, undone) =
-        Journal::open(&directory, &config.interface).map_err(|error| error.to_string())?;
+    let sockets = bind(config)?;
+    let metrics = config.metrics.map(|address| {
+        Requests::http(address).map_err(|error| not_available("metrics".into(), address, &error))
+    });
+    let metrics = metrics.transpose()?;
+    let (journal, undone) = Journal::open(&directory(&config.interface), &config.interface)?;
     if undone > 0 {
         tracing::warn!(changes = undone, "undone what an earlier process has left");
     }
-    let said = |error: io::Error| error.to_string();
-    let machine = Machine::new(&config.interface, config.mtu, journal).map_err(said)?;
+    let machine = Machine::new(&config.interface, config.mtu, journal).map_err(|error| match error {
+        DeviceError::Exists(name) => SetupError::Field(
+            Problem::value("interface", quoted(name), "a name that is not in use")
+                .because("a network device has it; choose another name, or remove that device"),
+        ),
+        error => error.into(),
+    })?;
     // from here on an early return undoes everything
-    let mut prepared = SystemSetup {
-        machine,
-        sockets,
-        control: Requests::control(&control_socket(config))
-            .map_err(|error| format!("{}: {error}", control_socket(config).display()))?,
-        metrics,
+    let socket = control_socket(config);
+    let unusable = |error: io::Error| {
+        Problem::file("control_socket", system_reason(&error)).got(quoted(socket.display()))
     };
+    let control = Requests::control(&socket).map_err(unusable)?;
+    let mut prepared = SystemSetup { machine, sockets, control, metrics };
     if let Some(server) = &config.server {
-        let own = crate::pool::Pool::new(server);
-        let addresses: Vec<_> = own.own().map(|(address, network)| (address, network.length())).collect();
-        prepared.machine.set_addresses(&addresses).map_err(said)?;
-        let networks: Vec<_> = server.peers.iter().flat_map(|peer| peer.networks.clone()).collect();
-        prepared.machine.set_routes(&networks).map_err(said)?;
-        if server.forward {
-            prepared.machine.forward().map_err(|error| format!("server.forward: {error}"))?;
-        }
+        set_up_server(server, &mut prepared.machine)?;
     }
     if let Some(account) = &account {
         // directory and journal stay root's
-        let socket = control_socket(config);
-        account.admit(&socket).map_err(|error| format!("{}: {error}", socket.display()))?;
+        account.admit(&socket).map_err(unusable)?;
     }
-    drop_privileges(account).map_err(|error| format!("privileges cannot be given up: {error}"))?;
+    drop_privileges(account).map_err(SetupError::Privileges)?;
     Ok(prepared)
 }
 
-/// Undoes what a killed process has left; gives the number of changes.
+/// Addresses, routes and forwarding of a server.
+fn set_up_server(server: &Server, machine: &mut Machine) -> Result<(), SetupError> {
+    let pool = Pool::new(server);
+    let addresses: Vec<_> = pool.own().map(|(address, network)| (address, network.length())).collect();
+    machine.set_addresses(&addresses).map_err(SetupError::Machine)?;
+    let networks: Vec<_> = server.peers.iter().flat_map(|peer| peer.networks.clone()).collect();
+    machine.set_routes(&networks).map_err(SetupError::Machine)?;
+    if server.forward {
+        let expected = "false, as this machine does not permit forwarding";
+        machine.forward().map_err(|error| {
+            Problem::conflict("server.forward", true, expected).because(system_reason(&error))
+        })?;
+    }
+    Ok(())
+}
+
+/// The sockets of a server; the slots of a client, whose sockets depend on its interfaces.
+fn bind(config: &Config) -> Result<Sockets, Problem> {
+    let Some(server) = &config.server else {
+        return Ok(Sockets::new(config.client.as_ref().map_or(0, |client| client.paths.len())));
+    };
+    let mut sockets = Sockets::new(server.listen.len());
+    for (slot, address) in server.listen.iter().enumerate() {
+        let path = || FieldPath::from("server.listen").child(slot);
+        let socket =
+            Socket::bind(*address, None, true).map_err(|error| not_available(path(), *address, &error))?;
+        sockets.set(slot, Some(socket));
+    }
+    Ok(sockets)
+}
+
+/// An address to listen at is not of this machine, in use, or reserved.
+fn not_available(path: FieldPath, address: SocketAddr, error: &io::Error) -> Problem {
+    Problem::value(path, quoted(address), "an available address of this machine")
+        .because(system_reason(error))
+}
+
+/// Undoes the changes of a killed process; returns their number.
 ///
 /// # Errors
 /// If it still runs.
-pub fn clean(interface: &str) -> Result<usize, String> {
-    recover(&directory(interface), interface).map_err(|error| error.to_string())
+pub fn clean(interface: &str) -> Result<usize, JournalError> {
+    recover(&directory(interface), interface)
 }
 
-/// No pool may have an address of this machine in it: what is meant for its neighbours there would go into the tunnel.
-fn free_of(server: &Server, interfaces: &BTreeMap<String, Interface>) -> Result<(), String> {
+/// No pool may contain an address of this machine: packets to its neighbours there would enter the tunnel.
+fn check_pools(server: &Server, interfaces: &BTreeMap<String, Interface>) -> Result<(), Problem> {
     let pools = [("pool_ipv4", server.pool_ipv4), ("pool_ipv6", server.pool_ipv6)];
     for (field, pool) in pools.into_iter().filter_map(|(field, pool)| Some((field, pool?))) {
         for (name, interface) in interfaces {
             if let Some(address) = interface.addresses.iter().find(|address| pool.contains(**address)) {
                 let expected = "an address range inside the tunnel only";
                 let path = FieldPath::new(["server", field]);
-                return Err(Problem::conflict(path, format!("\"{pool}\""), expected)
-                    .because(format!("it contains the address {address} of the interface {name}"))
-                    .to_string());
+                return Err(Problem::conflict(path, quoted(pool), expected)
+                    .because(format!("it contains the address {address} of the interface {name}")));
             }
         }
     }
     Ok(())
 }
 
-fn may_administer() -> Result<(), String> {
+/// Whether the process can and may create a device.
+fn check_permission() -> Result<(), SetupError> {
     if !Path::new("/dev/net/tun").exists() {
-        return Err("there is no /dev/net/tun: load the kernel module `tun` (modprobe tun), or give the container that device".to_owned());
+        return Err(DeviceError::Missing.into());
     }
-    let held = capabilities(None).map_err(|error| error.to_string())?.effective;
-    if held.contains(CapabilitySet::NET_ADMIN) {
-        return Ok(());
-    }
-    Err("the capability CAP_NET_ADMIN is missing: run as root, or by the systemd unit".to_owned())
+    let held = capabilities(None).map_err(|error| SetupError::Capabilities(error.into()))?.effective;
+    if held.contains(CapabilitySet::NET_ADMIN) { Ok(()) } else { Err(SetupError::NotPermitted) }
 }
 
 /// The endpoint of QUIC.
@@ -193,5 +237,56 @@ pub fn tunnel_config(config: &Config) -> TunnelConfig {
         resequencing: config.resequencing,
         batch: BATCH,
         keep_sojourns: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quiclab_core::ProblemKind;
+
+    /// A server with a free port and with this address.
+    fn server(listen: SocketAddr) -> Config {
+        let text = r#"version = 1
+key_file = "key"
+[server]
+listen = ["127.0.0.1:4433"]
+pool_ipv4 = "10.77.0.0/24"
+[[server.peers]]
+name = "laptop"
+public_key = "0707070707070707070707070707070707070707070707070707070707070707"
+"#;
+        let (mut config, _) = crate::config::parse(text, "server.toml").unwrap();
+        config.server.as_mut().unwrap().listen = vec!["127.0.0.1:0".parse().unwrap(), listen];
+        config
+    }
+
+    #[test]
+    fn an_address_in_use_is_a_problem_of_its_field() {
+        let other = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = other.local_addr().unwrap();
+        let Err(problem) = bind(&server(address)) else { panic!("two sockets have the address {address}") };
+        assert_eq!(
+            (problem.path.to_string().as_str(), problem.kind),
+            ("server.listen.1", ProblemKind::OutOfRange)
+        );
+        assert_eq!(problem.value, Some(format!("\"{address}\"")));
+        let free = bind(&server("127.0.0.1:0".parse().unwrap())).unwrap();
+        assert_eq!(free.iter().count(), 2);
+    }
+
+    #[test]
+    fn an_interface_in_a_pool_is_a_problem_of_the_pool() {
+        let config = server("127.0.0.1:1".parse().unwrap());
+        let check = |address: &str| {
+            let interface = Interface { index: 7, running: true, addresses: vec![address.parse().unwrap()] };
+            check_pools(config.server.as_ref().unwrap(), &BTreeMap::from([("lan0".to_owned(), interface)]))
+        };
+        assert_eq!(check("10.78.0.1"), Ok(()));
+        let problem = check("10.77.0.9").unwrap_err();
+        assert_eq!(
+            (problem.path.to_string().as_str(), problem.kind),
+            ("server.pool_ipv4", ProblemKind::Conflict)
+        );
     }
 }

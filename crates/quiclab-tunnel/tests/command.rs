@@ -43,6 +43,13 @@ fn wrong_input_has_an_exit_code_of_its_own() {
         "error: cannot read command.toml: not text in UTF-8\n",
     );
     assert_fails(&["up"], 2, "error: ");
+    // the file may be right for another machine
+    let client = format!(
+        "version = 1\nkey_file = \"command.key\"\nuser = \"quiclab-absent\"\n[client]\nserver_key = \"{}\"\n[[client.paths]]\nname = \"dsl\"\nserver = \"192.0.2.1:4433\"\n",
+        "07".repeat(32)
+    );
+    std::fs::write(folder.join("command.toml"), client).expect("the file is written");
+    assert_fails(&["up", "command.toml"], 1, "quiclab-tunnel: user: expected a user of this system, got");
     assert_fails(
         &["status", "--socket", "absent.sock"],
         1,

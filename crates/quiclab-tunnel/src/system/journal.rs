@@ -9,6 +9,7 @@ use super::netlink::Netlink;
 use crate::privileges::trusted;
 use netlink_packet_core::{Emitable, Parseable};
 use netlink_packet_route::route::RouteMessage;
+use quiclab_core::problem::system_reason;
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -31,7 +32,7 @@ pub enum JournalError {
         pid: i32,
     },
     /// The directory cannot be made or written.
-    #[error("{}: {error}", .file.display())]
+    #[error("{}: {}", .file.display(), system_reason(.error))]
     Io {
         /// Which file.
         file: PathBuf,

@@ -19,12 +19,32 @@ use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
+use thiserror::Error;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// Packets that the kernel keeps until they are read: for a burst, because waiting belongs into the discipline.
 const DEVICE_QUEUE_PACKETS: u32 = 1000;
 /// Sysctls of forwarding, by their names below /proc/sys.
 const FORWARDING: [&str; 2] = ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"];
+
+/// Why the device cannot be created.
+#[derive(Debug, Error)]
+pub enum DeviceError {
+    /// Another device has this name.
+    #[error("the network device `{0}` already exists")]
+    Exists(String),
+    /// The kernel has no TUN devices, or the container no access to them.
+    #[error(
+        "/dev/net/tun is missing: load the kernel module `tun` (modprobe tun), or give the container that device"
+    )]
+    Missing,
+    /// The process may not create one.
+    #[error("cannot create a TUN device ({}): run as root or with CAP_NET_ADMIN", system_reason(.0))]
+    Forbidden(io::Error),
+    /// Any other error of the kernel.
+    #[error("cannot create a TUN device: {}", system_reason(.0))]
+    Io(#[from] io::Error),
+}
 
 /// The machine with the tunnel's device.
 pub struct Machine {
@@ -38,17 +58,14 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Makes the device, up and without addresses.
+    /// Creates the device, up and without addresses.
     ///
     /// # Errors
-    /// If the kernel refuses it; with a sentence.
-    pub fn new(name: &str, mtu: u16, journal: Journal) -> io::Result<Self> {
+    /// If its name is in use, or the kernel refuses it.
+    pub fn new(name: &str, mtu: u16, journal: Journal) -> Result<Self, DeviceError> {
         let mut netlink = Netlink::new()?;
         if netlink.interfaces()?.contains_key(name) {
-            let sentence = format!(
-                "there is a device `{name}` already: choose another `interface`, or end what made it"
-            );
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, sentence));
+            return Err(DeviceError::Exists(name.to_owned()));
         }
         let device = DeviceBuilder::new()
             .name(name)
@@ -57,7 +74,11 @@ impl Machine {
                 builder.offload(true).tx_queue_len(DEVICE_QUEUE_PACKETS);
             })
             .build_sync()
-            .map_err(no_device)?;
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => DeviceError::Missing,
+                io::ErrorKind::PermissionDenied => DeviceError::Forbidden(error),
+                _ => DeviceError::Io(error),
+            })?;
         device.set_nonblocking(true)?;
         let index = device.if_index()?;
         let device = Arc::new(device);
@@ -201,20 +222,6 @@ fn halves(route: IpPrefix) -> Vec<IpPrefix> {
     }
     let texts = if route.is_ipv4() { ["0.0.0.0/1", "128.0.0.0/1"] } else { ["::/1", "8000::/1"] };
     texts.map(|text| text.parse().expect("two halves are two ranges")).to_vec()
-}
-
-/// A sentence about a device that is not available.
-fn no_device(error: io::Error) -> io::Error {
-    let sentence = match error.kind() {
-        io::ErrorKind::NotFound => {
-            "/dev/net/tun is missing: load the kernel module `tun` (modprobe tun), or give the container that device".to_owned()
-        }
-        io::ErrorKind::PermissionDenied => {
-            format!("cannot create a TUN device ({}): run as root or with CAP_NET_ADMIN", system_reason(&error))
-        }
-        _ => format!("no TUN device: {}", system_reason(&error)),
-    };
-    io::Error::new(error.kind(), sentence)
 }
 
 #[cfg(test)]

@@ -273,3 +273,21 @@ fn a_pool_with_an_address_of_the_machine_is_refused() {
     assert_eq!(lab.ip('s', "route show"), before);
     assert!(!lab.ip('s', "link show").contains(&lab.device('s')) && !log.contains("\"up\""), "{log}");
 }
+
+#[test]
+fn a_device_in_use_is_refused_and_stays() {
+    let Some(mut lab) = Lab::new() else { return };
+    let device = lab.device('s');
+    lab.ip('s', &format!("link add {device} type veth peer name other"));
+    let before = lab.ip('s', "link show");
+    lab.start('s');
+    assert!(!lab.wait('s').success());
+    let log = lab.log("server");
+    assert!(
+        log.contains(&format!(
+            "quiclab-tunnel: interface: expected a name that is not in use, got \"{device}\""
+        )),
+        "{log}"
+    );
+    assert_eq!(lab.ip('s', "link show"), before);
+}

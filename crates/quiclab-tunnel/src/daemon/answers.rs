@@ -1,0 +1,57 @@
+//! Answers to requests: the status, metrics, and the end of the tunnel.
+
+use super::Daemon;
+use crate::requests::Request;
+use crate::status::Status;
+use quiclab_core::Time;
+
+impl Daemon {
+    /// The answer to a request.
+    pub(super) fn answer(&mut self, now: Time, request: Request) -> String {
+        match request {
+            Request::Status => serde_json::to_string(&self.status(now)).unwrap_or_default(),
+            Request::Metrics => self.status(now).prometheus(),
+            Request::Down => {
+                self.end = Some(Ok(()));
+                String::new()
+            }
+        }
+    }
+
+    fn status(&mut self, now: Time) -> Status {
+        let names: Vec<String> = self
+            .config
+            .client
+            .iter()
+            .flat_map(|client| &client.paths)
+            .map(|path| path.name.clone())
+            .collect();
+        let endpoint = &mut self.endpoint;
+        let sessions =
+            self.sessions.values_mut().map(|session| session.status(now, endpoint, &names)).collect();
+        let (tun, udp) = (self.tun.counts, self.sockets.counts);
+        let values = [
+            ("device_read_packets_total", tun.read_packets),
+            ("device_read_bytes_total", tun.read_bytes),
+            ("device_written_packets_total", tun.written_packets),
+            ("device_written_bytes_total", tun.written_bytes),
+            ("device_unreadable_total", tun.unreadable),
+            ("device_refused_total", tun.refused),
+            ("udp_sent_packets_total", udp.sent_packets),
+            ("udp_sent_bytes_total", udp.sent_bytes),
+            ("udp_received_packets_total", udp.received_packets),
+            ("udp_received_bytes_total", udp.received_bytes),
+            ("udp_unsent_packets_total", udp.unsent),
+            ("homeless_packets_total", self.homeless),
+            ("refused_peers_total", self.refused),
+            ("connections", self.endpoint.connections() as u64),
+        ];
+        Status {
+            role: self.role().to_owned(),
+            interface: self.config.interface.clone(),
+            uptime_seconds: now.as_ms_f64() / 1e3,
+            values: values.into_iter().map(|(name, value)| (name.to_owned(), value as f64)).collect(),
+            sessions,
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The client: its paths follow the interfaces of the machine, and the machine gets the addresses that the server assigns.
+
+use super::{Daemon, DaemonError};
+use crate::config::Client;
+use crate::protocol::Assignment;
+use crate::setup::SetupError;
+use crate::system::Interface;
+use crate::uplinks::Uplinks;
+use quiclab_core::ip::IpPrefix;
+use quiclab_core::{Duration, Time};
+use quiclab_stacks::carrier::SessionId;
+use std::collections::BTreeMap;
+
+/// Wait before interfaces that could not be read are read again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(2);
+
+impl Daemon {
+    /// Opens the session of a client over all of its paths.
+    pub(super) fn connect(&mut self, now: Time) -> Result<(), DaemonError> {
+        let client = self.config.client.clone().expect("this is a client");
+        let mut uplinks = Uplinks::new(&client);
+        let interfaces = self.machine.interfaces().map_err(SetupError::Interfaces)?;
+        let moved: BTreeMap<_, _> = uplinks.follow(&interfaces, &mut self.sockets).into_iter().collect();
+        let local = |index| moved.get(&index).copied().unwrap_or_else(|| uplinks.unspecified_address(index));
+        let paths = client.paths.iter().enumerate();
+        let addresses: Vec<_> = paths.map(|(index, path)| (local(index), path.server)).collect();
+        let id = self.endpoint.connect(now, &addresses)?;
+        self.add_session(now, id, client.server_key, "server".to_owned());
+        self.uplinks = Some((uplinks, id));
+        Ok(())
+    }
+
+    /// Moves paths to new sockets after changes of interfaces.
+    pub(super) fn follow_interfaces(&mut self, now: Time) {
+        self.retry_interfaces = None;
+        let Some((uplinks, session)) = &mut self.uplinks else { return };
+        let interfaces = match self.machine.interfaces() {
+            Ok(interfaces) => interfaces,
+            Err(error) => {
+                tracing::warn!(%error, "interfaces cannot be read");
+                self.retry_interfaces = Some(now + RETRY_INTERVAL);
+                return;
+            }
+        };
+        for (path, local) in uplinks.follow(&interfaces, &mut self.sockets) {
+            if let Err(error) = self.endpoint.rebind_path(now, *session, path, local) {
+                tracing::warn!(path, %error, "path cannot be moved");
+            }
+        }
+    }
+
+    /// Gives the device the addresses and routes that the server assigns.
+    pub(super) fn assigned(
+        &mut self,
+        now: Time,
+        id: SessionId,
+        assignment: Assignment,
+    ) -> Result<(), DaemonError> {
+        let (Some(session), Some(client)) = (self.sessions.get_mut(&id), &self.config.client) else {
+            return Ok(());
+        };
+        let interfaces = self.machine.interfaces().map_err(SetupError::Interfaces)?;
+        let networks: Vec<_> = assignment.addresses.iter().map(|assigned| assigned.network).collect();
+        check_networks(&networks, client, &self.config.interface, &interfaces)?;
+        let mtu = assignment.mtu.min(self.config.mtu);
+        let routes = routes(client, &assignment);
+        let addresses: Vec<_> = assignment
+            .addresses
+            .iter()
+            .map(|assigned| (assigned.address, assigned.network.length()))
+            .collect();
+        let machine = &mut self.machine;
+        let unbound = client.paths.iter().filter(|path| path.interface.is_none() && path.local.is_none());
+        let mut servers = unbound.map(|path| path.server.ip());
+        servers
+            .try_for_each(|server| {
+                if routes.iter().any(|route| route.contains(server)) {
+                    machine.keep_way(server)
+                } else {
+                    Ok(())
+                }
+            })
+            .and_then(|()| machine.set_mtu(mtu))
+            .and_then(|()| machine.set_addresses(&addresses))
+            .and_then(|()| machine.set_routes(&routes))
+            .map_err(SetupError::Machine)?;
+        session.allowed = None;
+        session.opened(now, assignment.addresses, mtu);
+        tracing::info!(session = id.0, addresses = ?addresses, mtu, "addresses set");
+        Ok(())
+    }
+}
+
+/// Routes through the tunnel: those of the configuration and, if it accepts them, those of the server.
+fn routes(client: &Client, assignment: &Assignment) -> Vec<IpPrefix> {
+    let mut routes = client.routes.clone();
+    if client.accept_routes {
+        routes.extend(assignment.routes.iter().filter(|route| !client.routes.contains(route)));
+    }
+    let addresses = &assignment.addresses;
+    // only families with an address: packets of the other one would get no answer
+    let has = |ipv4: bool| addresses.iter().any(|assigned| assigned.address.is_ipv4() == ipv4);
+    // the kernel adds the routes of the device's own networks
+    routes
+        .retain(|route| has(route.is_ipv4()) && addresses.iter().all(|assigned| assigned.network != *route));
+    routes
+}
+
+/// Networks inside the tunnel contain no address of a server and none of another interface of this machine.
+fn check_networks(
+    networks: &[IpPrefix],
+    client: &Client,
+    interface: &str,
+    interfaces: &BTreeMap<String, Interface>,
+) -> Result<(), DaemonError> {
+    let own = interfaces.iter().filter(|(name, _)| *name != interface);
+    let own = own.flat_map(|(name, found)| found.addresses.iter().map(move |address| (name, *address)));
+    let servers = client.paths.iter().map(|path| (&path.name, path.server.ip()));
+    let outside: Vec<_> = own.chain(servers).collect();
+    for &network in networks {
+        if let Some(&(name, address)) = outside.iter().find(|(_, address)| network.contains(*address)) {
+            return Err(DaemonError::NetworkInUse { network, address, name: name.clone() });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Assigned;
+
+    fn client(lines: &str) -> Client {
+        let key = "07".repeat(32);
+        let text = format!(
+            "version = 1\nkey_file = \"key\"\n[client]\nserver_key = \"{key}\"\n{lines}\n[[client.paths]]\nname = \"dsl\"\nserver = \"192.0.2.1:4433\"\n"
+        );
+        crate::config::parse(&text, "client.toml").unwrap().0.client.unwrap()
+    }
+
+    #[test]
+    fn networks_inside_contain_no_address_outside() {
+        let interface =
+            |address: &str| Interface { index: 7, running: true, addresses: vec![address.parse().unwrap()] };
+        let interfaces = BTreeMap::from([
+            ("lan0".to_owned(), interface("10.1.0.5")),
+            ("qlt0".to_owned(), interface("10.77.0.2")),
+        ]);
+        let client = client("");
+        let check = |network: &str| {
+            check_networks(&[network.parse().unwrap()], &client, "qlt0", &interfaces).map_err(|error| {
+                match error {
+                    DaemonError::NetworkInUse { network, address, name } => {
+                        format!("{network} {address} {name}")
+                    }
+                    other => panic!("{other}"),
+                }
+            })
+        };
+        assert_eq!(check("10.77.0.0/24"), Ok(()), "the address of the tunnel itself, after a reconnect");
+        assert_eq!(check("10.1.0.0/16"), Err("10.1.0.0/16 10.1.0.5 lan0".to_owned()));
+        assert_eq!(check("192.0.2.0/24"), Err("192.0.2.0/24 192.0.2.1 dsl".to_owned()));
+    }
+
+    #[test]
+    fn routes_are_those_of_a_family_with_an_address() {
+        let assignment = Assignment {
+            mtu: 1400,
+            addresses: vec![Assigned {
+                address: "10.77.0.2".parse().unwrap(),
+                network: "10.77.0.0/24".parse().unwrap(),
+                server: "10.77.0.1".parse().unwrap(),
+            }],
+            routes: ["10.77.0.0/24", "10.99.0.0/16", "10.98.0.0/16", "fd99::/64"]
+                .map(|route| route.parse().unwrap())
+                .to_vec(),
+        };
+        let found = |lines: &str| -> Vec<String> {
+            routes(&client(lines), &assignment).iter().map(ToString::to_string).collect()
+        };
+        let own = "routes = [\"10.99.0.0/16\", \"::/0\"]\naccept_routes = ";
+        assert_eq!(found(&format!("{own}false")), ["10.99.0.0/16"]);
+        assert_eq!(found(&format!("{own}true")), ["10.99.0.0/16", "10.98.0.0/16"]);
+    }
+}

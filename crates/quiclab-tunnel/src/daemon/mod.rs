@@ -1,0 +1,192 @@
+//! The daemon: one thread that moves packets between the device and the sockets until the tunnel ends.
+//!
+//! Each turn of the loop passes datagrams to the endpoint and packets of the device to the queues of sessions, runs timers,
+//! handles events, runs the send pass of each session, and sends the resulting datagrams. A single thread carries more than
+//! 1 Gbit/s; see docs/tunnel.md.
+//!
+//! | module | |
+//! | --- | --- |
+//! | `event_loop` | waits for inputs and deadlines |
+//! | `packets` | packets between the device, sessions, endpoint and sockets |
+//! | `sessions` | events and control messages of sessions |
+//! | `server` | addresses of clients |
+//! | `client` | paths, addresses and routes of a client |
+//! | `answers` | status, metrics, the end |
+
+mod answers;
+mod client;
+mod event_loop;
+mod packets;
+mod server;
+mod sessions;
+
+use crate::clock::Clock;
+use crate::config::{Config, Settings};
+use crate::protocol::Message;
+use crate::session::Session;
+use crate::setup::{SetupError, SystemSetup, hub_config, prepare, tunnel_config};
+use crate::sockets::Sockets;
+use crate::system::{Machine, Watch};
+use crate::tun::Tun;
+use crate::uplinks::Uplinks;
+use bytes::{Bytes, BytesMut};
+use event_loop::Inputs;
+use quiclab_core::Time;
+use quiclab_core::ip::IpPrefix;
+use quiclab_core::problem::system_reason;
+use quiclab_stacks::carrier::{PublicKey, SessionId, TunnelEndpoint, TunnelEndpointError};
+use server::ClientAddresses;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::IpAddr;
+use std::os::unix::net::UnixStream;
+use thiserror::Error;
+
+/// Why a tunnel cannot start or continue.
+#[derive(Debug, Error)]
+pub enum DaemonError {
+    /// The machine cannot be set up.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// Signals cannot be received.
+    #[error("signals cannot be handled: {}", system_reason(.0))]
+    Signals(io::Error),
+    /// Changes of interfaces are not reported.
+    #[error("changes of interfaces cannot be followed: {}", system_reason(.0))]
+    Watch(io::Error),
+    /// The endpoint rejects its configuration, or the paths of the client.
+    #[error(transparent)]
+    Endpoint(#[from] TunnelEndpointError),
+    /// The loop cannot wait.
+    #[error("poll: {}", system_reason(.0))]
+    Poll(io::Error),
+    /// The device was removed.
+    #[error("the device is gone: {}", system_reason(.0))]
+    DeviceGone(io::Error),
+    /// The server sends messages of another protocol.
+    #[error("the server does not speak this protocol")]
+    NotThisProtocol,
+    /// The server has no address for this client; with its words.
+    #[error("the server refuses: {0}")]
+    Refused(String),
+    /// The server assigns a network that is in use outside the tunnel.
+    #[error("the server assigns {network}, where {address} ({name}) is outside the tunnel")]
+    NetworkInUse {
+        /// The network.
+        network: IpPrefix,
+        /// An address in it.
+        address: IpAddr,
+        /// The interface or the path that has the address.
+        name: String,
+    },
+}
+
+struct Daemon {
+    config: Config,
+    clock: Clock,
+    endpoint: TunnelEndpoint,
+    tun: Tun,
+    machine: Machine,
+    sockets: Sockets,
+    sessions: BTreeMap<SessionId, Session>,
+    /// Addresses of the clients of a server; `None` at a client.
+    clients: Option<ClientAddresses>,
+    /// The paths of a client with its only session; `None` at a server.
+    uplinks: Option<(Uplinks, SessionId)>,
+    /// Packets of the device within a turn; empty between turns.
+    inbox: Vec<BytesMut>,
+    /// Packets of the device without a session for their destination.
+    homeless: u64,
+    /// Peers that were rejected.
+    refused: u64,
+    /// When interfaces are read again; `None` if the last attempt succeeded.
+    retry_interfaces: Option<Time>,
+    /// Set when the tunnel is to end after this turn.
+    end: Option<Result<(), DaemonError>>,
+}
+
+/// Sets the machine up, carries packets until the program is asked to end, and undoes all changes.
+///
+/// # Errors
+/// Why the tunnel could not start, or why it ended without a request.
+pub fn run(settings: &Settings) -> Result<(), DaemonError> {
+    let signals = receive_signals().map_err(DaemonError::Signals)?;
+    let watch = Watch::new().map_err(DaemonError::Watch)?;
+    let endpoint = TunnelEndpoint::new(hub_config(settings))?;
+    let SystemSetup { machine, sockets, control, metrics } = prepare(settings)?;
+    let mut inputs = Inputs { control, metrics, signals, watch };
+    let mut daemon = Daemon::new(settings.config.clone(), endpoint, machine, sockets);
+    let end = daemon.until_end(&mut inputs);
+    // `down` waits for the end of its connection: the machine is restored before
+    drop(daemon);
+    drop(inputs);
+    end
+}
+
+/// A stream that is readable after a signal that ends the program.
+fn receive_signals() -> io::Result<UnixStream> {
+    let (signals, writer) = UnixStream::pair()?;
+    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
+        signal_hook::low_level::pipe::register(signal, writer.try_clone()?)?;
+    }
+    signals.set_nonblocking(true)?;
+    Ok(signals)
+}
+
+impl Daemon {
+    fn new(config: Config, endpoint: TunnelEndpoint, machine: Machine, sockets: Sockets) -> Self {
+        Self {
+            tun: Tun::new(machine.device(), config.mtu),
+            clients: config.server.as_ref().map(ClientAddresses::new),
+            clock: Clock::start(),
+            endpoint,
+            machine,
+            sockets,
+            sessions: BTreeMap::new(),
+            uplinks: None,
+            inbox: Vec::new(),
+            homeless: 0,
+            refused: 0,
+            retry_interfaces: None,
+            end: None,
+            config,
+        }
+    }
+
+    /// Carries packets until the tunnel ends, and closes its sessions.
+    fn until_end(&mut self, inputs: &mut Inputs) -> Result<(), DaemonError> {
+        if self.config.client.is_some() {
+            self.connect(self.clock.now())?;
+        }
+        tracing::info!(interface = self.config.interface, role = self.role(), "up");
+        let end = self.carry(inputs);
+        let now = self.clock.now();
+        self.endpoint.close_all(now);
+        self.transmit(now);
+        tracing::info!(interface = self.config.interface, "down");
+        end
+    }
+
+    fn role(&self) -> &'static str {
+        if self.clients.is_some() { "server" } else { "client" }
+    }
+
+    /// Adds a session that is not open yet.
+    fn add_session(&mut self, now: Time, id: SessionId, peer: PublicKey, name: String) {
+        let session = Session::new(now, id, peer, name, tunnel_config(&self.config), seed());
+        self.sessions.insert(id, session);
+    }
+
+    fn send_control(&mut self, session: SessionId, message: &Message) {
+        if let Err(error) = self.endpoint.send_control(session, Bytes::from(message.encode())) {
+            tracing::warn!(session = session.0, %error, "control message not sent");
+        }
+    }
+}
+
+/// Seed of the hash of flows: other hosts must not know which flows share a queue (RFC 8290 section 5.2.1).
+fn seed() -> u64 {
+    let mut bytes = [0; 8];
+    let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes);
+    u64::from_ne_bytes(bytes)
+}

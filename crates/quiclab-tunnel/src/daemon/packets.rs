@@ -1,0 +1,73 @@
+//! Packets between the device, the queues of sessions, the endpoint and the sockets.
+
+use super::{Daemon, DaemonError};
+use bytes::BytesMut;
+use quiclab_core::{Time, ip};
+
+/// Packets of the device in one turn; a single read may return some fifty.
+const MAX_PACKETS_PER_TURN: usize = 256;
+
+impl Daemon {
+    /// One turn: packets of these slots of sockets and of the device, events, and the send pass of each session.
+    pub(super) fn move_packets(&mut self, now: Time, slots: &[usize], device: bool) {
+        for slot in slots {
+            let endpoint = &mut self.endpoint;
+            self.sockets.receive(now, *slot, |packet| endpoint.receive(now, packet));
+        }
+        if device {
+            while self.inbox.len() < MAX_PACKETS_PER_TURN {
+                let inbox = &mut self.inbox;
+                match self.tun.read(|packet| inbox.push(packet)) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => {
+                        self.end = Some(Err(DaemonError::DeviceGone(error)));
+                        return;
+                    }
+                }
+            }
+            let mut inbox = std::mem::take(&mut self.inbox);
+            for packet in inbox.drain(..) {
+                self.enqueue(now, packet);
+            }
+            self.inbox = inbox;
+        }
+        if self.endpoint.next_wake().is_some_and(|wake| wake <= now) {
+            self.endpoint.wake(now);
+        }
+        while let Some(event) = self.endpoint.poll_event() {
+            self.event(now, event);
+        }
+        for session in self.sessions.values_mut() {
+            session.run(now, &mut self.endpoint, &mut self.tun);
+        }
+        // received packets before those to be sent: the machine processes them meanwhile
+        self.tun.flush();
+        self.transmit(now);
+    }
+
+    /// Sends all datagrams of the endpoint.
+    pub(super) fn transmit(&mut self, now: Time) {
+        while let Some(outgoing) = self.endpoint.transmit(now) {
+            self.sockets.send(&outgoing.packet, outgoing.segment);
+        }
+        self.sockets.flush();
+    }
+
+    /// Puts a packet of this machine into the queue of its session.
+    fn enqueue(&mut self, now: Time, packet: BytesMut) {
+        let session = match (&self.uplinks, ip::parse(&packet)) {
+            // router solicitations and similar packets of the kernel itself
+            (_, Ok(header)) if header.destination.is_multicast() => None,
+            (Some((_, session)), Ok(_)) => Some(*session),
+            (None, Ok(header)) => {
+                self.clients.as_ref().and_then(|clients| clients.session_of(header.destination))
+            }
+            (_, Err(_)) => None,
+        };
+        match session.and_then(|session| self.sessions.get_mut(&session)) {
+            Some(session) => session.enqueue(now, packet),
+            None => self.homeless += 1,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Events of the endpoint: sessions, their paths and their control messages.
+
+use super::{Daemon, DaemonError};
+use crate::protocol::{self, Message, ProtocolError};
+use quiclab_core::{Time, ip};
+use quiclab_stacks::carrier::{PublicKey, SessionId, TunnelEvent};
+use thiserror::Error;
+
+/// Why a control message is rejected.
+#[derive(Debug, Error)]
+enum MessageError {
+    #[error(transparent)]
+    Malformed(#[from] ProtocolError),
+    /// A client must not assign addresses, a server must not request them.
+    #[error("a message that the other end may not send")]
+    WrongSender,
+}
+
+impl Daemon {
+    /// Handles an event of the endpoint.
+    pub(super) fn event(&mut self, now: Time, event: TunnelEvent) {
+        match event {
+            TunnelEvent::SessionOpened { session, peer } => self.session_opened(now, session, peer),
+            TunnelEvent::Control { session, message } => {
+                if let Err(error) = self.message(now, session, &message) {
+                    let reason = error.to_string();
+                    tracing::warn!(session = session.0, reason, "control message refused");
+                    self.close(now, session);
+                }
+            }
+            TunnelEvent::PathUp { session, path } => {
+                tracing::info!(
+                    session = session.0,
+                    peer = self.name_of(session),
+                    path = self.path_name(path),
+                    "path up"
+                );
+            }
+            TunnelEvent::PathDown { session, path } => {
+                tracing::warn!(
+                    session = session.0,
+                    peer = self.name_of(session),
+                    path = self.path_name(path),
+                    "path down"
+                );
+            }
+            TunnelEvent::SessionClosed { session, reason } => {
+                tracing::warn!(session = session.0, peer = self.name_of(session), ?reason, "session closed");
+                if self.clients.is_some() {
+                    self.forget(session);
+                } else if let Some(session) = self.sessions.get_mut(&session) {
+                    session.open = None;
+                }
+            }
+            TunnelEvent::Refused { from, reason } => {
+                self.refused += 1;
+                tracing::warn!(%from, reason, "refused");
+            }
+        }
+    }
+
+    fn name_of(&self, session: SessionId) -> &str {
+        self.sessions.get(&session).map_or("", |session| &session.name)
+    }
+
+    fn path_name(&self, path: usize) -> String {
+        let configured = self.config.client.as_ref().and_then(|client| client.paths.get(path));
+        configured.map_or_else(|| path.to_string(), |path| path.name.clone())
+    }
+
+    /// Removes a session of a server that ended.
+    fn forget(&mut self, session: SessionId) {
+        self.sessions.remove(&session);
+        if let Some(clients) = &mut self.clients {
+            clients.remove(session);
+        }
+    }
+
+    /// Ends a session whose peer violates the protocol; that of a client ends the tunnel.
+    fn close(&mut self, now: Time, session: SessionId) {
+        if self.clients.is_some() {
+            self.endpoint.close(now, session);
+            self.forget(session);
+        } else {
+            self.end = Some(Err(DaemonError::NotThisProtocol));
+        }
+    }
+
+    fn session_opened(&mut self, now: Time, id: SessionId, peer: PublicKey) {
+        let name = match &self.config.server {
+            Some(server) => {
+                server.peers.iter().find(|known| known.public_key == peer).map(|known| known.name.clone())
+            }
+            None => Some("server".to_owned()),
+        };
+        let name = name.unwrap_or_else(|| peer.to_string());
+        tracing::info!(session = id.0, peer = name, "session open");
+        if self.clients.is_some() {
+            self.add_session(now, id, peer, name);
+            return;
+        }
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.restart();
+        }
+        // an IPv6 address is requested wherever it can be used
+        let hello = Message::Hello { ipv4: true, ipv6: self.config.mtu >= ip::SMALLEST_IPV6_MTU };
+        self.send_control(id, &hello);
+    }
+
+    /// Handles a control message of the other end.
+    fn message(&mut self, now: Time, id: SessionId, bytes: &[u8]) -> Result<(), MessageError> {
+        match (protocol::parse(bytes)?, self.clients.is_some()) {
+            (Message::Hello { ipv4, ipv6 }, true) => self.assign(now, id, ipv4, ipv6),
+            (Message::Assignment(assignment), false) => {
+                if let Err(error) = self.assigned(now, id, assignment) {
+                    self.end = Some(Err(error));
+                }
+            }
+            (Message::Refusal(reason), false) => self.end = Some(Err(DaemonError::Refused(reason))),
+            _ => return Err(MessageError::WrongSender),
+        }
+        Ok(())
+    }
+}
