@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from quiclab.scenario import Scenario
@@ -15,6 +15,7 @@ from quiclab.study import BASE
 from quiclab.study.criteria import Outcome
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.maps import Cell, MeasuredMap, maps_of
+from quiclab.study.plan import jobs_of
 from quiclab.study.published import number
 
 if TYPE_CHECKING:
@@ -86,11 +87,14 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
 
 def _settings(evaluation: Evaluation, engine: str) -> dict[Key, Mapping[str, Any]]:
     """Return the resolved scenario of each setting of an engine, in the order of the study."""
-    return {
-        tuple(job.labels[column] for column in evaluation.study.columns): json.loads(job.scenario)
-        for job in evaluation.jobs
-        if job.labels["run"] == 0 and job.labels["engine"] == engine and job.labels["variant"] == BASE
-    }
+    columns = evaluation.study.columns
+    points = [point for point in evaluation.points if point.engine == engine and point.variant == BASE]
+    stored = evaluation.scenarios(engine)
+    missing = [point for point in points if tuple(point.labels[column] for column in columns) not in stored]
+    for job in jobs_of(evaluation.study, [replace(point, runs=1) for point in missing]):
+        stored[tuple(job.labels[column] for column in columns)] = json.loads(job.scenario)
+    keys = [tuple(point.labels[column] for column in columns) for point in points]
+    return {key: stored[key] for key in keys}
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -138,6 +139,16 @@ class Evaluation:
         for row in self._numbers.iter_rows(named=True):
             found.setdefault((row["engine"], row["variant"]), []).append(row)
         return found
+
+    def scenarios(self, engine: str) -> dict[Key, Mapping[str, Any]]:
+        """Return the resolved scenario of each setting that has runs, by (configuration, value of each factor)."""
+        columns = self.study.columns
+        rows = self.table.filter((pl.col("engine") == engine) & (pl.col("variant") == BASE))
+        firsts = rows.unique(columns, keep="first", maintain_order=True)
+        return {
+            tuple(row[column] for column in columns): json.loads(row["result"])["scenario"]
+            for row in firsts.iter_rows(named=True)
+        }
 
     def samples(self, engine: str, variant: str = BASE, metric: str = "") -> dict[Key, list[float]]:
         """Return the values of the runs by (configuration, value of each factor); of the study's metric by default."""
