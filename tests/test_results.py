@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -21,6 +22,7 @@ from quiclab import cli
 from quiclab.report.study_page import digest_of_digests
 from quiclab.study.compare import table_rows
 from quiclab.study.evaluate import Evaluation
+from quiclab.study.job import Job
 from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find
 
@@ -55,6 +57,35 @@ def test_table_has_one_row_for_each_published_row(results: Path) -> None:
     for row in rows:
         assert (row["engine"], row["lane"], row["duplicate"], row["n_runs"]) == ("quinn", "sim", False, 3)
         assert row["goodput_mbps_mean"] > 0
+
+
+def test_the_measured_table_is_read_while_its_inputs_are_the_same(results: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    shutil.copytree(results, out)
+    directory = out / NAME
+
+    def resolved(_: Evaluation) -> list[Job]:
+        raise AssertionError("runs are resolved again")
+
+    table = Evaluation(find(NAME), out).table
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Evaluation, "jobs", property(resolved))
+        again = Evaluation(find(NAME), out)
+        assert again.table.equals(table)
+        assert table_rows(again, ["quinn"]) == table_rows(Evaluation(find(NAME), results), ["quinn"])
+        assert again.missing_anywhere == 0
+        # a shard that changed, another key and a damaged table are noticed
+        for change in (
+            (directory / "shards" / "000001.parquet").touch,
+            lambda: (directory / "runs.key").write_text("other"),
+            lambda: (directory / "runs.parquet").write_bytes(b"damaged"),
+        ):
+            change()
+            with pytest.raises(AssertionError, match="resolved again"):
+                _ = Evaluation(find(NAME), out).table
+            patch.undo()
+            assert Evaluation(find(NAME), out).table.equals(table)
+            patch.setattr(Evaluation, "jobs", property(resolved))
 
 
 def test_table_formats_and_engines(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
