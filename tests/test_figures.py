@@ -142,6 +142,15 @@ def test_several_configurations_with_parts_differ_in_shape_and_dash() -> None:
     assert "shape and dash distinguish the configurations" in caption
 
 
+def test_a_figure_over_one_of_two_factors_has_a_line_for_each_level_of_the_other() -> None:
+    loss = Factor("loss", "loss", "Loss", "%", (0, 1), lambda value: {"loss": value})
+    one = study(configurations=(Configuration("one", "first kind", {}),), factors=(BATCH, loss))
+    runs = {("one", batch, level): [1.0, 2.0] for batch in BATCH.values for level in loss.values}
+    _, svg, _ = drawn(Stored(one, runs), replace(FIGURE, x="batch"))
+    for text in ("first kind, loss 0", "first kind, loss 1"):
+        assert f">{text}<" in svg
+
+
 def test_a_model_is_a_dotted_line_of_the_main_metric() -> None:
     def estimate(configuration: str, values: Mapping[str, object]) -> float | None:
         return 10.0 + float(cast(float, values["batch"])) if configuration == "one" else None

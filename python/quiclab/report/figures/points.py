@@ -43,9 +43,9 @@ def figure_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataF
     """Return the points of a figure.
 
     Columns: `x` (value of the factor, or name of the row), `configuration` and `part` (their labels; of series that
-    are the same for all parts of a run, the part is empty), `series` (label of both), `source` (published, measured or
-    model), `mean`, `low`, `high` (mean minus and plus one standard deviation), `std`, `n`. Points without a value are
-    left out.
+    are the same for all parts of a run, the part is empty), `series` (label of both, and of the levels of other
+    factors), `source` (published, measured or model), `mean`, `low`, `high` (mean minus and plus one standard
+    deviation), `std`, `n`. Points without a value are left out.
     """
     study = evaluation.study
     metric = study.metric_of(figure.metric)
@@ -61,6 +61,7 @@ def figure_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataF
         # a part that stands on the axis needs not be named again
         named = metric.of and not over_part
         label = study.series_label(series) if named else configuration
+        label = ", ".join([label, *_others(study, figure, key)])
         std = 0.0 if math.isnan(summary.std) else summary.std
         rows.append(
             {
@@ -87,6 +88,15 @@ def figure_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataF
     columns: dict[str, Any] = dict.fromkeys(names, pl.String) | dict.fromkeys(NUMBERS, pl.Float64) | {"n": pl.Int64}
     frame = pl.DataFrame(rows, schema_overrides=columns, infer_schema_length=None)
     return frame.filter(pl.col("mean").is_not_nan()) if rows else pl.DataFrame(schema={"x": pl.String, **columns})
+
+
+def _others(study: Study, figure: Figure, key: Key) -> list[str]:
+    """Return the levels of the factors that neither the axis nor the series of the study tell apart: a line each."""
+    if study.series_factor or not is_ordered(study, figure):
+        return []
+    levels = zip(study.factors, key[1:], strict=True)
+    others = [(factor, value) for factor, value in levels if factor in study.swept and factor.name != figure.x]
+    return [f"{factor.name} {value}" for factor, value in others if len(factor.values) > 1]
 
 
 def _shown(study: Study, figure: Figure, key: Key) -> str | int | float:
