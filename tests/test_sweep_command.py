@@ -29,7 +29,7 @@ from quiclab.sweeps.figure import layout
 from quiclab.sweeps.metrics import Measure, jain, measures
 from quiclab.sweeps.session import Session
 from quiclab.sweeps.shards import read_plan, tasks_of
-from quiclab.sweeps.table import runs_table, summary
+from quiclab.sweeps.table import differences, runs_table, summary
 
 Captured = pytest.CaptureFixture[str]
 
@@ -194,6 +194,32 @@ def test_a_sweep_measures_every_setting_with_every_seed(small: Path, tmp_path: P
     assert row["goodput_mbps.mean"] == pytest.approx(first.mean())
     half = 4.302652729911275 * first.std() / math.sqrt(3)  # type: ignore[operator]  # Student's t, 2 degrees, 97.5 %
     assert row["goodput_mbps.high"] - row["goodput_mbps.mean"] == pytest.approx(half)
+
+
+def test_levels_are_compared_pair_by_pair() -> None:
+    rows = [
+        (0, "a", "x", 1, 10.0), (0, "a", "x", 2, 20.0), (0, "a", "x", 3, 30.0),
+        (1, "a", "y", 1, 11.0), (1, "a", "y", 2, 21.0), (1, "a", "y", 3, 34.0),
+        (2, "b", "x", 1, 5.0), (3, "b", "y", 1, math.nan),
+    ]  # fmt: skip
+    runs = pl.DataFrame(rows, schema=["setting", "net", "stack", "seed", "m"], orient="row")
+    table = differences(runs, ["net", "stack"], "stack", [Measure("m", "m", "", lambda _: 0.0)])
+    assert table.select("net", "stack", "m.n").rows() == [("a", "y", 3), ("b", "y", 0)]
+    row = table.row(0, named=True)
+    assert (row["m.mean"], row["m.std"], row["m.percent"]) == (2.0, math.sqrt(3), 10.0)
+    assert row["m.high"] - row["m.mean"] == pytest.approx(4.302652729911275)  # Student's t, 2 degrees, 97.5 %
+    assert table.row(1, named=True)["m.mean"] is None
+
+
+def test_comparisons_are_printed_and_written(small: Path, tmp_path: Path, capsys: Captured) -> None:
+    out = tmp_path / "out"
+    vary = ("--vary", "flows.*.stack=quinn,lab-tcp", "--compare", "flows.*.stack")
+    assert invoke("sweep", small, *vary, "--seeds", "3", "--jobs", "1", "--out", out) == 0
+    assert "Differences from the first level of flows.*.stack, paired by seed" in capsys.readouterr().out
+    assert pl.read_csv(out / "differences.csv")["flows.*.stack"].to_list() == ["lab-tcp"]
+    assert ">Differences</h2>" in (out / "index.html").read_text()
+    assert invoke("sweep", small, "--compare", "flows.*.stak", *vary[:2], "--out", out) == 2
+    assert "--compare: unknown factor `flows.*.stak`" in capsys.readouterr().err
 
 
 def test_workers_and_order_leave_no_trace_and_stored_runs_are_reused(small: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from quiclab.cli.lane import (
     lane_of,
 )
 from quiclab.cli.values import ForceOption, JsonOption, SetOption, check_new, integer, parse_sets
-from quiclab.errors import QuiclabError, RequestError, unexpected
+from quiclab.errors import QuiclabError, RequestError, unexpected, unknown
 from quiclab.executors import Processes, executor_of
 from quiclab.native import MAX_SEED
 from quiclab.report import show
@@ -107,6 +107,10 @@ def run_command(
     max_seeds: Annotated[
         int, typer.Option(parser=integer(2, MAX_SEEDS), metavar="N", help="With --adaptive: no setting has more.")
     ] = 200,
+    compare: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="Compare the levels of this factor with its first one, paired by seed."),
+    ] = None,
     jobs: JobsOption = None,
     executor: ExecutorOption = "processes",
     out: Annotated[
@@ -140,6 +144,8 @@ def run_command(
     directory = out or Path("results") / "sweeps" / plan.file.stem
     in_real_time = plan.lane is not None and plan.lane.clock == "real"
     session = Session(plan, Store(directory), executor_of(executor, 1 if in_real_time else jobs))
+    if compare is not None and compare not in (paths := [factor.path for factor in plan.design.factors]):
+        raise unknown("factor", compare, paths, "--compare")
     session.check()
     if dry_run:
         print(cost_line(plan, session))
@@ -149,7 +155,7 @@ def run_command(
         raise QuiclabError(
             f"stopped: {outcome.done} of {outcome.total} runs are complete and stored; repeat the command to continue"
         )
-    show_results(session.tables(), directory, as_json=as_json)
+    show_results(session.tables(compare), directory, as_json=as_json)
     for line in [*session.spent, f"{outcome.done} runs complete, {outcome.executed} of them new"]:
         print(line, file=sys.stderr)
     report_failures(plan, outcome)
@@ -203,6 +209,9 @@ def show_results(tables: Tables, directory: Path, *, as_json: bool) -> None:
     else:
         factors = len(tables.plan.design.factors)
         show.sweep(tables.heads, tables.rows(), factors, len(tables.settings), tables.notes)
+        if tables.compared is not None:
+            title = f"Differences from the first level of {tables.compared.path}, paired by seed"
+            show.table_of(title, tables.heads, tables.difference_rows(), factors)
     for path in paths:
         print(path, file=sys.stderr if as_json else sys.stdout)
 

@@ -277,15 +277,22 @@ def sweep(
     notes
         Sentences below the table.
     """
-    printed = table("Means with half of their 95 % intervals", heads, left=factors)
-    for row in rows:
-        printed.add_row(*row)
+    table_of("Means with half of their 95 % intervals", heads, rows, factors)
     out = console()
-    out.print(printed)
     if len(rows) < settings:
         out.print(f"{settings - len(rows)} further settings are in settings.csv")
     for note in notes:
         out.print(f"note: {note}", soft_wrap=True)
+
+
+def table_of(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> None:
+    """Print a table of texts; the first `left` columns are to the left."""
+    printed = table("", heads, left=left)
+    for row in rows:
+        printed.add_row(*row)
+    out = console()
+    out.print(title, style="bold", soft_wrap=True)  # not the title of the table, which may be narrower
+    out.print(printed)
 
 
 def repetitions(setting: Mapping[str, Any], measures: Sequence[Measure], notes: Sequence[str]) -> None:

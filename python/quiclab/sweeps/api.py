@@ -48,6 +48,11 @@ class SweepResult:
         return self.tables.settings
 
     @property
+    def differences(self) -> pl.DataFrame:
+        """One row a compared level: its difference from the first one, paired by seed; empty without `compare`."""
+        return self.tables.differences
+
+    @property
     def metrics(self) -> list[str]:
         """Columns of the metrics."""
         return [measure.column for measure in self.tables.plan.measures]
@@ -91,6 +96,7 @@ def sweep(
     seeds: int = 5,
     first_seed: int = 1,
     metrics: str | Iterable[str] = "goodput",
+    compare: str | None = None,
     adaptive: float | None = None,
     max_seeds: int = 200,
     lane: Lane | None = None,
@@ -113,6 +119,8 @@ def sweep(
         Runs of each setting, and the seed of the first.
     metrics
         Names of metrics, or paths in a result: see `quiclab sweep --list-metrics`.
+    compare
+        Path of a factor whose levels are compared with its first one, paired by seed.
     adaptive
         Add seeds until half of each 95 % interval is at most this part of the mean.
     max_seeds
@@ -141,20 +149,33 @@ def sweep(
         metrics=(metrics,) if isinstance(metrics, str) else tuple(metrics),
         lane=lane,
     )
+    if compare is not None and compare not in (paths := [factor.path for factor in plan.design.factors]):
+        raise unknown("factor", compare, paths, "compare")
     if out is not None:
-        return _run(plan, Path(out), executor, adaptive, max_seeds)
-    return run_plan(plan, executor, adaptive, max_seeds)
+        return _run(plan, Path(out), executor, compare, adaptive, max_seeds)
+    return run_plan(plan, executor, compare, adaptive, max_seeds)
 
 
 def run_plan(
-    plan: Plan, executor: Executor | None = None, adaptive: float | None = None, max_seeds: int = 200
+    plan: Plan,
+    executor: Executor | None = None,
+    compare: str | None = None,
+    adaptive: float | None = None,
+    max_seeds: int = 200,
 ) -> SweepResult:
     """Run a plan and store nothing; the parameters are those of `sweep`."""
     with TemporaryDirectory(prefix="quiclab-sweep-") as directory:
-        return _run(plan, Path(directory), executor, adaptive, max_seeds)
+        return _run(plan, Path(directory), executor, compare, adaptive, max_seeds)
 
 
-def _run(plan: Plan, directory: Path, executor: Executor | None, adaptive: float | None, max_seeds: int) -> SweepResult:
+def _run(
+    plan: Plan,
+    directory: Path,
+    executor: Executor | None,
+    compare: str | None,
+    adaptive: float | None,
+    max_seeds: int,
+) -> SweepResult:
     in_real_time = plan.lane is not None and plan.lane.clock == "real"
     session = Session(plan, Store(directory), executor or Processes(1 if in_real_time else None))
     session.check()
@@ -166,7 +187,7 @@ def _run(plan: Plan, directory: Path, executor: Executor | None, adaptive: float
         raise QuiclabError(
             f"{outcome.failed} of {outcome.total} runs failed, the first: {reason}; {plan.replay_of(task)}"
         )
-    return SweepResult(session.tables())
+    return SweepResult(session.tables(compare))
 
 
 def _source(scenario: str | Path | Scenario) -> dict[str, Any]:

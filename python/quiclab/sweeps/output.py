@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from quiclab.errors import unknown
 from quiclab.files import write_atomically, write_parquet
 from quiclab.libraries import pl
 from quiclab.native import build_id, extension
 from quiclab.sweeps.factors import plain
 from quiclab.sweeps.plan import versions_of
-from quiclab.sweeps.table import HIGH, MEAN, N, summary
+from quiclab.sweeps.table import HIGH, MEAN, PERCENT, N, differences, summary
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from quiclab.store import Store
+    from quiclab.sweeps.factors import Factor
     from quiclab.sweeps.metrics import Measure
     from quiclab.sweeps.plan import Plan
 
 RUNS: Final = "runs.parquet"
 SETTINGS: Final = "settings.csv"
+DIFFERENCES: Final = "differences.csv"
 PAGE: Final = "index.html"
 #: Rows of a table that a terminal or a page shows.
 MAX_ROWS: Final = 200
@@ -41,19 +46,51 @@ class Tables:
         One row a setting: see `table.summary`.
     notes
         What a reader of the numbers must know.
+    compared
+        The factor whose levels are compared with its first one; `None` for no comparison.
     """
 
     plan: Plan
     runs: pl.DataFrame
     settings: pl.DataFrame
     notes: tuple[str, ...] = ()
+    compared: Factor | None = None
+
+    @cached_property
+    def differences(self) -> pl.DataFrame:
+        """One row a level that is compared: see `table.differences`; empty without a comparison."""
+        if self.compared is None or self.runs.is_empty():
+            return pl.DataFrame()
+        factors = [factor.column for factor in self.plan.design.factors]
+        return differences(self.runs, factors, self.compared.column, self.plan.measures)
+
+    def difference_rows(self, most: int = MAX_ROWS) -> list[list[str]]:
+        """Return the first rows of the table of differences as texts."""
+        factors, found = self.plan.design.factors, []
+        for row in self.differences.head(most).iter_rows(named=True):
+            cells = [plain(row[factor.column]) for factor in factors]
+            for measure in self.plan.measures:
+                percent = row[measure.column + PERCENT]
+                share = "" if percent is None or not math.isfinite(percent) else f" ({percent:+.1f} %)"
+                cells.append(_interval(row, measure) + share)
+            found.append([*cells, str(max(row[measure.column + N] for measure in self.plan.measures))])
+        return found
 
     @classmethod
-    def of(cls, plan: Plan, runs: pl.DataFrame, store: Store) -> Tables:
-        """Summarise the runs of a sweep."""
+    def of(cls, plan: Plan, runs: pl.DataFrame, store: Store, compared: str | None = None) -> Tables:
+        """Summarise the runs of a sweep; `compared` is the path of a factor.
+
+        Raises
+        ------
+        RequestError
+            If the sweep has no such factor.
+        """
         factors = [factor.column for factor in plan.design.factors]
         settings = summary(runs, factors, plan.measures)
-        return cls(plan, runs, settings, tuple(_notes(runs, settings, store)))
+        paths = {factor.path: factor for factor in plan.design.factors}
+        if compared is not None and compared not in paths:
+            raise unknown("factor", compared, paths, "--compare")
+        return cls(plan, runs, settings, tuple(_notes(runs, settings, store)), paths.get(compared or ""))
 
     @property
     def heads(self) -> list[str]:
@@ -118,7 +155,11 @@ def write(tables: Tables, directory: Path, command: str) -> list[Path]:
     plan = tables.plan
     write_parquet(directory / RUNS, tables.runs)
     write_atomically(directory / SETTINGS, tables.settings.write_csv().encode())
-    charts, specs, paths = [], {}, []
+    paths = [directory / RUNS, directory / SETTINGS]
+    if tables.compared is not None:
+        paths.append(directory / DIFFERENCES)
+        write_atomically(paths[-1], tables.differences.write_csv().encode())
+    charts, specs = [], {}
     for number, measure in enumerate(plan.measures, start=1):
         spec = specification(plan, tables.runs, tables.settings, measure)
         svg = figures.to_svg(spec)
@@ -137,6 +178,8 @@ def write(tables: Tables, directory: Path, command: str) -> list[Path]:
             caption=caption(plan, tables.runs),
             heads=tables.heads,
             rows=rows,
+            compared=tables.compared,
+            difference_rows=tables.difference_rows(),
             factors=len(plan.design.factors),
             settings=len(plan.design.settings),
             runs=len(tables.runs),
@@ -148,7 +191,7 @@ def write(tables: Tables, directory: Path, command: str) -> list[Path]:
         )
     )
     write_atomically(directory / PAGE, page.encode())
-    return [directory / RUNS, directory / SETTINGS, *paths, directory / PAGE]
+    return [*paths, directory / PAGE]
 
 
 def document(tables: Tables) -> dict[str, Any]:
@@ -160,5 +203,6 @@ def document(tables: Tables) -> dict[str, Any]:
         "metrics": [measure.column for measure in tables.plan.measures],
         "runs": len(tables.runs),
         "settings": tables.settings.to_dicts(),
+        "differences": tables.differences.to_dicts(),
         "notes": list(tables.notes),
     }

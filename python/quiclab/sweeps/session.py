@@ -90,9 +90,9 @@ class Session:
         )
         return outcome
 
-    def tables(self) -> Tables:
-        """Return the results."""
-        return Tables.of(self.plan, runs_table(self.plan, self.store, self.seeds), self.store)
+    def tables(self, compared: str | None = None) -> Tables:
+        """Return the results; the levels of the factor `compared` are compared with its first one."""
+        return Tables.of(self.plan, runs_table(self.plan, self.store, self.seeds), self.store, compared)
 
     def _tasks(self) -> Iterator[Task]:
         for index, count in enumerate(self.seeds):

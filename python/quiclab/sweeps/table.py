@@ -19,7 +19,9 @@ SETTING: Final = "setting"
 SEED: Final = "seed"
 #: Suffixes of the columns of a metric in the table of settings.
 N, MEAN, STD, LOW, HIGH = ".n", ".mean", ".std", ".low", ".high"
+PERCENT: Final = ".percent"
 _ORDER: Final = "order"
+_FIRST: Final = ".reference"
 
 
 def runs_table(plan: Plan, store: Store, seeds: Sequence[int] | None = None) -> pl.DataFrame:
@@ -103,6 +105,56 @@ def summary(runs: pl.DataFrame, factors: Sequence[str], measures: Sequence[Measu
         )
     order = [f"{measure.column}{suffix}" for measure in measures for suffix in (N, MEAN, STD, LOW, HIGH)]
     return table.select(SETTING, *factors, *order)
+
+
+def differences(runs: pl.DataFrame, factors: Sequence[str], compared: str, measures: Sequence[Measure]) -> pl.DataFrame:
+    """Return how far each level of a factor is from its first one, paired by seed.
+
+    Runs with the same seed share what is random outside of the compared factor, so that the interval of their
+    difference is narrower than that of two independent means where they have much in common.
+
+    Parameters
+    ----------
+    runs
+        As `runs_table` returns them.
+    factors
+        Columns of the factors.
+    compared
+        Column of the compared factor; its first level is the reference.
+    measures
+        The metrics.
+
+    Returns
+    -------
+    DataFrame
+        The factors, and for each metric `.n` (pairs), `.mean` (of level minus reference), `.std` (ddof 1), `.low` and
+        `.high` (95 % interval by Student's t of the pairs) and `.percent` (the mean in percent of the reference's).
+    """
+    others = [name for name in factors if name != compared]
+    reference = runs[compared][0]
+    columns = [measure.column for measure in measures]
+    first = runs.filter(pl.col(compared) == reference).select(*others, SEED, *columns)
+    rest = runs.filter(pl.col(compared) != reference)
+    pairs = rest.join(first, on=[*others, SEED], how="inner", suffix=_FIRST, maintain_order="left")
+    table = pairs.group_by(*factors, maintain_order=True).agg(
+        aggregate
+        for column in columns
+        for difference in [(pl.col(column) - pl.col(column + _FIRST)).fill_nan(None)]
+        for aggregate in (
+            difference.count().alias(column + N),
+            difference.mean().alias(column + MEAN),
+            difference.std(ddof=1).alias(column + STD),
+            (100 * difference.mean() / pl.col(column + _FIRST).fill_nan(None).mean()).alias(column + PERCENT),
+        )
+    )
+    for column in columns:
+        half = pl.Series(column, _half_widths(table[column + N].to_numpy(), table[column + STD].to_numpy()))
+        mean = table[column + MEAN]
+        table = table.with_columns(
+            (mean - half).fill_nan(None).alias(column + LOW), (mean + half).fill_nan(None).alias(column + HIGH)
+        )
+    order = [f"{column}{suffix}" for column in columns for suffix in (N, MEAN, STD, LOW, HIGH, PERCENT)]
+    return table.select(*factors, *order)
 
 
 def _half_widths(counts: np.ndarray, deviations: np.ndarray) -> np.ndarray:
