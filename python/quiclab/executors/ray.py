@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from concurrent.futures import Future
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from quiclab.errors import QuiclabError, RequestError
@@ -68,6 +70,8 @@ class Ray:
         self.address = address
         self.workers = 1
         self._task: Any = None
+        # what Ray prints about nodes must not be among results
+        self._messages = redirect_stdout(sys.stderr)
 
     def __enter__(self) -> Self:
         """Connect.
@@ -84,6 +88,7 @@ class Ray:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise RequestError(f"--executor {self.address}: the cluster cannot be reached: {reason}") from error
         self.workers = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        self._messages.__enter__()
         # deaths are handled where batches are, with those of other executors
         self._task = self._ray.remote(num_cpus=1, max_retries=0)(checked)
         return self
@@ -99,6 +104,7 @@ class Ray:
     ) -> None:
         """Disconnect; a cluster that was there before stays."""
         self._ray.shutdown()
+        self._messages.__exit__(None, None, None)
 
     def submit(self, function: Callable[..., Result], *arguments: Any) -> Future[Result]:
         """Start a task on a node."""
