@@ -433,6 +433,18 @@ def test_two_sweeps_of_one_directory_exclude_each_other(small: Path, tmp_path: P
     assert "another sweep is running" in capsys.readouterr().err
 
 
+def test_a_damaged_shard_is_named(small: Path, tmp_path: Path, capsys: Captured) -> None:
+    arguments = ("sweep", small, "--seeds", "2", "--jobs", "1", "--out", tmp_path / "out")
+    assert invoke(*arguments) == 0
+    shard = Store(tmp_path / "out").files()[0]
+    shard.write_bytes(b"damaged")
+    capsys.readouterr()
+    assert invoke(*arguments) == 1
+    assert f"cannot read {shard}" in capsys.readouterr().err
+    shard.unlink()
+    assert invoke(*arguments) == 0
+
+
 def test_runs_of_another_build_are_used_with_a_warning(small: Path, tmp_path: Path) -> None:
     plan, store = plan_of(small, varied=(), metrics=("goodput",)), Store(tmp_path / "out")
     table_of(plan, store.directory)

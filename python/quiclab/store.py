@@ -16,7 +16,7 @@ from quiclab.files import write_parquet
 from quiclab.libraries import pl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
 FLUSH_S: Final = 5.0
@@ -86,9 +86,14 @@ class Store:
             frame = pl.DataFrame(rows, schema=dict(schema), orient="row")
             write_parquet(self.shards / f"{max(numbers, default=0) + 1:06}.parquet", frame)
 
-    def identities(self) -> set[str]:
-        """Return the identity of every run that is stored."""
-        return {str(identity) for path in self.files() for identity in self._read(path, [IDENTITY])[IDENTITY]}
+    def identities(self, columns: Collection[str] = ()) -> set[str]:
+        """Return the identity of every run that is stored, in a shard that has all these columns."""
+        found: set[str] = set()
+        for path in self.files():
+            frame = self._read(path, [IDENTITY, *columns])
+            if all(frame.schema[name] != pl.Null for name in columns):
+                found.update(frame[IDENTITY])
+        return found
 
     def files(self) -> list[Path]:
         """Return the shards, the oldest first."""
@@ -101,6 +106,13 @@ class Store:
 
     @staticmethod
     def _read(path: Path, columns: list[str]) -> pl.DataFrame:
+        """Read some columns of a shard; those that it does not have are null.
+
+        Raises
+        ------
+        QuiclabError
+            If it cannot be read.
+        """
         try:
             there = pl.read_parquet_schema(path)
             frame = pl.read_parquet(path, columns=[name for name in columns if name in there])

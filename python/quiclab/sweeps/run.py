@@ -117,7 +117,7 @@ def execute(
     schema = dict.fromkeys(HEAD[:3], pl.String) | {HEAD[3]: pl.Boolean} | dict.fromkeys(columns, pl.Float64)
     outcome, build = Outcome(total), build_id()
     with store.locked(), CountProgress(title or plan.name, total, 0, "runs", QUIET_S, stream or sys.stderr) as progress:
-        stored = measured(store, columns)
+        stored = store.identities(columns)
         flusher = Flusher(store, schema)
 
         def pending() -> Iterator[Task]:
@@ -156,16 +156,6 @@ def execute(
         finally:
             flusher.flush()
     return outcome
-
-
-def measured(store: Store, columns: Iterable[str]) -> set[str]:
-    """Return the identities of the stored runs that have all these columns."""
-    wanted = set(columns)
-    found: set[str] = set()
-    for path in store.files():
-        if wanted <= set(pl.read_parquet_schema(path)):
-            found.update(pl.read_parquet(path, columns=[IDENTITY])[IDENTITY])
-    return found
 
 
 @cache

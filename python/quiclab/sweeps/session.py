@@ -103,7 +103,7 @@ def cost_line(plan: Plan, session: Session) -> str:
     """Return the number of runs and an estimate of the time they take, from the run that was tried."""
     workers = session.executor.workers
     columns = [measure.column for measure in plan.measures]
-    stored = run.measured(session.store, columns)
+    stored = session.store.identities(columns)
     missing = sum(task.identity not in stored for task in plan.tasks())
     seconds = missing * session.probe_s / workers
     done = plan.total - missing

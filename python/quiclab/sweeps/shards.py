@@ -17,7 +17,7 @@ from quiclab.libraries import pl
 from quiclab.native import extension
 from quiclab.store import IDENTITY, Store
 from quiclab.sweeps.plan import Plan
-from quiclab.sweeps.run import HEAD, Outcome, execute, measured
+from quiclab.sweeps.run import HEAD, Outcome, execute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,10 +108,10 @@ def merge(plan: Plan, file: Path, store: Store) -> None:
     schema = dict.fromkeys(HEAD[:3], pl.String) | {HEAD[3]: pl.Boolean} | dict.fromkeys(columns, pl.Float64)
     lost: list[tuple[int, int]] = []
     with store.locked():
-        stored = measured(store, columns)
+        stored = store.identities(columns)
         for index in range(of):
             shard = Store(directory_of(file) / f"{index}-of-{of}")
-            there = measured(shard, columns)
+            there = shard.identities(columns)
             wanted = {task.identity for task in tasks_of(plan, index, of)}
             if missing := len(wanted - there - stored):
                 lost.append((index, missing))
