@@ -229,9 +229,9 @@ def test_sessions_are_read(tmp_path: Path) -> None:
     ]
 
 
-def runs_a_study(document: Path) -> bool:
-    """Whether a session takes long; those that run no study are done in seconds."""
-    return any(step.startswith("quiclab study run") for step, _ in session(document))
+def takes_long(document: Path) -> bool:
+    """Whether a session runs studies or kills sweeps; others are done in seconds."""
+    return any(re.match(r"quiclab study run|for .* timeout ", step) for step, _ in session(document))
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def runs_a_study(document: Path) -> bool:
             path,
             id=str(path.relative_to(ROOT)),
             # users begin with README.md: it is always tested
-            marks=[pytest.mark.slow] if runs_a_study(path) and path != ROOT / "README.md" else [],
+            marks=[pytest.mark.slow] if takes_long(path) and path != ROOT / "README.md" else [],
         )
         for path in DOCUMENTS
     ],
