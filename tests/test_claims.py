@@ -159,7 +159,7 @@ def test_a_predicate_reads_other_studies_metrics_and_deviations() -> None:
 
 
 def test_predicates_on_the_published_tables_match_the_reference() -> None:
-    text = (ROOT / "reference" / "dual_connectivity" / "claims.yaml").read_text(encoding="utf-8")
+    text = (ROOT / "python/quiclab/studies/dual_connectivity/reference" / "claims.yaml").read_text(encoding="utf-8")
     reference = {entry["id"]: entry for entry in yaml.safe_load(text)}
     seen = set()
     for study in find_all("dual_connectivity"):

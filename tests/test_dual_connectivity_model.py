@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import math
-import sys
 import time
 from dataclasses import replace
 from statistics import fmean, median
@@ -17,18 +16,11 @@ import numpy as np
 import pytest
 
 from conftest import ROOT
+from quiclab.studies.dual_connectivity import links as links_model
+from quiclab.studies.dual_connectivity import model
+from quiclab.studies.dual_connectivity.setting import AIOQUIC, LINUX_RENO, Parameters, links_of
 
-# parts of studies are imported by studies only: they are forgotten again
-sys.path.append(str(ROOT / "studies"))
-import _dual_connectivity_links as links_model
-import _dual_connectivity_model as model
-from _dual_connectivity_setting import AIOQUIC, LINUX_RENO, Parameters, links_of
-
-sys.path.remove(str(ROOT / "studies"))
-for part in (links_model.__name__, model.__name__, Parameters.__module__):
-    del sys.modules[part]
-
-TABLES = ROOT / "reference" / "dual_connectivity"
+TABLES = ROOT / "python/quiclab/studies/dual_connectivity/reference"
 LARGE, DEFAULT, TCP = "quic_large_buffer", "quic_default_buffer", "tcp"
 BATCHES = (2, 10, 50, 100, 150, 200, 250, 300, 350, 400, 450, 500)
 COLUMNS = {

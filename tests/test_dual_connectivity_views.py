@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from types import ModuleType
 from typing import Any
 
 import polars as pl
 import pytest
 
-from conftest import ROOT
 from quiclab.report import views
+from quiclab.studies.dual_connectivity import event
 from quiclab.study.registry import find
 
 MS = 1_000_000
-
-
-@pytest.fixture(scope="module")
-def event() -> ModuleType:
-    """The part of the study that finds the event."""
-    specification = importlib.util.spec_from_file_location("event", ROOT / "studies" / "_dual_connectivity_event.py")
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    # dataclasses look their module up by name
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "event", module)
-        specification.loader.exec_module(module)
-        return module
 
 
 def records(*rows: tuple[int, str, str, int, int]) -> pl.DataFrame:
@@ -37,7 +20,7 @@ def records(*rows: tuple[int, str, str, int, int]) -> pl.DataFrame:
     return pl.DataFrame([(MS * row[0], *row[1:]) for row in rows], schema=columns, orient="row")
 
 
-def test_the_first_expiry_hand_computed(event: ModuleType) -> None:
+def test_the_first_expiry_hand_computed() -> None:
     """Packets 0 to 4 have the identities 10 to 14; 1 and 2 are lost; 3 waits for 200 ms, 4 comes late and passes."""
     packets = records(
         *((0, "dc.ingress", "arrival", 0, 10 + number) for number in range(5)),
@@ -67,7 +50,7 @@ def test_the_first_expiry_hand_computed(event: ModuleType) -> None:
     ]
 
 
-def test_a_run_without_an_expiry_has_none(event: ModuleType) -> None:
+def test_a_run_without_an_expiry_has_none() -> None:
     packets = records(
         (0, "dc.ingress", "arrival", 0, 10), (5, "dc.egress", "arrival", 0, 10), (5, "dc.egress", "departure", 0, 10)
     )

@@ -18,7 +18,7 @@ from quiclab.native import extension
 
 GLOSSARY = ROOT / "docs" / "glossary.md"
 SECTION = "### Checked phrases"
-PYTHON = ("python/**/*.py", "python/**/*.pyi", "studies/*.py", "tools/**/*.py")
+PYTHON = ("python/**/*.py", "python/**/*.pyi", "tools/**/*.py")
 RUST = "crates/*/src/**/*.rs"
 #: Generated from the schema: its texts are checked in docs/reference.
 GENERATED = ROOT / "python" / "quiclab" / "scenario" / "options.py"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from conftest import ROOT
 from quiclab.losses import rfc8985, rfc9002
 from quiclab.losses.events import AckReceived, Lost, Sent
 from quiclab.losses.tcp_trace import _declared
@@ -19,6 +15,7 @@ from quiclab.losses.verdict import agrees, agrees_in_number
 from quiclab.report.figures import specification
 from quiclab.result import run_and_keep
 from quiclab.scenario import Scenario
+from quiclab.studies.validation.loss_detection_cases import BY_NAME
 from quiclab.study import sweep
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import write_manifest
@@ -196,24 +193,12 @@ CASES = [str(case) for case in find(NAME).factors[0].values]
 @pytest.mark.parametrize("case", CASES)
 def test_every_case_has_a_hand_computed_result(case: str) -> None:
     """The standards' answers are in the study, with their derivations; engines that follow them give these."""
-    by_hand = _cases()[case]
+    by_hand = BY_NAME[case]
     for configuration, expected in (("lab-quic:rfc9002", by_hand.quic), ("lab-tcp:linux-7", by_hand.tcp)):
         found = kept(configuration, case)
         assert counts(found, "expected") == expected, configuration
         deviates = (configuration, case) == ("lab-tcp:linux-7", "twice_5")
         assert found["agrees"] is not deviates, configuration
-
-
-def _cases() -> dict[str, Any]:
-    path = ROOT / "studies" / "_loss_detection.py"
-    specification = importlib.util.spec_from_file_location("_loss_detection_by_hand", path)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module
-    specification.loader.exec_module(module)
-    found: dict[str, Any] = module.BY_NAME
-    return found
 
 
 def test_extracted_data_is_stored_and_reported(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,21 +10,13 @@ import pytest
 from conftest import ROOT
 from quiclab import load, run
 from quiclab.pacing.runs import extract
+from quiclab.studies.pacing import claims as _pacing_claims
+from quiclab.studies.pacing import common as _pacing
+from quiclab.studies.pacing import metrics
+from quiclab.studies.pacing import tables as _pacing_tables
 from quiclab.study import Study
 from quiclab.study.findings import Sample
 from quiclab.study.registry import find
-
-sys.path.insert(0, str(ROOT / "studies"))
-import _pacing
-import _pacing_claims
-import _pacing_metrics as metrics
-import _pacing_tables
-
-PARTS = [name for name in sys.modules if name.startswith("_pacing")]
-sys.path.remove(str(ROOT / "studies"))
-for part in PARTS:
-    # other tests check that the parts of studies are not left where they would be imported
-    del sys.modules[part]
 
 STUDIES = ("utilisation", "intervals", "acks")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -14,19 +13,12 @@ import yaml
 
 from conftest import ROOT
 from quiclab.stats import Array, Statistic
+from quiclab.studies.page_load.claims import MEASURED as TOLD
+from quiclab.studies.page_load.claims import PLACES, REFERENCE, Names, flow_of, flows_of, jain
 from quiclab.study.claims import Claim, Verdict, judge
 from quiclab.study.findings import Grid, Key, NotMeasuredError, Printed, Resamples, Sample
 
-# parts of studies are imported by studies only: they are forgotten again
-sys.path.append(str(ROOT / "studies"))
-from _page_load_claims import MEASURED as TOLD
-from _page_load_claims import PLACES, REFERENCE, Names, flow_of, flows_of, jain
-
-sys.path.remove(str(ROOT / "studies"))
-for part in [name for name in sys.modules if name.startswith("_page_load")]:
-    del sys.modules[part]
-
-DIRECTORY = ROOT / "reference" / "page_load"
+DIRECTORY = ROOT / "python/quiclab/studies/page_load/reference"
 NETS = ("base", "loss", "lat", "jit")
 PAGES = ("1000x1", "500x2", "200x5", "100x10", "10x100", "5x200")
 RATES, SIZES = (10, 50, 100), (5, 10, 100, 200, 500, 1000, 10000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,14 +14,7 @@ import quiclab
 from conftest import ROOT
 from quiclab.quantity import milliseconds
 from quiclab.result import FlowResult, RunResult
-
-# parts of studies are imported by studies only: they are forgotten again
-sys.path.append(str(ROOT / "studies"))
-import _page_load_traces as traces
-
-sys.path.remove(str(ROOT / "studies"))
-for part in [name for name in sys.modules if name.startswith("_page_load")]:
-    del sys.modules[part]
+from quiclab.studies.page_load import traces
 
 FLOW = FlowResult(1.0, None, True, False, None, 0, None, 0.0, {}, {"html_ms": 120.0})
 

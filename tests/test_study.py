@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shlex
-import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +21,7 @@ from quiclab.scenario import load
 from quiclab.study import Study, registry
 from quiclab.study.plan import jobs_of
 from quiclab.study.published import number, read_published
-from quiclab.study.registry import find, find_all, part_files, studies
+from quiclab.study.registry import find, find_all, studies
 
 NAME = "dual_connectivity/share"
 
@@ -84,8 +83,12 @@ def test_a_group_is_found_without_loading_the_others() -> None:
     every = studies()
     for group in {name.split("/")[0] for name in every}:
         assert [study.name for study in find_all(group)] == [name for name in every if name.startswith(f"{group}/")]
-    assert [path.name for path in registry._files_with("dual_connectivity/share")] == ["dual_connectivity.py"]
-    assert registry._files_with("dual") == []
+    likely = [source.prefix for source in registry.sources() if source.may_have("dual_connectivity/share")]
+    assert likely == ["dual_connectivity"]
+    assert not any(source.may_have("dual") for source in registry.sources())
+    assert [source.prefix for source in registry.sources() if source.may_have("validation/linux_tcp")] == [
+        "validation/linux_tcp"
+    ]
 
 
 def test_a_wrong_trace_where_the_published_one_belongs_leaves_the_studies_as_they_are(
@@ -95,11 +98,11 @@ def test_a_wrong_trace_where_the_published_one_belongs_leaves_the_studies_as_the
     file = tmp_path / "quiclab" / "traces" / "lte.csv"
     file.parent.mkdir(parents=True)
     file.write_text("nothing\n")
-    registry._load.cache_clear()
+    registry.load.cache_clear()
     try:
         study = find("dual_connectivity/lte_loss")
     finally:
-        registry._load.cache_clear()
+        registry.load.cache_clear()
     assert "synthetic" in study.title
     assert f"cannot be used: {file}, line 1" in study.abstract
     assert f"cannot be used: {file}, line 1" in study.claims[0].reason
@@ -208,62 +211,6 @@ def test_the_columns_of_a_setting_are_those_of_its_published_row(name: str) -> N
 
 def number_of(cell: str) -> object:
     return {"true": True, "false": False}.get(cell, number(cell))
-
-
-def test_parts_of_studies_are_not_left_where_others_would_import_them() -> None:
-    assert studies()
-    parts = part_files()
-    assert [path.name for path in parts] == [
-        "_dual_connectivity.py",
-        "_dual_connectivity_alone.py",
-        "_dual_connectivity_beyond.py",
-        "_dual_connectivity_claims.py",
-        "_dual_connectivity_event.py",
-        "_dual_connectivity_explanations.py",
-        "_dual_connectivity_fairness.py",
-        "_dual_connectivity_links.py",
-        "_dual_connectivity_lte.py",
-        "_dual_connectivity_mechanisms.py",
-        "_dual_connectivity_model.py",
-        "_dual_connectivity_ngtcp2.py",
-        "_dual_connectivity_setting.py",
-        "_dual_connectivity_views.py",
-        "_lab_quic.py",
-        "_lab_quic_aioquic.py",
-        "_linux_tcp.py",
-        "_linux_tcp_bulk.py",
-        "_linux_tcp_metrics.py",
-        "_linux_tcp_parts.py",
-        "_loss_detection.py",
-        "_loss_detection_views.py",
-        "_pacing.py",
-        "_pacing_beyond.py",
-        "_pacing_beyond_bearer.py",
-        "_pacing_beyond_studies.py",
-        "_pacing_beyond_views.py",
-        "_pacing_claims.py",
-        "_pacing_explanations.py",
-        "_pacing_figures.py",
-        "_pacing_kernel.py",
-        "_pacing_matrix.py",
-        "_pacing_metrics.py",
-        "_pacing_tables.py",
-        "_page_load.py",
-        "_page_load_bulk.py",
-        "_page_load_claims.py",
-        "_page_load_explanations.py",
-        "_page_load_figures.py",
-        "_page_load_interpretations.py",
-        "_page_load_traces.py",
-        "_split_bearer.py",
-        "_tunnel.py",
-        "_tunnel_beyond.py",
-        "_tunnel_claims.py",
-        "_tunnel_explanations.py",
-        "_tunnel_views.py",
-    ]
-    assert not {path.stem for path in parts} & set(sys.modules)
-    assert str(parts[0].parent) not in sys.path
 
 
 @pytest.mark.parametrize("name", ["page_load/fairness", "tunnel/single"])

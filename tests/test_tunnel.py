@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 import quiclab
+from conftest import ROOT
 from quiclab.series import by_flow
-from quiclab.study.registry import find, root
+from quiclab.study.registry import find
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
@@ -22,7 +23,7 @@ SHORT = {"duration": "6 s", "flows.down1.workload.duration": "3 s", "flows.ping.
 @pytest.fixture(scope="module")
 def short() -> RunResult:
     """Return a short run of the published tunnel with FQ-CoDel."""
-    scenario = quiclab.load(root() / "scenarios" / "tunnel_published.toml")
+    scenario = quiclab.load(ROOT / "scenarios" / "tunnel_published.toml")
     for path, value in {**SHORT, "tunnels.vpn.queue": {"kind": "fq_codel"}}.items():
         scenario = scenario.with_value(path, value)
     return quiclab.run(scenario, seed=1)
@@ -63,7 +64,7 @@ def test_each_ping_counts_once(short: RunResult) -> None:
 
 
 def test_every_finding_of_the_reference_belongs_to_a_study() -> None:
-    entries = yaml.safe_load((root() / "reference" / "tunnel" / "claims.yaml").read_text(encoding="utf-8"))
+    entries = yaml.safe_load((ROOT / "python/quiclab/studies/tunnel/reference/claims.yaml").read_text(encoding="utf-8"))
     claims = {claim.identity for name in STUDIES for claim in find(f"tunnel/{name}").claims}
     assert claims == {entry["id"] for entry in entries}
 

@@ -19,11 +19,11 @@ from quiclab.study.criteria import Assessment, Criterion, Outcome
 from quiclab.study.findings import Grid, Key, Printed, Resamples
 from quiclab.study.plan import jobs_of
 from quiclab.study.published import read_published
-from quiclab.study.registry import find, find_all, find_parts
+from quiclab.study.registry import find, find_all
 
 NAME = "validation/linux_tcp"
 PARTS = [f"{NAME}/{part}" for part in ("bulk", "short", "pairs", "dual_connectivity")]
-REFERENCE = ROOT / "reference" / "linux_tcp"
+REFERENCE = ROOT / "python/quiclab/studies/validation/reference/linux_tcp"
 
 
 def criterion(study: Study, identity: str) -> Criterion:
@@ -46,10 +46,7 @@ def changes(name: str, **values: str | int) -> dict[str, Any]:
 
 def test_the_name_stands_for_its_parts() -> None:
     assert [study.name for study in find_all(NAME)] == PARTS
-    assert [study.name for study in find_parts(NAME)] == PARTS
-    assert [study.name for study in find_parts(PARTS[0])] == PARTS[:1]
-    with pytest.raises(RequestError, match="got the group `validation`"):
-        find_parts("validation")
+    assert [study.name for study in find_all(PARTS[0])] == PARTS[:1]
     with pytest.raises(RequestError, match="got the group"):
         find(NAME)
 

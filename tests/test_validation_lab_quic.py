@@ -22,14 +22,14 @@ from quiclab.study.criteria import Criterion, Outcome
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import RESULTS, jobs_of
 from quiclab.study.published import read_published
-from quiclab.study.registry import find, find_all, find_parts
+from quiclab.study.registry import find, find_all
 from quiclab.study.sweep import execute
 
 NAME = "validation/lab_quic"
 QUINN, AIOQUIC, DUAL_CONNECTIVITY = PARTS = [
     f"{NAME}/{part}" for part in ("quinn", "aioquic", "aioquic_dual_connectivity")
 ]
-REFERENCE = ROOT / "reference" / "aioquic"
+REFERENCE = ROOT / "python/quiclab/studies/validation/reference/aioquic"
 
 
 def criterion(name: str, identity: str) -> Criterion:
@@ -71,7 +71,7 @@ def measured(name: str, metric: str, results: list[RunResult]) -> Summary:
 
 def test_the_name_stands_for_its_parts() -> None:
     assert [study.name for study in find_all(NAME)] == PARTS
-    assert [study.name for study in find_parts(NAME)] == PARTS
+    assert [study.name for study in find_all(NAME)] == PARTS
 
 
 # the reference

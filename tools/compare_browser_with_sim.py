@@ -1,4 +1,4 @@
-"""Compares reference/page_load/browser_loads.csv with the sim lane in the same cells, as a table for browser.md.
+"""Compares browser_loads.csv with the sim lane in the same cells, as a table for browser.md.
 
     quiclab study run page_load/sizes --runs 20 --only configuration=quic1 --only configuration=tcp \
         --only network=base --only network=loss --out OUT
@@ -21,7 +21,7 @@ from quiclab.stats import bootstrap, percent_difference
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FOLDER: Final = Path(__file__).resolve().parents[1] / "reference" / "page_load"
+FOLDER: Final = Path(__file__).resolve().parents[1] / "python/quiclab/studies/page_load/reference"
 CLOCKS: Final = ("real", "virtual")
 NETWORKS: Final = {"X01": "base", "X05": "loss"}
 BEGIN, END = "<!-- sim -->\n", "<!-- end of sim -->"

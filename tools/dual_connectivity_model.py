@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +22,10 @@ import numpy as np
 import quiclab
 from quiclab.report.figures import COLOURS, LIGHT, NEUTRAL, to_png
 from quiclab.scenario import load
+from quiclab.studies.dual_connectivity.model import estimate
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT / "studies"))
-
-from _dual_connectivity_model import estimate  # noqa: E402
-
-TABLES = ROOT / "reference" / "dual_connectivity"
+TABLES = ROOT / "python/quiclab/studies/dual_connectivity/reference"
 LARGE, DEFAULT, TCP = "quic_large_buffer", "quic_default_buffer", "tcp"
 LABELS = {LARGE: "QUIC, large buffer", DEFAULT: "QUIC, default buffer", TCP: "TCP"}
 STACK = [

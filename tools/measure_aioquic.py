@@ -1,4 +1,4 @@
-"""Measures aioquic in virtual time and stores what it does as reference data (reference/aioquic).
+"""Measures aioquic in virtual time and stores what it does as reference data (studies/validation/reference/aioquic).
 
     python tools/measure_aioquic.py INSTALLATION [--only PART] [--most-seconds CPU_S]
 
@@ -25,7 +25,7 @@ from types import SimpleNamespace
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "reference" / "aioquic"
+FOLDER = ROOT / "python/quiclab/studies/validation/reference/aioquic"
 QLOG = ROOT / "tests" / "data" / "aioquic-0.9.25.qlog"
 PATH, DUAL_CONNECTIVITY = ROOT / "scenarios" / "quic_path.toml", ROOT / "scenarios" / "dual_connectivity.toml"
 VERSION = "0.9.25"

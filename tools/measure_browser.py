@@ -1,11 +1,11 @@
-"""Measures reference/page_load/browser.csv: Chromium over HTTP/2 and HTTP/3, behind networks of the page-load study.
+"""Measures browser.csv: Chromium over HTTP/2 and HTTP/3, behind networks of the page-load study.
 
     python tools/measure_browser.py WORK_DIRECTORY [--loads 20] [--clock real|virtual] [--write]
 
 Needs what `quiclab browse` needs, and root or user namespaces. It takes about ten minutes in real time, and then run
 nothing else beside; half an hour with the virtual clock. Each cell that is done stays in WORK_DIRECTORY, so that a
 measurement that was interrupted goes on; with `--write` the tables of all cells that are there, of both clocks, are
-written to reference/page_load.
+written to python/quiclab/studies/page_load/reference.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from quiclab.files import write_atomically
 from quiclab.lane.run import CLOCKS
 from quiclab.scenario import Scenario
 
-FOLDER = Path(__file__).resolve().parents[1] / "reference" / "page_load"
+FOLDER = Path(__file__).resolve().parents[1] / "python/quiclab/studies/page_load/reference"
 RTT_MS = 36
 LOSS_PERCENT = {"X01": 0, "X05": 1}
 RATES_MBPS = (10, 50)

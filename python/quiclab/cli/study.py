@@ -37,7 +37,7 @@ from quiclab.study.compare import (
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import MANIFEST, write_manifest
 from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
-from quiclab.study.registry import find_all, find_parts
+from quiclab.study.registry import find_all
 from quiclab.tree import to_json
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def table_command(
     """Print one row for each published row, in the columns of the publication."""
     if form not in FORMATS:
         raise not_one_of("--format", form, FORMATS)
-    parts = find_parts(name)
+    parts = find_all(name)
 
     def action(evaluation: Evaluation) -> Shown:
         study, document = evaluation.study, None
@@ -235,7 +235,7 @@ def compare_command(name: OneArgument, as_json: JsonOption = False, out: OutOpti
             show_comparison.comparison(document)
         return list(study.with_reference([study.default_engine])), document if as_json else None
 
-    show_parts(name, COMPARE_SCHEMA, find_parts(name), out, action)
+    show_parts(name, COMPARE_SCHEMA, find_all(name), out, action)
 
 
 @app.command("multiverse")

@@ -11,6 +11,7 @@ import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import quiclab
 from quiclab.files import parquet_bytes, write_atomically
 from quiclab.libraries import pl
 from quiclab.native import build_id, extension
@@ -18,7 +19,7 @@ from quiclab.report.study_page import digest_of_digests
 from quiclab.study import BASE
 from quiclab.study.compare import compare_document, judgement_row, table_rows, to_csv
 from quiclab.study.inputs import code_of, files_of
-from quiclab.study.registry import file_of, find_all, part_files, root
+from quiclab.study.registry import find_all, own_directory
 from quiclab.tree import to_json
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from quiclab.study.evaluate import Evaluation
 
 LOCKS = ("uv.lock", "Cargo.lock")
+CHECKOUT = Path(quiclab.__file__).resolve().parents[2]
 # columns of runs.csv that differ between builds of the same source, or are in runs.parquet
 LEFT_OUT = {"identity", "result"}
 
@@ -35,8 +37,7 @@ RERUN = """\
 # names: on the PATH, or a source checkout in QUICLAB_SOURCE (with the two lock files of this archive).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-export QUICLAB_STUDIES="$here/studies"
-quiclab=quiclab
+{studies}quiclab=quiclab
 if [ -n "${{QUICLAB_SOURCE:-}}" ]; then quiclab="uv run --frozen --project $QUICLAB_SOURCE quiclab"; fi
 $quiclab study run {name} --runs {runs} --engines {engines} --out "$here/rerun"
 $quiclab study table {name} --engines {engines} --out "$here/rerun" > "$here/rerun/table.csv"
@@ -57,7 +58,7 @@ Everything needed to repeat the study `{name}`: `sh rerun.sh` runs it again and 
 
 | File | What it is |
 | --- | --- |
-| `studies/`, `scenarios/`, `reference/` | the study, its base scenario and the published numbers |
+| {sources} | the study, its base scenario and the published numbers |
 | `settings/` | the resolved scenario of each setting, to run alone with `quiclab run FILE --seed N` |
 | `runs.csv` | setting, seed and digest of each run: the same with every build |
 | `runs.parquet` | the raw results of each run as JSON, and its identity, which includes the build |
@@ -91,25 +92,26 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
     study, table = evaluation.study, evaluation.table
     engines = list(dict.fromkeys(table["engine"].to_list()))
     files: dict[str, bytes] = {}
-    study_file = file_of(study.name)
-    for path in (study_file, *part_files()):
-        files[f"{path.parent.name}/{path.name}"] = path.read_bytes()
-    for sibling in _siblings(evaluation):
+    home = study.home.resolve()
+    for path in sorted(study.file.parent.rglob("*.py")):
+        files[str(path.resolve().relative_to(home))] = path.read_bytes()
+    for sibling in _siblings(study):
         for name in filter(None, (sibling.table.file, *sibling.table.further, sibling.scenario)):
-            files[name] = (root() / name).read_bytes()
+            files[name] = (home / name).read_bytes()
     outside: dict[Path, str] = {}
     for job in {job.scenario: job for job in evaluation.jobs}.values():
         scenario = json.loads(job.scenario)
         for file in (*files_of(scenario), *code_of(scenario, Path(job.base_dir))):
             path = (Path(job.base_dir) / file).resolve()
-            if path.is_relative_to(root().resolve()):
-                files[str(path.relative_to(root().resolve()))] = path.read_bytes()
+            if path.is_relative_to(home):
+                files[str(path.relative_to(home))] = path.read_bytes()
             elif path not in outside:
                 outside[path] = hashlib.sha256(path.read_bytes()).hexdigest()
-    missing_locks = [name for name in LOCKS if not (root() / name).is_file()]
+    sources = [name for name in files if "/" in name]
+    missing_locks = [name for name in LOCKS if not (CHECKOUT / name).is_file()]
     for name in LOCKS:
         if name not in missing_locks:
-            files[name] = (root() / name).read_bytes()
+            files[name] = (CHECKOUT / name).read_bytes()
     files["runs.csv"], settings = _runs(evaluation)
     files |= settings
     files["runs.parquet"] = parquet_bytes(table)
@@ -124,12 +126,14 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
         "engines": ",".join(engines),
         "archive": f"{study.name}/{archive}",
         "prefix": stem,
+        "studies": "" if own_directory() is None else f'export QUICLAB_STUDIES="$here/{study.file.parent.name}"\n',
     }
     files["rerun.sh"] = RERUN.format(**names).encode()
     files["README.md"] = README.format(
         title=study.title,
         abstract=study.abstract,
         source=study.source,
+        sources=", ".join(f"`{name}/`" for name in sorted({name.partition("/")[0] for name in sources})),
         name=study.name,
         lacking=LACKING.format(files="\n".join(f"- `{path}`, SHA-256 {digest}" for path, digest in outside.items()))
         if outside
@@ -142,10 +146,9 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
     return files
 
 
-def _siblings(evaluation: Evaluation) -> list[Study]:
+def _siblings(study: Study) -> list[Study]:
     """Studies of the same file: it is loaded as a whole, so their tables belong to it."""
-    own = file_of(evaluation.study.name)
-    return [study for study in find_all(None) if file_of(study.name) == own]
+    return [other for other in find_all(study.name.partition("/")[0]) if other.file == study.file]
 
 
 def _runs(evaluation: Evaluation) -> tuple[bytes, dict[str, bytes]]:

@@ -1,6 +1,6 @@
 """Definition of a study: base scenario, factors, number of runs, metrics, and reference.
 
-A study file in `studies/` builds these values and lists them as `STUDIES`; it reads like the abstract of an experiment.
+A module of a study builds these values and lists them as `STUDIES`; it reads like the abstract of an experiment.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import zlib
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import RequestError, not_one_of, unknown
@@ -52,7 +53,7 @@ class Study:
     title, abstract, source
         Subject and publication.
     scenario
-        Base scenario, a file under the repository root.
+        Base scenario, a file relative to `home`.
     configurations, factors
         The factors; every combination is run.
     metric
@@ -94,6 +95,8 @@ class Study:
         Short name of the factor over which series run, where several are varied; the one that is varied by default.
     text_table
         A table of text for findings without numbers.
+    file
+        The file that lists it; set when the study is found.
     """
 
     name: str
@@ -126,6 +129,12 @@ class Study:
     views: tuple[View, ...] = ()
     series_factor: str = ""
     text_table: TextTable | None = None
+    file: Path = Path()
+
+    @property
+    def home(self) -> Path:
+        """Directory that scenario and tables are relative to: that of the package or folder with its file."""
+        return self.file.parent.parent
 
     @property
     def swept(self) -> tuple[Factor, ...]:

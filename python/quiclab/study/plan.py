@@ -12,7 +12,6 @@ from quiclab.scenario import Scenario, load
 from quiclab.stacks.registry import catalogue
 from quiclab.study import Point, Study
 from quiclab.study.job import Job
-from quiclab.study.registry import root
 
 #: Results directory of the command line.
 RESULTS = Path("results")
@@ -53,7 +52,7 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[Job]:
 
     The commands that replay them name the scenario as seen from the current directory, or by its whole path.
     """
-    file = root() / study.scenario
+    file = study.home / study.scenario
     here = Path.cwd()
     shown = file.relative_to(here) if file.is_relative_to(here) else file
     base = load(file)

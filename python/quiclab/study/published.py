@@ -12,7 +12,7 @@ from quiclab.errors import QuiclabError
 from quiclab.stats import Summary
 from quiclab.study import Study
 from quiclab.study.findings import Grid, Key, Printed
-from quiclab.study.registry import find, root
+from quiclab.study.registry import find
 
 PRINTED_DECIMALS = 4
 
@@ -81,7 +81,7 @@ def read_published(study: Study, metric: str = "") -> list[PublishedRow]:
     """
     if not study.table.file:
         return []
-    path = root() / study.table.file
+    path = study.home / study.table.file
     stem = metric or study.metric.name
     rows = []
     try:

@@ -1,79 +1,129 @@
-"""Finds study files: `studies/*.py` of the source checkout, or of the directory in `QUICLAB_STUDIES`.
+"""Finds studies: by the entry points `quiclab.studies` of installed distributions, or in a folder of one's own.
 
-Files whose names start with `_` are parts of studies, which these import by name. A study is looked for only in
-files that have its group, the first part of its name, at the start of a string, in the file itself or in a part of it:
-loading all of them takes a second.
+The name of an entry point is the start of the names of its studies, with dots for slashes: `validation.lanes` has
+`validation/lanes` and what is below it. Only entry points that may have a requested study are loaded, because loading
+all takes a second. The directory in `QUICLAB_STUDIES` replaces them: each of its files `*.py` lists studies, except
+those whose names start with `_`, which these import relatively (`from ._parts import ...`).
 """
 
 from __future__ import annotations
 
 import ast
+import hashlib
+import importlib
 import importlib.util
 import os
-import re
 import sys
-from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import QuiclabError, RequestError, unexpected, unknown
 from quiclab.study.check import check_study
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from quiclab.study import Study
 
-ENVIRONMENT = "QUICLAB_STUDIES"
+ENVIRONMENT: Final = "QUICLAB_STUDIES"
+#: Entry points of this group list studies.
+GROUP: Final = "quiclab.studies"
 
 
-def studies_directory() -> Path:
-    """Return the directory of the study files.
+@dataclass(frozen=True)
+class Source:
+    """A module that lists studies.
+
+    Attributes
+    ----------
+    prefix
+        Start of the names of its studies; empty if any name may be there.
+    module, attribute
+        The module, and the name in it of a tuple of studies.
+    origin
+        The distribution and the module, or the file, for messages.
+    """
+
+    prefix: str
+    module: str
+    attribute: str
+    origin: str
+
+    def may_have(self, name: str) -> bool:
+        """Whether a study, or a study of a group, of this name may be there."""
+        return not self.prefix or f"{self.prefix}/".startswith(f"{name}/") or name.startswith(f"{self.prefix}/")
+
+
+def own_directory() -> Path | None:
+    """Return the directory of studies of one's own, if there is one.
 
     Raises
     ------
     RequestError
-        If there is none.
+        If it does not exist.
     """
     named = os.environ.get(ENVIRONMENT)
-    directory = Path(named) if named else Path(__file__).resolve().parents[3] / "studies"
+    if not named:
+        return None
+    directory = Path(named)
     if not directory.is_dir():
-        raise RequestError(
-            f"the directory {directory} does not exist; set {ENVIRONMENT} to the directory of the studies"
-        )
-    return directory.absolute()
-
-
-def root() -> Path:
-    """Return the directory that scenarios and reference tables of studies are relative to."""
-    return studies_directory().parent
+        raise unexpected(ENVIRONMENT, "a directory of study files", str(directory), hint="it does not exist")
+    return directory.resolve()
 
 
 def studies() -> dict[str, Study]:
-    """Return all studies by name, sorted by file, in the order of each file."""
-    return {study.name: study for path in study_files() for study in _load(path)}
+    """Return all studies by name, sorted by module, in the order of each module."""
+    return {study.name: study for source in sources() for study in load(source)}
 
 
-def study_files() -> list[Path]:
-    """Return the study files."""
-    return sorted(path for path in studies_directory().glob("*.py") if not path.name.startswith("_"))
+def sources() -> tuple[Source, ...]:
+    """Return the modules that list studies, in the order of their names."""
+    directory = own_directory()
+    return _entry_points() if directory is None else _files(directory)
 
 
-def part_files() -> list[Path]:
-    """Return the files that study files import."""
-    return sorted(studies_directory().glob("_*.py"))
+@cache
+def _entry_points() -> tuple[Source, ...]:
+    """Return the modules that installed distributions name.
+
+    Raises
+    ------
+    QuiclabError
+        If two distributions have studies of the same group.
+    """
+    from importlib.metadata import entry_points  # noqa: PLC0415 - it takes a while, and most commands need none
+
+    found: dict[str, Source] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        name = "" if point.dist is None else f"{point.dist.name} {point.dist.version}"
+        source = Source(point.name.replace(".", "/"), point.module, point.attr, f"{name} ({point.module})")
+        other = found.setdefault(source.prefix, source)
+        if other != source:
+            raise QuiclabError(
+                f"two distributions have studies of the group `{source.prefix}`: {other.origin} and {source.origin}; "
+                "remove one of them"
+            )
+    return tuple(found.values())
 
 
-def file_of(name: str) -> Path:
-    """Return the file that defines a study."""
-    return next(path for path in _files_with(name) if any(study.name == name for study in _load(path)))
+def _files(directory: Path) -> tuple[Source, ...]:
+    """Return the study files of a directory, which become modules of one package."""
+    package = f"quiclab_studies_{hashlib.sha256(str(directory).encode()).hexdigest()[:8]}"
+    if package not in sys.modules:
+        specification = ModuleSpec(package, None, is_package=True)
+        specification.submodule_search_locations = [str(directory)]
+        sys.modules[package] = importlib.util.module_from_spec(specification)
+    files = sorted(path for path in directory.glob("*.py") if not path.name.startswith("_"))
+    return tuple(Source("", f"{package}.{path.stem}", "STUDIES", str(path)) for path in files)
 
 
 def about(found: Sequence[Study]) -> list[str]:
-    """Return the descriptions of the files of some studies: the paragraphs of their docstrings."""
+    """Return the descriptions of the modules of some studies: the paragraphs of their docstrings."""
     paragraphs = []
-    for path in dict.fromkeys(file_of(study.name) for study in found):
+    for path in dict.fromkeys(study.file for study in found):
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         paragraphs += [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
     return paragraphs
@@ -94,18 +144,6 @@ def find(name: str) -> Study:
     return found[0]
 
 
-def find_parts(name: str) -> list[Study]:
-    """Return one study, or the studies of a group, such as `validation/linux_tcp`.
-
-    Raises
-    ------
-    RequestError
-        If the name is neither; groups of studies are not.
-    """
-    found = find_all(name)
-    return found if "/" in name.strip("/") else [find(name)]
-
-
 def find_all(name: str | None) -> list[Study]:
     """Return one study, the studies of a group or the parts of a study, or all.
 
@@ -116,8 +154,9 @@ def find_all(name: str | None) -> list[Study]:
     """
     if name is None:
         return list(studies().values())
-    likely = {study.name: study for path in _files_with(name) for study in _load(path)}
-    found = [study for key, study in likely.items() if key == name or key.startswith(name.rstrip("/") + "/")]
+    wanted = name.rstrip("/")
+    likely = [study for source in sources() if source.may_have(wanted) for study in load(source)]
+    found = [study for study in likely if study.name == wanted or study.name.startswith(f"{wanted}/")]
     if not found:
         raise unknown("study", name, _names_of_all(), listing="quiclab study list")
     return found
@@ -132,63 +171,33 @@ def _names_of_all() -> list[str]:
     return list(names)
 
 
-def _files_with(name: str) -> list[Path]:
-    """Return the study files that may define studies of the group of a name."""
-    group = re.compile(rf"""["']{re.escape(name.split("/", maxsplit=1)[0])}["'/]""")
-    return [path for path in study_files() if group.search(_text_of(path))]
-
-
 @cache
-def _text_of(path: Path) -> str:
-    """Return the text of a study file and of all parts that it is made of."""
-    texts: dict[Path, str] = {}
-    waiting = [path]
-    while waiting:
-        file = waiting.pop()
-        if file in texts:
-            continue
-        try:
-            texts[file] = file.read_text(encoding="utf-8", errors="replace")
-        except OSError:  # loading it reports the error
-            texts[file] = ""
-        parts = re.findall(r"^\s*(?:from|import)\s+(_\w+)", texts[file], re.MULTILINE)
-        waiting += [path.with_name(f"{part}.py") for part in parts]
-    return "\n".join(texts.values())
+def load(source: Source) -> tuple[Study, ...]:
+    """Return the studies that a module lists, each with its file.
 
-
-@cache
-def _load(path: Path) -> tuple[Study, ...]:
-    specification = importlib.util.spec_from_file_location(f"quiclab_studies.{path.stem}", path)
-    if specification is None or specification.loader is None:
-        raise QuiclabError(f"cannot load the study file {path}")
-    module = importlib.util.module_from_spec(specification)
+    Raises
+    ------
+    QuiclabError
+        If the module cannot be loaded, or lists something else.
+    """
     try:
-        with _importable(path.parent):
-            specification.loader.exec_module(module)
-        listed = getattr(module, "STUDIES", None)
+        module = importlib.import_module(source.module)
+        listed = getattr(module, source.attribute, None)
         if not isinstance(listed, tuple | list):
             raise RequestError(
-                "STUDIES: expected a tuple of studies at the end of the file, such as `STUDIES = (MINE,)`"
+                f"{source.attribute}: expected a tuple of studies at the end of the file, such as `STUDIES = (MINE,)`"
             )
-        found: tuple[Study, ...] = tuple(listed)
-        for study in found:
+        for study in listed:
             check_study(study)
+            if not source.may_have(study.name):
+                raise unexpected("name", f"a name that starts with `{source.prefix}/`", study.name)
     except RequestError as error:
-        raise RequestError(f"{path}: {error.message}") from error
-    except Exception as error:  # any error of a study file becomes a one-line message
-        raise QuiclabError(f"cannot load the study file {path}: {type(error).__name__}: {error}") from error
-    return found
-
-
-@contextmanager
-def _importable(directory: Path) -> Iterator[None]:
-    """Let a study file import its parts, and forget them again: another directory may have parts of the same name."""
-    before = set(sys.modules)
-    sys.path.append(str(directory))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(directory))
-        for name in set(sys.modules) - before:
-            if Path(getattr(sys.modules[name], "__file__", None) or "").parent == directory:
-                del sys.modules[name]
+        raise RequestError(f"{source.origin}: {error.message}") from error
+    except Exception as error:  # any error of a study's module becomes a one-line message
+        hint = ""
+        if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("_"):
+            hint = f"; parts of studies are imported relatively: `from .{error.name} import ...`"
+        reason = f"{type(error).__name__}: {error}{hint}"
+        raise QuiclabError(f"cannot load the studies of {source.origin}: {reason}") from error
+    file = Path(module.__file__ or "")
+    return tuple(replace(study, file=file) for study in listed)

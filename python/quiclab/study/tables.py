@@ -17,7 +17,6 @@ from quiclab.libraries import pl
 from quiclab.native import build_id
 from quiclab.store import Store
 from quiclab.study.manifest import MANIFEST
-from quiclab.study.registry import root, studies_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,10 +38,10 @@ def key_of(study: Study, directory: Path, engines: Sequence[str]) -> str:
     engines
         Its engines that are available.
     """
-    scenario = root() / study.scenario
+    scenario = study.home / study.scenario
     package = Path(quiclab.__file__).parent
     lines = [study.name, build_id(), *engines]
-    for folder, pattern in ((studies_directory(), "*.py"), (scenario.parent, "*"), (package, "*.py")):
+    for folder, pattern in ((study.file.parent, "*.py"), (scenario.parent, "*"), (package, "*.py")):
         lines += _states(sorted(folder.rglob(pattern)))
     lines += _states([*Store(directory).files(), directory / MANIFEST])
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()

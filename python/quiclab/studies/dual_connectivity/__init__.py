@@ -5,14 +5,14 @@ over two links and puts them in order again; the transport does not know. What d
 losses, duplication and receive buffers do to the throughput, and to competing flows?
 """
 
-from _dual_connectivity_alone import ALONE
-from _dual_connectivity_beyond import BEYOND
-from _dual_connectivity_claims import with_claims
-from _dual_connectivity_fairness import FAIRNESS
-from _dual_connectivity_lte import LTE, PROBLEM, SYNTHETIC
-from _dual_connectivity_mechanisms import MECHANISMS, PACER_OFF, PAIRS
-from _dual_connectivity_ngtcp2 import NGTCP2
-from _dual_connectivity_views import with_views
+from quiclab.studies.dual_connectivity.alone import ALONE
+from quiclab.studies.dual_connectivity.beyond import BEYOND
+from quiclab.studies.dual_connectivity.claims import with_claims
+from quiclab.studies.dual_connectivity.fairness import FAIRNESS
+from quiclab.studies.dual_connectivity.lte import LTE, PROBLEM, SYNTHETIC
+from quiclab.studies.dual_connectivity.mechanisms import MECHANISMS, PACER_OFF, PAIRS
+from quiclab.studies.dual_connectivity.ngtcp2 import NGTCP2
+from quiclab.studies.dual_connectivity.views import with_views
 
 STUDIES = (
     *(with_views(with_claims(study)) for study in (*MECHANISMS, *ALONE, *FAIRNESS, PAIRS, PACER_OFF, *NGTCP2)),

@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from _dual_connectivity import (
+from quiclab.quantity import bits_per_second
+from quiclab.result import RunResult
+from quiclab.studies.dual_connectivity.common import (
     CONFIGURATIONS,
     ENGINES,
     LINUX,
@@ -23,10 +25,8 @@ from _dual_connectivity import (
     split_by_ratio,
     study,
 )
-from _dual_connectivity_model import estimate
-from _split_bearer import batch_factor
-from quiclab.quantity import bits_per_second
-from quiclab.result import RunResult
+from quiclab.studies.dual_connectivity.model import estimate
+from quiclab.studies.split_bearer import batch_factor
 from quiclab.study import Changes, Engine, Factor, Figure, Metric, Model, Study, Table, Value, Variant
 
 RATIOS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)

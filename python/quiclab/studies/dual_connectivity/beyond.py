@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from _dual_connectivity import (
+from quiclab.result import RunResult
+from quiclab.studies.dual_connectivity.alone import EXPIRIES
+from quiclab.studies.dual_connectivity.common import (
     ASSUMPTIONS,
     FLOWS,
     LARGE_BUFFER_BYTES,
@@ -23,10 +25,8 @@ from _dual_connectivity import (
     split_by_ratio,
     study,
 )
-from _dual_connectivity_alone import EXPIRIES
-from _dual_connectivity_fairness import FLOW, delivered_mbps, metrics
-from _dual_connectivity_lte import FILE, MARK
-from quiclab.result import RunResult
+from quiclab.studies.dual_connectivity.fairness import FLOW, delivered_mbps, metrics
+from quiclab.studies.dual_connectivity.lte import FILE, MARK
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Value
 
 RUNS = 5

@@ -1,6 +1,6 @@
 """Claims of QUIC over Dual Connectivity: the predicates of the reference, and what their names mean here.
 
-`reference/dual_connectivity/claims.yaml` holds each finding with its predicate, a Python expression over means of the
+`reference/claims.yaml` holds each finding with its predicate, a Python expression over means of the
 repeated runs. Here are the functions that these expressions call, each of which reads one of the studies, and where a
 claim is reported.
 """
@@ -12,14 +12,14 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from _dual_connectivity_alone import BATCHES, DUPLICATED_LOSSES, LOSSES, RATIOS, SHARES, SIZES_MB
-from _dual_connectivity_explanations import EXPLANATIONS
 from quiclab.stats import Statistic, relative_difference
+from quiclab.studies.dual_connectivity.alone import BATCHES, DUPLICATED_LOSSES, LOSSES, RATIOS, SHARES, SIZES_MB
+from quiclab.studies.dual_connectivity.explanations import EXPLANATIONS
 from quiclab.study import Study
 from quiclab.study.predicates import Reference, Vocabulary, term
 
 GROUP = "dual_connectivity"
-FILE = Path(__file__).resolve().parent.parent / "reference" / GROUP / "claims.yaml"
+FILE = Path(__file__).parent / "reference" / "claims.yaml"
 CONFS = ("quic_default_buffer", "quic_large_buffer", "tcp")
 
 PLACES = {

@@ -17,7 +17,7 @@ SOURCE = (
     "D. Hasselquist et al., QUIC over Dual Connectivity, Computer Networks 219, 2022"
 )
 SCENARIO = "scenarios/dual_connectivity.toml"
-REFERENCE = "reference/dual_connectivity"
+REFERENCE = "dual_connectivity/reference"
 FLOWS = ("dc", "sc1", "sc2")
 
 DEFAULT_BUFFER_BYTES, LARGE_BUFFER_BYTES, TCP_BUFFER_BYTES = 212_992, 33_554_432, 131_072

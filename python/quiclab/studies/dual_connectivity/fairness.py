@@ -6,7 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from _dual_connectivity import (
+from quiclab.result import RunResult
+from quiclab.studies.dual_connectivity.alone import (
+    BANDWIDTH,
+    BATCH,
+    DELAY_HIGH,
+    DELAY_LOW,
+    DUPLICATED,
+    EXACT_SPLIT,
+    LOSS,
+    MATCHED,
+    SHARE,
+)
+from quiclab.studies.dual_connectivity.common import (
     ASSUMPTIONS,
     FLOWS,
     LARGE_BUFFER,
@@ -21,18 +33,6 @@ from _dual_connectivity import (
     quic_flow,
     study,
 )
-from _dual_connectivity_alone import (
-    BANDWIDTH,
-    BATCH,
-    DELAY_HIGH,
-    DELAY_LOW,
-    DUPLICATED,
-    EXACT_SPLIT,
-    LOSS,
-    MATCHED,
-    SHARE,
-)
-from quiclab.result import RunResult
 from quiclab.study import Assumption, Changes, Engine, Factor, Figure, Metric, Study, Table, Value, Variant
 from quiclab.study.criteria import Criterion
 
@@ -192,7 +192,8 @@ def shares_within(identity: str, study: Study) -> Study:
     """Add the criterion that each flow's share is within two percentage points of the published one."""
     from quiclab.study.published import read_published  # noqa: PLC0415 - studies are loaded before results are
 
-    reference = {row.key: row.summary.mean for row in read_published(study, "share_percent")}
+    rows = read_published(replace(study, file=Path(__file__)), "share_percent")
+    reference = {row.key: row.summary.mean for row in rows}
     criterion = Criterion(
         identity,
         "The share of each flow in the total is within 2 percentage points of the published one.",

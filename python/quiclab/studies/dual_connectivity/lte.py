@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from _dual_connectivity import CONFIGURATIONS, PAPER, THESIS
-from _dual_connectivity_alone import ALONE
-from _dual_connectivity_ngtcp2 import CONFIGURATIONS as NGTCP2
 from quiclab.errors import RequestError
+from quiclab.studies.dual_connectivity.alone import ALONE
+from quiclab.studies.dual_connectivity.common import CONFIGURATIONS, PAPER, THESIS
+from quiclab.studies.dual_connectivity.ngtcp2 import CONFIGURATIONS as NGTCP2
 from quiclab.study import Assumption, Changes, Configuration, Engine, Study, Table
 from quiclab.traces import installed
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from _dual_connectivity import (
+from quiclab.result import RunResult
+from quiclab.studies.dual_connectivity.alone import BATCH, DROPS, EXPIRIES, THROUGHPUT
+from quiclab.studies.dual_connectivity.common import (
     ASSUMPTIONS,
     DEFAULT_BUFFER,
     DEFAULT_BUFFER_BYTES,
@@ -27,10 +29,8 @@ from _dual_connectivity import (
     tcp_flow,
     without_jitter,
 )
-from _dual_connectivity_alone import BATCH, DROPS, EXPIRIES, THROUGHPUT
-from _dual_connectivity_fairness import FAIRNESS_ASSUMPTIONS, SECONDS, jain
-from _split_bearer import batch_factor
-from quiclab.result import RunResult
+from quiclab.studies.dual_connectivity.fairness import FAIRNESS_ASSUMPTIONS, SECONDS, jain
+from quiclab.studies.split_bearer import batch_factor
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Table, Value
 
 SPREAD = "Mean and standard deviation."

@@ -14,13 +14,15 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from _dual_connectivity_links import (
+from quiclab.errors import alternatives, expected_got, shown
+from quiclab.libraries import np
+from quiclab.studies.dual_connectivity.links import (
     early_overflow,
     overflow_window_packets,
     rate_packets_per_s,
     split_bound_packets_per_s,
 )
-from _dual_connectivity_setting import (
+from quiclab.studies.dual_connectivity.setting import (
     AIOQUIC,
     LINUX_RENO,
     Parameters,
@@ -29,11 +31,9 @@ from _dual_connectivity_setting import (
     loss_probability,
     slow_start_exit_packets,
 )
-from quiclab.errors import alternatives, expected_got, shown
-from quiclab.libraries import np
 
 if TYPE_CHECKING:
-    from _dual_connectivity_links import Floats
+    from quiclab.studies.dual_connectivity.links import Floats
 
 SKB_TRUESIZE = 2304  # bytes that Linux charges for a datagram of 1280
 INITIAL_WINDOW = 10.0  # packets

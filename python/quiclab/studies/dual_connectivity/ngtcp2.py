@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from _dual_connectivity import (
+from quiclab.studies.dual_connectivity.alone import ALONE, DROPS, EXPIRIES, THROUGHPUT
+from quiclab.studies.dual_connectivity.common import (
     ASSUMPTIONS,
     DEFAULT_BUFFER_BYTES,
     DOWNLOAD,
@@ -18,9 +19,8 @@ from _dual_connectivity import (
     study,
     tcp,
 )
-from _dual_connectivity import NGTCP2 as PROGRAMS
-from _dual_connectivity_alone import ALONE, DROPS, EXPIRIES, THROUGHPUT
-from _dual_connectivity_fairness import FAIRNESS, three
+from quiclab.studies.dual_connectivity.common import NGTCP2 as PROGRAMS
+from quiclab.studies.dual_connectivity.fairness import FAIRNESS, three
 from quiclab.study import Assumption, Changes, Configuration, Engine, Figure, Study, Table, Variant
 
 COST_OF_A_DATAGRAM = "10 us"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
-from _dual_connectivity_links import Link, jitter_hold_s, split_bound_packets_per_s
 from quiclab.errors import expected_got
+from quiclab.studies.dual_connectivity.links import Link, jitter_hold_s, split_bound_packets_per_s
 
 ETHERNET, IPV4, UDP, TCP, PDCP = 14, 20, 8, 20, 2  # bytes; netem shapes with the Ethernet header
 # short header with a connection ID of 8 bytes and 2 of packet number (RFC 9000 section 17.3.1), tag of 16 (RFC 9001

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from _dual_connectivity import FLOWS, LARGE_BUFFER, PAPER, THESIS
-from _dual_connectivity_event import draw as reordering_event
-from _dual_connectivity_mechanisms import FIRST_S, LINK_MBPS, link_rates, per_second_mbps
 from quiclab.report.panels import Line, Panel, panel_per_run, panels
 from quiclab.result import RunResult
+from quiclab.studies.dual_connectivity.common import FLOWS, LARGE_BUFFER, PAPER, THESIS
+from quiclab.studies.dual_connectivity.event import draw as reordering_event
+from quiclab.studies.dual_connectivity.mechanisms import FIRST_S, LINK_MBPS, link_rates, per_second_mbps
 from quiclab.study import Study, View
 
 if TYPE_CHECKING:

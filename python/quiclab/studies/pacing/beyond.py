@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from _pacing import SCENARIO
 from quiclab.pacing.runs.queueing import spacing_and_queue
+from quiclab.studies.pacing.common import SCENARIO
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Metric, Study, Value
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from _pacing_beyond import ENGINES, SENDERS, from_kept
-from _pacing_beyond_views import curves, figure
 from quiclab.pacing.runs.queueing import releases
+from quiclab.studies.pacing.beyond import ENGINES, SENDERS, from_kept
+from quiclab.studies.pacing.beyond_views import curves, figure
 from quiclab.study import Assumption, Configuration, Factor, Metric, Study
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from _pacing_beyond import (
+from quiclab.studies.pacing.beyond import (
     ASSUMPTIONS,
     BUFFERS_BDP,
     BURST,
@@ -36,7 +36,7 @@ from _pacing_beyond import (
     sharing,
     study,
 )
-from _pacing_beyond_views import curves, dots, figure
+from quiclab.studies.pacing.beyond_views import curves, dots, figure
 from quiclab.study import Assumption, Configuration, Factor, Study, Variant
 
 if TYPE_CHECKING:

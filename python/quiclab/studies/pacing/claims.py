@@ -1,6 +1,6 @@
 """Findings of the pacing thesis: the predicates of the reference, and what their names mean here.
 
-`reference/pacing/claims.yaml` holds each finding with its predicate, a Python expression over distributions of a
+`reference/claims.yaml` holds each finding with its predicate, a Python expression over distributions of a
 variant at a rate. Here these are names of metrics, each reduced in a run (`_pacing_metrics`); a predicate reads the
 means of the runs of the resample in turn.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from _pacing_explanations import EXPLANATIONS
+from quiclab.studies.pacing.explanations import EXPLANATIONS
 from quiclab.study.findings import NotMeasuredError
 from quiclab.study.predicates import Reference, Vocabulary
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 GROUP = "pacing"
-FILE = Path(__file__).resolve().parent.parent / "reference" / GROUP / "claims.yaml"
+FILE = Path(__file__).parent / "reference" / "claims.yaml"
 QUIC = ("aioquic", "picoquic", "quic-go", "ngtcp2")
 TCP_APPS = ("netcat", "apache", "custom")
 VARIANTS = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from _pacing import rates
 from quiclab.lane.run import Lane
 from quiclab.quantity import megabits_per_second
+from quiclab.studies.pacing.common import rates
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Value
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from _pacing import DELAY_S, RATE
-from _pacing_beyond import (
+from quiclab.studies.pacing.beyond import (
     BURST,
     BURSTY,
     CLOCKED,
@@ -22,7 +21,8 @@ from _pacing_beyond import (
     VARIATION,
     study,
 )
-from _pacing_beyond_views import figure, pairs
+from quiclab.studies.pacing.beyond_views import figure, pairs
+from quiclab.studies.pacing.common import DELAY_S, RATE
 from quiclab.study import Assumption, Configuration, Factor, Study, Value
 
 if TYPE_CHECKING:

@@ -1,17 +1,14 @@
-"""Pacing and acknowledgements of QUIC stacks and TCP (Keller, thesis, TU Munich, 2021).
-
-Downloads past a tap on a fast link, in front of a bottleneck of 10 or 100 Mbit/s: how evenly are packets spaced, how
-far do acknowledgements set the pace, and how does a receiver acknowledge? The numbers are those of `quiclab pacing
-analyse`.
-"""
+"""The studies of the pacing thesis: utilisation, intervals, acknowledgements, clusters, the kernel."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import _pacing_kernel
-from _pacing import (
+from quiclab.pacing.runs.extract import GAINS, link_use, main_flow
+from quiclab.studies.pacing import kernel
+from quiclab.studies.pacing.claims import REFERENCE
+from quiclab.studies.pacing.common import (
     ASSUMPTIONS,
     ENGINES,
     LINK,
@@ -29,9 +26,8 @@ from _pacing import (
     describe,
     rates,
 )
-from _pacing_claims import REFERENCE
-from _pacing_figures import acks_figures, interval_figures
-from _pacing_metrics import (
+from quiclab.studies.pacing.figures import acks_figures, interval_figures
+from quiclab.studies.pacing.metrics import (
     BURSTY,
     CENTRE,
     CLOCKED,
@@ -53,8 +49,7 @@ from _pacing_metrics import (
     share_metric,
     width_metric,
 )
-from _pacing_tables import CLUSTERS, FRAMES, theory
-from quiclab.pacing.runs.extract import GAINS, link_use, main_flow
+from quiclab.studies.pacing.tables import CLUSTERS, FRAMES, theory
 from quiclab.study import Factor, Figure, Metric, Study, Table
 
 if TYPE_CHECKING:
@@ -179,12 +174,12 @@ KERNEL = study(
     "The same link and tap with Linux itself and unmodified QUIC programs, on a virtual clock: exact "
     "stamps, and no cost "
     "of computing.",
-    configurations=_pacing_kernel.configurations(),
-    factors=(_pacing_kernel.RATE,),
-    engines=_pacing_kernel.ENGINES,
+    configurations=kernel.configurations(),
+    factors=(kernel.RATE,),
+    engines=kernel.ENGINES,
     engine_changes=lambda _: {},
-    describe=_pacing_kernel.describe,
-    runs=_pacing_kernel.RUNS,
+    describe=kernel.describe,
+    runs=kernel.RUNS,
     metric=EVEN,
     further=(
         MEDIAN_INTERVAL,
@@ -199,9 +194,9 @@ KERNEL = study(
         count_mode_metric("burst"),
         count_mode_metric("covered"),
     ),
-    assumptions=_pacing_kernel.ASSUMPTIONS,
+    assumptions=kernel.ASSUMPTIONS,
     variants=(),
     figures=interval_figures("not published: programs of today"),
 )
 
-STUDIES = (UTILISATION, INTERVALS, ACKS, CLUSTERED, KERNEL)
+PUBLISHED = (UTILISATION, INTERVALS, ACKS, CLUSTERED, KERNEL)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from _pacing import SOURCE
+from quiclab.studies.pacing.common import SOURCE
 from quiclab.study import Model, Table, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-REFERENCE = "reference/pacing"
+REFERENCE = "pacing/reference"
 RUNS = "10"
 FIRST = {"tcp": "netcat", "picoquic": "picoquic_bbr"}
 """Configuration that represents an implementation: frame sizes do not depend on congestion control."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from _page_load import (
+from quiclab.studies.page_load.common import (
     BRIDGE_RTT_MS,
     BROWSER,
     BROWSER_TIME,

@@ -1,6 +1,6 @@
 """Findings of the page-load thesis: the predicates of the reference, and what their names mean here.
 
-`reference/page_load/claims.yaml` holds each finding with its predicate, a Python expression over means of the repeated
+`reference/claims.yaml` holds each finding with its predicate, a Python expression over means of the repeated
 runs, and the vocabulary in its header. Here are the functions that these expressions call, each of which reads one of
 the studies, and where a claim is reported. Significance is Welch's test on the runs of the resample in turn.
 """
@@ -14,9 +14,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from _page_load_explanations import EXPLANATIONS
-from _page_load_traces import SRTT_TIMES_MS
 from quiclab.stats import SIGNIFICANT, percent_difference, spearman, welch_p_values
+from quiclab.studies.page_load.explanations import EXPLANATIONS
+from quiclab.studies.page_load.traces import SRTT_TIMES_MS
 from quiclab.study.findings import NotMeasuredError, Sample
 from quiclab.study.predicates import Note, Reference, Vocabulary
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from quiclab.study.findings import Key
 
 GROUP = "page_load"
-FILE = Path(__file__).resolve().parent.parent / "reference" / GROUP / "claims.yaml"
+FILE = Path(__file__).parent / "reference" / "claims.yaml"
 BW = (10, 50, 100)
 S = (5, 10, 100, 200, 500, 1000, 10000)
 FEW, MANY = ((1000, 1), (500, 2), (200, 5), (100, 10)), ((10, 100), (5, 200))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
 
 SCENARIO = "scenarios/page_load.toml"
-REFERENCE = "reference/page_load"
+REFERENCE = "page_load/reference"
 SOURCE = "Muthuraj, Benchmarks and Analysis of QUIC Performance on Emulab, thesis, University of Alberta, 2024"
 RUNS = 20
 RATES_MBPS = (10, 50, 100)

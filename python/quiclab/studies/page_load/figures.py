@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from _page_load_traces import flow_of, trace
 from quiclab.report.panels import Line, panel_per_run
+from quiclab.studies.page_load.traces import flow_of, trace
 from quiclab.study import Figure, HeatMap, Value, View
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from _page_load import QUIC, TCP
+from quiclab.studies.page_load.common import QUIC, TCP
 from quiclab.study import Assumption, Variant
 
 if TYPE_CHECKING:

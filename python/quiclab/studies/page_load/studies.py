@@ -1,16 +1,13 @@
-"""Page load times of two generations of QUIC against TCP (Muthuraj, thesis, University of Alberta, 2024).
-
-One page at a time through a bridge with rate, delay and loss in both directions: one image of 5 kB to 10 MB, or a
-megabyte in 1 to 200 images; with 36 and 112 ms, with 1 % loss, and with a delay that a script changes six times in a
-second. When is QUIC faster, and which mechanism makes it so?
-"""
+"""The studies of page load times: sizes, counts, fairness, HyStart, windows, reordering."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from _page_load import (
+from quiclab.studies.page_load.bulk import BESIDE, FAIRNESS_TABLE, FLOW, THROUGHPUT, bulk, concurrent_transfers
+from quiclab.studies.page_load.claims import REFERENCE
+from quiclab.studies.page_load.common import (
     ENGINES,
     NETWORK,
     PAGE,
@@ -27,11 +24,9 @@ from _page_load import (
     rates,
     table,
 )
-from _page_load_bulk import BESIDE, FAIRNESS_TABLE, FLOW, THROUGHPUT, bulk, concurrent_transfers
-from _page_load_claims import REFERENCE
-from _page_load_figures import lines, maps, phases, rates_beside, view
-from _page_load_interpretations import ASSUMPTIONS, VARIANTS
-from _page_load_traces import (
+from quiclab.studies.page_load.figures import lines, maps, phases, rates_beside, view
+from quiclab.studies.page_load.interpretations import ASSUMPTIONS, VARIANTS
+from quiclab.studies.page_load.traces import (
     FAIRNESS_METRICS,
     HTML,
     HYSTART_METRICS,

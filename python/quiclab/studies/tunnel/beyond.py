@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from _tunnel import (
+from quiclab.studies.tunnel.common import (
     ENGINES,
     FIFO,
     KEPT_SERIES,

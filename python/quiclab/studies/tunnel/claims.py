@@ -1,6 +1,6 @@
 """Findings of the tunnel thesis as predicates over what its studies measure.
 
-Identity, source, text and limits come from `reference/tunnel/claims.yaml`.
+Identity, source, text and limits come from `reference/claims.yaml`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from _tunnel_explanations import EXPLANATIONS
+from quiclab.studies.tunnel.explanations import EXPLANATIONS
 from quiclab.study.claims import Claim
 from quiclab.study.findings import Sample
 from quiclab.study.predicates import read_entries
 
 GROUP = "tunnel"
-FILE = Path(__file__).parents[1] / "reference" / GROUP / "claims.yaml"
+FILE = Path(__file__).parent / "reference" / "claims.yaml"
 PLACES = ("reserved", "link", "sockets")
 
 Value = Callable[..., float]

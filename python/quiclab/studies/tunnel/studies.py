@@ -1,9 +1,4 @@
-"""FQ-CoDel in a multipath QUIC tunnel (Andersson Johansson, thesis, Karlstad University, 2020).
-
-A VPN over one multipath QUIC connection carries IP packets of any application in DATAGRAM frames, so queues further
-down cannot tell the flows apart any more. The tunnel gets per-flow queues with CoDel itself, and a scheduler spreads
-the packets over two paths. What becomes of latency and fairness; and what if nothing may wait behind the queue?
-"""
+"""The studies of the multipath tunnel: networks, queues, schedulers."""
 
 from __future__ import annotations
 
@@ -11,7 +6,9 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from _tunnel import (
+from quiclab.studies.tunnel.beyond import BEYOND
+from quiclab.studies.tunnel.claims import claims_of
+from quiclab.studies.tunnel.common import (
     ASSUMPTIONS,
     CONFIGURATIONS,
     ENGINES,
@@ -41,9 +38,7 @@ from _tunnel import (
     tcp,
     variant,
 )
-from _tunnel_beyond import BEYOND
-from _tunnel_claims import claims_of
-from _tunnel_views import views_of
+from quiclab.studies.tunnel.views import views_of
 from quiclab.study import Assumption, Configuration, Factor, Figure, Metric, Study
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from _tunnel import flows_of, per_second_mbps, rtts_ms, series
 from quiclab.report.panels import Line, Panel, panel_per_run, panels
+from quiclab.studies.tunnel.common import flows_of, per_second_mbps, rtts_ms, series
 from quiclab.study import View
 
 if TYPE_CHECKING:

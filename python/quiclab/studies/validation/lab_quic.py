@@ -8,8 +8,9 @@ first byte, and the same throughput over Dual Connectivity.
 import math
 from functools import partial
 
-from _lab_quic import CHAINS, FURTHER, GOODPUT, ROUND_TRIPS, criteria, lab_quic
-from _lab_quic_aioquic import (
+from quiclab.result import RunResult
+from quiclab.studies.split_bearer import batch_factor
+from quiclab.studies.validation.lab_quic_aioquic import (
     BATCH_CRITERIA,
     BATCHES,
     CONFIGURATION,
@@ -21,12 +22,11 @@ from _lab_quic_aioquic import (
     batch_table,
     path_table,
 )
-from _split_bearer import batch_factor
-from quiclab.result import RunResult
+from quiclab.studies.validation.lab_quic_chains import CHAINS, FURTHER, GOODPUT, ROUND_TRIPS, criteria, lab_quic
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table, Value
 
 QUINN = "quinn-proto 0.11.19 in the same networks"
-AIOQUIC = "aioquic 0.9.25 in virtual time (reference/aioquic)"
+AIOQUIC = "aioquic 0.9.25 in virtual time (validation/reference/aioquic)"
 CHAIN = "scenarios/quic_path.toml"
 LAB_QUIC = Engine("lab-quic")
 # CRYPTO bytes of the server's Handshake packets are as measured: 634 with quinn, 599 with aioquic

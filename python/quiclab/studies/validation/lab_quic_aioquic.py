@@ -4,12 +4,12 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from _lab_quic import CHAINS, Chain
 from quiclab.stats import reduced, summarise
+from quiclab.studies.validation.lab_quic_chains import CHAINS, Chain
 from quiclab.study.criteria import Criterion
 from quiclab.study.findings import Key
 
-FOLDER = "reference/aioquic"
+FOLDER = "validation/reference/aioquic"
 PATH, DUAL_CONNECTIVITY = f"{FOLDER}/path.csv", f"{FOLDER}/dual_connectivity_batch.csv"
 CONFIGURATION = "aioquic"
 FIRST_BYTE_MS, BATCH_LARGEST, BATCH_MEDIAN = 1.0, 0.10, 0.05

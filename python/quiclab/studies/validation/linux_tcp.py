@@ -7,10 +7,12 @@ place of the kernel have to give the same goodput, round trip time, transfer tim
 
 from functools import partial
 
-from _linux_tcp import CONTROLS
-from _linux_tcp_bulk import BULK, BULK_CRITERIA, PATHS, bulk_table
-from _linux_tcp_metrics import BATCH_METRICS, BULK_METRICS, PAIR_METRICS, TRANSFER_TIME
-from _linux_tcp_parts import (
+from quiclab.lane.run import Lane
+from quiclab.studies.split_bearer import batch_factor
+from quiclab.studies.validation.linux_tcp_bulk import BULK, BULK_CRITERIA, PATHS, bulk_table
+from quiclab.studies.validation.linux_tcp_cells import CONTROLS
+from quiclab.studies.validation.linux_tcp_metrics import BATCH_METRICS, BULK_METRICS, PAIR_METRICS, TRANSFER_TIME
+from quiclab.studies.validation.linux_tcp_parts import (
     ACCESSES,
     BATCH_CRITERIA,
     BATCHES,
@@ -29,11 +31,9 @@ from _linux_tcp_parts import (
     short_table,
     start_times,
 )
-from _split_bearer import batch_factor
-from quiclab.lane.run import Lane
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Study, Table, Unavailable
 
-LINUX = "Linux 7.3.4 in virtual time (reference/linux_tcp)"
+LINUX = "Linux 7.3.4 in virtual time (validation/reference/linux_tcp)"
 CHAIN, PAIR = "scenarios/linux_tcp.toml", "scenarios/linux_tcp_pair.toml"
 #: The model; and the kernel itself, in virtual time, behind the same elements (needs `quiclab kernel build`).
 ENGINES = (Engine("lab-tcp"), Engine("linux", runs=3, lane=Lane(clock="virtual")))

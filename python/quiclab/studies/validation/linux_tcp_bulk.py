@@ -3,8 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from _linux_tcp import CONTROLS, REFERENCE, Cells, Key, Network, column, grouped, length, read, with_means
 from quiclab.stats import reduced
+from quiclab.studies.validation.linux_tcp_cells import (
+    CONTROLS,
+    REFERENCE,
+    Cells,
+    Key,
+    Network,
+    column,
+    grouped,
+    length,
+    read,
+    with_means,
+)
 from quiclab.study import Changes
 from quiclab.study.criteria import Criterion
 

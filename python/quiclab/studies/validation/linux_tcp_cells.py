@@ -11,7 +11,7 @@ from pathlib import Path
 from quiclab.errors import expected_got, shown
 from quiclab.stats import summarise
 
-REFERENCE = "reference/linux_tcp"
+REFERENCE = "validation/reference/linux_tcp"
 CONTROLS = {"reno": "newreno", "cubic": "cubic", "bbr": "bbr-linux"}
 ROUND_TRIPS_BEFORE_DATA = 2  # SYN and SYN-ACK, then request and first data
 

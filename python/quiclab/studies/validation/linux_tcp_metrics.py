@@ -2,10 +2,10 @@
 
 import math
 
-from _linux_tcp import ROUND_TRIPS_BEFORE_DATA
-from _linux_tcp_parts import PAIR_DURATION_S
 from quiclab.quantity import seconds
 from quiclab.result import RunResult
+from quiclab.studies.validation.linux_tcp_cells import ROUND_TRIPS_BEFORE_DATA
+from quiclab.studies.validation.linux_tcp_parts import PAIR_DURATION_S
 from quiclab.study import Metric
 
 PAYLOAD_BYTES = 1448  # MSS 1460 without the timestamps option

@@ -4,14 +4,25 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from _linux_tcp import CONTROLS, REFERENCE, Cells, Key, Network, column, grouped, length, read, with_means
 from quiclab.stats import bootstrap, reduced
+from quiclab.studies.validation.linux_tcp_cells import (
+    CONTROLS,
+    REFERENCE,
+    Cells,
+    Key,
+    Network,
+    column,
+    grouped,
+    length,
+    read,
+    with_means,
+)
 from quiclab.study import Changes, Value
 from quiclab.study.criteria import Criterion
 
 SHORT, PAIRS = f"{REFERENCE}/short_transfers.csv", f"{REFERENCE}/two_flows.csv"
 DUAL_CONNECTIVITY = f"{REFERENCE}/dual_connectivity_batch.csv"
-PUBLISHED_BATCHES = "reference/dual_connectivity/table_5_03_batch_size.csv"
+PUBLISHED_BATCHES = "dual_connectivity/reference/table_5_03_batch_size.csv"
 STANDARD_ERRORS = 2.0
 SHARE_POINTS, BATCH_LARGEST, BATCH_MEDIAN = 0.10, 0.10, 0.05
 

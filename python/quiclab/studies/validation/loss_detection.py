@@ -9,10 +9,10 @@ more reordering (RFC 9002 section 6.1).
 import math
 from typing import Any
 
-from _loss_detection import BY_NAME, CASE, SCENARIO, chosen, resolved
-from _loss_detection_views import HEADS, listing, matrix, packets_of
 from quiclab.losses import judge
 from quiclab.result import RunResult
+from quiclab.studies.validation.loss_detection_cases import BY_NAME, CASE, SCENARIO, chosen, resolved
+from quiclab.studies.validation.loss_detection_views import HEADS, listing, matrix, packets_of
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table, TextTable
 
 STANDARDS = "RFC 9002 section 6 and RFC 8985 section 6"

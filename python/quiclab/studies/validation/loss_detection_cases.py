@@ -18,7 +18,6 @@ from quiclab.losses import judge
 from quiclab.result import RunResult, run_and_keep
 from quiclab.scenario import load
 from quiclab.study import Changes, Value
-from quiclab.study.registry import root
 
 SCENARIO = "scenarios/loss_detection.toml"
 CASE = "case"
@@ -252,7 +251,7 @@ def retransmission(engine: str) -> int:
 
 
 def _scouted(engine: str, done: Done) -> RunResult:
-    scenario = load(root() / SCENARIO)
+    scenario = load(Path(__file__).parents[1] / SCENARIO)
     stack = json.loads(engine)
     for path, value in {**stack, **done.changes(stack)}.items():
         scenario = scenario.with_value(path, value)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from _loss_detection import BY_NAME
 from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH, Layers
+from quiclab.studies.validation.loss_detection_cases import BY_NAME
 
 if TYPE_CHECKING:
     from quiclab.study.evaluate import Evaluation
