@@ -185,7 +185,6 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["study", "run", "dual_connectivity/share", "--out", "file"], ("cannot write results to file", "Not a directory")),
     (["study", "run", "dual_connectivity/share", "--out", "/proc/out"], ("cannot write results to /proc/out",)),
     (["study", "table", "moon"], ("`moon`",)),
-    (["study", "table", "dual_connectivity"], ("got the group `dual_connectivity`", "dual_connectivity/share")),
     (["study", "report", "moon"], ("`moon`",)),
     (["verify", "moon"], ("`moon`",)),
     (["fly"], ("fly",)),

@@ -233,7 +233,6 @@ def test_diff(small: Path, tmp_path: Path, capsys: Captured) -> None:
             ["study", "run", "moon"],
             "unknown study `moon`; `quiclab study list` lists all",
         ),
-        (["study", "table", "dual_connectivity"], "expected one study, got the group `dual_connectivity`"),
         (
             ["study", "run", "dual_connectivity", "--only", "x"],
             '--only: expected key=value, such as configuration=quic_large_buffer, got "x"',

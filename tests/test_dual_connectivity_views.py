@@ -35,6 +35,7 @@ def test_the_first_expiry_hand_computed() -> None:
         (210, "dc.egress", "departure", 0, 14),
     )
     found = event.first_expiry(packets, event.numbers_of(packets))
+    assert found is not None
     assert (found.time_ns, found.numbers) == (206 * MS, (1, 2))
     rows, _ = event.rows_of(packets)
     assert [(row["x"], row["y"], row["series"]) for row in rows] == [

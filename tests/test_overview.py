@@ -27,7 +27,7 @@ paragraph.
 
 from dataclasses import replace
 
-from tiny import RATE
+from .tiny import RATE
 
 from quiclab.study.claims import Claim
 from quiclab.study import Figure, Metric, Table, View

@@ -47,14 +47,21 @@ def _sets(changes: Mapping[str, Any], scenario: Scenario) -> dict[str, Any]:
     return kept | {table: whole[table] for table in sorted(tables_with_removals & set(whole))}
 
 
+def _shown(file: Path, name: str) -> Path:
+    """Return how a command names a scenario: as its study does, where that is the same file, or with its path."""
+    if Path(name).exists() and file.samefile(name):
+        return Path(name)
+    here = Path.cwd()
+    return file.relative_to(here) if file.is_relative_to(here) else file
+
+
 def jobs_of(study: Study, points: Sequence[Point]) -> list[Job]:
     """Turn settings into runs, in the order of the sweep: settings, then repetitions.
 
     The commands that replay them name the scenario as seen from the current directory, or by its whole path.
     """
     file = study.home / study.scenario
-    here = Path.cwd()
-    shown = file.relative_to(here) if file.is_relative_to(here) else file
+    shown = _shown(file, study.scenario)
     base = load(file)
     jobs = []
     for point in points:
