@@ -314,7 +314,7 @@ def test_verify_goes_on_after_a_study_that_cannot_be_read(tmp_path: Path, capsys
     assert invoke("study", "run", studies[0], "--runs", "1", *only, "--out", tmp_path) == 0
     stale = tmp_path / studies[1]
     stale.mkdir()
-    (stale / "sweep.json").write_text('{"runs": 1}')  # and nothing that this build made
+    (stale / "sweep.json").write_text('{"runs": 1}')  # and nothing that this version made
     capsys.readouterr()
     assert invoke("verify", "dual_connectivity", "--json", "--out", tmp_path) == 1
     captured = capsys.readouterr()
@@ -322,7 +322,7 @@ def test_verify_goes_on_after_a_study_that_cannot_be_read(tmp_path: Path, capsys
     assert {(claim["study"], claim["engine"]) for claim in claims} == {(studies[0], "lab-quic")}
     # on a slow machine progress may come before it
     assert sum(line.startswith("quiclab: ") for line in captured.err.splitlines()) == 1
-    for part in (f"the runs in {stale} were made by another build", "35 runs of dual_connectivity/batch_size"):
+    for part in (f"the runs in {stale} were made by another version", "35 runs of dual_connectivity/batch_size"):
         assert part in captured.err
     assert invoke("verify", "dual_connectivity", "--engines", "moon", "--out", tmp_path) == 2
     assert "study dual_connectivity/pdcp: unknown engine `moon`; expected `lab-quic`, `quinn` or `noq`" in message(

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from conftest import ROOT
-from quiclab.report import figures, overview
+from quiclab.report import figures, study_page
 from quiclab.report.figures.heatmap import PALETTES, UNTESTED, WHITE, annotation, colour, ink
 from quiclab.stats import Summary, pearson, percent_difference, spearman, summarise, welch_p
 from quiclab.study import Configuration, Engine, Factor, Figure, HeatMap, Metric, Study, Table
@@ -256,4 +256,4 @@ def test_a_map_in_the_comparison_and_on_a_card() -> None:
     assert by_place[100, 5]["published_significant"] is True
     assert map_of(evaluation, FIGURE, ENGINE).score.cells == 20
     spec, _ = drawn(stored())
-    assert figures.to_svg(overview._small(spec), figures.THUMBNAIL).startswith("<svg")
+    assert figures.to_svg(study_page._small(spec), figures.THUMBNAIL).startswith("<svg")

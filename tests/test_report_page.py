@@ -18,7 +18,7 @@ from quiclab.errors import QuiclabError
 from quiclab.native import build_id
 from quiclab.report import figures
 from quiclab.report.show_comparison import published_decimals
-from quiclab.report.study_page import write_report
+from quiclab.report.study_page import write_page
 from quiclab.study.compare import compare_document
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.registry import find
@@ -199,7 +199,7 @@ def test_published_values_keep_the_decimals_that_were_printed() -> None:
 def test_a_report_without_runs_of_the_engine_says_so(evaluation: Evaluation) -> None:
     before = sorted(evaluation.directory.iterdir())
     with pytest.raises(QuiclabError, match="has no runs with noq, only with quinn"):
-        write_report(evaluation, "noq")
+        write_page(evaluation, "noq")
     assert sorted(evaluation.directory.iterdir()) == before
 
 

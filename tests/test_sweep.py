@@ -18,6 +18,8 @@ import pytest
 from conftest import KILL_AFTER_TWO
 from quiclab.errors import RequestError
 from quiclab.files import write_parquet
+from quiclab.identity import RESULTS, note_on_builds
+from quiclab.native import build_id
 from quiclab.scenario import load
 from quiclab.stacks import find
 from quiclab.store import Flusher, Store
@@ -161,13 +163,13 @@ def test_runs_survive_a_disk_that_is_full_for_a_moment(tmp_path: Path, monkeypat
     store = Store(tmp_path / "out")
     flusher = Flusher(store, schema(), runs=2, seconds=1e9)
     with store.locked():
-        flusher.add(("a", "{}", None))
+        flusher.add(("a", "results 1", "build", "{}", None))
         flusher.flush_if_due()
         assert store.identities() == set()
         with monkeypatch.context() as full:
             full.setattr("quiclab.files.os.fsync", _no_space)
             with pytest.raises(RequestError, match="No space left"):
-                flusher.add(("b", "{}", None))
+                flusher.add(("b", "results 1", "build", "{}", None))
         flusher.flush()
     assert store.identities() == {"a", "b"}
 
@@ -185,16 +187,30 @@ def test_completed_runs_are_reused(small: Path, tmp_path: Path) -> None:
     assert len(list((tmp_path / "out" / "shards").iterdir())) == 1
 
 
-def test_the_identity_is_scenario_seed_and_build(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_identity_is_scenario_seed_and_versions(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = jobs_of(small)[0]
     same = Job({}, json.dumps(json.loads(job.scenario), indent=3, sort_keys=True), job.seed, "")
     assert same.identity == job.identity
     assert Job({}, job.scenario, job.seed + 1, "").identity != job.identity
     other = Job({}, jobs_of(small)[-1].scenario, job.seed, "")
     assert other.identity != job.identity
-    before = job.identity
-    monkeypatch.setattr("quiclab.study.job.build_id", lambda: "another build")
-    assert job.identity != before
+    with monkeypatch.context() as rebuilt:
+        rebuilt.setattr("quiclab.native.build_id", lambda: "another build")
+        assert jobs_of(small)[0].identity == job.identity
+    monkeypatch.setattr("quiclab.identity.RESULTS", RESULTS + 1)
+    assert jobs_of(small)[0].identity != job.identity
+
+
+def test_runs_of_another_build_are_used_and_named(small: Path, tmp_path: Path) -> None:
+    jobs = jobs_of(small)[:2]
+    with pytest.MonkeyPatch.context() as earlier:
+        earlier.setattr("quiclab.study.sweep.build_id", lambda: "0123456789abcdef")
+        assert execute(jobs[:1], tmp_path, stream=io.StringIO()).executed == 1
+    assert execute(jobs, tmp_path, stream=io.StringIO()).executed == 1
+    builds = collect(jobs, tmp_path)["build"].to_list()
+    assert builds == ["0123456789abcdef", build_id()]
+    assert "other builds of the same versions (0123456789abcdef)" in note_on_builds(builds, "small")
+    assert note_on_builds([build_id(), None], "small") == ""
 
 
 def test_the_identity_includes_the_contents_of_a_trace(tmp_path: Path) -> None:
@@ -285,9 +301,9 @@ def test_who_holds_a_directory_may_sweep_in_it(small: Path, tmp_path: Path) -> N
 def test_a_copy_of_a_shard_is_not_read(tmp_path: Path) -> None:
     store = Store(tmp_path / "out")
     with store.locked():
-        store.append([("a", "{}", None)], schema())
+        store.append([("a", "results 1", "build", "{}", None)], schema())
         (store.shards / "copy.parquet").write_bytes((store.shards / "000001.parquet").read_bytes())
-        store.append([("b", "{}", b"series")], schema())
+        store.append([("b", "results 1", "build", "{}", b"series")], schema())
     assert (store.shards / "000002.parquet").exists()
     assert store.identities() == {"a", "b"}
 
@@ -295,11 +311,11 @@ def test_a_copy_of_a_shard_is_not_read(tmp_path: Path) -> None:
 def test_half_written_files_do_not_count(tmp_path: Path) -> None:
     store = Store(tmp_path / "out")
     with store.locked():
-        store.append([("a", "{}", None)], schema())
+        store.append([("a", "results 1", "build", "{}", None)], schema())
     (store.shards / ".000002.parquet.99.tmp").write_bytes(b"half")
     assert store.identities() == {"a"}
     with store.locked():
-        store.append([("b", "{}", b"series")], schema())
+        store.append([("b", "results 1", "build", "{}", b"series")], schema())
     assert sorted(path.name for path in store.shards.iterdir()) == ["000001.parquet", "000002.parquet"]
 
 

@@ -328,21 +328,24 @@ def run_resolved(
 
 
 def run_and_keep(
-    scenario: Scenario, seed: int, base_dir: str | Path, keep: Keep | None, lane: Lane | None = None
+    scenario: Scenario | str, seed: int, base_dir: str | Path, keep: Keep | None, lane: Lane | None = None
 ) -> RunResult:
     """Run a scenario, and store values computed from its qlog files and captures with its result.
 
     Parameters
     ----------
     scenario, seed, base_dir
-        As of `run`.
+        As of `run`; a scenario may be JSON already.
     keep
         From the run and the directory of its files, which is gone afterwards, to what JSON can hold; it is
         `result.data["kept"]` then. `None` is a plain run.
     lane
         How it runs in the kernel lane; `None` is the sim lane.
     """
-    runs = run if lane is None else lane.run
+    runs: Callable[..., RunResult] = run_resolved if isinstance(scenario, str) else run
+    if lane is not None:
+        runs = lane.run
+        scenario = Scenario.from_dict(json.loads(scenario)) if isinstance(scenario, str) else scenario
     if keep is None:
         return runs(scenario, seed, base_dir=base_dir)
     with TemporaryDirectory(prefix="quiclab-keep-") as directory:

@@ -16,6 +16,7 @@ from quiclab.cli.study_group import (
     StoppedError,
     for_each,
     parse_only,
+    say_builds,
     show_parts,
     with_keys,
     with_names,
@@ -41,7 +42,7 @@ from quiclab.study.registry import find_all
 from quiclab.tree import to_json
 
 if TYPE_CHECKING:
-    from quiclab.report.study_page import Report
+    from quiclab.report.reports import Report
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -181,7 +182,8 @@ def table_command(
     def action(evaluation: Evaluation) -> Shown:
         study, document = evaluation.study, None
         present, _ = available_engines(study, study.with_reference(study.chosen_engines(engines)))
-        rows = table_rows(evaluation, present)
+        kept = evaluation.kept("table", present, lambda: {"rows": table_rows(evaluation, present)})
+        rows = kept.document["rows"]
         if form == "csv":
             print(to_csv(rows), end="\n" if study is not parts[-1] else "")
         elif form == "json":
@@ -190,7 +192,7 @@ def table_command(
             show.rows(rows, f"{study.title} ({study.table.source})")
         for item in study.unavailable:
             print(f"{item.name}: {item.reason}", file=sys.stderr)
-        return present, document
+        return kept, document
 
     show_parts(name, TABLE_SCHEMA, parts, out, action)
 
@@ -198,8 +200,8 @@ def table_command(
 @app.command("report")
 def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
     """Write the report of a study: one HTML file, and its figures as SVG and PNG; for a group also an overview."""
-    from quiclab.report.overview import write_overview  # noqa: PLC0415 - loads the chart library
-    from quiclab.report.study_page import write_report  # noqa: PLC0415 - as above
+    from quiclab.report.overview import write_overview  # noqa: PLC0415 - loads the template library
+    from quiclab.report.reports import write_report  # noqa: PLC0415 - as above
 
     def action(study: Study) -> None:
         try:
@@ -218,6 +220,7 @@ def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
     finally:  # not earlier: a progress bar may be on the same terminal
         for report in written:
             print(report.path)
+        say_builds([report.kept for report in written], name)
     if written and len(studies) > 1:
         print(write_overview(name.strip("/"), studies, written, out))
     if problem is not None:
@@ -230,10 +233,11 @@ def compare_command(name: OneArgument, as_json: JsonOption = False, out: OutOpti
 
     def action(evaluation: Evaluation) -> Shown:
         study = evaluation.study
-        document = compare_document(evaluation, study.default_engine)
+        engines = study.with_reference([study.default_engine])
+        kept = evaluation.kept("compare", engines, lambda: compare_document(evaluation, study.default_engine))
         if not as_json:
-            show_comparison.comparison(document)
-        return list(study.with_reference([study.default_engine])), document if as_json else None
+            show_comparison.comparison(kept.document)
+        return kept, kept.document if as_json else None
 
     show_parts(name, COMPARE_SCHEMA, find_all(name), out, action)
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from quiclab.cli.values import KeyAndValue
 from quiclab.errors import QuiclabError, RequestError, unknown
+from quiclab.identity import note_on_builds
 from quiclab.study import Study
-from quiclab.study.evaluate import Evaluation
+from quiclab.study.evaluate import Evaluation, Kept
 from quiclab.study.plan import sweep_command
 from quiclab.tree import to_json
 
-Shown: TypeAlias = tuple[list[str], dict[str, Any] | None]
-"""Engines whose results were shown, and their JSON document if it is still to be printed."""
+Shown: TypeAlias = tuple[Kept, dict[str, Any] | None]
+"""What was shown, and its JSON document if it is still to be printed."""
 ONLY = KeyAndValue("--only", "key=value", "configuration=quic_large_buffer")
 MAX_REASONS = 3
 """Number of studies of a group whose failures an error message lists; the others are counted."""
@@ -132,13 +133,12 @@ def show_parts(name: str, schema: str, parts: list[Study], out: Path, action: Ca
     JSON is one document at most: that of the only study, or one that contains those of all studies.
     """
     documents: list[dict[str, Any]] = []
-    engines: dict[str, tuple[Evaluation, list[str]]] = {}
+    shown: dict[str, Kept] = {}
 
     def show_part(study: Study) -> None:
-        evaluation = Evaluation(study, out)
-        names, document = action(evaluation)
+        kept, document = action(Evaluation(study, out))
         documents.extend([] if document is None else [document])
-        engines[study.name] = evaluation, names
+        shown[study.name] = kept
 
     try:
         for_each(parts, show_part)
@@ -146,10 +146,17 @@ def show_parts(name: str, schema: str, parts: list[Study], out: Path, action: Ca
         if documents:
             whole = {"schema": schema, "study": name.rstrip("/"), "parts": documents}
             print(to_json(whole if len(parts) > 1 else documents[0]))
-    for_each([study for study in parts if study.name in engines], lambda study: _report_missing(*engines[study.name]))
+    say_builds(shown.values(), name)
+    for_each([study for study in parts if study.name in shown], lambda study: _report_missing(shown[study.name]))
 
 
-def _report_missing(evaluation: Evaluation, engines: list[str]) -> None:
+def say_builds(shown: Iterable[Kept], name: str) -> None:
+    """Print a note if other builds made some of the runs."""
+    if note := note_on_builds({build for kept in shown for build in kept.builds}, name):
+        print(f"note: {note}", file=sys.stderr)
+
+
+def _report_missing(kept: Kept) -> None:
     """Report the missing runs of the published settings.
 
     Raises
@@ -157,9 +164,9 @@ def _report_missing(evaluation: Evaluation, engines: list[str]) -> None:
     QuiclabError
         If there are any.
     """
+    evaluation = kept.evaluation
     study = evaluation.study
-    for name in engines:
-        missing = evaluation.missing(name)
+    for name, missing in kept.missing.items():
         if missing:
             options = f" --runs {evaluation.runs}" + ("" if name == study.default_engine else f" --engines {name}")
             raise QuiclabError(

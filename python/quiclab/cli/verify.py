@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from quiclab.cli.study import EnginesOption, OutOption
+from quiclab.cli.study_group import say_builds
 from quiclab.cli.values import JsonOption
 from quiclab.errors import QuiclabError
 from quiclab.progress import BeatingProgress
 from quiclab.report import show
 from quiclab.study.compare import VERIFY_SCHEMA, judgement_row
-from quiclab.study.evaluate import Evaluation
+from quiclab.study.evaluate import Evaluation, Kept
 from quiclab.study.plan import RESULTS, available_engines, results_directory, sweep_command
 from quiclab.study.registry import find_all
 from quiclab.tree import to_json
@@ -30,6 +31,7 @@ def verify_command(
     claims: list[dict[str, Any]] = []
     missing: dict[str, int] = {}
     unusable = []
+    judged: list[Kept] = []
     with BeatingProgress(f"verify {name or 'all'}", len(studies) - len(absent)) as progress:
         for study in studies:
             compared = [name for name in study.chosen_engines(engines) if name != study.table.engine]
@@ -37,10 +39,11 @@ def verify_command(
             if study in absent:
                 continue
             try:
-                _judge(Evaluation(study, out), present, claims, missing)
+                judged.append(_judge(Evaluation(study, out), present, claims, missing))
             except QuiclabError as error:  # the other studies still have their verdicts
                 unusable.append(error.message)
             progress.advance()
+    say_builds(judged, name or "all studies")
     if as_json:
         print(to_json({"schema": VERIFY_SCHEMA, "runs_missing": sum(missing.values()), "claims": claims}))
     elif claims or not (absent or unusable):  # claims that were not judged are no lack of claims
@@ -57,10 +60,16 @@ def verify_command(
         raise QuiclabError("; ".join(unusable))
 
 
-def _judge(evaluation: Evaluation, engines: list[str], claims: list[dict[str, Any]], missing: dict[str, int]) -> None:
-    """Add the verdicts of a study with each engine, and the number of missing runs."""
+def _judge(evaluation: Evaluation, engines: list[str], claims: list[dict[str, Any]], missing: dict[str, int]) -> Kept:
+    """Add the verdicts of a study with each engine, and the number of missing runs; returns what they are made from."""
     study = evaluation.study
-    for name in engines:
-        verdicts = [{**judgement_row(study.name, item), "engine": name} for item in evaluation.judgements(name)]
-        missing[study.name if name == study.default_engine else f"{study.name} with {name}"] = evaluation.missing(name)
-        claims += verdicts
+
+    def verdicts() -> dict[str, Any]:
+        rows = [(name, item) for name in engines for item in evaluation.judgements(name)]
+        return {"claims": [{**judgement_row(study.name, item), "engine": name} for name, item in rows]}
+
+    kept = evaluation.kept("verify", engines, verdicts)
+    for name, count in kept.missing.items():
+        missing[study.name if name == study.default_engine else f"{study.name} with {name}"] = count
+    claims += kept.document["claims"]
+    return kept

@@ -126,9 +126,12 @@ def run_all(
         deque[_Running[Task]](),
     )
 
+    alone = False
+
     def submit() -> None:
-        # a few more than there are workers, so that none waits, and few enough that Ctrl-C ends soon
-        while len(running) < executor.workers + 1:
+        # a few more than there are workers, so that none waits, and few enough that Ctrl-C ends soon; one by one where
+        # the death of a worker has ended several batches, so that the next death shows which one kills
+        while len(running) < (1 if alone and again else executor.workers + 1):
             batch = again.popleft() if again else _Running(batches.next())
             if not batch.tasks:
                 return
@@ -155,7 +158,8 @@ def run_all(
                     settle(task, result)
             if died:
                 say("a worker died; its runs are made again")
-                if executor.restart():
+                alone = executor.restart()
+                if alone:
                     again += [_Running(batch.tasks, batch.tries) for batch in running.values()]
                     running.clear()
             tick()

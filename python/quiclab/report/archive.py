@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import quiclab
 from quiclab.files import parquet_bytes, write_atomically
+from quiclab.identity import BUILD
 from quiclab.libraries import pl
 from quiclab.native import build_id, extension
 from quiclab.report.study_page import digest_of_digests
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 LOCKS = ("uv.lock", "Cargo.lock")
 CHECKOUT = Path(quiclab.__file__).resolve().parents[2]
 # columns of runs.csv that differ between builds of the same source, or are in runs.parquet
-LEFT_OUT = {"identity", "result"}
+LEFT_OUT = {"identity", BUILD, "result"}
 
 RERUN = """\
 #!/bin/sh
@@ -61,7 +62,7 @@ Everything needed to repeat the study `{name}`: `sh rerun.sh` runs it again and 
 | {sources} | the study, its base scenario and the published numbers |
 | `settings/` | the resolved scenario of each setting, to run alone with `quiclab run FILE --seed N` |
 | `runs.csv` | setting, seed and digest of each run: the same with every build |
-| `runs.parquet` | the raw results of each run as JSON, and its identity, which includes the build |
+| `runs.parquet` | the raw results of each run as JSON, its identity, and the build that made it |
 | `table.csv`, `compare.json`, `claims.json` | the table in the published columns, the comparison, the verdicts |
 | `uv.lock`, `Cargo.lock` | versions of everything it was built from{locks} |
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quiclab.files import write_atomically
-from quiclab.report import figures
 from quiclab.report.html import VERDICT_WORDS, counts, environment
 from quiclab.stats import RESAMPLES, cohens_kappa
 from quiclab.study import registry
@@ -17,10 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from quiclab.report.study_page import Report
+    from quiclab.report.reports import Report
     from quiclab.study import Study
-
-THUMBNAIL_WIDTH, THUMBNAIL_HEIGHT = 300, 170
 
 
 @dataclass(frozen=True)
@@ -130,25 +127,9 @@ def _card(group: str, report: Report) -> dict[str, Any]:
     return {
         "study": study,
         "page": _page(group, report),
-        "thumbnail": figures.to_svg(_small(report.figure), figures.THUMBNAIL) if report.figure else "",
+        "thumbnail": report.thumbnail,
         "fidelity": report.fidelity,
         "scored": study.metric_of(study.scored),
         "printed": bool(study.table.file or study.table.engine),
         "counts": counts(report.claims),
     }
-
-
-def _small(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a figure in the size of a card, without legends; of panels the first."""
-    shown: dict[str, Any] = _without_legends(spec)
-    if "vconcat" in shown:
-        whole = {name: value for name, value in shown.items() if name != "vconcat"}
-        return {**whole, **shown["vconcat"][0], "width": THUMBNAIL_WIDTH, "height": THUMBNAIL_HEIGHT}
-    height = spec["height"] if "usermeta" in spec else THUMBNAIL_HEIGHT
-    return {**shown, "width": THUMBNAIL_WIDTH, "height": height}
-
-
-def _without_legends(part: Any) -> Any:
-    if isinstance(part, dict):
-        return {name: None if name == "legend" else _without_legends(value) for name, value in part.items()}
-    return [_without_legends(value) for value in part] if isinstance(part, list) else part

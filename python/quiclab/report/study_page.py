@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from dataclasses import dataclass
 from io import StringIO
 from itertools import groupby
 from operator import itemgetter
@@ -17,7 +16,6 @@ from quiclab import stats
 from quiclab.errors import QuiclabError
 from quiclab.files import write_atomically
 from quiclab.libraries import pl
-from quiclab.native import build_id
 from quiclab.report import figures, views
 from quiclab.report.html import BUNDLE, VERDICT_WORDS, counts, environment, inline_json, responsive
 from quiclab.report.show_comparison import published_decimals
@@ -28,7 +26,6 @@ from quiclab.study.evaluate import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from quiclab.study import Metric, Study
 
@@ -36,6 +33,7 @@ SMALL = 2.0
 """Means below this are indices and shares, and have four decimals instead of two."""
 BESIDE_PANELS = 72
 """Width of the vertical axis of panels with its title, and of the margins, in pixels."""
+THUMBNAIL_WIDTH, THUMBNAIL_HEIGHT = 300, 170
 _BOUNDS = {
     "resamples": stats.RESAMPLES,
     "confidence": stats.CONFIDENCE,
@@ -55,39 +53,18 @@ def digest_of_digests(digests: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:32]
 
 
-@dataclass(frozen=True)
-class Report:
-    """A written report, with its data for an overview.
-
-    Attributes
-    ----------
-    path
-        Where the page is.
-    study
-        What it is about.
-    figure
-        Vega-Lite specification of the first figure, without a theme; `None` if there is none.
-    claims
-        The claims as `verify --json` prints them, each with the word of its verdict.
-    fidelity
-        The fidelity of each series, with its name.
-    missing
-        Runs of the published settings that have not been made.
-    """
-
-    path: Path
-    study: Study
-    figure: Mapping[str, Any] | None
-    claims: Sequence[Mapping[str, Any]]
-    fidelity: Sequence[Mapping[str, Any]]
-    missing: int
-
-
-def write_report(evaluation: Evaluation, engine: str) -> Report:
-    """Write `report.html`, and figures and views as SVG and PNG, into the results directory.
+def write_page(evaluation: Evaluation, engine: str) -> dict[str, Any]:
+    """Write `report.html`, and figures and views as SVG and PNG; return what an overview shows of them.
 
     The names of another engine than the study's default end in its name, and its report has no views. Nothing is
     written before all is rendered.
+
+    Returns
+    -------
+    dict
+        `files` (their names, the page first), `thumbnail` (the first figure in the size of a card, SVG, or empty),
+        `claims` (as `verify --json` prints them, each with the word of its verdict), `fidelity` (of each series, with
+        its name).
 
     Raises
     ------
@@ -139,8 +116,24 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
     files |= {f"{name}.png": figures.to_png(spec) for name, spec in shown.items()}
     for name, content in files.items():
         write_atomically(evaluation.directory / name, content)
-    path = evaluation.directory / f"report{ending}.html"
-    return Report(path, study, specs[0] if specs else None, claims, fidelity, evaluation.missing(engine))
+    thumbnail = figures.to_svg(_small(specs[0]), figures.THUMBNAIL) if specs else ""
+    return {"files": list(files), "thumbnail": thumbnail, "claims": claims, "fidelity": fidelity}
+
+
+def _small(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a figure in the size of a card, without legends; of panels the first."""
+    shown: dict[str, Any] = _without_legends(spec)
+    if "vconcat" in shown:
+        whole = {name: value for name, value in shown.items() if name != "vconcat"}
+        return {**whole, **shown["vconcat"][0], "width": THUMBNAIL_WIDTH, "height": THUMBNAIL_HEIGHT}
+    height = spec["height"] if "usermeta" in spec else THUMBNAIL_HEIGHT
+    return {**shown, "width": THUMBNAIL_WIDTH, "height": height}
+
+
+def _without_legends(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {name: None if name == "legend" else _without_legends(value) for name, value in part.items()}
+    return [_without_legends(value) for value in part] if isinstance(part, list) else part
 
 
 def _chart(title: str, caption: str, spec: dict[str, Any], svg: str, *, of_runs: bool = False) -> dict[str, Any]:
@@ -228,7 +221,6 @@ def _facts(evaluation: Evaluation, engine: str) -> list[tuple[str, str]]:
     for text in chosen["result"]:
         for name, value in json.loads(text)["versions"].items():
             versions.setdefault(name, {})[_version(value)] = None
-    versions["build"] = {build_id(): None}  # results of another build are not read
     facts = [(f"version: {name}", "; ".join(values)) for name, values in sorted(versions.items())]
     facts += [
         ("engine", engine),

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from quiclab.errors import QuiclabError
+from quiclab.identity import BUILD
 from quiclab.libraries import pl
 from quiclab.result import RunResult
 from quiclab.stats import Summary, reduced, summarise
-from quiclab.study import BASE, Metric, Point, Study, sweep
+from quiclab.study import BASE, Metric, Point, Study, derived, sweep
 from quiclab.study.check import own_code
 from quiclab.study.claims import Claim, Judgement, judge
 from quiclab.study.criteria import Assessment, Criterion
@@ -25,7 +26,7 @@ from quiclab.study.manifest import MANIFEST, Manifest, read_manifest, write_mani
 from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
 from quiclab.study.published import PublishedRow, as_printed, csv_rows, number, printed_findings, read_published
 from quiclab.study.registry import find
-from quiclab.study.tables import key_of, read_columns, read_table, write_table
+from quiclab.study.tables import read_columns, read_table, write_table
 
 __all__ = [
     "MANIFEST",
@@ -55,6 +56,28 @@ class Comparison:
     measured: Summary
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A document made from stored runs, with what users have to know about these.
+
+    Attributes
+    ----------
+    evaluation
+        The runs.
+    document
+        The document.
+    missing
+        Missing runs of the published settings by engine.
+    builds
+        Builds that made the runs.
+    """
+
+    evaluation: Evaluation
+    document: Any
+    missing: Mapping[str, int]
+    builds: Sequence[str | None]
+
+
 class Evaluation:
     """The stored runs of a study and what follows from them.
 
@@ -70,6 +93,7 @@ class Evaluation:
         self.study = study
         self.out = out
         self._others: dict[str, Evaluation] = {study.name: self}
+        self._asked: set[str] = set()
         self.directory = results_directory(study, out)
         manifest = read_manifest(self.directory)
         if manifest is None:
@@ -99,7 +123,44 @@ class Evaluation:
 
     @cached_property
     def _key(self) -> str:
-        return key_of(self.study, self.directory, self._available)
+        return derived.state_of(self.study, self.directory, self._available)
+
+    def kept(
+        self, kind: str, engines: Sequence[str], make: Callable[[], Any], valid: Callable[[Any], bool] = bool
+    ) -> Kept:
+        """Return a document that is made from stored runs; read from disk while what it was made from is the same.
+
+        Parameters
+        ----------
+        kind
+            Kind of the document.
+        engines
+            Engines whose runs it is about.
+        make
+            Makes it: a non-empty tree that JSON can hold.
+        valid
+            Whether a stored one can be used.
+        """
+        path = self.directory / derived.FOLDER / f"{'-'.join([kind, *engines])}.json"
+        found = derived.read(path, self._state)
+        if found is None or not valid(found["document"]):
+            document = make()
+            builds = self._numbers[BUILD].unique(maintain_order=True).to_list()
+            found = {"document": document, "missing": {name: self.missing(name) for name in engines}, "builds": builds}
+            states = {name: self._state(name) for name in sorted({self.study.name, *self._asked})}
+            derived.write(path, states, found)
+        return Kept(self, **found)
+
+    def _state(self, name: str) -> str:
+        """Return the state of this study, or of another one in the same results directory."""
+        if name == self.study.name:
+            return self._key
+        try:
+            other = find(name)
+        except QuiclabError:
+            return ""
+        available, _ = available_engines(other, other.chosen_engines("all"))
+        return derived.state_of(other, results_directory(other, self.out), available)
 
     @cached_property
     def _available(self) -> list[str]:
@@ -110,7 +171,7 @@ class Evaluation:
         frame = sweep.collect(self.jobs, self.directory)
         if frame.is_empty():
             raise QuiclabError(
-                f"the runs in {self.directory} were made by another build or scenario; run "
+                f"the runs in {self.directory} were made by another version or scenario; run "
                 f"{sweep_command(self.study, self.out)} again"
             )
         results = {row["identity"]: row for row in frame.iter_rows(named=True)}
@@ -266,6 +327,7 @@ class Evaluation:
 
     def for_study(self, name: str) -> Evaluation:
         """Return the evaluation of another study in the same results directory."""
+        self._asked.add(name)
         if name not in self._others:
             found = Evaluation(find(name), self.out)
             found._others = self._others  # they share what they have read

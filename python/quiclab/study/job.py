@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quiclab.native import build_id
-from quiclab.study.inputs import fingerprint, source_of
+from quiclab.identity import run_of, setting_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,16 +49,23 @@ class Job:
     series: tuple[str, ...] = ()
     keep: Keep | None = None
 
-    @property
-    def identity(self) -> str:
-        """128-bit hash over resolved scenario, seed, builds and other inputs; 32 hexadecimal digits.
+    @cached_property
+    def setting(self) -> tuple[str, str]:
+        """Identity of its setting, and the versions of what computes it."""
+        return setting_of(self.scenario, Path(self.base_dir), self.lane, self.series, self.keep)
 
-        The function that processes recordings is also an input: its code determines the stored data.
-        """
-        scenario = json.loads(self.scenario)
-        canonical = json.dumps(scenario, sort_keys=True, separators=(",", ":"))
-        builds = [build_id()] if self.lane is None else self.lane.identity(scenario)
-        lines = [canonical, str(self.seed), *builds, *fingerprint(scenario, Path(self.base_dir)), *self.series]
-        if self.keep is not None:
-            lines.append(f"{self.keep.__module__}.{self.keep.__qualname__} {source_of(self.keep, 'keep')}")
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
+    @cached_property
+    def identity(self) -> str:
+        """128-bit hash over resolved scenario, seed, versions and other inputs; 32 hexadecimal digits."""
+        return run_of(self.setting[0], self.seed)
+
+    @property
+    def versions(self) -> str:
+        """Versions of what computes it."""
+        return self.setting[1]
+
+    def repeated(self, run: int, seed: int, replay: str) -> Job:
+        """Return another run of the same setting."""
+        other = replace(self, labels={**self.labels, "run": run}, seed=seed, replay=replay)
+        other.__dict__["setting"] = self.setting  # files are read and hashed once
+        return other

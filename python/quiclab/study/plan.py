@@ -72,9 +72,12 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[Job]:
         lane = study.engine(point.engine).lane
         resolved = scenario.resolved_json(None if lane is None else lane.stacks())
         arguments += [] if lane is None else lane.arguments()
-        for index in range(point.runs):
-            seed = study.first_seed(point) + index
-            replay = " ".join(["quiclab run", shlex.quote(str(shown)), *arguments, f"--seed {seed}"])
-            labels = {**point.labels, "run": index}
-            jobs.append(Job(labels, resolved, seed, replay, str(file.parent), lane, study.kept_series, study.keep))
+        command = " ".join(["quiclab run", shlex.quote(str(shown)), *arguments, "--seed"])
+        seed = study.first_seed(point)
+        labels = {**point.labels, "run": 0}
+        series, keep = study.kept_series, study.keep
+        first = Job(labels, resolved, seed, f"{command} {seed}", str(file.parent), lane, series, keep)
+        jobs.append(first)
+        more = range(1, point.runs)
+        jobs += [first.repeated(index, seed + index, f"{command} {seed + index}") for index in more]
     return jobs

@@ -1,7 +1,7 @@
 """Sweeps: many runs over worker processes, with results that survive a kill.
 
-A run is identified by its resolved scenario, its seed, the build of the engine and its other inputs (see
-`inputs`); stored runs are reused.
+A run is identified by its resolved scenario, its seed, the versions of what computes it and its other inputs (see
+`quiclab.identity`); stored runs are reused.
 The table of a sweep is sorted by the sweep's own order, so that it does not depend on the number of workers, on the
 order in which runs finished, or on how often the sweep was killed and continued.
 """
@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from quiclab.errors import QuiclabError
 from quiclab.executors import Processes, available_cpus, run_all
+from quiclab.identity import BUILD
 from quiclab.libraries import pl
+from quiclab.native import build_id
 from quiclab.progress import CountProgress
 from quiclab.result import RunResult
 from quiclab.scenario import Scenario
@@ -107,7 +109,7 @@ def execute(
                 else:
                     outcome.executed += 1
                     outcome.done += 1
-                    flusher.add((identity, result, series))
+                    flusher.add((identity, job.versions, build_id(), result, series))
                 progress.advance()
 
             try:
@@ -171,8 +173,8 @@ def collect(jobs: Sequence[Job], directory: Path) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        The labels of the jobs, then `seed`, `identity`, `digest`, `result` (JSON) and `series` (the time series that
-        are kept, as bytes); one row a stored run.
+        The labels of the jobs, then `seed`, `identity`, `build`, `digest`, `result` (JSON) and `series` (the time
+        series that are kept, as bytes); one row a stored run.
     """
     identities = [job.identity for job in jobs]
     stored = results(Store(directory), set(identities))
@@ -181,9 +183,10 @@ def collect(jobs: Sequence[Job], directory: Path) -> pl.DataFrame:
             **job.labels,
             "seed": job.seed,
             "identity": identity,
-            "digest": str(json.loads(stored[identity][0])["digest"]),
-            "result": stored[identity][0],
-            "series": stored[identity][1],
+            BUILD: stored[identity][0],
+            "digest": str(json.loads(stored[identity][1])["digest"]),
+            "result": stored[identity][1],
+            "series": stored[identity][2],
         }
         for job, identity in zip(jobs, identities, strict=True)
         if identity in stored

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING, TypeAlias
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from quiclab.errors import QuiclabError
 from quiclab.libraries import pl
 from quiclab.result import run_and_keep
-from quiclab.scenario import Scenario
 from quiclab.series import by_flow
 
 if TYPE_CHECKING:
@@ -48,19 +46,19 @@ class Outcome:
 
 def run_job(job: Job) -> Work:
     """Run once; returns the result as JSON and the series to keep, or `None` and the reason."""
-    parsed = Scenario.from_dict(json.loads(job.scenario))
     try:
-        result = run_and_keep(parsed, job.seed, job.base_dir, job.keep, job.lane)
+        result = run_and_keep(job.scenario, job.seed, job.base_dir, job.keep, job.lane)
     except QuiclabError as error:
         return None, None, error.message
     if problem := result.invalid_reason:
         return None, None, problem
+    scenario = result.data["scenario"]
     for name, flow in result.flows.items():
         if flow.failed:
             reason = f": {flow.failure}" if flow.failure else ""
             return None, None, f"flow `{name}` failed after {flow.delivered_bytes} bytes{reason}"
-        if not flow.completed and parsed.until in (None, "workloads_done"):
-            return None, None, f"flow `{name}` did not finish within {parsed.duration}"
+        if not flow.completed and scenario.get("until") in (None, "workloads_done"):
+            return None, None, f"flow `{name}` did not finish within {scenario['duration']}"
     return result.to_json(), kept(result, job.series), ""
 
 

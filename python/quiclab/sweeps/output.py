@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.errors import unknown
 from quiclab.files import write_atomically, write_parquet
+from quiclab.identity import BUILD, note_on_builds, versions_of
 from quiclab.libraries import pl
-from quiclab.native import build_id, extension
+from quiclab.native import extension
 from quiclab.sweeps.factors import plain
-from quiclab.sweeps.plan import versions_of
 from quiclab.sweeps.table import HIGH, MEAN, PERCENT, N, differences, summary
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Tables:
         paths = {factor.path: factor for factor in plan.design.factors}
         if compared is not None and compared not in paths:
             raise unknown("factor", compared, paths, "--compare")
-        return cls(plan, runs, settings, tuple(_notes(runs, settings, store)), paths.get(compared or ""))
+        return cls(plan, runs, settings, tuple(_notes(plan.name, runs, settings, store)), paths.get(compared or ""))
 
     @property
     def heads(self) -> list[str]:
@@ -120,7 +120,7 @@ def _interval(row: dict[str, Any], measure: Measure) -> str:
     return f"{mean:.{DIGITS}g} ± {half:.2g}"
 
 
-def _notes(runs: pl.DataFrame, settings: pl.DataFrame, store: Store) -> list[str]:
+def _notes(name: str, runs: pl.DataFrame, settings: pl.DataFrame, store: Store) -> list[str]:
     notes = []
     if runs.is_empty():
         return ["No run is stored."]
@@ -137,12 +137,9 @@ def _notes(runs: pl.DataFrame, settings: pl.DataFrame, store: Store) -> list[str
             f"All runs of {len(same)} of {len(settings)} settings are identical: nothing in them is random, so that "
             "one seed is enough and an interval says nothing."
         )
-    builds = {str(build) for part in store.rows({"build": pl.String}) for build in part["build"].unique()}
-    if others := sorted(builds - {build_id()}):
-        notes.append(
-            f"Some stored runs were made by other builds of the same versions ({', '.join(others)}); this is build "
-            f"{build_id()}. Another directory (--out) runs all again."
-        )
+    builds = {str(build) for part in store.rows({BUILD: pl.String}) for build in part[BUILD].unique()}
+    if note := note_on_builds(builds, name):
+        notes.append(note)
     return notes
 
 
@@ -185,7 +182,7 @@ def write(tables: Tables, directory: Path, command: str) -> list[Path]:
             runs=len(tables.runs),
             notes=tables.notes,
             command=command,
-            versions=versions_of(plan.base) if plan.lane is None else plan.lane.identity(plan.base),
+            versions=versions_of(plan.base, plan.lane),
             version=extension().version(),
             **drawing(specs),
         )

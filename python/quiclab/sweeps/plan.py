@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shlex
 from dataclasses import dataclass, field
@@ -12,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from quiclab.errors import RequestError
-from quiclab.native import extension, resolve
-from quiclab.stacks.registry import catalogue
-from quiclab.study.inputs import fingerprint
+from quiclab.identity import run_of, setting_of
+from quiclab.native import resolve
 from quiclab.sweeps.design import Design
 from quiclab.sweeps.metrics import SERIES_INTERVAL, Measure, measures
 
@@ -164,17 +162,9 @@ class Plan:
 
     def _identities(self, text: str, seeds: range | None) -> tuple[list[int], list[str]]:
         """Return the seeds of a setting and the identities of its runs."""
-        scenario = json.loads(text)
-        canonical = json.dumps(scenario, sort_keys=True, separators=(",", ":"))
-        computing = versions_of(scenario) if self.lane is None else self.lane.identity(scenario)
-        base = hashlib.sha256("\n".join([canonical, *computing, *fingerprint(scenario, self.base_dir)]).encode())
+        setting, _ = setting_of(text, self.base_dir, self.lane)
         numbers = [self.first_seed + index for index in (range(self.seeds) if seeds is None else seeds)]
-        identities = []
-        for number in numbers:
-            found = base.copy()
-            found.update(f"\n{number}".encode())
-            identities.append(found.hexdigest()[:32])
-        return numbers, identities
+        return numbers, [run_of(setting, number) for number in numbers]
 
     def replay_of(self, task: Task) -> str:
         """Return the command that repeats one run alone."""
@@ -182,12 +172,3 @@ class Plan:
         sets = [f"--set {shlex.quote(f'{path}={text}')}" for path, text in pairs]
         lane = [] if self.lane is None else self.lane.arguments()
         return " ".join(["quiclab run", shlex.quote(str(self.file)), *sets, *lane, f"--seed {task.seed}"])
-
-
-def versions_of(scenario: dict[str, Any]) -> list[str]:
-    """Return the versions of what computes a run in the sim lane: of the engine, and of the stacks of its flows."""
-    flows, tunnels = scenario["flows"].values(), scenario.get("tunnels", {}).values()
-    tables = [*tunnels, *flows, *(flow[end] for flow in flows for end in ("sender", "receiver"))]
-    names = {str(table["stack"]) for table in tables if table.get("stack")}
-    known = {str(stack["name"]): str(stack["version"]) for stack in catalogue()}
-    return [f"quiclab {extension().version()}", *(f"{name} {known.get(name, 'absent')}" for name in sorted(names))]

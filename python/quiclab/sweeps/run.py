@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import run_all
+from quiclab.identity import BUILD
 from quiclab.libraries import pl
 from quiclab.native import build_id
 from quiclab.progress import CountProgress
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from quiclab.sweeps.plan import Plan, Task
 
 #: Columns of a stored run before those of its metrics.
-HEAD: Final = (IDENTITY, "build", "digest", "finished")
+HEAD: Final = (IDENTITY, BUILD, "digest", "finished")
 #: Time after which progress is shown [s].
 QUIET_S: Final = 1.0
 MAX_FAILURES: Final = 1000

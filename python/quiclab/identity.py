@@ -1,0 +1,108 @@
+"""Identity of a run: scenario, seed, versions of what computes it, and contents of the files that it names.
+
+The build of the engine is not part of it: two builds of one version give the same results, which digests confirm
+(tests/test_versions.py). It is stored with each run as provenance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from quiclab.native import build_id
+from quiclab.stacks.registry import catalogue
+from quiclab.study.inputs import fingerprint, source_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from quiclab.lane.run import Lane
+    from quiclab.result import Keep
+
+#: Version of the results of the engine: network, lab-quic, lab-tcp, lab-udp, adapters of stacks. It is raised whenever
+#: the digest of a run changes, which makes quiclab run again what was stored before.
+RESULTS: Final = 1
+#: Columns of a stored run that say what computed it: the versions, which identify it, and the build.
+VERSIONS, BUILD = "versions", "build"
+
+
+def versions_of(scenario: Mapping[str, Any], lane: Lane | None = None) -> list[str]:
+    """Return the versions of what computes a run.
+
+    Parameters
+    ----------
+    scenario
+        The resolved scenario.
+    lane
+        How it runs in the kernel lane, where programs, kernel and their hashes take the place of versions; `None` for
+        the sim lane.
+    """
+    if lane is not None:
+        return lane.identity(scenario)
+    flows, tunnels = scenario.get("flows", {}).values(), scenario.get("tunnels", {}).values()
+    tables = [*tunnels, *flows, *(flow.get(end, {}) for flow in flows for end in ("sender", "receiver"))]
+    names = {str(table["stack"]) for table in tables if table.get("stack")}
+    known = {str(stack["name"]): str(stack["version"]) for stack in catalogue()}
+    return [f"results {RESULTS}", *(f"{name} {known.get(name, 'absent')}" for name in sorted(names))]
+
+
+def setting_of(
+    resolved: str, base_dir: Path, lane: Lane | None = None, series: Iterable[str] = (), keep: Keep | None = None
+) -> tuple[str, str]:
+    """Return the identity of a setting, which runs with several seeds share, and the versions in it.
+
+    Parameters
+    ----------
+    resolved
+        The resolved scenario as JSON.
+    base_dir
+        Directory that files named in the scenario are relative to.
+    lane
+        How it runs in the kernel lane; `None` for the sim lane.
+    series, keep
+        Time series that are kept with the result, and the function that processes recordings: its code determines the
+        stored data.
+
+    Returns
+    -------
+    tuple
+        SHA-256 as hexadecimal digits; and the versions, joined by commas.
+
+    Raises
+    ------
+    RequestError
+        If a file that the scenario names cannot be read.
+    """
+    scenario = json.loads(resolved)
+    canonical = json.dumps(scenario, sort_keys=True, separators=(",", ":"))
+    versions = versions_of(scenario, lane)
+    lines = [canonical, *versions, *fingerprint(scenario, base_dir), *series]
+    if keep is not None:
+        lines.append(f"{keep.__module__}.{keep.__qualname__} {source_of(keep, 'keep')}")
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest(), ", ".join(versions)
+
+
+def run_of(setting: str, seed: int) -> str:
+    """Return the identity of a run, 128 bits as 32 hexadecimal digits, from that of its setting and its seed."""
+    return hashlib.sha256(f"{setting}\n{seed}".encode()).hexdigest()[:32]
+
+
+def note_on_builds(builds: Collection[str | None], runs: str) -> str:
+    """Return a note where some stored runs were made by other builds of the same versions; else an empty text.
+
+    Parameters
+    ----------
+    builds
+        Builds of the stored runs.
+    runs
+        What these are runs of, such as a study, for the note.
+    """
+    others = sorted({build for build in builds if build} - {build_id()})
+    if not others:
+        return ""
+    return (
+        f"Some runs of {runs} were made by other builds of the same versions ({', '.join(others)}); this is build "
+        f"{build_id()}. Another directory (--out) runs all again."
+    )

@@ -1,0 +1,93 @@
+"""Documents made from stored runs: kept until what they are made from changes.
+
+A document lies in `derived/` of the results of its study, with the state of each study that it was made from: its own,
+and those that its claims read. A state is a hash over stored runs and manifest, the files of study and scenario,
+quiclab and its build, and the engines that are available here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import quiclab
+from quiclab.errors import RequestError
+from quiclab.files import write_atomically
+from quiclab.native import build_id
+from quiclab.store import Store
+from quiclab.study.manifest import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from quiclab.study import Study
+
+FOLDER: Final = "derived"
+SCHEMA: Final = "quiclab.derived/1"
+
+
+def state_of(study: Study, directory: Path, engines: Sequence[str]) -> str:
+    """Return the hash of everything that tables and documents of a study are made from.
+
+    Parameters
+    ----------
+    study
+        The study.
+    directory
+        Its results.
+    engines
+        Its engines that are available.
+    """
+    lines = [study.name, build_id(), *engines, *_package()]
+    scenarios = (study.home / study.scenario).parent
+    for folder, pattern in ((study.file.parent, "*.py"), (scenarios, "*")):
+        lines += _states(sorted(folder.rglob(pattern)))
+    lines += _states([*Store(directory).files(), directory / MANIFEST])
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+@cache
+def _package() -> tuple[str, ...]:
+    """Return the states of the files of quiclab."""
+    return tuple(_states(sorted(Path(quiclab.__file__).parent.rglob("*.py"))))
+
+
+def _states(files: Iterable[Path]) -> Iterator[str]:
+    """List name, size and time of change of files, which change with their contents."""
+    for file in files:
+        try:
+            status = file.stat()
+        except OSError:
+            continue
+        yield f"{file} {status.st_size} {status.st_mtime_ns}"
+
+
+def read(path: Path, state: Callable[[str], str]) -> Any:
+    """Return a document whose inputs are as they were; `None` if there is none.
+
+    Parameters
+    ----------
+    path
+        The file.
+    state
+        Returns the state of a study by its name.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        current = content["schema"] == SCHEMA and all(state(name) == was for name, was in content["inputs"].items())
+        return content["document"] if current else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def write(path: Path, inputs: dict[str, str], document: Any) -> None:
+    """Keep a document; a directory that cannot be written to stays as it is."""
+    content = {"schema": SCHEMA, "inputs": inputs, "document": document}
+    try:
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, json.dumps(content).encode())
+    except (OSError, RequestError):
+        return
