@@ -1,4 +1,4 @@
-"""numpy and polars, loaded when something of them is first used: both together take half a second.
+"""Large libraries, loaded when something of them is first used: numpy, polars, altair and vl-convert take seconds.
 
 >>> from quiclab.libraries import np, pl
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["np", "pl"]
+__all__ = ["alt", "np", "pl", "vl_convert"]
 
 
 class _OnFirstUse:
@@ -22,7 +22,10 @@ class _OnFirstUse:
 
 
 if TYPE_CHECKING:
+    import altair as alt
     import numpy as np
     import polars as pl
+    import vl_convert
 else:
     np, pl = _OnFirstUse("numpy"), _OnFirstUse("polars")
+    alt, vl_convert = _OnFirstUse("altair"), _OnFirstUse("vl_convert")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import altair as alt
-
+from quiclab.libraries import alt
 from quiclab.pacing import series
 from quiclab.report.figures.theme import COLOURS, WIDTH
 

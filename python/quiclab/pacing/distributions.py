@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import altair as alt
-
+from quiclab.libraries import alt
 from quiclab.pacing import series
 from quiclab.pacing.axes import colour_of, curves, dash_of, rows_of, share_axis, sized, time_axis, tips
 from quiclab.pacing.labels import duration, percent

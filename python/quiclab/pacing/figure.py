@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
+from quiclab.libraries import alt
 from quiclab.pacing import distributions, series
 from quiclab.pacing.axes import LABELS, curves, hideable, rows_of, sized, style, tips
 from quiclab.pacing.labels import duration

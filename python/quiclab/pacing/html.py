@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import vl_convert
-
+from quiclab.libraries import vl_convert
 from quiclab.pacing import axes, figure, labels
 from quiclab.report import figures
 from quiclab.report.html import BUNDLE, environment, inline_json, responsive

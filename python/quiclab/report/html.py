@@ -7,9 +7,9 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from quiclab.libraries import vl_convert
 from quiclab.report.figures.theme import DARK, LIGHT
 from quiclab.study import with_unit
 from quiclab.study.claims import Verdict

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from quiclab.libraries import alt
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    import altair as alt
 
     from quiclab.result import RunResult
 

@@ -10,12 +10,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import vl_convert
-
 from quiclab import stats
 from quiclab.errors import QuiclabError
 from quiclab.files import write_atomically
-from quiclab.libraries import pl
+from quiclab.libraries import pl, vl_convert
 from quiclab.report import figures, views
 from quiclab.report.html import BUNDLE, VERDICT_WORDS, counts, environment, inline_json, responsive
 from quiclab.report.show_comparison import published_decimals

@@ -1,14 +1,15 @@
 """Documents made from stored runs: kept until what they are made from changes.
 
 A document lies in `derived/` of the results of its study, with the state of each study that it was made from: its own,
-and those that its claims read. A state is a hash over stored runs and manifest, the files of study and scenario,
-quiclab and its build, and the engines that are available here.
+and those that its claims read. A state is a hash over stored runs and manifest, the files beside study, scenario and
+published table, quiclab and its build, and the engines that are available here.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -42,9 +43,10 @@ def state_of(study: Study, directory: Path, engines: Sequence[str]) -> str:
         Its engines that are available.
     """
     lines = [study.name, build_id(), *engines, *_package()]
-    scenarios = (study.home / study.scenario).parent
-    for folder, pattern in ((study.file.parent, "*.py"), (scenarios, "*")):
-        lines += _states(sorted(folder.rglob(pattern)))
+    results = directory.parents[study.name.count("/")]
+    read = [study.file, *(study.home / name for name in (study.scenario, study.table.file) if name)]
+    for folder in sorted({file.parent for file in read}):
+        lines += _states(_files(folder, results))
     lines += _states([*Store(directory).files(), directory / MANIFEST])
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
@@ -53,6 +55,16 @@ def state_of(study: Study, directory: Path, engines: Sequence[str]) -> str:
 def _package() -> tuple[str, ...]:
     """Return the states of the files of quiclab."""
     return tuple(_states(sorted(Path(quiclab.__file__).parent.rglob("*.py"))))
+
+
+def _files(folder: Path, results: Path) -> Iterator[Path]:
+    """List the files of a folder and those below it, except results, compiled modules and hidden folders."""
+    without = results.resolve()
+    for parent, folders, names in os.walk(folder):
+        here = Path(parent)
+        kept = (name for name in folders if name != "__pycache__" and not name.startswith("."))
+        folders[:] = sorted(name for name in kept if (here / name).resolve() != without)
+        yield from (here / name for name in sorted(names))
 
 
 def _states(files: Iterable[Path]) -> Iterator[str]:

@@ -16,9 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import altair as alt
-
-from quiclab.libraries import pl
+from quiclab.libraries import alt, pl
 from quiclab.report.figures.theme import COLOURS, WIDTH, declaration, empty_chart
 from quiclab.sweeps.factors import plain
 from quiclab.sweeps.table import HIGH, LOW, MEAN, N

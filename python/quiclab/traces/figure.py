@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import altair as alt
-
-from quiclab.libraries import np
+from quiclab.libraries import alt, np
 from quiclab.report.figures import COLOURS, NEUTRAL
 from quiclab.traces.describe import statistics
 

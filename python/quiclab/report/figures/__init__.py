@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from quiclab.libraries import alt
 from quiclab.report.figures import agreement, heatmap, lines, rows
 from quiclab.report.figures.agreement import agreement_data, pairs_data
 from quiclab.report.figures.points import figure_data, is_ordered, starts_at_zero
 from quiclab.report.figures.theme import COLOURS, DARK, LIGHT, NEUTRAL, SHIFT, THUMBNAIL, declaration, to_png, to_svg
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from quiclab.study import Figure
     from quiclab.study.evaluate import Evaluation
 

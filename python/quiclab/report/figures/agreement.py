@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
 from quiclab import stats
-from quiclab.libraries import pl
+from quiclab.libraries import alt, pl
 from quiclab.report.figures.theme import (
     MEASURED,
     NEUTRAL,

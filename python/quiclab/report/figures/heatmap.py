@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
+from quiclab.libraries import alt
 from quiclab.report.figures.theme import MEASURED, NEUTRAL, PUBLISHED, WIDTH, Layers, empty_chart
 from quiclab.stats import SIGNIFICANT
 from quiclab.study import with_unit

@@ -10,9 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
-from quiclab.libraries import pl
+from quiclab.libraries import alt, pl
 from quiclab.report.figures.points import figure_data, starts_at_zero
 from quiclab.report.figures.theme import (
     MEASURED,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import altair as alt
-
+from quiclab.libraries import alt
 from quiclab.report.figures.theme import NEUTRAL, WIDTH, Layers, colours
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import altair as alt
-
+from quiclab.libraries import alt
 from quiclab.report.figures.lines import printed
 from quiclab.report.figures.points import figure_data, starts_at_zero
 from quiclab.report.figures.theme import (

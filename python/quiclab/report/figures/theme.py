@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import altair as alt
-import vl_convert
-
 from quiclab.errors import QuiclabError
+from quiclab.libraries import alt, vl_convert
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

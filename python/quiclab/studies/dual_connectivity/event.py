@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from quiclab.libraries import alt
 from quiclab.result import RunResult
 
 if TYPE_CHECKING:
-    import altair as alt
     import polars as pl
 
 TIMER_MS = 200.0
@@ -85,8 +85,6 @@ def rows_of(packets: pl.DataFrame) -> tuple[list[dict[str, object]], Event | Non
 
 def draw(results: Mapping[str, RunResult]) -> alt.TopLevelMixin:
     """Draw the packets around the first expiry of t-Reordering."""
-    import altair as alt  # noqa: PLC0415 - the chart library takes its time
-
     from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH, empty_chart  # noqa: PLC0415 - as above
 
     [result] = results.values()

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from quiclab.libraries import alt
 from quiclab.report.panels import Line, Panel, panel_per_run, panels
 from quiclab.result import RunResult
 from quiclab.studies.dual_connectivity.common import FLOWS, LARGE_BUFFER, PAPER, THESIS
 from quiclab.studies.dual_connectivity.event import draw as reordering_event
 from quiclab.studies.dual_connectivity.mechanisms import FIRST_S, LINK_MBPS, link_rates, per_second_mbps
 from quiclab.study import Study, View
-
-if TYPE_CHECKING:
-    import altair as alt
 
 Results = Mapping[str, RunResult]
 

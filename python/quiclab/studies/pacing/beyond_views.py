@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
+from quiclab.libraries import alt
 from quiclab.report.figures.theme import COLOURS, WIDTH, Layers
 from quiclab.study import Figure, with_unit
 

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from quiclab.libraries import alt
 from quiclab.report.panels import Line, panel_per_run
 from quiclab.studies.page_load.traces import flow_of, trace
 from quiclab.study import Figure, HeatMap, Value, View
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from quiclab.result import RunResult
     from quiclab.study.evaluate import Evaluation
 
@@ -75,8 +74,6 @@ def maps(study: str) -> tuple[Figure, ...]:
 
 def rates_beside(evaluation: Evaluation, engine: str) -> alt.TopLevelMixin:
     """Draw the rate of each flow, a row for each scenario; hollow marks are published means."""
-    import altair as alt  # noqa: PLC0415 - loads the chart library
-
     from quiclab.report.figures.theme import COLOURS, WIDTH  # noqa: PLC0415 - the same
 
     labels = evaluation.study.labels

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from quiclab.libraries import alt
 from quiclab.report.panels import Line, Panel, panel_per_run, panels
 from quiclab.studies.tunnel.common import flows_of, per_second_mbps, rtts_ms, series
 from quiclab.study import View
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from quiclab.result import RunResult
 
 Results = Mapping[str, "RunResult"]

@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
+from quiclab.libraries import alt
 from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH, Layers
 from quiclab.studies.validation.loss_detection_cases import BY_NAME
 
