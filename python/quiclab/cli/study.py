@@ -39,6 +39,7 @@ from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import MANIFEST, write_manifest
 from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
 from quiclab.study.registry import find_all
+from quiclab.study.trial import try_study
 from quiclab.tree import to_json
 
 if TYPE_CHECKING:
@@ -140,7 +141,9 @@ def _run_study(
     with store.locked():
         asked_for = study.chosen_variants(variants)
         counted = write_manifest(study, directory, wanted, partial=bool(keep), variants=asked_for)
-        outcome = sweep.execute(work, store, title=study.name, workers=workers)
+        outcome = sweep.execute(
+            work, store, title=study.name, workers=workers, trial=lambda job, result: try_study(study, job, result)
+        )
         if outcome.done:
             _ = Evaluation(study, out).table  # measured now, and stored
     if counted > wanted and not keep:
