@@ -177,7 +177,7 @@ def table_command(
     engines: EnginesOption = "default",
     form: Annotated[str, typer.Option("--format", metavar="|".join(FORMATS), help="Output format.")] = "csv",
 ) -> None:
-    """Print one row for each published row, in the columns of the publication."""
+    """Print one row for each setting, in the columns of the publication if there is one."""
     if form not in FORMATS:
         raise not_one_of("--format", form, FORMATS)
     parts = find_all(name)
@@ -192,7 +192,7 @@ def table_command(
         elif form == "json":
             document = {"schema": TABLE_SCHEMA, "study": study.name, "rows": rows}
         else:
-            show.rows(rows, f"{study.title} ({study.table.source})")
+            show.rows(rows, f"{study.title} ({study.table.source})" if study.table.source else study.title)
         for item in study.unavailable:
             print(f"{item.name}: {item.reason}", file=sys.stderr)
         return kept, document

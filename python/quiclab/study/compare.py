@@ -63,8 +63,6 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
             scenario = settings[key]
             described = study.describe(scenario, dict(zip(study.columns, key, strict=True))) if study.describe else {}
             printed = {name: _cell(text) for name, text in published.get(key, {}).items() if name not in left_out}
-            if not printed and not described and published:
-                continue
             labels = dict(zip(study.columns, key, strict=True))
             cells = {**dict.fromkeys(header), **labels, **described, **printed}
             summary = measured.get(key, nothing)

@@ -73,7 +73,7 @@ class Grid:
             raise unknown("configuration", str(key[0]), self.known)
         for (name, values), value in zip(self.factors.items(), key[1:], strict=True):
             if value not in values:
-                raise not_one_of(name, value, values)
+                raise not_one_of(name, str(value), values)
 
 
 class Findings(Protocol):

@@ -133,7 +133,7 @@ class Table:
     engine: str = ""
 
 
-NOT_PUBLISHED = Table("", "not published")
+NOT_PUBLISHED = Table("", "")
 """Stands for the reference of a study that has none."""
 
 
