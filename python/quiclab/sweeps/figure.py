@@ -66,10 +66,7 @@ class Layout:
 
 def layout(plan: Plan, runs: pl.DataFrame) -> Layout:
     """Choose the figure of a sweep."""
-    levels = {
-        factor.path: len({setting[index].text for setting in plan.design.settings})
-        for index, factor in enumerate(plan.design.factors)
-    }
+    levels = {factor.path: MAX_POINTS if factor.span else len(factor.levels) for factor in plan.design.factors}
     varied = [factor for factor in plan.design.factors if levels[factor.path] > 1]
     in_step = set(plan.zipped and [text.partition("=")[0] for text in plan.zipped])
     # of factors that change together the first stands for all
