@@ -245,6 +245,8 @@ def test_a_killed_sweep_goes_on_and_its_files_are_the_same_bytes(small: Path, tm
     killer = (
         "import functools, os, signal, sys\n"
         "from quiclab import cli, store\n"
+        "from quiclab.executors import loop\n"
+        "loop.MAX_BATCH = 2\n"
         "store.Flusher = functools.partial(store.Flusher, runs=8)\n"
         "append, count = store.Store.append_frame, 0\n"
         "def killing(*arguments):\n"

@@ -100,7 +100,7 @@ class Store:
             files = self.files()
             number = int(files[-1].stem) + 1 if files else 1
             write_parquet(self.shards / f"{number:06}.parquet", frame)
-            if len(files) >= MANY:
+            if len(files) + 1 >= MANY:
                 self.compact()
 
     def compact(self) -> None:

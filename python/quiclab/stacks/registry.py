@@ -82,7 +82,7 @@ def find(name: str) -> PythonStack | None:
     """
     if name in _registered:
         return _registered[name]
-    return _load(name) if name not in native_names() and name in _declared() else None
+    return _load(name) if name not in _native_versions() and name in _declared() else None
 
 
 def catalogue() -> list[dict[str, Any]]:
