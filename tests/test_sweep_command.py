@@ -27,8 +27,9 @@ from quiclab.sweeps.design import Design
 from quiclab.sweeps.factors import parse
 from quiclab.sweeps.figure import layout
 from quiclab.sweeps.metrics import Measure, jain, measures
+from quiclab.sweeps.runs import Runs
 from quiclab.sweeps.session import Session
-from quiclab.sweeps.shards import read_plan, tasks_of
+from quiclab.sweeps.shards import read_plan
 from quiclab.sweeps.table import differences, runs_table, summary
 
 Captured = pytest.CaptureFixture[str]
@@ -108,13 +109,14 @@ def test_zipped_factors_change_together() -> None:
 
 
 def test_a_sweep_without_factors_has_one_setting() -> None:
-    assert Design.read([], [], None, BASE).settings == ((),)
+    assert list(Design.read([], [], None, BASE).settings) == [()]
 
 
 @pytest.mark.parametrize("sampler", ["lhs", "sobol"])
 def test_random_designs_fill_each_range_evenly_and_repeat(sampler: str) -> None:
     design = Design.read(["a=10..1000:log", "b=x,y"], [], f"{sampler}:64", BASE)
-    assert design == Design.read(["a=10..1000:log", "b=x,y"], [], f"{sampler}:64", BASE)
+    again = Design.read(["a=10..1000:log", "b=x,y"], [], f"{sampler}:64", BASE)
+    assert settings_of(design) == settings_of(again)
     values = [setting[0].number for setting in design.settings]
     assert len(values) == 64
     assert sum(value < 100 for value in values) == 32  # half of them in the lower half of the logarithms
@@ -243,15 +245,17 @@ def test_a_killed_sweep_goes_on_and_its_files_are_the_same_bytes(small: Path, tm
     killer = (
         "import functools, os, signal, sys\n"
         "from quiclab import cli, store\n"
+        "from quiclab.executors import loop\n"
+        "loop.MAX_BATCH = 2\n"
         "store.Flusher = functools.partial(store.Flusher, runs=8)\n"
-        "append, count = store.Store.append, 0\n"
+        "append, count = store.Store.append_frame, 0\n"
         "def killing(*arguments):\n"
         "    global count\n"
         "    append(*arguments)\n"
         "    count += 1\n"
         "    if count == 2:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "store.Store.append = killing\n"
+        "store.Store.append_frame = killing\n"
         "if __name__ == '__main__':\n"
         "    sys.exit(cli.invoke(sys.argv[1:]))\n"
     )
@@ -453,7 +457,7 @@ def test_runs_of_another_build_are_used_with_a_warning(small: Path, tmp_path: Pa
     session = Session(plan, store, Processes(1))
     assert session.run().executed == 0
     assert any("0123456789abcdef" in note for note in session.tables().notes)
-    assert len(runs_table(plan, store)) == 3
+    assert len(runs_table(Runs.of(plan), store)) == 3
 
 
 # --- many machines
@@ -481,9 +485,9 @@ def test_shards_of_a_shell_loop_give_the_bytes_of_one_machine(small: Path, tmp_p
 
 def test_every_run_is_in_one_shard(small: Path) -> None:
     plan = read_plan(planned(small))
-    shards = [[task.identity for task in tasks_of(plan, index, 4)] for index in range(4)]
+    shards = [Runs.of_shard(plan, index, 4).identities.tolist() for index in range(4)]
     assert sorted(map(len, shards)) == [2, 2, 3, 3]
-    assert sorted(chain.from_iterable(shards)) == sorted(task.identity for task in plan.tasks())
+    assert sorted(chain.from_iterable(shards)) == sorted(Runs.of(plan).identities.tolist())
 
 
 def test_wrong_plans_and_shards_are_refused(small: Path, capsys: Captured) -> None:
@@ -556,10 +560,11 @@ class Losing(store.Flusher):
     # takes a node away when ten runs are done
     done = 0
 
-    def add(self, row):
-        super().add(row)
-        Losing.done += 1
-        if Losing.done == 10:
+    def add_frame(self, frame):
+        before = Losing.done
+        super().add_frame(frame)
+        Losing.done += len(frame)
+        if before < 10 <= Losing.done:
             cluster.remove_node(node, allow_graceful=False)
 
 

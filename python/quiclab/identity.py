@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.native import build_id
-from quiclab.stacks.registry import catalogue
+from quiclab.stacks.registry import version_of
 from quiclab.study.inputs import fingerprint, source_of
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def versions_of(scenario: Mapping[str, Any], lane: Lane | None = None) -> list[s
     flows, tunnels = scenario.get("flows", {}).values(), scenario.get("tunnels", {}).values()
     tables = [*tunnels, *flows, *(flow.get(end, {}) for flow in flows for end in ("sender", "receiver"))]
     names = {str(table["stack"]) for table in tables if table.get("stack")}
-    known = {str(stack["name"]): str(stack["version"]) for stack in catalogue()}
-    return [f"results {RESULTS}", *(f"{name} {known.get(name, 'absent')}" for name in sorted(names))]
+    return [f"results {RESULTS}", *(f"{name} {version_of(name) or 'absent'}" for name in sorted(names))]
 
 
 def setting_of(
@@ -86,7 +85,17 @@ def setting_of(
 
 def run_of(setting: str, seed: int) -> str:
     """Return the identity of a run, 128 bits as 32 hexadecimal digits, from that of its setting and its seed."""
-    return hashlib.sha256(f"{setting}\n{seed}".encode()).hexdigest()[:32]
+    return runs_of(setting, [seed]).hex()
+
+
+def runs_of(setting: str, seeds: Iterable[int]) -> bytes:
+    """Return the identities of the runs of a setting, 16 bytes each: in binary, as a sweep has a million of them."""
+    base, found = hashlib.sha256(f"{setting}\n".encode()), []
+    for seed in seeds:
+        run = base.copy()
+        run.update(b"%d" % seed)
+        found.append(run.digest()[:16])
+    return b"".join(found)
 
 
 def note_on_builds(builds: Collection[str | None], runs: str) -> str:

@@ -153,9 +153,9 @@ class CountProgress(Progress):
         text, bar, left = super().columns()
         return [text, bar, parts.MofNCompleteColumn(), parts.TextColumn("{task.fields[rate]}"), left]
 
-    def advance(self) -> None:
-        """One more is done."""
-        self.done += 1
+    def advance(self, count: int = 1) -> None:
+        """So many more are done."""
+        self.done += count
         self.beat()
 
     def beat(self) -> None:
@@ -210,9 +210,9 @@ class BeatingProgress(CountProgress):
         self._heart.join()
         super().__exit__(kind, error, trace)
 
-    def advance(self) -> None:
-        """One more is done, which the thread shows."""
-        self.done += 1
+    def advance(self, count: int = 1) -> None:
+        """So many more are done, which the thread shows."""
+        self.done += count
 
     def _beats(self) -> None:
         while not self._ended.wait(self.BEAT_S):

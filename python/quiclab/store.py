@@ -2,6 +2,10 @@
 
 A directory has one writer at a time. It holds `lock` and `shards/NNNNNN.parquet` (what has been run, in the order it
 finished); what is made from them lies next to them. A killed writer leaves whole shards only.
+
+Many small shards become one: the last of them is replaced by all their rows, then the others are deleted. A writer that
+is killed in between leaves rows twice, which readers tolerate: the newest row of an identity counts. A reader that
+misses a deleted shard finds its rows in a later one.
 """
 
 from __future__ import annotations
@@ -23,6 +27,11 @@ FLUSH_S: Final = 5.0
 FLUSH_RUNS: Final = 20_000
 IDENTITY: Final = "identity"
 SHARD_NAMES = "[0-9]" * 6 + ".parquet"  # not files of a user, such as a copy
+#: Number of small shards in a row that become one.
+MANY: Final = 64
+#: A shard of this size is not small [byte], nor is one with this number of runs: readers take one at a time.
+LARGE_BYTES: Final = 32 * 2**20
+LARGE_RUNS: Final = 250_000
 
 
 class Store:
@@ -67,6 +76,7 @@ class Store:
                 leftover.unlink(missing_ok=True)
             self._held = True
             try:
+                self.compact()
                 yield
             finally:
                 self._held = False
@@ -82,17 +92,47 @@ class Store:
             Their columns, in the same order; `IDENTITY` is one of them.
         """
         if rows:
-            numbers = [int(path.stem) for path in self.files()]
-            frame = pl.DataFrame(rows, schema=dict(schema), orient="row")
-            write_parquet(self.shards / f"{max(numbers, default=0) + 1:06}.parquet", frame)
+            self.append_frame(pl.DataFrame(rows, schema=dict(schema), orient="row"))
+
+    def append_frame(self, frame: pl.DataFrame) -> None:
+        """Add finished runs as one shard; nothing if there are none."""
+        if len(frame):
+            files = self.files()
+            number = int(files[-1].stem) + 1 if files else 1
+            write_parquet(self.shards / f"{number:06}.parquet", frame)
+            if len(files) + 1 >= MANY:
+                self.compact()
+
+    def compact(self) -> None:
+        """Join small shards if there are many; the caller holds the directory."""
+        sizes = {path: (path.stat().st_size, self._runs_of(path)) for path in self.files()}
+        small = [path for path, (size, runs) in sizes.items() if size < LARGE_BYTES / 2 and runs < LARGE_RUNS / 2]
+        if len(small) < MANY:
+            return
+        group: list[Path] = []
+        total, count = 0, 0
+        for path, (size, runs) in sizes.items():
+            if path not in small or total + size > LARGE_BYTES or count + runs > LARGE_RUNS:
+                self._join(group)
+                group, total, count = [], 0, 0
+            if path in small:
+                group.append(path)
+                total, count = total + size, count + runs
+        self._join(group)
+
+    def _join(self, group: list[Path]) -> None:
+        """Replace the last of some shards by all their rows, and delete the others."""
+        if len(group) > 1:
+            parts = [self._read(path) for path in group]
+            write_parquet(group[-1], pl.concat(parts, how="diagonal_relaxed"))
+            for path in group[:-1]:
+                path.unlink()
 
     def identities(self, columns: Collection[str] = ()) -> set[str]:
-        """Return the identity of every run that is stored, in a shard that has all these columns."""
+        """Return the identity of every run that is stored, with a value in all these columns."""
         found: set[str] = set()
-        for path in self.files():
-            frame = self._read(path, [IDENTITY, *columns])
-            if all(frame.schema[name] != pl.Null for name in columns):
-                found.update(frame[IDENTITY])
+        for frame in self._parts([IDENTITY, *columns]):
+            found.update(frame.drop_nulls([IDENTITY, *columns])[IDENTITY])
         return found
 
     def files(self) -> list[Path]:
@@ -101,24 +141,54 @@ class Store:
 
     def rows(self, columns: Mapping[str, pl.DataType | type[pl.DataType]]) -> Iterator[pl.DataFrame]:
         """List the stored runs shard by shard, with these columns; what a shard does not have is null there."""
-        for path in self.files():
-            yield self._read(path, list(columns)).select(pl.col(name).cast(kind) for name, kind in columns.items())
+        for frame in self._parts(list(columns)):
+            yield frame.select(pl.col(name).cast(kind) for name, kind in columns.items())
 
-    @staticmethod
-    def _read(path: Path, columns: list[str]) -> pl.DataFrame:
-        """Read some columns of a shard; those that it does not have are null.
+    def _parts(self, columns: list[str]) -> Iterator[pl.DataFrame]:
+        """Read some columns shard by shard; another process may join shards meanwhile."""
+        waiting = self.files()
+        while waiting:
+            path = waiting.pop(0)
+            try:
+                frame = self._read(path, columns)
+            except FileNotFoundError:
+                waiting = [other for other in self.files() if other.name > path.name]
+            else:
+                yield frame
+
+    @classmethod
+    def _read(cls, path: Path, columns: list[str] | None = None) -> pl.DataFrame:
+        """Read columns of a shard, all by default; those that it does not have are null.
 
         Raises
         ------
+        FileNotFoundError
+            If it is gone.
         QuiclabError
             If it cannot be read.
         """
-        try:
+        with _readable(path):
             there = pl.read_parquet_schema(path)
-            frame = pl.read_parquet(path, columns=[name for name in columns if name in there])
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise QuiclabError(f"cannot read {path}: {error}; delete it to repeat its runs") from error
-        return frame.with_columns(pl.lit(None).alias(name) for name in columns if name not in there)
+            wanted = list(there) if columns is None else columns
+            frame = pl.read_parquet(path, columns=[name for name in wanted if name in there])
+        return frame.with_columns(pl.lit(None).alias(name) for name in wanted if name not in there)
+
+    @staticmethod
+    def _runs_of(path: Path) -> int:
+        """Return the number of runs of a shard, without reading them."""
+        with _readable(path):
+            return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Name a shard that cannot be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise QuiclabError(f"cannot read {path}: {error}; delete it to repeat its runs") from error
 
 
 class Flusher:
@@ -129,7 +199,7 @@ class Flusher:
     store
         Where.
     schema
-        Columns of a run.
+        Columns of a run that is added alone.
     runs, seconds
         A shard is written after this number of runs or this time.
     on_flush
@@ -146,12 +216,21 @@ class Flusher:
     ) -> None:
         self.store, self.schema, self.runs, self.seconds, self.on_flush = store, schema, runs, seconds, on_flush
         self.rows: list[tuple[Any, ...]] = []
+        self.frames: list[pl.DataFrame] = []
         self.last = time.monotonic()
 
     def add(self, row: tuple[Any, ...]) -> None:
         """Add a run."""
         self.rows.append(row)
-        if len(self.rows) >= self.runs:
+        self._flush_if_many()
+
+    def add_frame(self, frame: pl.DataFrame) -> None:
+        """Add runs with the columns of `schema`."""
+        self.frames.append(frame)
+        self._flush_if_many()
+
+    def _flush_if_many(self) -> None:
+        if len(self.rows) + sum(map(len, self.frames)) >= self.runs:
             self.flush()
 
     def flush_if_due(self) -> None:
@@ -162,9 +241,10 @@ class Flusher:
     def flush(self) -> None:
         """Write what is collected."""
         self.last = time.monotonic()
-        if self.rows:
-            self.store.append(self.rows, self.schema)
+        if self.rows or self.frames:
+            rows = [pl.DataFrame(self.rows, schema=dict(self.schema), orient="row")] if self.rows else []
+            self.store.append_frame(pl.concat([*self.frames, *rows]))
             # only now: a disk that was full for a moment must not lose them
-            self.rows = []
+            self.rows, self.frames = [], []
             if self.on_flush is not None:
                 self.on_flush()

@@ -12,7 +12,7 @@ An executor is a context manager with `workers` and `submit`; `executor_of` read
 from __future__ import annotations
 
 from quiclab.errors import RequestError, unexpected
-from quiclab.executors.loop import Interrupt, run_all
+from quiclab.executors.loop import Interrupt, run_all, run_batches
 from quiclab.executors.processes import Executor, Processes, WorkerDiedError, available_cpus
 
 
@@ -42,4 +42,13 @@ def executor_of(text: str, workers: int | None = None) -> Executor:
     return Ray(text)
 
 
-__all__ = ["Executor", "Interrupt", "Processes", "WorkerDiedError", "available_cpus", "executor_of", "run_all"]
+__all__ = [
+    "Executor",
+    "Interrupt",
+    "Processes",
+    "WorkerDiedError",
+    "available_cpus",
+    "executor_of",
+    "run_all",
+    "run_batches",
+]

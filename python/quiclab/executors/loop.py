@@ -13,8 +13,9 @@ from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from quiclab.errors import QuiclabError
 from quiclab.executors.processes import WorkerDiedError
@@ -28,7 +29,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 BATCH_S: Final = 0.5
-MAX_BATCH: Final = 1000
+MAX_BATCH: Final = 10_000
 POLL_S: Final = 0.25
 #: Times that a batch is tried when the worker that runs it dies.
 TRIES: Final = 3
@@ -75,10 +76,14 @@ class _Batches(Generic[Task]):
         self._task_s += (seconds / count - self._task_s) / 2
 
 
-def timed(work: Callable[[Task], Result], batch: Sequence[Task]) -> tuple[list[Result], float]:
-    """Run the tasks of a batch; also returns the time that they took [s]."""
+def timed(work: Callable[[Any], Result], batch: object) -> tuple[Result, float]:
+    """Run a batch; also returns the time that it took [s]."""
     begin = time.perf_counter()
-    return [work(task) for task in batch], time.perf_counter() - begin
+    return work(batch), time.perf_counter() - begin
+
+
+def _one_by_one(work: Callable[[Task], Result], batch: Sequence[Task]) -> list[Result]:
+    return [work(task) for task in batch]
 
 
 @dataclass
@@ -102,14 +107,45 @@ def run_all(
 
     Parameters
     ----------
+    executor, tasks, tick, say
+        As of `run_batches`.
+    work
+        Runs a task; both it and tasks cross to other processes.
+    settle
+        Called with each task and its result, in the order in which they end.
+    """
+
+    def settle_all(batch: Sequence[Task], results: Sequence[Result]) -> None:
+        for task, result in zip(batch, results, strict=True):
+            settle(task, result)
+
+    return run_batches(executor, tasks, list, partial(_one_by_one, work), settle_all, tick=tick, say=say)
+
+
+def run_batches(
+    executor: Executor,
+    tasks: Iterable[Task],
+    pack: Callable[[Sequence[Task]], object],
+    work: Callable[[Any], Result],
+    settle: Callable[[Sequence[Task], Result], None],
+    *,
+    tick: Callable[[], None] = lambda: None,
+    say: Callable[[str], None] = lambda _: None,
+) -> bool:
+    """Run all tasks batch by batch; returns whether Ctrl-C ended it before.
+
+    Parameters
+    ----------
     executor
         Where; entered already.
     tasks
-        The tasks; both they and `work` cross to other processes.
+        The tasks, which are taken as they are needed.
+    pack
+        From the tasks of a batch to what crosses to a worker.
     work
-        Runs a task.
+        Runs a packed batch, in a worker.
     settle
-        Called with each task and its result, in the order in which they end.
+        Called with the tasks of each batch and its result, in the order in which they end.
     tick
         Called several times a second.
     say
@@ -122,7 +158,7 @@ def run_all(
     """
     batches, running, again = (
         _Batches(tasks),
-        dict[Future[tuple[list[Result], float]], _Running[Task]](),
+        dict[Future[tuple[Result, float]], _Running[Task]](),
         deque[_Running[Task]](),
     )
 
@@ -135,7 +171,7 @@ def run_all(
             batch = again.popleft() if again else _Running(batches.next())
             if not batch.tasks:
                 return
-            running[executor.submit(timed, work, batch.tasks)] = batch
+            running[executor.submit(timed, work, pack(batch.tasks))] = batch
 
     with Interrupt() as interrupt:
         stopping = False
@@ -148,14 +184,13 @@ def run_all(
                 if future.cancelled():
                     continue
                 try:
-                    results, seconds = future.result()
+                    result, seconds = future.result()
                 except (BrokenProcessPool, WorkerDiedError) as error:
                     died = True
                     again += _halves(batch, error)
                     continue
-                batches.took(len(results), seconds)
-                for task, result in zip(batch.tasks, results, strict=True):
-                    settle(task, result)
+                batches.took(len(batch.tasks), seconds)
+                settle(batch.tasks, result)
             if died:
                 say("a worker died; its runs are made again")
                 alone = executor.restart()

@@ -82,7 +82,7 @@ def find(name: str) -> PythonStack | None:
     """
     if name in _registered:
         return _registered[name]
-    return _load(name) if name not in native_names() and name in _declared() else None
+    return _load(name) if name not in _native_versions() and name in _declared() else None
 
 
 def catalogue() -> list[dict[str, Any]]:
@@ -108,10 +108,25 @@ def versions(names: Iterable[str]) -> dict[str, str]:
     return {name: stack.version for name, stack in found.items() if stack is not None}
 
 
-@cache
+def version_of(name: str) -> str | None:
+    """Return the version of a stack; `None` if it does not exist or is not available."""
+    if (version := _native_versions().get(name)) is not None:
+        return version
+    try:
+        stack = find(name)
+    except UnavailableStackError:
+        return None
+    return None if stack is None else stack.version
+
+
 def native_names() -> frozenset[str]:
     """Return the names of the native stacks."""
-    return frozenset(stack["name"] for stack in json.loads(extension().native_stacks()))
+    return frozenset(_native_versions())
+
+
+@cache
+def _native_versions() -> dict[str, str]:
+    return {str(stack["name"]): str(stack["version"]) for stack in json.loads(extension().native_stacks())}
 
 
 def check(name: str, options: str) -> tuple[str, list[str], bool]:

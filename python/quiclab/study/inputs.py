@@ -15,12 +15,12 @@ from quiclab.plugins import function_names, source_files
 from quiclab.stacks.registry import UnavailableStackError, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 
 def files_of(scenario: Mapping[str, Any]) -> list[str]:
     """Return the files that a scenario names (traces of rates), as it names them, sorted."""
-    return sorted({str(value) for key, value in _items(scenario) if key == "file"})
+    return sorted(_named(scenario)["file"])
 
 
 def code_of(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
@@ -45,9 +45,10 @@ def fingerprint(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
     RequestError
         If a file cannot be read.
     """
-    lines = [f"file {name} {hash_of(base_dir / name)}" for name in files_of(scenario)]
+    named = _named(scenario)
+    lines = [f"file {name} {hash_of(base_dir / name)}" for name in sorted(named["file"])]
     lines += [f"code {name} {hash_of(base_dir / name)}" for name in code_of(scenario, base_dir)]
-    for name in sorted({value for key, value in _items(scenario) if key == "stack" and isinstance(value, str)}):
+    for name in sorted(named["stack"]):
         try:
             stack = find(name)
         except UnavailableStackError:
@@ -84,14 +85,16 @@ def source_of(function: Callable[..., object], use: str) -> str:
     return hash_of_folder(file.parent) if module.__package__ else hash_of(file)
 
 
-def _items(tree: object) -> Iterator[tuple[str, object]]:
-    """List the plain values of a scenario with their keys."""
-    if isinstance(tree, dict):
-        for key, value in tree.items():
-            if isinstance(value, dict | list):
-                yield from _items(value)
-            else:
-                yield key, value
-    elif isinstance(tree, list):
-        for value in tree:
-            yield from _items(value)
+def _named(scenario: object) -> dict[str, set[str]]:
+    """Return the files and the stacks that a scenario names; called for each setting of a sweep."""
+    found: dict[str, set[str]] = {"file": set(), "stack": set()}
+    tables = [scenario]
+    while tables:
+        table = tables.pop()
+        values = table.values() if isinstance(table, dict) else table if isinstance(table, list) else ()
+        tables += [value for value in values if value.__class__ in (dict, list)]
+        if isinstance(table, dict):
+            for key, names in found.items():
+                if isinstance(name := table.get(key), str):
+                    names.add(name)
+    return found

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from quiclab.errors import RequestError, unexpected
+from quiclab.libraries import np, pl
 from quiclab.sweeps.factors import Factor, Level, check_apart, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
 Setting: TypeAlias = tuple[Level, ...]
 """One level of each factor."""
@@ -30,11 +32,11 @@ class Design:
     factors
         In the order of the command line: those of `--vary`, then those of `--zip`.
     settings
-        In the order in which they run; the last factor changes fastest.
+        In the order in which they run, each made when it is asked for; the last factor changes fastest.
     """
 
     factors: tuple[Factor, ...]
-    settings: tuple[Setting, ...]
+    settings: Crossed | Drawn
 
     @classmethod
     def read(
@@ -72,21 +74,19 @@ class Design:
         check_apart(read)
         factors = tuple(factor for _, factor in read)
         if sample is not None:
-            return cls(factors, tuple(_drawn(factors, sample, seed)))
+            return cls(factors, Drawn(factors, _points(factors, sample, seed)))
         together = [factor for option, factor in read if option == "--zip"]
         if together and len({len(factor.levels) for factor in together}) > 1:
             counts = ", ".join(f"{factor.path} has {len(factor.levels)}" for factor in together)
             raise RequestError(f"--zip: expected the same number of values for each factor; {counts}", kind="Conflict")
-        count = 1
-        for axis in [factor.levels for option, factor in read if option == "--vary"] + [f.levels for f in together[:1]]:
-            count *= len(axis)
-        if count > MAX_SETTINGS:
+        crossed = Crossed(tuple(factor for option, factor in read if option == "--vary"), tuple(together))
+        if (count := math.prod(crossed.lengths)) > MAX_SETTINGS:
             raise RequestError(f"--vary: expected at most {MAX_SETTINGS} combinations, got {count}", kind="OutOfRange")
-        return cls(factors, tuple(_crossed([f for option, f in read if option == "--vary"], together)))
+        return cls(factors, crossed)
 
-    def labels(self, setting: Setting) -> dict[str, str | int | float]:
-        """Return the cells of a setting by column."""
-        return {factor.column: factor.cell(level) for factor, level in zip(self.factors, setting, strict=True)}
+    def cells(self) -> dict[str, pl.Series]:
+        """Return the value of each factor in all settings, by column."""
+        return {factor.column: self.settings.cells(number) for number, factor in enumerate(self.factors)}
 
     def sets(self, setting: Setting) -> list[tuple[str, str]]:
         """Return the changes of a setting to the scenario, as path and text of `--set`."""
@@ -95,15 +95,82 @@ class Design:
         ]
 
 
-def _crossed(varied: Sequence[Factor], together: Sequence[Factor]) -> Iterator[Setting]:
-    rows = list(zip(*(factor.levels for factor in together), strict=True)) if together else [()]
-    for levels in product(*(factor.levels for factor in varied)):
-        for row in rows:
-            yield (*levels, *row)
+class Crossed(Sequence["Setting"]):
+    """All combinations of levels; the last factor changes fastest.
+
+    Parameters
+    ----------
+    varied
+        Factors that are combined.
+    together
+        Factors that change together; they come after the others.
+    """
+
+    def __init__(self, varied: tuple[Factor, ...], together: tuple[Factor, ...]) -> None:
+        self.factors = (*varied, *together)
+        # the factors that change together share one axis
+        self._axes = (*range(len(varied)), *(len(varied) for _ in together))
+        self.lengths = tuple(len(factor.levels) for factor in (*varied, *together[:1]))
+
+    def __len__(self) -> int:
+        """Return the number of combinations."""
+        return math.prod(self.lengths)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one combination."""
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        places = []
+        for length in reversed(self.lengths):
+            index, place = divmod(index, length)
+            places.append(place)
+        places.reverse()
+        return tuple(factor.levels[places[axis]] for factor, axis in zip(self.factors, self._axes, strict=True))
+
+    def cells(self, number: int) -> pl.Series:
+        """Return the value of a factor in each combination."""
+        factor, axis = self.factors[number], self._axes[number]
+        places = np.arange(len(self)) // math.prod(self.lengths[axis + 1 :]) % self.lengths[axis]
+        return pl.Series([factor.cell(level) for level in factor.levels]).gather(places)
 
 
-def _drawn(factors: Sequence[Factor], sample: str, seed: int) -> Iterator[Setting]:
-    """Draw settings: each coordinate of a point in the unit cube chooses a level of its factor."""
+class Drawn(Sequence["Setting"]):
+    """Settings of a random design.
+
+    Parameters
+    ----------
+    factors
+        The factors.
+    points
+        Points of the unit cube, one row each; each coordinate chooses a level of its factor.
+    """
+
+    def __init__(self, factors: tuple[Factor, ...], points: np.ndarray) -> None:
+        self.factors, self._points = factors, points
+
+    def __len__(self) -> int:
+        """Return the number of points."""
+        return len(self._points)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one setting."""
+        point = self._points[index].tolist()
+        return tuple(factor.drawn(share) for factor, share in zip(self.factors, point, strict=True))
+
+    def cells(self, number: int) -> pl.Series:
+        """Return the value of a factor in each setting."""
+        factor = self.factors[number]
+        return pl.Series([factor.cell(factor.drawn(share)) for share in self._points[:, number].tolist()])
+
+
+def _points(factors: Sequence[Factor], sample: str, seed: int) -> np.ndarray:
+    """Draw points of the unit cube.
+
+    Raises
+    ------
+    RequestError
+        If `sample` is not a design, or there is nothing to draw.
+    """
     found = _SAMPLE.fullmatch(sample)
     if found is None or not 1 <= int(found[2]) <= MAX_SETTINGS:
         raise unexpected("--sample", f"lhs:N or sobol:N with N from 1 to {MAX_SETTINGS}", sample)
@@ -115,5 +182,5 @@ def _drawn(factors: Sequence[Factor], sample: str, seed: int) -> Iterator[Settin
     from scipy.stats import qmc  # noqa: PLC0415 - takes a second to load
 
     sampler: Any = {"lhs": qmc.LatinHypercube, "sobol": qmc.Sobol}[found[1]](d=len(factors), rng=seed)
-    for point in sampler.random(count):
-        yield tuple(factor.drawn(float(share)) for factor, share in zip(factors, point, strict=True))
+    points: np.ndarray = sampler.random(count)
+    return points

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from quiclab import quantity
@@ -129,7 +131,7 @@ class Factor:
     levels: tuple[Level, ...]
     span: Range | None = None
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """Kind of all its levels, as in `Level`; empty if they differ."""
         kinds = {level.kind for level in self.levels or (self.span.at(0.0) if self.span else Level(""),)}
@@ -161,7 +163,7 @@ class Factor:
         value = Fraction(int(level.number), _COLUMN_UNITS[self.kind][1])
         return float(value) if self.kind != "bytes" else int(value)
 
-    @property
+    @cached_property
     def _whole(self) -> bool:
         return (
             all(level.number.is_integer() for level in self.levels)
@@ -214,8 +216,8 @@ def parse(option: str, text: str, scenario: Mapping[str, Any], *, random: bool =
             raise unexpected(field, _FORMS, values)
         found = None if random else _range(field, item, counted=True)
         levels += _spread(field, *found) if found is not None else [Level.read(item)]
-    texts = [level.text for level in levels]
-    if double := next((text for text in texts if texts.count(text) > 1), None):
+    counts = Counter(level.text for level in levels)
+    if double := next((text for text, count in counts.items() if count > 1), None):
         raise unexpected(field, "different values", double, "it is given twice", kind="Conflict")
     if len(levels) > MAX_LEVELS:
         raise unexpected(field, f"at most {MAX_LEVELS} values", len(levels))

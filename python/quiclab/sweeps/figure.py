@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.libraries import alt, pl
 from quiclab.report.figures.theme import COLOURS, WIDTH, declaration, empty_chart
+from quiclab.sweeps.crowded import MAX_BARS, MAX_POINTS, drawable, left_out
 from quiclab.sweeps.factors import plain
 from quiclab.sweeps.table import HIGH, LOW, MEAN, N
 
@@ -37,8 +38,6 @@ MIN_CDF_RUNS: Final = 8
 MAX_CDF_SETTINGS: Final = 8
 HEIGHT: Final = 320
 ROW: Final = 24
-#: Points in a chart: more than pixels across.
-MAX_POINTS: Final = 5000
 
 
 @dataclass(frozen=True)
@@ -66,10 +65,7 @@ class Layout:
 
 def layout(plan: Plan, runs: pl.DataFrame) -> Layout:
     """Choose the figure of a sweep."""
-    levels = {
-        factor.path: len({setting[index].text for setting in plan.design.settings})
-        for index, factor in enumerate(plan.design.factors)
-    }
+    levels = {factor.path: MAX_POINTS if factor.span else len(factor.levels) for factor in plan.design.factors}
     varied = [factor for factor in plan.design.factors if levels[factor.path] > 1]
     in_step = set(plan.zipped and [text.partition("=")[0] for text in plan.zipped])
     # of factors that change together the first stands for all
@@ -111,6 +107,7 @@ def chart(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measu
     if chosen.kind in ("cdf", "rows"):
         return (_cdf if chosen.kind == "cdf" else _rows)(plan, runs, settings, measure)
     draw = {"map": _map, "lines": _lines, "marks": _marks}[chosen.kind]
+    settings = drawable(chosen, settings, measure)
     panels = list(
         settings.select(factor.column for factor in chosen.panels).unique(maintain_order=True).rows(named=True)
     )
@@ -295,6 +292,7 @@ def _cdf(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measur
 
 def _rows(plan: Plan, _: pl.DataFrame, settings: pl.DataFrame, measure: Measure) -> Any:
     """Declare one row a setting, with its mean and 95 % interval."""
+    settings = settings.head(MAX_BARS)
     data = _values(Layout("rows"), settings, measure).with_columns(
         name=_names(plan, settings.drop_nulls(measure.column + MEAN))["name"]
     )
@@ -314,7 +312,7 @@ def _rows(plan: Plan, _: pl.DataFrame, settings: pl.DataFrame, measure: Measure)
 
 def caption(plan: Plan, runs: pl.DataFrame) -> str:
     """Return what the marks of the figure mean."""
-    kind = layout(plan, runs).kind
+    chosen = layout(plan, runs)
     words = {
         "lines": "Means over the runs of a setting; bars are 95 % intervals by Student's t.",
         "map": "Means over the runs of a setting.",
@@ -322,7 +320,7 @@ def caption(plan: Plan, runs: pl.DataFrame) -> str:
         "rows": "Means over the runs of a setting; bars are 95 % intervals by Student's t.",
         "marks": "One mark a setting of the random design: the mean over its runs.",
     }
-    return words[kind]
+    return words[chosen.kind] + left_out(chosen, len(plan.design.settings))
 
 
 def specification(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measure) -> dict[str, Any]:

@@ -4,54 +4,68 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from quiclab.errors import RequestError
-from quiclab.identity import run_of, setting_of
+from quiclab.identity import setting_of
 from quiclab.native import resolve
 from quiclab.sweeps.design import Design
 from quiclab.sweeps.metrics import SERIES_INTERVAL, Measure, measures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable
 
     from quiclab.lane.run import Lane
-    from quiclab.sweeps.design import Setting
+
+_HASH_BYTES: Final = 32
+
+
+class Task(NamedTuple):
+    """One run: the index of its setting, and its seed."""
+
+    setting: int
+    seed: int
 
 
 @dataclass(frozen=True)
-class Task:
-    """One run, for a worker.
+class Recipe:
+    """What the runs of a sweep have in common, for workers.
 
     Attributes
     ----------
-    identity
-        128-bit hash over resolved scenario, seed, versions and other inputs; 32 hexadecimal digits.
-    scenario
-        The resolved scenario as JSON.
-    seed
-        Seed of the run.
-    base_dir
-        Directory that files named in the scenario are relative to.
+    text, file, base_dir
+        The scenario, the name of its file, and the directory that files named in it are relative to.
+    sets
+        Changes of all settings, as path and text of `--set`.
     metrics
         Names of the metrics that are measured.
     lane
-        How it runs in the kernel lane; `None` for the sim lane.
-    setting
-        Index of its setting.
+        How runs are made in the kernel lane; `None` for the sim lane.
     """
 
-    identity: str
-    scenario: str
-    seed: int
+    text: str
+    file: str
     base_dir: str
+    sets: tuple[tuple[str, str], ...]
     metrics: tuple[str, ...]
     lane: Lane | None = None
-    setting: int = 0
+
+    def resolve(self, sets: Iterable[tuple[str, str]]) -> str:
+        """Return the scenario with further changes and every default filled in, as JSON.
+
+        Raises
+        ------
+        RequestError
+            If it is not valid.
+        """
+        form: Literal["toml", "json"] = "json" if self.file.endswith(".json") else "toml"
+        programs = None if self.lane is None else self.lane.stacks()
+        return resolve(self.text, self.file, self.base_dir, [*self.sets, *sets], form, programs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +109,7 @@ class Plan:
     @cached_property
     def base(self) -> dict[str, Any]:
         """The scenario with `sets`, and every default filled in."""
-        plain: dict[str, Any] = json.loads(self._resolve(self.sets))
+        plain: dict[str, Any] = json.loads(self._recipe(()).resolve(()))
         return plain
 
     @property
@@ -118,7 +132,16 @@ class Plan:
         """Number of runs."""
         return len(self.design.settings) * self.seeds
 
-    def scenario(self, setting: Setting) -> str:
+    def _recipe(self, recording: tuple[tuple[str, str], ...]) -> Recipe:
+        file, base_dir = str(self.file), str(self.base_dir)
+        return Recipe(self.text, file, base_dir, (*recording, *self.sets), self.metrics, self.lane)
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """What the runs have in common."""
+        return self._recipe(tuple(self._recording))
+
+    def scenario(self, index: int) -> str:
         """Return the resolved scenario of a setting as JSON.
 
         Raises
@@ -126,17 +149,12 @@ class Plan:
         RequestError
             If it is not valid.
         """
-        sets = self.design.sets(setting)
+        sets = self.design.sets(self.design.settings[index])
         try:
-            return self._resolve([*self._recording, *self.sets, *sets])
+            return self.recipe.resolve(sets)
         except RequestError as error:
             changes = ", ".join(f"{path}={text}" for path, text in sets)
             raise RequestError(f"{changes}: {error}", path=error.path, kind=error.kind) from error
-
-    def _resolve(self, sets: Sequence[tuple[str, str]]) -> str:
-        form: Literal["toml", "json"] = "json" if self.file.suffix == ".json" else "toml"
-        programs = None if self.lane is None else self.lane.stacks()
-        return resolve(self.text, str(self.file), self.base_dir, list(sets), form, programs)
 
     @cached_property
     def _recording(self) -> list[tuple[str, str]]:
@@ -144,27 +162,27 @@ class Plan:
         needed = any(measure.series for measure in self.measures) and "series_interval" not in self.base["record"]
         return [("record.series_interval", SERIES_INTERVAL)] if needed else []
 
-    def tasks(self, settings: Iterator[int] | None = None, seeds: range | None = None) -> Iterator[Task]:
-        """List the runs in the order of the sweep: settings, then seeds.
+    @cached_property
+    def _identified(self) -> tuple[bytearray, list[str | None]]:
+        """Identities and versions of the settings, as far as they were asked for."""
+        count = len(self.design.settings)
+        return bytearray(_HASH_BYTES * count), [None] * count
 
-        Parameters
-        ----------
-        settings
-            Indices of settings; all by default.
-        seeds
-            Indices of the seeds; all by default.
+    def identity(self, index: int) -> tuple[str, str]:
+        """Return identity and versions of a setting, as of `identity.setting_of`.
+
+        Raises
+        ------
+        RequestError
+            If it is not a valid scenario, or a file that it names cannot be read.
         """
-        chosen = range(len(self.design.settings)) if settings is None else settings
-        for index in chosen:
-            text = self.scenario(self.design.settings[index])
-            for seed, identity in zip(*self._identities(text, seeds), strict=True):
-                yield Task(identity, text, seed, str(self.base_dir), self.metrics, self.lane, index)
-
-    def _identities(self, text: str, seeds: range | None) -> tuple[list[int], list[str]]:
-        """Return the seeds of a setting and the identities of its runs."""
-        setting, _ = setting_of(text, self.base_dir, self.lane)
-        numbers = [self.first_seed + index for index in (range(self.seeds) if seeds is None else seeds)]
-        return numbers, [run_of(setting, number) for number in numbers]
+        hashes, versions = self._identified
+        place = slice(_HASH_BYTES * index, _HASH_BYTES * (index + 1))
+        if (known := versions[index]) is None:
+            found, computing = setting_of(self.scenario(index), self.base_dir, self.lane)
+            hashes[place] = bytes.fromhex(found)
+            known = versions[index] = sys.intern(computing)
+        return hashes[place].hex(), known
 
     def replay_of(self, task: Task) -> str:
         """Return the command that repeats one run alone."""

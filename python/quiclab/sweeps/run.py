@@ -6,15 +6,15 @@ import json
 import math
 import sys
 import time
+from array import array
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import chain
 from typing import TYPE_CHECKING, Final, TextIO
 
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.executors import run_all
-from quiclab.identity import BUILD
-from quiclab.libraries import pl
+from quiclab.executors import run_batches
+from quiclab.identity import BUILD, VERSIONS
+from quiclab.libraries import np, pl
 from quiclab.native import build_id
 from quiclab.progress import CountProgress
 from quiclab.result import run_resolved
@@ -23,39 +23,58 @@ from quiclab.store import IDENTITY, Flusher, Store
 from quiclab.sweeps.metrics import Measure, measures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from quiclab.executors import Executor
     from quiclab.result import RunResult
-    from quiclab.sweeps.plan import Plan, Task
+    from quiclab.sweeps.plan import Plan, Recipe, Task
+    from quiclab.sweeps.runs import Runs
 
-#: Columns of a stored run before those of its metrics.
-HEAD: Final = (IDENTITY, BUILD, "digest", "finished")
+#: Columns of a stored run before those of its metrics, and the names of their types: the table library loads slowly.
+HEAD: Final = {IDENTITY: "String", VERSIONS: "String", BUILD: "String", "digest": "String", "finished": "Boolean"}
 #: Time after which progress is shown [s].
 QUIET_S: Final = 1.0
 MAX_FAILURES: Final = 1000
+#: Runs that become integers of Python at a time.
+CHUNK: Final = 10_000
 
 
-@dataclass(frozen=True)
+@dataclass
+class Batch:
+    """Runs for a worker.
+
+    Attributes
+    ----------
+    recipe
+        What they have in common.
+    settings
+        Changes of each setting to the scenario, and its seeds.
+    """
+
+    recipe: Recipe
+    settings: list[tuple[list[tuple[str, str]], list[int]]]
+
+
+@dataclass
 class Measured:
-    """What a worker returns of a run.
+    """What a worker returns of a batch, by column.
 
     Attributes
     ----------
     digest
-        Hash over every packet event; empty if the run failed.
+        Hash over every packet event of each run that did not fail.
     finished
-        Whether every flow has done its workload.
+        Whether every flow of it has done its workload.
     values
-        Value of each column of the metrics; NaN where there is none.
-    problem
-        Why the run failed; empty if it did not.
+        Values of the columns of the metrics, run by run; NaN where there is none.
+    problems
+        Why the others failed, by their positions in the batch.
     """
 
-    digest: str
-    finished: bool
-    values: tuple[float, ...]
-    problem: str = ""
+    digest: list[str] = field(default_factory=list)
+    finished: list[bool] = field(default_factory=list)
+    values: array[float] = field(default_factory=lambda: array("d"))
+    problems: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -83,23 +102,19 @@ class Outcome:
 
 
 def execute(
-    plan: Plan,
-    tasks: Iterable[Task],
-    total: int,
+    runs: Runs,
     store: Store,
     executor: Executor,
     *,
     title: str = "",
     stream: TextIO | None = None,
 ) -> Outcome:
-    """Run the tasks that are not stored.
+    """Make the runs that are not stored.
 
     Parameters
     ----------
-    plan
-        The sweep.
-    tasks, total
-        Its runs, or some of them, and their number.
+    runs
+        Runs of a sweep.
     store
         Where results go; may be locked by the caller already.
     executor
@@ -114,49 +129,71 @@ def execute(
     RequestError
         If the directory cannot be written to, or another process holds it.
     """
+    plan = runs.plan
     columns = [measure.column for measure in plan.measures]
-    schema = dict.fromkeys(HEAD[:3], pl.String) | {HEAD[3]: pl.Boolean} | dict.fromkeys(columns, pl.Float64)
-    outcome, build = Outcome(total), build_id()
-    with store.locked(), CountProgress(title or plan.name, total, 0, "runs", QUIET_S, stream or sys.stderr) as progress:
-        stored = store.identities(columns)
-        flusher = Flusher(store, schema)
+    outcome = Outcome(len(runs))
+    with store.locked():
+        stored = runs.stored(store, columns)
+        outcome.done = int(stored.sum())
+        waiting = np.flatnonzero(~stored & (runs.first == np.arange(len(runs))))
+        if not len(waiting):
+            return outcome
+        shown = CountProgress(title or plan.name, len(runs), outcome.done, "runs", QUIET_S, stream or sys.stderr)
+        flusher = Flusher(store, row_kinds(columns))
 
-        def pending() -> Iterator[Task]:
-            for task in tasks:
-                if task.identity in stored:
-                    outcome.done += 1
-                    progress.advance()
-                else:
-                    yield task
+        def pack(batch: Sequence[int]) -> Batch:
+            settings = runs.by_setting(np.asarray(batch))
+            return Batch(
+                plan.recipe, [(plan.design.sets(plan.design.settings[index]), seeds) for index, seeds in settings]
+            )
 
-        def settle(task: Task, found: Measured) -> None:
-            if found.problem:
+        def settle(batch: Sequence[int], found: Measured) -> None:
+            for place, problem in found.problems.items():
                 outcome.failed += 1
                 if outcome.failed <= MAX_FAILURES:
-                    outcome.failures.append((task, found.problem))
-            else:
-                outcome.executed += 1
-                outcome.done += 1
-                flusher.add((task.identity, build, found.digest, found.finished, *found.values))
-            progress.advance()
+                    outcome.failures.append((runs.task(batch[place]), problem))
+            made = np.delete(np.asarray(batch), list(found.problems))
+            if len(made):
+                flusher.add_frame(_frame(runs.head(made), found, columns))
+                stored[made] = True
+            outcome.executed += len(made)
+            progress.advance(len(batch))
 
-        waiting = pending()
-        first = next(waiting, None)
-        if first is None:
-            return outcome
         try:
-            with executor:
-                outcome.interrupted = run_all(
+            with shown as progress, executor:
+                outcome.interrupted = run_batches(
                     executor,
-                    chain([first], waiting),
-                    measure_run,
+                    _numbers(waiting),
+                    pack,
+                    measure_batch,
                     settle,
                     tick=flusher.flush_if_due,
                     say=progress.line,
                 )
         finally:
             flusher.flush()
+            outcome.done = int(stored[runs.first].sum())
     return outcome
+
+
+def _numbers(positions: np.ndarray) -> Iterator[int]:
+    """List positions as integers of Python, some at a time."""
+    for start in range(0, len(positions), CHUNK):
+        yield from positions[start : start + CHUNK].tolist()
+
+
+def row_kinds(columns: list[str]) -> dict[str, type[pl.DataType]]:
+    """Return the columns of a stored run with these columns of metrics, and their types."""
+    return {name: getattr(pl, kind) for name, kind in HEAD.items()} | dict.fromkeys(columns, pl.Float64)
+
+
+def _frame(head: dict[str, pl.Series], found: Measured, columns: list[str]) -> pl.DataFrame:
+    """Return the runs of a batch as rows of the store."""
+    values = np.frombuffer(found.values, dtype=np.float64).reshape(len(found.digest), len(columns))
+    measured = {name: values[:, place] for place, name in enumerate(columns)}
+    build = pl.Series([build_id()], dtype=pl.String).new_from_index(0, len(found.digest))
+    data = {**head, BUILD: build, "digest": found.digest, "finished": found.finished, **measured}
+    return pl.DataFrame(data, schema=row_kinds(columns))
 
 
 @cache
@@ -164,63 +201,90 @@ def _measures(names: tuple[str, ...], flows: tuple[str, ...]) -> list[Measure]:
     return measures(names, flows)
 
 
-def measure_run(task: Task) -> Measured:
-    """Run once and measure."""
+def measure_batch(batch: Batch) -> Measured:
+    """Make the runs of a batch, and measure them."""
+    found = Measured()
+    for sets, seeds in batch.settings:
+        scenario = batch.recipe.resolve(sets)
+        for seed in seeds:
+            if problem := _measure(batch.recipe, scenario, seed, found):
+                found.problems[len(found.digest) + len(found.problems)] = problem
+    return found
+
+
+def _measure(recipe: Recipe, scenario: str, seed: int, found: Measured) -> str:
+    """Run once, and append what is measured; returns why the run failed, or an empty text."""
     try:
-        result = _run(task)
+        result = _run(recipe, scenario, seed)
     except QuiclabError as error:
-        return Measured("", False, (), str(error))
+        return str(error)
+    if problem := _problem(result):
+        return problem
+    columns = _measures(recipe.metrics, tuple(result.flows))
+    found.digest.append(result.digest)
+    found.finished.append(all(flow.completed for flow in result.flows.values()))
+    found.values.extend(float(column.measure(result)) for column in columns)
+    return ""
+
+
+def _problem(result: RunResult) -> str:
+    """Return why a run counts as failed; empty if it does not."""
     if problem := result.invalid_reason:
-        return Measured("", False, (), problem)
+        return problem
     for name, flow in result.flows.items():
         if flow.failed:
             reason = f": {flow.failure}" if flow.failure else ""
-            return Measured("", False, (), f"flow `{name}` failed after {flow.delivered_bytes} bytes{reason}")
-    columns = _measures(task.metrics, tuple(result.flows))
-    finished = all(flow.completed for flow in result.flows.values())
-    return Measured(result.digest, finished, tuple(float(column.measure(result)) for column in columns))
+            return f"flow `{name}` failed after {flow.delivered_bytes} bytes{reason}"
+    return ""
 
 
-def _run(task: Task) -> RunResult:
-    if task.lane is None:
-        return run_resolved(task.scenario, task.seed, task.base_dir)
-    scenario = replace(Scenario.from_dict(json.loads(task.scenario)), base_dir=task.base_dir)
-    return task.lane.run(scenario, task.seed)
+def _run(recipe: Recipe, scenario: str, seed: int) -> RunResult:
+    if recipe.lane is None:
+        return run_resolved(scenario, seed, recipe.base_dir)
+    return recipe.lane.run(replace(Scenario.from_dict(json.loads(scenario)), base_dir=recipe.base_dir), seed)
 
 
-def check(plan: Plan, stream: TextIO | None = None) -> None:
-    """Check every setting, before the first run.
+def check(plan: Plan, settings: Collection[int] | None = None, stream: TextIO | None = None) -> None:
+    """Check settings, before the first run.
+
+    Parameters
+    ----------
+    plan
+        The sweep.
+    settings
+        Their indices; all by default.
+    stream
+        Output stream of progress (default: stderr).
 
     Raises
     ------
     RequestError
         If a setting is not a valid scenario; the message has its changes.
     """
-    settings = plan.design.settings
-    with CountProgress(
-        f"{plan.name}: checking", len(settings), 0, "settings", QUIET_S, stream or sys.stderr
-    ) as progress:
-        for setting in settings:
-            plan.scenario(setting)
+    chosen = range(len(plan.design.settings)) if settings is None else settings
+    title = f"{plan.name}: checking"
+    with CountProgress(title, len(chosen), 0, "settings", QUIET_S, stream or sys.stderr) as progress:
+        for index in chosen:
+            plan.identity(index)
             progress.advance()
 
 
-def try_metrics(plan: Plan) -> tuple[Measured, float]:
-    """Run the first setting once, so that an error in a metric comes before the others; also returns its duration [s].
+def try_metrics(plan: Plan) -> float:
+    """Run the first setting once, so that an error in a metric comes before the others; returns its duration [s].
 
     Raises
     ------
     RequestError
         If a metric that is named by its path is not in the result.
     """
-    task = next(plan.tasks(iter([0]), range(1)))
+    scenario, found = plan.scenario(0), Measured()
     begin = time.perf_counter()
-    found = measure_run(task)
+    problem = _measure(plan.recipe, scenario, plan.first_seed, found)
     seconds = time.perf_counter() - begin
-    if not found.problem:
+    if not problem:
         for measure, value in zip(plan.measures, found.values, strict=True):
             if "." in measure.column and measure.label == measure.column and math.isnan(value):
                 raise RequestError(
                     f"--metric {measure.column}: not in the result of a run; `quiclab run --json` shows one"
                 )
-    return found, seconds
+    return seconds

@@ -9,14 +9,13 @@ from quiclab.sweeps import run
 from quiclab.sweeps.adaptive import MIN_RUNS, wanted_seeds
 from quiclab.sweeps.output import Tables
 from quiclab.sweeps.run import Outcome, execute
+from quiclab.sweeps.runs import Runs
 from quiclab.sweeps.table import runs_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from quiclab.executors import Executor
     from quiclab.store import Store
-    from quiclab.sweeps.plan import Plan, Task
+    from quiclab.sweeps.plan import Plan
 
 
 class Session:
@@ -40,6 +39,7 @@ class Session:
         self.seeds = [plan.seeds] * len(plan.design.settings)
         self.spent: list[str] = []
         self.probe_s = 0.0
+        self._runs: tuple[list[int], Runs] | None = None
 
     def check(self) -> None:
         """Check all settings, then the metrics by one run.
@@ -49,14 +49,19 @@ class Session:
         RequestError
             If one is wrong.
         """
-        run.check(self.plan, self.stream)
-        _, self.probe_s = run.try_metrics(self.plan)
+        run.check(self.plan, stream=self.stream)
+        self.probe_s = run.try_metrics(self.plan)
+
+    @property
+    def runs(self) -> Runs:
+        """The runs, with the present number of seeds of each setting."""
+        if self._runs is None or self._runs[0] != self.seeds:
+            self._runs = (list(self.seeds), Runs.of(self.plan, self.seeds))
+        return self._runs[1]
 
     def run(self) -> Outcome:
         """Run what is missing."""
-        total = sum(self.seeds)
-        with self.store.locked():
-            return execute(self.plan, self._tasks(), total, self.store, self.executor, stream=self.stream)
+        return execute(self.runs, self.store, self.executor, stream=self.stream)
 
     def run_until(self, precision: float, most: int) -> Outcome:
         """Run until all intervals have a precision, or a setting has the most seeds; `spent` tells what it took.
@@ -92,21 +97,15 @@ class Session:
 
     def tables(self, compared: str | None = None) -> Tables:
         """Return the results; the levels of the factor `compared` are compared with its first one."""
-        return Tables.of(self.plan, runs_table(self.plan, self.store, self.seeds), self.store, compared)
-
-    def _tasks(self) -> Iterator[Task]:
-        for index, count in enumerate(self.seeds):
-            yield from self.plan.tasks(iter([index]), range(count))
+        return Tables.of(self.plan, runs_table(self.runs, self.store), self.store, compared)
 
 
 def cost_line(plan: Plan, session: Session) -> str:
     """Return the number of runs and an estimate of the time they take, from the run that was tried."""
     workers = session.executor.workers
     columns = [measure.column for measure in plan.measures]
-    stored = session.store.identities(columns)
-    missing = sum(task.identity not in stored for task in plan.tasks())
-    seconds = missing * session.probe_s / workers
-    done = plan.total - missing
+    done = int(session.runs.stored(session.store, columns).sum())
+    seconds = (plan.total - done) * session.probe_s / workers
     return (
         f"{len(plan.design.settings)} settings with {plan.seeds} seeds: {plan.total} runs, {done} stored. "
         f"The first setting took {session.probe_s:.3g} s a run; if all do, the others take {_duration(seconds)} on "

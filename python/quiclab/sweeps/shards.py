@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.errors import QuiclabError, RequestError, unexpected
 from quiclab.files import write_atomically
-from quiclab.libraries import pl
+from quiclab.libraries import np
 from quiclab.native import extension
 from quiclab.store import IDENTITY, Store
 from quiclab.sweeps.plan import Plan
-from quiclab.sweeps.run import HEAD, Outcome, execute
+from quiclab.sweeps.run import Outcome, check, execute, row_kinds
+from quiclab.sweeps.runs import Runs, measured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from quiclab.executors import Executor
-    from quiclab.sweeps.plan import Task
 
 PLAN_SCHEMA: Final = "quiclab.plan/1"
 MAX_NAMED: Final = 8
@@ -79,20 +77,12 @@ def _decoded(document: dict[str, Any], file: Path) -> Plan:
         raise RequestError(f"{file} is not a plan: {type(error).__name__}: {error}") from error
 
 
-def tasks_of(plan: Plan, index: int, of: int) -> Iterator[Task]:
-    """List the runs of one shard."""
-    for setting in range(len(plan.design.settings)):
-        first = (index - setting * plan.seeds) % of
-        seeds = range(first, plan.seeds, of)
-        if seeds:
-            yield from plan.tasks(iter([setting]), seeds)
-
-
 def run_shard(plan: Plan, file: Path, index: int, of: int, executor: Executor) -> Outcome:
-    """Run the runs of one shard that are not stored."""
-    total = len(range(index, plan.total, of))
+    """Make the runs of one shard that are not stored."""
+    runs = Runs.of_shard(plan, index, of)
+    check(plan, np.unique(runs.settings).tolist())
     store = Store(directory_of(file) / f"{index}-of-{of}")
-    return execute(plan, tasks_of(plan, index, of), total, store, executor, title=f"{plan.name}: shard {index} of {of}")
+    return execute(runs, store, executor, title=f"{plan.name}: shard {index} of {of}")
 
 
 def merge(plan: Plan, file: Path, store: Store) -> None:
@@ -104,26 +94,25 @@ def merge(plan: Plan, file: Path, store: Store) -> None:
         If shards lack runs; the message names them.
     """
     of = _count(file)
+    check(plan)
     columns = [measure.column for measure in plan.measures]
-    schema = dict.fromkeys(HEAD[:3], pl.String) | {HEAD[3]: pl.Boolean} | dict.fromkeys(columns, pl.Float64)
-    lost: list[tuple[int, int]] = []
+    runs = Runs.of(plan)
     with store.locked():
-        stored = store.identities(columns)
+        stored = runs.stored(store, columns)
         for index in range(of):
             shard = Store(directory_of(file) / f"{index}-of-{of}")
-            there = shard.identities(columns)
-            wanted = {task.identity for task in tasks_of(plan, index, of)}
-            if missing := len(wanted - there - stored):
-                lost.append((index, missing))
-            for part in shard.rows(schema):
-                new = part.filter(pl.col(IDENTITY).is_in(list(wanted - stored)))
-                store.append(new.rows(), schema)
-    if lost:
-        named = ", ".join(str(index) for index, _ in lost[:MAX_NAMED])
-        named += f" and {len(lost) - MAX_NAMED} more" if len(lost) > MAX_NAMED else ""
+            for part in measured(shard, columns, row_kinds(columns)):
+                rows, positions = runs.found_in(part[IDENTITY])
+                new = ~stored[positions]
+                store.append_frame(part[rows[new]])
+                stored[positions] = True
+    lost = np.bincount(np.flatnonzero(~stored[runs.first]) % of, minlength=of)
+    if missing := np.flatnonzero(lost).tolist():
+        named = ", ".join(map(str, missing[:MAX_NAMED]))
+        named += f" and {len(missing) - MAX_NAMED} more" if len(missing) > MAX_NAMED else ""
         raise QuiclabError(
-            f"{sum(count for _, count in lost)} of {plan.total} runs are missing, of shards {named}; "
-            f"run `quiclab shard {file} --index {lost[0][0]} --of {of}`"
+            f"{lost.sum()} of {plan.total} runs are missing, of shards {named}; "
+            f"run `quiclab shard {file} --index {missing[0]} --of {of}`"
         )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from quiclab.libraries import np, pl
 from quiclab.stats import CONFIDENCE
 from quiclab.store import IDENTITY
+from quiclab.sweeps.runs import measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,27 +15,25 @@ if TYPE_CHECKING:
     from quiclab.store import Store
     from quiclab.sweeps.metrics import Measure
     from quiclab.sweeps.plan import Plan
+    from quiclab.sweeps.runs import Runs
 
 SETTING: Final = "setting"
 SEED: Final = "seed"
 #: Suffixes of the columns of a metric in the table of settings.
 N, MEAN, STD, LOW, HIGH = ".n", ".mean", ".std", ".low", ".high"
 PERCENT: Final = ".percent"
-_ORDER: Final = "order"
 _FIRST: Final = ".reference"
 
 
-def runs_table(plan: Plan, store: Store, seeds: Sequence[int] | None = None) -> pl.DataFrame:
+def runs_table(runs: Runs, store: Store) -> pl.DataFrame:
     """Return the stored runs in the order of the sweep.
 
     Parameters
     ----------
-    plan
-        The sweep.
+    runs
+        The runs of the sweep.
     store
-        Its runs.
-    seeds
-        Number of seeds of each setting, where they differ.
+        Where they are.
 
     Returns
     -------
@@ -42,30 +41,28 @@ def runs_table(plan: Plan, store: Store, seeds: Sequence[int] | None = None) -> 
         `setting` (index from 0), one column a factor, `seed`, `finished`, `digest`, then one column a metric; the same
         bytes however often the sweep was stopped, and on any number of workers.
     """
-    columns = [measure.column for measure in plan.measures]
-    kinds = {IDENTITY: pl.String, "digest": pl.String, "finished": pl.Boolean} | dict.fromkeys(columns, pl.Float64)
-    rows: list[tuple[str, int, int]] = []
-    for index in range(len(plan.design.settings)):
-        chosen = None if seeds is None else range(seeds[index])
-        rows += [(task.identity, index, task.seed) for task in plan.tasks(iter([index]), chosen)]
-    wanted = pl.DataFrame(rows, schema={IDENTITY: pl.String, SETTING: pl.Int64, SEED: pl.UInt64}, orient="row")
-    wanted = wanted.with_row_index(_ORDER)
-    parts = [part.join(wanted.select(IDENTITY), on=IDENTITY, how="semi") for part in store.rows(kinds)]
-    if not parts:
+    columns = [measure.column for measure in runs.plan.measures]
+    kept: list[pl.DataFrame] = []
+    place, count = np.full(len(runs), -1), 0
+    for part in measured(store, columns, {"finished": pl.Boolean, "digest": pl.String}):
+        rows, positions = runs.found_in(part[IDENTITY])
+        kept.append(part.drop(IDENTITY)[rows])
+        # a run that was measured again is stored twice: the newest counts
+        place[positions] = np.arange(count, count + len(rows))
+        count += len(rows)
+    place = place[runs.first]
+    found = np.flatnonzero(place >= 0)
+    if not len(found):
         return pl.DataFrame()
-    # a run that was measured again for a further metric is stored twice: the newest has all of them
-    stored = pl.concat(parts).unique(IDENTITY, keep="last", maintain_order=True)
-    found = wanted.join(stored, on=IDENTITY, how="inner").sort(_ORDER)
-    settings = settings_table(plan)
-    return found.join(settings, on=SETTING, how="left", maintain_order="left").select(
-        SETTING, *(name for name in settings.columns if name != SETTING), SEED, "finished", "digest", *columns
-    )
+    settings = settings_table(runs.plan)[runs.settings[found]]
+    stored = pl.concat(kept)[place[found]]
+    seeds = pl.Series(SEED, runs.seeds[found])
+    return settings.with_columns(seeds, *(stored[name] for name in ("finished", "digest", *columns)))
 
 
 def settings_table(plan: Plan) -> pl.DataFrame:
     """Return one row a setting: its index, and the value of each factor."""
-    rows = [{SETTING: index, **plan.design.labels(setting)} for index, setting in enumerate(plan.design.settings)]
-    return pl.DataFrame(rows, schema_overrides={SETTING: pl.Int64}, infer_schema_length=None)
+    return pl.DataFrame({SETTING: np.arange(len(plan.design.settings)), **plan.design.cells()})
 
 
 def summary(runs: pl.DataFrame, factors: Sequence[str], measures: Sequence[Measure]) -> pl.DataFrame:
@@ -96,7 +93,8 @@ def summary(runs: pl.DataFrame, factors: Sequence[str], measures: Sequence[Measu
             value.mean().alias(column + MEAN),
             value.std(ddof=1).alias(column + STD),
         ]
-    table = runs.group_by(SETTING, *factors, maintain_order=True).agg(aggregates)
+    same = [pl.col(name).first() for name in factors]
+    table = runs.group_by(SETTING, maintain_order=True).agg(*same, *aggregates)
     for column in (measure.column for measure in measures):
         half = pl.Series(column, _half_widths(table[column + N].to_numpy(), table[column + STD].to_numpy()))
         mean = table[column + MEAN]

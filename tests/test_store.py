@@ -1,0 +1,126 @@
+"""Results directories: many shards become few, whatever happens meanwhile, and no run is lost."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from quiclab.errors import RequestError
+from quiclab.executors import Processes
+from quiclab.store import IDENTITY, MANY, Store
+from quiclab.sweeps import Plan
+from quiclab.sweeps.run import execute
+from quiclab.sweeps.runs import Runs
+from quiclab.sweeps.table import runs_table
+
+ROWS = 3
+
+
+def shard(number: int, value: float | None = None) -> pl.DataFrame:
+    identities = [f"{number:016x}{row:016x}" for row in range(ROWS)]
+    values = [float(number) if value is None else value] * ROWS
+    return pl.DataFrame({IDENTITY: identities, "goodput_mbps": values})
+
+
+def values(store: Store) -> dict[str, float]:
+    """The newest value of each identity."""
+    kinds = {IDENTITY: pl.String, "goodput_mbps": pl.Float64}
+    return {row[0]: row[1] for part in store.rows(kinds) for row in part.rows()}
+
+
+def filled(directory: Path, shards: int) -> Store:
+    store = Store(directory)
+    with store.locked():
+        for number in range(shards):
+            store.append_frame(shard(number))
+    return store
+
+
+def test_many_small_shards_become_one_and_the_newest_rows_stay_last(tmp_path: Path) -> None:
+    store = filled(tmp_path, MANY - 1)
+    before = values(store)
+    assert len(store.files()) == MANY - 1
+    with store.locked():
+        store.append_frame(shard(0, -1.0).with_columns(other=pl.lit("x")))
+    assert [path.name for path in store.files()] == [f"{MANY:06}.parquet"]
+    newest = values(store)
+    assert newest == before | {f"{0:016x}{row:016x}": -1.0 for row in range(ROWS)}
+    assert store.identities(["other"]) == {f"{0:016x}{row:016x}" for row in range(ROWS)}
+
+
+@pytest.mark.parametrize("deleted", [0, 1, MANY // 2])
+def test_a_writer_that_is_killed_while_it_joins_shards_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deleted: int
+) -> None:
+    store = filled(tmp_path, MANY - 1)
+    expected = values(store) | {f"{MANY:016x}{row:016x}": float(MANY) for row in range(ROWS)}
+    unlink, left = Path.unlink, iter(range(deleted))
+
+    def killed(path: Path, missing_ok: bool = False) -> None:
+        if path.suffix == ".parquet" and next(left, None) is None:
+            raise KeyboardInterrupt
+        unlink(path, missing_ok)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", killed)
+        with pytest.raises(KeyboardInterrupt), store.locked():
+            store.append_frame(shard(MANY))
+    assert len(store.files()) == MANY - deleted
+    assert values(store) == expected
+    with store.locked():
+        assert values(store) == expected
+
+
+def test_a_reader_finds_rows_of_shards_that_are_joined_meanwhile(tmp_path: Path) -> None:
+    store = filled(tmp_path, MANY - 1)
+    parts = store.rows({IDENTITY: pl.String})
+    found = set(next(parts)[IDENTITY])
+    with store.locked():
+        store.append_frame(shard(MANY))
+    found |= {identity for part in parts for identity in part[IDENTITY]}
+    assert found == store.identities()
+    assert len(found) == MANY * ROWS
+
+
+def test_a_full_disk_while_shards_are_joined_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = filled(tmp_path, MANY - 1)
+
+    def full(*_: object) -> Iterator[None]:
+        raise RequestError("cannot write: No space left on device")
+
+    with store.locked():
+        before = values(store)
+        monkeypatch.setattr(store, "_join", full)
+        with pytest.raises(RequestError, match="No space left"):
+            store.append_frame(shard(MANY))
+    assert values(store).items() >= before.items()
+    assert len(values(store)) == MANY * ROWS
+
+
+def plan_of(file: Path) -> Plan:
+    return Plan(file=file, text=file.read_text(), varied=("links.down1.rate=5Mbit/s,5000kbit/s",), seeds=2)
+
+
+def test_settings_that_are_the_same_scenario_run_once(small: Path, tmp_path: Path) -> None:
+    runs = Runs.of(plan_of(small))
+    outcome = execute(runs, Store(tmp_path), Processes(1), stream=io.StringIO())
+    assert (outcome.total, outcome.done, outcome.executed) == (4, 4, 2)
+    table = runs_table(runs, Store(tmp_path))
+    assert table["setting"].to_list() == [0, 0, 1, 1]
+    assert table["digest"].to_list()[:2] == table["digest"].to_list()[2:]
+
+
+def test_a_run_that_was_measured_for_another_metric_keeps_its_first_one(small: Path, tmp_path: Path) -> None:
+    goodput = Runs.of(plan_of(small))
+    delivered = Runs.of(replace(goodput.plan, metrics=("delivered",)))
+    store = Store(tmp_path)
+    execute(goodput, store, Processes(1), stream=io.StringIO())
+    before = runs_table(goodput, store)
+    execute(delivered, store, Processes(1), stream=io.StringIO())
+    assert runs_table(goodput, store).equals(before)
+    assert execute(goodput, store, Processes(1), stream=io.StringIO()).executed == 0
