@@ -73,18 +73,31 @@ def summarise(values: ArrayLike) -> Summary:
     return Summary(n, mean, std, mean - half, mean + half)
 
 
-def _t(freedom: float) -> float:
+def _t(freedom: ArrayLike) -> Array:
     """Return the quantile of Student's t for the 95 % interval."""
     from scipy.special import stdtrit  # noqa: PLC0415 - takes a third of a second to load; scipy.stats a second
 
-    return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2))
+    quantile = np.float64(0.5 + CONFIDENCE / 2)
+    return np.asarray(stdtrit(np.asarray(freedom, dtype=np.float64), quantile), dtype=np.float64)
 
 
 def half_width(summary: Summary) -> float:
     """Return half of the 95 % interval of a mean by Student's t; NaN below two runs."""
-    if summary.n < 2:
-        return math.nan
-    return _t(summary.n - 1) * summary.standard_error
+    return math.nan if summary.n < 2 else float(half_widths(summary.n, summary.std))
+
+
+def half_widths(counts: ArrayLike, deviations: ArrayLike) -> Array:
+    """Return the same for many means in one batch.
+
+    Parameters
+    ----------
+    counts, deviations
+        Number of runs and sample standard deviation of each, shape (n,).
+    """
+    n, std = np.asarray(counts, dtype=np.float64), np.asarray(deviations, dtype=np.float64)
+    several = n > 1
+    half: Array = np.where(several, _t(np.where(several, n - 1, 1.0)) * std / np.sqrt(np.maximum(n, 1.0)), math.nan)
+    return half
 
 
 def difference_half_width(first: Summary, second: Summary) -> float:
@@ -107,7 +120,7 @@ def difference_half_width(first: Summary, second: Summary) -> float:
     if not errors or not variance:
         return 0.0 if errors else math.nan
     freedom = variance**2 / sum(error**2 / freedom for error, freedom in errors)
-    return _t(freedom) * math.sqrt(variance)
+    return float(_t(freedom)) * math.sqrt(variance)
 
 
 def pairs_of(first: Mapping[int, float], second: Mapping[int, float]) -> Summary | None:

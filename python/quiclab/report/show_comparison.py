@@ -24,6 +24,7 @@ COMPARISON_COLUMNS = (
     "difference",
     "relative_difference",
 )
+DIFFERENCE_COLUMNS = ("mean", "low", "high", "relative", "runs", "paired")
 CRITERION_COLUMNS = ("reference", "measured", "difference", "margin", "limit", "outcome")
 OUTCOME_STYLES = {"pass": "green", "miss": "red"}
 
@@ -72,6 +73,8 @@ def comparison(document: Mapping[str, Any]) -> None:
                     cells = [published, published_std, *cells, absolute, percentage]
                 shown.add_row(*(text(row[key]) for key in factors), *cells)
         out.print(shown)
+    if not printed:
+        _differences(document["differences"])
     if document["fidelity"]:
         rows(document["fidelity"], "Fidelity")
     for criterion in document["criteria"]:
@@ -80,6 +83,23 @@ def comparison(document: Mapping[str, Any]) -> None:
     _further(document["further"])
     for name, reason in document["unavailable"].items():
         out.print(f"{name}: {reason}", style="dim")
+
+
+def _differences(entry: Mapping[str, Any]) -> None:
+    """Print how far the configurations are from the first one; the difference of a study without a publication."""
+    if not entry["rows"]:
+        return
+    keys = [key for key in entry["rows"][0] if key not in DIFFERENCE_COLUMNS]
+    kinds = {row["paired"] for row in entry["rows"]}
+    how = {True: "paired by seed", False: "as independent runs"}
+    words = " or ".join(how[kind] for kind in sorted(kinds, reverse=True))
+    heads = [*keys, "difference", "95 % interval", "relative", "runs"]
+    shown = table(f"Difference from {entry['from']}, {words}", heads, left=1)
+    for row in entry["rows"]:
+        mean, low, high = ("-" if row[name] is None else f"{row[name]:+.2f}" for name in ("mean", "low", "high"))
+        relative = "-" if row["relative"] is None else percent(row["relative"], sign="+")
+        shown.add_row(*(text(row[key]) for key in keys), mean, f"{low} .. {high}", relative, text(row["runs"]))
+    console().print(shown)
 
 
 def _maps(entries: Sequence[Mapping[str, Any]]) -> None:

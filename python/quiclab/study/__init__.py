@@ -7,8 +7,10 @@ A study file needs the names here; the modules are the steps from a design to ve
 `registry`                                   finds the study files
 `plan`, `job`, `inputs`                      from a study to its runs, each with its identity
 `sweep`, `workers`, `store`, `manifest`      runs over worker processes, with results that survive a kill
+`trial`                                      metrics and claims tried on the first run
 `published`                                  published tables
 `evaluate`, `compare`, `multiverse`, `maps`  results as samples and tables, compared with published ones
+`difference`                                 configurations compared with the first one
 `findings`, `claims`, `criteria`, `fidelity` verdicts, from the values that predicates read
 ============================================ ================================================================
 """

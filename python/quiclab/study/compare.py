@@ -13,6 +13,7 @@ from quiclab.scenario import Scenario
 from quiclab.stats import summarise
 from quiclab.study import BASE
 from quiclab.study.criteria import Outcome
+from quiclab.study.difference import differences
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.maps import Cell, MeasuredMap, maps_of
 from quiclab.study.plan import jobs_of
@@ -137,6 +138,18 @@ def compare_rows(evaluation: Evaluation, engine: str, metric: str = "") -> list[
     return rows
 
 
+def difference_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
+    """Return how far each configuration is from the first one in each setting, with 95 % intervals."""
+    columns = evaluation.study.columns
+    return [
+        {
+            **dict(zip(columns, key, strict=True)),
+            **{name: rounded(value) if isinstance(value, float) else value for name, value in asdict(item).items()},
+        }
+        for key, item in differences(evaluation, engine).items()
+    ]
+
+
 def fidelity_rows(study: Study, fidelity: Mapping[Key, Fidelity]) -> list[dict[str, Any]]:
     """Return the fidelity of each series as plain values."""
     columns = ("configuration", *(factor.column for factor in study.series_factors))
@@ -247,6 +260,10 @@ def compare_document(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         "lane": study.engine(engine).lane_name,
         "runs_missing": evaluation.missing(engine),
         "rows": compare_rows(evaluation, engine),
+        "differences": {
+            "from": study.configurations[0].name,
+            "rows": difference_rows(evaluation, engine),
+        },
         "fidelity": fidelity_rows(study, evaluation.fidelity(engine)),
         "criteria": criteria_rows(evaluation, engine),
         "maps": map_rows(evaluation, engine),

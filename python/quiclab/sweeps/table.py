@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from quiclab.libraries import np, pl
-from quiclab.stats import CONFIDENCE
+from quiclab.stats import half_widths
 from quiclab.store import IDENTITY
 from quiclab.sweeps.runs import measured
 
@@ -96,7 +96,7 @@ def summary(runs: pl.DataFrame, factors: Sequence[str], measures: Sequence[Measu
     same = [pl.col(name).first() for name in factors]
     table = runs.group_by(SETTING, maintain_order=True).agg(*same, *aggregates)
     for column in (measure.column for measure in measures):
-        half = pl.Series(column, _half_widths(table[column + N].to_numpy(), table[column + STD].to_numpy()))
+        half = pl.Series(column, half_widths(table[column + N].to_numpy(), table[column + STD].to_numpy()))
         mean = table[column + MEAN]
         table = table.with_columns(
             (mean - half).fill_nan(None).alias(column + LOW), (mean + half).fill_nan(None).alias(column + HIGH)
@@ -146,21 +146,10 @@ def differences(runs: pl.DataFrame, factors: Sequence[str], compared: str, measu
         )
     )
     for column in columns:
-        half = pl.Series(column, _half_widths(table[column + N].to_numpy(), table[column + STD].to_numpy()))
+        half = pl.Series(column, half_widths(table[column + N].to_numpy(), table[column + STD].to_numpy()))
         mean = table[column + MEAN]
         table = table.with_columns(
             (mean - half).fill_nan(None).alias(column + LOW), (mean + half).fill_nan(None).alias(column + HIGH)
         )
     order = [f"{column}{suffix}" for column in columns for suffix in (N, MEAN, STD, LOW, HIGH, PERCENT)]
     return table.select(*factors, *order)
-
-
-def _half_widths(counts: np.ndarray, deviations: np.ndarray) -> np.ndarray:
-    """Return half of the 95 % interval of each mean by Student's t; NaN below two runs."""
-    from scipy.special import stdtrit  # noqa: PLC0415 - takes a third of a second to load
-
-    n = np.asarray(counts, dtype=np.float64)
-    std = np.asarray(deviations, dtype=np.float64)
-    several = n > 1
-    quantile = stdtrit(np.where(several, n - 1, 1.0), 0.5 + CONFIDENCE / 2)
-    return np.where(several, quantile * std / np.sqrt(np.maximum(n, 1.0)), np.nan)
