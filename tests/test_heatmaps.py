@@ -15,7 +15,19 @@ from conftest import ROOT
 from quiclab.report import figures, study_page
 from quiclab.report.figures.heatmap import PALETTES, UNTESTED, WHITE, annotation, colour, ink
 from quiclab.stats import Summary, pearson, percent_difference, spearman, summarise, welch_p
-from quiclab.study import Configuration, Engine, Factor, Figure, HeatMap, Metric, Study, Table
+from quiclab.study import (
+    Configuration,
+    Design,
+    Engine,
+    Factor,
+    Figure,
+    HeatMap,
+    Measures,
+    Metric,
+    Presentation,
+    Study,
+    Table,
+)
 from quiclab.study.compare import map_rows
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
@@ -132,24 +144,29 @@ FIGURE = Figure(
     "QUIC and TCP, 36 ms", "Figure 4.6a", "", "", map=HeatMap("quic1", "tcp", "rate", "size", {"network": "base"})
 )
 STUDY = Study(
-    name="fake/map",
-    title="Fake",
-    abstract="",
-    source="nobody",
-    scenario="",
-    configurations=(Configuration("quic1", "QUIC", {}), Configuration("tcp", "TCP", {})),
-    factors=(
-        Factor("network", "network", "Network", "", ("base", "loss"), lambda value: {"x": value}),
-        Factor("rate", "bandwidth_mbps", "Bandwidth", "Mbit/s", RATES, lambda value: {"y": value}),
-        Factor("size", "object_size_kb", "Object size", "KB", SIZES, lambda value: {"z": value}),
+    "fake/map",
+    design=Design(
+        scenario="",
+        configurations=(Configuration("quic1", "QUIC", {}), Configuration("tcp", "TCP", {})),
+        factors=(
+            Factor("network", "network", "Network", "", ("base", "loss"), lambda value: {"x": value}),
+            Factor("rate", "bandwidth_mbps", "Bandwidth", "Mbit/s", RATES, lambda value: {"y": value}),
+            Factor("size", "object_size_kb", "Object size", "KB", SIZES, lambda value: {"z": value}),
+        ),
+        engines=(Engine(ENGINE),),
+        runs=2,
     ),
-    metric=Metric("plt_ms", "Page load time", "ms", lambda result: math.nan),  # noqa: ARG005
-    engines=(Engine(ENGINE),),
-    engine_changes=lambda engine: {},  # noqa: ARG005
-    runs=2,
-    table=Table("", "Table B.1"),
-    figures=(FIGURE,),
-    assumptions=(),
+    measures=Measures(
+        metric=Metric("plt_ms", "Page load time", "ms", lambda _: math.nan),
+        table=Table("", "Table B.1"),
+    ),
+    presentation=Presentation(
+        title="Fake",
+        abstract="",
+        source="nobody",
+        figures=(FIGURE,),
+        assumptions=(),
+    ),
 )
 
 

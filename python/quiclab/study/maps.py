@@ -113,10 +113,10 @@ def cells_of(study: Study, wanted: HeatMap, summaries: Mapping[Key, Summary]) ->
         Runs by configuration and value of each factor.
     """
     found = []
-    for row in study.factor(wanted.rows).values:
-        for column in study.factor(wanted.columns).values:
+    for row in study.design.factor(wanted.rows).values:
+        for column in study.design.factor(wanted.columns).values:
             place = {**wanted.at, wanted.rows: row, wanted.columns: column}
-            setting = tuple(place[factor.name] for factor in study.factors)
+            setting = tuple(place[factor.name] for factor in study.design.factors)
             first, second = summaries.get((wanted.first, *setting)), summaries.get((wanted.second, *setting))
             if first and second and not math.isnan(percent_difference(first.mean, second.mean)):
                 found.append(Cell(row, column, first, second))
@@ -135,7 +135,9 @@ def map_of(evaluation: Evaluation, figure: Figure, engine: str) -> MeasuredMap:
 
 def maps_of(evaluation: Evaluation, engine: str) -> list[MeasuredMap]:
     """Return the maps among the figures of a study."""
-    return [map_of(evaluation, figure, engine) for figure in evaluation.study.figures if figure.map is not None]
+    return [
+        map_of(evaluation, figure, engine) for figure in evaluation.study.presentation.figures if figure.map is not None
+    ]
 
 
 def score(pairs: Sequence[tuple[Cell, Cell]]) -> MapScore:

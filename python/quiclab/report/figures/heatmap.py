@@ -88,7 +88,7 @@ def rows_of(cells: Sequence[Cell], study: Study, shown: MeasuredMap) -> list[dic
 
 def _numbers(cell: Cell, study: Study, *, first: bool) -> str:
     summary = cell.first if first else cell.second
-    return f"{summary.mean:.5g} ± {summary.std:.3g} {study.metric.unit}, {summary.n} runs"
+    return f"{summary.mean:.5g} ± {summary.std:.3g} {study.measures.metric.unit}, {summary.n} runs"
 
 
 def _place(cell: Cell, shown: MeasuredMap) -> dict[str, str]:
@@ -135,7 +135,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.TopLevelMi
     study = evaluation.study
     if not shown.published and not shown.measured:
         return empty_chart()
-    named = [study.labels[name] for name in (shown.map.first, shown.map.second)]
+    named = [study.design.labels[name] for name in (shown.map.first, shown.map.second)]
     charts = [
         _map(rows, title, shown, study, heads)
         for rows, title, heads in (
@@ -158,7 +158,7 @@ def _chosen(name: str) -> Any:
 
 
 def _map(rows: Sequence[dict[str, Any]], title: str, shown: MeasuredMap, study: Study, heads: Sequence[str]) -> Layers:
-    down, across = study.factor(shown.map.rows), study.factor(shown.map.columns)
+    down, across = study.design.factor(shown.map.rows), study.design.factor(shown.map.columns)
     order = [[_word(shown, value) for value in factor.values] for factor in (down, across)]
     axis: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
     y = alt.Y(
@@ -223,7 +223,7 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
     if figure.map is None or not (shown.measured or shown.published):
         return ""
     study = evaluation.study
-    first, second = (study.labels[name] for name in (shown.map.first, shown.map.second))
+    first, second = (study.design.labels[name] for name in (shown.map.first, shown.map.second))
     sentences = [
         f"(Mean of {second} − mean of {first}) / mean of {first}: positive where {first} takes less.",
         f"White: not significant (Welch's t-test, p ≥ {SIGNIFICANT:g}).",
