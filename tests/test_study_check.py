@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def changed(study: Study, part: str) -> Study:
     figure, claim = presentation.figures[0], Claim("X-1", "", "", metric="goodputt")
     twice = replace(design.configurations[1], name=design.configurations[0].name)
 
-    def with_figure(**changes: str) -> Study:
+    def with_figure(**changes: Any) -> Study:
         return replace(study, presentation=replace(presentation, figures=(replace(figure, **changes),)))
 
     changes: dict[str, Study] = {

@@ -1,6 +1,8 @@
 """Templates of pages name only attributes that their objects have: nothing else looks there before a page is made."""
 
 from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
 
 import pytest
 from jinja2 import nodes
@@ -11,7 +13,7 @@ from quiclab.study import Design, Measures, Presentation, Study
 TEMPLATES = environment()
 
 
-PARTS = {"design": Design, "measures": Measures, "presentation": Presentation}
+PARTS: dict[str, Any] = {"design": Design, "measures": Measures, "presentation": Presentation}
 
 
 def attributes(template: str, of: str) -> Iterator[tuple[int, str]]:
@@ -36,7 +38,7 @@ def attributes(template: str, of: str) -> Iterator[tuple[int, str]]:
 @pytest.mark.parametrize("template", TEMPLATES.list_templates(extensions=["j2"]))
 def test_attributes_of_a_study_exist(template: str) -> None:
     for of, kind in {"study": Study, **{f"study.{name}": kind for name, kind in PARTS.items()}}.items():
-        present = {*dir(kind), *kind.__dataclass_fields__}
+        present = {*dir(kind), *(field.name for field in fields(kind))}
         assert [place for place in attributes(template, of) if place[1] not in present] == [], of
 
 

@@ -40,7 +40,7 @@ def rounded(value: float) -> float | None:
 
 
 def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str, Any]]:
-    """Return one row for each setting, or each published row where only those are described, and engine.
+    """Return one row for each setting that was run or published, and engine.
 
     Columns are those of the published table without its results, then `engine`, `profile`, `lane`, and
     `<metric>_mean`, `<metric>_std`, `n_runs`, then mean and deviation of each further metric. A setting of which
@@ -61,17 +61,14 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
         order = [*(key for key in published if key in settings), *(key for key in settings if key not in published)]
         for key in order:
             scenario = settings[key]
-            described = (
-                study.presentation.describe(scenario, dict(zip(study.design.columns, key, strict=True)))
-                if study.presentation.describe
-                else {}
-            )
+            labels = dict(zip(study.design.columns, key, strict=True))
+            described = study.presentation.describe(scenario, labels) if study.presentation.describe else {}
             printed = {name: _cell(text) for name, text in published.get(key, {}).items() if name not in left_out}
-            if not printed and not described and published:
-                continue
+            summary = measured.get(key, nothing)
+            if published and not (printed or described or summary.n):
+                continue  # neither published nor run
             labels = dict(zip(study.design.columns, key, strict=True))
             cells = {**dict.fromkeys(header), **labels, **described, **printed}
-            summary = measured.get(key, nothing)
             rows.append(
                 {
                     **cells,
@@ -121,9 +118,8 @@ def compare_rows(evaluation: Evaluation, engine: str, metric: str = "") -> list[
     ):
         published, measured = item.published.summary, item.measured
         difference = measured.mean - published.mean
-        factors = {
-            factor.column: value for factor, value in zip(study.design.factors, item.published.key[1:], strict=True)
-        }
+        values = zip(study.design.factors, item.published.key[1:], strict=True)
+        factors = {factor.column: value for factor, value in values}
         rows.append(
             {
                 "configuration": item.published.key[0],

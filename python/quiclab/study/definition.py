@@ -208,9 +208,12 @@ class Study:
             raise RequestError(f"no setting of {self.name} has {wanted}")
 
     def _checked(self, only: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-        """Translate the keys of `--only` to columns."""
-        columns = self.design.keys
-        for key in only:
+        """Check keys and values of `--only`, and translate the keys to columns."""
+        columns, where = self.design.keys, f"study {self.name}"
+        for key, wanted in only.items():
             if key not in columns:
-                raise unknown("column", key, columns, where=f"study {self.name}")
+                raise unknown("column", key, columns, where=where)
+            for value in wanted:
+                if value not in (known := self.design.labels_of(columns[key])):
+                    raise not_one_of(f"--only {key}", value, known, where=where)
         return {columns[key]: values for key, values in only.items()}

@@ -7,7 +7,7 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quiclab.study.parts import Changes, Configuration, Engine, Factor, Point, Unavailable, Variant
+from quiclab.study.parts import BASE, Changes, Configuration, Engine, Factor, Point, Unavailable, Variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,3 +109,12 @@ class Design:
         for factor in self.factors:
             columns |= {factor.name: factor.column, factor.column: factor.column}
         return columns
+
+    def labels_of(self, column: str) -> list[str]:
+        """Return the values of a column of settings, as text."""
+        names = {
+            "engine": [engine.name for engine in self.engines],
+            "variant": [BASE, *(variant.name for variant in self.variants)],
+            "configuration": [item.name for item in self.configurations],
+        }
+        return names[column] if column in names else [str(value) for value in self.factor(column).values]
