@@ -239,11 +239,22 @@ class Flusher:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is collected."""
+        """Write what is collected.
+
+        Raises
+        ------
+        QuiclabError
+            If it cannot be written, for instance because the disk is full.
+        """
         self.last = time.monotonic()
         if self.rows or self.frames:
             rows = [pl.DataFrame(self.rows, schema=dict(self.schema), orient="row")] if self.rows else []
-            self.store.append_frame(pl.concat([*self.frames, *rows]))
+            try:
+                self.store.append_frame(pl.concat([*self.frames, *rows]))
+            except RequestError as error:  # a full disk
+                raise QuiclabError(
+                    f"{error}; the runs stored before are kept: repeat the command to continue"
+                ) from error
             # only now: a disk that was full for a moment must not lose them
             self.rows, self.frames = [], []
             if self.on_flush is not None:
