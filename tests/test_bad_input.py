@@ -177,7 +177,7 @@ REQUESTS: list[tuple[list[str], tuple[str, ...]]] = [
     (["study", "run", "dual_connectivity/share", "--runs", "0"], ("--runs", "got 0", "1 to")),
     (["study", "run", "dual_connectivity/share", "--jobs", "0"], ("--jobs", "got 0", "1 to")),
     (["study", "run", "dual_connectivity/share", "--only", "moon=1"], ("`moon`", "`configuration`, `share`")),
-    (["study", "run", "dual_connectivity/share", "--only", "share=55"], ("link1_share_percent=55",)),
+    (["study", "run", "dual_connectivity/share", "--only", "share=55"], ("--only share: expected", 'got "55"')),
     (["study", "run", "dual_connectivity/share", "--only", "share"], ("--only", 'got "share"', "key=value")),
     (["study", "run", "dual_connectivity/share", "--only", "share", "50"], ("--only", 'got "share"', "key=value")),
     (["study", "run", "dual_connectivity/share", "--lane", "moon"], ('"moon"', '"sim" or "kernel"')),

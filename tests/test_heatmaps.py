@@ -6,6 +6,7 @@ import csv
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -13,8 +14,8 @@ from scipy import stats as scipy_stats
 
 from conftest import ROOT
 from quiclab.report import figures, study_page
-from quiclab.report.figures.heatmap import PALETTES, UNTESTED, WHITE, annotation, colour, ink
-from quiclab.stats import Summary, pearson, percent_difference, spearman, summarise, welch_p
+from quiclab.report.figures.heatmap import PALETTES, UNTESTED, WHITE, annotation, colour, ink, limit_of
+from quiclab.stats import Summary, pairs_of, pearson, percent_difference, spearman, summarise, t_test_p, welch_p
 from quiclab.study import Configuration, Engine, Factor, Figure, HeatMap, Metric, Study, Table
 from quiclab.study.compare import map_rows
 from quiclab.study.evaluate import Evaluation
@@ -58,6 +59,21 @@ def test_without_scatter_or_runs_there_is_no_p() -> None:
         assert math.isnan(welch_p(summarise(first), summarise(second))), first
 
 
+def test_runs_with_equal_seeds_are_compared_in_pairs() -> None:
+    # the load of a seed moves both settings by tens, their difference is about one
+    first, second = {1: 10.0, 2: 50.0, 3: 90.0, 4: 30.0}, {4: 31.2, 3: 90.9, 2: 51.1, 1: 10.8}
+    pairs = pairs_of(first, second)
+    assert pairs is not None
+    assert pairs.mean == pytest.approx(1.0)
+    expected = scipy_stats.ttest_rel([10.8, 51.1, 90.9, 31.2], [10, 50, 90, 30]).pvalue
+    assert t_test_p(pairs) == pytest.approx(expected)
+    assert Cell(10, 5, summarise(list(first.values())), summarise(list(second.values())), pairs).significant
+    assert not Cell(10, 5, summarise(list(first.values())), summarise(list(second.values()))).significant
+    assert pairs_of(first, {seed + 1: value for seed, value in second.items()}) is None
+    assert pairs_of({1: 1.0}, {1: 2.0}) is None
+    assert [t_test_p(summarise(values)) for values in ([0.0, 0.0], [2.0, 2.0])] == [1.0, 0.0]
+
+
 def test_differences_and_correlations_hand_computed() -> None:
     assert percent_difference(100, 150) == 50  # the first takes two thirds of the time
     assert percent_difference(100, 50) == -50
@@ -97,18 +113,18 @@ def test_a_score_of_nothing_is_nothing() -> None:
 
 def test_annotations_have_two_significant_digits() -> None:
     assert [annotation(value) for value in (72.43, 231.4, 0.5253, -12.29, 99.6)] == [
-        "72", "2.3e+02", "0.53", "−12", "1e+02",
+        "72", "230", "0.53", "−12", "100",
     ]  # fmt: skip
 
 
 def test_colours_grow_from_white_to_the_end_of_the_scale() -> None:
     for palette, (above, below) in PALETTES.items():
-        assert colour(0, palette) == WHITE
-        assert colour(100, palette) == colour(231, palette) == above[-1]
-        assert colour(-50, palette) == below[1]
-        assert colour(-100, palette) == below[-1]
+        assert colour(0, palette, 100) == WHITE
+        assert colour(100, palette, 100) == colour(231, palette, 100) == above[-1]
+        assert colour(-50, palette, 100) == below[1]
+        assert colour(-100, palette, 100) == below[-1]
     # half-way between white and the middle of the reds: (255 + 244) / 2, (255 + 165) / 2, (255 + 130) / 2
-    assert colour(25, "red and blue") == "#fad2c0"
+    assert colour(25, "red and blue", 100) == "#fad2c0"
     assert ink("#ffffff") != ink("#2166ac")
 
 
@@ -118,18 +134,26 @@ class Stored:
     def __init__(self, runs: Mapping[Any, Sequence[float]], printed: Mapping[Any, Summary]) -> None:
         self.study = STUDY
         self.runs, self.printed = runs, printed
+        self.common_seeds = False
 
     def reference(self, metric: str = "") -> list[PublishedRow]:
         del metric
         return [PublishedRow({}, key, summary) for key, summary in self.printed.items()]
 
-    def summaries(self, engine: str, variant: str = "", metric: str = "") -> dict[Key, Summary]:
+    def by_seed(self, engine: str, variant: str = "", metric: str = "") -> dict[Key, dict[int, float]]:
         del engine, variant, metric
-        return {key: summarise(values) for key, values in self.runs.items()}
+        return {
+            key: dict(enumerate(values, 0 if self.common_seeds else 1000 * number))
+            for number, (key, values) in enumerate(self.runs.items())
+        }
 
 
 FIGURE = Figure(
-    "QUIC and TCP, 36 ms", "Figure 4.6a", "", "", map=HeatMap("quic1", "tcp", "rate", "size", {"network": "base"})
+    "QUIC and TCP, 36 ms",
+    "Figure 4.6a",
+    "",
+    "",
+    map=HeatMap("quic1", "tcp", "rate", "size", {"network": "base"}, limit=100),
 )
 STUDY = Study(
     name="fake/map",
@@ -199,7 +223,7 @@ def test_layout_is_the_published_one() -> None:
     assert len(cells) == 21
     # Table B.1: (183.41 - 106.37) / 106.37 and (8612.22 - 8567.22) / 8567.22
     assert (cells["10", "5"]["text"], cells["10", "10000"]["text"]) == ("72", "0.53")
-    assert cells["10", "5"]["fill0"] == colour(72.43, "red and blue")
+    assert cells["10", "5"]["fill0"] == colour(72.43, "red and blue", 100)
     # measured means are 102.48 + 0.125 and 1.02 * 175.84 + 0.125: 74.93 %, and published were 71.58 %
     assert values(spec, 2)["50", "10"]["text"] == "3.3"
 
@@ -226,19 +250,32 @@ def test_the_svg_has_the_colours_and_the_page_a_switch() -> None:
     spec, _ = drawn(stored())
     svg = figures.to_svg(spec)
     assert svg.count(f'fill="{UNTESTED}"') == 1
-    assert ">2.3e+02<" not in svg
-    assert f'fill="{colour(72.43, "red and blue")}"' in svg
+    assert f'fill="{colour(72.43, "red and blue", 100)}"' in svg
     [switch] = [item for item in spec["params"] if item["name"] == "palette"]
     assert switch["bind"]["labels"] == list(PALETTES)
     other = json.loads(json.dumps(spec))
     other["params"][0]["value"] = 1
-    assert f'fill="{colour(72.43, "orange and purple")}"' in figures.to_svg(other)
+    assert f'fill="{colour(72.43, "orange and purple", 100)}"' in figures.to_svg(other)
+
+
+def test_a_scale_of_one_of_its_own_holds_all_cells_and_names_the_metric() -> None:
+    found = stored()
+    found.common_seeds = True
+    figure = replace(FIGURE, map=HeatMap("quic1", "tcp", "rate", "size", {"network": "base"}))
+    shown = map_of(cast(Evaluation, found), figure, ENGINE)
+    largest = max(abs(cell.difference) for cell in (*shown.measured, *shown.published))
+    assert largest <= limit_of(shown) < 2.5 * largest
+    spec = figures.specification(cast(Evaluation, found), figure, ENGINE)
+    axis = spec["vconcat"][-1]["layer"][0]["encoding"]["x"]
+    assert axis["scale"]["domain"] == [-limit_of(shown), limit_of(shown)]
+    assert axis["title"] == "Significant difference [%]: Page load time lower with TCP below zero, with QUIC above"
+    assert "Student's t-test of runs paired by seed" in figures.caption(cast(Evaluation, found), figure, ENGINE)
 
 
 def test_without_a_published_table_there_is_one_map() -> None:
     spec, caption = drawn(Stored(stored().runs, {}))
     assert len(spec["vconcat"]) == 2  # the map, and the scale
-    assert "The publication has no numbers for this map (Figure 4.6a)." in caption
+    assert "publication" not in caption  # the study has no published table
     nothing, caption = drawn(Stored({}, {}))
     assert "None of these settings has been run yet." in json.dumps(nothing)
     assert caption == ""

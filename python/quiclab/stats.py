@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from quiclab.libraries import np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -108,6 +108,42 @@ def difference_half_width(first: Summary, second: Summary) -> float:
         return 0.0 if errors else math.nan
     freedom = variance**2 / sum(error**2 / freedom for error, freedom in errors)
     return _t(freedom) * math.sqrt(variance)
+
+
+def pairs_of(first: Mapping[int, float], second: Mapping[int, float]) -> Summary | None:
+    """Summarise second - first of the runs with equal seeds.
+
+    Such runs share what is random outside of what distinguishes both settings. The interval of the mean of their
+    differences is as wide as that of independent means where they have nothing in common, and narrower where they do.
+
+    Parameters
+    ----------
+    first, second
+        Value by seed.
+
+    Returns
+    -------
+    Summary or None
+        `None` unless both have the same seeds, two at least.
+    """
+    if len(first) < 2 or first.keys() != second.keys():
+        return None
+    return summarise([second[seed] - value for seed, value in first.items()])
+
+
+def t_test_p(differences: Summary) -> float:
+    """Return the two-sided p-value of Student's t-test that a mean is zero.
+
+    Parameters
+    ----------
+    differences
+        At least two values. Where they are all the same, the p-value is 1 if they are zero, and 0 otherwise.
+    """
+    if not differences.std:
+        return float(differences.mean == 0.0)
+    from scipy.special import stdtr  # noqa: PLC0415 - takes a third of a second to load
+
+    return float(2.0 * stdtr(differences.n - 1, -abs(differences.mean) / differences.standard_error))
 
 
 SIGNIFICANT = 0.01

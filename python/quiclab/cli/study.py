@@ -39,6 +39,7 @@ from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import MANIFEST, write_manifest
 from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
 from quiclab.study.registry import find_all
+from quiclab.study.trial import try_study
 from quiclab.tree import to_json
 
 if TYPE_CHECKING:
@@ -140,7 +141,9 @@ def _run_study(
     with store.locked():
         asked_for = study.chosen_variants(variants)
         counted = write_manifest(study, directory, wanted, partial=bool(keep), variants=asked_for)
-        outcome = sweep.execute(work, store, title=study.name, workers=workers)
+        outcome = sweep.execute(
+            work, store, title=study.name, workers=workers, trial=lambda job, result: try_study(study, job, result)
+        )
         if outcome.done:
             _ = Evaluation(study, out).table  # measured now, and stored
     if counted > wanted and not keep:
@@ -174,7 +177,7 @@ def table_command(
     engines: EnginesOption = "default",
     form: Annotated[str, typer.Option("--format", metavar="|".join(FORMATS), help="Output format.")] = "csv",
 ) -> None:
-    """Print one row for each published row, in the columns of the publication."""
+    """Print one row for each setting, in the columns of the publication if there is one."""
     if form not in FORMATS:
         raise not_one_of("--format", form, FORMATS)
     parts = find_all(name)
@@ -189,7 +192,7 @@ def table_command(
         elif form == "json":
             document = {"schema": TABLE_SCHEMA, "study": study.name, "rows": rows}
         else:
-            show.rows(rows, f"{study.title} ({study.table.source})")
+            show.rows(rows, f"{study.title} ({study.table.source})" if study.table.source else study.title)
         for item in study.unavailable:
             print(f"{item.name}: {item.reason}", file=sys.stderr)
         return kept, document

@@ -11,9 +11,10 @@ from quiclab.report.figures.theme import COLOURS, WIDTH
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+CLEAR: Final = COLOURS[:5]
 DASHES: Final = ((1, 0), (6, 3), (2, 2))
 #: Number of flows that can be distinguished.
-MAX_DRAWN: Final = len(COLOURS) * len(DASHES)
+MAX_DRAWN: Final = len(CLEAR) * len(DASHES)
 HEIGHT: Final = 280
 # width of the labels of a vertical axis in pixels, so that figures stand exactly below one another
 LABELS: Final = 40
@@ -21,7 +22,7 @@ LABELS: Final = 40
 
 def style(number: int) -> tuple[str, tuple[int, int]]:
     """Return colour and dashes of a flow by its number."""
-    return COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)]
+    return CLEAR[number % len(CLEAR)], DASHES[number // len(CLEAR) % len(DASHES)]
 
 
 def colour_of(names: Sequence[str]) -> alt.Color:

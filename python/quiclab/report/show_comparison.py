@@ -51,8 +51,11 @@ def comparison(document: Mapping[str, Any]) -> None:
     """Print what `study compare --json` holds."""
     out = console()
     factors = [key for key in document["rows"][0] if key not in COMPARISON_COLUMNS] if document["rows"] else []
-    out.print(f"{document['study']}: {document['metric']}, published: {document['source']}", style="bold")
-    headers = ["published", "sd", "measured", "sd", "95 % interval", "runs", "difference", "relative"]
+    printed = any(row["published_n"] for row in document["rows"])
+    source = f", published: {document['source']}" if document["source"] else ""
+    out.print(f"{document['study']}: {document['metric']}{source}", style="bold")
+    headers = ["measured", "sd", "95 % interval", "runs"]
+    headers = ["published", "sd", *headers, "difference", "relative"] if printed else headers
     places = (*published_decimals(document["rows"]), *[2] * 5)
     for name in dict.fromkeys(row["configuration"] for row in document["rows"]):
         shown = table(name, [*factors, *headers], left=0)
@@ -62,12 +65,12 @@ def comparison(document: Mapping[str, Any]) -> None:
                 numbers = ["-" if value is None else f"{value:.{digits}f}" for value, digits in values]
                 published, published_std, _, measured, std, low, high = numbers
                 relative = row["relative_difference"]
-                shown.add_row(
-                    *(text(row[key]) for key in factors),
-                    *(published, published_std, measured, std, f"{low} .. {high}", text(row["measured_n"])),
-                    "-" if row["difference"] is None else f"{row['difference']:+.2f}",
-                    "-" if relative is None else f"{100 * relative:+.1f} %",
-                )
+                cells = [measured, std, f"{low} .. {high}", text(row["measured_n"])]
+                if printed:
+                    absolute = "-" if row["difference"] is None else f"{row['difference']:+.2f}"
+                    percentage = "-" if relative is None else f"{100 * relative:+.1f} %"
+                    cells = [published, published_std, *cells, absolute, percentage]
+                shown.add_row(*(text(row[key]) for key in factors), *cells)
         out.print(shown)
     if document["fidelity"]:
         rows(document["fidelity"], "Fidelity")

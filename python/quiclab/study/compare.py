@@ -40,7 +40,7 @@ def rounded(value: float) -> float | None:
 
 
 def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str, Any]]:
-    """Return one row for each setting, or each published row where only those are described, and engine.
+    """Return one row for each setting that was run or published, and engine.
 
     Columns are those of the published table without its results, then `engine`, `profile`, `lane`, and
     `<metric>_mean`, `<metric>_std`, `n_runs`, then mean and deviation of each further metric. A setting of which
@@ -63,11 +63,11 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
             scenario = settings[key]
             described = study.describe(scenario, dict(zip(study.columns, key, strict=True))) if study.describe else {}
             printed = {name: _cell(text) for name, text in published.get(key, {}).items() if name not in left_out}
-            if not printed and not described and published:
-                continue
+            summary = measured.get(key, nothing)
+            if published and not (printed or described or summary.n):
+                continue  # neither published nor run
             labels = dict(zip(study.columns, key, strict=True))
             cells = {**dict.fromkeys(header), **labels, **described, **printed}
-            summary = measured.get(key, nothing)
             rows.append(
                 {
                     **cells,

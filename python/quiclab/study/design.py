@@ -102,15 +102,15 @@ class Study:
     name: str
     title: str
     abstract: str
-    source: str
     scenario: str
     configurations: tuple[Configuration, ...]
     metric: Metric
     engines: tuple[Engine, ...]
     engine_changes: Callable[[str], Changes]
     runs: int
-    figures: tuple[Figure, ...]
-    assumptions: tuple[Assumption, ...]
+    source: str = ""
+    figures: tuple[Figure, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
     factors: tuple[Factor, ...] = ()
     table: Table = NOT_PUBLISHED
     claims: tuple[Claim, ...] = ()
@@ -350,10 +350,22 @@ class Study:
             columns |= {factor.name: factor.column, factor.column: factor.column}
         return columns
 
+    def _labels_of(self, column: str) -> list[str]:
+        """Return the values of a column of settings, as text."""
+        names = {
+            "engine": [engine.name for engine in self.engines],
+            "variant": [BASE, *(variant.name for variant in self.variants)],
+            "configuration": [item.name for item in self.configurations],
+        }
+        return names[column] if column in names else [str(value) for value in self.factor(column).values]
+
     def _checked(self, only: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-        """Translate the keys of `--only` to columns."""
-        columns = self.keys
-        for key in only:
+        """Check keys and values of `--only`, and translate the keys to columns."""
+        columns, where = self.keys, f"study {self.name}"
+        for key, wanted in only.items():
             if key not in columns:
-                raise unknown("column", key, columns, where=f"study {self.name}")
+                raise unknown("column", key, columns, where=where)
+            for value in wanted:
+                if value not in (known := self._labels_of(columns[key])):
+                    raise not_one_of(f"--only {key}", value, known, where=where)
         return {columns[key]: values for key, values in only.items()}

@@ -13,9 +13,8 @@ from typing import Any
 from quiclab.errors import QuiclabError
 from quiclab.identity import BUILD
 from quiclab.libraries import pl
-from quiclab.result import RunResult
 from quiclab.stats import Summary, reduced, summarise
-from quiclab.study import BASE, Metric, Point, Study, derived, sweep
+from quiclab.study import BASE, Point, Study, derived, sweep
 from quiclab.study.check import own_code
 from quiclab.study.claims import Claim, Judgement, judge
 from quiclab.study.criteria import Assessment, Criterion
@@ -27,6 +26,7 @@ from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_dire
 from quiclab.study.published import PublishedRow, as_printed, csv_rows, number, printed_findings, read_published
 from quiclab.study.registry import find
 from quiclab.study.tables import read_columns, read_table, write_table
+from quiclab.study.trial import measured
 
 __all__ = [
     "MANIFEST",
@@ -177,15 +177,12 @@ class Evaluation:
         results = {row["identity"]: row for row in frame.iter_rows(named=True)}
         runs = {name: sweep.result_of(row["result"], row["series"]) for name, row in results.items()}
         for metric in self.study.metrics:
-            values = [self._measured(metric, runs[row["identity"]], row) for row in frame.iter_rows(named=True)]
+            values = [
+                measured(self.study, metric.name, row, row["seed"], runs[row["identity"]])
+                for row in frame.iter_rows(named=True)
+            ]
             frame.insert_column(-2, pl.Series(metric.name, values, dtype=pl.Float64))
         return frame
-
-    def _measured(self, metric: Metric, result: RunResult, row: Mapping[str, Any]) -> float:
-        """Measure the run, or the part of a run, that a row of the table is about."""
-        labels = ", ".join(f"{column} {row[column]}" for column in (*self.study.columns, "seed"))
-        with own_code(f"study {self.study.name}, metric `{metric.name}`, {labels}"):
-            return float(metric.value(result, {part.name: row[part.column] for part in self.study.parts}))
 
     @cached_property
     def _numbers(self) -> pl.DataFrame:
@@ -211,22 +208,25 @@ class Evaluation:
             for row in firsts.iter_rows(named=True)
         }
 
+    def by_seed(self, engine: str, variant: str = BASE, metric: str = "") -> dict[Key, dict[int, float]]:
+        """Return the value of each run by (configuration, value of each factor) and seed; as `samples`."""
+        found: dict[Key, dict[int, float]] = {}
+        for row in self._rows.get((engine, variant), []):
+            key = tuple(row[column] for column in self.study.columns)
+            found.setdefault(key, {})[row["seed"]] = row[metric or self.study.metric.name]
+        return found
+
     def samples(self, engine: str, variant: str = BASE, metric: str = "") -> dict[Key, list[float]]:
         """Return the values of the runs by (configuration, value of each factor); of the study's metric by default."""
-        samples: dict[Key, list[float]] = {}
-        for row in self._rows.get((engine, variant), []):
-            key = tuple(row[column] for column in self.study.columns)
-            samples.setdefault(key, []).append(row[metric or self.study.metric.name])
-        return samples
+        return {key: list(runs.values()) for key, runs in self.by_seed(engine, variant, metric).items()}
 
     def grid(self, engine: str, variant: str = BASE, metric: str = "") -> Grid:
-        """Return the runs of an engine as claims read them; parts of the same runs are resampled together."""
-        seeds: dict[Key, str] = {}
-        for row in self._rows.get((engine, variant), []):
-            key = tuple(row[column] for column in self.study.columns)
-            seeds[key] = seeds.get(key, "") + row["identity"]
+        """Return the runs of an engine as claims read them; runs with equal seeds are resampled together."""
+        runs = self.by_seed(engine, variant, metric)
+        seeds = {key: ",".join(map(str, values)) for key, values in runs.items()}
         configurations = tuple(item.name for item in self.study.configurations)
-        return Grid(self._values, configurations, self.samples(engine, variant, metric), seeds)
+        samples = {key: list(values.values()) for key, values in runs.items()}
+        return Grid(self._values, configurations, samples, seeds, tuple(self.study.labels))
 
     @property
     def _values(self) -> dict[str, tuple[str | int | float, ...]]:

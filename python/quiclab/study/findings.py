@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from quiclab.errors import RequestError, alternatives, unknown
+from quiclab.errors import RequestError, alternatives, not_one_of, unknown
 from quiclab.libraries import np
 from quiclab.stats import RESAMPLES, Statistic, bootstrap
 
@@ -47,13 +47,33 @@ class Grid:
     runs
         Values of the runs by (configuration, value of each factor).
     seeds
-        Seeds of the resampling of each setting; settings that are flows of the same runs have the same seed.
+        Names of the random stream that resamples each setting: settings whose runs have the same seeds have the same
+        one, so that their differences are those of pairs.
+    known
+        Names of all configurations, also of those that are not run; empty if unknown.
     """
 
     factors: Mapping[str, tuple[str | int | float, ...]]
     configurations: tuple[str, ...]
     runs: Mapping[Key, Sequence[float]]
     seeds: Mapping[Key, str] = field(default_factory=dict)
+    known: tuple[str, ...] = ()
+
+    def check(self, key: Key) -> None:
+        """Check that a setting without a value is one of the study.
+
+        Raises
+        ------
+        RequestError
+            If it has no such configuration, or a factor has no such value.
+        """
+        if not self.known:
+            return
+        if key[0] not in self.known:
+            raise unknown("configuration", str(key[0]), self.known)
+        for (name, values), value in zip(self.factors.items(), key[1:], strict=True):
+            if value not in values:
+                raise not_one_of(name, str(value), values)
 
 
 class Findings(Protocol):
@@ -129,6 +149,7 @@ class Sample:
         """
         value = self._findings.value(*self._asked, key)
         if math.isnan(value):
+            self._grid.check(key)
             raise NotMeasuredError(key, self._asked[0])
         return value
 
@@ -200,7 +221,7 @@ class Printed:
 class Resamples:
     """Findings of the runs: all of them, then resample by resample.
 
-    Settings are resampled independently of one another, parts of the same runs together.
+    Runs with equal seeds are resampled together, others independently: a bootstrap of pairs.
 
     Parameters
     ----------

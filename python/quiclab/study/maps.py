@@ -1,8 +1,9 @@
 """Maps of the difference of two configurations over two factors, with its significance; and the agreement of two maps.
 
 The difference of a cell is (mean of the second - mean of the first) / mean of the first in percent; its significance is
-that of Welch's t-test. A cell of which all runs are the same on both sides, or of which a side has fewer than two, has
-no p-value.
+that of Student's t-test of the runs paired by seed, where both configurations have the same seeds, and of Welch's
+t-test otherwise. A cell of which all runs are the same on both sides, or of which a side has fewer than two, has no
+p-value.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from quiclab.stats import SIGNIFICANT, Summary, pearson, percent_difference, welch_p
+from quiclab.stats import SIGNIFICANT, Summary, pairs_of, pearson, percent_difference, summarise, t_test_p, welch_p
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,12 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: its place, and the runs of both configurations there."""
+    """One cell: its place, the runs of both configurations there, and their differences paired by seed, if they are."""
 
     row: Value
     column: Value
     first: Summary
     second: Summary
+    pairs: Summary | None = None
 
     @cached_property
     def difference(self) -> float:
@@ -39,7 +41,8 @@ class Cell:
     @cached_property
     def p(self) -> float:
         """P-value of the difference; NaN if there is none."""
-        return welch_p(self.first, self.second)
+        p = welch_p(self.first, self.second)  # none where neither side has any scatter
+        return p if self.pairs is None or math.isnan(p) else t_test_p(self.pairs)
 
     @property
     def significant(self) -> bool | None:
@@ -99,8 +102,16 @@ class MeasuredMap:
         """Agreement of both maps."""
         return score(self.pairs)
 
+    @property
+    def test(self) -> str:
+        """Name of the test of the measured cells."""
+        paired = any(cell.pairs is not None for cell in self.measured)
+        return "Student's t-test of runs paired by seed" if paired else "Welch's t-test"
 
-def cells_of(study: Study, wanted: HeatMap, summaries: Mapping[Key, Summary]) -> list[Cell]:
+
+def cells_of(
+    study: Study, wanted: HeatMap, summaries: Mapping[Key, Summary], runs: Mapping[Key, Mapping[int, float]]
+) -> list[Cell]:
     """Return the cells of a map, row by row; those of which a configuration has no value are left out.
 
     Parameters
@@ -110,16 +121,20 @@ def cells_of(study: Study, wanted: HeatMap, summaries: Mapping[Key, Summary]) ->
     wanted
         The title of the map.
     summaries
-        Runs by configuration and value of each factor.
+        Means by configuration and value of each factor.
+    runs
+        Value by seed of each of these; empty if the runs are not known.
     """
     found = []
     for row in study.factor(wanted.rows).values:
         for column in study.factor(wanted.columns).values:
             place = {**wanted.at, wanted.rows: row, wanted.columns: column}
             setting = tuple(place[factor.name] for factor in study.factors)
-            first, second = summaries.get((wanted.first, *setting)), summaries.get((wanted.second, *setting))
+            keys = [(name, *setting) for name in (wanted.first, wanted.second)]
+            first, second = (summaries.get(key) for key in keys)
             if first and second and not math.isnan(percent_difference(first.mean, second.mean)):
-                found.append(Cell(row, column, first, second))
+                pairs = pairs_of(*(runs.get(key, {}) for key in keys))
+                found.append(Cell(row, column, first, second, pairs))
     return found
 
 
@@ -128,9 +143,10 @@ def map_of(evaluation: Evaluation, figure: Figure, engine: str) -> MeasuredMap:
     if figure.map is None:
         raise ValueError(f"the figure `{figure.title}` is not a map")
     printed = {row.key: row.summary for row in evaluation.reference(figure.metric)}
-    measured = evaluation.summaries(engine, metric=figure.metric)
+    runs = evaluation.by_seed(engine, metric=figure.metric)
+    measured = {key: summarise(list(values.values())) for key, values in runs.items()}
     study, wanted = evaluation.study, figure.map
-    return MeasuredMap(figure, wanted, cells_of(study, wanted, printed), cells_of(study, wanted, measured))
+    return MeasuredMap(figure, wanted, cells_of(study, wanted, printed, {}), cells_of(study, wanted, measured, runs))
 
 
 def maps_of(evaluation: Evaluation, engine: str) -> list[MeasuredMap]:

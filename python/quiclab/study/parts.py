@@ -133,7 +133,7 @@ class Table:
     engine: str = ""
 
 
-NOT_PUBLISHED = Table("", "not published")
+NOT_PUBLISHED = Table("", "")
 """Stands for the reference of a study that has none."""
 
 
@@ -145,13 +145,16 @@ class HeatMap:
     ----------
     first, second
         Configurations; the difference is (mean of `second` - mean of `first`) / mean of `first`, so that it is
-        positive where the first takes less.
+        positive where the metric of the first is lower.
     rows, columns
         Short names of the factors, each drawn in its order.
     at
         Value of each other factor, by its short name.
     words
         Label of a value on an axis (default: the value).
+    limit
+        Difference at either end of the scale of colours [%]; beyond it, the colour stays the same (default: the
+        largest one, rounded up to 1, 2 or 5 times a power of ten).
     """
 
     first: str
@@ -160,6 +163,7 @@ class HeatMap:
     columns: str
     at: Mapping[str, Value] = field(default_factory=dict)
     words: Mapping[Value, str] = field(default_factory=dict)
+    limit: float = 0.0
 
 
 @dataclass(frozen=True)

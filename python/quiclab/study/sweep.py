@@ -57,6 +57,7 @@ def execute(
     flush_runs: int = FLUSH_RUNS,
     flush_seconds: float = FLUSH_SECONDS,
     on_flush: Callable[[], None] | None = None,
+    trial: Callable[[Job, RunResult], None] | None = None,
     stream: TextIO | None = None,
 ) -> Outcome:
     """Run the jobs that are not stored.
@@ -75,6 +76,8 @@ def execute(
         A shard is written after this number of runs or this time.
     on_flush
         Called after each shard is on the disk.
+    trial
+        Called with the first run that ends; an error of it ends the sweep, and keeps the runs that were made.
     stream
         Output stream of progress (default: stderr).
 
@@ -102,6 +105,7 @@ def execute(
             flusher = Flusher(store, schema(), flush_runs, flush_seconds, on_flush)
 
             def settle(identity: str, job: Job, work: Work) -> None:
+                nonlocal trial
                 result, series, reason = work
                 if result is None:
                     outcome.failures.append((job, reason))
@@ -110,6 +114,9 @@ def execute(
                     outcome.executed += 1
                     outcome.done += 1
                     flusher.add((identity, job.versions, build_id(), result, series))
+                    if trial is not None:
+                        trial(job, result_of(result, series))
+                        trial = None
                 progress.advance()
 
             try:

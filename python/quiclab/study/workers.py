@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from quiclab.errors import QuiclabError
 from quiclab.libraries import pl
 from quiclab.result import run_and_keep
 from quiclab.series import by_flow
+from quiclab.study.check import OwnCodeError, own_code
 
 if TYPE_CHECKING:
-    from quiclab.result import RunResult
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from quiclab.result import Keep, RunResult
     from quiclab.study.job import Job
 
 Work: TypeAlias = "tuple[str | None, bytes | None, str]"
@@ -47,7 +51,9 @@ class Outcome:
 def run_job(job: Job) -> Work:
     """Run once; returns the result as JSON and the series to keep, or `None` and the reason."""
     try:
-        result = run_and_keep(job.scenario, job.seed, job.base_dir, job.keep, job.lane)
+        result = run_and_keep(job.scenario, job.seed, job.base_dir, _guarded(job), job.lane)
+    except OwnCodeError:
+        raise  # the other runs would fail, too
     except QuiclabError as error:
         return None, None, error.message
     if problem := result.invalid_reason:
@@ -60,6 +66,19 @@ def run_job(job: Job) -> Work:
         if not flow.completed and scenario.get("until") in (None, "workloads_done"):
             return None, None, f"flow `{name}` did not finish within {scenario['duration']}"
     return result.to_json(), kept(result, job.series), ""
+
+
+def _guarded(job: Job) -> Keep | None:
+    """Return the function that processes the recordings of a run, with its failures as errors of one line."""
+    if job.keep is None:
+        return None
+    keep = job.keep
+
+    def guarded(result: RunResult, directory: Path) -> Mapping[str, Any]:
+        with own_code(f"{keep.__module__}.{keep.__qualname__}, {job.replay}"):
+            return keep(result, directory)
+
+    return guarded
 
 
 def kept(result: RunResult, metrics: tuple[str, ...]) -> bytes | None:

@@ -1,9 +1,9 @@
 """Maps of the difference of two configurations over two factors: published, measured, and one minus the other.
 
 Layout and annotation are those of the published maps of page load times: rows and columns in the order of the factors
-(the first row on top), a scale from +100 % (the first configuration takes less) to -100 %, two significant digits, and
-white where a difference is not significant. Two palettes show the same: red and blue as published, and ColorBrewer's
-purple and orange; the page has a switch.
+(the first row on top), a scale from positive (the metric of the first configuration is lower) to negative, two
+significant digits, and white where a difference is not significant. Two palettes show the same: red and blue as
+published, and ColorBrewer's purple and orange; the page has a switch.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from quiclab.study.maps import Cell, MeasuredMap, map_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from quiclab.stats import Summary
     from quiclab.study import Factor, Figure, Study, Value
     from quiclab.study.evaluate import Evaluation
 
-LIMIT = 100.0
-"""Difference at either end of the scale [%]; beyond it the colour stays the same."""
 # from zero to the end of the scale; each side of a palette is one hue of growing depth (ColorBrewer's RdBu and PuOr)
 PALETTES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "red and blue": (("#ffffff", "#f4a582", "#b2182b"), ("#ffffff", "#92c5de", "#2166ac")),
@@ -38,11 +37,20 @@ ROW, BAR, STEPS = 36, 14, 80
 SWITCH = "palette"
 
 
-def colour(difference: float, palette: str) -> str:
-    """Return the colour of a difference in percent: white at zero, the end of the palette from 100 % on."""
+def limit_of(shown: MeasuredMap) -> float:
+    """Return the difference at either end of the scale [%]: that of the map, or one that holds all cells."""
+    largest = max((abs(cell.difference) for cell in (*shown.measured, *shown.published)), default=0.0)
+    if shown.map.limit or not largest:
+        return shown.map.limit or 1.0
+    power = 10.0 ** math.floor(math.log10(largest))
+    return next(step * power for step in (1, 2, 5, 10) if largest <= step * power)
+
+
+def colour(difference: float, palette: str, limit: float) -> str:
+    """Return the colour of a difference: white at zero, the end of the palette from the limit on."""
     above, below = PALETTES[palette]
     stops = above if difference >= 0 else below
-    place = min(abs(difference) / LIMIT, 1.0) * (len(stops) - 1)
+    place = min(abs(difference) / limit, 1.0) * (len(stops) - 1)
     index = min(int(place), len(stops) - 2)
     mixed = [
         round(one + (other - one) * (place - index))
@@ -67,28 +75,29 @@ def _channels(code: str) -> list[int]:
 
 
 def annotation(difference: float) -> str:
-    """Write a difference as the published maps do, with two significant digits: `72`, `-0.53`, `2.3e+02`."""
-    return f"{difference:.2g}".replace("-", "−", 1) if difference < 0 else f"{difference:.2g}"
+    """Write a difference with two significant digits: `72`, `−0.53`, `230`."""
+    rounded = round(float(f"{difference:.2g}"), 3)
+    return f"{rounded:g}".replace("-", "−", 1) if abs(rounded) < 1e6 else f"{rounded:.0f}".replace("-", "−", 1)
 
 
 def rows_of(cells: Sequence[Cell], study: Study, shown: MeasuredMap) -> list[dict[str, Any]]:
     """Return the cells of a map as the chart needs them: place, text, colours of each palette, and numbers."""
+    unit = study.metric_of(shown.figure.metric).unit
     return [
         {
             **_place(cell, shown),
-            **_look(cell.difference, cell.significant),
+            **_look(cell.difference, cell.significant, limit_of(shown)),
             "difference": round(cell.difference, 4),
             "p": "none" if math.isnan(cell.p) else f"{cell.p:.2g}",
-            "first": _numbers(cell, study, first=True),
-            "second": _numbers(cell, study, first=False),
+            "first": _numbers(cell.first, unit),
+            "second": _numbers(cell.second, unit),
         }
         for cell in cells
     ]
 
 
-def _numbers(cell: Cell, study: Study, *, first: bool) -> str:
-    summary = cell.first if first else cell.second
-    return f"{summary.mean:.5g} ± {summary.std:.3g} {study.metric.unit}, {summary.n} runs"
+def _numbers(runs: Summary, unit: str) -> str:
+    return f"{runs.mean:.5g} ± {runs.std:.3g} {unit}, {runs.n} runs".replace("  ", " ").replace(" ,", ",")
 
 
 def _place(cell: Cell, shown: MeasuredMap) -> dict[str, str]:
@@ -99,12 +108,12 @@ def _word(shown: MeasuredMap, value: Value) -> str:
     return shown.map.words.get(value, f"{value}")
 
 
-def _look(difference: float, significant: bool | None) -> dict[str, Any]:
+def _look(difference: float, significant: bool | None, limit: float) -> dict[str, Any]:
     """Return text and colours of a cell: white if it is not significant, grey if that cannot be tested."""
     text = annotation(difference)
     look: dict[str, Any] = {"text": text if significant is not None else f"{text} *", "bold": bool(significant)}
     for index, palette in enumerate(PALETTES):
-        fill = UNTESTED if significant is None else colour(difference, palette) if significant else WHITE
+        fill = UNTESTED if significant is None else colour(difference, palette, limit) if significant else WHITE
         look[f"fill{index}"] = fill
         look[f"ink{index}"] = QUIET_INK if significant is False else ink(fill)
     return look
@@ -115,7 +124,7 @@ def difference_rows(shown: MeasuredMap) -> list[dict[str, Any]]:
     found = []
     for published, measured in shown.pairs:
         points = measured.difference - published.difference
-        look = _look(points, True) | {"bold": False}
+        look = _look(points, True, limit_of(shown)) | {"bold": False}
         found.append(
             {
                 **_place(published, shown),
@@ -145,7 +154,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.TopLevelMi
         )
         if rows
     ]
-    charts.append(_scale(named))
+    charts.append(_scale(named, study.metric_of(figure.metric).label, limit_of(shown)))
     choice = alt.param(
         name=SWITCH, value=0, bind=alt.binding_radio(options=[0, 1], labels=list(PALETTES), name="Colours: ")
     )
@@ -197,20 +206,23 @@ def _title(factor: Factor) -> str:
     return with_unit(factor.label, factor.unit)
 
 
-def _scale(named: Sequence[str]) -> Layers:
+def _scale(named: Sequence[str], metric: str, limit: float) -> Layers:
     """Declare the strip of colours that is the legend of all maps."""
-    width = 2 * LIMIT / STEPS
+    width = 2 * limit / STEPS
     steps = [
         {
-            "from": -LIMIT + width * index,
-            "to": -LIMIT + width * (index + 1),
-            **{f"fill{number}": colour(-LIMIT + width * (index + 0.5), name) for number, name in enumerate(PALETTES)},
+            "from": -limit + width * index,
+            "to": -limit + width * (index + 1),
+            **{
+                f"fill{number}": colour(-limit + width * (index + 0.5), name, limit)
+                for number, name in enumerate(PALETTES)
+            },
         }
         for index in range(STEPS)
     ]
-    axis = alt.Axis(values=[-100, -50, 0, 50, 100], grid=False, tickColor=NEUTRAL)
-    title = f"Significant difference [%]: {named[1]} takes less below zero, {named[0]} above"
-    x = alt.X("from:Q", title=title, scale=alt.Scale(domain=[-LIMIT, LIMIT], nice=False), axis=axis)
+    axis = alt.Axis(values=[-limit, -limit / 2, 0, limit / 2, limit], grid=False, tickColor=NEUTRAL)
+    title = f"Significant difference [%]: {metric} lower with {named[1]} below zero, with {named[0]} above"
+    x = alt.X("from:Q", title=title, scale=alt.Scale(domain=[-limit, limit], nice=False), axis=axis)
     # strokes of the same colour: without them seams show between the steps
     strip = alt.Chart({"values": steps}).mark_rect(opacity=1, strokeWidth=1)
     strip = strip.encode(x=x, x2="to:Q", color=_chosen("fill"), stroke=_chosen("fill"))
@@ -224,13 +236,14 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
         return ""
     study = evaluation.study
     first, second = (study.labels[name] for name in (shown.map.first, shown.map.second))
+    metric = study.metric_of(figure.metric).label
     sentences = [
-        f"(Mean of {second} − mean of {first}) / mean of {first}: positive where {first} takes less.",
-        f"White: not significant (Welch's t-test, p ≥ {SIGNIFICANT:g}).",
+        f"(Mean of {second} − mean of {first}) / mean of {first}: positive where {metric} is lower with {first}.",
+        f"White: not significant ({shown.test}, p ≥ {SIGNIFICANT:g}).",
     ]
     if any(cell.significant is None for cell in (*shown.measured, *shown.published)):
         sentences.append("Grey with an asterisk: no p-value, because all runs of both are equal or fewer than two.")
-    if not shown.published:
+    if not shown.published and study.table.file:
         sentences.append(f"The publication has no numbers for this map ({figure.source}).")
     found = shown.score
     if found.cells:

@@ -189,13 +189,13 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
     sentences.append(f"Bars: one standard deviation{together if PUBLISHED in sources else ''}.")
     if not starts_at_zero(data):
         sentences.append("The vertical axis does not start at zero.")
-    return " ".join(sentences)
+    return " ".join(filter(None, sentences))
 
 
 def printed(figure: Figure, sources: set[str], published: str) -> str:
-    """Return the part of the caption about the published points, or that none exist."""
-    if PUBLISHED in sources:
-        return published
+    """Return the part of the caption about the published points, or that none exist; empty without a source."""
+    if PUBLISHED in sources or not figure.source:
+        return published if PUBLISHED in sources else ""
     return f"The publication has no numbers for this figure ({figure.source}); all points are measured."
 
 

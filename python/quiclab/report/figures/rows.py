@@ -111,4 +111,4 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
     ]
     if not from_zero(data):
         sentences.append("The horizontal axis does not start at zero.")
-    return " ".join(sentences)
+    return " ".join(filter(None, sentences))

@@ -1,7 +1,8 @@
 """Shared parts of all figures: colours, symbols and their legends, the light and the dark scheme, SVG and PNG.
 
-The colours are three of Okabe and Ito's palette and two of their kind, lightened or darkened so that each has a
-contrast of at least 3:1 on white and on near black; they differ in lightness, too.
+The first colours are three of Okabe and Ito's palette and two of their kind, lightened or darkened so that each has a
+contrast of at least 3:1 on white and on near black; they differ in lightness, too. Five more are for figures with many
+series.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 Layers: TypeAlias = "alt.LayerChart | alt.FacetChart"
 """What layers become with a size: altair returns a union, although it stays a chart of layers."""
 
-COLOURS = ("#c8651b", "#2f80c3", "#2a9273", "#b0609a", "#8c7a1f")
+COLOURS = (
+    *("#c8651b", "#2f80c3", "#2a9273", "#b0609a", "#8c7a1f"),
+    *("#d6404e", "#7a6fe0", "#1f93a3", "#9a6a4f", "#6d8a2c"),
+)
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 PUBLISHED, MEASURED, MODEL = "published", "measured", "model"
 WIDTH = 680

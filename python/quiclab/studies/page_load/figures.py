@@ -56,7 +56,7 @@ def heat_map(study: str, first: str, second: str, network: str) -> Figure:
         f"Figure {number}" if number else "not published",
         "",
         CAPTION,
-        map=HeatMap(first, second, "rate", columns, {"network": network}, words),
+        map=HeatMap(first, second, "rate", columns, {"network": network}, words, limit=100),
     )
 
 

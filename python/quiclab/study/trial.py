@@ -1,0 +1,96 @@
+"""Trial of a study's own functions on its first run, so that a mistake in them does not show after the last."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING
+
+from quiclab.study.check import own_code
+from quiclab.study.claims import NotMeasuredError, Resamples
+from quiclab.study.findings import Grid, Key
+from quiclab.study.registry import find
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from quiclab.result import RunResult
+    from quiclab.study.claims import Claim
+    from quiclab.study.design import Study
+    from quiclab.study.job import Job
+
+#: Errors of a predicate that do not depend on the values it reads.
+MISTAKES = (NameError, AttributeError, TypeError, KeyError)
+
+
+def try_study(study: Study, job: Job, result: RunResult) -> None:
+    """Measure a run, and evaluate the predicates of the claims on a study whose settings all have these values.
+
+    Parameters
+    ----------
+    study
+        The study.
+    job, result
+        The run.
+
+    Raises
+    ------
+    QuiclabError
+        If a metric or a predicate fails: study, metric or claim, the exception, its file and line.
+    """
+    values = {metric.name: measured(study, metric.name, job.labels, job.seed, result) for metric in study.metrics}
+
+    @cache
+    def grid(name: str, metric: str) -> Grid:
+        found = find(name) if name else study
+        value = 1.0 if name else values[metric or study.metric.name]
+        return _everywhere(found, 1.0 if math.isnan(value) else value)
+
+    criteria = {item.identity for item in study.criteria}
+    for claim in study.claims:
+        if claim.identity not in criteria:
+            _try_claim(study, claim, Resamples(grid, resamples=2))
+
+
+def measured(study: Study, name: str, labels: Mapping[str, str | int | float], seed: int, result: RunResult) -> float:
+    """Measure a run, or a part of a run.
+
+    Parameters
+    ----------
+    study, name
+        The study, and the name of its metric.
+    labels, seed
+        Setting and seed of the run.
+    result
+        The run.
+
+    Raises
+    ------
+    QuiclabError
+        If the metric fails: study, metric, setting, seed, the exception, its file and line.
+    """
+    metric = study.metric_of(name)
+    setting = ", ".join(f"{column} {labels[column]}" for column in study.columns)
+    with own_code(f"study {study.name}, metric `{name}`, {setting}, seed {seed}"):
+        return float(metric.value(result, {part.name: labels[part.column] for part in study.parts}))
+
+
+def _everywhere(study: Study, value: float) -> Grid:
+    """Return a grid of which each setting has two runs with the same value."""
+    configurations = tuple(item.name for item in study.configurations)
+    factors = {factor.name: factor.values for factor in study.factors}
+    keys: list[Key] = list(product(configurations, *factors.values()))
+    return Grid(factors, configurations, dict.fromkeys(keys, (value, value)), known=tuple(study.labels))
+
+
+def _try_claim(study: Study, claim: Claim, runs: Resamples) -> None:
+    with own_code(f"study {study.name}, claim {claim.identity}"):
+        for function in (claim.check, claim.numbers):
+            try:
+                if function is not None:
+                    function(claim.sample(runs))
+            except MISTAKES:
+                raise
+            except (NotMeasuredError, ArithmeticError, ValueError, LookupError):
+                continue  # it may hold of values that were measured
