@@ -142,7 +142,9 @@ def programme_minutes(engine: str) -> float:
 
     Wall-clock time with a worker process on each CPU.
     """
-    alone = [study.name for study in find_all("dual_connectivity") if study.table.file or "fairness" in study.name]
+    alone = [
+        study.name for study in find_all("dual_connectivity") if study.measures.table.file or "fairness" in study.name
+    ]
     names = [name for name in alone if name.rpartition("/")[2] not in NOT_IN_PROGRAMME and "ngtcp2" not in name]
     with tempfile.TemporaryDirectory() as folder:
         start = time.monotonic()

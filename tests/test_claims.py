@@ -164,7 +164,7 @@ def test_predicates_on_the_published_tables_match_the_reference() -> None:
     seen = set()
     for study in find_all("dual_connectivity"):
         published = printed_findings(study)
-        for claim in study.claims:
+        for claim in study.measures.claims:
             seen.add(claim.identity)
             expected = reference[claim.identity]["on_source_tables"]
             if claim.check is None:
@@ -179,7 +179,7 @@ def test_predicates_on_the_published_tables_match_the_reference() -> None:
 
 
 def test_every_claim_is_tested_or_says_why_and_is_there_once() -> None:
-    claims = list(itertools.chain.from_iterable(study.claims for study in studies().values()))
+    claims = list(itertools.chain.from_iterable(study.measures.claims for study in studies().values()))
     assert len({claim.identity for claim in claims}) == len(claims)
     for claim in claims:
         assert (claim.check is None) == bool(claim.reason), claim.identity

@@ -90,9 +90,9 @@ def test_links_take_turns_with_large_batches_only() -> None:
 @pytest.mark.parametrize("name", ["batch_size", "fairness_default", "pairs"])
 def test_the_other_views_name_settings_of_their_studies(name: str) -> None:
     study = find(f"dual_connectivity/{name}")
-    [view] = study.views
-    configurations = {item.name for item in study.configurations}
+    [view] = study.presentation.views
+    configurations = {item.name for item in study.design.configurations}
     for configuration, values in view.shown.values():
         assert configuration in configurations
-        assert set(values) == {factor.name for factor in study.swept}
-        assert all(value in study.factor(key).values for key, value in values.items())
+        assert set(values) == {factor.name for factor in study.design.swept}
+        assert all(value in study.design.factor(key).values for key, value in values.items())

@@ -13,7 +13,19 @@ import pytest
 from quiclab.report import figures
 from quiclab.report.panels import Panel, panels
 from quiclab.stats import Summary, summarise
-from quiclab.study import Configuration, Engine, Factor, Figure, Metric, Model, Study, Table
+from quiclab.study import (
+    Configuration,
+    Design,
+    Engine,
+    Factor,
+    Figure,
+    Measures,
+    Metric,
+    Model,
+    Presentation,
+    Study,
+    Table,
+)
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
 from quiclab.study.published import PublishedRow
@@ -35,24 +47,19 @@ FIGURE = Figure("A title", "a figure", "", "What it shows.")
 
 
 def study(**changes: Any) -> Study:
-    given: dict[str, Any] = {
-        "name": "fake/one",
-        "title": "Fake",
-        "abstract": "",
-        "source": "nobody",
+    """Return a study with some changes of its design and measures."""
+    design: dict[str, Any] = {
         "scenario": "",
         "configurations": (Configuration("one", "first kind", {}), Configuration("two", "second kind", {})),
-        "factors": (),
-        "metric": RATE,
         "engines": (Engine(ENGINE),),
-        "engine_changes": nothing,
         "runs": 2,
-        "table": Table("", "a figure"),
-        "figures": (FIGURE,),
-        "claims": (),
-        "assumptions": (),
     }
-    return Study(**{**given, **changes})
+    measures: dict[str, Any] = {"metric": RATE, "table": Table("", "a figure")}
+    for name, value in changes.items():
+        (design if name in Design.__dataclass_fields__ else measures)[name] = value
+    return Study(
+        "fake/one", Design(**design), Measures(**measures), Presentation(title="Fake", abstract="", figures=(FIGURE,))
+    )
 
 
 class Stored:

@@ -16,7 +16,19 @@ from conftest import ROOT
 from quiclab.report import figures, study_page
 from quiclab.report.figures.heatmap import PALETTES, UNTESTED, WHITE, annotation, colour, ink, limit_of
 from quiclab.stats import Summary, pairs_of, pearson, percent_difference, spearman, summarise, t_test_p, welch_p
-from quiclab.study import Configuration, Engine, Factor, Figure, HeatMap, Metric, Study, Table
+from quiclab.study import (
+    Configuration,
+    Design,
+    Engine,
+    Factor,
+    Figure,
+    HeatMap,
+    Measures,
+    Metric,
+    Presentation,
+    Study,
+    Table,
+)
 from quiclab.study.compare import map_rows
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
@@ -156,24 +168,29 @@ FIGURE = Figure(
     map=HeatMap("quic1", "tcp", "rate", "size", {"network": "base"}, limit=100),
 )
 STUDY = Study(
-    name="fake/map",
-    title="Fake",
-    abstract="",
-    source="nobody",
-    scenario="",
-    configurations=(Configuration("quic1", "QUIC", {}), Configuration("tcp", "TCP", {})),
-    factors=(
-        Factor("network", "network", "Network", "", ("base", "loss"), lambda value: {"x": value}),
-        Factor("rate", "bandwidth_mbps", "Bandwidth", "Mbit/s", RATES, lambda value: {"y": value}),
-        Factor("size", "object_size_kb", "Object size", "KB", SIZES, lambda value: {"z": value}),
+    "fake/map",
+    design=Design(
+        scenario="",
+        configurations=(Configuration("quic1", "QUIC", {}), Configuration("tcp", "TCP", {})),
+        factors=(
+            Factor("network", "network", "Network", "", ("base", "loss"), lambda value: {"x": value}),
+            Factor("rate", "bandwidth_mbps", "Bandwidth", "Mbit/s", RATES, lambda value: {"y": value}),
+            Factor("size", "object_size_kb", "Object size", "KB", SIZES, lambda value: {"z": value}),
+        ),
+        engines=(Engine(ENGINE),),
+        runs=2,
     ),
-    metric=Metric("plt_ms", "Page load time", "ms", lambda result: math.nan),  # noqa: ARG005
-    engines=(Engine(ENGINE),),
-    engine_changes=lambda engine: {},  # noqa: ARG005
-    runs=2,
-    table=Table("", "Table B.1"),
-    figures=(FIGURE,),
-    assumptions=(),
+    measures=Measures(
+        metric=Metric("plt_ms", "Page load time", "ms", lambda _: math.nan),
+        table=Table("", "Table B.1"),
+    ),
+    presentation=Presentation(
+        title="Fake",
+        abstract="",
+        source="nobody",
+        figures=(FIGURE,),
+        assumptions=(),
+    ),
 )
 
 

@@ -134,7 +134,7 @@ def test_traces_of_acknowledgements_are_a_table() -> None:
 
 def test_an_engine_of_the_kernel_lane_runs_programs_in_the_place_of_models() -> None:
     study = next(iter(find_all("validation/lanes")))
-    engines = {engine.name: engine for engine in study.engines}
+    engines = {engine.name: engine for engine in study.design.engines}
     points = list(study.points(("sim", "kernel-virtual"), 1, {"configuration": ("reno",), "path": ("2mbit_40ms_q2",)}))
     stacks = [point.changes["flows.main.stack"] for point in points]
     assert stacks == ["lab-tcp", "linux"]

@@ -187,7 +187,7 @@ def counts(found: dict[str, object], which: str) -> tuple[int, int]:
     return len(rows), sum(row["spurious"] for row in rows)
 
 
-CASES = [str(case) for case in find(NAME).factors[0].values]
+CASES = [str(case) for case in find(NAME).design.factors[0].values]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -214,14 +214,14 @@ def test_extracted_data_is_stored_and_reported(tmp_path: Path) -> None:
     assert outcome.failures == []
     write_manifest(study, directory, 1, partial=True)
     evaluation = Evaluation(study, tmp_path)
-    assert study.text_table is not None
-    cells = [(row[0], *row[2:8]) for row in study.text_table.rows(evaluation, "sim")]
+    assert study.presentation.text_table is not None
+    cells = [(row[0], *row[2:8]) for row in study.presentation.text_table.rows(evaluation, "sim")]
     assert [(row[0], row[1] == "none", row[4] == "none", row[6]) for row in cells] == [
         ("lab-quic, rfc9002", False, False, "yes"),
         ("lab-quic, chromium-quic1", True, False, "no"),
         ("quinn (the library)", False, False, "yes (count and time only)"),
     ]
-    spec = json.dumps(specification(evaluation, study.figures[0], "sim"))
+    spec = json.dumps(specification(evaluation, study.presentation.figures[0], "sim"))
     assert '"1s | 1"' in spec
     assert '"0 | 1"' in spec
     assert '"same number, same times"' in spec

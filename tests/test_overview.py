@@ -30,7 +30,7 @@ from dataclasses import replace
 from .tiny import RATE
 
 from quiclab.study.claims import Claim
-from quiclab.study import Figure, Metric, Table, View
+from quiclab.study import Figure, Metric, Study, Table, View
 
 
 def draw(results):
@@ -46,33 +46,36 @@ def draw(results):
     return panels([Panel({"link 1": line(result)}, label, "Bytes") for label, result in results.items()], "Time [s]")
 
 
-FLAT = replace(
-    RATE,
-    name="tiny/flat",
-    title="Tiny: two distances",
-    factors=(),
-    engines=RATE.engines[:1],
-    variants=(),
-    unavailable=(),
-    table=Table("", "a figure"),
-    figures=(Figure("Goodput", "a figure", "", "Mean."),),
-    further=(Metric("packets", "Packets", "", lambda result: 7.0),),
-    claims=(
-        Claim("FL-1", "§1", "It is slow.", lambda t: t("near") < 0, explanation="It is <fast>: nothing slows it."),
-        Claim("FL-2", "§2", "It is polite.", reason="not available yet"),
+FLAT = Study(
+    "tiny/flat",
+    replace(RATE.design, factors=(), engines=RATE.design.engines[:1], variants=(), unavailable=()),
+    replace(
+        RATE.measures,
+        table=Table("", "a figure"),
+        further=(Metric("packets", "Packets", "", lambda result: 7.0),),
+        claims=(
+            Claim("FL-1", "§1", "It is slow.", lambda t: t("near") < 0, explanation="It is <fast>: nothing slows it."),
+            Claim("FL-2", "§2", "It is polite.", reason="not available yet"),
+        ),
     ),
-    views=(
-        View(
-            "What arrives",
-            "a figure",
-            "Bytes so far.",
-            {"5 ms away": ("near", {}), "far": ("far", {})},
-            {"record.series_interval": "10 ms"},
-            draw,
+    replace(
+        RATE.presentation,
+        title="Tiny: two distances",
+        figures=(Figure("Goodput", "a figure", "", "Mean."),),
+        views=(
+            View(
+                "What arrives",
+                "a figure",
+                "Bytes so far.",
+                {"5 ms away": ("near", {}), "far": ("far", {})},
+                {"record.series_interval": "10 ms"},
+                draw,
+            ),
         ),
     ),
 )
-STUDIES = (FLAT, replace(RATE, name="tiny/never", title="Tiny: never run"))
+NEVER = replace(RATE, name="tiny/never", presentation=replace(RATE.presentation, title="Tiny: never run"))
+STUDIES = (FLAT, NEVER)
 '''
 
 
@@ -207,7 +210,8 @@ def test_views_are_files_and_the_same_each_time(page: Path) -> None:
 
 def test_a_view_of_a_setting_that_is_not_there_says_so() -> None:
     study = find("tiny/flat")
-    wrong = replace(study, views=(replace(study.views[0], shown={"moon": ("moon", {"rate": 5})}),))
+    view = replace(study.presentation.views[0], shown={"moon": ("moon", {"rate": 5})})
+    wrong = replace(study, presentation=replace(study.presentation, views=(view,)))
     with pytest.raises(QuiclabError, match=r"the view `What arrives` of tiny/flat .* does not have: moon, rate=5"):
         views.draw(wrong)
 

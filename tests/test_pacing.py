@@ -87,21 +87,23 @@ class Asked(Sample):
         """Return the same for a metric that there is."""
         del statistic
         found = self.studies[study.removeprefix("pacing/") or self.home]
-        assert metric in [item.name for item in found.metrics], f"{found.name} has no {metric}"
+        assert metric in [item.name for item in found.measures.metrics], f"{found.name} has no {metric}"
         self.asked.append(metric)
         self._study = found
         return self
 
     def __call__(self, configuration: str, **point: str | float) -> float:
         """Return the value, for a setting that there is."""
-        assert configuration in self._study.labels, configuration
-        assert point["rate"] in self._study.factor("rate").values
+        assert configuration in self._study.design.labels, configuration
+        assert point["rate"] in self._study.design.factor("rate").values
         return self.value
 
 
 def test_the_link_has_assumptions_of_its_own() -> None:
     """Without a router there is no netem; what is said of the queue, 200 ms and the bucket, is what it is."""
-    said = {name: " ".join(item.statement for item in find(f"pacing/{name}").assumptions) for name in STUDIES}
+    said = {
+        name: " ".join(item.statement for item in find(f"pacing/{name}").presentation.assumptions) for name in STUDIES
+    }
     assert "979" in said["intervals"]
     assert "979" not in said["utilisation"]
     assert "0.1 ms" in said["utilisation"]

@@ -27,7 +27,7 @@ def measured(study_name: str, **labels: object) -> dict[str, float]:
     only = {key: (str(value),) for key, value in labels.items()}
     job = jobs_of(study, list(study.points(("lab-quic",), 1, only, ())))[0]
     result = run_and_keep(Scenario.from_dict(json.loads(job.scenario)), job.seed, job.base_dir, job.keep)
-    return {metric.name: metric.measure(result) for metric in study.metrics}
+    return {metric.name: metric.measure(result) for metric in study.measures.metrics}
 
 
 def tap(*rows: tuple[float, int, str]) -> pl.DataFrame:

@@ -27,8 +27,8 @@ def load_times(name: str, runs: int = 2, variant: str = "", **where: str) -> dic
     found: dict[tuple[object, ...], list[float]] = {}
     for job in jobs_of(study, points):
         result = quiclab.run(Scenario.from_dict(json.loads(job.scenario)), job.seed, base_dir=ROOT / "scenarios")
-        key = tuple(job.labels[column] for column in study.columns)
-        found.setdefault(key, []).append(study.metric.value(result, {}))
+        key = tuple(job.labels[column] for column in study.design.columns)
+        found.setdefault(key, []).append(study.measures.metric.value(result, {}))
     return {key: fmean(values) for key, values in found.items()}
 
 
@@ -76,7 +76,7 @@ def test_settings_have_seeds_of_their_own_that_variants_share() -> None:
     only = {"network": ("loss",), "rate": ("10",), "size": ("5", "10"), "configuration": ("quic1", "tcp")}
     points = list(study.points(("lab-quic",), 1, only, ("loss_of_data",)))
     seeds = {
-        (point.variant, point.configuration, point.values["object_size_kb"]): study.first_seed(point)
+        (point.variant, point.configuration, point.values["object_size_kb"]): study.design.first_seed(point)
         for point in points
     }
     assert len({seed for (variant, *_), seed in seeds.items() if not variant}) == 4
@@ -87,7 +87,7 @@ def test_settings_have_seeds_of_their_own_that_variants_share() -> None:
 @pytest.mark.parametrize("name", [SIZES, COUNTS, "page_load/hystart", "page_load/loss_window", "page_load/reordering"])
 def test_every_setting_has_the_columns_of_the_tables(name: str) -> None:
     study = find(name)
-    describe = study.describe
+    describe = study.presentation.describe
     assert describe is not None
     for point in study.points(("lab-quic",), 1, {}, ()):
         columns = describe({}, point.labels)

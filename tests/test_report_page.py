@@ -157,7 +157,7 @@ def test_figure_and_colours(scheme: str, page: Path, tmp_path: Path) -> None:
 
 
 def test_the_two_sources_are_separate_and_ticks_are_measured_values(evaluation: Evaluation) -> None:
-    [spec] = [figures.specification(evaluation, figure, "quinn") for figure in evaluation.study.figures]
+    [spec] = [figures.specification(evaluation, figure, "quinn") for figure in evaluation.study.presentation.figures]
     shifts: dict[str, set[float]] = {}
     for layer in spec["layer"]:
         if "transform" in layer:
@@ -208,7 +208,7 @@ def test_table(evaluation: Evaluation, page: Path, tmp_path: Path) -> None:
     assert console == []
     head, *rows = shown.rows
     expected = compare_document(evaluation, "quinn")["rows"]
-    labels = evaluation.study.labels
+    labels = evaluation.study.design.labels
     shown_rows: list[tuple[str, list[str]]] = []
     for cells in rows:  # a row with one cell names the configuration of those below it
         if len(cells) == 1:

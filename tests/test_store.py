@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from quiclab import cli
 from quiclab.errors import RequestError
 from quiclab.executors import Processes
+from quiclab.housekeeping import is_current
+from quiclab.native import build_id
 from quiclab.store import IDENTITY, MANY, Store
 from quiclab.sweeps import Plan
 from quiclab.sweeps.run import execute
@@ -124,3 +128,67 @@ def test_a_run_that_was_measured_for_another_metric_keeps_its_first_one(small: P
     execute(delivered, store, Processes(1), stream=io.StringIO())
     assert runs_table(goodput, store).equals(before)
     assert execute(goodput, store, Processes(1), stream=io.StringIO()).executed == 0
+
+
+def housed(small: Path, out: Path) -> Store:
+    """A sweep with two runs, one of them of another version, a derived document and files of a user."""
+    assert cli.invoke(["sweep", str(small), "--seeds", "2", "--jobs", "1", "--out", str(out)]) == 0
+    store = Store(out)
+    shard = store.files()[0]
+    now = pl.read_parquet(shard)
+    old = pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("results 0, quinn 0.1")).otherwise(pl.col("versions"))
+    now.with_columns(versions=old).write_parquet(shard)
+    (out / "derived").mkdir()
+    for name in ("derived/table.json", "notes.txt", "shards/copy.parquet", "shards/.000009.parquet.7.tmp"):
+        (out / name).write_text("some text")
+    return store
+
+
+def test_stores_are_listed_with_runs_of_other_versions(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = housed(small, tmp_path / "results" / "sweeps" / "one")
+    capsys.readouterr()
+    assert cli.invoke(["store", "ls", str(tmp_path / "results"), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["stores"]
+    assert (row["directory"], row["kind"], row["runs"], row["others"]) == (str(store.directory), "sweep", 2, 1)
+    assert row["builds"] == [build_id()]
+    assert row["size"] == sum(path.stat().st_size for path in store.directory.rglob("*") if path.is_file())
+    assert cli.invoke(["store", "ls", str(tmp_path / "results")]) == 0
+    assert "of other versions" in capsys.readouterr().out
+
+
+def test_gc_removes_what_nothing_uses_and_nothing_of_the_user(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = housed(small, tmp_path)
+    capsys.readouterr()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert cli.invoke(["store", "gc", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert f"{tmp_path}: 1 runs of other versions, 2 files that can be made again" in printed
+    assert "--yes does it" in printed
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert cli.invoke(["store", "gc", str(tmp_path), "--yes"]) == 0
+    assert "removed: 1 runs" in capsys.readouterr().out
+    gone = set(before) - {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert gone == {tmp_path / "derived" / "table.json", tmp_path / "shards" / ".000009.parquet.7.tmp"}
+    assert len(store.identities()) == 1
+    assert cli.invoke(["store", "gc", str(tmp_path)]) == 0
+    assert "can be removed: 0 runs" in capsys.readouterr().out
+
+
+def test_gc_waits_for_no_writer_and_says_so(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = housed(small, tmp_path)
+    with store.locked():
+        assert cli.invoke(["store", "gc", str(tmp_path), "--yes"]) == 2
+    assert "another sweep is running" in capsys.readouterr().err
+    assert len(store.identities()) == 2
+    assert cli.invoke(["store", "gc", str(tmp_path / "moon")]) == 2
+    assert "moon is not a directory" in capsys.readouterr().err
+
+
+def test_runs_of_the_kernel_lane_are_kept() -> None:
+    assert is_current("kernel 6.1, iperf3 3.16")
+    assert not is_current("results 0")
+    assert not is_current(None)

@@ -103,7 +103,7 @@ def test_a_wrong_trace_where_the_published_one_belongs_leaves_the_studies_as_the
     script = (
         "from quiclab.study.registry import find\n"
         "study = find('dual_connectivity/lte_loss')\n"
-        "print(study.title, study.abstract, study.claims[0].reason, sep='\\n')"
+        "print(study.presentation.title, study.presentation.abstract, study.measures.claims[0].reason, sep='\\n')"
     )
     # a process of its own: the trace is looked up when the study is loaded
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
@@ -116,9 +116,9 @@ def test_a_wrong_trace_where_the_published_one_belongs_leaves_the_studies_as_the
 @pytest.mark.parametrize("name", ["dual_connectivity/batch_size", "dual_connectivity/share"])
 def test_the_grid_is_that_of_the_published_table(name: str) -> None:
     study = find(name)
-    available = {configuration.name for configuration in study.configurations}
+    available = {configuration.name for configuration in study.design.configurations}
     published = {row.key for row in read_published(study) if row.key[0] in available}
-    points = [point for point in study.points((study.default_engine,)) if point.variant == ""]
+    points = [point for point in study.points((study.design.default_engine,)) if point.variant == ""]
     assert {(point.configuration, *point.values.values()) for point in points} == published
     assert len(points) == len(published)
     assert {point.runs for point in points} == {10}
@@ -166,7 +166,7 @@ def test_variants_change_only_their_fields() -> None:
     only = {"share": ("50",), "configuration": ("quic_large_buffer",)}
     points = list(study.points(("lab-quic",), 10, only))
     scenarios = {job.labels["variant"]: json.loads(job.scenario) for job in jobs_of(study, points)}
-    assert set(scenarios) == {"", *(variant.name for variant in study.variants)}
+    assert set(scenarios) == {"", *(variant.name for variant in study.design.variants)}
     costs = {name: tree["hosts"]["client"].pop("receive_datagram") for name, tree in scenarios.items()}
     assert {name: cost for name, cost in costs.items() if cost != "100 us"} == {
         "slow_receiver": "300 us",
@@ -204,9 +204,11 @@ def test_the_columns_of_a_setting_are_those_of_its_published_row(name: str) -> N
     published = {row.key: row.cells for row in read_published(study)}
     compared = 0
     for job in jobs_of(study, list(study.points(("lab-quic",), 1, None, ()))):
-        key = tuple(job.labels[column] for column in study.columns)
-        assert study.describe is not None
-        described = study.describe(json.loads(job.scenario), dict(zip(study.columns, key, strict=True)))
+        key = tuple(job.labels[column] for column in study.design.columns)
+        assert study.presentation.describe is not None
+        described = study.presentation.describe(
+            json.loads(job.scenario), dict(zip(study.design.columns, key, strict=True))
+        )
         for column, cell in published.get(key, {}).items():
             if column in described and column not in ("cc", "flow_links"):
                 compared += 1
@@ -231,7 +233,7 @@ def test_a_setting_that_removes_entries_is_replayed_by_its_command(name: str, mo
 
 def test_throughput_is_delivered_bytes_over_time() -> None:
     flow = FlowResult(0.0, 4.0, True, False, None, 10_000_000, 4.0, 20.0, {}, {})
-    measure = find(NAME).metric.measure
+    measure = find(NAME).measures.metric.measure
     for result, expected in ((flow, 20.0), (replace(flow, completed=False, download_time_s=None), math.nan)):
         run = cast("RunResult", SimpleNamespace(flows={"dc": result}))
         assert measure(run) == pytest.approx(expected, nan_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,15 +23,20 @@ def study() -> Study:
 
 def changed(study: Study, part: str) -> Study:
     """Return the study with one mistake."""
-    figure, claim = study.figures[0], Claim("X-1", "", "", metric="goodputt")
-    twice = replace(study.configurations[1], name=study.configurations[0].name)
+    design, measures, presentation = study.design, study.measures, study.presentation
+    figure, claim = presentation.figures[0], Claim("X-1", "", "", metric="goodputt")
+    twice = replace(design.configurations[1], name=design.configurations[0].name)
+
+    def with_figure(**changes: Any) -> Study:
+        return replace(study, presentation=replace(presentation, figures=(replace(figure, **changes),)))
+
     changes: dict[str, Study] = {
-        "twice": replace(study, configurations=(study.configurations[0], twice)),
-        "factor twice": replace(study, factors=(study.factors[0], study.factors[0])),
-        "x": replace(study, figures=(replace(figure, x="shaer"),)),
-        "metric": replace(study, figures=(replace(figure, metric="goodput_mbs"),)),
-        "claim": replace(study, claims=(claim,)),
-        "scored": replace(study, scored="moon"),
+        "twice": replace(study, design=replace(design, configurations=(design.configurations[0], twice))),
+        "factor twice": replace(study, design=replace(design, factors=(design.factors[0], design.factors[0]))),
+        "x": with_figure(x="shaer"),
+        "metric": with_figure(metric="goodput_mbs"),
+        "claim": replace(study, measures=replace(measures, claims=(claim,))),
+        "scored": replace(study, measures=replace(measures, scored="moon")),
         "group": replace(study, name="share"),
     }
     return changes[part]

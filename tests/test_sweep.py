@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from conftest import KILL_AFTER_TWO
-from quiclab.errors import RequestError
+from quiclab.errors import QuiclabError, RequestError
 from quiclab.files import write_parquet
 from quiclab.identity import RESULTS, note_on_builds
 from quiclab.native import build_id
@@ -168,7 +168,7 @@ def test_runs_survive_a_disk_that_is_full_for_a_moment(tmp_path: Path, monkeypat
         assert store.identities() == set()
         with monkeypatch.context() as full:
             full.setattr("quiclab.files.os.fsync", _no_space)
-            with pytest.raises(RequestError, match="No space left"):
+            with pytest.raises(QuiclabError, match="No space left on device; the runs stored before are kept"):
                 flusher.add(("b", "results 1", "build", "{}", None))
         flusher.flush()
     assert store.identities() == {"a", "b"}

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 from itertools import chain
@@ -80,6 +81,8 @@ def test_a_star_stands_for_each_name() -> None:
         ("x=200..10:log5", "expected a range from a number above 0 to a larger one"),
         ("x=0..10:log5", "expected a range from a number above 0 to a larger one"),
         ("x=1Mbit/s..10kbit/s:log5", "expected a range whose ends have the same unit"),
+        ("x=10..200:lgo5", "did you mean `log5`?"),
+        ("x=10..y", "expected a range such as 10..200:log5"),
         ("x=1..3:lin9", "whole numbers in this range would repeat"),
         ("tunnels.*.mtu=1", "--vary tunnels.*.mtu: unknown table `tunnels`"),
         ("links.down*.rate=1", "expected `*` as a whole name"),
@@ -384,8 +387,14 @@ def test_a_dry_run_checks_counts_and_runs_nothing(small: Path, tmp_path: Path, c
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--vary", "links.down9.rate=5Mbit/s"], "links.down9"),
-        (["--vary", "links.down1.rate=5Mbit/s,0Mbit/s"], "links.down1.rate=0Mbit/s"),
+        (["--vary", "links.down9.rate=5Mbit/s"], "quiclab: --vary: links.down9"),
+        (["--vary", "links.down1.rate=5Mbit/s,0Mbit/s"], "quiclab: --vary: links.down1.rate: expected a rate above"),
+        (["--zip", "links.down1.rate=5Mbit/s,0Mbit/s"], "quiclab: --zip: links.down1.rate: expected a rate above"),
+        (
+            ["--vary", "links.down1.rate=5Mbit/s", "--set", "links.down1.rate=6Mbit/s"],
+            "quiclab: --vary links.down1.rate and --set links.down1.rate both set links.down1.rate",
+        ),
+        (["--vary", "links.down1.rate=5Mbit/s", "--metric", "speed"], "quiclab: --metric: unknown metric `speed`"),
         (["--vary", "flows.dc.stack=quin,quinn"], "did you mean"),
         (["--metric", "speed"], "--metric: unknown metric `speed`"),
         (["--metric", "elements.down9.sent.packets"], "not in the result of a run"),
@@ -515,6 +524,7 @@ def test_wrong_plans_and_shards_are_refused(small: Path, capsys: Captured) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--executor", "ray:moon"], "expected `ray:HOST:PORT` or `ray://HOST:PORT`, got"),
         (["--executor", "dask"], "--executor: expected `processes`, `ray`"),
         (["--executor", "ray", "--jobs", "2"], "contradict each other"),
     ],
@@ -528,6 +538,42 @@ def test_without_ray_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(RequestError, match="pip install quiclab\\[ray\\]"):
         executor_of("ray")
+
+
+@pytest.mark.parametrize("address", ["ray:127.0.0.1", "ray://127.0.0.1"])
+def test_a_cluster_that_cannot_be_reached_is_one_sentence_at_once(
+    small: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    pytest.importorskip("ray")
+    monkeypatch.setattr("quiclab.executors.ray.REACH_S", 0.2)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        assert invoke("sweep", small, "--executor", f"{address}:{port}") == 2
+        assert "the cluster cannot be reached: Connection refused" in capsys.readouterr().err
+        # it accepts, and never says a word
+        listener.listen()
+        assert invoke("sweep", small, "--executor", f"{address}:{port}") == 2
+        assert "what answers there is not the" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_one_sentence_and_nothing_is_lost(small: Path, tmp_path: Path) -> None:
+    arguments = ["sweep", str(small), "--seeds", "2", "--jobs", "1", "--out", str(tmp_path / "out")]
+    limited = (
+        "import resource, signal, sys\n"
+        "from quiclab import cli\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "sys.exit(cli.invoke(sys.argv[1:]))\n"
+    )
+    script = tmp_path / "limited.py"
+    script.write_text(limited)
+    done = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True, check=False)
+    shard = tmp_path / "out" / "shards" / "000001.parquet"
+    assert done.returncode == 1, done.stderr
+    assert f"cannot write {shard}: File too large; the runs stored before are kept" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(shard.parent.iterdir()) == []
+    assert invoke(*arguments) == 0
 
 
 def test_a_node_of_another_version_is_refused_by_name() -> None:

@@ -69,7 +69,7 @@ def test_an_error_in_the_function_that_keeps_data_is_one_sentence(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "keeping.py").write_text("def keep(result, directory):\n    return {'files': directory.moon}\n")
-    change(file, "    runs=3,", "    runs=3,\n    keep=keep,")
+    change(file, "    measures=Measures(", "    measures=Measures(\n        keep=keep,")
     change(file, "from quiclab.result", "from keeping import keep\nfrom quiclab.result")
     assert cli.invoke(["study", "run", NAME, "--out", str(tmp_path / "results")]) == 1
     err = capsys.readouterr().err
@@ -92,4 +92,4 @@ def test_values_of_only_are_checked(file: Path, tmp_path: Path, capsys: pytest.C
         assert words in capsys.readouterr().err
     assert not out.exists()
     assert cli.invoke(["study", "run", NAME, "--runs", "1", "--only", "rate=5", "--out", str(out)]) == 0
-    assert len(Store(out / NAME).identities()) == len(find(NAME).configurations)
+    assert len(Store(out / NAME).identities()) == len(find(NAME).design.configurations)

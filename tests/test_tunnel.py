@@ -46,10 +46,10 @@ def test_series_by_flow_add_up_to_the_records(short: RunResult) -> None:
 
 def test_every_metric_of_every_study_has_a_value_in_a_short_run(short: RunResult) -> None:
     study = find("tunnel/single")
-    for metric in study.metrics:
+    for metric in study.measures.metrics:
         value = metric.value(short, {})
         assert not math.isnan(value), metric.name
-    rtt = study.metric.value(short, {})
+    rtt = study.measures.metric.value(short, {})
     # both ways 10 ms; a quarter of a window at most waits in the links, and a packet until it is full
     assert 20 < rtt < 40
 
@@ -65,7 +65,7 @@ def test_each_ping_counts_once(short: RunResult) -> None:
 
 def test_every_finding_of_the_reference_belongs_to_a_study() -> None:
     entries = yaml.safe_load((ROOT / "python/quiclab/studies/tunnel/reference/claims.yaml").read_text(encoding="utf-8"))
-    claims = {claim.identity for name in STUDIES for claim in find(f"tunnel/{name}").claims}
+    claims = {claim.identity for name in STUDIES for claim in find(f"tunnel/{name}").measures.claims}
     assert claims == {entry["id"] for entry in entries}
 
 

@@ -27,7 +27,7 @@ REFERENCE = ROOT / "python/quiclab/studies/validation/reference/linux_tcp"
 
 
 def criterion(study: Study, identity: str) -> Criterion:
-    return next(item for item in study.criteria if item.identity == identity)
+    return next(item for item in study.measures.criteria if item.identity == identity)
 
 
 def rows(file: str) -> list[dict[str, str]]:
@@ -57,11 +57,11 @@ def test_the_name_stands_for_its_parts() -> None:
 @pytest.mark.parametrize("name", PARTS)
 def test_the_grid_is_that_of_the_reference(name: str) -> None:
     study = find(name)
-    available = {configuration.name for configuration in study.configurations}
+    available = {configuration.name for configuration in study.design.configurations}
     published = [row.key for row in read_published(study) if row.key[0] in available]
     points = [(point.configuration, *point.values.values()) for point in study.points(("lab-tcp",))]
     assert sorted(map(str, points)) == sorted(map(str, published))
-    for metric in study.further:
+    for metric in study.measures.further:
         assert {row.key for row in read_published(study, metric.name)} == set(published)
 
 
@@ -201,17 +201,17 @@ def test_goodput_counts_from_the_first_data_on() -> None:
     links = {"far": {"delay": {"mean": "50 ms"}}, "back": {"delay": "50 ms"}}
     # 45 s after two round trips of 100 ms: 90 MB are 720 Mbit
     run = result({"main": {"delivered_bytes": 90_000_000}}, links, network_time_s=45.2)
-    assert study.metric.measure(run) == pytest.approx(720 / 45)
-    measured = {metric.name: metric.measure(run) for metric in study.further}
+    assert study.measures.metric.measure(run) == pytest.approx(720 / 45)
+    measured = {metric.name: metric.measure(run) for metric in study.measures.further}
     assert measured["srtt_ms"] == 30.0
     assert (measured["cwnd_packets"], measured["longest_cwnd_packets"]) == (10.0, 20.0)
     assert math.isnan(measured["retransmits"])  # the stack does not count them
     counted = result({"main": {"sender": {"lost_packets": 9, "retransmits": 7}}}, links, network_time_s=1.0)
-    assert study.further[-1].measure(counted) == 7
+    assert study.measures.further[-1].measure(counted) == 7
 
 
 def test_times_shares_and_throughput_are_those_of_the_reference() -> None:
-    short, pairs, batches = (find(name).metric.measure for name in PARTS[1:])
+    short, pairs, batches = (find(name).measures.metric.measure for name in PARTS[1:])
     assert short(result({"main": {"download_time_s": 0.25}}, {})) == 250.0
     assert math.isnan(short(result({"main": {}}, {})))
     both = result({"first": {"delivered_bytes": 30}, "second": {"delivered_bytes": 10}}, {})
@@ -314,9 +314,9 @@ def test_limits_are_the_agreed_ones() -> None:
 @pytest.mark.parametrize("name", PARTS)
 def test_the_reference_meets_its_own_criteria(name: str) -> None:
     study = find(name)
-    for item in study.criteria:
+    for item in study.measures.criteria:
         found = item.assess({key: [value] for key, value in item.reference.items()})
         assert found.passed
         assert found.numbers["largest difference/limit"] == pytest.approx(0.0, abs=1e-9)
         assert found.median == pytest.approx(0.0, abs=1e-9)
-    assert [claim.identity for claim in study.claims] == [item.identity for item in study.criteria]
+    assert [claim.identity for claim in study.measures.claims] == [item.identity for item in study.measures.criteria]

@@ -33,7 +33,7 @@ REFERENCE = ROOT / "python/quiclab/studies/validation/reference/aioquic"
 
 
 def criterion(name: str, identity: str) -> Criterion:
-    return next(item for item in find(name).criteria if item.identity == identity)
+    return next(item for item in find(name).measures.criteria if item.identity == identity)
 
 
 def rows(file: str) -> list[dict[str, str]]:
@@ -62,7 +62,7 @@ def runs(name: str, engine: str, seeds: int, seconds: float | None = None, **val
 
 def measured(name: str, metric: str, results: list[RunResult]) -> Summary:
     study = find(name)
-    measure = next(item.measure for item in study.metrics if item.name == metric)
+    measure = next(item.measure for item in study.measures.metrics if item.name == metric)
     return summarise([measure(result) for result in results])
 
 
@@ -82,7 +82,7 @@ def test_the_grid_is_that_of_the_reference(name: str) -> None:
     study = find(name)
     published = {row.key for row in read_published(study)}
     assert {(point.configuration, *point.values.values()) for point in study.points(("lab-quic",))} == published
-    for metric in study.further:
+    for metric in study.measures.further:
         assert {row.key for row in read_published(study, metric.name)} == published
 
 
@@ -175,7 +175,7 @@ def test_limits_are_the_agreed_ones() -> None:
 
 @pytest.mark.parametrize("name", [AIOQUIC, DUAL_CONNECTIVITY])
 def test_the_reference_meets_its_own_criteria(name: str) -> None:
-    for item in find(name).criteria:
+    for item in find(name).measures.criteria:
         assert item.assess({key: [value] for key, value in item.reference.items()}).passed
 
 
@@ -231,7 +231,7 @@ def test_the_runs_of_the_other_engine_are_the_reference(small: tuple[Study, Eval
     for row in document["rows"]:
         assert row["published_mean"] == pytest.approx(quinn[row["configuration"], "10mbit_112ms"].mean, abs=1e-4)
         assert abs(row["relative_difference"]) < 0.03
-    assert {metric.name for metric in study.further} == set(document["further"])
+    assert {metric.name for metric in study.measures.further} == set(document["further"])
     (first, *_) = document["criteria"]
     lines = {line["path"]: line for line in first["lines"] if line["configuration"] == "newreno"}
     # seeds change no more than which packet numbers quinn skips
@@ -246,7 +246,7 @@ def test_the_runs_of_the_other_engine_are_the_reference(small: tuple[Study, Eval
 
 def test_figures_show_pairs_and_differences_with_intervals(small: tuple[Study, Evaluation]) -> None:
     study, evaluation = small
-    differences, _, pairs, *_ = study.figures
+    differences, _, pairs, *_ = study.presentation.figures
     shown = figures.agreement_data(evaluation, differences, "lab-quic")
     assert shown["setting"].to_list() == ["NewReno, 10mbit_112ms", "CUBIC, 10mbit_112ms"]
     assert (shown["least"] <= shown["difference"]).all()

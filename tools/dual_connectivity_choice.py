@@ -29,11 +29,11 @@ def main() -> None:
     throughput = alone.summaries("lab-quic")
     flows = beside.summaries("lab-quic")
     single = beside.summaries("lab-quic", metric="single_connectivity_mbps")
-    labels = alone.study.labels
-    names = [item.name for item in alone.study.configurations]
+    labels = alone.study.design.labels
+    names = [item.name for item in alone.study.design.configurations]
     print("| links | default alone | best choice | alone | gain | bearer's flow beside others | both others |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for network in alone.study.factors[0].values:
+    for network in alone.study.design.factors[0].values:
         if any((name, network) not in throughput for name in names):
             continue  # not run
         default = throughput[PUBLISHED, network]

@@ -106,7 +106,7 @@ class Results:
 
     def has(self, study: str, metric: str) -> bool:
         """Return whether a study measures something."""
-        return metric in {item.name for item in self.evaluation(study).study.metrics}
+        return metric in {item.name for item in self.evaluation(study).study.measures.metrics}
 
 
 def spread(summary: Summary, decimals: int = 2) -> str:
@@ -122,7 +122,7 @@ def gain(base: Summary, found: Summary) -> str:
 
 def row(results: Results, situation: Situation) -> str:
     """Return the row of a situation: those within 1 % or within the interval of the best one are as good."""
-    labels = results.evaluation(situation.study).study.labels
+    labels = results.evaluation(situation.study).study.design.labels
     goodput = {
         name: results.of(situation.study, "goodput_mbps")[name, *situation.at] for name in situation.among or labels
     }
@@ -175,10 +175,10 @@ def numbers_of(results: Results, study: str, configuration: str, other: Value, m
 def limits(results: Results, study: str, heads: tuple[str, str], metric: str) -> None:
     """Print the largest number that costs at most 1 %, by configuration and value of the second factor."""
     found = results.evaluation(study).study
-    second = found.factors[1]
+    second = found.design.factors[1]
     print(f"| {heads[0]} | {second.label} | at most | goodput there | at the largest | {heads[1]} |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for item in found.configurations:
+    for item in found.design.configurations:
         for value in second.values:
             goodput = numbers_of(results, study, item.name, value, "goodput_mbps")
             at = longest(goodput)

@@ -123,7 +123,7 @@ class Store:
     def _join(self, group: list[Path]) -> None:
         """Replace the last of some shards by all their rows, and delete the others."""
         if len(group) > 1:
-            parts = [self._read(path) for path in group]
+            parts = [self.read(path) for path in group]
             write_parquet(group[-1], pl.concat(parts, how="diagonal_relaxed"))
             for path in group[:-1]:
                 path.unlink()
@@ -150,14 +150,14 @@ class Store:
         while waiting:
             path = waiting.pop(0)
             try:
-                frame = self._read(path, columns)
+                frame = self.read(path, columns)
             except FileNotFoundError:
                 waiting = [other for other in self.files() if other.name > path.name]
             else:
                 yield frame
 
     @classmethod
-    def _read(cls, path: Path, columns: list[str] | None = None) -> pl.DataFrame:
+    def read(cls, path: Path, columns: list[str] | None = None) -> pl.DataFrame:
         """Read columns of a shard, all by default; those that it does not have are null.
 
         Raises
@@ -239,11 +239,22 @@ class Flusher:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is collected."""
+        """Write what is collected.
+
+        Raises
+        ------
+        QuiclabError
+            If it cannot be written, for instance because the disk is full.
+        """
         self.last = time.monotonic()
         if self.rows or self.frames:
             rows = [pl.DataFrame(self.rows, schema=dict(self.schema), orient="row")] if self.rows else []
-            self.store.append_frame(pl.concat([*self.frames, *rows]))
+            try:
+                self.store.append_frame(pl.concat([*self.frames, *rows]))
+            except RequestError as error:  # a full disk
+                raise QuiclabError(
+                    f"{error}; the runs stored before are kept: repeat the command to continue"
+                ) from error
             # only now: a disk that was full for a moment must not lose them
             self.rows, self.frames = [], []
             if self.on_flush is not None:

@@ -81,6 +81,7 @@ GROUPS = {
     "pacing": Part("pacing", "app", "Pacing and acknowledgements of captures from any source."),
     "study": Part("study", "app", "Published studies: run them and compare."),
     "stack": Part("scenario", "stack_app", "Stacks and profiles, with the source of each value."),
+    "store": Part("store", "app", "Stored runs: list them, and remove those that nothing uses."),
     "sweep": Part(
         "sweep", "app", "Run a scenario over the levels of factors, with many seeds: a table, a figure, a page."
     ),

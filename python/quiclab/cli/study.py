@@ -105,7 +105,7 @@ def unavailable_reason(study: Study, engines: Sequence[str]) -> str:
     """List engines that are not available on this machine, each with the reason."""
 
     def reason(name: str) -> str:
-        lane = study.engine(name).lane
+        lane = study.design.engine(name).lane
         return "not a stack of this build; see `quiclab stack list`" if lane is None else str(lane.problem())
 
     return ", ".join(f"`{name}` ({reason(name)})" for name in engines)
@@ -135,7 +135,7 @@ def _run_study(
     points = list(study.points(tuple(present), runs, keep, study.chosen_variants(variants)))
     work = jobs_of(study, points)
     directory = results_directory(study, out)
-    wanted = runs or study.runs
+    wanted = runs or study.design.runs
     store = Store(directory)
     # one lock from the manifest to the table: a concurrent sweep would change them
     with store.locked():
@@ -192,8 +192,9 @@ def table_command(
         elif form == "json":
             document = {"schema": TABLE_SCHEMA, "study": study.name, "rows": rows}
         else:
-            show.rows(rows, f"{study.title} ({study.table.source})" if study.table.source else study.title)
-        for item in study.unavailable:
+            title, source = study.presentation.title, study.measures.table.source
+            show.rows(rows, f"{title} ({source})" if source else title)
+        for item in study.design.unavailable:
             print(f"{item.name}: {item.reason}", file=sys.stderr)
         return kept, document
 
@@ -208,7 +209,7 @@ def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
 
     def action(study: Study) -> None:
         try:
-            written.append(write_report(Evaluation(study, out), study.default_engine))
+            written.append(write_report(Evaluation(study, out), study.design.default_engine))
         finally:
             progress.advance()
 
@@ -236,8 +237,8 @@ def compare_command(name: OneArgument, as_json: JsonOption = False, out: OutOpti
 
     def action(evaluation: Evaluation) -> Shown:
         study = evaluation.study
-        engines = study.with_reference([study.default_engine])
-        kept = evaluation.kept("compare", engines, lambda: compare_document(evaluation, study.default_engine))
+        engines = study.with_reference([study.design.default_engine])
+        kept = evaluation.kept("compare", engines, lambda: compare_document(evaluation, study.design.default_engine))
         if not as_json:
             show_comparison.comparison(kept.document)
         return kept, kept.document if as_json else None
@@ -252,7 +253,7 @@ def multiverse_command(name: NameArgument, as_json: JsonOption = False, out: Out
 
     found = []
     absent = []
-    studies = [study for study in find_all(name) if study.claims]
+    studies = [study for study in find_all(name) if study.measures.claims]
     with BeatingProgress(f"multiverse {name}", len(studies)) as progress:
         for study in studies:
             if (results_directory(study, out) / MANIFEST).is_file():

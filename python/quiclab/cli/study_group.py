@@ -104,10 +104,10 @@ def with_keys(studies: list[Study], keep: Collection[str]) -> list[Study]:
     keep
         Keys of `--only`.
     """
-    chosen = [study for study in studies if set(keep) <= set(study.keys)] or studies
+    chosen = [study for study in studies if set(keep) <= set(study.design.keys)] or studies
     for study in studies:
         if study not in chosen:
-            lacking = ", ".join(key for key in keep if key not in study.keys)
+            lacking = ", ".join(key for key in keep if key not in study.design.keys)
             print(f"{study.name}: skipped, has no {lacking}", file=sys.stderr)
     return chosen
 
@@ -168,7 +168,9 @@ def _report_missing(kept: Kept) -> None:
     study = evaluation.study
     for name, missing in kept.missing.items():
         if missing:
-            options = f" --runs {evaluation.runs}" + ("" if name == study.default_engine else f" --engines {name}")
+            options = f" --runs {evaluation.runs}" + (
+                "" if name == study.design.default_engine else f" --engines {name}"
+            )
             raise QuiclabError(
                 f"{missing} runs with {name} are missing; run {sweep_command(study, evaluation.out, options)}"
             )

@@ -34,7 +34,7 @@ def verify_command(
     judged: list[Kept] = []
     with BeatingProgress(f"verify {name or 'all'}", len(studies) - len(absent)) as progress:
         for study in studies:
-            compared = [name for name in study.chosen_engines(engines) if name != study.table.engine]
+            compared = [name for name in study.chosen_engines(engines) if name != study.measures.table.engine]
             present, _ = available_engines(study, compared)
             if study in absent:
                 continue
@@ -70,6 +70,6 @@ def _judge(evaluation: Evaluation, engines: list[str], claims: list[dict[str, An
 
     kept = evaluation.kept("verify", engines, verdicts)
     for name, count in kept.missing.items():
-        missing[study.name if name == study.default_engine else f"{study.name} with {name}"] = count
+        missing[study.name if name == study.design.default_engine else f"{study.name} with {name}"] = count
     claims += kept.document["claims"]
     return kept

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 from concurrent.futures import Future
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from urllib.parse import urlsplit
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError, RequestError, unexpected
 from quiclab.executors.processes import WorkerDiedError
 from quiclab.native import build_id, extension
 
@@ -22,6 +25,11 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 Result = TypeVar("Result")
+
+#: Time in which a cluster must answer, twice [s].
+REACH_S: Final = 1.5
+#: What every cluster answers, at the port of its head and at that of its client server.
+HEAD_METHOD, CLIENT_METHOD = "/ray.rpc.NodeInfoGcsService/CheckAlive", "/ray.rpc.RayletDriver/ClusterInfo"
 
 
 class OtherVersionError(QuiclabError):
@@ -47,6 +55,60 @@ def checked(version: str, function: Callable[..., Result], *arguments: Any) -> R
     return function(*arguments)
 
 
+def place_of(address: str) -> tuple[str, int] | None:
+    """Return host and port of a cluster; `None` for that of this machine.
+
+    Raises
+    ------
+    RequestError
+        If the address has another form.
+    """
+    named = os.environ.get("RAY_ADDRESS", "auto") if address == "ray" else address
+    if address == "ray" and named in ("auto", "local"):
+        return None
+    text = named if "://" in named else f"ray://{named.removeprefix('ray:')}"
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host or not port:
+        field = "RAY_ADDRESS" if address == "ray" else "--executor"
+        raise unexpected(field, "`ray:HOST:PORT` or `ray://HOST:PORT`", named)
+    return host, port
+
+
+def check_reachable(address: str, host: str, port: int) -> None:
+    """Check that a server of Ray answers: Ray itself tries for minutes.
+
+    Raises
+    ------
+    RequestError
+        If nothing listens there, or it does not answer as Ray does.
+    """
+    import grpc  # noqa: PLC0415 - of the extra
+
+    try:
+        socket.create_connection((host, port), timeout=REACH_S).close()
+    except OSError as error:
+        reason = error.strerror or "no answer"
+        raise RequestError(f"--executor {address}: the cluster cannot be reached: {reason}") from error
+    if os.environ.get("RAY_USE_TLS", "0") != "0":
+        return
+    method = CLIENT_METHOD if "://" in address else HEAD_METHOD
+    with grpc.insecure_channel(f"{host}:{port}") as channel:
+        try:
+            channel.unary_unary(method)(b"", timeout=REACH_S)
+        except grpc.RpcError as error:
+            if error.code() in (
+                grpc.StatusCode.UNIMPLEMENTED,
+                grpc.StatusCode.UNAVAILABLE,
+                grpc.StatusCode.DEADLINE_EXCEEDED,
+            ):
+                kind = "server of Ray clients (port 10001 by default)" if "://" in address else "head of a Ray cluster"
+                raise RequestError(f"--executor {address}: what answers there is not the {kind}") from error
+
+
 class Ray:
     """The nodes of a Ray cluster.
 
@@ -58,16 +120,16 @@ class Ray:
     Raises
     ------
     RequestError
-        If Ray is not installed.
+        If Ray is not installed, or nothing answers at the address.
     """
 
     def __init__(self, address: str = "ray") -> None:
-        try:
-            import ray  # noqa: PLC0415 - an extra of the package
-        except ImportError as error:
-            raise RequestError("--executor ray needs Ray: `pip install quiclab[ray]`", kind="Unsupported") from error
-        self._ray: Any = ray
+        if find_spec("ray") is None:
+            raise RequestError("--executor ray needs Ray: `pip install quiclab[ray]`", kind="Unsupported")
+        self._ray: Any = None
         self.address = address
+        if (found := place_of(address)) is not None:
+            check_reachable(address, *found)
         self.workers = 1
         self._task: Any = None
         # what Ray prints about nodes must not be among results
@@ -81,6 +143,9 @@ class Ray:
         RequestError
             If the cluster cannot be reached.
         """
+        import ray  # noqa: PLC0415 - an extra of the package, which takes seconds to load
+
+        self._ray = ray
         options = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
         try:
             self._ray.init(**self._place(), **options)

@@ -97,7 +97,9 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
     for path in sorted(study.file.parent.rglob("*.py")):
         files[str(path.resolve().relative_to(home))] = path.read_bytes()
     for sibling in _siblings(study):
-        for name in filter(None, (sibling.table.file, *sibling.table.further, sibling.scenario)):
+        for name in filter(
+            None, (sibling.measures.table.file, *sibling.measures.table.further, sibling.design.scenario)
+        ):
             files[name] = (home / name).read_bytes()
     outside: dict[Path, str] = {}
     for job in {job.scenario: job for job in evaluation.jobs}.values():
@@ -117,7 +119,7 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
     files |= settings
     files["runs.parquet"] = parquet_bytes(table)
     files["table.csv"] = to_csv(table_rows(evaluation, engines)).encode()
-    default = study.default_engine
+    default = study.design.default_engine
     files["compare.json"] = to_json(compare_document(evaluation, default)).encode()
     claims = [judgement_row(study.name, item) for item in evaluation.judgements(default)]
     files["claims.json"] = to_json(claims).encode()
@@ -131,9 +133,9 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
     }
     files["rerun.sh"] = RERUN.format(**names).encode()
     files["README.md"] = README.format(
-        title=study.title,
-        abstract=study.abstract,
-        source=study.source,
+        title=study.presentation.title,
+        abstract=study.presentation.abstract,
+        source=study.presentation.source,
         sources=", ".join(f"`{name}/`" for name in sorted({name.partition("/")[0] for name in sources})),
         name=study.name,
         lacking=LACKING.format(files="\n".join(f"- `{path}`, SHA-256 {digest}" for path, digest in outside.items()))
@@ -163,7 +165,7 @@ def _runs(evaluation: Evaluation) -> tuple[bytes, dict[str, bytes]]:
             settings[name] = extension().to_toml(job.scenario).encode()
     files_by_identity = {job.identity: numbers[job.scenario] for job in evaluation.jobs}
     text = io.StringIO()
-    not_listed = LEFT_OUT | {metric.name for metric in evaluation.study.metrics}
+    not_listed = LEFT_OUT | {metric.name for metric in evaluation.study.measures.metrics}
     columns = [name for name in evaluation.table.columns if name not in not_listed]
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*columns, "setting"])

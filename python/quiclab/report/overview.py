@@ -99,7 +99,7 @@ def render(group: str, studies: Sequence[Study], reports: Sequence[Report]) -> s
             group=group,
             title=paragraphs[0].partition(" (")[0].rstrip(".") if paragraphs else group,
             paragraphs=paragraphs[1:],
-            sources=list(dict.fromkeys(study.source for study in studies)),
+            sources=list(dict.fromkeys(study.presentation.source for study in studies)),
             total=len(studies),
             cards=[_card(group, report) for report in reports],
             lacking=[study for study in studies if study.name not in written],
@@ -129,7 +129,7 @@ def _card(group: str, report: Report) -> dict[str, Any]:
         "page": _page(group, report),
         "thumbnail": report.thumbnail,
         "fidelity": report.fidelity,
-        "scored": study.metric_of(study.scored),
-        "printed": bool(study.table.file or study.table.engine),
+        "scored": study.measures.metric_of(study.measures.scored),
+        "printed": bool(study.measures.table.file or study.measures.table.engine),
         "counts": counts(report.claims),
     }

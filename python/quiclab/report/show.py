@@ -141,9 +141,9 @@ def studies(entries: Sequence[Study]) -> None:
     """Print the studies."""
     shown = table("", ["study", "title", "engines", "settings", "runs each"], left=3)
     for study in entries:
-        engines = ", ".join(engine.name for engine in study.engines)
-        settings = sum(1 for point in study.points((study.default_engine,)) if not point.variant)
-        shown.add_row(study.name, study.title, engines, str(settings), str(study.runs))
+        engines = ", ".join(engine.name for engine in study.design.engines)
+        settings = sum(1 for point in study.points((study.design.default_engine,)) if not point.variant)
+        shown.add_row(study.name, study.presentation.title, engines, str(settings), str(study.design.runs))
     console().print(shown)
 
 

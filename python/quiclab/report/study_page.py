@@ -76,8 +76,8 @@ def write_page(evaluation: Evaluation, engine: str) -> dict[str, Any]:
             f"{evaluation.directory} has no runs with {engine}, only with {', '.join(used)}; run `quiclab "
             f"study run {study.name} --engines {engine}`"
         )
-    ending = "" if engine == study.default_engine else f"_{engine}"
-    specs = [figures.specification(evaluation, figure, engine) for figure in study.figures]
+    ending = "" if engine == study.design.default_engine else f"_{engine}"
+    specs = [figures.specification(evaluation, figure, engine) for figure in study.presentation.figures]
     drawn = [] if ending else views.draw(study)
     shown = {f"figure_{index}{ending}": spec for index, spec in enumerate(specs, start=1)}
     shown |= {f"view_{index}": item.spec for index, item in enumerate(drawn, start=1)}
@@ -85,7 +85,7 @@ def write_page(evaluation: Evaluation, engine: str) -> dict[str, Any]:
     judged = evaluation.judgements(engine)
     claims = [{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judged]
     fidelity = _fidelity(evaluation, engine)
-    listed = [] if study.text_table is None else study.text_table.rows(evaluation, engine)
+    listed = [] if study.presentation.text_table is None else study.presentation.text_table.rows(evaluation, engine)
     page = (
         environment()
         .get_template("report.html.j2")
@@ -93,7 +93,7 @@ def write_page(evaluation: Evaluation, engine: str) -> dict[str, Any]:
             **_contents(evaluation, engine),
             charts=[
                 _chart(figure.title, _sentences(figure.caption, figures.caption(evaluation, figure, engine)), spec, svg)
-                for figure, spec, svg in zip(study.figures, specs, pictures.values(), strict=False)
+                for figure, spec, svg in zip(study.presentation.figures, specs, pictures.values(), strict=False)
             ],
             views=[
                 _chart(
@@ -108,8 +108,8 @@ def write_page(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         )
     )
     files = {f"report{ending}.html": page.encode()}
-    if study.text_table is not None:
-        files[f"listing{ending}.csv"] = _csv(study.text_table.heads, listed)
+    if study.presentation.text_table is not None:
+        files[f"listing{ending}.csv"] = _csv(study.presentation.text_table.heads, listed)
     files |= {f"{name}.svg": svg.encode() for name, svg in pictures.items()}
     files |= {f"{name}.png": figures.to_png(spec) for name, spec in shown.items()}
     for name, content in files.items():
@@ -162,14 +162,14 @@ def _contents(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         "facts": _facts(evaluation, engine),
         "commands": _commands(study, evaluation, engine),
         "seeds": _seeds(evaluation, engine),
-        "labels": study.labels,
+        "labels": study.design.labels,
         "printed": any(row["published_n"] for row in rows),
         "groups": _groups(rows),
         "decimals": published_decimals(rows),
         "digits": 4 if all((row["measured_mean"] or 0.0) < SMALL for row in rows) else 2,
         "criteria": criteria_rows(evaluation, engine),
         "maps": [item for item in map_rows(evaluation, engine) if item["cells"]],
-        "further": [_further(evaluation, engine, metric) for metric in study.further],
+        "further": [_further(evaluation, engine, metric) for metric in study.measures.further],
         "variants": _variants(evaluation),
         "missing": evaluation.missing(engine),
         "bounds": _BOUNDS,
@@ -186,17 +186,17 @@ def _further(evaluation: Evaluation, engine: str, metric: Metric) -> dict[str, A
     rows = compare_rows(evaluation, engine, metric.name)
     printed = bool(rows)
     if not printed:
-        columns = study.columns
+        columns = study.design.columns
         rows = [
             {**dict(zip(columns, key, strict=True)), "measured_mean": summary.mean, "measured_std": summary.std}
             for key, summary in evaluation.summaries(engine, metric=metric.name).items()
         ]
     if not metric.of:  # the same in all parts of a run
-        rows = [row for row in rows if all(row[part.column] == part.values[0] for part in study.parts)]
-    factors = [factor for factor in study.factors if metric.of or factor.changes is not None]
+        rows = [row for row in rows if all(row[part.column] == part.values[0] for part in study.design.parts)]
+    factors = [factor for factor in study.design.factors if metric.of or factor.changes is not None]
     for row in rows:
         values = [f"{row[factor.column]} {factor.unit}".strip() for factor in factors]
-        row["setting"] = ", ".join([study.labels[row["configuration"]], *values])
+        row["setting"] = ", ".join([study.design.labels[row["configuration"]], *values])
     return {"metric": metric, "printed": printed, "rows": rows}
 
 
@@ -227,7 +227,7 @@ def _facts(evaluation: Evaluation, engine: str) -> list[tuple[str, str]]:
         (
             "seeds",
             f"{_seeds(evaluation, engine)}, "
-            + ("each setting's own" if evaluation.study.own_seeds else "the same in every setting"),
+            + ("each setting's own" if evaluation.study.design.own_seeds else "the same in every setting"),
         ),
         ("digest of the digests", digest_of_digests(chosen["digest"].to_list())),
     ]
@@ -246,7 +246,7 @@ def _seeds(evaluation: Evaluation, engine: str) -> str:
 
 def _lane(study: Study, engine: str) -> str:
     """Name the lane of an engine, with its clock."""
-    lane = study.engine(engine).lane
+    lane = study.design.engine(engine).lane
     return "sim (virtual time)" if lane is None else f"kernel ({lane.clock} clock, {lane.emulation})"
 
 
@@ -259,7 +259,7 @@ def _version(value: object) -> str:
 
 
 def _commands(study: Study, evaluation: Evaluation, engine: str) -> list[str]:
-    engines = "" if engine == study.default_engine else f" --engines {engine}"
+    engines = "" if engine == study.design.default_engine else f" --engines {engine}"
     return [
         f"quiclab study run {study.name} --runs {evaluation.runs}{engines}",
         f"quiclab study report {study.name}",
@@ -270,10 +270,10 @@ def _commands(study: Study, evaluation: Evaluation, engine: str) -> list[str]:
 def _variants(evaluation: Evaluation) -> list[dict[str, Any]]:
     """Return means of each variant with those of the base, by configuration and point."""
     study = evaluation.study
-    base = evaluation.summaries(study.default_engine)
+    base = evaluation.summaries(study.design.default_engine)
     found = []
-    for variant in study.variants:
-        means = evaluation.summaries(study.default_engine, variant.name)
+    for variant in study.design.variants:
+        means = evaluation.summaries(study.design.default_engine, variant.name)
         rows = [{"key": key, "variant": summary, "base": base[key]} for key, summary in means.items() if key in base]
         found.append({"variant": variant, "rows": rows})
     return found

@@ -53,13 +53,13 @@ def draw(study: Study) -> list[Drawn]:
     QuiclabError
         If a view names a setting that the study does not have, or the engine cannot run here.
     """
-    if not study.views:
+    if not study.presentation.views:
         return []
-    if not available_engines(study, [study.default_engine])[0]:
-        raise QuiclabError(f"the views of {study.name} require `{study.default_engine}`, which is not available")
-    total, done, started = sum(len(view.shown) for view in study.views), 0, time.monotonic()
+    if not available_engines(study, [study.design.default_engine])[0]:
+        raise QuiclabError(f"the views of {study.name} require `{study.design.default_engine}`, which is not available")
+    total, done, started = sum(len(view.shown) for view in study.presentation.views), 0, time.monotonic()
     found = []
-    for view in study.views:
+    for view in study.presentation.views:
         results: dict[str, RunResult] = {}
         for label, (configuration, values) in view.shown.items():
             results[label] = result_of(study, view, configuration, values)
@@ -86,8 +86,8 @@ def result_of(study: Study, view: View, configuration: str, values: Mapping[str,
 
 
 def _setting(study: Study, view: View, configuration: str, values: Mapping[str, Value]) -> Point:
-    wanted = {factor.column: values.get(factor.name) for factor in study.swept}
-    for point in study.points((study.default_engine,), 1, variants=()):
+    wanted = {factor.column: values.get(factor.name) for factor in study.design.swept}
+    for point in study.points((study.design.default_engine,), 1, variants=()):
         if point.configuration == configuration and wanted.items() <= point.labels.items():
             return point
     named = ", ".join([configuration, *(f"{name}={value}" for name, value in values.items())])

@@ -3,7 +3,7 @@
 A study file needs the names here; the modules are the steps from a design to verdicts.
 
 ============================================ ================================================================
-`design`, `parts`, `points`                  definition of a study
+`definition`                                 a study: `design`, `measures` and `presentation`, made of `parts`
 `registry`                                   finds the study files
 `plan`, `job`, `inputs`                      from a study to its runs, each with its identity
 `sweep`, `workers`, `store`, `manifest`      runs over worker processes, with results that survive a kill
@@ -15,7 +15,9 @@ A study file needs the names here; the modules are the steps from a design to ve
 ============================================ ================================================================
 """
 
-from quiclab.study.design import Study
+from quiclab.study.definition import Study
+from quiclab.study.design import Design
+from quiclab.study.measures import Measures
 from quiclab.study.parts import (
     BASE,
     NOT_PUBLISHED,
@@ -37,6 +39,7 @@ from quiclab.study.parts import (
     View,
     with_unit,
 )
+from quiclab.study.presentation import Presentation
 
 __all__ = [
     "BASE",
@@ -44,13 +47,16 @@ __all__ = [
     "Assumption",
     "Changes",
     "Configuration",
+    "Design",
     "Engine",
     "Factor",
     "Figure",
     "HeatMap",
+    "Measures",
     "Metric",
     "Model",
     "Point",
+    "Presentation",
     "Study",
     "Table",
     "TextTable",

@@ -11,7 +11,7 @@ from quiclab.errors import QuiclabError, RequestError, unexpected, unknown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from quiclab.study.design import Study
+    from quiclab.study.definition import Study
 
 
 def check_study(study: Study) -> None:
@@ -31,12 +31,12 @@ def check_study(study: Study) -> None:
             if name in seen:
                 raise unexpected(part, "distinct names", got=f"`{name}` twice", where=where)
             seen.add(name)
-    factors = [name for factor in study.factors for name in {factor.name, factor.column}]
+    factors = [name for factor in study.design.factors for name in {factor.name, factor.column}]
     known = {
-        "metric": [metric.name for metric in study.metrics],
+        "metric": [metric.name for metric in study.measures.metrics],
         "factor": factors,
-        "configuration": list(study.labels),
-        "criterion": [criterion.identity for criterion in study.criteria],
+        "configuration": list(study.design.labels),
+        "criterion": [criterion.identity for criterion in study.measures.criteria],
     }
     for field, kind, name in _references(study):
         if name and name not in known[kind]:
@@ -45,27 +45,30 @@ def check_study(study: Study) -> None:
 
 def _names(study: Study) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield lists of names that must be distinct."""
-    yield "configurations", [item.name for item in study.configurations] + [item.name for item in study.unavailable]
-    yield "factors", [item.name for item in study.factors]
-    yield "columns of factors", [item.column for item in study.factors]
-    yield "metrics", [item.name for item in study.metrics]
-    yield "engines", [item.name for item in study.engines]
-    yield "variants", [item.name for item in study.variants]
-    yield "claims", [item.identity for item in study.claims]
-    yield "criteria", [item.identity for item in study.criteria]
+    yield (
+        "configurations",
+        [item.name for item in study.design.configurations] + [item.name for item in study.design.unavailable],
+    )
+    yield "factors", [item.name for item in study.design.factors]
+    yield "columns of factors", [item.column for item in study.design.factors]
+    yield "metrics", [item.name for item in study.measures.metrics]
+    yield "engines", [item.name for item in study.design.engines]
+    yield "variants", [item.name for item in study.design.variants]
+    yield "claims", [item.identity for item in study.measures.claims]
+    yield "criteria", [item.identity for item in study.measures.criteria]
 
 
 def _references(study: Study) -> Iterator[tuple[str, str, str]]:
     """Yield the field, the kind of part it refers to, and the name; an empty name refers to nothing."""
-    yield "scored", "metric", study.scored
-    yield "series_factor", "factor", study.series_factor
-    for metric in study.metrics:
+    yield "scored", "metric", study.measures.scored
+    yield "series_factor", "factor", study.measures.series_factor
+    for metric in study.measures.metrics:
         yield f"metric {metric.name}: of", "factor", metric.of
-    for claim in study.claims:
+    for claim in study.measures.claims:
         yield f"claim {claim.identity}: metric", "metric", claim.metric
-    for criterion in study.criteria:
+    for criterion in study.measures.criteria:
         yield f"criterion {criterion.identity}: metric", "metric", criterion.metric
-    for figure in study.figures:
+    for figure in study.presentation.figures:
         where = f'figure "{figure.title}"'
         yield f"{where}: metric", "metric", figure.metric
         yield f"{where}: x", "factor", figure.x

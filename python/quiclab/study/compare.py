@@ -48,8 +48,8 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
     nothing was printed has the columns that follow from its scenario.
     """
     study = evaluation.study
-    stem = study.metric.name
-    others = [metric.name for metric in study.further]
+    stem = study.measures.metric.name
+    others = [metric.name for metric in study.measures.further]
     left_out = {"n_runs", *(f"{name}_{end}" for name in (stem, *others) for end in ("mean", "std"))}
     published = {row.key: row.cells for row in evaluation.published}
     header = [name for name in next(iter(published.values()), {}) if name not in left_out]
@@ -62,19 +62,20 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
         order = [*(key for key in published if key in settings), *(key for key in settings if key not in published)]
         for key in order:
             scenario = settings[key]
-            described = study.describe(scenario, dict(zip(study.columns, key, strict=True))) if study.describe else {}
+            labels = dict(zip(study.design.columns, key, strict=True))
+            described = study.presentation.describe(scenario, labels) if study.presentation.describe else {}
             printed = {name: _cell(text) for name, text in published.get(key, {}).items() if name not in left_out}
             summary = measured.get(key, nothing)
             if published and not (printed or described or summary.n):
                 continue  # neither published nor run
-            labels = dict(zip(study.columns, key, strict=True))
+            labels = dict(zip(study.design.columns, key, strict=True))
             cells = {**dict.fromkeys(header), **labels, **described, **printed}
             rows.append(
                 {
                     **cells,
-                    "engine": study.engine_of(engine, str(key[0])),
+                    "engine": study.design.engine_of(engine, str(key[0])),
                     "profile": _profile(scenario),
-                    "lane": study.engine(engine).lane_name,
+                    "lane": study.design.engine(engine).lane_name,
                     f"{stem}_mean": rounded(summary.mean),
                     f"{stem}_std": rounded(summary.std),
                     "n_runs": summary.n,
@@ -88,7 +89,7 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
 
 def _settings(evaluation: Evaluation, engine: str) -> dict[Key, Mapping[str, Any]]:
     """Return the resolved scenario of each setting of an engine, in the order of the study."""
-    columns = evaluation.study.columns
+    columns = evaluation.study.design.columns
     points = [point for point in evaluation.points if point.engine == engine and point.variant == BASE]
     stored = evaluation.scenarios(engine)
     missing = [point for point in points if tuple(point.labels[column] for column in columns) not in stored]
@@ -112,13 +113,14 @@ def compare_rows(evaluation: Evaluation, engine: str, metric: str = "") -> list[
     """Return published and measured results side by side, series by series; of the study's metric by default."""
     study = evaluation.study
     rows = []
-    order = [configuration.name for configuration in study.configurations]
+    order = [configuration.name for configuration in study.design.configurations]
     for item in sorted(
         evaluation.comparisons(engine, metric), key=lambda item: order.index(str(item.published.key[0]))
     ):
         published, measured = item.published.summary, item.measured
         difference = measured.mean - published.mean
-        factors = {factor.column: value for factor, value in zip(study.factors, item.published.key[1:], strict=True)}
+        values = zip(study.design.factors, item.published.key[1:], strict=True)
+        factors = {factor.column: value for factor, value in values}
         rows.append(
             {
                 "configuration": item.published.key[0],
@@ -209,12 +211,12 @@ def _map_lines(item: MeasuredMap) -> list[dict[str, Any]]:
 def criteria_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
     """Return each criterion with what became of it, as a whole and in each setting."""
     study = evaluation.study
-    columns = ("configuration", *(factor.column for factor in study.factors))
-    units = {metric.name: metric.unit for metric in study.metrics}
+    columns = ("configuration", *(factor.column for factor in study.design.factors))
+    units = {metric.name: metric.unit for metric in study.measures.metrics}
     found = []
     for item in evaluation.criteria(engine):
         criterion = item.criterion
-        name = criterion.metric or study.metric.name
+        name = criterion.metric or study.measures.metric.name
         found.append(
             {
                 "identity": criterion.identity,
@@ -253,11 +255,11 @@ def compare_document(evaluation: Evaluation, engine: str) -> dict[str, Any]:
     return {
         "schema": COMPARE_SCHEMA,
         "study": study.name,
-        "metric": study.metric.name,
-        "unit": study.metric.unit,
-        "source": study.table.source,
+        "metric": study.measures.metric.name,
+        "unit": study.measures.metric.unit,
+        "source": study.measures.table.source,
         "engine": engine,
-        "lane": study.engine(engine).lane_name,
+        "lane": study.design.engine(engine).lane_name,
         "runs_missing": evaluation.missing(engine),
         "rows": compare_rows(evaluation, engine),
         "differences": {
@@ -267,8 +269,8 @@ def compare_document(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         "fidelity": fidelity_rows(study, evaluation.fidelity(engine)),
         "criteria": criteria_rows(evaluation, engine),
         "maps": map_rows(evaluation, engine),
-        "further": {metric.name: compare_rows(evaluation, engine, metric.name) for metric in study.further},
-        "unavailable": {item.name: item.reason for item in study.unavailable},
+        "further": {metric.name: compare_rows(evaluation, engine, metric.name) for metric in study.measures.further},
+        "unavailable": {item.name: item.reason for item in study.design.unavailable},
     }
 
 

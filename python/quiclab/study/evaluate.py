@@ -99,7 +99,7 @@ class Evaluation:
         if manifest is None:
             raise QuiclabError(f"no results of {study.name} in {self.directory}; run {sweep_command(study, out)}")
         self.runs = manifest.runs
-        names = {variant.name for variant in study.variants}
+        names = {variant.name for variant in study.design.variants}
         self._variants = None if manifest.variants is None else tuple(v for v in manifest.variants if v in names)
 
     @cached_property
@@ -176,7 +176,7 @@ class Evaluation:
             )
         results = {row["identity"]: row for row in frame.iter_rows(named=True)}
         runs = {name: sweep.result_of(row["result"], row["series"]) for name, row in results.items()}
-        for metric in self.study.metrics:
+        for metric in self.study.measures.metrics:
             values = [
                 measured(self.study, metric.name, row, row["seed"], runs[row["identity"]])
                 for row in frame.iter_rows(named=True)
@@ -200,7 +200,7 @@ class Evaluation:
 
     def scenarios(self, engine: str) -> dict[Key, Mapping[str, Any]]:
         """Return the resolved scenario of each setting that has runs, by (configuration, value of each factor)."""
-        columns = self.study.columns
+        columns = self.study.design.columns
         rows = self.table.filter((pl.col("engine") == engine) & (pl.col("variant") == BASE))
         firsts = rows.unique(columns, keep="first", maintain_order=True)
         return {
@@ -212,8 +212,8 @@ class Evaluation:
         """Return the value of each run by (configuration, value of each factor) and seed; as `samples`."""
         found: dict[Key, dict[int, float]] = {}
         for row in self._rows.get((engine, variant), []):
-            key = tuple(row[column] for column in self.study.columns)
-            found.setdefault(key, {})[row["seed"]] = row[metric or self.study.metric.name]
+            key = tuple(row[column] for column in self.study.design.columns)
+            found.setdefault(key, {})[row["seed"]] = row[metric or self.study.measures.metric.name]
         return found
 
     def samples(self, engine: str, variant: str = BASE, metric: str = "") -> dict[Key, list[float]]:
@@ -224,14 +224,14 @@ class Evaluation:
         """Return the runs of an engine as claims read them; runs with equal seeds are resampled together."""
         runs = self.by_seed(engine, variant, metric)
         seeds = {key: ",".join(map(str, values)) for key, values in runs.items()}
-        configurations = tuple(item.name for item in self.study.configurations)
+        configurations = tuple(item.name for item in self.study.design.configurations)
         samples = {key: list(values.values()) for key, values in runs.items()}
-        return Grid(self._values, configurations, samples, seeds, tuple(self.study.labels))
+        return Grid(self._values, configurations, samples, seeds, tuple(self.study.design.labels))
 
     @property
     def _values(self) -> dict[str, tuple[str | int | float, ...]]:
         """Values of each factor by its short name."""
-        return {factor.name: factor.values for factor in self.study.factors}
+        return {factor.name: factor.values for factor in self.study.design.factors}
 
     def summaries(self, engine: str, variant: str = BASE, metric: str = "") -> dict[Key, Summary]:
         """Return mean and spread by (configuration, value of each factor); of the study's metric by default."""
@@ -262,11 +262,11 @@ class Evaluation:
         metric
             Name of a further metric; the study's own by default.
         """
-        if not self.study.table.engine:
+        if not self.study.measures.table.engine:
             return read_published(self.study, metric)
-        summaries = self.summaries(self.study.table.engine, metric=metric)
+        summaries = self.summaries(self.study.measures.table.engine, metric=metric)
         return [
-            PublishedRow(dict(zip(self.study.columns, map(str, key), strict=True)), key, as_printed(summary))
+            PublishedRow(dict(zip(self.study.design.columns, map(str, key), strict=True)), key, as_printed(summary))
             for key, summary in summaries.items()
             if not math.isnan(summary.mean)
         ]
@@ -280,35 +280,35 @@ class Evaluation:
         nothing = summarise([])
         published = {row.key: row for row in (self.reference(metric) if metric else self.published)}
         points = [point for point in self.points if point.engine == engine and point.variant == BASE]
-        keys = [tuple(point.labels[column] for column in self.study.columns) for point in points]
+        keys = [tuple(point.labels[column] for column in self.study.design.columns) for point in points]
         return [
             Comparison(published.get(key) or PublishedRow({}, key, nothing), measured.get(key, nothing))
             for key in keys
-            if key in published or not (metric or self.study.table.engine)
+            if key in published or not (metric or self.study.measures.table.engine)
         ]
 
     def criteria(self, engine: str) -> list[Assessment]:
         """Return each criterion of the study with the settings that it judges, with the measured values."""
         found = []
-        for item in self.study.criteria:
+        for item in self.study.measures.criteria:
             scatter = {row.key: row.summary for row in self.reference(item.metric)}
             found.append(self._referenced(item).assess(self.samples(engine, metric=item.metric), scatter))
         return found
 
     def _referenced(self, criterion: Criterion) -> Criterion:
         """Give a criterion its reference, if that is another engine."""
-        if not self.study.table.engine:
+        if not self.study.measures.table.engine:
             return criterion
-        runs = self.samples(self.study.table.engine, metric=criterion.metric)
+        runs = self.samples(self.study.measures.table.engine, metric=criterion.metric)
         return replace(criterion, reference={key: reduced(values, criterion.statistic) for key, values in runs.items()})
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
         """The claims of the study; those that are criteria hold their reference."""
-        criteria = {item.identity: item for item in self.study.criteria}
+        criteria = {item.identity: item for item in self.study.measures.criteria}
         return tuple(
             self._referenced(criteria[claim.identity]).claim(claim.source) if claim.identity in criteria else claim
-            for claim in self.study.claims
+            for claim in self.study.measures.claims
         )
 
     def fidelity(self, engine: str) -> dict[Key, Fidelity]:
@@ -317,7 +317,7 @@ class Evaluation:
         if not self.study.is_series:
             return result
         series: dict[Key, list[Comparison]] = {}
-        for item in self.comparisons(engine, self.study.scored):
+        for item in self.comparisons(engine, self.study.measures.scored):
             if item.published.summary.n:
                 series.setdefault(self.study.series_key(item.published.key), []).append(item)
         for key, rows in series.items():
@@ -344,11 +344,11 @@ class Evaluation:
         def grid(name: str, metric: str) -> Grid:
             try:
                 other = self.for_study(name) if name else self
-                names = [item.name for item in other.study.engines]
-                chosen = engine if engine in names and engine != self.study.default_engine else None
-                variants = [item.name for item in other.study.variants]
+                names = [item.name for item in other.study.design.engines]
+                chosen = engine if engine in names and engine != self.study.design.default_engine else None
+                variants = [item.name for item in other.study.design.variants]
                 return other.grid(
-                    engine if not name else chosen or other.study.default_engine,
+                    engine if not name else chosen or other.study.design.default_engine,
                     variant if not name or variant in variants else BASE,
                     metric,
                 )
@@ -356,7 +356,7 @@ class Evaluation:
                 if not name:
                     raise
                 # no results of that study: nothing was measured
-                return Grid({factor.name: factor.values for factor in find(name).factors}, (), {})
+                return Grid({factor.name: factor.values for factor in find(name).design.factors}, (), {})
 
         return Resamples(cache(grid))
 

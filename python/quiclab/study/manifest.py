@@ -79,7 +79,13 @@ def write_manifest(
             if variants is None or len(variants) == len(before.variants or ()):
                 return before.runs
             runs, partial = before.runs, before.partial
-    content = {"schema": "quiclab.sweep/1", "study": study.name, "runs": runs, "seed": study.seed, "partial": partial}
+    content = {
+        "schema": "quiclab.sweep/1",
+        "study": study.name,
+        "runs": runs,
+        "seed": study.design.seed,
+        "partial": partial,
+    }
     if variants is not None:
         content["variants"] = list(variants)
     write_atomically(directory / MANIFEST, (json.dumps(content, indent=2) + "\n").encode())

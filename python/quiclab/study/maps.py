@@ -126,10 +126,10 @@ def cells_of(
         Value by seed of each of these; empty if the runs are not known.
     """
     found = []
-    for row in study.factor(wanted.rows).values:
-        for column in study.factor(wanted.columns).values:
+    for row in study.design.factor(wanted.rows).values:
+        for column in study.design.factor(wanted.columns).values:
             place = {**wanted.at, wanted.rows: row, wanted.columns: column}
-            setting = tuple(place[factor.name] for factor in study.factors)
+            setting = tuple(place[factor.name] for factor in study.design.factors)
             keys = [(name, *setting) for name in (wanted.first, wanted.second)]
             first, second = (summaries.get(key) for key in keys)
             if first and second and not math.isnan(percent_difference(first.mean, second.mean)):
@@ -151,7 +151,8 @@ def map_of(evaluation: Evaluation, figure: Figure, engine: str) -> MeasuredMap:
 
 def maps_of(evaluation: Evaluation, engine: str) -> list[MeasuredMap]:
     """Return the maps among the figures of a study."""
-    return [map_of(evaluation, figure, engine) for figure in evaluation.study.figures if figure.map is not None]
+    figures = evaluation.study.presentation.figures
+    return [map_of(evaluation, figure, engine) for figure in figures if figure.map is not None]
 
 
 def score(pairs: Sequence[tuple[Cell, Cell]]) -> MapScore:

@@ -98,13 +98,13 @@ def result_of(judgement: Judgement) -> InterpretationResult | None:
 def multiverse(evaluation: Evaluation) -> list[Row]:
     """Judge the claims of a study in each reading that was run, with its default engine."""
     study = evaluation.study
-    readings = {AS_PUBLISHED: BASE} | {variant.name: variant.name for variant in study.variants}
-    found: dict[str, dict[str, InterpretationResult]] = {claim.identity: {} for claim in study.claims}
+    readings = {AS_PUBLISHED: BASE} | {variant.name: variant.name for variant in study.design.variants}
+    found: dict[str, dict[str, InterpretationResult]] = {claim.identity: {} for claim in study.measures.claims}
     for name, variant in readings.items():
-        if not evaluation.samples(study.default_engine, variant):
+        if not evaluation.samples(study.design.default_engine, variant):
             continue
-        for judgement in evaluation.judgements(study.default_engine, variant):
+        for judgement in evaluation.judgements(study.design.default_engine, variant):
             world = result_of(judgement)
             if world is not None:
                 found[judgement.claim.identity][name] = world
-    return [Row(study.name, claim, found[claim.identity]) for claim in study.claims if found[claim.identity]]
+    return [Row(study.name, claim, found[claim.identity]) for claim in study.measures.claims if found[claim.identity]]

@@ -33,7 +33,7 @@ def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], li
     present = {str(stack["name"]) for stack in catalogue()}
 
     def runs(name: str) -> bool:
-        engine = study.engine(name)
+        engine = study.design.engine(name)
         return (engine.needs or name) in present if engine.lane is None else engine.lane.problem() is None
 
     return [name for name in names if runs(name)], [name for name in names if not runs(name)]
@@ -60,8 +60,8 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[Job]:
 
     The commands that replay them name the scenario as seen from the current directory, or by its whole path.
     """
-    file = study.home / study.scenario
-    shown = _shown(file, study.scenario)
+    file = study.home / study.design.scenario
+    shown = _shown(file, study.design.scenario)
     base = load(file)
     jobs = []
     for point in points:
@@ -69,13 +69,13 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[Job]:
         scenario = base.with_values(plain_changes)
         sets = _sets(plain_changes, scenario).items()
         arguments = [f"--set {shlex.quote(f'{path}={tree.toml_value(plain)}')}" for path, plain in sets]
-        lane = study.engine(point.engine).lane
+        lane = study.design.engine(point.engine).lane
         resolved = scenario.resolved_json(None if lane is None else lane.stacks())
         arguments += [] if lane is None else lane.arguments()
         command = " ".join(["quiclab run", shlex.quote(str(shown)), *arguments, "--seed"])
-        seed = study.first_seed(point)
+        seed = study.design.first_seed(point)
         labels = {**point.labels, "run": 0}
-        series, keep = study.kept_series, study.keep
+        series, keep = study.measures.kept_series, study.measures.keep
         first = Job(labels, resolved, seed, f"{command} {seed}", str(file.parent), lane, series, keep)
         jobs.append(first)
         more = range(1, point.runs)

@@ -9,13 +9,13 @@ from quiclab.study.parts import Changes, Configuration, Point, Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from quiclab.study.design import Study
+    from quiclab.study.definition import Study
 
 
 def configurations_of(study: Study, engine: str) -> tuple[Configuration, ...]:
     """Return the configurations that an engine of a study runs."""
-    names = study.engine(engine).configurations
-    return tuple(item for item in study.configurations if not names or item.name in names)
+    names = study.design.engine(engine).configurations
+    return tuple(item for item in study.design.configurations if not names or item.name in names)
 
 
 def point_of(
@@ -40,16 +40,16 @@ def point_of(
     runs
         Its repetitions.
     """
-    merged: dict[str, object] = dict(study.engine_changes(engine))
+    merged: dict[str, object] = dict(study.design.engine_changes(engine))
     if not callable(configuration.changes):
         merged.update(configuration.changes)
     labels: dict[str, Value] = {}
-    for factor, value in zip(study.factors, values, strict=True):
+    for factor, value in zip(study.design.factors, values, strict=True):
         labels[factor.column] = value
         merged.update(factor.changes(value) if factor.changes is not None else {})
     for further in (configuration.changes if callable(configuration.changes) else {}, changes):
         merged = dict(further(merged)) if callable(further) else {**merged, **further}
-    programs = study.engine(engine).stacks
+    programs = study.design.engine(engine).stacks
     for path, stack in merged.items():
         if path.endswith(".stack"):
             merged[path] = programs.get(str(stack), stack)

@@ -40,14 +40,14 @@ def printed_findings(study: Study, reference: Sequence[PublishedRow] | None = No
 
     def rows(name: str, metric: str) -> tuple[Study, Sequence[PublishedRow]]:
         read = find(name) if name else study
-        if read.table.engine:
+        if read.measures.table.engine:
             return read, (reference or []) if not name and not metric else []
-        return read, read_published(read, "" if metric == read.metric.name else metric)
+        return read, read_published(read, "" if metric == read.measures.metric.name else metric)
 
     def grid(name: str, metric: str) -> Grid:
         read, found = rows(name, metric)
         names = tuple(dict.fromkeys(str(row.key[0]) for row in found))
-        factors = {factor.name: factor.values for factor in read.factors}
+        factors = {factor.name: factor.values for factor in read.design.factors}
         return Grid(factors, names, {row.key: [row.summary.mean] for row in found})
 
     def deviations(name: str, metric: str) -> dict[Key, float]:
@@ -79,16 +79,16 @@ def read_published(study: Study, metric: str = "") -> list[PublishedRow]:
     QuiclabError
         If it cannot be read.
     """
-    if not study.table.file:
+    if not study.measures.table.file:
         return []
-    path = study.home / study.table.file
-    stem = metric or study.metric.name
+    path = study.home / study.measures.table.file
+    stem = metric or study.measures.metric.name
     rows = []
     try:
-        for cells in (study.table.read or csv_rows)(path):
+        for cells in (study.measures.table.read or csv_rows)(path):
             if metric and not cells.get(f"{stem}_mean"):
                 continue
-            key: Key = (cells["configuration"], *(number(cells[factor.column]) for factor in study.factors))
+            key: Key = (cells["configuration"], *(number(cells[factor.column]) for factor in study.design.factors))
             mean, n = float(cells[f"{stem}_mean"]), int(cells["n_runs"])
             std = float(cells.get(f"{stem}_std") or "nan")  # of some only the mean is printed
             rows.append(PublishedRow(cells, key, Summary(n, mean, std, mean, mean)))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from quiclab.result import RunResult
     from quiclab.study.claims import Claim
-    from quiclab.study.design import Study
+    from quiclab.study.definition import Study
     from quiclab.study.job import Job
 
 #: Errors of a predicate that do not depend on the values it reads.
@@ -39,16 +39,18 @@ def try_study(study: Study, job: Job, result: RunResult) -> None:
     QuiclabError
         If a metric or a predicate fails: study, metric or claim, the exception, its file and line.
     """
-    values = {metric.name: measured(study, metric.name, job.labels, job.seed, result) for metric in study.metrics}
+    values = {
+        metric.name: measured(study, metric.name, job.labels, job.seed, result) for metric in study.measures.metrics
+    }
 
     @cache
     def grid(name: str, metric: str) -> Grid:
         found = find(name) if name else study
-        value = 1.0 if name else values[metric or study.metric.name]
+        value = 1.0 if name else values[metric or study.measures.metric.name]
         return _everywhere(found, 1.0 if math.isnan(value) else value)
 
-    criteria = {item.identity for item in study.criteria}
-    for claim in study.claims:
+    criteria = {item.identity for item in study.measures.criteria}
+    for claim in study.measures.claims:
         if claim.identity not in criteria:
             _try_claim(study, claim, Resamples(grid, resamples=2))
 
@@ -70,18 +72,18 @@ def measured(study: Study, name: str, labels: Mapping[str, str | int | float], s
     QuiclabError
         If the metric fails: study, metric, setting, seed, the exception, its file and line.
     """
-    metric = study.metric_of(name)
-    setting = ", ".join(f"{column} {labels[column]}" for column in study.columns)
+    metric = study.measures.metric_of(name)
+    setting = ", ".join(f"{column} {labels[column]}" for column in study.design.columns)
     with own_code(f"study {study.name}, metric `{name}`, {setting}, seed {seed}"):
-        return float(metric.value(result, {part.name: labels[part.column] for part in study.parts}))
+        return float(metric.value(result, {part.name: labels[part.column] for part in study.design.parts}))
 
 
 def _everywhere(study: Study, value: float) -> Grid:
     """Return a grid of which each setting has two runs with the same value."""
-    configurations = tuple(item.name for item in study.configurations)
-    factors = {factor.name: factor.values for factor in study.factors}
+    configurations = tuple(item.name for item in study.design.configurations)
+    factors = {factor.name: factor.values for factor in study.design.factors}
     keys: list[Key] = list(product(configurations, *factors.values()))
-    return Grid(factors, configurations, dict.fromkeys(keys, (value, value)), known=tuple(study.labels))
+    return Grid(factors, configurations, dict.fromkeys(keys, (value, value)), known=tuple(study.design.labels))
 
 
 def _try_claim(study: Study, claim: Claim, runs: Resamples) -> None:

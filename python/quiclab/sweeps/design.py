@@ -45,6 +45,7 @@ class Design:
         zipped: Sequence[str],
         sample: str | None,
         scenario: Mapping[str, Any],
+        sets: Sequence[str] = (),
         seed: int = 1,
     ) -> Design:
         """Read the options of a sweep.
@@ -59,6 +60,8 @@ class Design:
             Value of `--sample`: `lhs:N` (Latin hypercube) or `sobol:N` draws N settings instead of all combinations.
         scenario
             The scenario with every default filled in.
+        sets
+            Paths of `--set`.
         seed
             Seed of the draw.
 
@@ -70,16 +73,15 @@ class Design:
         if sample is not None and zipped:
             raise RequestError("--zip and --sample contradict each other: a random design draws each factor alone")
         given = [("--vary", text) for text in varied] + [("--zip", text) for text in zipped]
-        read = [(option, parse(option, text, scenario, random=sample is not None)) for option, text in given]
-        check_apart(read)
-        factors = tuple(factor for _, factor in read)
+        factors = tuple(parse(option, text, scenario, random=sample is not None) for option, text in given)
+        check_apart(factors, sets)
         if sample is not None:
             return cls(factors, Drawn(factors, _points(factors, sample, seed)))
-        together = [factor for option, factor in read if option == "--zip"]
+        together = [factor for factor in factors if factor.option == "--zip"]
         if together and len({len(factor.levels) for factor in together}) > 1:
             counts = ", ".join(f"{factor.path} has {len(factor.levels)}" for factor in together)
             raise RequestError(f"--zip: expected the same number of values for each factor; {counts}", kind="Conflict")
-        crossed = Crossed(tuple(factor for option, factor in read if option == "--vary"), tuple(together))
+        crossed = Crossed(tuple(factor for factor in factors if factor.option == "--vary"), tuple(together))
         if (count := math.prod(crossed.lengths)) > MAX_SETTINGS:
             raise RequestError(f"--vary: expected at most {MAX_SETTINGS} combinations, got {count}", kind="OutOfRange")
         return cls(factors, crossed)

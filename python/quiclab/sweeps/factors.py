@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from quiclab import quantity
-from quiclab.errors import RequestError, unexpected, unknown
+from quiclab.errors import RequestError, nearest, unexpected, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +32,7 @@ _AXIS_UNITS: Final = {"mbps": "Mbit/s", "ms": "ms", "bytes": "B"}
 _RANGE: Final = re.compile(
     r"\s*([0-9][0-9_.]*)\s*([^\d\s.:][^\s.:]*)?\s*\.\.\s*([0-9][0-9_.]*)\s*([^\d\s.:][^\s:]*)?\s*(?::(lin|log)([0-9]*))?\s*"
 )
+_RANGE_START: Final = re.compile(r"\s*[0-9][0-9_.]*\s*([^\d\s.:][^\s.:]*)?\s*\.\.")
 _FORMS: Final = "values joined by commas, or a range such as 10..200:log5"
 
 
@@ -124,12 +125,15 @@ class Factor:
         Its levels in their order; empty for one that a random design draws.
     span
         The range that a random design draws from, if it is one.
+    option
+        The option that gave it.
     """
 
     path: str
     paths: tuple[str, ...]
     levels: tuple[Level, ...]
     span: Range | None = None
+    option: str = "--vary"
 
     @cached_property
     def kind(self) -> str:
@@ -171,6 +175,11 @@ class Factor:
             else self.span is None or self.span.whole
         )
 
+    def touches(self, path: str) -> str:
+        """Return the field that it and an option or an error about a path have in common; empty if there is none."""
+        pairs = ((own, path) for own in self.paths if path)
+        return next((max(pair, key=len) for pair in pairs if _nested(*pair) or _nested(*pair[::-1])), "")
+
     def drawn(self, share: float) -> Level:
         """Return the level for a coordinate of a random design, 0 to 1 (1 excluded)."""
         if self.span is not None:
@@ -209,7 +218,7 @@ def parse(option: str, text: str, scenario: Mapping[str, Any], *, random: bool =
     paths = tuple(_expanded(field, path, scenario))
     items = list(_split(values))
     if random and len(items) == 1 and (span := _range(field, items[0], counted=False)) is not None:
-        return Factor(path, paths, (), span[0])
+        return Factor(path, paths, (), span[0], option)
     levels: list[Level] = []
     for item in items:
         if not item.strip():
@@ -221,7 +230,7 @@ def parse(option: str, text: str, scenario: Mapping[str, Any], *, random: bool =
         raise unexpected(field, "different values", double, "it is given twice", kind="Conflict")
     if len(levels) > MAX_LEVELS:
         raise unexpected(field, f"at most {MAX_LEVELS} values", len(levels))
-    return Factor(path, paths, tuple(levels))
+    return Factor(path, paths, tuple(levels), None, option)
 
 
 def _range(field: str, text: str, *, counted: bool) -> tuple[Range, int] | None:
@@ -232,8 +241,13 @@ def _range(field: str, text: str, *, counted: bool) -> tuple[Range, int] | None:
     RequestError
         If its ends do not fit, or a number of values is missing, or there is one too many.
     """
-    if ".." not in text or (found := _RANGE.fullmatch(text)) is None:
+    if _RANGE_START.match(text) is None:
         return None
+    if (found := _RANGE.fullmatch(text)) is None:
+        head, _, scale = text.rpartition(":")
+        meant = nearest(scale.rstrip("0123456789"), ("lin", "log")) if head else None
+        hint = f"did you mean `{meant}{scale[len(scale.rstrip('0123456789')) :]}`?" if meant else ""
+        raise unexpected(field, "a range such as 10..200:log5 or 10..50:lin5", text, hint)
     low_text, low_unit, high_text, high_unit, scale, count = found.groups()
     unit = high_unit or low_unit or ""
     if low_unit and high_unit and low_unit != high_unit:
@@ -304,29 +318,30 @@ def _expanded(field: str, path: str, scenario: Mapping[str, Any]) -> Iterator[st
         yield from _expanded(field, f"{head}{name}{rest}", scenario)
 
 
-def check_apart(factors: Sequence[tuple[str, Factor]]) -> None:
+def _nested(path: str, other: str) -> bool:
+    """Whether a path is the other one, or leads through it."""
+    return f"{path}.".startswith(f"{other}.")
+
+
+def check_apart(factors: Sequence[Factor], sets: Sequence[str] = ()) -> None:
     """Check that no two factors set the same field, or one a table and the other a field of it.
 
     Parameters
     ----------
     factors
-        Each with the option that gave it.
+        The factors.
+    sets
+        Paths of `--set`, which must set other fields.
 
     Raises
     ------
     RequestError
         With both names.
     """
-    owners: dict[str, tuple[str, Factor]] = {}
-    for option, factor in factors:
-        for path in factor.paths:
-            for other, (other_option, owner) in owners.items():
-                if owner is not factor and (
-                    path == other or path.startswith(f"{other}.") or other.startswith(f"{path}.")
-                ):
-                    raise RequestError(
-                        f"{option} {factor.path} and {other_option} {owner.path} both set {max(path, other, key=len)}",
-                        path=factor.path,
-                        kind="Conflict",
-                    )
-            owners[path] = (option, factor)
+    others: list[tuple[str, str, tuple[str, ...]]] = [("--set", path, (path,)) for path in sets]
+    for factor in factors:
+        for option, name, paths in others:
+            if field := next(filter(None, map(factor.touches, paths)), ""):
+                message = f"{factor.option} {factor.path} and {option} {name} both set {field}"
+                raise RequestError(message, path=factor.path, kind="Conflict")
+        others.append((factor.option, factor.path, factor.paths))

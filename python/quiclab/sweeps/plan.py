@@ -18,7 +18,7 @@ from quiclab.sweeps.design import Design
 from quiclab.sweeps.metrics import SERIES_INTERVAL, Measure, measures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from quiclab.lane.run import Lane
 
@@ -120,7 +120,7 @@ class Plan:
     @cached_property
     def design(self) -> Design:
         """The settings."""
-        return Design.read(self.varied, self.zipped, self.sample, self.base)
+        return Design.read(self.varied, self.zipped, self.sample, self.base, [path for path, _ in self.sets])
 
     @cached_property
     def measures(self) -> list[Measure]:
@@ -149,12 +149,22 @@ class Plan:
         RequestError
             If it is not valid.
         """
-        sets = self.design.sets(self.design.settings[index])
+        recipe, sets = self.recipe, self.design.sets(self.design.settings[index])
         try:
-            return self.recipe.resolve(sets)
+            return recipe.resolve(sets)
         except RequestError as error:
-            changes = ", ".join(f"{path}={text}" for path, text in sets)
-            raise RequestError(f"{changes}: {error}", path=error.path, kind=error.kind) from error
+            if not sets:
+                raise
+            raise self._named(error, sets) from error
+
+    def _named(self, error: RequestError, sets: Sequence[tuple[str, str]]) -> RequestError:
+        """Return an error about a setting with the option of the factor that it is about, or with all its changes."""
+        text = error.message.removeprefix("--set: ")
+        option = next((item.option for item in self.design.factors if item.touches(error.path)), "")
+        if not option:
+            option = ", ".join(f"{path}={value}" for path, value in sets)
+            text = error.message
+        return RequestError(f"{option}: {text}", path=error.path, kind=error.kind, suggestion=error.suggestion)
 
     @cached_property
     def _recording(self) -> list[tuple[str, str]]:

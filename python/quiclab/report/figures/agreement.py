@@ -42,7 +42,7 @@ def agreement_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.Da
     (-limit), `reference`, `measured`, `outcome`; settings that were not run have none.
     """
     study = evaluation.study
-    labels = study.labels
+    labels = study.design.labels
     found = next(item for item in evaluation.criteria(engine) if item.criterion.identity == figure.criterion)
     rows = []
     for line in found.lines:
@@ -68,8 +68,8 @@ def agreement_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.Da
 
 def _setting(study: Study, key: Key) -> str:
     """Return the name of a setting in a figure of a criterion."""
-    values = [f"{value} {factor.unit}".strip() for factor, value in zip(study.factors, key[1:], strict=False)]
-    return ", ".join([study.labels[str(key[0])], *values])
+    values = [f"{value} {factor.unit}".strip() for factor, value in zip(study.design.factors, key[1:], strict=False)]
+    return ", ".join([study.design.labels[str(key[0])], *values])
 
 
 def _differ(criterion: Criterion) -> bool:
@@ -84,13 +84,15 @@ def _scale(criterion: Criterion, limit: float) -> float:
 def agreement(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     """Declare a figure of a criterion: one row a setting, its limits as a band and its difference as a mark."""
     study = evaluation.study
-    criterion = next(item for item in study.criteria if item.identity == figure.criterion)
-    metric = next(item for item in study.metrics if item.name == (criterion.metric or study.metric.name))
+    criterion = next(item for item in study.measures.criteria if item.identity == figure.criterion)
+    metric = next(
+        item for item in study.measures.metrics if item.name == (criterion.metric or study.measures.metric.name)
+    )
     unit = "%" if criterion.relative else "limits" if _differ(criterion) else metric.unit
     data = agreement_data(evaluation, figure, engine)
     if data.is_empty():
         return empty_chart()
-    series = [label for label in study.labels.values() if label in set(data["series"])]
+    series = [label for label in study.design.labels.values() if label in set(data["series"])]
     base = alt.Chart({"values": data.to_dicts()})
     title = with_unit(f"{metric.label}: difference from the reference", unit)
     y = alt.Y("setting:N", sort=data["setting"].to_list(), title=None, axis=alt.Axis(labelLimit=330))
@@ -131,7 +133,7 @@ def pairs_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataFr
     (95 % interval of the mean); two rows for each setting of the criterion that was run.
     """
     study = evaluation.study
-    criterion = next(item for item in study.criteria if item.identity == figure.criterion)
+    criterion = next(item for item in study.measures.criteria if item.identity == figure.criterion)
     sides = {
         PUBLISHED: {row.key: row.summary for row in evaluation.reference(criterion.metric)},
         MEASURED: evaluation.summaries(engine, metric=criterion.metric),
@@ -146,7 +148,7 @@ def pairs_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataFr
                 rows.append(
                     {
                         "setting": _setting(study, key),
-                        "series": study.labels[str(key[0])],
+                        "series": study.design.labels[str(key[0])],
                         "source": source,
                         "mean": mean,
                         "low": mean - half,
@@ -161,12 +163,14 @@ def pairs_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataFr
 def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     """Declare a figure of pairs: one row a setting, reference and measurement one above the other."""
     study = evaluation.study
-    criterion = next(item for item in study.criteria if item.identity == figure.criterion)
-    metric = next(item for item in study.metrics if item.name == (criterion.metric or study.metric.name))
+    criterion = next(item for item in study.measures.criteria if item.identity == figure.criterion)
+    metric = next(
+        item for item in study.measures.metrics if item.name == (criterion.metric or study.measures.metric.name)
+    )
     data = pairs_data(evaluation, figure, engine)
     if data.is_empty():
         return empty_chart()
-    series = [label for label in study.labels.values() if label in set(data["series"])]
+    series = [label for label in study.design.labels.values() if label in set(data["series"])]
     base = alt.Chart({"values": data.with_columns(style=data["source"]).to_dicts()})
     title = with_unit(metric.label, metric.unit)
     means = data["mean"].to_list()

@@ -82,7 +82,7 @@ def annotation(difference: float) -> str:
 
 def rows_of(cells: Sequence[Cell], study: Study, shown: MeasuredMap) -> list[dict[str, Any]]:
     """Return the cells of a map as the chart needs them: place, text, colours of each palette, and numbers."""
-    unit = study.metric_of(shown.figure.metric).unit
+    unit = study.measures.metric_of(shown.figure.metric).unit
     return [
         {
             **_place(cell, shown),
@@ -144,7 +144,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.TopLevelMi
     study = evaluation.study
     if not shown.published and not shown.measured:
         return empty_chart()
-    named = [study.labels[name] for name in (shown.map.first, shown.map.second)]
+    named = [study.design.labels[name] for name in (shown.map.first, shown.map.second)]
     charts = [
         _map(rows, title, shown, study, heads)
         for rows, title, heads in (
@@ -154,7 +154,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> alt.TopLevelMi
         )
         if rows
     ]
-    charts.append(_scale(named, study.metric_of(figure.metric).label, limit_of(shown)))
+    charts.append(_scale(named, study.measures.metric_of(figure.metric).label, limit_of(shown)))
     choice = alt.param(
         name=SWITCH, value=0, bind=alt.binding_radio(options=[0, 1], labels=list(PALETTES), name="Colours: ")
     )
@@ -167,7 +167,7 @@ def _chosen(name: str) -> Any:
 
 
 def _map(rows: Sequence[dict[str, Any]], title: str, shown: MeasuredMap, study: Study, heads: Sequence[str]) -> Layers:
-    down, across = study.factor(shown.map.rows), study.factor(shown.map.columns)
+    down, across = study.design.factor(shown.map.rows), study.design.factor(shown.map.columns)
     order = [[_word(shown, value) for value in factor.values] for factor in (down, across)]
     axis: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
     y = alt.Y(
@@ -235,15 +235,15 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
     if figure.map is None or not (shown.measured or shown.published):
         return ""
     study = evaluation.study
-    first, second = (study.labels[name] for name in (shown.map.first, shown.map.second))
-    metric = study.metric_of(figure.metric).label
+    first, second = (study.design.labels[name] for name in (shown.map.first, shown.map.second))
+    metric = study.measures.metric_of(figure.metric).label
     sentences = [
         f"(Mean of {second} − mean of {first}) / mean of {first}: positive where {metric} is lower with {first}.",
         f"White: not significant ({shown.test}, p ≥ {SIGNIFICANT:g}).",
     ]
     if any(cell.significant is None for cell in (*shown.measured, *shown.published)):
         sentences.append("Grey with an asterisk: no p-value, because all runs of both are equal or fewer than two.")
-    if not shown.published and study.table.file:
+    if not shown.published and study.measures.table.file:
         sentences.append(f"The publication has no numbers for this map ({figure.source}).")
     found = shown.score
     if found.cells:

@@ -87,12 +87,12 @@ MARKS = (
 def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     """Declare a figure: lines, error bars of one standard deviation and marks."""
     study = evaluation.study
-    factor = study.factor(figure.x)
+    factor = study.design.factor(figure.x)
     data = figure_data(evaluation, figure, engine)
     if data.is_empty():
         return empty_chart()
-    data, styles = styled(data, study.model.label if study.model else "")
-    metric = study.metric_of(figure.metric)
+    data, styles = styled(data, study.measures.model.label if study.measures.model else "")
+    metric = study.measures.metric_of(figure.metric)
     y_title = with_unit(metric.label, metric.unit)
     colour = colours(list(dict.fromkeys(data["series"].to_list())))
     x = alt.X(
@@ -105,7 +105,7 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     low, high = alt.Y("low:Q", title=y_title), alt.Y("high:Q", title=y_title)
     tooltip = [
         alt.Tooltip("configuration:N", title="Configuration"),
-        *([alt.Tooltip("part:N", title=study.parts[0].label)] if any(data["part"]) else []),
+        *([alt.Tooltip("part:N", title=study.design.parts[0].label)] if any(data["part"]) else []),
         alt.Tooltip("source:N", title="Source"),
         alt.Tooltip("x:Q", title=factor.label),
         alt.Tooltip("mean:Q", title=with_unit("Mean", metric.unit), format=".4~g"),
@@ -177,7 +177,7 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
     """Return a description of the marks of a figure."""
     data = figure_data(evaluation, figure, engine)
     sources = set(data["source"])
-    model = evaluation.study.model
+    model = evaluation.study.measures.model
     sentences = [printed(figure, sources, f"Dashed with squares: published ({figure.source}).")]
     if any(data["part"]) and data["configuration"].n_unique() > 1:
         sentences.append(f"Marks: measured with {engine}; shape and dash distinguish the configurations.")

@@ -27,7 +27,7 @@ def is_ordered(study: Study, figure: Figure) -> bool:
     """Whether what a figure is drawn over is a number; configurations, names and parts of runs have no order."""
     if not figure.x:
         return False
-    factor = study.factor(figure.x)
+    factor = study.design.factor(figure.x)
     return factor.changes is not None and not any(isinstance(value, str) for value in factor.values)
 
 
@@ -48,16 +48,16 @@ def figure_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataF
     deviation), `std`, `n`. Points without a value are left out.
     """
     study = evaluation.study
-    metric = study.metric_of(figure.metric)
-    first_part = tuple(part.values[0] for part in study.parts)
-    over_part = figure.x in [part.name for part in study.parts]
+    metric = study.measures.metric_of(figure.metric)
+    first_part = tuple(part.values[0] for part in study.design.parts)
+    over_part = figure.x in [part.name for part in study.design.parts]
     rows: list[dict[str, Any]] = []
 
     def add(key: Key, source: str, summary: Summary) -> None:
         series = study.series_key(key)
         if not metric.of and series[1:] != first_part:
             return  # a metric of the whole run is the same in all of its parts
-        configuration = study.labels.get(str(key[0]), str(key[0]))
+        configuration = study.design.labels.get(str(key[0]), str(key[0]))
         # a part that stands on the axis needs not be named again
         named = metric.of and not over_part
         label = study.series_label(series) if named else configuration
@@ -92,27 +92,27 @@ def figure_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataF
 
 def _others(study: Study, figure: Figure, key: Key) -> list[str]:
     """Return the levels of the factors that neither the axis nor the series of the study tell apart: a line each."""
-    if study.series_factor or not is_ordered(study, figure):
+    if study.measures.series_factor or not is_ordered(study, figure):
         return []
-    levels = zip(study.factors, key[1:], strict=True)
-    others = [(factor, value) for factor, value in levels if factor in study.swept and factor.name != figure.x]
+    levels = zip(study.design.factors, key[1:], strict=True)
+    others = [(factor, value) for factor, value in levels if factor in study.design.swept and factor.name != figure.x]
     return [f"{factor.name} {value}" for factor, value in others if len(factor.values) > 1]
 
 
 def _shown(study: Study, figure: Figure, key: Key) -> str | int | float:
     """Return the value of a figure's factor in a setting, as the axis has it."""
-    value = key[1 + [factor.name for factor in study.factors].index(figure.x)]
+    value = key[1 + [factor.name for factor in study.design.factors].index(figure.x)]
     return WORDS.get(value, value) if isinstance(value, str) else value
 
 
 def estimates(study: Study, figure: Figure) -> Iterator[tuple[Key, Summary]]:
     """Return the estimates of the model of a study for each setting; only of its main metric over a factor."""
-    model = study.model
-    if model is None or not is_ordered(study, figure) or figure.metric not in ("", study.metric.name):
+    model = study.measures.model
+    if model is None or not is_ordered(study, figure) or figure.metric not in ("", study.measures.metric.name):
         return
-    names = [factor.name for factor in study.factors]
-    for values in product(*(factor.values for factor in study.factors)):
-        for item in study.configurations:
+    names = [factor.name for factor in study.design.factors]
+    for values in product(*(factor.values for factor in study.design.factors)):
+        for item in study.design.configurations:
             value = model.estimate(item.name, dict(zip(names, values, strict=True)))
             if value is not None:
                 yield (item.name, *values), Summary(0, value, math.nan, math.nan, math.nan)

@@ -49,14 +49,14 @@ def chart(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     data = figure_data(evaluation, figure, engine)
     if data.is_empty():
         return empty_chart()
-    metric = study.metric_of(figure.metric)
+    metric = study.measures.metric_of(figure.metric)
     data = data.with_columns(style=data["source"])
     names = list(dict.fromkeys(data["x"].cast(str).to_list()))
     series = list(dict.fromkeys(data["series"].to_list()))
     # rows that are configurations have their names next to them: colours would say it again
     said = set(series) == set(names)
     title = with_unit(metric.label, metric.unit)
-    row = study.factor(figure.x).label if figure.x and not said else None
+    row = study.design.factor(figure.x).label if figure.x and not said else None
     y = alt.Y("x:N", sort=names, title=row, axis=alt.Axis(labelLimit=330, grid=True))
     x = alt.X("mean:Q", title=title, scale=alt.Scale(zero=from_zero(data)), axis=alt.Axis(tickCount=8))
     low, high = alt.X("low:Q", title=title), alt.X("high:Q", title=title)

@@ -18,16 +18,17 @@ from quiclab.studies.dual_connectivity.common import (
     VARIANTS,
     delays,
     describe,
+    design,
     loss,
     lowercase_title,
+    presentation,
     rates,
     split,
     split_by_ratio,
-    study,
 )
 from quiclab.studies.dual_connectivity.model import estimate
 from quiclab.studies.split_bearer import batch_factor
-from quiclab.study import Changes, Engine, Factor, Figure, Metric, Model, Study, Table, Value, Variant
+from quiclab.study import Changes, Engine, Factor, Figure, Measures, Metric, Model, Study, Table, Value, Variant
 
 RATIOS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 SHARES = tuple(range(0, 101, 10))
@@ -145,27 +146,33 @@ def experiment(
     **constants: str | int,
 ) -> Study:
     """Return one of the experiments."""
-    return study(
-        name=f"dual_connectivity/{name}",
-        title=f"Dual Connectivity: {title}",
-        abstract=abstract,
-        configurations=CONFIGURATIONS,
-        factors=(factor,),
-        metric=THROUGHPUT,
-        further=(DROPS, EXPIRIES, *further),
-        engines=(*ENGINES, *kernel),
-        table=table,
-        figures=(
-            Figure(
-                title=f"Throughput over the {lowercase_title(factor.label)}",
-                source=figure,
-                x=factor.name,
-                caption=caption,
-            ),
+    return Study(
+        f"dual_connectivity/{name}",
+        design=design(
+            configurations=CONFIGURATIONS,
+            factors=(factor,),
+            engines=(*ENGINES, *kernel),
+            variants=(*VARIANTS, *variants),
         ),
-        variants=(*VARIANTS, *variants),
-        describe=described(**constants),
-        model=Model("model", "docs/studies/dual_connectivity_model.md", estimated(name)),
+        measures=Measures(
+            metric=THROUGHPUT,
+            further=(DROPS, EXPIRIES, *further),
+            table=table,
+            model=Model("model", "docs/studies/dual_connectivity_model.md", estimated(name)),
+        ),
+        presentation=presentation(
+            title=f"Dual Connectivity: {title}",
+            abstract=abstract,
+            figures=(
+                Figure(
+                    title=f"Throughput over the {lowercase_title(factor.label)}",
+                    source=figure,
+                    x=factor.name,
+                    caption=caption,
+                ),
+            ),
+            describe=described(**constants),
+        ),
     )
 
 

@@ -260,4 +260,4 @@ def with_claims(study: Study, *, synthetic: bool = False, problem: str = "") -> 
     if synthetic:
         reason = f"the installed trace cannot be used: {problem}" if problem else SYNTHETIC
         claims = [replace(claim, check=None, numbers=None, reason=reason) for claim in claims]
-    return replace(study, claims=tuple(claims))
+    return replace(study, measures=replace(study.measures, claims=tuple(claims)))

@@ -8,7 +8,7 @@ from quiclab.errors import expected_got, shown
 from quiclab.lane.run import Lane
 from quiclab.quantity import parse
 from quiclab.scenario import Host
-from quiclab.study import Assumption, Changes, Configuration, Engine, Study, Value, Variant
+from quiclab.study import Assumption, Changes, Configuration, Design, Engine, Presentation, Value, Variant
 
 THESIS = "thesis"
 PAPER = "paper"
@@ -272,16 +272,10 @@ LIMITS = (
     "Deviations between runs come from the drawn delays and losses alone; a testbed has more sources.",
 )
 
-study = partial(
-    Study,
-    source=SOURCE,
-    scenario=SCENARIO,
-    engine_changes=alone,
-    runs=10,
-    assumptions=ASSUMPTIONS,
-    limits=LIMITS,
-)
-"""A study of QUIC over Dual Connectivity, with the properties that most of them share; a call can replace each."""
+design = partial(Design, scenario=SCENARIO, engine_changes=alone, runs=10)
+"""The design that most studies of QUIC over Dual Connectivity share; a call can replace each part."""
+presentation = partial(Presentation, source=SOURCE, assumptions=ASSUMPTIONS, limits=LIMITS)
+"""The presentation that most of them share."""
 
 VARIANTS = (
     Variant(

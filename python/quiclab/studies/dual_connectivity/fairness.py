@@ -28,12 +28,13 @@ from quiclab.studies.dual_connectivity.common import (
     THESIS,
     VARIANTS,
     describe,
+    design,
     file_over,
     lowercase_title,
+    presentation,
     quic_flow,
-    study,
 )
-from quiclab.study import Assumption, Changes, Engine, Factor, Figure, Metric, Study, Table, Value, Variant
+from quiclab.study import Assumption, Changes, Engine, Factor, Figure, Measures, Metric, Study, Table, Value, Variant
 from quiclab.study.criteria import Criterion
 
 SECONDS = 180
@@ -204,12 +205,16 @@ def shares_within(identity: str, study: Study) -> Study:
     )
     figure = Figure(
         title="Share of each flow: difference from the publication",
-        source=study.table.source,
+        source=study.measures.table.source,
         x="",
         caption="",
         criterion=identity,
     )
-    return replace(study, criteria=(criterion,), figures=(*study.figures, figure))
+    return replace(
+        study,
+        measures=replace(study.measures, criteria=(criterion,)),
+        presentation=replace(study.presentation, figures=(*study.presentation.figures, figure)),
+    )
 
 
 def experiment(
@@ -228,37 +233,43 @@ def experiment(
     swept = () if factor is None else (factor,)
     over = "" if factor is None else f" over the {lowercase_title(factor.label)}"
     x = FLOW.name if factor is None else factor.name
-    return study(
-        name=f"dual_connectivity/{name}",
-        title=f"Dual Connectivity, three flows: {title}",
-        abstract=abstract,
-        configurations=(LARGE_BUFFER,),
-        factors=(*swept, FLOW),
-        metric=main,
-        further=tuple(further),
-        engines=(Engine("lab-quic"), Engine("quinn", runs=3), Engine("noq", runs=3)),
-        engine_changes=three,
-        table=table or Table("", figure),
-        figures=(
-            Figure(
-                title=f"Throughput of the flows{over}",
-                source=figure,
-                x=x,
-                caption="Mean and standard deviation over the runs of 180 s; dc: the flow over the bearer, "
-                "sc1 and sc2: the flows with link 1 and link 2 alone.",
-            ),
-            Figure(
-                title=f"Jain's fairness index{over}",
-                source=figure,
-                x=x,
-                caption="Mean and standard deviation over the runs of 180 s.",
-                metric="jfi",
-            ),
+    return Study(
+        f"dual_connectivity/{name}",
+        design=design(
+            configurations=(LARGE_BUFFER,),
+            factors=(*swept, FLOW),
+            engines=(Engine("lab-quic"), Engine("quinn", runs=3), Engine("noq", runs=3)),
+            engine_changes=three,
+            variants=(*VARIANTS, *FAIRNESS_VARIANTS, *variants),
         ),
-        assumptions=FAIRNESS_ASSUMPTIONS,
-        variants=(*VARIANTS, *FAIRNESS_VARIANTS, *variants),
-        describe=lambda scenario, labels: {**describe_run(scenario, labels), **constants},
-        scored="share_percent",
+        measures=Measures(
+            metric=main,
+            further=tuple(further),
+            table=table or Table("", figure),
+            scored="share_percent",
+        ),
+        presentation=presentation(
+            title=f"Dual Connectivity, three flows: {title}",
+            abstract=abstract,
+            figures=(
+                Figure(
+                    title=f"Throughput of the flows{over}",
+                    source=figure,
+                    x=x,
+                    caption="Mean and standard deviation over the runs of 180 s; dc: the flow over the bearer, "
+                    "sc1 and sc2: the flows with link 1 and link 2 alone.",
+                ),
+                Figure(
+                    title=f"Jain's fairness index{over}",
+                    source=figure,
+                    x=x,
+                    caption="Mean and standard deviation over the runs of 180 s.",
+                    metric="jfi",
+                ),
+            ),
+            assumptions=FAIRNESS_ASSUMPTIONS,
+            describe=lambda scenario, labels: {**describe_run(scenario, labels), **constants},
+        ),
     )
 
 
@@ -314,12 +325,13 @@ def watched(study: Study) -> Study:
         for seconds in (5, 30, 180)
     )
     below = Metric("time_share_below", "Time in which the bearer's flow has less than a third", "", time_below)
+    sampled = {"record.series_interval": "1 s"}
     return replace(
         study,
-        further=(*study.further, *windows, below),
-        engine_changes=lambda engine: {**three(engine), "record.series_interval": "1 s"},
-        kept_series=("sent_bytes",),
-        variants=(),
+        design=replace(study.design, engine_changes=lambda engine: {**three(engine), **sampled}, variants=()),
+        measures=replace(
+            study.measures, further=(*study.measures.further, *windows, below), kept_series=("sent_bytes",)
+        ),
     )
 
 

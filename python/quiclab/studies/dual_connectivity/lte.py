@@ -44,11 +44,11 @@ def over_trace(configuration: Configuration) -> Configuration:
 def over_lte(study: Study) -> Study:
     """Return an experiment over the trace."""
     name = study.name.rpartition("/")[2]
-    figures = tuple(replace(item, title=f"{item.title}, {MARK}", source=f"{PAPER} §5.5") for item in study.figures)
-    return replace(
-        study,
-        name=f"dual_connectivity/lte_{name}",
-        title=f"{study.title} ({MARK})",
+    shown = study.presentation
+    figures = tuple(replace(item, title=f"{item.title}, {MARK}", source=f"{PAPER} §5.5") for item in shown.figures)
+    shown = replace(
+        shown,
+        title=f"{shown.title} ({MARK})",
         abstract="Both downlinks have the rate of "
         + (
             "a synthetic trace: the published one must not be passed on. Import it with `quiclab trace import`."
@@ -56,21 +56,22 @@ def over_lte(study: Study) -> Study:
             if SYNTHETIC
             else "the published trace."
         ),
-        configurations=tuple(over_trace(item) for item in (CONFIGURATIONS[1], CONFIGURATIONS[2], *NGTCP2)),
-        engines=(Engine("lab-quic"),),
-        table=Table("", f"{THESIS}, {PAPER} §5.5: figures only"),
         figures=figures,
         assumptions=(
-            *study.assumptions,
+            *shown.assumptions,
             Assumption(
                 "Both downlinks follow the trace from its start, in steps, and start again at its end.",
                 "Step, start and what happens at the end of the trace are not given.",
             ),
         ),
-        variants=(),
-        criteria=(),
-        model=None,
         views=(),
+    )
+    configurations = tuple(over_trace(item) for item in (CONFIGURATIONS[1], CONFIGURATIONS[2], *NGTCP2))
+    return Study(
+        f"dual_connectivity/lte_{name}",
+        replace(study.design, configurations=configurations, engines=(Engine("lab-quic"),), variants=()),
+        replace(study.measures, table=Table("", f"{THESIS}, {PAPER} §5.5: figures only"), criteria=(), model=None),
+        shown,
     )
 
 

@@ -20,18 +20,31 @@ from quiclab.studies.dual_connectivity.common import (
     THESIS,
     alone,
     client,
+    design,
     file_over,
     host,
     one_link,
+    presentation,
     quic_flow,
     split,
-    study,
     tcp_flow,
     without_jitter,
 )
 from quiclab.studies.dual_connectivity.fairness import FAIRNESS_ASSUMPTIONS, SECONDS, jain
 from quiclab.studies.split_bearer import batch_factor
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Table, Value
+from quiclab.study import (
+    Assumption,
+    Changes,
+    Configuration,
+    Engine,
+    Factor,
+    Figure,
+    Measures,
+    Metric,
+    Study,
+    Table,
+    Value,
+)
 
 SPREAD = "Mean and standard deviation."
 TIMER_SLACK = {"mean": "0.7 ms", "deviation": "0.3 ms", "distribution": "normal"}
@@ -94,33 +107,40 @@ def over(name: str, label: str, changes: Changes) -> Configuration:
     )
 
 
-PDCP = study(
-    name="dual_connectivity/pdcp",
-    title="Dual Connectivity: with and without PDCP",
-    abstract="One link, two links whose packets are not put in order, and two whose packets are. Published: without "
-    "reordering two links are worse than one.",
-    configurations=(
-        over("single_link", "one link, no PDCP", bearer_without_pdcp([100, 0])),
-        over("dc_without_pdcp", "two links, no PDCP", bearer_without_pdcp([50, 50])),
-        over("dc_with_pdcp", "two links, PDCP", {}),
+PDCP = Study(
+    "dual_connectivity/pdcp",
+    design=design(
+        configurations=(
+            over("single_link", "one link, no PDCP", bearer_without_pdcp([100, 0])),
+            over("dc_without_pdcp", "two links, no PDCP", bearer_without_pdcp([50, 50])),
+            over("dc_with_pdcp", "two links, PDCP", {}),
+        ),
+        engines=ENGINES[:3],
     ),
-    metric=THROUGHPUT,
-    further=(
-        Metric("loss_events", "Congestion events", "", sender_statistic("congestion_events")),
-        Metric("lost_packets", "Packets declared lost", "", sender_statistic("lost_packets")),
-        Metric("spurious_share", "Share of these that had arrived", "", spurious_share),
+    measures=Measures(
+        metric=THROUGHPUT,
+        further=(
+            Metric("loss_events", "Congestion events", "", sender_statistic("congestion_events")),
+            Metric("lost_packets", "Packets declared lost", "", sender_statistic("lost_packets")),
+            Metric("spurious_share", "Share of these that had arrived", "", spurious_share),
+        ),
+        table=Table("", f"{THESIS}, Fig. 5.1"),
     ),
-    engines=ENGINES[:3],
-    table=Table("", f"{THESIS}, Fig. 5.1"),
-    figures=tuple(
-        Figure(title, f"{THESIS}, Fig. {number}", "", SPREAD, metric=metric)
-        for title, number, metric in (
-            ("Throughput with and without PDCP", "5.1", ""),
-            ("Congestion events in 100 MB", "5.1", "loss_events"),
-            ("Packets declared lost in 100 MB", "5.1", "lost_packets"),
-        )
+    presentation=presentation(
+        title="Dual Connectivity: with and without PDCP",
+        abstract="One link, two links whose packets are not put in order, and two whose packets are. Published: "
+        "without "
+        "reordering two links are worse than one.",
+        figures=tuple(
+            Figure(title, f"{THESIS}, Fig. {number}", "", SPREAD, metric=metric)
+            for title, number, metric in (
+                ("Throughput with and without PDCP", "5.1", ""),
+                ("Congestion events in 100 MB", "5.1", "loss_events"),
+                ("Packets declared lost in 100 MB", "5.1", "lost_packets"),
+            )
+        ),
+        assumptions=(*ASSUMPTIONS, NO_JITTER_ASSUMPTION),
     ),
-    assumptions=(*ASSUMPTIONS, NO_JITTER_ASSUMPTION),
 )
 
 
@@ -146,51 +166,66 @@ def read_proxy(path: Path) -> Sequence[Mapping[str, str]]:
     return [{"configuration": DEFAULT_BUFFER.name, **row} for row in csv_rows(path)]
 
 
-PROXY = study(
-    name="dual_connectivity/proxy",
-    title="Dual Connectivity: the proxies",
-    abstract="One link with the proxies in the path, and without. Published: they add 2 ms and cost 7 % of the "
-    "throughput.",
-    configurations=(Configuration(DEFAULT_BUFFER.name, DEFAULT_BUFFER.label, of_one_link),),
-    factors=(Factor("proxy", "pdcp_proxy", "Proxies", "", ("false", "true"), via_proxies),),
-    metric=THROUGHPUT,
-    further=(Metric("rtt_ms", "Mean smoothed RTT", "ms", mean_rtt_ms),),
-    engines=ENGINES[:3],
-    engine_changes=lambda engine: {**alone(engine), "record.series_interval": "100 ms"},
-    table=Table(f"{REFERENCE}/table_5_01_proxy_overhead.csv", f"{THESIS}, Table 5.1; {PAPER}, Table 2", read_proxy),
-    figures=(
-        Figure("Throughput with and without the proxies", f"{THESIS}, Table 5.1", "proxy", SPREAD),
-        Figure("Smoothed RTT with and without the proxies", f"{THESIS}, Table 5.1", "proxy", SPREAD, metric="rtt_ms"),
+PROXY = Study(
+    "dual_connectivity/proxy",
+    design=design(
+        configurations=(Configuration(DEFAULT_BUFFER.name, DEFAULT_BUFFER.label, of_one_link),),
+        factors=(Factor("proxy", "pdcp_proxy", "Proxies", "", ("false", "true"), via_proxies),),
+        engines=ENGINES[:3],
+        engine_changes=lambda engine: {**alone(engine), "record.series_interval": "100 ms"},
     ),
-    assumptions=(*ASSUMPTIONS, NO_JITTER_ASSUMPTION),
+    measures=Measures(
+        metric=THROUGHPUT,
+        further=(Metric("rtt_ms", "Mean smoothed RTT", "ms", mean_rtt_ms),),
+        table=Table(f"{REFERENCE}/table_5_01_proxy_overhead.csv", f"{THESIS}, Table 5.1; {PAPER}, Table 2", read_proxy),
+    ),
+    presentation=presentation(
+        title="Dual Connectivity: the proxies",
+        abstract="One link with the proxies in the path, and without. Published: they add 2 ms and cost 7 % of the "
+        "throughput.",
+        figures=(
+            Figure("Throughput with and without the proxies", f"{THESIS}, Table 5.1", "proxy", SPREAD),
+            Figure(
+                "Smoothed RTT with and without the proxies", f"{THESIS}, Table 5.1", "proxy", SPREAD, metric="rtt_ms"
+            ),
+        ),
+        assumptions=(*ASSUMPTIONS, NO_JITTER_ASSUMPTION),
+    ),
 )
 
-REORDERING = study(
-    name="dual_connectivity/reordering",
-    title="Dual Connectivity: reordering at the receiver",
-    abstract="How many packets arrive at the client's proxy with a number below one already seen, over the batch size; "
-    "without jitter, so that it is the split that reorders.",
-    configurations=(
-        Configuration(
-            LARGE_BUFFER.name,
-            LARGE_BUFFER.label,
-            lambda given: without_jitter_late_timers({**given, **client(LARGE_BUFFER_BYTES)}),
+REORDERING = Study(
+    "dual_connectivity/reordering",
+    design=design(
+        configurations=(
+            Configuration(
+                LARGE_BUFFER.name,
+                LARGE_BUFFER.label,
+                lambda given: without_jitter_late_timers({**given, **client(LARGE_BUFFER_BYTES)}),
+            ),
         ),
+        factors=(batch_factor((2, 10, 50, 100, 200, 500)),),
+        engines=ENGINES[:3],
     ),
-    factors=(batch_factor((2, 10, 50, 100, 200, 500)),),
-    metric=Metric("reordered_per_1000", "Packets overtaken, of 1000", "", reordered_per_1000),
-    further=(Metric("events_per_1000", "Reordering events, of 1000 packets", "", events_per_1000), EXPIRIES, DROPS),
-    engines=ENGINES[:3],
-    table=Table("", f"{THESIS} §5.2.1"),
-    figures=(
-        Figure(
-            "Packets overtaken over the batch size",
-            f"{THESIS} §5.2.1",
-            "batch",
-            "Of a thousand packets at the client's proxy; mean and standard deviation.",
+    measures=Measures(
+        metric=Metric("reordered_per_1000", "Packets overtaken, of 1000", "", reordered_per_1000),
+        further=(Metric("events_per_1000", "Reordering events, of 1000 packets", "", events_per_1000), EXPIRIES, DROPS),
+        table=Table("", f"{THESIS} §5.2.1"),
+    ),
+    presentation=presentation(
+        title="Dual Connectivity: reordering at the receiver",
+        abstract="How many packets arrive at the client's proxy with a number below one already seen, over the batch "
+        "size; "
+        "without jitter, so that it is the split that reorders.",
+        figures=(
+            Figure(
+                "Packets overtaken over the batch size",
+                f"{THESIS} §5.2.1",
+                "batch",
+                "Of a thousand packets at the client's proxy; mean and standard deviation.",
+            ),
         ),
+        assumptions=(*ASSUMPTIONS, NO_JITTER_ASSUMPTION),
     ),
-    assumptions=(*ASSUMPTIONS, NO_JITTER_ASSUMPTION),
 )
 
 BIN_S = 0.01
@@ -233,54 +268,63 @@ def monitored_configuration(name: str, label: str, changes: Changes) -> Configur
     return Configuration(name, label, {**client(LARGE_BUFFER_BYTES), **changes})
 
 
-UTILISATION = study(
-    name="dual_connectivity/utilisation",
-    title="Dual Connectivity: use of the links",
-    abstract="Rate of each link in bins of 10 ms over the first 3 s. Published: with small batches both are busy "
-    "together, "
-    "with large ones they take turns; at a split of 9 to 1 the second is hardly used.",
-    configurations=(
-        *(
-            monitored_configuration(f"batch_{batch}", f"batches of {batch}", {"bearers.dc.batch_packets": batch})
-            for batch in (50, 200, 500)
+UTILISATION = Study(
+    "dual_connectivity/utilisation",
+    design=design(
+        configurations=(
+            *(
+                monitored_configuration(f"batch_{batch}", f"batches of {batch}", {"bearers.dc.batch_packets": batch})
+                for batch in (50, 200, 500)
+            ),
+            monitored_configuration("share_90", "90 % on link 1", split(90)),
         ),
-        monitored_configuration("share_90", "90 % on link 1", split(90)),
+        engines=ENGINES[:3],
+        engine_changes=lambda engine: {
+            **alone(engine),
+            "duration": "4 s",
+            "until": "duration_over",
+            "record.series_interval": "10 ms",
+        },
     ),
-    metric=Metric("both_busy", "Time in which both links carry more than half their rate", "", both_busy),
-    further=(
-        *(
-            Metric(
-                f"utilisation_{link}", f"Utilisation of {link}", "", lambda result, name=link: utilisation(result, name)
-            )
-            for link in ("down1", "down2")
+    measures=Measures(
+        metric=Metric("both_busy", "Time in which both links carry more than half their rate", "", both_busy),
+        further=(
+            *(
+                Metric(
+                    f"utilisation_{link}",
+                    f"Utilisation of {link}",
+                    "",
+                    lambda result, name=link: utilisation(result, name),
+                )
+                for link in ("down1", "down2")
+            ),
+            *(
+                Metric(
+                    f"at_capacity_{link}",
+                    f"Time in which {link} carries 95 % of its rate",
+                    "",
+                    lambda result, name=link: bins_at_capacity(result, name),
+                )
+                for link in ("down1", "down2")
+            ),
         ),
-        *(
-            Metric(
-                f"at_capacity_{link}",
-                f"Time in which {link} carries 95 % of its rate",
+        table=Table("", f"{THESIS}, Fig. 5.6 to 5.8 and 5.10; {PAPER}, Fig. 4b, 4c and 6"),
+        kept_series=("sent_bytes",),
+    ),
+    presentation=presentation(
+        title="Dual Connectivity: use of the links",
+        abstract="Rate of each link in bins of 10 ms over the first 3 s. Published: with small batches both are busy "
+        "together, "
+        "with large ones they take turns; at a split of 9 to 1 the second is hardly used.",
+        figures=(
+            Figure(
+                "Time in which both links are busy",
+                f"{THESIS}, Fig. 5.6 to 5.8",
                 "",
-                lambda result, name=link: bins_at_capacity(result, name),
-            )
-            for link in ("down1", "down2")
+                "More than half of each link's rate in bins of 10 ms, first 3 s after the handshake.",
+            ),
         ),
     ),
-    engines=ENGINES[:3],
-    engine_changes=lambda engine: {
-        **alone(engine),
-        "duration": "4 s",
-        "until": "duration_over",
-        "record.series_interval": "10 ms",
-    },
-    table=Table("", f"{THESIS}, Fig. 5.6 to 5.8 and 5.10; {PAPER}, Fig. 4b, 4c and 6"),
-    figures=(
-        Figure(
-            "Time in which both links are busy",
-            f"{THESIS}, Fig. 5.6 to 5.8",
-            "",
-            "More than half of each link's rate in bins of 10 ms, first 3 s after the handshake.",
-        ),
-    ),
-    kept_series=("sent_bytes",),
 )
 
 
@@ -327,39 +371,49 @@ def short_term_gap_mbps(result: RunResult) -> float:
     return math.fsum(gaps := [abs(one - other) for one, other in both]) / len(gaps)
 
 
-PAIRS = study(
-    name="dual_connectivity/pairs",
-    title="Dual Connectivity: two flows on one link",
-    abstract="Two flows over link 1 for 180 s: QUIC and QUIC, QUIC and TCP, TCP and TCP. Published: all share "
-    "fairly; QUIC with QUIC is the steadiest.",
-    configurations=tuple(
-        Configuration(f"{first}_{second}", f"{first.upper()} and {second.upper()}", pair(first, second))
-        for first, second in (("quic", "quic"), ("quic", "tcp"), ("tcp", "tcp"))
-    ),
-    metric=Metric("jfi", "Jain's fairness index", "", pair_jfi),
-    further=(
-        Metric("short_term_gap_mbps", "Mean difference of the flows in 1 s", "Mbit/s", short_term_gap_mbps),
-        *(
-            Metric(
-                f"throughput_{name}_mbps",
-                f"Throughput of the {name} flow",
-                "Mbit/s",
-                lambda result, flow=name: 8 * result.flows[flow].delivered_bytes / result.network_time_s / 1e6,
-            )
-            for name in ("first", "second")
+PAIRS = Study(
+    "dual_connectivity/pairs",
+    design=design(
+        configurations=tuple(
+            Configuration(f"{first}_{second}", f"{first.upper()} and {second.upper()}", pair(first, second))
+            for first, second in (("quic", "quic"), ("quic", "tcp"), ("tcp", "tcp"))
         ),
+        engines=(Engine("lab-quic"), Engine("quinn", runs=3)),
+        engine_changes=lambda engine: {"flows.first.stack": engine},
     ),
-    engines=(Engine("lab-quic"), Engine("quinn", runs=3)),
-    engine_changes=lambda engine: {"flows.first.stack": engine},
-    table=Table("", f"{THESIS}, Fig. 5.14a to c; {PAPER}, Fig. 23"),
-    figures=(
-        Figure("Fairness of two flows", f"{THESIS}, Fig. 5.14", "", SPREAD),
-        Figure(
-            "Difference of the two flows within a second", f"{PAPER}, Fig. 23", "", SPREAD, metric="short_term_gap_mbps"
+    measures=Measures(
+        metric=Metric("jfi", "Jain's fairness index", "", pair_jfi),
+        further=(
+            Metric("short_term_gap_mbps", "Mean difference of the flows in 1 s", "Mbit/s", short_term_gap_mbps),
+            *(
+                Metric(
+                    f"throughput_{name}_mbps",
+                    f"Throughput of the {name} flow",
+                    "Mbit/s",
+                    lambda result, flow=name: 8 * result.flows[flow].delivered_bytes / result.network_time_s / 1e6,
+                )
+                for name in ("first", "second")
+            ),
         ),
+        table=Table("", f"{THESIS}, Fig. 5.14a to c; {PAPER}, Fig. 23"),
+        kept_series=("sent_bytes",),
     ),
-    assumptions=FAIRNESS_ASSUMPTIONS,
-    kept_series=("sent_bytes",),
+    presentation=presentation(
+        title="Dual Connectivity: two flows on one link",
+        abstract="Two flows over link 1 for 180 s: QUIC and QUIC, QUIC and TCP, TCP and TCP. Published: all share "
+        "fairly; QUIC with QUIC is the steadiest.",
+        figures=(
+            Figure("Fairness of two flows", f"{THESIS}, Fig. 5.14", "", SPREAD),
+            Figure(
+                "Difference of the two flows within a second",
+                f"{PAPER}, Fig. 23",
+                "",
+                SPREAD,
+                metric="short_term_gap_mbps",
+            ),
+        ),
+        assumptions=FAIRNESS_ASSUMPTIONS,
+    ),
 )
 
 
@@ -370,23 +424,30 @@ def without_pacer(changes: Changes) -> Changes:
     return {**merged, "flows.dc": {**flow, "sender": {**flow["sender"], "pacing": {"kind": "none"}}}}
 
 
-PACER_OFF = study(
-    name="dual_connectivity/pacer_off",
-    title="Dual Connectivity: without the pacer",
-    abstract="The batch size with and without aioquic's pacer. Published in prose only: some experiments were repeated "
-    "without it.",
-    configurations=(LARGE_BUFFER, Configuration("pacer_off", "QUIC, large buffer, no pacer", without_pacer)),
-    factors=(BATCH,),
-    metric=THROUGHPUT,
-    further=(EXPIRIES,),
-    engines=ENGINES[:1],
-    table=Table("", f"{THESIS}, prose"),
-    figures=(
-        Figure(
-            "Throughput with and without the pacer",
-            f"{THESIS}, prose",
-            "batch",
-            "Mean and standard deviation over the runs; 100 MB, two links of 20 Mbit/s, even split.",
+PACER_OFF = Study(
+    "dual_connectivity/pacer_off",
+    design=design(
+        configurations=(LARGE_BUFFER, Configuration("pacer_off", "QUIC, large buffer, no pacer", without_pacer)),
+        factors=(BATCH,),
+        engines=ENGINES[:1],
+    ),
+    measures=Measures(
+        metric=THROUGHPUT,
+        further=(EXPIRIES,),
+        table=Table("", f"{THESIS}, prose"),
+    ),
+    presentation=presentation(
+        title="Dual Connectivity: without the pacer",
+        abstract="The batch size with and without aioquic's pacer. Published in prose only: some experiments were "
+        "repeated "
+        "without it.",
+        figures=(
+            Figure(
+                "Throughput with and without the pacer",
+                f"{THESIS}, prose",
+                "batch",
+                "Mean and standard deviation over the runs; 100 MB, two links of 20 Mbit/s, even split.",
+            ),
         ),
     ),
 )

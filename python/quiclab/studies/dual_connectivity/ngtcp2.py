@@ -12,16 +12,17 @@ from quiclab.studies.dual_connectivity.common import (
     LINUX,
     PAPER,
     PROFILES,
+    design,
     file_over,
     host,
     kernel_flow,
+    presentation,
     quic_flow,
-    study,
     tcp,
 )
 from quiclab.studies.dual_connectivity.common import NGTCP2 as PROGRAMS
 from quiclab.studies.dual_connectivity.fairness import FAIRNESS, three
-from quiclab.study import Assumption, Changes, Configuration, Engine, Figure, Study, Table, Variant
+from quiclab.study import Assumption, Changes, Configuration, Engine, Figure, Measures, Study, Table, Variant
 
 COST_OF_A_DATAGRAM = "10 us"
 CONTROLS = {"newreno": "NewReno", "cubic": "CUBIC"}
@@ -92,23 +93,29 @@ def buffered(name: str, label: str, receive_buffer_bytes: int) -> Configuration:
     return Configuration(name, label, client(receive_buffer_bytes))
 
 
-DEFAULT = study(
-    name="dual_connectivity/ngtcp2_default",
-    title="Dual Connectivity, ngtcp2: default point",
-    abstract="ngtcp2 with the default and with the large receive buffer. Published: no difference, as its client "
-    "drains the socket fast enough.",
-    configurations=(
-        buffered("quic_default_buffer", "ngtcp2, default buffer", DEFAULT_BUFFER_BYTES),
-        buffered("quic_large_buffer", "ngtcp2, large buffer", LARGE_BUFFER_BYTES),
+DEFAULT = Study(
+    "dual_connectivity/ngtcp2_default",
+    design=design(
+        configurations=(
+            buffered("quic_default_buffer", "ngtcp2, default buffer", DEFAULT_BUFFER_BYTES),
+            buffered("quic_large_buffer", "ngtcp2, large buffer", LARGE_BUFFER_BYTES),
+        ),
+        engines=ENGINES,
+        engine_changes=lambda _: flow("newreno"),
+        variants=(NEWER,),
     ),
-    metric=THROUGHPUT,
-    further=(DROPS, EXPIRIES),
-    engines=ENGINES,
-    engine_changes=lambda engine: flow("newreno"),  # noqa: ARG005 - there is one
-    table=Table("", f"{PAPER} §5.4"),
-    figures=(Figure("Throughput at the default point", f"{PAPER} §5.4", "", "Mean and standard deviation."),),
-    assumptions=NGTCP2_ASSUMPTIONS,
-    variants=(NEWER,),
+    measures=Measures(
+        metric=THROUGHPUT,
+        further=(DROPS, EXPIRIES),
+        table=Table("", f"{PAPER} §5.4"),
+    ),
+    presentation=presentation(
+        title="Dual Connectivity, ngtcp2: default point",
+        abstract="ngtcp2 with the default and with the large receive buffer. Published: no difference, as its client "
+        "drains the socket fast enough.",
+        figures=(Figure("Throughput at the default point", f"{PAPER} §5.4", "", "Mean and standard deviation."),),
+        assumptions=NGTCP2_ASSUMPTIONS,
+    ),
 )
 
 
@@ -120,24 +127,25 @@ def of_engine(engine: str) -> Changes:
 def of_ngtcp2(study: Study) -> Study:
     """Return an experiment with ngtcp2 in place of aioquic."""
     name = study.name.removeprefix("dual_connectivity/")
-    alone = not study.parts
-    return replace(
-        study,
-        name=f"dual_connectivity/ngtcp2_{name}",
-        title=study.title.replace("Dual Connectivity", "Dual Connectivity, ngtcp2", 1),
-        abstract="With ngtcp2 in place of aioquic, and CUBIC in addition to NewReno. Published as figures only.",
-        configurations=CONFIGURATIONS if alone else tuple(three_of(control) for control in CONTROLS),
-        engines=(*ENGINES, *((PROGRAMS, LINUX) if name in WITH_PROGRAMS else ())),
-        engine_changes=of_engine if alone else three,
-        table=Table("", f"{PAPER}, Fig. 12 and 13"),
-        figures=tuple(
-            replace(figure, source=f"{PAPER}, Fig. 12 and 13") for figure in study.figures if not figure.criterion
+    source, alone, shown = f"{PAPER}, Fig. 12 and 13", not study.design.parts, study.presentation
+    return Study(
+        f"dual_connectivity/ngtcp2_{name}",
+        replace(
+            study.design,
+            configurations=CONFIGURATIONS if alone else tuple(three_of(control) for control in CONTROLS),
+            engines=(*ENGINES, *((PROGRAMS, LINUX) if name in WITH_PROGRAMS else ())),
+            engine_changes=of_engine if alone else three,
+            variants=(NEWER,),
         ),
-        criteria=(),
-        assumptions=NGTCP2_ASSUMPTIONS if alone else (*NGTCP2_ASSUMPTIONS, *study.assumptions[len(ASSUMPTIONS) :]),
-        variants=(NEWER,),
-        model=None,
-        views=(),
+        replace(study.measures, table=Table("", source), criteria=(), model=None),
+        replace(
+            shown,
+            title=shown.title.replace("Dual Connectivity", "Dual Connectivity, ngtcp2", 1),
+            abstract="With ngtcp2 in place of aioquic, and CUBIC in addition to NewReno. Published as figures only.",
+            figures=tuple(replace(figure, source=source) for figure in shown.figures if not figure.criterion),
+            assumptions=NGTCP2_ASSUMPTIONS if alone else (*NGTCP2_ASSUMPTIONS, *shown.assumptions[len(ASSUMPTIONS) :]),
+            views=(),
+        ),
     )
 
 

@@ -160,4 +160,5 @@ VIEWS = {
 
 def with_views(study: Study) -> Study:
     """Add its views to a study."""
-    return replace(study, views=VIEWS.get(study.name.rpartition("/")[2], ()))
+    views = VIEWS.get(study.name.rpartition("/")[2], ())
+    return replace(study, presentation=replace(study.presentation, views=views))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.pacing.runs.queueing import spacing_and_queue
 from quiclab.studies.pacing.common import SCENARIO
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Metric, Study, Value
+from quiclab.study import Assumption, Changes, Configuration, Design, Engine, Factor, Measures, Metric, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -236,7 +236,7 @@ ASSUMPTIONS = (
 )
 
 
-study = partial(
-    Study, scenario=SCENARIO, metric=GOODPUT, engines=ENGINES, runs=RUNS, own_seeds=True, keep=spacing_and_queue
-)
-"""A study in the network of the pacing thesis that keeps spacing and queue of its runs."""
+design = partial(Design, scenario=SCENARIO, engines=ENGINES, runs=RUNS, own_seeds=True)
+"""Settings in the network of the pacing thesis."""
+measures = partial(Measures, metric=GOODPUT, keep=spacing_and_queue)
+"""Spacing and queue of its runs."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from quiclab.pacing.runs.queueing import releases
 from quiclab.studies.pacing.beyond import ENGINES, SENDERS, from_kept
 from quiclab.studies.pacing.beyond_views import curves, figure
-from quiclab.study import Assumption, Configuration, Factor, Metric, Study
+from quiclab.study import Assumption, Configuration, Design, Factor, Measures, Metric, Presentation, Study
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
@@ -61,36 +61,42 @@ EXPIRIES = Metric(
 )
 SPREAD = "Mean and standard deviation over the runs. Two links of 20 Mbit/s, t-Reordering 200 ms."
 DUAL_CONNECTIVITY = Study(
-    name="pacing/beyond_dual_connectivity",
-    title="Benefits of pacing over Dual Connectivity",
-    abstract="One QUIC flow with NewReno over two links of 20 Mbit/s in batches of 2 to 400 packets; the pacer is "
-    "exchanged.",
-    source="quiclab, on the links of the study of Dual Connectivity",
-    scenario="scenarios/dual_connectivity.toml",
-    configurations=tuple(over_bearer(name) for name in PACERS),
-    factors=(Factor("batch", "batch_packets", "Batch", "packets", BATCHES, batch),),
-    metric=GOODPUT,
-    further=(RELEASE, RELEASE_P95, EXPIRIES, DROPPED),
-    engines=ENGINES,
-    engine_changes=lambda _: {
-        "duration": f"{SECONDS} s",
-        "until": "duration_over",
-        "taps.released": {},
-        "flows.dc.down": ["dc", "released"],
-        "flows.dc.workload": {"kind": "download", "duration": f"{SECONDS} s"},
-    },
-    runs=5,
-    own_seeds=True,
-    keep=releases,
-    figures=(
-        figure("Goodput over the batch", SPREAD, curves("batch", GOODPUT, EXPIRIES)),
-        figure("Packets that PDCP delivers at one instant", SPREAD, curves("batch", RELEASE, RELEASE_P95)),
+    "pacing/beyond_dual_connectivity",
+    design=Design(
+        scenario="scenarios/dual_connectivity.toml",
+        configurations=tuple(over_bearer(name) for name in PACERS),
+        factors=(Factor("batch", "batch_packets", "Batch", "packets", BATCHES, batch),),
+        engines=ENGINES,
+        engine_changes=lambda _: {
+            "duration": f"{SECONDS} s",
+            "until": "duration_over",
+            "taps.released": {},
+            "flows.dc.down": ["dc", "released"],
+            "flows.dc.workload": {"kind": "download", "duration": f"{SECONDS} s"},
+        },
+        runs=5,
+        own_seeds=True,
     ),
-    assumptions=(
-        Assumption(
-            "Links are those of the published testbed: 20 Mbit/s, 100 packets, 10 ms +- 1 ms, which reorders.",
-            "For comparison with those of `dual_connectivity/batch_size`.",
+    measures=Measures(
+        metric=GOODPUT,
+        further=(RELEASE, RELEASE_P95, EXPIRIES, DROPPED),
+        keep=releases,
+    ),
+    presentation=Presentation(
+        title="Benefits of pacing over Dual Connectivity",
+        abstract="One QUIC flow with NewReno over two links of 20 Mbit/s in batches of 2 to 400 packets; the pacer is "
+        "exchanged.",
+        source="quiclab, on the links of the study of Dual Connectivity",
+        figures=(
+            figure("Goodput over the batch", SPREAD, curves("batch", GOODPUT, EXPIRIES)),
+            figure("Packets that PDCP delivers at one instant", SPREAD, curves("batch", RELEASE, RELEASE_P95)),
         ),
-        Assumption("The client takes 35 us for a datagram and has a buffer of 32 MiB.", "As in the scenario."),
+        assumptions=(
+            Assumption(
+                "Links are those of the published testbed: 20 Mbit/s, 100 packets, 10 ms +- 1 ms, which reorders.",
+                "For comparison with those of `dual_connectivity/batch_size`.",
+            ),
+            Assumption("The client takes 35 us for a datagram and has a buffer of 32 MiB.", "As in the scenario."),
+        ),
     ),
 )

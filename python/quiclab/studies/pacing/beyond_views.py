@@ -70,22 +70,22 @@ def curves(x: str, *metrics: Metric, columns: str = "") -> Callable[..., alt.VCo
 
     def draw(evaluation: Evaluation, engine: str) -> alt.VConcatChart:
         study = evaluation.study
-        names = [factor.name for factor in study.factors]
+        names = [factor.name for factor in study.design.factors]
         at, across = names.index(x), names.index(columns) if columns else None
-        shown: tuple[Value, ...] = study.factors[across].values if across is not None else ("",)
-        colour, dash = styles([study.labels[item.name] for item in study.configurations])
-        place = numbers(study.factors[at])
+        shown: tuple[Value, ...] = study.design.factors[across].values if across is not None else ("",)
+        colour, dash = styles([study.design.labels[item.name] for item in study.design.configurations])
+        place = numbers(study.design.factors[at])
         rows = []
         for metric in metrics:
             found = series_of(evaluation, engine, metric.name)
             panels = []
             for value in shown:
                 cells = [
-                    {"series": study.labels[str(key[0])], "x": key[1 + at], **interval(summary)}
+                    {"series": study.design.labels[str(key[0])], "x": key[1 + at], **interval(summary)}
                     for key, summary in found.items()
                     if across is None or key[1 + across] == value
                 ]
-                heading = f"{study.factors[across].label}: {value}" if across is not None else ""
+                heading = f"{study.design.factors[across].label}: {value}" if across is not None else ""
                 panels.append(lines(cells, place, colour, dash, heading, len(shown)))
             unit = with_unit(metric.label, metric.unit)
             rows.append(alt.hconcat(*panels, spacing=14, title=unit).resolve_scale(y="shared"))
@@ -128,15 +128,15 @@ def dots(*metrics: Metric) -> Callable[..., alt.VConcatChart]:
 
     def draw(evaluation: Evaluation, engine: str) -> alt.VConcatChart:
         study = evaluation.study
-        factor = study.factors[0]
-        order = [item.label for item in study.configurations]
+        factor = study.design.factors[0]
+        order = [item.label for item in study.design.configurations]
         rows = []
         for metric in metrics:
             found = series_of(evaluation, engine, metric.name)
             panels = []
             for column, value in enumerate(factor.values):
                 cells = [
-                    {"series": study.labels[str(key[0])], **interval(summary)}
+                    {"series": study.design.labels[str(key[0])], **interval(summary)}
                     for key, summary in found.items()
                     if key[1] == value
                 ]
@@ -162,14 +162,14 @@ def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[.
 
     def draw(evaluation: Evaluation, engine: str) -> alt.VConcatChart:
         study = evaluation.study
-        receiver, rate = study.factors
+        receiver, rate = study.design.factors
         found = series_of(evaluation, engine, metric.name)
         top = max((summary.mean for summary in found.values()), default=1.0)
         maps = []
         for value in rate.values:
             cells = [
                 {
-                    "sender": study.labels[str(key[0])],
+                    "sender": study.design.labels[str(key[0])],
                     "receiver": str(key[1]),
                     "mean": max(summary.mean, 1e-3) if log else summary.mean,
                     "text": f"{summary.mean:.{decimals}f}",
@@ -178,7 +178,7 @@ def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[.
                 for key, summary in found.items()
                 if key[2] == value
             ]
-            maps.append(square(cells, study.configurations, receiver.values, f"{value} Mbit/s", top, log=log))
+            maps.append(square(cells, study.design.configurations, receiver.values, f"{value} Mbit/s", top, log=log))
         # pages give charts their own width, but leave those alone that stand above one another
         return alt.vconcat(alt.hconcat(*maps, spacing=20).resolve_scale(color="shared"))
 

@@ -59,14 +59,14 @@ def densities(rate: int, read: Callable[[Kept], Kept], title: str, *, gains: boo
 
     def draw(evaluation: Evaluation, engine: str) -> Any:
         runs = kept_of(evaluation, engine, rate)
-        order = [label for name, label in evaluation.study.labels.items() if name in runs]
+        order = [label for name, label in evaluation.study.design.labels.items() if name in runs]
         rows = [
-            {"stack": evaluation.study.labels[name], "ms": at_ms, "percent": percent}
+            {"stack": evaluation.study.design.labels[name], "ms": at_ms, "percent": percent}
             for name, found in runs.items()
             for at_ms, percent in pooled(found, read)
         ]
         marks = [
-            {"stack": evaluation.study.labels[name], "ms": item["interval_ms"], "gain": f"gain {item['gain']:g}"}
+            {"stack": evaluation.study.design.labels[name], "ms": item["interval_ms"], "gain": f"gain {item['gain']:g}"}
             for name, found in runs.items()
             for item in (found[0]["data"]["clusters"]["expected"] if gains else ())
             if item["gain"] == 1 or "bbr" in name
@@ -121,14 +121,14 @@ def shares(rate: int, kind: str, most: int, title: str) -> Callable[[Evaluation,
             total = sum(counts.values())
             cells += [
                 {
-                    "stack": evaluation.study.labels[name],
+                    "stack": evaluation.study.design.labels[name],
                     "packets": f"{packets}{' or more' if packets == most else ''}",
                     "percent": 100 * count / total,
                     "text": f"{100 * count / total:.0f}" if count >= 0.005 * total else "",
                 }
                 for packets, count in counts.items()
             ]
-        order = [label for name, label in evaluation.study.labels.items() if name in runs]
+        order = [label for name, label in evaluation.study.design.labels.items() if name in runs]
         base = alt.Chart({"values": cells}).encode(
             x=alt.X(
                 "packets:N",

@@ -19,11 +19,12 @@ from quiclab.studies.pacing.beyond import (
     SOJOURN,
     SOJOURN_P95,
     VARIATION,
-    study,
+    design,
+    measures,
 )
 from quiclab.studies.pacing.beyond_views import figure, pairs
 from quiclab.studies.pacing.common import DELAY_S, RATE
-from quiclab.study import Assumption, Configuration, Factor, Study, Value
+from quiclab.study import Assumption, Configuration, Factor, Presentation, Study, Value
 
 if TYPE_CHECKING:
     from quiclab.study import Changes
@@ -94,19 +95,25 @@ def matrix(name: str, title: str, senders: tuple[str, ...], library: bool) -> St
     configurations = tuple(
         Configuration(item, item, {"flows.main.sender": end(item)}, item if library else "") for item in senders
     )
-    return study(
-        name=f"pacing/{name}",
-        title=title,
-        abstract="Each sender with each receiver, at 10 and 100 Mbit/s: spacing, ACK clocking and queue.",
-        source="quiclab, in the network of the pacing thesis",
-        configurations=configurations,
-        factors=(Factor("receiver", "receiver", "Receiver", "", senders, receiver), RATE),
-        metric=BURSTY,
-        further=METRICS,
-        engine_changes=lambda _: NETWORK,
-        runs=RUNS,
-        figures=FIGURES,
-        assumptions=ASSUMPTIONS,
+    return Study(
+        f"pacing/{name}",
+        design=design(
+            configurations=configurations,
+            factors=(Factor("receiver", "receiver", "Receiver", "", senders, receiver), RATE),
+            engine_changes=lambda _: NETWORK,
+            runs=RUNS,
+        ),
+        measures=measures(
+            metric=BURSTY,
+            further=METRICS,
+        ),
+        presentation=Presentation(
+            title=title,
+            abstract="Each sender with each receiver, at 10 and 100 Mbit/s: spacing, ACK clocking and queue.",
+            source="quiclab, in the network of the pacing thesis",
+            figures=FIGURES,
+            assumptions=ASSUMPTIONS,
+        ),
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quiclab.pacing.runs.extract import GAINS, link_use, main_flow
 from quiclab.studies.pacing import kernel
@@ -50,32 +51,28 @@ from quiclab.studies.pacing.metrics import (
     width_metric,
 )
 from quiclab.studies.pacing.tables import CLUSTERS, FRAMES, theory
-from quiclab.study import Factor, Figure, Metric, Study, Table
+from quiclab.study import Design, Factor, Figure, Measures, Metric, Presentation, Study, Table
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
 
 
-COMMON = partial(
-    Study,
-    source=SOURCE,
+design = partial(
+    Design,
     scenario=SCENARIO,
     engines=ENGINES,
     engine_changes=lambda _: LONG,
     runs=RUNS,
     own_seeds=True,
-    describe=describe,
-    keep=main_flow,
-    table=Table("", SOURCE),
-    figures=(),
-    assumptions=ASSUMPTIONS,
     variants=VARIANTS,
 )
+measures = partial(Measures, keep=main_flow, table=Table("", SOURCE))
+presentation = partial(Presentation, source=SOURCE, assumptions=ASSUMPTIONS, describe=describe)
 
 
-def study(name: str, title: str, abstract: str, **parts: Any) -> Study:
-    """Return a study of pacing; `parts` are its other properties, where it differs from `COMMON`."""
-    return COMMON(name=f"pacing/{name}", title=title, abstract=abstract, claims=REFERENCE.claims(name), **parts)
+def study(name: str, *, design: Design, measures: Measures, presentation: Presentation) -> Study:
+    """Return a study of pacing with its claims."""
+    return Study(f"pacing/{name}", design, replace(measures, claims=REFERENCE.claims(name)), presentation)
 
 
 def utilisation(result: RunResult) -> float:
@@ -85,118 +82,148 @@ def utilisation(result: RunResult) -> float:
 
 UTILISATION = study(
     "utilisation",
-    "Utilisation of a link",
-    "Server and client on one link of 10 Mbit/s to 10 Gbit/s: which stacks fill it?",
-    configurations=configurations(
-        "aioquic", "picoquic_bbr", "picoquic_cubic", "quic-go", "ngtcp2", "netcat", "apache", "custom", *REAL
+    design=design(
+        configurations=configurations(
+            "aioquic", "picoquic_bbr", "picoquic_cubic", "quic-go", "ngtcp2", "netcat", "apache", "custom", *REAL
+        ),
+        factors=(LINK,),
+        engine_changes=lambda _: {},
+        variants=(),
     ),
-    factors=(LINK,),
-    assumptions=LINK_ASSUMPTIONS,
-    engine_changes=lambda _: {},
-    metric=Metric("utilisation", "Utilisation of the link", "", utilisation),
-    keep=link_use,
-    variants=(),
-    figures=(Figure("Utilisation", "Figures 6.1 and 6.2", "rate", "Frames of the server over rate and time."),),
+    measures=measures(
+        metric=Metric("utilisation", "Utilisation of the link", "", utilisation),
+        keep=link_use,
+    ),
+    presentation=presentation(
+        title="Utilisation of a link",
+        abstract="Server and client on one link of 10 Mbit/s to 10 Gbit/s: which stacks fill it?",
+        assumptions=LINK_ASSUMPTIONS,
+        figures=(Figure("Utilisation", "Figures 6.1 and 6.2", "rate", "Frames of the server over rate and time."),),
+    ),
 )
 INTERVALS = study(
     "intervals",
-    "Intervals between packets",
-    "Packets of a sender on a fast link before a bottleneck: intervals, bursts, and ACK clocking.",
-    configurations=configurations(*QUIC, *TCP, *REAL),
-    factors=(RATE,),
-    metric=NOMINAL,
-    further=(
-        MEDIAN_INTERVAL,
-        EVEN,
-        BURSTY,
-        CLOCKED,
-        FRAME,
-        width_metric(),
-        share_metric("send", 0, 0.1),
-        *(share_metric("send", centre - 0.1, centre + 0.1) for centre in (0.949, 1.186, 1.581)),
-        *(peaks_metric("send", centre - 0.1, centre + 0.1) for centre in (0.949, 1.186, 1.581)),
-        peaks_metric("send", 0.108, 0.13),
-        quantile_metric("ack", "0.5"),
-        largest_metric("ack"),
-        peaks_metric("ack", 0.09, 0.13),
-        peaks_metric("ack", 0.3, 0.4),
-        share_metric("between", 0.05, 0.5),
-        quantile_metric("within", "0.5"),
-        quantile_metric("within", "0.01"),
-        count_mode_metric("burst"),
-        count_quantile_metric("burst", 0.99),
-        count_quantile_metric("burst", 0.999),
+    design=design(
+        configurations=configurations(*QUIC, *TCP, *REAL),
+        factors=(RATE,),
     ),
-    table=FRAMES,
-    figures=interval_figures(),
+    measures=measures(
+        metric=NOMINAL,
+        further=(
+            MEDIAN_INTERVAL,
+            EVEN,
+            BURSTY,
+            CLOCKED,
+            FRAME,
+            width_metric(),
+            share_metric("send", 0, 0.1),
+            *(share_metric("send", centre - 0.1, centre + 0.1) for centre in (0.949, 1.186, 1.581)),
+            *(peaks_metric("send", centre - 0.1, centre + 0.1) for centre in (0.949, 1.186, 1.581)),
+            peaks_metric("send", 0.108, 0.13),
+            quantile_metric("ack", "0.5"),
+            largest_metric("ack"),
+            peaks_metric("ack", 0.09, 0.13),
+            peaks_metric("ack", 0.3, 0.4),
+            share_metric("between", 0.05, 0.5),
+            quantile_metric("within", "0.5"),
+            quantile_metric("within", "0.01"),
+            count_mode_metric("burst"),
+            count_quantile_metric("burst", 0.99),
+            count_quantile_metric("burst", 0.999),
+        ),
+        table=FRAMES,
+    ),
+    presentation=presentation(
+        title="Intervals between packets",
+        abstract="Packets of a sender on a fast link before a bottleneck: intervals, bursts, and ACK clocking.",
+        figures=interval_figures(),
+    ),
 )
 ACKS = study(
     "acks",
-    "How receivers acknowledge",
-    "Packets per acknowledgement, intervals between acknowledgements, and duplicate acknowledgements.",
-    configurations=configurations(*QUIC, *TCP, *REAL),
-    factors=(RATE,),
-    metric=COVERED,
-    further=(
-        DUPLICATES,
-        LOSS,
-        PERIOD,
-        quantile_metric("ack", "0.5"),
-        largest_metric("ack"),
-        count_mode_metric("covered"),
-        count_share_metric("covered", 2, 2),
-        count_share_metric("covered", 2, 3),
-        count_quantile_metric("covered", 0.95),
-        count_quantile_metric("covered", 0.5, by_packets=True),
+    design=design(
+        configurations=configurations(*QUIC, *TCP, *REAL),
+        factors=(RATE,),
     ),
-    figures=acks_figures(),
+    measures=measures(
+        metric=COVERED,
+        further=(
+            DUPLICATES,
+            LOSS,
+            PERIOD,
+            quantile_metric("ack", "0.5"),
+            largest_metric("ack"),
+            count_mode_metric("covered"),
+            count_share_metric("covered", 2, 2),
+            count_share_metric("covered", 2, 3),
+            count_quantile_metric("covered", 0.95),
+            count_quantile_metric("covered", 0.5, by_packets=True),
+        ),
+    ),
+    presentation=presentation(
+        title="How receivers acknowledge",
+        abstract="Packets per acknowledgement, intervals between acknowledgements, and duplicate acknowledgements.",
+        figures=acks_figures(),
+    ),
 )
 GAIN = Factor("gain", "pacing_gain", "Pacing gain", "", GAINS, None)
 CLUSTERED = study(
     "clusters",
-    "Clusters of BBR's gain cycle",
-    "BBR paces with gains of 1.25, 1 and 0.75 in turn: how many intervals lie around each of the three?",
-    configurations=configurations("picoquic_bbr", "bbr"),
-    factors=(rates(10), GAIN),
-    metric=CLUSTER,
-    further=(CENTRE,),
-    table=CLUSTERS,
-    model=theory(),
-    figures=(
-        Figure(
-            "Intervals around those of the gains", "Table 6.3", "gain", "Within 0.1 ms of frame over rate and gain."
+    design=design(
+        configurations=configurations("picoquic_bbr", "bbr"),
+        factors=(rates(10), GAIN),
+    ),
+    measures=measures(
+        metric=CLUSTER,
+        further=(CENTRE,),
+        table=CLUSTERS,
+        model=theory(),
+    ),
+    presentation=presentation(
+        title="Clusters of BBR's gain cycle",
+        abstract="BBR paces with gains of 1.25, 1 and 0.75 in turn: how many intervals lie around each of the three?",
+        figures=(
+            Figure(
+                "Intervals around those of the gains", "Table 6.3", "gain", "Within 0.1 ms of frame over rate and gain."
+            ),
         ),
     ),
 )
 KERNEL = study(
     "kernel",
-    "Real programs and the kernel's TCP",
-    "The same link and tap with Linux itself and unmodified QUIC programs, on a virtual clock: exact "
-    "stamps, and no cost "
-    "of computing.",
-    configurations=kernel.configurations(),
-    factors=(kernel.RATE,),
-    engines=kernel.ENGINES,
-    engine_changes=lambda _: {},
-    describe=kernel.describe,
-    runs=kernel.RUNS,
-    metric=EVEN,
-    further=(
-        MEDIAN_INTERVAL,
-        BURSTY,
-        CLOCKED,
-        FRAME,
-        COVERED,
-        DUPLICATES,
-        width_metric(),
-        share_metric("send", 0, 0.1),
-        quantile_metric("ack", "0.5"),
-        count_mode_metric("burst"),
-        count_mode_metric("covered"),
+    design=design(
+        configurations=kernel.configurations(),
+        factors=(kernel.RATE,),
+        engines=kernel.ENGINES,
+        engine_changes=lambda _: {},
+        runs=kernel.RUNS,
+        variants=(),
     ),
-    assumptions=kernel.ASSUMPTIONS,
-    variants=(),
-    figures=interval_figures("not published: programs of today"),
+    measures=measures(
+        metric=EVEN,
+        further=(
+            MEDIAN_INTERVAL,
+            BURSTY,
+            CLOCKED,
+            FRAME,
+            COVERED,
+            DUPLICATES,
+            width_metric(),
+            share_metric("send", 0, 0.1),
+            quantile_metric("ack", "0.5"),
+            count_mode_metric("burst"),
+            count_mode_metric("covered"),
+        ),
+    ),
+    presentation=presentation(
+        title="Real programs and the kernel's TCP",
+        abstract="The same link and tap with Linux itself and unmodified QUIC programs, on a virtual clock: exact "
+        "stamps, and no cost "
+        "of computing.",
+        describe=kernel.describe,
+        assumptions=kernel.ASSUMPTIONS,
+        figures=interval_figures("not published: programs of today"),
+    ),
 )
 
 PUBLISHED = (UTILISATION, INTERVALS, ACKS, CLUSTERED, KERNEL)

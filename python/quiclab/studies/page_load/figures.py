@@ -76,7 +76,7 @@ def rates_beside(evaluation: Evaluation, engine: str) -> alt.TopLevelMixin:
     """Draw the rate of each flow, a row for each scenario; hollow marks are published means."""
     from quiclab.report.figures.theme import COLOURS, WIDTH  # noqa: PLC0415 - the same
 
-    labels = evaluation.study.labels
+    labels = evaluation.study.design.labels
     rows = [
         {
             "scenario": labels[str(key[0])],

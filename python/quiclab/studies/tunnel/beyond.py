@@ -20,7 +20,20 @@ from quiclab.studies.tunnel.common import (
     share_a,
     tcp,
 )
-from quiclab.study import Assumption, Changes, Configuration, Factor, Figure, Metric, Study, Value, Variant
+from quiclab.study import (
+    Assumption,
+    Changes,
+    Configuration,
+    Design,
+    Factor,
+    Figure,
+    Measures,
+    Metric,
+    Presentation,
+    Study,
+    Value,
+    Variant,
+)
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
@@ -149,27 +162,33 @@ def beyond(name: str, title: str, abstract: str, factor: Factor) -> Study:
     """Return a study of all schedulers over one property of the paths."""
     figure = "The whole test of 30 s; path A has 20 Mbit/s and 10 ms each way."
     return Study(
-        name=f"tunnel/beyond_{name}",
-        title=title,
-        abstract=abstract,
-        source="quiclab",
-        scenario=SCENARIO,
-        configurations=CONFIGURATIONS,
-        factors=(factor,),
-        metric=METRICS[0],
-        further=METRICS[1:],
-        engines=ENGINES,
-        engine_changes=lambda _: MIX,
-        runs=3,
-        kept_series=KEPT_SERIES,
-        table=NO_TABLE,
-        figures=(
-            Figure("Latency by path scheduler", "", factor.name, figure),
-            Figure("Goodput by path scheduler", "", factor.name, figure, metric="goodput_mbps"),
-            Figure("Page load by path scheduler", "", factor.name, figure, metric="page_ms"),
+        f"tunnel/beyond_{name}",
+        design=Design(
+            scenario=SCENARIO,
+            configurations=CONFIGURATIONS,
+            factors=(factor,),
+            engines=ENGINES,
+            engine_changes=lambda _: MIX,
+            runs=3,
+            variants=VARIANTS,
         ),
-        assumptions=ASSUMPTIONS,
-        variants=VARIANTS,
+        measures=Measures(
+            metric=METRICS[0],
+            further=METRICS[1:],
+            kept_series=KEPT_SERIES,
+            table=NO_TABLE,
+        ),
+        presentation=Presentation(
+            title=title,
+            abstract=abstract,
+            source="quiclab",
+            figures=(
+                Figure("Latency by path scheduler", "", factor.name, figure),
+                Figure("Goodput by path scheduler", "", factor.name, figure, metric="goodput_mbps"),
+                Figure("Page load by path scheduler", "", factor.name, figure, metric="page_ms"),
+            ),
+            assumptions=ASSUMPTIONS,
+        ),
     )
 
 

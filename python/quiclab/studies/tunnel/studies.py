@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quiclab.studies.tunnel.beyond import BEYOND
 from quiclab.studies.tunnel.claims import claims_of
@@ -39,7 +40,7 @@ from quiclab.studies.tunnel.common import (
     variant,
 )
 from quiclab.studies.tunnel.views import views_of
-from quiclab.study import Assumption, Configuration, Factor, Figure, Metric, Study
+from quiclab.study import Assumption, Configuration, Design, Factor, Figure, Measures, Metric, Presentation, Study
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,20 +54,14 @@ TARGET_MS = 5.0
 FIGURE_RTT = "The round-trip time of the ping under load."
 
 
-COMMON = partial(
-    Study,
+design = partial(
+    Design, scenario=SCENARIO, configurations=CONFIGURATIONS, engines=ENGINES, runs=RUNS, variants=VARIANTS
+)
+measures = partial(Measures, metric=RTT, further=FURTHER, kept_series=KEPT_SERIES, table=NO_TABLE)
+presentation = partial(
+    Presentation,
     source=SOURCE,
-    scenario=SCENARIO,
-    configurations=CONFIGURATIONS,
-    metric=RTT,
-    further=FURTHER,
-    engines=ENGINES,
-    runs=RUNS,
-    kept_series=KEPT_SERIES,
-    table=NO_TABLE,
-    figures=(),
     assumptions=ASSUMPTIONS,
-    variants=VARIANTS,
     limits=(
         "The thesis shows its results in figures and gives numbers in its text only; there is no published table.",
         "Its machine, its kernel and the cost of its VPN are not known.",
@@ -74,16 +69,15 @@ COMMON = partial(
 )
 
 
-def study(name: str, title: str, abstract: str, *, changes: Changes | None = None, **parts: Any) -> Study:
-    """Return a study of the tunnel; `parts` are its other properties, where it differs from `COMMON`."""
-    return COMMON(
-        name=f"tunnel/{name}",
-        title=title,
-        abstract=abstract,
-        engine_changes=lambda _: changes or {},
-        claims=claims_of(name),
-        views=views_of(name),
-        **parts,
+def study(
+    name: str, *, design: Design, measures: Measures, presentation: Presentation, changes: Changes | None = None
+) -> Study:
+    """Return a study of the tunnel with its claims and views; `changes` are those of all engines."""
+    return Study(
+        f"tunnel/{name}",
+        replace(design, engine_changes=lambda _: changes or {}),
+        replace(measures, claims=claims_of(name)),
+        replace(presentation, views=views_of(name)),
     )
 
 
@@ -121,36 +115,49 @@ def last(result: RunResult) -> float:
 
 BOTTLENECK = study(
     "bottleneck",
-    "Where the queue of a tunnel is",
-    "One download through a tunnel over one path: in which of the places where packets can wait do they?",
+    design=design(
+        factors=(
+            networks("single"),
+            schedulers("rr"),
+            Factor("place", "queue", "Place", "", PLACES, None),
+        ),
+    ),
+    measures=measures(
+        metric=Metric("queue_bytes", "Bytes that wait", "B", queue_bytes, of="place"),
+        further=(
+            *(metric for metric in FURTHER if metric.name != "share_a"),
+            RTT,
+            Metric("rate_5_10_mbps", "Rate in seconds 5 to 10", "Mbit/s", lambda run: rate_mbps(run, "down1", 5, 10)),
+            Metric(
+                "rate_25_30_mbps", "Rate in seconds 25 to 30", "Mbit/s", lambda run: rate_mbps(run, "down1", 25, 30)
+            ),
+            Metric("rtt_first_ms", "Ping, first 20", "ms", first),
+            Metric("rtt_last_ms", "Ping, last 20", "ms", last),
+        ),
+    ),
+    presentation=presentation(
+        title="Where the queue of a tunnel is",
+        abstract="One download through a tunnel over one path: in which of the places where packets can wait do they?",
+        figures=(bar("Bytes in each place", "Figure 4.1", "place", "Mean over seconds 5 to 30, at the proxy."),),
+    ),
     changes={f"links.{name}.queue": LINUX_FQ_CODEL for name in ("down1", "up1")},
-    factors=(
-        networks("single"),
-        schedulers("rr"),
-        Factor("place", "queue", "Place", "", PLACES, None),
-    ),
-    metric=Metric("queue_bytes", "Bytes that wait", "B", queue_bytes, of="place"),
-    further=(
-        *(metric for metric in FURTHER if metric.name != "share_a"),
-        RTT,
-        Metric("rate_5_10_mbps", "Rate in seconds 5 to 10", "Mbit/s", lambda run: rate_mbps(run, "down1", 5, 10)),
-        Metric("rate_25_30_mbps", "Rate in seconds 25 to 30", "Mbit/s", lambda run: rate_mbps(run, "down1", 25, 30)),
-        Metric("rtt_first_ms", "Ping, first 20", "ms", first),
-        Metric("rtt_last_ms", "Ping, last 20", "ms", last),
-    ),
-    figures=(bar("Bytes in each place", "Figure 4.1", "place", "Mean over seconds 5 to 30, at the proxy."),),
 )
 
 # --- Y02 to Y05: downloads
 
 SINGLE = study(
     "single",
-    "One download through the tunnel",
-    "One TCP download and a ping over two equal paths, with one queue for all or one for each flow.",
-    factors=(networks("homo"), schedulers("rr", "lowrtt")),
-    figures=(
-        bar("Ping with one download", "Figures 6.1a, B.1", "sched", FIGURE_RTT),
-        bar("Goodput of one download", "Figure 6.1a", "sched", "Both paths together.", "goodput_mbps"),
+    design=design(
+        factors=(networks("homo"), schedulers("rr", "lowrtt")),
+    ),
+    measures=measures(),
+    presentation=presentation(
+        title="One download through the tunnel",
+        abstract="One TCP download and a ping over two equal paths, with one queue for all or one for each flow.",
+        figures=(
+            bar("Ping with one download", "Figures 6.1a, B.1", "sched", FIGURE_RTT),
+            bar("Goodput of one download", "Figure 6.1a", "sched", "Both paths together.", "goodput_mbps"),
+        ),
     ),
 )
 
@@ -182,64 +189,85 @@ def sojourn_after(result: RunResult) -> float:
 
 DELAYED = study(
     "delayed",
-    "A second download five seconds later",
-    "Two TCP downloads over two equal paths; the second starts when the first has filled the tunnel.",
+    design=design(
+        factors=(networks("homo"), schedulers("rr", "lowrtt")),
+    ),
+    measures=measures(
+        further=(
+            *FURTHER,
+            Metric("second_share_6_8", "Share of the second download in seconds 6 to 8", "", second_share),
+            Metric("jfi_12_30", "Jain's index of a second, from 12 s on", "", late_jain),
+            Metric(
+                "sojourn_after_two_intervals_ms",
+                "Least sojourn time two intervals after the target was exceeded",
+                "ms",
+                sojourn_after,
+            ),
+        ),
+    ),
+    presentation=presentation(
+        title="A second download five seconds later",
+        abstract="Two TCP downloads over two equal paths; the second starts when the first has filled the tunnel.",
+        figures=(
+            bar("Share of the second download", "Figure 6.2a", "sched", "Seconds 6 to 8.", "second_share_6_8"),
+            bar("Fairness of the seconds from 12 on", "Figure 6.2a", "sched", "Jain's index.", "jfi_12_30"),
+        ),
+    ),
     changes={
         "flows.down2": tcp(start_s=START_S + SECOND_START_S),
         "record.series_interval": "10 ms",  # the sojourn times right after an overshoot
     },
-    factors=(networks("homo"), schedulers("rr", "lowrtt")),
-    further=(
-        *FURTHER,
-        Metric("second_share_6_8", "Share of the second download in seconds 6 to 8", "", second_share),
-        Metric("jfi_12_30", "Jain's index of a second, from 12 s on", "", late_jain),
-        Metric(
-            "sojourn_after_two_intervals_ms",
-            "Least sojourn time two intervals after the target was exceeded",
-            "ms",
-            sojourn_after,
-        ),
-    ),
-    figures=(
-        bar("Share of the second download", "Figure 6.2a", "sched", "Seconds 6 to 8.", "second_share_6_8"),
-        bar("Fairness of the seconds from 12 on", "Figure 6.2a", "sched", "Jain's index.", "jfi_12_30"),
-    ),
 )
 
 FOUR = study(
     "four",
-    "Four downloads through the tunnel",
-    "Four TCP downloads and a ping over equal and over unequal paths, with round robin and lowest RTT.",
-    changes=downloads(4),
-    factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
-    figures=(
-        bar("Ping with four downloads", "Figures 6.3, 6.4, B.2, B.3", "net", FIGURE_RTT),
-        bar("Goodput of four downloads", "Figures 6.3, 6.4", "net", "All together.", "goodput_mbps"),
-        bar("Part of path A", "Figures 6.3, 6.4", "net", "Of the bytes that the proxy sends.", "share_a"),
-        bar("Packets out of order", "Section 6.3", "net", "At the client.", "reordered"),
+    design=design(
+        factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
     ),
+    measures=measures(),
+    presentation=presentation(
+        title="Four downloads through the tunnel",
+        abstract="Four TCP downloads and a ping over equal and over unequal paths, with round robin and lowest RTT.",
+        figures=(
+            bar("Ping with four downloads", "Figures 6.3, 6.4, B.2, B.3", "net", FIGURE_RTT),
+            bar("Goodput of four downloads", "Figures 6.3, 6.4", "net", "All together.", "goodput_mbps"),
+            bar("Part of path A", "Figures 6.3, 6.4", "net", "Of the bytes that the proxy sends.", "share_a"),
+            bar("Packets out of order", "Section 6.3", "net", "At the client.", "reordered"),
+        ),
+    ),
+    changes=downloads(4),
 )
 
 # --- Y06: response under load
 
 RRUL = study(
     "rrul",
-    "Response under load",
-    "Four downloads, four uploads and a ping: Flent's test of realtime response under load, without its markings.",
-    changes=downloads(4, uploads=4),
-    factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
-    further=(
-        *FURTHER,
-        Metric(
-            "goodput_up_mbps", "Goodput of the uploads together", "Mbit/s", lambda run: math.fsum(goodputs(run, "up"))
+    design=design(
+        factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
+    ),
+    measures=measures(
+        further=(
+            *FURTHER,
+            Metric(
+                "goodput_up_mbps",
+                "Goodput of the uploads together",
+                "Mbit/s",
+                lambda run: math.fsum(goodputs(run, "up")),
+            ),
+            Metric("jfi_up", "Jain's index of the uploads", "", lambda run: jain(goodputs(run, "up"))),
         ),
-        Metric("jfi_up", "Jain's index of the uploads", "", lambda run: jain(goodputs(run, "up"))),
     ),
-    figures=(
-        bar("Ping with four downloads and four uploads", "Figures 6.5, B.4 to B.6", "net", FIGURE_RTT),
-        bar("Fairness of the downloads", "Figure 6.5", "net", "Jain's index.", "jfi"),
-        bar("Goodput of the downloads", "Figure 6.5", "net", "All together.", "goodput_mbps"),
+    presentation=presentation(
+        title="Response under load",
+        abstract="Four downloads, four uploads and a ping: Flent's test of realtime response under load, without its "
+        "markings.",
+        figures=(
+            bar("Ping with four downloads and four uploads", "Figures 6.5, B.4 to B.6", "net", FIGURE_RTT),
+            bar("Fairness of the downloads", "Figure 6.5", "net", "Jain's index.", "jfi"),
+            bar("Goodput of the downloads", "Figure 6.5", "net", "All together.", "goodput_mbps"),
+        ),
     ),
+    changes=downloads(4, uploads=4),
 )
 
 # --- Y07: windows
@@ -260,23 +288,29 @@ def controlled(control: str) -> Callable[[Changes], Changes]:
 
 WINDOW = study(
     "window",
-    "Windows that never change against congestion control",
-    "PQUIC did not reduce windows for lost datagrams, so the thesis uses windows of one bandwidth-delay product. Here "
-    "congestion control also works for datagrams: what do CUBIC, NewReno and BBR do with the paths' queues?",
-    changes=downloads(4),
-    configurations=(
-        Configuration("static", "window of one bandwidth-delay product", {"tunnels.vpn.queue": PUBLISHED_FQ_CODEL}),
-        *(
-            Configuration(control, label, controlled(control))
-            for control, label in (("newreno", "NewReno"), ("cubic", "CUBIC"), ("bbr-linux", "BBR"))
+    design=design(
+        configurations=(
+            Configuration("static", "window of one bandwidth-delay product", {"tunnels.vpn.queue": PUBLISHED_FQ_CODEL}),
+            *(
+                Configuration(control, label, controlled(control))
+                for control, label in (("newreno", "NewReno"), ("cubic", "CUBIC"), ("bbr-linux", "BBR"))
+            ),
+        ),
+        factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
+        variants=(),
+    ),
+    measures=measures(),
+    presentation=presentation(
+        title="Windows that never change against congestion control",
+        abstract="PQUIC did not reduce windows for lost datagrams, so the thesis uses windows of one bandwidth-delay "
+        "product. Here "
+        "congestion control also works for datagrams: what do CUBIC, NewReno and BBR do with the paths' queues?",
+        figures=(
+            bar("Ping by congestion control of the paths", "Section 4.5", "net", FIGURE_RTT),
+            bar("Goodput by congestion control of the paths", "Section 4.5", "net", "All together.", "goodput_mbps"),
         ),
     ),
-    factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
-    variants=(),
-    figures=(
-        bar("Ping by congestion control of the paths", "Section 4.5", "net", FIGURE_RTT),
-        bar("Goodput by congestion control of the paths", "Section 4.5", "net", "All together.", "goodput_mbps"),
-    ),
+    changes=downloads(4),
 )
 
 # --- Y08: media
@@ -329,40 +363,49 @@ def outside(given: Changes) -> Changes:
 
 MEDIA = study(
     "media",
-    "A media flow through the tunnel",
-    "One flow of real-time media under SCReAM, or one of datagrams at 40 Mbit/s, over two equal paths. The thesis "
-    "finds that media reach only a small part of the capacity.",
-    configurations=(*CONFIGURATIONS, Configuration("outside", "path A without a tunnel", outside)),
-    factors=(
-        networks("homo"),
-        schedulers("rr"),
-        Factor("traffic", "traffic", "Traffic", "", ("media", "udp"), traffic),
-    ),
-    metric=Metric("goodput_mbps", "Goodput", "Mbit/s", lambda run: rate_mbps(run, "down1", 0, LENGTH_S)),
-    further=(
-        Metric("highest_second_mbps", "Rate in the best second", "Mbit/s", highest_second),
-        Metric("late_mbps", "Rate in seconds 20 to 30", "Mbit/s", lambda run: rate_mbps(run, "down1", 20, LENGTH_S)),
-    ),
-    assumptions=(
-        *ASSUMPTIONS,
-        Assumption(
-            "SCReAM starts at 1 Mbit/s, ramps up by 2 Mbit/s each second, up to 40 Mbit/s; datagrams have 1200 B.",
-            "The thesis gives no settings. With the 200 kbit/s per second of RFC 8298 no flow would reach "
-            "the rate of a path in 30 s.",
+    design=design(
+        configurations=(*CONFIGURATIONS, Configuration("outside", "path A without a tunnel", outside)),
+        factors=(
+            networks("homo"),
+            schedulers("rr"),
+            Factor("traffic", "traffic", "Traffic", "", ("media", "udp"), traffic),
+        ),
+        variants=(
+            *(item for item in VARIANTS if item.name in ("acks_carry", "at_once", "no_cost", "window_162500")),
+            variant(
+                "ramp_rfc",
+                "ramp-up of 200 kbit/s per second",
+                "The value of RFC 8298: then 30 s are too short.",
+                lambda given: {**given, **slow_ramp(given)},
+            ),
         ),
     ),
-    variants=(
-        *(item for item in VARIANTS if item.name in ("acks_carry", "at_once", "no_cost", "window_162500")),
-        variant(
-            "ramp_rfc",
-            "ramp-up of 200 kbit/s per second",
-            "The value of RFC 8298: then 30 s are too short.",
-            lambda given: {**given, **slow_ramp(given)},
+    measures=measures(
+        metric=Metric("goodput_mbps", "Goodput", "Mbit/s", lambda run: rate_mbps(run, "down1", 0, LENGTH_S)),
+        further=(
+            Metric("highest_second_mbps", "Rate in the best second", "Mbit/s", highest_second),
+            Metric(
+                "late_mbps", "Rate in seconds 20 to 30", "Mbit/s", lambda run: rate_mbps(run, "down1", 20, LENGTH_S)
+            ),
         ),
     ),
-    figures=(
-        bar("Goodput of one flow", "Figures 6.6, B.7", "traffic", "Mean over the test."),
-        bar("Best second of one flow", "Figure 6.6", "traffic", "Highest rate.", "highest_second_mbps"),
+    presentation=presentation(
+        title="A media flow through the tunnel",
+        abstract="One flow of real-time media under SCReAM, or one of datagrams at 40 Mbit/s, over two equal paths. "
+        "The thesis "
+        "finds that media reach only a small part of the capacity.",
+        assumptions=(
+            *ASSUMPTIONS,
+            Assumption(
+                "SCReAM starts at 1 Mbit/s, ramps up by 2 Mbit/s each second, up to 40 Mbit/s; datagrams have 1200 B.",
+                "The thesis gives no settings. With the 200 kbit/s per second of RFC 8298 no flow would reach "
+                "the rate of a path in 30 s.",
+            ),
+        ),
+        figures=(
+            bar("Goodput of one flow", "Figures 6.6, B.7", "traffic", "Mean over the test."),
+            bar("Best second of one flow", "Figure 6.6", "traffic", "Highest rate.", "highest_second_mbps"),
+        ),
     ),
 )
 

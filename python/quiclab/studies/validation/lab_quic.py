@@ -23,7 +23,21 @@ from quiclab.studies.validation.lab_quic_aioquic import (
     path_table,
 )
 from quiclab.studies.validation.lab_quic_chains import CHAINS, FURTHER, GOODPUT, ROUND_TRIPS, criteria, lab_quic
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table, Value
+from quiclab.study import (
+    Assumption,
+    Changes,
+    Configuration,
+    Design,
+    Engine,
+    Factor,
+    Figure,
+    Measures,
+    Metric,
+    Presentation,
+    Study,
+    Table,
+    Value,
+)
 
 QUINN = "quinn-proto 0.11.19 in the same networks"
 AIOQUIC = "aioquic 0.9.25 in virtual time (validation/reference/aioquic)"
@@ -112,59 +126,77 @@ INTERVALS = (
 )
 
 QUINN_STUDY = Study(
-    name="validation/lab_quic/quinn",
-    title="lab-quic compared with quinn",
-    abstract="One download through a bottleneck, with NewReno and CUBIC of quinn and of lab-quic with quinn's profile: "
-    "without and with random loss, without and with jitter that reorders.",
-    source=QUINN,
-    scenario=CHAIN,
-    configurations=CONTROLS,
-    factors=(Factor("path", "path", "Path", "", tuple(CHAINS), beside_an_engine),),
-    metric=GOODPUT,
-    further=FURTHER,
-    engines=(LAB_QUIC, Engine("quinn")),
-    engine_changes=quinn_or_lab,
-    runs=10,
-    table=Table("", QUINN, engine="quinn"),
-    figures=goodput_figures(QUINN, "LQ-Q"),
-    criteria=QUINN_CRITERIA,
-    claims=tuple(item.claim(QUINN) for item in QUINN_CRITERIA),
-    assumptions=(
-        SAME_NETWORK,
-        JITTER,
-        DATAGRAMS,
-        HANDSHAKE,
-        EVENTS,
-        Assumption(
-            f"A run lasts {ROUND_TRIPS} round trips where losses or delays are random, 30 s where they are not.",
-            "Ten runs then have more than 2000 losses in each setting.",
-        ),
+    "validation/lab_quic/quinn",
+    design=Design(
+        scenario=CHAIN,
+        configurations=CONTROLS,
+        factors=(Factor("path", "path", "Path", "", tuple(CHAINS), beside_an_engine),),
+        engines=(LAB_QUIC, Engine("quinn")),
+        engine_changes=quinn_or_lab,
+        runs=10,
     ),
-    limits=INTERVALS,
+    measures=Measures(
+        metric=GOODPUT,
+        further=FURTHER,
+        table=Table("", QUINN, engine="quinn"),
+        criteria=QUINN_CRITERIA,
+        claims=tuple(item.claim(QUINN) for item in QUINN_CRITERIA),
+    ),
+    presentation=Presentation(
+        title="lab-quic compared with quinn",
+        abstract="One download through a bottleneck, with NewReno and CUBIC of quinn and of lab-quic with quinn's "
+        "profile: "
+        "without and with random loss, without and with jitter that reorders.",
+        source=QUINN,
+        figures=goodput_figures(QUINN, "LQ-Q"),
+        assumptions=(
+            SAME_NETWORK,
+            JITTER,
+            DATAGRAMS,
+            HANDSHAKE,
+            EVENTS,
+            Assumption(
+                f"A run lasts {ROUND_TRIPS} round trips where losses or delays are random, 30 s where they are not.",
+                "Ten runs then have more than 2000 losses in each setting.",
+            ),
+        ),
+        limits=INTERVALS,
+    ),
 )
 
-beside_aioquic = partial(Study, source=AIOQUIC, configurations=ONLY_AIOQUIC, engines=(LAB_QUIC,))
+design = partial(Design, configurations=ONLY_AIOQUIC, engines=(LAB_QUIC,))
+presentation = partial(Presentation, source=AIOQUIC)
 """A comparison with the measurements of aioquic."""
 
-AIOQUIC_STUDY = beside_aioquic(
-    name="validation/lab_quic/aioquic",
-    title="lab-quic compared with aioquic",
-    abstract="One download through a bottleneck, as measured with aioquic 0.9.25, and with lab-quic and its profile.",
-    scenario=CHAIN,
-    factors=(Factor("path", "path", "Path", "", tuple(CHAINS), as_in_the_reference),),
-    metric=GOODPUT,
-    further=(*FURTHER, Metric("first_byte_ms", "First byte", "ms", first_byte_ms)),
-    engine_changes=partial(aioquic_profile, "main"),
-    runs=50,
-    table=Table(PATH, AIOQUIC, lambda _: path_table()),
-    figures=(
-        *goodput_figures(AIOQUIC, "LQ-A"),
-        Figure("First byte", AIOQUIC, "", "From the client's start: handshake, request, response.", "LQ-A6"),
+AIOQUIC_STUDY = Study(
+    "validation/lab_quic/aioquic",
+    design=design(
+        scenario=CHAIN,
+        factors=(Factor("path", "path", "Path", "", tuple(CHAINS), as_in_the_reference),),
+        engine_changes=partial(aioquic_profile, "main"),
+        runs=50,
     ),
-    criteria=AIOQUIC_CRITERIA,
-    claims=tuple(item.claim(AIOQUIC) for item in AIOQUIC_CRITERIA),
-    assumptions=(SAME_NETWORK, JITTER, DATAGRAMS, HANDSHAKE, EVENTS),
-    limits=(*INTERVALS, "The reference has 2 to 24 runs of a setting, with 800 to 2200 losses where any are random."),
+    measures=Measures(
+        metric=GOODPUT,
+        further=(*FURTHER, Metric("first_byte_ms", "First byte", "ms", first_byte_ms)),
+        table=Table(PATH, AIOQUIC, lambda _: path_table()),
+        criteria=AIOQUIC_CRITERIA,
+        claims=tuple(item.claim(AIOQUIC) for item in AIOQUIC_CRITERIA),
+    ),
+    presentation=presentation(
+        title="lab-quic compared with aioquic",
+        abstract="One download through a bottleneck, as measured with aioquic 0.9.25, and with lab-quic and its "
+        "profile.",
+        figures=(
+            *goodput_figures(AIOQUIC, "LQ-A"),
+            Figure("First byte", AIOQUIC, "", "From the client's start: handshake, request, response.", "LQ-A6"),
+        ),
+        assumptions=(SAME_NETWORK, JITTER, DATAGRAMS, HANDSHAKE, EVENTS),
+        limits=(
+            *INTERVALS,
+            "The reference has 2 to 24 runs of a setting, with 800 to 2200 losses where any are random.",
+        ),
+    ),
 )
 
 
@@ -174,38 +206,45 @@ def _of_dc(end: str, name: str) -> Metric:
     return Metric(name, label, "", lambda result: float(getattr(result.flows["dc"], end)[key]))
 
 
-DUAL_CONNECTIVITY_STUDY = beside_aioquic(
-    name="validation/lab_quic/aioquic_dual_connectivity",
-    title="lab-quic compared with aioquic: batches of Dual Connectivity",
-    abstract="100 MB over a bearer that is split between two links in batches, as measured with aioquic 0.9.25, and "
-    "with lab-quic and its profile.",
-    scenario="scenarios/dual_connectivity.toml",
-    factors=(batch_factor(BATCHES),),
-    metric=Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps),
-    further=(
-        _of_dc("sender", "data_packets"),
-        _of_dc("receiver", "client_packets"),
-        _of_dc("sender", "lost_packets"),
-        _of_dc("sender", "congestion_events"),
+DUAL_CONNECTIVITY_STUDY = Study(
+    "validation/lab_quic/aioquic_dual_connectivity",
+    design=design(
+        scenario="scenarios/dual_connectivity.toml",
+        factors=(batch_factor(BATCHES),),
+        engine_changes=partial(aioquic_profile, "dc"),
+        runs=10,
     ),
-    engine_changes=partial(aioquic_profile, "dc"),
-    runs=10,
-    table=Table(DUAL_CONNECTIVITY, AIOQUIC, lambda _: batch_table()),
-    figures=(
-        Figure("Throughput over the DC batch size", AIOQUIC, "batch", "Mean and standard deviation over the runs."),
-        Figure("Distance from aioquic", AIOQUIC, "", "Mean over the runs.", "LQ-D1"),
-    ),
-    criteria=BATCH_CRITERIA,
-    claims=tuple(item.claim(AIOQUIC) for item in BATCH_CRITERIA),
-    assumptions=(
-        DATAGRAMS,
-        HANDSHAKE,
-        Assumption(
-            "Links, bearer, reordering and the client's host are those of the scenario.",
-            "The measurements use unmodified aioquic.",
+    measures=Measures(
+        metric=Metric("throughput_mbps", "Throughput", "Mbit/s", batch_throughput_mbps),
+        further=(
+            _of_dc("sender", "data_packets"),
+            _of_dc("receiver", "client_packets"),
+            _of_dc("sender", "lost_packets"),
+            _of_dc("sender", "congestion_events"),
         ),
+        table=Table(DUAL_CONNECTIVITY, AIOQUIC, lambda _: batch_table()),
+        criteria=BATCH_CRITERIA,
+        claims=tuple(item.claim(AIOQUIC) for item in BATCH_CRITERIA),
     ),
-    limits=(*INTERVALS, "The reference has two runs of each batch size."),
+    presentation=presentation(
+        title="lab-quic compared with aioquic: batches of Dual Connectivity",
+        abstract="100 MB over a bearer that is split between two links in batches, as measured with aioquic 0.9.25, "
+        "and "
+        "with lab-quic and its profile.",
+        figures=(
+            Figure("Throughput over the DC batch size", AIOQUIC, "batch", "Mean and standard deviation over the runs."),
+            Figure("Distance from aioquic", AIOQUIC, "", "Mean over the runs.", "LQ-D1"),
+        ),
+        assumptions=(
+            DATAGRAMS,
+            HANDSHAKE,
+            Assumption(
+                "Links, bearer, reordering and the client's host are those of the scenario.",
+                "The measurements use unmodified aioquic.",
+            ),
+        ),
+        limits=(*INTERVALS, "The reference has two runs of each batch size."),
+    ),
 )
 
 STUDIES = (QUINN_STUDY, AIOQUIC_STUDY, DUAL_CONNECTIVITY_STUDY)

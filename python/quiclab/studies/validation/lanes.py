@@ -11,7 +11,20 @@ from dataclasses import dataclass
 
 from quiclab.lane.run import Lane
 from quiclab.result import RunResult
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table
+from quiclab.study import (
+    Assumption,
+    Changes,
+    Configuration,
+    Design,
+    Engine,
+    Factor,
+    Figure,
+    Measures,
+    Metric,
+    Presentation,
+    Study,
+    Table,
+)
 from quiclab.study.criteria import Criterion
 from quiclab.study.findings import Key
 
@@ -125,74 +138,87 @@ def _criteria() -> tuple[Criterion, ...]:
 CRITERIA = _criteria()
 
 STUDY = Study(
-    name="validation/lanes",
-    title="One scenario, several lanes",
-    abstract="Downloads of 20 seconds through a bottleneck by Linux TCP, quinn and aioquic: in the sim lane, in the "
-    "kernel lane with virtual and with real clock, and with the kernel's queueing disciplines as the network.",
-    source="quiclab: no publication",
-    scenario="scenarios/lanes.toml",
-    configurations=(
-        *(
-            Configuration(name, label, {"flows.main.stack": "lab-tcp", "flows.main.sender.congestion_control": control})
-            for name, (label, control) in TCP.items()
+    "validation/lanes",
+    design=Design(
+        scenario="scenarios/lanes.toml",
+        configurations=(
+            *(
+                Configuration(
+                    name, label, {"flows.main.stack": "lab-tcp", "flows.main.sender.congestion_control": control}
+                )
+                for name, (label, control) in TCP.items()
+            ),
+            *(
+                Configuration(
+                    name,
+                    label,
+                    {
+                        "flows.main.stack": name,
+                        "flows.main.sender": {"congestion_control": "newreno", "datagram_size": DATAGRAM},
+                        "flows.main.receiver": {"datagram_size": DATAGRAM},
+                    },
+                )
+                for name, label in QUIC.items()
+            ),
         ),
-        *(
-            Configuration(
-                name,
-                label,
-                {
-                    "flows.main.stack": name,
-                    "flows.main.sender": {"congestion_control": "newreno", "datagram_size": DATAGRAM},
-                    "flows.main.receiver": {"datagram_size": DATAGRAM},
-                },
-            )
-            for name, label in QUIC.items()
+        factors=(Factor("path", "path", "Path", "", tuple(PATHS), lambda name: PATHS[str(name)].changes),),
+        engines=(
+            Engine("sim", needs="lab-tcp"),
+            Engine("kernel-virtual", lane=Lane(clock="virtual"), stacks={"lab-tcp": "linux"}),
+            Engine("kernel-real", lane=Lane(clock="real"), stacks={"lab-tcp": "linux"}),
+            Engine("kernel-netem", lane=Lane(clock="virtual", emulation="netem"), stacks={"lab-tcp": "linux"}),
         ),
+        engine_changes=lambda _: {},
+        runs=3,
     ),
-    factors=(Factor("path", "path", "Path", "", tuple(PATHS), lambda name: PATHS[str(name)].changes),),
-    metric=Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps),
-    further=(
-        Metric("srtt_ms", "Mean smoothed RTT", "ms", srtt_ms),
-        Metric("retransmits", "Retransmissions", "packets", retransmits),
-    ),
-    engines=(
-        Engine("sim", needs="lab-tcp"),
-        Engine("kernel-virtual", lane=Lane(clock="virtual"), stacks={"lab-tcp": "linux"}),
-        Engine("kernel-real", lane=Lane(clock="real"), stacks={"lab-tcp": "linux"}),
-        Engine("kernel-netem", lane=Lane(clock="virtual", emulation="netem"), stacks={"lab-tcp": "linux"}),
-    ),
-    engine_changes=lambda _: {},
-    runs=3,
-    table=Table("", VIRTUAL, engine="kernel-virtual"),
-    figures=(
-        Figure("Goodput of TCP, no random loss", VIRTUAL, "", "From the client's start.", "VL-1", pairs=True),
-        Figure("Distance of TCP's goodput, no random loss", VIRTUAL, "", "Mean over the runs.", "VL-1"),
-        Figure("Goodput of QUIC, no random loss", VIRTUAL, "", "From the client's start.", "VL-3", pairs=True),
-        Figure("Distance of goodput under random loss", VIRTUAL, "", "Mean over the runs.", "VL-4"),
-        Figure("Distance of TCP's round trip time", VIRTUAL, "", "Mean over time.", "VL-2"),
-    ),
-    criteria=CRITERIA,
-    claims=tuple(item.claim(VIRTUAL) for item in CRITERIA),
-    assumptions=(
-        Assumption(
-            "The reference is the virtual clock, not the real one.",
-            "It runs the same programs and the same kernel code, and nothing of the machine's load reaches it.",
+    measures=Measures(
+        metric=Metric("goodput_mbps", "Goodput", "Mbit/s", goodput_mbps),
+        further=(
+            Metric("srtt_ms", "Mean smoothed RTT", "ms", srtt_ms),
+            Metric("retransmits", "Retransmissions", "packets", retransmits),
         ),
-        Assumption(
-            "Programs have the options that they have by default, but for congestion control and size of datagrams.",
-            "The sim lane has the same libraries (quinn, aioquic), driven without sockets.",
-        ),
-        Assumption(
-            f"QUIC datagrams have {DATAGRAM} in every lane.",
-            "The quinn program would find that 1452 bytes pass; the sim lane does not look. That is 1.6 % of goodput "
-            "without random loss and 16 % with it.",
-        ),
+        table=Table("", VIRTUAL, engine="kernel-virtual"),
+        criteria=CRITERIA,
+        claims=tuple(item.claim(VIRTUAL) for item in CRITERIA),
     ),
-    limits=(
-        "In the sim lane hosts cost nothing; in the kernel lane with the virtual clock they do not, either. In real "
-        "time they do.",
-        "quinn and aioquic of the kernel lane are driven by their own sockets and timers: when acknowledgements are "
-        "sent depends on these.",
+    presentation=Presentation(
+        title="One scenario, several lanes",
+        abstract="Downloads of 20 seconds through a bottleneck by Linux TCP, quinn and aioquic: in the sim lane, in "
+        "the "
+        "kernel lane with virtual and with real clock, and with the kernel's queueing disciplines as the network.",
+        source="quiclab: no publication",
+        figures=(
+            Figure("Goodput of TCP, no random loss", VIRTUAL, "", "From the client's start.", "VL-1", pairs=True),
+            Figure("Distance of TCP's goodput, no random loss", VIRTUAL, "", "Mean over the runs.", "VL-1"),
+            Figure("Goodput of QUIC, no random loss", VIRTUAL, "", "From the client's start.", "VL-3", pairs=True),
+            Figure("Distance of goodput under random loss", VIRTUAL, "", "Mean over the runs.", "VL-4"),
+            Figure("Distance of TCP's round trip time", VIRTUAL, "", "Mean over time.", "VL-2"),
+        ),
+        assumptions=(
+            Assumption(
+                "The reference is the virtual clock, not the real one.",
+                "It runs the same programs and the same kernel code, and nothing of the machine's load reaches it.",
+            ),
+            Assumption(
+                "Programs have the options that they have by default, but for congestion control and size of "
+                "datagrams.",
+                "The sim lane has the same libraries (quinn, aioquic), driven without sockets.",
+            ),
+            Assumption(
+                f"QUIC datagrams have {DATAGRAM} in every lane.",
+                "The quinn program would find that 1452 bytes pass; the sim lane does not look. That is 1.6 % of "
+                "goodput "
+                "without random loss and 16 % with it.",
+            ),
+        ),
+        limits=(
+            "In the sim lane hosts cost nothing; in the kernel lane with the virtual clock they do not, either. In "
+            "real "
+            "time they do.",
+            "quinn and aioquic of the kernel lane are driven by their own sockets and timers: when acknowledgements "
+            "are "
+            "sent depends on these.",
+        ),
     ),
 )
 

@@ -31,7 +31,20 @@ from quiclab.studies.validation.linux_tcp_parts import (
     short_table,
     start_times,
 )
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Study, Table, Unavailable
+from quiclab.study import (
+    Assumption,
+    Changes,
+    Configuration,
+    Design,
+    Engine,
+    Factor,
+    Figure,
+    Measures,
+    Presentation,
+    Study,
+    Table,
+    Unavailable,
+)
 
 LINUX = "Linux 7.3.4 in virtual time (validation/reference/linux_tcp)"
 CHAIN, PAIR = "scenarios/linux_tcp.toml", "scenarios/linux_tcp_pair.toml"
@@ -106,142 +119,173 @@ LIMITS = (
     "Of random settings the reference has few runs (3; one with buffers of 64 MB): a miss by little may be chance.",
 )
 
-study = partial(Study, source=LINUX, scenario=CHAIN, engines=ENGINES, engine_changes=main_stack, limits=LIMITS)
+design = partial(Design, scenario=CHAIN, engines=ENGINES, engine_changes=main_stack)
 """A comparison with Linux: through the chain with one flow, unless the call says otherwise."""
+presentation = partial(Presentation, source=LINUX, limits=LIMITS)
 
-BULK_STUDY = study(
-    name="validation/linux_tcp/bulk",
-    title="Linux TCP: bulk transfers",
-    abstract="Reno, CUBIC and BBR send for 30 or 45 seconds through a bottleneck with a short or long queue, with "
-    "random loss, or with jitter that reorders.",
-    configurations=tuple(
-        Configuration(name, label, {"flows.main.sender.congestion_control": CONTROLS[name]})
-        for name, label in LABELS.items()
-    ),
-    factors=(Factor("path", "path", "Path", "", tuple(PATHS), lambda name: PATHS[str(name)].changes),),
-    metric=BULK_METRICS[0],
-    further=BULK_METRICS[1:],
-    runs=5,
-    table=Table(BULK, f"{LINUX}, bulk.csv", lambda _: bulk_table()),
-    figures=(
-        Figure("Goodput without random loss", LINUX, "", "Goodput, start-up included.", "LT-B1"),
-        Figure("Goodput under random loss", LINUX, "", "Goodput, start-up included.", "LT-B2"),
-        Figure("Round trip time", LINUX, "", "Smoothed RTT of the sender, mean over time.", "LT-B3"),
-    ),
-    claims=tuple(criterion.claim(LINUX) for criterion in BULK_CRITERIA),
-    criteria=BULK_CRITERIA,
-    assumptions=(
-        *SAME_EVERYWHERE,
-        Assumption(
-            "Jitter acts on the data alone, after the bottleneck, on each packet for itself, and reorders.",
-            "As in the reference; `uniform25ms` is plus or minus 25 ms.",
+BULK_STUDY = Study(
+    "validation/linux_tcp/bulk",
+    design=design(
+        configurations=tuple(
+            Configuration(name, label, {"flows.main.sender.congestion_control": CONTROLS[name]})
+            for name, label in LABELS.items()
         ),
-        Assumption(
-            "Rows with uniform jitter and default buffers are run and shown, but not judged.",
-            "There the autotuning of the kernel's socket buffers decides; the rows with 64 MB are the ones to compare.",
+        factors=(Factor("path", "path", "Path", "", tuple(PATHS), lambda name: PATHS[str(name)].changes),),
+        runs=5,
+    ),
+    measures=Measures(
+        metric=BULK_METRICS[0],
+        further=BULK_METRICS[1:],
+        table=Table(BULK, f"{LINUX}, bulk.csv", lambda _: bulk_table()),
+        claims=tuple(criterion.claim(LINUX) for criterion in BULK_CRITERIA),
+        criteria=BULK_CRITERIA,
+    ),
+    presentation=presentation(
+        title="Linux TCP: bulk transfers",
+        abstract="Reno, CUBIC and BBR send for 30 or 45 seconds through a bottleneck with a short or long queue, with "
+        "random loss, or with jitter that reorders.",
+        figures=(
+            Figure("Goodput without random loss", LINUX, "", "Goodput, start-up included.", "LT-B1"),
+            Figure("Goodput under random loss", LINUX, "", "Goodput, start-up included.", "LT-B2"),
+            Figure("Round trip time", LINUX, "", "Smoothed RTT of the sender, mean over time.", "LT-B3"),
+        ),
+        assumptions=(
+            *SAME_EVERYWHERE,
+            Assumption(
+                "Jitter acts on the data alone, after the bottleneck, on each packet for itself, and reorders.",
+                "As in the reference; `uniform25ms` is plus or minus 25 ms.",
+            ),
+            Assumption(
+                "Rows with uniform jitter and default buffers are run and shown, but not judged.",
+                "There the autotuning of the kernel's socket buffers decides; the rows with 64 MB are the ones to "
+                "compare.",
+            ),
         ),
     ),
 )
 
-SHORT_STUDY = study(
-    name="validation/linux_tcp/short",
-    title="Linux TCP: short transfers",
-    abstract="A new CUBIC connection fetches 5 kB to 10 MB, without and with 1 % loss.",
-    configurations=tuple(Configuration(name, access.label, access.changes) for name, access in ACCESSES.items()),
-    factors=(Factor("size", "size_bytes", "Size", "B", SIZES, lambda size: {"flows.main.workload.size": f"{size} B"}),),
-    metric=TRANSFER_TIME,
-    runs=20,
-    table=Table(SHORT, f"{LINUX}, short_transfers.csv", lambda _: short_table()),
-    figures=(
-        Figure("Short transfers without loss", LINUX, "", "Median over the repetitions.", "LT-S1"),
-        Figure("Short transfers with 1 % loss", LINUX, "", "Median over the repetitions.", "LT-S2"),
+SHORT_STUDY = Study(
+    "validation/linux_tcp/short",
+    design=design(
+        configurations=tuple(Configuration(name, access.label, access.changes) for name, access in ACCESSES.items()),
+        factors=(
+            Factor("size", "size_bytes", "Size", "B", SIZES, lambda size: {"flows.main.workload.size": f"{size} B"}),
+        ),
+        runs=20,
     ),
-    claims=tuple(criterion.claim(LINUX) for criterion in SHORT_CRITERIA),
-    criteria=SHORT_CRITERIA,
-    assumptions=(
-        SAME_EVERYWHERE[0],
-        SAME_EVERYWHERE[1],
-        Assumption(
-            "Medians over the repetitions are compared; under loss they may differ by two standard errors.",
-            "Twenty repetitions do not separate medians under loss more precisely. The standard error is "
-            "bootstrapped from the "
-            "reference, so that a model does not widen its own limit. Tables show means.",
+    measures=Measures(
+        metric=TRANSFER_TIME,
+        table=Table(SHORT, f"{LINUX}, short_transfers.csv", lambda _: short_table()),
+        claims=tuple(criterion.claim(LINUX) for criterion in SHORT_CRITERIA),
+        criteria=SHORT_CRITERIA,
+    ),
+    presentation=presentation(
+        title="Linux TCP: short transfers",
+        abstract="A new CUBIC connection fetches 5 kB to 10 MB, without and with 1 % loss.",
+        figures=(
+            Figure("Short transfers without loss", LINUX, "", "Median over the repetitions.", "LT-S1"),
+            Figure("Short transfers with 1 % loss", LINUX, "", "Median over the repetitions.", "LT-S2"),
+        ),
+        assumptions=(
+            SAME_EVERYWHERE[0],
+            SAME_EVERYWHERE[1],
+            Assumption(
+                "Medians over the repetitions are compared; under loss they may differ by two standard errors.",
+                "Twenty repetitions do not separate medians under loss more precisely. The standard error is "
+                "bootstrapped from the "
+                "reference, so that a model does not widen its own limit. Tables show means.",
+            ),
         ),
     ),
 )
 
-PAIRS_STUDY = study(
-    name="validation/linux_tcp/pairs",
-    title="Linux TCP: two flows",
-    abstract="Two flows share 20 Mbit/s, 20 ms and a queue of 100 packets for two minutes.",
-    scenario=PAIR,
-    configurations=tuple(
-        Configuration(name, " with ".join(LABELS[control] for control in name.split("-")), pair_changes(name))
-        for name in PAIR_NAMES
+PAIRS_STUDY = Study(
+    "validation/linux_tcp/pairs",
+    design=design(
+        scenario=PAIR,
+        configurations=tuple(
+            Configuration(name, " with ".join(LABELS[control] for control in name.split("-")), pair_changes(name))
+            for name in PAIR_NAMES
+        ),
+        factors=(Factor("starts", "starts", "Start times", "", tuple(STARTS), start_times),),
+        engine_changes=both_stacks,
+        runs=5,
     ),
-    factors=(Factor("starts", "starts", "Start times", "", tuple(STARTS), start_times),),
-    metric=PAIR_METRICS[0],
-    further=PAIR_METRICS[1:],
-    engine_changes=both_stacks,
-    runs=5,
-    table=Table(PAIRS, f"{LINUX}, two_flows.csv", lambda _: pair_table()),
-    figures=(Figure("Shares", LINUX, "", "Share of the first flow, mean over the start times.", "LT-P1"),),
-    claims=tuple(criterion.claim(LINUX) for criterion in PAIR_CRITERIA),
-    criteria=PAIR_CRITERIA,
-    assumptions=(
-        *SAME_EVERYWHERE,
-        Assumption(
-            "The flows start at the times of the reference's three runs, which take turns in who is first.",
-            "The start phase is the only thing that its seeds change for Reno and CUBIC.",
+    measures=Measures(
+        metric=PAIR_METRICS[0],
+        further=PAIR_METRICS[1:],
+        table=Table(PAIRS, f"{LINUX}, two_flows.csv", lambda _: pair_table()),
+        claims=tuple(criterion.claim(LINUX) for criterion in PAIR_CRITERIA),
+        criteria=PAIR_CRITERIA,
+    ),
+    presentation=presentation(
+        title="Linux TCP: two flows",
+        abstract="Two flows share 20 Mbit/s, 20 ms and a queue of 100 packets for two minutes.",
+        figures=(Figure("Shares", LINUX, "", "Share of the first flow, mean over the start times.", "LT-P1"),),
+        assumptions=(
+            *SAME_EVERYWHERE,
+            Assumption(
+                "The flows start at the times of the reference's three runs, which take turns in who is first.",
+                "The start phase is the only thing that its seeds change for Reno and CUBIC.",
+            ),
         ),
     ),
 )
 
-DUAL_CONNECTIVITY_STUDY = study(
-    name="validation/linux_tcp/dual_connectivity",
-    title="Linux TCP: batches of Dual Connectivity",
-    abstract="A Reno download of 100 MB over a bearer that is split between two links in batches, as published, with "
-    "the kernel's TCP and with the model.",
-    scenario="scenarios/dual_connectivity.toml",
-    configurations=(Configuration("linux", "Linux 7.3.4, and the model", {}),),
-    factors=(batch_factor(BATCHES),),
-    metric=BATCH_METRICS[0],
-    further=BATCH_METRICS[1:],
-    engines=ALL_ENGINES,
-    engine_changes=dual_connectivity_flow,
-    runs=5,
-    table=Table(
-        DUAL_CONNECTIVITY,
-        f"{LINUX}, dual_connectivity_batch.csv",
-        lambda _: batch_table(),
-        (PUBLISHED_BATCHES,),
-    ),
-    figures=(
-        Figure("Throughput over the DC batch size", LINUX, "batch", "Mean and standard deviation over the runs."),
-        Figure("Distance from Linux", LINUX, "", "Mean over the runs.", "LT-D1"),
-    ),
-    claims=tuple(criterion.claim(LINUX) for criterion in BATCH_CRITERIA),
-    criteria=BATCH_CRITERIA,
-    assumptions=(
-        *SAME_EVERYWHERE[:1],
-        SAME_EVERYWHERE[2],
-        Assumption(
-            "The queue of each downlink holds 100 packets; delays are normal with 10 ms mean and 1 ms deviation and "
-            "reorder, on the uplink, too.",
-            "The variant `rate_stage_only` of the reference; acknowledgements return over link 1.",
-        ),
-        Assumption(
-            "Frames have 1336 bytes: 1268 of payload, 52 of headers with timestamps, 2 of the bearer, 14 of Ethernet.",
-            "As in the reference and as published. No TLS and no HTTP/2 on top.",
+DUAL_CONNECTIVITY_STUDY = Study(
+    "validation/linux_tcp/dual_connectivity",
+    design=design(
+        scenario="scenarios/dual_connectivity.toml",
+        configurations=(Configuration("linux", "Linux 7.3.4, and the model", {}),),
+        factors=(batch_factor(BATCHES),),
+        engines=ALL_ENGINES,
+        engine_changes=dual_connectivity_flow,
+        runs=5,
+        unavailable=(
+            Unavailable(
+                "published",
+                "published testbed (server kernel 5.3)",
+                "a testbed with older kernels, TLS and HTTP/2: shown, not compared",
+            ),
         ),
     ),
-    limits=(*LIMITS, "Batches of 2 and 10 packets were measured once in the reference."),
-    unavailable=(
-        Unavailable(
-            "published",
-            "published testbed (server kernel 5.3)",
-            "a testbed with older kernels, TLS and HTTP/2: shown, not compared",
+    measures=Measures(
+        metric=BATCH_METRICS[0],
+        further=BATCH_METRICS[1:],
+        table=Table(
+            DUAL_CONNECTIVITY,
+            f"{LINUX}, dual_connectivity_batch.csv",
+            lambda _: batch_table(),
+            (PUBLISHED_BATCHES,),
         ),
+        claims=tuple(criterion.claim(LINUX) for criterion in BATCH_CRITERIA),
+        criteria=BATCH_CRITERIA,
+    ),
+    presentation=presentation(
+        title="Linux TCP: batches of Dual Connectivity",
+        abstract="A Reno download of 100 MB over a bearer that is split between two links in batches, as published, "
+        "with "
+        "the kernel's TCP and with the model.",
+        figures=(
+            Figure("Throughput over the DC batch size", LINUX, "batch", "Mean and standard deviation over the runs."),
+            Figure("Distance from Linux", LINUX, "", "Mean over the runs.", "LT-D1"),
+        ),
+        assumptions=(
+            *SAME_EVERYWHERE[:1],
+            SAME_EVERYWHERE[2],
+            Assumption(
+                "The queue of each downlink holds 100 packets; delays are normal with 10 ms mean and 1 ms deviation "
+                "and "
+                "reorder, on the uplink, too.",
+                "The variant `rate_stage_only` of the reference; acknowledgements return over link 1.",
+            ),
+            Assumption(
+                "Frames have 1336 bytes: 1268 of payload, 52 of headers with timestamps, 2 of the bearer, 14 of "
+                "Ethernet.",
+                "As in the reference and as published. No TLS and no HTTP/2 on top.",
+            ),
+        ),
+        limits=(*LIMITS, "Batches of 2 and 10 packets were measured once in the reference."),
     ),
 )
 

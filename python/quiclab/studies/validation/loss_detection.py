@@ -13,7 +13,21 @@ from quiclab.losses import judge
 from quiclab.result import RunResult
 from quiclab.studies.validation.loss_detection_cases import BY_NAME, CASE, SCENARIO, chosen, resolved
 from quiclab.studies.validation.loss_detection_views import HEADS, listing, matrix, packets_of
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Figure, Metric, Study, Table, TextTable
+from quiclab.study import (
+    Assumption,
+    Changes,
+    Configuration,
+    Design,
+    Engine,
+    Factor,
+    Figure,
+    Measures,
+    Metric,
+    Presentation,
+    Study,
+    Table,
+    TextTable,
+)
 
 STANDARDS = "RFC 9002 section 6 and RFC 8985 section 6"
 SENDER = {"congestion_control": "fixed", "initial_window": "76800 B"}
@@ -83,78 +97,85 @@ def when(which: str) -> Metric:
 
 
 STUDY = Study(
-    name="validation/loss_detection",
-    title="Loss detection compared with RFC 9002 and RFC 8985",
-    abstract=(
-        "Packets of a download are dropped or held by packet number. Which packets each engine declares lost,"
-        " when, and which of these had arrived; compared with the losses that the standard declares for the "
-        "same packets and acknowledgements."
-    ),
-    source=STANDARDS,
-    scenario=SCENARIO,
-    configurations=tuple(Configuration(name, label, resolved(changes)) for name, (label, changes) in STACKS.items()),
-    factors=(Factor(CASE, CASE, "Case", "", tuple(BY_NAME), chosen),),
-    metric=Metric("agrees", "Agrees with the standard (1: yes)", "", agrees),
-    further=(
-        count("declared"),
-        count("expected"),
-        count("declared", spurious=True),
-        count("expected", spurious=True),
-        when("declared"),
-        when("expected"),
-    ),
-    engines=(Engine("sim", needs="lab-quic"),),
-    engine_changes=lambda _: {},
-    runs=1,
-    table=Table("", STANDARDS),
-    figures=(
-        Figure(
-            "Losses declared by each engine",
-            STANDARDS,
-            "",
-            "Packets declared lost, and behind the stroke how many the standard declares; s: some had arrived. "
-            "Blue: the same packets at the same times; violet: as many at the same times, of stacks that count only. "
-            "Orange: other packets. Between: the same at other times.",
-            draw=matrix,
+    "validation/loss_detection",
+    design=Design(
+        scenario=SCENARIO,
+        configurations=tuple(
+            Configuration(name, label, resolved(changes)) for name, (label, changes) in STACKS.items()
         ),
-        *(
+        factors=(Factor(CASE, CASE, "Case", "", tuple(BY_NAME), chosen),),
+        engines=(Engine("sim", needs="lab-quic"),),
+        engine_changes=lambda _: {},
+        runs=1,
+    ),
+    measures=Measures(
+        metric=Metric("agrees", "Agrees with the standard (1: yes)", "", agrees),
+        further=(
+            count("declared"),
+            count("expected"),
+            count("declared", spurious=True),
+            count("expected", spurious=True),
+            when("declared"),
+            when("expected"),
+        ),
+        table=Table("", STANDARDS),
+        keep=judge,
+    ),
+    presentation=Presentation(
+        title="Loss detection compared with RFC 9002 and RFC 8985",
+        abstract="Packets of a download are dropped or held by packet number. Which packets each engine declares lost,"
+        " when, and which of these had arrived; compared with the losses that the standard declares for the "
+        "same packets and acknowledgements.",
+        source=STANDARDS,
+        figures=(
             Figure(
-                f"Case {name}: {case.label}",
+                "Losses declared by each engine",
                 STANDARDS,
                 "",
-                f"{case.why} Packets by their numbers: acknowledged, declared lost, sent (again); a ring marks "
-                "losses declared by the standard. Most were sent at about 0, left of the axis.",
-                draw=packets_of(name),
-            )
-            for name, case in BY_NAME.items()
+                "Packets declared lost, and behind the stroke how many the standard declares; s: some had arrived. "
+                "Blue: the same packets at the same times; violet: as many at the same times, of stacks that count "
+                "only. "
+                "Orange: other packets. Between: the same at other times.",
+                draw=matrix,
+            ),
+            *(
+                Figure(
+                    f"Case {name}: {case.label}",
+                    STANDARDS,
+                    "",
+                    f"{case.why} Packets by their numbers: acknowledged, declared lost, sent (again); a ring marks "
+                    "losses declared by the standard. Most were sent at about 0, left of the axis.",
+                    draw=packets_of(name),
+                )
+                for name, case in BY_NAME.items()
+            ),
         ),
-    ),
-    text_table=TextTable("Declared losses", HEADS, listing),
-    keep=judge,
-    assumptions=(
-        Assumption(
-            "The window is 60 datagrams and never changes.",
-            "Transmission after a loss then does not depend on congestion control.",
+        text_table=TextTable("Declared losses", HEADS, listing),
+        assumptions=(
+            Assumption(
+                "The window is 60 datagrams and never changes.",
+                "Transmission after a loss then does not depend on congestion control.",
+            ),
+            Assumption(
+                "The models take the engine's own times of sending and the acknowledgements as they arrived.",
+                "Pacing, acknowledgement policy and handshake then make no difference to the answer.",
+            ),
+            Assumption(
+                "Times agree within 1 ms for QUIC and 3 ms for TCP.",
+                "Linux' timers are two jiffies late on purpose (TCP_TIMEOUT_MIN).",
+            ),
+            Assumption(
+                "chromium-gquic37 runs with frames of QUIC version 1.",
+                "Its loss detection is that of the profile; acknowledgements of gQUIC are not decoded in qlog.",
+            ),
         ),
-        Assumption(
-            "The models take the engine's own times of sending and the acknowledgements as they arrived.",
-            "Pacing, acknowledgement policy and handshake then make no difference to the answer.",
+        limits=(
+            "quinn and noq do not name the packets that they declare lost: at the moment their counter goes up, their "
+            "adapter names the oldest, as RFC 9002 would. Only count and times are compared. lab-tcp: the "
+            "counter gives the time, the retransmissions that follow the segments.",
+            "aioquic itself writes no qlog here; its profile in lab-quic represents it.",
+            "Retransmission timeouts are outside: no case needs one.",
         ),
-        Assumption(
-            "Times agree within 1 ms for QUIC and 3 ms for TCP.",
-            "Linux' timers are two jiffies late on purpose (TCP_TIMEOUT_MIN).",
-        ),
-        Assumption(
-            "chromium-gquic37 runs with frames of QUIC version 1.",
-            "Its loss detection is that of the profile; acknowledgements of gQUIC are not decoded in qlog.",
-        ),
-    ),
-    limits=(
-        "quinn and noq do not name the packets that they declare lost: at the moment their counter goes up, their "
-        "adapter names the oldest, as RFC 9002 would. Only count and times are compared. lab-tcp: the "
-        "counter gives the time, the retransmissions that follow the segments.",
-        "aioquic itself writes no qlog here; its profile in lab-quic represents it.",
-        "Retransmission timeouts are outside: no case needs one.",
     ),
 )
 

@@ -70,7 +70,7 @@ def listing(evaluation: Evaluation, engine: str) -> list[tuple[str, ...]]:
         why = "" if run["agrees"] else MECHANISMS.get(configuration, "")
         found.append(
             (
-                evaluation.study.labels[configuration],
+                evaluation.study.design.labels[configuration],
                 BY_NAME[case].label,
                 _numbers(declared),
                 _after(declared),
@@ -110,7 +110,7 @@ def matrix(evaluation: Evaluation, engine: str) -> Layers:
         spurious = any(row["spurious"] for row in run["declared"])
         cells.append(
             {
-                "engine": evaluation.study.labels[configuration],
+                "engine": evaluation.study.design.labels[configuration],
                 "case": case,
                 "agreement": agreement(run),
                 "text": f"{len(run['declared'])}{'s' if spurious else ''} | {len(run['expected'])}",
@@ -122,7 +122,11 @@ def matrix(evaluation: Evaluation, engine: str) -> Layers:
         )
     base = alt.Chart({"values": cells}).encode(
         x=alt.X("case:N", title=None, sort=list(BY_NAME), axis=alt.Axis(orient="top", labelAngle=-50)),
-        y=alt.Y("engine:N", title=None, sort=[evaluation.study.labels[name] for name in evaluation.study.labels]),
+        y=alt.Y(
+            "engine:N",
+            title=None,
+            sort=[evaluation.study.design.labels[name] for name in evaluation.study.design.labels],
+        ),
     )
     squares = base.mark_rect(stroke="white", strokeWidth=1, opacity=0.85).encode(
         color=alt.Color(
@@ -149,7 +153,7 @@ def packets_of(case: str) -> Callable[[Evaluation, str], alt.VConcatChart]:
 
     def draw(evaluation: Evaluation, engine: str) -> alt.VConcatChart:
         found = runs_of(evaluation, engine)
-        shown = {evaluation.study.labels[name]: found[name, case] for name in SHOWN if (name, case) in found}
+        shown = {evaluation.study.design.labels[name]: found[name, case] for name in SHOWN if (name, case) in found}
         return alt.vconcat(*(_panel(label, run, last=label == list(shown)[-1]) for label, run in shown.items()))
 
     return draw

@@ -1,0 +1,219 @@
+"""Definition of a study: its design, what is measured, and how it is presented.
+
+A module of a study builds these values and lists them as `STUDIES`; it reads like the abstract of an experiment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quiclab.errors import RequestError, not_one_of, unknown
+from quiclab.study.parts import BASE, Changes, Factor, Point, Value
+from quiclab.study.points import configurations_of, point_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from quiclab.study.design import Design
+    from quiclab.study.measures import Measures
+    from quiclab.study.presentation import Presentation
+
+
+@dataclass(frozen=True)
+class Study:
+    """An experiment, ready to run.
+
+    Attributes
+    ----------
+    name
+        `group/experiment`.
+    design
+        What is run.
+    measures
+        What is measured and judged.
+    presentation
+        How it is shown.
+    file
+        The file that lists it; set when the study is found.
+    """
+
+    name: str
+    design: Design
+    measures: Measures
+    presentation: Presentation
+    file: Path = Path()
+
+    @property
+    def home(self) -> Path:
+        """Directory that scenario and tables are relative to: that of the package or folder with its file."""
+        return self.file.parent.parent
+
+    @property
+    def is_series(self) -> bool:
+        """Whether its results are series over one factor, which have a shape, a knee and an optimum."""
+        one_number = len(self.design.swept) == 1 and not any(
+            isinstance(value, str) for value in self.design.swept[0].values
+        )
+        return bool(self.measures.series_factor) or one_number
+
+    @property
+    def series_factors(self) -> tuple[Factor, ...]:
+        """Factors that distinguish series: all except the series factor, if it is named; otherwise parts of runs."""
+        return (
+            tuple(item for item in self.design.factors if item.name != self.measures.series_factor)
+            if self.measures.series_factor
+            else self.design.parts
+        )
+
+    def series_key(self, key: Sequence[Value]) -> tuple[Value, ...]:
+        """Return the series of a setting: its configuration, and the values of the series factors."""
+        values = dict(zip((factor.name for factor in self.design.factors), key[1:], strict=False))
+        return (key[0], *(values[factor.name] for factor in self.series_factors))
+
+    def series_label(self, key: Sequence[Value]) -> str:
+        """Return the name of a series in figures, from its key."""
+        parts = [str(value) for value in key[1:]]
+        if parts and len(self.design.configurations) == 1:
+            return ", ".join(parts)
+        return ", ".join([self.design.labels.get(str(key[0]), str(key[0])), *parts])
+
+    @property
+    def series_labels(self) -> list[str]:
+        """Names of all series, in the order of the study."""
+        keys = [
+            (name, *parts)
+            for name in self.design.labels
+            for parts in product(*(item.values for item in self.series_factors))
+        ]
+        return [self.series_label(key) for key in keys]
+
+    def engines_of(self, lane: str, choice: str) -> tuple[str, ...]:
+        """Read `--engines` as `chosen_engines` does, among the engines of one lane.
+
+        Raises
+        ------
+        RequestError
+            If the study has no such engine there.
+        """
+        there = [engine.name for engine in self.design.engines if engine.lane_name == lane]
+        if not there:
+            has = ", ".join(f"{engine.name} ({engine.lane_name})" for engine in self.design.engines)
+            raise RequestError(f"study {self.name} has no engine of lane {lane}; available: {has}")
+        if choice in ("default", "all"):
+            return tuple(there[:1] if choice == "default" else there)
+        chosen = self.chosen_engines(choice)
+        for name in chosen:
+            if name not in there:
+                raise not_one_of("engines", name, there, f"in lane {lane}", where=f"study {self.name}")
+        return chosen
+
+    def chosen_engines(self, choice: str) -> tuple[str, ...]:
+        """Return the engines of `--engines`: `default`, `all`, or names joined by commas.
+
+        Raises
+        ------
+        RequestError
+            If the study does not have an engine of that name.
+        """
+        names = tuple(engine.name for engine in self.design.engines)
+        if choice == "default":
+            return names[:1]
+        if choice == "all":
+            return names
+        chosen = self._named(choice, "engine", names)
+        return tuple(name for name in names if name in chosen)
+
+    def with_reference(self, engines: Sequence[str]) -> tuple[str, ...]:
+        """Add the engine that the others are compared with, if there is one, in the order of the study."""
+        return tuple(
+            engine.name for engine in self.design.engines if engine.name in (*engines, self.measures.table.engine)
+        )
+
+    def chosen_variants(self, choice: str) -> tuple[str, ...]:
+        """Return the variants of `--variants`: `none`, `all`, or names joined by commas.
+
+        Raises
+        ------
+        RequestError
+            If the study does not have a variant of that name.
+        """
+        names = tuple(variant.name for variant in self.design.variants)
+        if choice in ("none", "all"):
+            return names if choice == "all" else ()
+        return self._named(choice, "variant", names)
+
+    def _named(self, choice: str, kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names in a choice.
+
+        Raises
+        ------
+        RequestError
+            If one of them is none of the study's.
+        """
+        chosen = tuple(name.strip() for name in choice.split(","))
+        for name in chosen:
+            if name not in names:
+                raise unknown(kind, name, names, where=f"study {self.name}")
+        return chosen
+
+    def points(
+        self,
+        engines: tuple[str, ...],
+        runs: int | None = None,
+        only: Mapping[str, tuple[str, ...]] | None = None,
+        variants: tuple[str, ...] | None = None,
+    ) -> Iterator[Point]:
+        """List the settings to run: each engine as published, then the variants with the default engine.
+
+        Parameters
+        ----------
+        engines
+            Names of engines.
+        runs
+            Repetitions of each setting; the study's own number by default. Bounds of engines and variants hold.
+        only
+            Values to keep, by `configuration`, `variant`, `engine` or the name or column of a factor.
+        variants
+            Names of variants; all by default.
+
+        Raises
+        ------
+        RequestError
+            If `only` names something else, or keeps nothing.
+        """
+        keep = self._checked(only or {})
+        count = runs or self.design.runs
+        plans: list[tuple[str, str, int, Changes | Callable[[Changes], Changes]]] = []
+        chosen = [engine for engine in self.design.engines if engine.name in engines]
+        plans += [(engine.name, BASE, min(count, engine.runs or count), {}) for engine in chosen]
+        if self.design.default_engine in engines:
+            plans += [
+                (self.design.default_engine, variant.name, min(count, variant.runs), variant.changes)
+                for variant in self.design.variants
+                if variants is None or variant.name in variants
+            ]
+        found = False
+        for engine_name, variant_name, repetitions, changes in plans:
+            for configuration in configurations_of(self, engine_name):
+                for values in product(*(factor.values for factor in self.design.factors)):
+                    point = point_of(self, engine_name, variant_name, configuration, values, changes, repetitions)
+                    if all(str(point.labels[key]) in allowed for key, allowed in keep.items()):
+                        found = True
+                        yield point
+        if not found:
+            wanted = ", ".join(f"{key}={'|'.join(values)}" for key, values in keep.items())
+            raise RequestError(f"no setting of {self.name} has {wanted}")
+
+    def _checked(self, only: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        """Check keys and values of `--only`, and translate the keys to columns."""
+        columns, where = self.design.keys, f"study {self.name}"
+        for key, wanted in only.items():
+            if key not in columns:
+                raise unknown("column", key, columns, where=where)
+            for value in wanted:
+                if value not in (known := self.design.labels_of(columns[key])):
+                    raise not_one_of(f"--only {key}", value, known, where=where)
+        return {columns[key]: values for key, values in only.items()}
