@@ -142,7 +142,7 @@ def compare_rows(evaluation: Evaluation, engine: str, metric: str = "") -> list[
 
 def difference_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
     """Return how far each configuration is from the first one in each setting, with 95 % intervals."""
-    columns = evaluation.study.columns
+    columns = evaluation.study.design.columns
     return [
         {
             **dict(zip(columns, key, strict=True)),
@@ -263,7 +263,7 @@ def compare_document(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         "runs_missing": evaluation.missing(engine),
         "rows": compare_rows(evaluation, engine),
         "differences": {
-            "from": study.configurations[0].name,
+            "from": study.design.configurations[0].name,
             "rows": difference_rows(evaluation, engine),
         },
         "fidelity": fidelity_rows(study, evaluation.fidelity(engine)),

@@ -73,7 +73,7 @@ def differences(evaluation: Evaluation, engine: str, metric: str = "") -> dict[K
     metric
         Name of a further metric; the study's own by default.
     """
-    first = evaluation.study.configurations[0].name
+    first = evaluation.study.design.configurations[0].name
     runs = evaluation.by_seed(engine, metric=metric)
     found = {key: difference(runs[first, *key[1:]], values) for key, values in runs.items()
              if key[0] != first and (first, *key[1:]) in runs}  # fmt: skip
