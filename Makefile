@@ -132,6 +132,10 @@ ifeq ($(shell uname -s),Linux)
 endif
 	$(RUN)/python benches/bench.py --out bench.json
 
+.PHONY: wheel
+wheel: setup ## the wheel, in dist; then: python tools/try_wheel.py dist/quiclab-*.whl
+	VIRTUAL_ENV=$(CURDIR)/.venv $(RUN)/maturin build --quiet --release --out dist
+
 .PHONY: lock
 lock: $(UV) ## renew Cargo.lock and uv.lock within the ranges of the manifests
 	cargo update
