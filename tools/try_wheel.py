@@ -1,4 +1,4 @@
-"""Installs a wheel in an empty environment and uses it in an empty folder, as somebody without a checkout does.
+"""Installs a wheel in an empty environment and uses it in an empty folder, without a checkout.
 
     python tools/try_wheel.py dist/quiclab-*.whl
 
