@@ -79,9 +79,9 @@ def holding(store: Store) -> Holding:
         others += int((~_current(part)).sum())
         builds.update(part[BUILD].drop_nulls().unique())
     files = [path for path in store.directory.rglob("*") if path.is_file()]
-    written = max(path.stat().st_mtime for path in store.files())
+    written = max((_status(path)[1] for path in store.files()), default=0.0)
     kind = "study" if (store.directory / MANIFEST).exists() else "sweep"
-    size = sum(path.stat().st_size for path in files)
+    size = sum(_status(path)[0] for path in files)
     when = datetime.fromtimestamp(written, UTC)
     return Holding(store.directory, kind, runs, others, size, tuple(sorted(builds)), when)
 
@@ -140,9 +140,9 @@ def waste(store: Store) -> Waste:
     for path, keep in _shards(store):
         gone = len(keep) - int(keep.sum())
         runs += gone
-        size += path.stat().st_size * gone / max(1, len(keep))
+        size += _status(path)[0] * gone / max(1, len(keep))
     files = (*store.shards.glob(".*.tmp"), *store.directory.glob(".*.tmp"), *(store.directory / FOLDER).glob("*.json"))
-    return Waste(store, runs, files, round(size) + sum(path.stat().st_size for path in files))
+    return Waste(store, runs, files, round(size) + sum(_status(path)[0] for path in files))
 
 
 def remove(found: Waste) -> int:
@@ -173,5 +173,14 @@ def remove(found: Waste) -> int:
 
 def _shards(store: Store) -> Iterator[tuple[Path, pl.Series]]:
     """List the shards, and which of their runs are of the versions that runs have now."""
-    for path in store.files():
-        yield path, _current(store.read(path, [VERSIONS]))
+    for path, part in store.parts([VERSIONS]):
+        yield path, _current(part)
+
+
+def _status(path: Path) -> tuple[int, float]:
+    """Return size [B] and time of change of a file; zeros where a running sweep has removed it meanwhile."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return 0, 0.0
+    return status.st_size, status.st_mtime

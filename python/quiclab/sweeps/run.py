@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, TextIO
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError
 from quiclab.executors import run_batches
 from quiclab.identity import BUILD, VERSIONS
 from quiclab.libraries import np, pl
@@ -20,7 +20,7 @@ from quiclab.progress import CountProgress
 from quiclab.result import run_resolved
 from quiclab.scenario import Scenario
 from quiclab.store import IDENTITY, Flusher, Store
-from quiclab.sweeps.metrics import Measure, measures
+from quiclab.sweeps.metrics import Measure, measures, no_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -275,16 +275,17 @@ def try_metrics(plan: Plan) -> float:
     Raises
     ------
     RequestError
-        If a metric that is named by its path is not in the result.
+        If a metric that is named by its path is no number of the result.
     """
-    scenario, found = plan.scenario(0), Measured()
+    scenario = plan.scenario(0)
     begin = time.perf_counter()
-    problem = _measure(plan.recipe, scenario, plan.first_seed, found)
-    seconds = time.perf_counter() - begin
-    if not problem:
-        for measure, value in zip(plan.measures, found.values, strict=True):
-            if "." in measure.column and measure.label == measure.column and math.isnan(value):
-                raise RequestError(
-                    f"--metric {measure.column}: not in the result of a run; `quiclab run --json` shows one"
-                )
-    return seconds
+    try:
+        result = _run(plan.recipe, scenario, plan.first_seed)
+    except QuiclabError:
+        return time.perf_counter() - begin  # a failure of the run, not of a metric
+    if not _problem(result):
+        for measure in plan.measures:
+            missing = math.isnan(measure.measure(result)) and measure.is_path
+            if missing and (error := no_number(measure.column, result)) is not None:
+                raise error
+    return time.perf_counter() - begin
