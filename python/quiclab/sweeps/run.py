@@ -20,6 +20,7 @@ from quiclab.progress import CountProgress
 from quiclab.result import run_resolved
 from quiclab.scenario import Scenario
 from quiclab.store import IDENTITY, Flusher, Store
+from quiclab.sweeps import kept
 from quiclab.sweeps.metrics import Measure, measures
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class Measured:
         Whether every flow of it has done its workload.
     values
         Values of the columns of the metrics, run by run; NaN where there is none.
+    tables
+        The tables that are kept of each run, as Parquet files.
     problems
         Why the others failed, by their positions in the batch.
     """
@@ -74,6 +77,7 @@ class Measured:
     digest: list[str] = field(default_factory=list)
     finished: list[bool] = field(default_factory=list)
     values: array[float] = field(default_factory=lambda: array("d"))
+    tables: list[list[bytes]] = field(default_factory=list)
     problems: dict[int, str] = field(default_factory=dict)
 
 
@@ -147,6 +151,11 @@ def execute(
                 plan.recipe, [(plan.design.sets(plan.design.settings[index]), seeds) for index, seeds in settings]
             )
 
+        def keep(made: np.ndarray, found: Measured) -> None:
+            # before the rows: a run that is stored has its tables
+            for identity, files in zip(runs.names(made), found.tables, strict=False):
+                kept.write(store.directory, plan.keep, identity, files)
+
         def settle(batch: Sequence[int], found: Measured) -> None:
             for place, problem in found.problems.items():
                 outcome.failed += 1
@@ -154,6 +163,7 @@ def execute(
                     outcome.failures.append((runs.task(batch[place]), problem))
             made = np.delete(np.asarray(batch), list(found.problems))
             if len(made):
+                keep(made, found)
                 flusher.add_frame(_frame(runs.head(made), found, columns))
                 stored[made] = True
             outcome.executed += len(made)
@@ -224,6 +234,8 @@ def _measure(recipe: Recipe, scenario: str, seed: int, found: Measured) -> str:
     found.digest.append(result.digest)
     found.finished.append(all(flow.completed for flow in result.flows.values()))
     found.values.extend(float(column.measure(result)) for column in columns)
+    if recipe.keep:
+        found.tables.append(kept.contents(result, recipe.keep))
     return ""
 
 

@@ -16,6 +16,7 @@ from quiclab.files import write_atomically
 from quiclab.libraries import np
 from quiclab.native import extension
 from quiclab.store import IDENTITY, Store
+from quiclab.sweeps import kept
 from quiclab.sweeps.plan import Plan
 from quiclab.sweeps.run import Outcome, check, execute, row_kinds
 from quiclab.sweeps.runs import Runs, measured
@@ -72,6 +73,7 @@ def _decoded(document: dict[str, Any], file: Path) -> Plan:
             seeds=int(document["seeds"]),
             first_seed=int(document["first_seed"]),
             metrics=tuple(map(str, document["metrics"])),
+            keep=tuple(map(str, document["keep"])),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise RequestError(f"{file} is not a plan: {type(error).__name__}: {error}") from error
@@ -104,6 +106,7 @@ def merge(plan: Plan, file: Path, store: Store) -> None:
             for part in measured(shard, columns, row_kinds(columns)):
                 rows, positions = runs.found_in(part[IDENTITY])
                 new = ~stored[positions]
+                kept.copy(shard.directory, store.directory, plan.keep, runs.names(positions[new]))
                 store.append_frame(part[rows[new]])
                 stored[positions] = True
     lost = np.bincount(np.flatnonzero(~stored[runs.first]) % of, minlength=of)
