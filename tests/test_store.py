@@ -194,7 +194,7 @@ def test_a_sweep_that_joins_shards_meanwhile_disturbs_nobody(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    command: tuple[str],
+    command: str,
 ) -> None:
     store = housed(small, tmp_path / "out")
     for number in range(2, MANY):

@@ -25,6 +25,7 @@ from quiclab.errors import QuiclabError, RequestError, unexpected, unknown
 from quiclab.executors import Processes, executor_of
 from quiclab.native import MAX_SEED
 from quiclab.report import show
+from quiclab.result import TABLES
 from quiclab.store import Store
 from quiclab.sweeps import Plan, shards
 from quiclab.sweeps.metrics import METRICS
@@ -71,6 +72,13 @@ FirstSeedOption = Annotated[
 MetricOption = Annotated[
     str, typer.Option(metavar="A,B", help="What is measured: names of --list-metrics, or paths in a result.")
 ]
+KeepOption = Annotated[
+    str,
+    typer.Option(
+        metavar="TABLE,TABLE",
+        help=f"Keep these tables of each run as Parquet files: {', '.join(TABLES)}.",
+    ),
+]
 ExecutorOption = Annotated[str, typer.Option(metavar="processes|ray|ray://HOST:PORT", help="Where runs are made.")]
 JobsOption = Annotated[
     int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
@@ -99,6 +107,7 @@ def run_command(
     seeds: SeedsOption = DEFAULT_SEEDS,
     first_seed: FirstSeedOption = 1,
     metric: MetricOption = "goodput",
+    keep: KeepOption = "",
     sets: SetOption = None,
     adaptive: Annotated[
         str | None,
@@ -138,7 +147,16 @@ def run_command(
         return
     kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns)
     plan = read_plan(
-        scenario, vary, zipped, sample=sample, seeds=seeds, first_seed=first_seed, metric=metric, sets=sets, lane=kernel
+        scenario,
+        vary,
+        zipped,
+        sample=sample,
+        seeds=seeds,
+        first_seed=first_seed,
+        metric=metric,
+        keep=keep,
+        sets=sets,
+        lane=kernel,
     )
     precision = None if adaptive is None else precision_of(adaptive)
     directory = out or Path("results") / "sweeps" / plan.file.stem
@@ -170,6 +188,7 @@ def read_plan(
     seeds: int,
     first_seed: int,
     metric: str,
+    keep: str,
     sets: list[str] | None,
     lane: Lane | None,
 ) -> Plan:
@@ -196,9 +215,15 @@ def read_plan(
         sample=sample,
         seeds=seeds,
         first_seed=first_seed,
-        metrics=tuple(name.strip() for name in metric.split(",")),
+        metrics=names_in(metric),
+        keep=tuple(dict.fromkeys(names_in(keep))) if keep else (),
         lane=lane,
     )
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the names that commas join."""
+    return tuple(name.strip() for name in text.split(","))
 
 
 def show_results(tables: Tables, directory: Path, *, as_json: bool) -> None:
@@ -248,6 +273,7 @@ def plan_command(
     seeds: SeedsOption = DEFAULT_SEEDS,
     first_seed: FirstSeedOption = 1,
     metric: MetricOption = "goodput",
+    keep: KeepOption = "",
     sets: SetOption = None,
     to: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The plan (default: NAME.plan.json next to the scenario).")
@@ -256,7 +282,16 @@ def plan_command(
 ) -> None:
     """Check a sweep and write its plan, for `quiclab shard` on many machines."""
     plan = read_plan(
-        scenario, vary, zipped, sample=sample, seeds=seeds, first_seed=first_seed, metric=metric, sets=sets, lane=None
+        scenario,
+        vary,
+        zipped,
+        sample=sample,
+        seeds=seeds,
+        first_seed=first_seed,
+        metric=metric,
+        keep=keep,
+        sets=sets,
+        lane=None,
     )
     file = to or plan.file.with_suffix(".plan.json")
     check_new(file, force)

@@ -16,6 +16,7 @@ from quiclab.files import write_atomically
 from quiclab.libraries import np
 from quiclab.native import MAX_SEED, extension
 from quiclab.store import IDENTITY, Store
+from quiclab.sweeps import kept
 from quiclab.sweeps.plan import MAX_SEEDS, Plan
 from quiclab.sweeps.run import Outcome, check, execute, row_kinds
 from quiclab.sweeps.runs import Runs, measured
@@ -91,6 +92,7 @@ def _decoded(document: dict[str, Any], file: Path) -> Plan:
         seeds=whole("seeds", 1, MAX_SEEDS),
         first_seed=whole("first_seed", 0, MAX_SEED - MAX_SEEDS),
         metrics=texts("metrics"),
+        keep=texts("keep"),
     )
 
 
@@ -153,6 +155,7 @@ def merge(plan: Plan, file: Path, store: Store) -> None:
             for part in measured(shard, columns, row_kinds(columns)):
                 rows, positions = runs.found_in(part[IDENTITY])
                 new = ~stored[positions]
+                kept.copy(shard.directory, store.directory, plan.keep, runs.names(positions[new]))
                 store.append_frame(part[rows[new]])
                 stored[positions] = True
     lost = np.bincount(np.flatnonzero(~stored[runs.first]) % of, minlength=of)
