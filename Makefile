@@ -124,6 +124,11 @@ PACING_RUNS ?= 3
 pacing-kernel: setup ## the pacing study with real programs and the virtual clock (first: make adapters, quiclab kernel build)
 	$(RUN)/quiclab study run pacing/kernel --lane kernel --runs $(PACING_RUNS)
 
+.PHONY: scale
+scale: setup ## what sweeps cost, and a million runs, on this machine: docs/scale.md (half an hour)
+	$(RUN)/python benches/sweeps.py --out benches/sweeps.json
+	$(RUN)/python tools/scale_page.py --write
+
 .PHONY: bench
 bench: setup ## speed as one flat JSON object in bench.json
 	cargo build --release --quiet --examples

@@ -15,10 +15,12 @@ from quiclab.errors import RequestError
 from quiclab.files import write_parquet
 from quiclab.identity import BUILD, RESULTS, VERSIONS
 from quiclab.libraries import pl
+from quiclab.result import TABLES
 from quiclab.stacks.registry import version_of
-from quiclab.store import SHARD_NAMES, Store
+from quiclab.store import IDENTITY, SHARD_NAMES, Store
 from quiclab.study.derived import FOLDER
 from quiclab.study.manifest import MANIFEST
+from quiclab.sweeps.kept import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,9 +81,9 @@ def holding(store: Store) -> Holding:
         others += int((~_current(part)).sum())
         builds.update(part[BUILD].drop_nulls().unique())
     files = [path for path in store.directory.rglob("*") if path.is_file()]
-    written = max(path.stat().st_mtime for path in store.files())
+    written = max((_status(path)[1] for path in store.files()), default=0.0)
     kind = "study" if (store.directory / MANIFEST).exists() else "sweep"
-    size = sum(path.stat().st_size for path in files)
+    size = sum(_status(path)[0] for path in files)
     when = datetime.fromtimestamp(written, UTC)
     return Holding(store.directory, kind, runs, others, size, tuple(sorted(builds)), when)
 
@@ -140,9 +142,23 @@ def waste(store: Store) -> Waste:
     for path, keep in _shards(store):
         gone = len(keep) - int(keep.sum())
         runs += gone
-        size += path.stat().st_size * gone / max(1, len(keep))
-    files = (*store.shards.glob(".*.tmp"), *store.directory.glob(".*.tmp"), *(store.directory / FOLDER).glob("*.json"))
-    return Waste(store, runs, files, round(size) + sum(path.stat().st_size for path in files))
+        size += _status(path)[0] * gone / max(1, len(keep))
+    left = (path for folder in (store.shards, store.directory) for path in folder.glob(".*.tmp"))
+    files = (*left, *(store.directory / FOLDER).glob("*.json"), *_tables_without_run(store))
+    return Waste(store, runs, files, round(size) + sum(_status(path)[0] for path in files))
+
+
+def _tables_without_run(store: Store) -> Iterator[Path]:
+    """List the tables of single runs (`quiclab sweep --keep`) whose run is not stored, or is of another version."""
+    folders = [folder for name in TABLES if (folder := store.directory / name).is_dir()]
+    if not folders:
+        return
+    names: set[str] = set()
+    for _, part in store.parts([IDENTITY, VERSIONS]):
+        names.update(part.filter(_current(part))[IDENTITY])
+    for folder in folders:
+        yield from (path for path in sorted(folder.glob(FILES)) if path.stem not in names)
+        yield from folder.glob(".*.tmp")
 
 
 def remove(found: Waste) -> int:
@@ -156,7 +172,7 @@ def remove(found: Waste) -> int:
     store = found.store
     with store.locked():
         freed = 0
-        for path in found.files:
+        for path in waste(store).files:  # what a sweep has written since counts
             if path.exists():
                 freed += path.stat().st_size
                 path.unlink()
@@ -173,5 +189,14 @@ def remove(found: Waste) -> int:
 
 def _shards(store: Store) -> Iterator[tuple[Path, pl.Series]]:
     """List the shards, and which of their runs are of the versions that runs have now."""
-    for path in store.files():
-        yield path, _current(store.read(path, [VERSIONS]))
+    for path, part in store.parts([VERSIONS]):
+        yield path, _current(part)
+
+
+def _status(path: Path) -> tuple[int, float]:
+    """Return size [B] and time of change of a file; zeros where a running sweep has removed it meanwhile."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return 0, 0.0
+    return status.st_size, status.st_mtime

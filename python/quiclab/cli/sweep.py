@@ -25,10 +25,12 @@ from quiclab.errors import QuiclabError, RequestError, unexpected, unknown
 from quiclab.executors import Processes, executor_of
 from quiclab.native import MAX_SEED
 from quiclab.report import show
+from quiclab.result import TABLES
 from quiclab.store import Store
 from quiclab.sweeps import Plan, shards
 from quiclab.sweeps.metrics import METRICS
 from quiclab.sweeps.output import Tables, document, write
+from quiclab.sweeps.plan import MAX_SEEDS
 from quiclab.sweeps.session import Session, cost_line
 from quiclab.tree import to_json
 
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from quiclab.lane.run import Lane
     from quiclab.sweeps.run import Outcome
 
-MAX_SEEDS = 100_000
 DEFAULT_SEEDS = 5
 MAX_SHARDS = 100_000
 MAX_FAILURES_SHOWN = 5
@@ -71,6 +72,13 @@ FirstSeedOption = Annotated[
 MetricOption = Annotated[
     str, typer.Option(metavar="A,B", help="What is measured: names of --list-metrics, or paths in a result.")
 ]
+KeepOption = Annotated[
+    str,
+    typer.Option(
+        metavar="TABLE,TABLE",
+        help=f"Keep these tables of each run as Parquet files: {', '.join(TABLES)}.",
+    ),
+]
 ExecutorOption = Annotated[str, typer.Option(metavar="processes|ray|ray://HOST:PORT", help="Where runs are made.")]
 JobsOption = Annotated[
     int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
@@ -99,6 +107,7 @@ def run_command(
     seeds: SeedsOption = DEFAULT_SEEDS,
     first_seed: FirstSeedOption = 1,
     metric: MetricOption = "goodput",
+    keep: KeepOption = "",
     sets: SetOption = None,
     adaptive: Annotated[
         str | None,
@@ -138,7 +147,16 @@ def run_command(
         return
     kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns)
     plan = read_plan(
-        scenario, vary, zipped, sample=sample, seeds=seeds, first_seed=first_seed, metric=metric, sets=sets, lane=kernel
+        scenario,
+        vary,
+        zipped,
+        sample=sample,
+        seeds=seeds,
+        first_seed=first_seed,
+        metric=metric,
+        keep=keep,
+        sets=sets,
+        lane=kernel,
     )
     precision = None if adaptive is None else precision_of(adaptive)
     directory = out or Path("results") / "sweeps" / plan.file.stem
@@ -170,6 +188,7 @@ def read_plan(
     seeds: int,
     first_seed: int,
     metric: str,
+    keep: str,
     sets: list[str] | None,
     lane: Lane | None,
 ) -> Plan:
@@ -196,14 +215,29 @@ def read_plan(
         sample=sample,
         seeds=seeds,
         first_seed=first_seed,
-        metrics=tuple(name.strip() for name in metric.split(",")),
+        metrics=names_in(metric),
+        keep=tuple(dict.fromkeys(names_in(keep))) if keep else (),
         lane=lane,
     )
 
 
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the names that commas join."""
+    return tuple(name.strip() for name in text.split(","))
+
+
 def show_results(tables: Tables, directory: Path, *, as_json: bool) -> None:
-    """Write the files of a sweep and print its table, or JSON."""
-    paths = write(tables, directory, command_line())
+    """Write the files of a sweep and print its table, or JSON.
+
+    Raises
+    ------
+    QuiclabError
+        If the files cannot be written, for instance because the disk is full.
+    """
+    try:
+        paths = write(tables, directory, command_line())
+    except RequestError as error:
+        raise QuiclabError(f"{error}; all runs are stored: repeat the command to write the results") from error
     if as_json:
         print(to_json(document(tables)))
     else:
@@ -239,6 +273,7 @@ def plan_command(
     seeds: SeedsOption = DEFAULT_SEEDS,
     first_seed: FirstSeedOption = 1,
     metric: MetricOption = "goodput",
+    keep: KeepOption = "",
     sets: SetOption = None,
     to: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The plan (default: NAME.plan.json next to the scenario).")
@@ -247,7 +282,16 @@ def plan_command(
 ) -> None:
     """Check a sweep and write its plan, for `quiclab shard` on many machines."""
     plan = read_plan(
-        scenario, vary, zipped, sample=sample, seeds=seeds, first_seed=first_seed, metric=metric, sets=sets, lane=None
+        scenario,
+        vary,
+        zipped,
+        sample=sample,
+        seeds=seeds,
+        first_seed=first_seed,
+        metric=metric,
+        keep=keep,
+        sets=sets,
+        lane=None,
     )
     file = to or plan.file.with_suffix(".plan.json")
     check_new(file, force)
@@ -271,6 +315,9 @@ def merge_command(
     directory = out or Path("results") / "sweeps" / plan.file.stem
     store = Store(directory)
     shards.merge(plan, plan_file, store)
+    if shards.has_changed(plan):
+        changed = f"{plan.file} has changed since the plan was written"
+        print(f"note: {changed}; the results are those of the plan", file=sys.stderr)
     show_results(Session(plan, store, Processes(1)).tables(), directory, as_json=as_json)
 
 

@@ -1,7 +1,7 @@
 """Feeds an executor with batches of tasks, and takes their results.
 
-Tasks are handed over in batches that take about `BATCH_S`, by the time that finished ones took: many short tasks cost
-no more than their own time, and a worker that dies costs little. Results do not depend on batches or workers.
+Tasks are handed over in batches of about `batch_s`, by the time that finished ones took: many short tasks cost no more
+than their own time, and a worker that dies costs little. Results do not depend on batches or workers.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 BATCH_S: Final = 0.5
+#: What a batch takes in addition for each worker: handing one over costs this process about a millisecond [s].
+BATCH_S_PER_WORKER: Final = 0.002
 MAX_BATCH: Final = 10_000
 POLL_S: Final = 0.25
 #: Times that a batch is tried when the worker that runs it dies.
@@ -59,16 +61,21 @@ class Interrupt:
             raise KeyboardInterrupt
 
 
+def batch_s(workers: int) -> float:
+    """Return how long a batch takes at least, with a number of workers [s]."""
+    return BATCH_S + BATCH_S_PER_WORKER * workers
+
+
 class _Batches(Generic[Task]):
     """Cuts tasks into batches of about the same duration."""
 
-    def __init__(self, tasks: Iterable[Task]) -> None:
+    def __init__(self, tasks: Iterable[Task], workers: int) -> None:
         self._tasks = iter(tasks)
-        self._task_s = BATCH_S
+        self._task_s = self._batch_s = batch_s(workers)
 
     def next(self) -> list[Task]:
         """Return the next batch; empty at the end."""
-        size = max(1, min(MAX_BATCH, int(BATCH_S / self._task_s))) if self._task_s > 0 else MAX_BATCH
+        size = max(1, min(MAX_BATCH, int(self._batch_s / self._task_s))) if self._task_s > 0 else MAX_BATCH
         return list(islice(self._tasks, size))
 
     def took(self, count: int, seconds: float) -> None:
@@ -157,7 +164,7 @@ def run_batches(
         If a worker dies again and again with the same batch.
     """
     batches, running, again = (
-        _Batches(tasks),
+        _Batches(tasks, executor.workers),
         dict[Future[tuple[Result, float]], _Running[Task]](),
         deque[_Running[Task]](),
     )

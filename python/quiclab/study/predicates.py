@@ -1,11 +1,13 @@
 """Claims whose predicates a reference states as Python expressions over named terms.
 
-A reference is a YAML list of findings with `id`, `source`, `statement` and, where the study does not test it in Python,
-`check`: an expression over the names that the study gives it (`Vocabulary`) and a few builtins.
+A reference is a YAML list of findings with `id`, `source`, `statement` and `check`: an expression over the names that
+the study gives it (`Vocabulary`) and a few builtins. `claim` makes a `Claim` of it, which `quiclab.study.claims.judge`
+evaluates as it does any other.
 """
 
 from __future__ import annotations
 
+import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -80,6 +82,24 @@ class Vocabulary(ABC):
         return eval(code, self.mapping)  # noqa: S307 - no other builtins; not external input
 
 
+class _WithoutStops(ast.NodeTransformer):
+    """Replaces what stops at the first false or true part by lists of all parts."""
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        name = "all" if isinstance(node.op, ast.And) else "any"
+        parts = ast.List([self.visit(part) for part in node.values], ast.Load())
+        return ast.Call(ast.Name(name, ast.Load()), [parts], [])
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        self.generic_visit(node)
+        return ast.ListComp(node.elt, node.generators)
+
+
+def without_stops(text: str) -> ast.Expression:
+    """Return a predicate that evaluates all of its terms, also where the first of them decide."""
+    return ast.fix_missing_locations(_WithoutStops().visit(ast.parse(text, mode="eval")))  # type: ignore[no-any-return]
+
+
 def term(name: str, *positional: object, **named: object) -> str:
     """Write a term as in the predicate."""
     return f"{name}({', '.join([*map(str, positional), *(f'{key}={value}' for key, value in named.items())])})"
@@ -101,6 +121,9 @@ class Reference:
         Predicates that are not those of the file word for word.
     scopes, notes, explanations, by_construction
         Further attributes of claims, by identity.
+    every_term
+        Whether the evidence has all terms of a predicate, also those after a condition that is false; not where a
+        condition states when the terms after it have a value.
     """
 
     file: Path
@@ -111,6 +134,7 @@ class Reference:
     notes: Mapping[str, str] = field(default_factory=dict)
     explanations: Mapping[str, str] = field(default_factory=dict)
     by_construction: tuple[str, ...] = ()
+    every_term: bool = False
 
     @cached_property
     def entries(self) -> Mapping[str, Mapping[str, str]]:
@@ -124,7 +148,9 @@ class Reference:
     def claim(self, identity: str, home: str) -> Claim:
         """Build a claim from its entry."""
         entry = self.entries[identity]
-        code = compile(" ".join(self.read_as.get(identity, entry["check"]).split()), identity, "eval")
+        text = " ".join(self.read_as.get(identity, entry["check"]).split())
+        code = compile(text, identity, "eval")
+        whole = compile(without_stops(text), identity, "eval") if self.every_term else code
 
         @lru_cache(maxsize=1)
         def names(sample: Sample) -> Vocabulary:
@@ -133,7 +159,7 @@ class Reference:
 
         def terms(sample: Sample) -> Mapping[str, float]:
             found: dict[str, float] = {}
-            self.vocabulary(sample, home, found.__setitem__).evaluate(code)
+            self.vocabulary(sample, home, found.__setitem__).evaluate(whole)
             return found
 
         return Claim(

@@ -12,6 +12,7 @@ from quiclab.errors import QuiclabError, RequestError, unknown
 from quiclab.executors import Processes
 from quiclab.scenario import Scenario
 from quiclab.store import Store
+from quiclab.sweeps import kept
 from quiclab.sweeps.plan import Plan
 from quiclab.sweeps.session import Session
 
@@ -33,9 +34,30 @@ class SweepResult:
     ----------
     tables
         Tables with their plan.
+    directory
+        Where runs are stored; `None` if they are not.
     """
 
     tables: Tables
+    directory: Path | None = None
+
+    def kept(self, table: str) -> pl.LazyFrame:
+        """Return a table of all runs, read as it is needed, with the factors and the seed of each run.
+
+        Parameters
+        ----------
+        table
+            Its name, such as `series`.
+
+        Raises
+        ------
+        RequestError
+            If the sweep did not keep it.
+        """
+        plan = self.tables.plan
+        if self.directory is None or table not in plan.keep:
+            raise unknown("table", table, plan.keep, "kept")
+        return kept.scan(self.directory, table, self.runs)
 
     @property
     def runs(self) -> pl.DataFrame:
@@ -96,6 +118,7 @@ def sweep(
     seeds: int = 5,
     first_seed: int = 1,
     metrics: str | Iterable[str] = "goodput",
+    keep: str | Iterable[str] = (),
     compare: str | None = None,
     adaptive: float | None = None,
     max_seeds: int = 200,
@@ -119,6 +142,8 @@ def sweep(
         Runs of each setting, and the seed of the first.
     metrics
         Names of metrics, or paths in a result: see `quiclab sweep --list-metrics`.
+    keep
+        Tables of each run to keep, such as `series` or `packets`; they need `out`.
     compare
         Path of a factor whose levels are compared with its first one, paired by seed.
     adaptive
@@ -147,8 +172,11 @@ def sweep(
         seeds=seeds,
         first_seed=first_seed,
         metrics=(metrics,) if isinstance(metrics, str) else tuple(metrics),
+        keep=(keep,) if isinstance(keep, str) else tuple(dict.fromkeys(keep)),
         lane=lane,
     )
+    if plan.keep and out is None:
+        raise RequestError("keep: the tables of runs are kept in a directory: give `out`", path="keep")
     if compare is not None and compare not in (paths := [factor.path for factor in plan.design.factors]):
         raise unknown("factor", compare, paths, "compare")
     if out is not None:
@@ -187,7 +215,7 @@ def _run(
         raise QuiclabError(
             f"{outcome.failed} of {outcome.total} runs failed, the first: {reason}; {plan.replay_of(task)}"
         )
-    return SweepResult(session.tables(compare))
+    return SweepResult(session.tables(compare), directory)
 
 
 def _source(scenario: str | Path | Scenario) -> dict[str, Any]:

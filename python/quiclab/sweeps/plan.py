@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from quiclab.errors import RequestError
 from quiclab.identity import setting_of
 from quiclab.native import resolve
+from quiclab.sweeps import kept
 from quiclab.sweeps.design import Design
 from quiclab.sweeps.metrics import SERIES_INTERVAL, Measure, measures
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from quiclab.lane.run import Lane
 
 _HASH_BYTES: Final = 32
+MAX_SEEDS: Final = 100_000
 
 
 class Task(NamedTuple):
@@ -44,6 +46,8 @@ class Recipe:
         Changes of all settings, as path and text of `--set`.
     metrics
         Names of the metrics that are measured.
+    keep
+        Names of the tables of each run that are kept.
     lane
         How runs are made in the kernel lane; `None` for the sim lane.
     """
@@ -53,6 +57,7 @@ class Recipe:
     base_dir: str
     sets: tuple[tuple[str, str], ...]
     metrics: tuple[str, ...]
+    keep: tuple[str, ...] = ()
     lane: Lane | None = None
 
     def resolve(self, sets: Iterable[tuple[str, str]]) -> str:
@@ -86,6 +91,8 @@ class Plan:
         Runs of each setting; run i has the seed `first_seed + i`: the same in all settings.
     metrics
         Names of metrics.
+    keep
+        Names of the tables of each run that are kept: see `kept`.
     lane
         How runs are made in the kernel lane; `None` for the sim lane.
     """
@@ -99,6 +106,7 @@ class Plan:
     seeds: int = 1
     first_seed: int = 1
     metrics: tuple[str, ...] = ("goodput",)
+    keep: tuple[str, ...] = ()
     lane: Lane | None = None
 
     @property
@@ -134,7 +142,7 @@ class Plan:
 
     def _recipe(self, recording: tuple[tuple[str, str], ...]) -> Recipe:
         file, base_dir = str(self.file), str(self.base_dir)
-        return Recipe(self.text, file, base_dir, (*recording, *self.sets), self.metrics, self.lane)
+        return Recipe(self.text, file, base_dir, (*recording, *self.sets), self.metrics, self.keep, self.lane)
 
     @cached_property
     def recipe(self) -> Recipe:
@@ -168,9 +176,12 @@ class Plan:
 
     @cached_property
     def _recording(self) -> list[tuple[str, str]]:
-        """The time series that a metric needs, where the scenario has none."""
-        needed = any(measure.series for measure in self.measures) and "series_interval" not in self.base["record"]
-        return [("record.series_interval", SERIES_INTERVAL)] if needed else []
+        """Changes by which runs record the tables that are kept, and the time series that a metric needs."""
+        record, changes = self.base["record"], kept.recording(self.keep, self.base["record"])
+        needed = "series" not in self.keep and any(measure.series for measure in self.measures)
+        if needed and "series_interval" not in record:
+            changes.append(("record.series_interval", SERIES_INTERVAL))
+        return changes
 
     @cached_property
     def _identified(self) -> tuple[bytearray, list[str | None]]:

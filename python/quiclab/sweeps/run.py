@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, TextIO
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError
 from quiclab.executors import run_batches
 from quiclab.identity import BUILD, VERSIONS
 from quiclab.libraries import np, pl
@@ -20,7 +20,8 @@ from quiclab.progress import CountProgress
 from quiclab.result import run_resolved
 from quiclab.scenario import Scenario
 from quiclab.store import IDENTITY, Flusher, Store
-from quiclab.sweeps.metrics import Measure, measures
+from quiclab.sweeps import kept
+from quiclab.sweeps.metrics import Measure, measures, no_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -35,6 +36,8 @@ HEAD: Final = {IDENTITY: "String", VERSIONS: "String", BUILD: "String", "digest"
 #: Time after which progress is shown [s].
 QUIET_S: Final = 1.0
 MAX_FAILURES: Final = 1000
+#: A run that took less is tried twice [s].
+SHORT_S: Final = 0.5
 #: Runs that become integers of Python at a time.
 CHUNK: Final = 10_000
 
@@ -67,6 +70,8 @@ class Measured:
         Whether every flow of it has done its workload.
     values
         Values of the columns of the metrics, run by run; NaN where there is none.
+    tables
+        The tables that are kept of each run, as Parquet files.
     problems
         Why the others failed, by their positions in the batch.
     """
@@ -74,6 +79,7 @@ class Measured:
     digest: list[str] = field(default_factory=list)
     finished: list[bool] = field(default_factory=list)
     values: array[float] = field(default_factory=lambda: array("d"))
+    tables: list[list[bytes]] = field(default_factory=list)
     problems: dict[int, str] = field(default_factory=dict)
 
 
@@ -147,6 +153,11 @@ def execute(
                 plan.recipe, [(plan.design.sets(plan.design.settings[index]), seeds) for index, seeds in settings]
             )
 
+        def keep(made: np.ndarray, found: Measured) -> None:
+            # before the rows: a run that is stored has its tables
+            for identity, files in zip(runs.names(made), found.tables, strict=False):
+                kept.write(store.directory, plan.keep, identity, files)
+
         def settle(batch: Sequence[int], found: Measured) -> None:
             for place, problem in found.problems.items():
                 outcome.failed += 1
@@ -154,6 +165,7 @@ def execute(
                     outcome.failures.append((runs.task(batch[place]), problem))
             made = np.delete(np.asarray(batch), list(found.problems))
             if len(made):
+                keep(made, found)
                 flusher.add_frame(_frame(runs.head(made), found, columns))
                 stored[made] = True
             outcome.executed += len(made)
@@ -214,17 +226,30 @@ def measure_batch(batch: Batch) -> Measured:
 
 def _measure(recipe: Recipe, scenario: str, seed: int, found: Measured) -> str:
     """Run once, and append what is measured; returns why the run failed, or an empty text."""
+    result = _result(recipe, scenario, seed)
+    if isinstance(result, str):
+        return result
+    _append(recipe, result, found)
+    return ""
+
+
+def _result(recipe: Recipe, scenario: str, seed: int) -> RunResult | str:
+    """Run once; returns the reason if the run failed."""
     try:
         result = _run(recipe, scenario, seed)
     except QuiclabError as error:
         return str(error)
-    if problem := _problem(result):
-        return problem
+    return _problem(result) or result
+
+
+def _append(recipe: Recipe, result: RunResult, found: Measured) -> None:
+    """Append what is measured in a run."""
     columns = _measures(recipe.metrics, tuple(result.flows))
     found.digest.append(result.digest)
     found.finished.append(all(flow.completed for flow in result.flows.values()))
     found.values.extend(float(column.measure(result)) for column in columns)
-    return ""
+    if recipe.keep:
+        found.tables.append(kept.contents(result, recipe.keep))
 
 
 def _problem(result: RunResult) -> str:
@@ -270,21 +295,27 @@ def check(plan: Plan, settings: Collection[int] | None = None, stream: TextIO | 
 
 
 def try_metrics(plan: Plan) -> float:
-    """Run the first setting once, so that an error in a metric comes before the others; returns its duration [s].
+    """Run the first setting, so that an error in a metric comes before the others; returns the duration of a run [s].
+
+    A short run is repeated: the first one in a process loads code.
 
     Raises
     ------
     RequestError
-        If a metric that is named by its path is not in the result.
+        If a metric that is named by its path is no number of the result.
     """
-    scenario, found = plan.scenario(0), Measured()
-    begin = time.perf_counter()
-    problem = _measure(plan.recipe, scenario, plan.first_seed, found)
-    seconds = time.perf_counter() - begin
-    if not problem:
+    scenario = plan.scenario(0)
+    for _ in range(2):
+        begin, found = time.perf_counter(), Measured()
+        result = _result(plan.recipe, scenario, plan.first_seed)
+        if not isinstance(result, str):
+            _append(plan.recipe, result, found)
+        seconds = time.perf_counter() - begin
+        if isinstance(result, str) or seconds > SHORT_S:
+            break
+    if not isinstance(result, str):
         for measure, value in zip(plan.measures, found.values, strict=True):
-            if "." in measure.column and measure.label == measure.column and math.isnan(value):
-                raise RequestError(
-                    f"--metric {measure.column}: not in the result of a run; `quiclab run --json` shows one"
-                )
+            missing = math.isnan(value) and measure.is_path
+            if missing and (error := no_number(measure.column, result)) is not None:
+                raise error
     return seconds

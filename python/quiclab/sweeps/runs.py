@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from quiclab.identity import VERSIONS, runs_of
 from quiclab.libraries import np, pl
 from quiclab.store import IDENTITY
+from quiclab.sweeps import kept
 from quiclab.sweeps.plan import Task
 
 if TYPE_CHECKING:
@@ -85,6 +86,11 @@ class Runs:
         found = (runs_of(self.plan.identity(index)[0], seeds) for index, seeds in self.by_setting(everything))
         return np.frombuffer(b"".join(found), dtype=_BINARY)
 
+    def names(self, chosen: np.ndarray) -> list[str]:
+        """Return the identities of some runs as texts, from their positions."""
+        text = self.identities[chosen].tobytes().hex()
+        return [text[start : start + 32] for start in range(0, len(text), 32)]
+
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions in the order of identities, and these."""
@@ -107,10 +113,12 @@ class Runs:
         return rows, order[places[rows]]
 
     def stored(self, store: Store, columns: Sequence[str]) -> np.ndarray:
-        """Return for each run whether a store has these columns of it."""
+        """Return for each run whether a store has these columns of it, and its tables if they are kept."""
         done = np.zeros(len(self), dtype=bool)
         for part in measured(store, columns):
             done[self.found_in(part[IDENTITY])[1]] = True
+        if self.plan.keep:
+            done &= kept.are_there(store.directory, self)
         found: np.ndarray = done[self.first]
         return found
 
@@ -122,8 +130,7 @@ class Runs:
         chosen
             Positions.
         """
-        text = self.identities[chosen].tobytes().hex()
-        identities = [text[start : start + 32] for start in range(0, len(text), 32)]
+        identities = self.names(chosen)
         versions = [self.plan.identity(int(index))[1] for index in self.settings[chosen]]
         return {IDENTITY: pl.Series(identities, dtype=pl.String), VERSIONS: pl.Series(versions, dtype=pl.String)}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from quiclab.libraries import np, pl
 from quiclab.stats import half_widths
 from quiclab.store import IDENTITY
+from quiclab.sweeps import kept
 from quiclab.sweeps.runs import measured
 
 if TYPE_CHECKING:
@@ -38,15 +39,16 @@ def runs_table(runs: Runs, store: Store) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        `setting` (index from 0), one column a factor, `seed`, `finished`, `digest`, then one column a metric; the same
+        `setting` (index from 0), one column a factor, `seed`, `finished`, `digest`, one column a metric, and one column
+        a table that is kept, with the name of its file; the same
         bytes however often the sweep was stopped, and on any number of workers.
     """
     columns = [measure.column for measure in runs.plan.measures]
-    kept: list[pl.DataFrame] = []
+    parts: list[pl.DataFrame] = []
     place, count = np.full(len(runs), -1), 0
     for part in measured(store, columns, {"finished": pl.Boolean, "digest": pl.String}):
         rows, positions = runs.found_in(part[IDENTITY])
-        kept.append(part.drop(IDENTITY)[rows])
+        parts.append(part.drop(IDENTITY)[rows])
         # a run that was measured again is stored twice: the newest counts
         place[positions] = np.arange(count, count + len(rows))
         count += len(rows)
@@ -55,9 +57,10 @@ def runs_table(runs: Runs, store: Store) -> pl.DataFrame:
     if not len(found):
         return pl.DataFrame()
     settings = settings_table(runs.plan)[runs.settings[found]]
-    stored = pl.concat(kept)[place[found]]
+    stored = pl.concat(parts)[place[found]]
     seeds = pl.Series(SEED, runs.seeds[found])
-    return settings.with_columns(seeds, *(stored[name] for name in ("finished", "digest", *columns)))
+    files = kept.columns(runs.plan.keep, runs.names(found))
+    return settings.with_columns(seeds, *(stored[name] for name in ("finished", "digest", *columns)), *files)
 
 
 def settings_table(plan: Plan) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from quiclab.studies.tunnel.beyond import BEYOND
-from quiclab.studies.tunnel.claims import claims_of
+from quiclab.studies.tunnel.claims import REFERENCE
 from quiclab.studies.tunnel.common import (
     ASSUMPTIONS,
     CONFIGURATIONS,
@@ -76,7 +76,7 @@ def study(
     return Study(
         f"tunnel/{name}",
         replace(design, engine_changes=lambda _: changes or {}),
-        replace(measures, claims=claims_of(name)),
+        replace(measures, claims=REFERENCE.claims(name)),
         replace(presentation, views=views_of(name)),
     )
 

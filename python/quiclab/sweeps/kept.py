@@ -1,0 +1,145 @@
+"""Tables of single runs that a sweep keeps: one Parquet file for each run and table, named after the run's identity.
+
+They lie beside the stored runs, in a folder for each table. A run whose file is gone counts as not stored.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from quiclab.errors import RequestError, unknown
+from quiclab.files import parquet_bytes, write_atomically
+from quiclab.libraries import np, pl
+from quiclab.result import TABLES
+from quiclab.sweeps.metrics import SERIES_INTERVAL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from quiclab.result import RunResult
+    from quiclab.sweeps.runs import Runs
+
+#: Names of the files in the folder of a table.
+FILES: Final = "[0-9a-f]" * 32 + ".parquet"
+_FILE: Final = ".file"
+
+
+def recording(names: Sequence[str], record: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Return the changes to a scenario that make its runs record some tables.
+
+    Parameters
+    ----------
+    names
+        Names of `TABLES`.
+    record
+        What the scenario records.
+
+    Raises
+    ------
+    RequestError
+        If there is no such table.
+    """
+    changes = []
+    for name in names:
+        if name not in TABLES:
+            raise unknown("table", name, TABLES, "--keep")
+        if name == "series":
+            if "series_interval" not in record:
+                changes.append(("record.series_interval", SERIES_INTERVAL))
+        elif not record[name]:
+            changes.append((f"record.{name}", "true"))
+    return changes
+
+
+def contents(result: RunResult, names: Sequence[str]) -> list[bytes]:
+    """Return the tables of a run as Parquet files.
+
+    Raises
+    ------
+    RequestError
+        If a run of this scenario has no such table.
+    """
+    files = []
+    for name in names:
+        if (frame := getattr(result, name)) is None:
+            raise RequestError(f"--keep {name}: nothing in this scenario records {name}")
+        files.append(parquet_bytes(frame))
+    return files
+
+
+def file_of(table: str, identity: str) -> str:
+    """Return the path of a table of a run, relative to the results directory."""
+    return f"{table}/{identity}.parquet"
+
+
+def are_there(directory: Path, runs: Runs) -> np.ndarray:
+    """Return for each run whether all its tables are on the disk."""
+    there = np.ones(len(runs), dtype=bool)
+    for table in runs.plan.keep:
+        found = _names(directory / table)
+        there &= np.fromiter(
+            (f"{identity}.parquet" in found for identity in runs.names(np.arange(len(runs)))), bool, len(runs)
+        )
+    return there
+
+
+def _names(folder: Path) -> set[str]:
+    return {entry.name for entry in os.scandir(folder)} if folder.is_dir() else set()
+
+
+def write(directory: Path, names: Sequence[str], identity: str, files: Sequence[bytes]) -> None:
+    """Write the tables of a run.
+
+    Raises
+    ------
+    RequestError
+        If the directory cannot be written to.
+    """
+    for name, content in zip(names, files, strict=True):
+        path = directory / file_of(name, identity)
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, content)
+
+
+def copy(source: Path, directory: Path, names: Sequence[str], identities: Sequence[str]) -> None:
+    """Copy the tables of some runs from another results directory.
+
+    Raises
+    ------
+    RequestError
+        If a table cannot be read, or the directory cannot be written to.
+    """
+    for identity in identities:
+        try:
+            files = [(source / file_of(name, identity)).read_bytes() for name in names]
+        except OSError as error:
+            raise RequestError(
+                f"cannot read {error.filename}: {error.strerror}; repeat the shard to make it again"
+            ) from error
+        write(directory, names, identity, files)
+
+
+def columns(names: Sequence[str], identities: Sequence[str]) -> list[pl.Series]:
+    """Return the columns that the table of runs has of kept tables: their files, relative to the results directory."""
+    return [pl.Series(name, [file_of(name, identity) for identity in identities], dtype=pl.String) for name in names]
+
+
+def scan(directory: Path, table: str, runs: pl.DataFrame) -> pl.LazyFrame:
+    """Return a table of all runs, lazily: the columns of the table of runs before the metrics, then those of the table.
+
+    Parameters
+    ----------
+    directory
+        The results directory.
+    table
+        Name of the table.
+    runs
+        The table of runs, with a column of that name.
+    """
+    place = runs.columns.index("finished")
+    files = runs.select(*runs.columns[:place], pl.format("{}/{}", pl.lit(str(directory)), pl.col(table)).alias(_FILE))
+    tables = pl.scan_parquet(files[_FILE].unique(maintain_order=True).to_list(), include_file_paths=_FILE)
+    found = files.lazy().join(tables, on=_FILE, how="inner", maintain_order="left_right")
+    return found.drop(_FILE)
