@@ -188,6 +188,37 @@ def test_gc_waits_for_no_writer_and_says_so(small: Path, tmp_path: Path, capsys:
     assert "moon is not a directory" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["ls", "gc"])
+def test_a_sweep_that_joins_shards_meanwhile_disturbs_nobody(
+    small: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+) -> None:
+    store = housed(small, tmp_path / "out")
+    for number in range(2, MANY):
+        (store.shards / f"{number:06}.parquet").write_bytes(store.files()[0].read_bytes())
+    read, is_file = Store.read, Path.is_file
+
+    def joining(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
+        monkeypatch.setattr(Store, "read", read)
+        store._join(store.files())  # what a sweep does, between the list of files and the first of them
+        return read(path, columns)
+
+    def vanishing(path: Path) -> bool:
+        found = is_file(path)
+        if path.name.endswith(".tmp"):
+            path.unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(Store, "read", staticmethod(joining))
+    monkeypatch.setattr(Path, "is_file", vanishing)
+    capsys.readouterr()
+    assert cli.invoke(["store", command, str(tmp_path)]) == 0
+    assert len(store.files()) == 1
+
+
 def test_runs_of_the_kernel_lane_are_kept() -> None:
     assert is_current("kernel 6.1, iperf3 3.16")
     assert not is_current("results 0")

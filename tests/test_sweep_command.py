@@ -410,7 +410,7 @@ def test_a_dry_run_checks_counts_and_runs_nothing(small: Path, tmp_path: Path, c
         (["--vary", "links.down1.rate=5Mbit/s", "--metric", "speed"], "quiclab: --metric: unknown metric `speed`"),
         (["--vary", "flows.dc.stack=quin,quinn"], "did you mean"),
         (["--metric", "speed"], "--metric: unknown metric `speed`"),
-        (["--metric", "elements.down9.sent.packets"], "not in the result of a run"),
+        (["--metric", "elements.down9.sent.packets"], "--metric elements: unknown name `down9`"),
         (["--adaptive", "2"], "--adaptive: expected a percentage"),
         (["--seeds", "0"], "expected a whole number from 1"),
     ],
@@ -496,7 +496,7 @@ def test_shards_of_a_shell_loop_give_the_bytes_of_one_machine(small: Path, tmp_p
     for index in (0, 2):
         assert invoke("shard", plan, "--index", str(index), "--of", "3", "--jobs", "1") == 0
     assert invoke("sweep", "merge", plan, "--out", tmp_path / "merged") == 1
-    assert "of shards 1; run `quiclab shard" in capsys.readouterr().err
+    assert "of shard 1; run `quiclab shard" in capsys.readouterr().err
     assert invoke("shard", plan, "--index", "1", "--of", "3", "--jobs", "1") == 0
     assert invoke("sweep", "merge", plan, "--out", tmp_path / "merged") == 0
     whole = ["sweep", str(small), "--vary", "links.down1.rate=5Mbit/s,20Mbit/s", "--seeds", "5", "--jobs", "1"]
@@ -520,15 +520,6 @@ def test_wrong_plans_and_shards_are_refused(small: Path, capsys: Captured) -> No
     assert "--index: expected a number from 0 to 2" in capsys.readouterr().err
     assert invoke("sweep", "merge", plan) == 2
     assert "no shard of" in capsys.readouterr().err
-    document = json.loads(plan.read_text())
-    for changes, message in (
-        ({"quiclab": "0.0.1"}, "quiclab: expected a plan of version"),
-        ({"schema": "other"}, "schema: expected `quiclab.plan/1`"),
-        ({"seeds": "many"}, "is not a plan: ValueError"),
-    ):
-        plan.write_text(json.dumps({**document, **changes}))
-        assert invoke("shard", plan, "--index", "0", "--of", "1") == 2
-        assert message in capsys.readouterr().err
     plan.write_text("{")
     assert invoke("shard", plan, "--index", "0", "--of", "1") == 2
     assert "is not a plan" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from functools import cache
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -33,7 +34,8 @@ def write_atomically(path: Path, content: bytes) -> None:
         temporary.replace(path)
         _sync_directory(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # the reason may forbid this, too
+            temporary.unlink(missing_ok=True)
         raise RequestError(f"cannot write {path}: {error.strerror}") from error
 
 

@@ -81,9 +81,9 @@ def holding(store: Store) -> Holding:
         others += int((~_current(part)).sum())
         builds.update(part[BUILD].drop_nulls().unique())
     files = [path for path in store.directory.rglob("*") if path.is_file()]
-    written = max(path.stat().st_mtime for path in store.files())
+    written = max((_status(path)[1] for path in store.files()), default=0.0)
     kind = "study" if (store.directory / MANIFEST).exists() else "sweep"
-    size = sum(path.stat().st_size for path in files)
+    size = sum(_status(path)[0] for path in files)
     when = datetime.fromtimestamp(written, UTC)
     return Holding(store.directory, kind, runs, others, size, tuple(sorted(builds)), when)
 
@@ -142,10 +142,10 @@ def waste(store: Store) -> Waste:
     for path, keep in _shards(store):
         gone = len(keep) - int(keep.sum())
         runs += gone
-        size += path.stat().st_size * gone / max(1, len(keep))
+        size += _status(path)[0] * gone / max(1, len(keep))
     left = (path for folder in (store.shards, store.directory) for path in folder.glob(".*.tmp"))
     files = (*left, *(store.directory / FOLDER).glob("*.json"), *_tables_without_run(store))
-    return Waste(store, runs, files, round(size) + sum(path.stat().st_size for path in files))
+    return Waste(store, runs, files, round(size) + sum(_status(path)[0] for path in files))
 
 
 def _tables_without_run(store: Store) -> Iterator[Path]:
@@ -154,8 +154,7 @@ def _tables_without_run(store: Store) -> Iterator[Path]:
     if not folders:
         return
     names: set[str] = set()
-    for path in store.files():
-        part = store.read(path, [IDENTITY, VERSIONS])
+    for _, part in store.parts([IDENTITY, VERSIONS]):
         names.update(part.filter(_current(part))[IDENTITY])
     for folder in folders:
         yield from (path for path in sorted(folder.glob(FILES)) if path.stem not in names)
@@ -190,5 +189,14 @@ def remove(found: Waste) -> int:
 
 def _shards(store: Store) -> Iterator[tuple[Path, pl.Series]]:
     """List the shards, and which of their runs are of the versions that runs have now."""
-    for path in store.files():
-        yield path, _current(store.read(path, [VERSIONS]))
+    for path, part in store.parts([VERSIONS]):
+        yield path, _current(part)
+
+
+def _status(path: Path) -> tuple[int, float]:
+    """Return size [B] and time of change of a file; zeros where a running sweep has removed it meanwhile."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return 0, 0.0
+    return status.st_size, status.st_mtime

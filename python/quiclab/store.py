@@ -131,7 +131,7 @@ class Store:
     def identities(self, columns: Collection[str] = ()) -> set[str]:
         """Return the identity of every run that is stored, with a value in all these columns."""
         found: set[str] = set()
-        for frame in self._parts([IDENTITY, *columns]):
+        for _, frame in self.parts([IDENTITY, *columns]):
             found.update(frame.drop_nulls([IDENTITY, *columns])[IDENTITY])
         return found
 
@@ -140,12 +140,20 @@ class Store:
         return sorted(self.shards.glob(SHARD_NAMES))
 
     def rows(self, columns: Mapping[str, pl.DataType | type[pl.DataType]]) -> Iterator[pl.DataFrame]:
-        """List the stored runs shard by shard, with these columns; what a shard does not have is null there."""
-        for frame in self._parts(list(columns)):
-            yield frame.select(pl.col(name).cast(kind) for name, kind in columns.items())
+        """List the stored runs shard by shard, with these columns; what a shard does not have is null there.
 
-    def _parts(self, columns: list[str]) -> Iterator[pl.DataFrame]:
-        """Read some columns shard by shard; another process may join shards meanwhile."""
+        Raises
+        ------
+        QuiclabError
+            If a shard cannot be read, or has other values in a column.
+        """
+        for path, frame in self.parts(list(columns)):
+            with _readable(path):
+                part = frame.select(pl.col(name).cast(kind) for name, kind in columns.items())
+            yield part
+
+    def parts(self, columns: list[str]) -> Iterator[tuple[Path, pl.DataFrame]]:
+        """Read some columns shard by shard, each with its file; another process may join shards meanwhile."""
         waiting = self.files()
         while waiting:
             path = waiting.pop(0)
@@ -154,7 +162,7 @@ class Store:
             except FileNotFoundError:
                 waiting = [other for other in self.files() if other.name > path.name]
             else:
-                yield frame
+                yield path, frame
 
     @classmethod
     def read(cls, path: Path, columns: list[str] | None = None) -> pl.DataFrame:
@@ -188,7 +196,8 @@ def _readable(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise QuiclabError(f"cannot read {path}: {error}; delete it to repeat its runs") from error
+        reason = str(error).partition("\n")[0]
+        raise QuiclabError(f"cannot read {path}: {reason}; delete it to repeat its runs") from error
 
 
 class Flusher:

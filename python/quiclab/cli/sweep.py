@@ -30,6 +30,7 @@ from quiclab.store import Store
 from quiclab.sweeps import Plan, shards
 from quiclab.sweeps.metrics import METRICS
 from quiclab.sweeps.output import Tables, document, write
+from quiclab.sweeps.plan import MAX_SEEDS
 from quiclab.sweeps.session import Session, cost_line
 from quiclab.tree import to_json
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from quiclab.lane.run import Lane
     from quiclab.sweeps.run import Outcome
 
-MAX_SEEDS = 100_000
 DEFAULT_SEEDS = 5
 MAX_SHARDS = 100_000
 MAX_FAILURES_SHOWN = 5
@@ -227,8 +227,17 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def show_results(tables: Tables, directory: Path, *, as_json: bool) -> None:
-    """Write the files of a sweep and print its table, or JSON."""
-    paths = write(tables, directory, command_line())
+    """Write the files of a sweep and print its table, or JSON.
+
+    Raises
+    ------
+    QuiclabError
+        If the files cannot be written, for instance because the disk is full.
+    """
+    try:
+        paths = write(tables, directory, command_line())
+    except RequestError as error:
+        raise QuiclabError(f"{error}; all runs are stored: repeat the command to write the results") from error
     if as_json:
         print(to_json(document(tables)))
     else:
@@ -306,6 +315,9 @@ def merge_command(
     directory = out or Path("results") / "sweeps" / plan.file.stem
     store = Store(directory)
     shards.merge(plan, plan_file, store)
+    if shards.has_changed(plan):
+        changed = f"{plan.file} has changed since the plan was written"
+        print(f"note: {changed}; the results are those of the plan", file=sys.stderr)
     show_results(Session(plan, store, Processes(1)).tables(), directory, as_json=as_json)
 
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.errors import unknown
+from quiclab.errors import RequestError, nearest, unexpected, unknown
 from quiclab.libraries import np, pl
 from quiclab.quantity import parse
 
@@ -234,6 +234,11 @@ class Measure:
     series: tuple[str, ...] = ()
 
     @property
+    def is_path(self) -> bool:
+        """Whether it is the number at a path of a result."""
+        return "." in self.column and self.label == self.column
+
+    @property
     def title(self) -> str:
         """Title of an axis."""
         return f"{self.label} [{self.unit}]" if self.unit else self.label
@@ -256,7 +261,9 @@ def measures(names: Iterable[str], flows: Iterable[str]) -> list[Measure]:
     """
     known, of_flows = {metric.name: metric for metric in METRICS}, list(flows)
     found: list[Measure] = []
-    for name in dict.fromkeys(names):
+    if "" in (asked := list(names)):
+        raise unexpected("--metric", "names joined by commas", ",".join(asked))
+    for name in dict.fromkeys(asked):
         if name in known:
             found += _columns(known[name], of_flows)
         elif name.split(".")[0] in ("flows", "elements", "run", "series") and "." in name:
@@ -290,18 +297,38 @@ def _at(path: str) -> Callable[[RunResult], float]:
     """Return the number at a path of a result; NaN where there is none."""
 
     def measure(result: RunResult) -> float:
-        value: object = result.data
-        rest = path
-        while rest:
-            if not isinstance(value, dict):
-                return math.nan
-            # names of elements contain dots, such as dc.sender: the longest name that fits is meant
-            name = next((key for key in sorted(value, key=len, reverse=True) if f"{rest}.".startswith(f"{key}.")), None)
-            if name is None:
-                return math.nan
-            value, rest = value[name], rest[len(name) + 1 :]
+        value, rest, _ = _walk(result.data, path)
+        if rest:
+            return math.nan
         if isinstance(value, str) and (found := parse(value)) is not None:
             return float(found[1])
         return _number(value)
 
     return measure
+
+
+def _walk(data: object, path: str) -> tuple[object, str, str]:
+    """Follow a path as far as there are names for it; returns the value there, the rest of the path and its start."""
+    value, rest = data, path
+    while rest and isinstance(value, dict):
+        # names of elements contain dots, such as dc.sender: the longest name that fits is meant
+        name = next((key for key in sorted(value, key=len, reverse=True) if f"{rest}.".startswith(f"{key}.")), None)
+        if name is None:
+            break
+        value, rest = value[name], rest[len(name) + 1 :]
+    return value, rest, path.removesuffix(rest).rstrip(".")
+
+
+def no_number(path: str, result: RunResult) -> RequestError | None:
+    """Return the error about a path that leads to no number of a result; `None` if this run has no value there."""
+    value, rest, way = _walk(result.data, path)
+    field = f"--metric {way}".rstrip()
+    if rest and isinstance(value, dict):
+        steps = rest.split(".")
+        parts = [".".join(steps[:count]) for count in (2, 1) if count <= len(steps)]
+        wrong = next((part for part in parts if nearest(part, value)), steps[0])
+        return unknown("name", wrong, value, field, "quiclab run --json")
+    if value is None and not rest:
+        return None
+    got = "a table" if isinstance(value, dict) else "a list" if isinstance(value, list) else ""
+    return unexpected(field, "the path of a number", value, "`quiclab run --json` shows a result", got=got)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from quiclab.lane.run import Lane
 
 _HASH_BYTES: Final = 32
+MAX_SEEDS: Final = 100_000
 
 
 class Task(NamedTuple):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, TextIO
 
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.errors import QuiclabError
 from quiclab.executors import run_batches
 from quiclab.identity import BUILD, VERSIONS
 from quiclab.libraries import np, pl
@@ -21,7 +21,7 @@ from quiclab.result import run_resolved
 from quiclab.scenario import Scenario
 from quiclab.store import IDENTITY, Flusher, Store
 from quiclab.sweeps import kept
-from quiclab.sweeps.metrics import Measure, measures
+from quiclab.sweeps.metrics import Measure, measures, no_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -226,19 +226,30 @@ def measure_batch(batch: Batch) -> Measured:
 
 def _measure(recipe: Recipe, scenario: str, seed: int, found: Measured) -> str:
     """Run once, and append what is measured; returns why the run failed, or an empty text."""
+    result = _result(recipe, scenario, seed)
+    if isinstance(result, str):
+        return result
+    _append(recipe, result, found)
+    return ""
+
+
+def _result(recipe: Recipe, scenario: str, seed: int) -> RunResult | str:
+    """Run once; returns the reason if the run failed."""
     try:
         result = _run(recipe, scenario, seed)
     except QuiclabError as error:
         return str(error)
-    if problem := _problem(result):
-        return problem
+    return _problem(result) or result
+
+
+def _append(recipe: Recipe, result: RunResult, found: Measured) -> None:
+    """Append what is measured in a run."""
     columns = _measures(recipe.metrics, tuple(result.flows))
     found.digest.append(result.digest)
     found.finished.append(all(flow.completed for flow in result.flows.values()))
     found.values.extend(float(column.measure(result)) for column in columns)
     if recipe.keep:
         found.tables.append(kept.contents(result, recipe.keep))
-    return ""
 
 
 def _problem(result: RunResult) -> str:
@@ -291,19 +302,20 @@ def try_metrics(plan: Plan) -> float:
     Raises
     ------
     RequestError
-        If a metric that is named by its path is not in the result.
+        If a metric that is named by its path is no number of the result.
     """
-    scenario, found = plan.scenario(0), Measured()
+    scenario = plan.scenario(0)
     for _ in range(2):
-        begin = time.perf_counter()
-        problem = _measure(plan.recipe, scenario, plan.first_seed, found)
+        begin, found = time.perf_counter(), Measured()
+        result = _result(plan.recipe, scenario, plan.first_seed)
+        if not isinstance(result, str):
+            _append(plan.recipe, result, found)
         seconds = time.perf_counter() - begin
-        if problem or seconds > SHORT_S:
+        if isinstance(result, str) or seconds > SHORT_S:
             break
-    if not problem:
-        for measure, value in zip(plan.measures, found.values, strict=False):
-            if "." in measure.column and measure.label == measure.column and math.isnan(value):
-                raise RequestError(
-                    f"--metric {measure.column}: not in the result of a run; `quiclab run --json` shows one"
-                )
+    if not isinstance(result, str):
+        for measure, value in zip(plan.measures, found.values, strict=True):
+            missing = math.isnan(value) and measure.is_path
+            if missing and (error := no_number(measure.column, result)) is not None:
+                raise error
     return seconds

@@ -11,17 +11,19 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.errors import QuiclabError, RequestError, unexpected
+from quiclab.errors import QuiclabError, RequestError, missing_field, shown, unexpected
 from quiclab.files import write_atomically
 from quiclab.libraries import np
-from quiclab.native import extension
+from quiclab.native import MAX_SEED, extension
 from quiclab.store import IDENTITY, Store
 from quiclab.sweeps import kept
-from quiclab.sweeps.plan import Plan
+from quiclab.sweeps.plan import MAX_SEEDS, Plan
 from quiclab.sweeps.run import Outcome, check, execute, row_kinds
 from quiclab.sweeps.runs import Runs, measured
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from quiclab.executors import Executor
 
 PLAN_SCHEMA: Final = "quiclab.plan/1"
@@ -46,7 +48,7 @@ def read_plan(file: Path) -> Plan:
     Raises
     ------
     RequestError
-        If it cannot be read, is none, or was written by another version.
+        If it cannot be read, is not a plan, or was written by another version.
     """
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
@@ -54,33 +56,80 @@ def read_plan(file: Path) -> Plan:
         raise RequestError(f"cannot read the plan {file}: {error.strerror}") from error
     except ValueError as error:
         raise RequestError(f"{file} is not a plan: {error}", kind="Syntax") from error
-    if not isinstance(document, dict) or document.get("schema") != PLAN_SCHEMA:
-        raise RequestError(f"{file} is not a plan: schema: expected `{PLAN_SCHEMA}`", path="schema")
-    if (version := extension().version()) != document.get("quiclab"):
-        raise unexpected("quiclab", f"a plan of version {version}", document.get("quiclab"), where=str(file))
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema != PLAN_SCHEMA:
+        raise unexpected("schema", f"`{PLAN_SCHEMA}`", schema, where=f"{file} is not a plan")
+    if (version := extension().version()) != (found := document.get("quiclab")):
+        hint = "`quiclab sweep plan` writes a new one"
+        raise unexpected("quiclab", f"a plan of version {version}", found, hint, where=str(file))
     return _decoded(document, file)
 
 
 def _decoded(document: dict[str, Any], file: Path) -> Plan:
+    where = f"{file} is not a plan"
+
+    def field(name: str, expected: str, fits: Callable[[Any], bool]) -> Any:
+        if name not in document:
+            raise missing_field(name, expected, where=where)
+        if not fits(document[name]):
+            raise unexpected(name, expected, document[name], where=where, got=shown(document[name]))
+        return document[name]
+
+    def whole(name: str, least: int, most: int) -> int:
+        limits = f"a whole number from {least} to {most}"
+        return int(field(name, limits, lambda value: type(value) is int and least <= value <= most))
+
+    def texts(name: str) -> tuple[str, ...]:
+        return tuple(field(name, "a list of texts", lambda value: _all(value, _is_text)))
+
+    return Plan(
+        file=Path(field("file", "the name of a file", _is_text)),
+        text=field("text", "the text of a scenario", _is_text),
+        sets=tuple(map(tuple, field("sets", "a list of pairs of texts", lambda value: _all(value, _is_pair)))),
+        varied=texts("varied"),
+        zipped=texts("zipped"),
+        sample=field("sample", "a text or null", lambda value: value is None or _is_text(value)),
+        seeds=whole("seeds", 1, MAX_SEEDS),
+        first_seed=whole("first_seed", 0, MAX_SEED - MAX_SEEDS),
+        metrics=texts("metrics"),
+        keep=texts("keep"),
+    )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and _all(value, _is_text)
+
+
+def _all(value: object, fits: Callable[[object], bool]) -> bool:
+    return isinstance(value, list) and all(map(fits, value))
+
+
+def has_changed(plan: Plan) -> bool:
+    """Return whether the scenario file of a plan is there and is not what it was; shards do not need it."""
     try:
-        return Plan(
-            file=Path(document["file"]),
-            text=str(document["text"]),
-            sets=tuple((str(path), str(text)) for path, text in document["sets"]),
-            varied=tuple(map(str, document["varied"])),
-            zipped=tuple(map(str, document["zipped"])),
-            sample=None if document["sample"] is None else str(document["sample"]),
-            seeds=int(document["seeds"]),
-            first_seed=int(document["first_seed"]),
-            metrics=tuple(map(str, document["metrics"])),
-            keep=tuple(map(str, document["keep"])),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise RequestError(f"{file} is not a plan: {type(error).__name__}: {error}") from error
+        return plan.file.read_text(encoding="utf-8") != plan.text
+    except (OSError, UnicodeDecodeError):
+        return plan.file.is_file()
 
 
 def run_shard(plan: Plan, file: Path, index: int, of: int, executor: Executor) -> Outcome:
-    """Make the runs of one shard that are not stored."""
+    """Make the runs of one shard that are not stored.
+
+    Raises
+    ------
+    RequestError
+        If the scenario file has been changed since the plan was written, or a setting is wrong.
+    """
+    if has_changed(plan):
+        raise RequestError(
+            f"{file}: the scenario {plan.file} has changed since the plan was written; give it its former text, or "
+            "write a new plan with `quiclab sweep plan`",
+            kind="Conflict",
+        )
     runs = Runs.of_shard(plan, index, of)
     check(plan, np.unique(runs.settings).tolist())
     store = Store(directory_of(file) / f"{index}-of-{of}")
@@ -114,7 +163,7 @@ def merge(plan: Plan, file: Path, store: Store) -> None:
         named = ", ".join(map(str, missing[:MAX_NAMED]))
         named += f" and {len(missing) - MAX_NAMED} more" if len(missing) > MAX_NAMED else ""
         raise QuiclabError(
-            f"{lost.sum()} of {plan.total} runs are missing, of shards {named}; "
+            f"{lost.sum()} of {plan.total} runs are missing, of {'shard' if len(missing) == 1 else 'shards'} {named}; "
             f"run `quiclab shard {file} --index {missing[0]} --of {of}`"
         )
 
