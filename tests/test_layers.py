@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import check_layers
+from conftest import ROOT
 from layers import graph, rust
 
 
@@ -87,3 +91,38 @@ def test_parent_and_child_may_use_each_other(tmp_path: Path) -> None:
 def test_the_imports_of_this_tree_point_downwards() -> None:
     wrong = [*check_layers.wrong_crates(), *check_layers.wrong_modules(), *check_layers.wrong_python()]
     assert wrong == []
+
+
+def python_rows() -> list[list[str]]:
+    """The packages of each row of the table of ARCHITECTURE.md, from above."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("## The Python package")[1]
+    cells = re.findall(r"^\| (`.+?) \|", text.split("\n## ")[0], re.MULTILINE)
+    return [re.findall(r"`(\w+)/?`", cell) for cell in cells if not cell.startswith("package of")]
+
+
+def imported(file: Path) -> Iterator[str]:
+    """The packages of quiclab that a file imports, but for those of types alone."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    guards = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
+    types = {child for guard in guards for node in guard.body for child in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node not in types and (node.module or "").startswith("quiclab"):
+            package, _, rest = (node.module or "").partition(".")
+            if package == "quiclab":
+                yield from [rest.split(".")[0]] if rest else [alias.name for alias in node.names]
+
+
+def test_the_table_of_python_packages_is_complete_and_imports_point_downwards() -> None:
+    levels = {name: level for level, row in enumerate(python_rows()) for name in row}
+    package = ROOT / "python" / "quiclab"
+    files = [path for path in sorted(package.rglob("*.py")) if path.relative_to(package).parts[0] != "studies"]
+    tops = {path: path.relative_to(package).parts[0].removesuffix(".py") for path in files}
+    named = {top for top in tops.values() if not top.startswith("_")}
+    assert set(levels) == named
+    upwards = [
+        f"{path.relative_to(package)} imports {name}"
+        for path, top in tops.items()
+        for name in (imported(path) if top in levels else ())
+        if name in levels and name != top and levels[name] < levels[top]
+    ]
+    assert not upwards

@@ -21,11 +21,12 @@ from quiclab import cli
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import Processes, executor_of, run_all
 from quiclab.executors.ray import checked
+from quiclab.stacks.registry import version_of
 from quiclab.store import Store
 from quiclab.sweeps import Plan
 from quiclab.sweeps.adaptive import wanted_seeds
 from quiclab.sweeps.design import Design
-from quiclab.sweeps.factors import parse
+from quiclab.sweeps.factors import decimal, parse
 from quiclab.sweeps.figure import layout
 from quiclab.sweeps.metrics import Measure, jain, measures
 from quiclab.sweeps.runs import Runs
@@ -143,6 +144,14 @@ def test_contradictions_are_refused(varied: list[str], zipped: list[str], sample
     with pytest.raises(RequestError) as error:
         Design.read(varied, zipped, sample, BASE)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(5.0, "5"), (0.000057, "0.000057"), (31.62277, "31.62"), (123456.7, "123457"), (0.0, "0"), (1e-12, "1e-12")],
+)
+def test_numbers_have_no_exponent(value: float, text: str) -> None:
+    assert decimal(value, 4) == text
 
 
 # --- metrics
@@ -361,8 +370,10 @@ def test_the_command_prints_a_table_and_writes_everything(small: Path, tmp_path:
         small,
         "--vary",
         "links.down1.rate=5Mbit/s,20Mbit/s",
+        "--vary",
+        "flows.*.stack=quinn,lab-tcp",
         "--seeds",
-        "2",
+        "1",
         "--jobs",
         "1",
         "--out",
@@ -375,6 +386,8 @@ def test_the_command_prints_a_table_and_writes_everything(small: Path, tmp_path:
         assert str(out / name) in captured.out
         assert (out / name).stat().st_size > 0
     assert "4 runs complete, 4 of them new" in captured.err
+    page = (out / "index.html").read_text()
+    assert all(f"{stack} {version_of(stack)}" in page for stack in ("lab-tcp", "quinn"))
 
 
 def test_a_dry_run_checks_counts_and_runs_nothing(small: Path, tmp_path: Path, capsys: Captured) -> None:

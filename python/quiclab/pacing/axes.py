@@ -99,7 +99,7 @@ def curves(
 def time_axis(domain: tuple[float, float]) -> alt.X:
     """Return a logarithmic axis of intervals."""
     scale = alt.Scale(type="log", domain=list(domain), nice=False)
-    ticks = alt.Axis(grid=False, values=series.ticks(*domain), labelOverlap=True, format="~g")
+    ticks = alt.Axis(grid=False, values=series.ticks(*domain), labelOverlap=True, format=".6~g")
     return alt.X("at:Q", title="Interval [ms]", scale=scale, axis=ticks)
 
 

@@ -152,7 +152,7 @@ def _x(factor: Factor, settings: pl.DataFrame) -> alt.X:
         else alt.Scale(nice=False, padding=14, zero=False)
     )
     axis = (
-        alt.Axis(grid=False, values=values, format="~g", labelOverlap=True)
+        alt.Axis(grid=False, values=values, format=".6~g", labelOverlap=True)
         if len(values) <= 12
         else alt.Axis(grid=False)
     )

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.errors import unknown
 from quiclab.files import write_atomically, write_parquet
-from quiclab.identity import BUILD, note_on_builds, versions_of
+from quiclab.identity import BUILD, note_on_builds
 from quiclab.libraries import pl
 from quiclab.native import extension
-from quiclab.sweeps.factors import plain
+from quiclab.sweeps.factors import decimal, plain
 from quiclab.sweeps.table import HIGH, MEAN, PERCENT, N, differences, summary
 
 if TYPE_CHECKING:
@@ -110,14 +110,14 @@ class Tables:
 
 
 def _interval(row: dict[str, Any], measure: Measure) -> str:
-    """Write a mean and half of its interval, with the digits that the interval allows."""
+    """Write a mean and half of its 95 % interval."""
     mean, high = row[measure.column + MEAN], row[measure.column + HIGH]
     if mean is None:
         return "-"
     if high is None or high == mean:
-        return f"{mean:.{DIGITS}g}"
+        return decimal(mean, DIGITS)
     half = high - mean
-    return f"{mean:.{DIGITS}g} ± {half:.2g}"
+    return f"{decimal(mean, DIGITS)} ± {decimal(half, 2)}"
 
 
 def _notes(name: str, runs: pl.DataFrame, settings: pl.DataFrame, store: Store) -> list[str]:
@@ -182,13 +182,19 @@ def write(tables: Tables, directory: Path, command: str) -> list[Path]:
             runs=len(tables.runs),
             notes=tables.notes,
             command=command,
-            versions=versions_of(plan.base, plan.lane),
+            versions=_versions(plan, tables.runs),
             version=extension().version(),
             **drawing(specs),
         )
     )
     write_atomically(directory / PAGE, page.encode())
     return [*paths, directory / PAGE]
+
+
+def _versions(plan: Plan, runs: pl.DataFrame) -> list[str]:
+    """Return the versions of what has computed any of the runs."""
+    settings = [] if runs.is_empty() else runs["setting"].unique().to_list()
+    return sorted({version for index in settings for version in plan.identity(index)[1].split(", ")})
 
 
 def document(tables: Tables) -> dict[str, Any]:

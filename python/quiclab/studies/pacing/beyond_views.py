@@ -103,7 +103,7 @@ def interval(summary: Summary) -> dict[str, float]:
 def numbers(factor: Factor) -> alt.X:
     """Return the logarithmic axis of a factor of numbers, with its values as ticks."""
     scale = alt.Scale(type="log", nice=False, domain=[factor.values[0], factor.values[-1]])
-    axis = alt.Axis(values=[float(value) for value in factor.values], format="~g", labelOverlap=True)
+    axis = alt.Axis(values=[float(value) for value in factor.values], format=".6~g", labelOverlap=True)
     return alt.X("x:Q", scale=scale, title=with_unit(factor.label, factor.unit), axis=axis)
 
 
