@@ -1,111 +1,78 @@
-//! The deadlines of all elements: an indexed 4-ary heap with one entry an element at most.
+//! The deadlines of all elements: a winner tree with a leaf for each element (docs/decisions/0123-winner-tree.md).
 //!
-//! Re-arming moves the entry in place, so there are never stale timers to skip. Order is by
-//! (time, sequence number of scheduling): equal times fire in the order in which they were armed.
+//! Re-arming replaces the leaf and compares it with its sibling at each level, so there are never stale timers to skip.
+//! Order is by (time, sequence number of scheduling): equal times fire in the order in which they were armed.
 
 use quiclab_core::Time;
 
-/// Position of an element without a deadline.
-const ABSENT: u32 = u32::MAX;
-const ARITY: usize = 4;
-
+/// A deadline of an element.
 #[derive(Clone, Copy)]
 struct Entry {
-    key: (Time, u64),
+    /// Time in the upper half, sequence number in the lower one.
+    key: u128,
     element: u32,
 }
 
+/// Without a deadline: behind all others, as sequence numbers never reach their maximum.
+const NEVER: u128 = u128::MAX;
+
 /// See the module documentation.
-#[derive(Default)]
 pub(crate) struct Deadlines {
-    heap: Vec<Entry>,
-    /// Index into `heap` by element.
-    position: Vec<u32>,
+    /// The first deadline of the two nodes below each node: those of node n are 2n and 2n + 1, the root is 1. Leaves are in
+    /// the second half.
+    nodes: Vec<Entry>,
 }
 
 impl Deadlines {
     pub(crate) fn new(elements: usize) -> Self {
-        Self { heap: Vec::with_capacity(elements), position: vec![ABSENT; elements] }
+        let leaves = elements.next_power_of_two();
+        Self { nodes: vec![Entry { key: NEVER, element: 0 }; 2 * leaves] }
     }
 
     /// The earliest deadline: its (time, sequence) and element.
+    #[inline]
     pub(crate) fn first(&self) -> Option<((Time, u64), usize)> {
-        self.heap.first().map(|entry| (entry.key, entry.element as usize))
+        let Entry { key, element } = self.nodes[1];
+        (key != NEVER).then(|| ((time_of(key), key as u64), element as usize))
     }
 
     /// Sets the deadline of `element`. An unchanged time keeps its place among equal times, unless the
     /// deadline has just `fired`; `sequence` is used (and `true` returned) only if it gets a new place.
     #[inline]
     pub(crate) fn set(&mut self, element: usize, time: Option<Time>, sequence: u64, fired: bool) -> bool {
-        let position = self.position[element];
-        match (time, position) {
-            (None, ABSENT) => false,
-            (None, at) => {
-                self.remove(at as usize);
-                false
-            }
-            (Some(time), ABSENT) => {
-                self.heap.push(Entry { key: (time, sequence), element: element as u32 });
-                let last = self.heap.len() - 1;
-                self.position[element] = last as u32;
-                self.up(last);
-                true
-            }
-            (Some(time), at) => {
-                let at = at as usize;
-                let before = self.heap[at].key;
-                if before.0 == time && !fired {
-                    return false;
-                }
-                self.heap[at].key = (time, sequence);
-                if (time, sequence) < before {
-                    self.up(at)
-                } else {
-                    self.down(at)
-                }
-                true
-            }
+        let leaf = self.nodes.len() / 2 + element;
+        let before = self.nodes[leaf].key;
+        let key = time.map_or(NEVER, |time| u128::from(time.as_nanos()) << 64 | u128::from(sequence));
+        let unchanged = match time {
+            None => before == NEVER,
+            Some(time) => before != NEVER && time_of(before) == time && !fired,
+        };
+        if unchanged {
+            return false;
         }
+        self.replace(leaf, Entry { key, element: element as u32 });
+        time.is_some()
     }
 
-    fn remove(&mut self, at: usize) {
-        let removed = self.heap.swap_remove(at);
-        self.position[removed.element as usize] = ABSENT;
-        if at < self.heap.len() {
-            self.position[self.heap[at].element as usize] = at as u32;
-            self.up(at);
-            self.down(at);
-        }
-    }
-
-    fn swap(&mut self, a: usize, b: usize) {
-        self.heap.swap(a, b);
-        self.position[self.heap[a].element as usize] = a as u32;
-        self.position[self.heap[b].element as usize] = b as u32;
-    }
-
-    fn up(&mut self, mut at: usize) {
-        while at > 0 {
-            let parent = (at - 1) / ARITY;
-            if self.heap[parent].key <= self.heap[at].key {
-                break;
+    /// Replaces a leaf, and the winners above it.
+    fn replace(&mut self, leaf: usize, entry: Entry) {
+        let nodes = self.nodes.as_mut_slice();
+        let (mut node, mut first) = (leaf, entry);
+        nodes[node] = entry;
+        while node > 1 {
+            let sibling = nodes[node ^ 1];
+            first = if sibling.key < first.key { sibling } else { first };
+            node /= 2;
+            if nodes[node].key == first.key {
+                return; // another element was first here, and still is
             }
-            self.swap(parent, at);
-            at = parent;
+            nodes[node] = first;
         }
     }
+}
 
-    fn down(&mut self, mut at: usize) {
-        loop {
-            let children = at * ARITY + 1..(at * ARITY + 1 + ARITY).min(self.heap.len());
-            let Some(least) = children.min_by_key(|&child| self.heap[child].key) else { break };
-            if self.heap[at].key <= self.heap[least].key {
-                break;
-            }
-            self.swap(at, least);
-            at = least;
-        }
-    }
+fn time_of(key: u128) -> Time {
+    Time::from_nanos((key >> 64) as u64)
 }
 
 #[cfg(test)]
