@@ -206,7 +206,8 @@ impl Browser {
 
     /// When there is something to do that no packet brings: a delay is over, or the page is loaded.
     pub(super) fn deadline(&self) -> Option<Time> {
-        if self.is_superfluous() { Some(Time::ZERO) } else { lock(&self.visit).deadline() }
+        let visit = lock(&self.visit); // once: endpoints ask after every packet
+        if !self.over && visit.is_loaded() { Some(Time::ZERO) } else { visit.deadline() }
     }
 
     /// The deadline is due.
