@@ -181,6 +181,21 @@ def test_a_disk_without_room_for_the_page_keeps_the_runs(
     assert "2 runs complete, 0 of them new" in capsys.readouterr().err
 
 
+def test_a_disk_without_room_for_kept_tables_keeps_the_runs_before(
+    small: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    arguments = ("sweep", small, "--keep", "packets", "--jobs", "1", "--out", out, "--seeds")
+    assert invoke(*arguments, "1") == 0
+    capsys.readouterr()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", refusing(errno.ENOSPC, lambda name: len(name) > 32))
+        assert invoke(*arguments, "2") == 1
+    assert "the disk says no; the runs stored before are kept: repeat the command to continue" in sentence(capsys)
+    assert len(Store(out).identities()) == 1
+    assert invoke(*arguments, "2") == 0
+
+
 def test_a_folder_that_cannot_be_written_to_is_one_sentence(
     small: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
