@@ -16,7 +16,7 @@ pub struct Port(pub u16);
 /// [`Topology::get_mut`](crate::Topology::get_mut).
 pub trait Element: Send + Any {
     /// `packet` arrives at input `port`.
-    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs);
+    fn receive(&mut self, now: Time, port: Port, packet: Box<Packet>, out: &mut Outputs);
 
     /// The deadline given by [`Element::next_wake`] is due.
     fn wake(&mut self, now: Time, out: &mut Outputs);
@@ -86,21 +86,22 @@ drop_reasons! {
 #[derive(Debug, Default)]
 pub struct Outputs {
     /// Packets in the order of emission with their output port.
-    pub packets: Vec<(Port, Packet)>,
+    pub packets: Vec<(Port, Box<Packet>)>,
     /// Discarded packets, kept only if [`Outputs::record_drops`] is set.
-    pub drops: Vec<(DropReason, Packet)>,
+    pub drops: Vec<(DropReason, Box<Packet>)>,
     /// Whether `drops` are read.
     pub record_drops: bool,
 }
 
 impl Outputs {
-    /// Emits `packet` at output `port`.
-    pub fn send(&mut self, port: Port, packet: Packet) {
-        self.packets.push((port, packet));
+    /// Emits `packet` at output `port`. A packet that is created here is boxed once, for its whole way.
+    #[inline]
+    pub fn send(&mut self, port: Port, packet: impl Into<Box<Packet>>) {
+        self.packets.push((port, packet.into()));
     }
 
     /// Discards `packet`. The element counts it itself, too.
-    pub fn discard(&mut self, reason: DropReason, packet: Packet) {
+    pub fn discard(&mut self, reason: DropReason, packet: Box<Packet>) {
         if self.record_drops {
             self.drops.push((reason, packet));
         }

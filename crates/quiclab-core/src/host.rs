@@ -53,7 +53,7 @@ pub struct Host {
     receive_buffer: ReceiveBuffer,
     work: Work,
     /// Datagrams of the receiving call in progress.
-    reading: Vec<Packet>,
+    reading: Vec<Box<Packet>>,
     /// Inputs at which the datagrams in `reading` and `receive_buffer` arrived, in this order.
     ports: VecDeque<Port>,
     /// CPU time that the application needs before it reads on.
@@ -61,7 +61,7 @@ pub struct Host {
     /// Objects of a page that were charged for.
     objects: u64,
     /// Packets the endpoint has emitted and that have not left, oldest first.
-    sending: VecDeque<(Port, Packet)>,
+    sending: VecDeque<(Port, Box<Packet>)>,
     /// The endpoint's deadline as last seen, and when it fires. Drawn for each new deadline.
     deadline: Option<Time>,
     fires: Option<Time>,
@@ -252,7 +252,7 @@ fn is_free(config: &crate::host::HostConfig) -> bool {
 }
 
 impl Element for Host {
-    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, port: Port, packet: Box<Packet>, out: &mut Outputs) {
         if self.transparent {
             return self.endpoint.receive(now, port, packet, out);
         }

@@ -117,5 +117,5 @@ impl Packet {
     }
 }
 
-// LLVM moves up to 128 bytes inline; beyond, every hop calls memcpy
+// LLVM moves up to 128 bytes inline; beyond, boxing a packet calls memcpy
 const _: () = assert!(size_of::<Packet>() <= 128);

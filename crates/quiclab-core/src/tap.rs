@@ -117,7 +117,7 @@ impl Tap {
 }
 
 impl Element for Tap {
-    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, port: Port, packet: Box<Packet>, out: &mut Outputs) {
         debug_assert_eq!(port, Port(0), "a tap has one input");
         // by the counter, so that records taken out are not replaced by later packets
         if self.counters.received.packets < self.keep_packets {
@@ -148,15 +148,15 @@ impl Element for Tap {
 mod tests {
     use super::*;
 
-    fn packet(id: u64, bytes: u64) -> Packet {
-        Packet {
+    fn packet(id: u64, bytes: u64) -> Box<Packet> {
+        Box::new(Packet {
             id,
             flow: FlowId(7),
             direction: Direction::Up,
             size: ByteCount::from_bytes(bytes),
             encapsulation: ByteCount::from_bytes(2),
             ..Packet::default()
-        }
+        })
     }
 
     #[test]

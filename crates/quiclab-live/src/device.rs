@@ -97,7 +97,7 @@ impl AsFd for Device {
 
 impl Element for Device {
     /// A packet leaves the elements into the namespace.
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, _out: &mut Outputs) {
+    fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, _out: &mut Outputs) {
         self.counters.received.add(packet.size);
         self.counters.consumed.add(packet.size);
         let Payload::Ip(mut bytes) = packet.payload else {

@@ -115,7 +115,7 @@ const METRICS: &[&str] = &[
 ];
 
 impl Element for PyEndpoint {
-    fn receive(&mut self, now: Time, _: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, _: Port, packet: Box<Packet>, out: &mut Outputs) {
         self.nic.receive(&packet);
         let Payload::Bytes(datagram) = packet.payload else { return };
         self.call(now, out, |object| {

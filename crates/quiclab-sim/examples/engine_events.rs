@@ -20,7 +20,7 @@ struct Source {
 }
 
 impl Element for Source {
-    fn receive(&mut self, _: Time, _: Port, _: Packet, _: &mut Outputs) {}
+    fn receive(&mut self, _: Time, _: Port, _: Box<Packet>, _: &mut Outputs) {}
     fn wake(&mut self, now: Time, out: &mut Outputs) {
         self.next = now + INTERVAL;
         let size = ByteCount::from_bytes(1200);
@@ -38,7 +38,7 @@ impl Element for Source {
 struct Sink;
 
 impl Element for Sink {
-    fn receive(&mut self, _: Time, _: Port, _: Packet, _: &mut Outputs) {}
+    fn receive(&mut self, _: Time, _: Port, _: Box<Packet>, _: &mut Outputs) {}
     fn wake(&mut self, _: Time, _: &mut Outputs) {}
     fn next_wake(&self) -> Option<Time> {
         None

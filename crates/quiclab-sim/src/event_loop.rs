@@ -45,7 +45,7 @@ pub enum SimulationError {
 struct Arrival {
     sequence: u64,
     target: Target,
-    packet: Packet,
+    packet: Box<Packet>,
 }
 
 /// What [`Simulation::step`] did.

@@ -18,7 +18,7 @@ struct Clock {
 }
 
 impl Element for Clock {
-    fn receive(&mut self, now: Time, _: Port, _: Packet, _: &mut Outputs) {
+    fn receive(&mut self, now: Time, _: Port, _: Box<Packet>, _: &mut Outputs) {
         self.journal.lock().unwrap().push((now.as_nanos(), "arrival"));
     }
     fn wake(&mut self, now: Time, out: &mut Outputs) {
@@ -39,11 +39,11 @@ impl Element for Clock {
 /// Sends back what it receives, after a delay or at once.
 struct Echo {
     delay: Duration,
-    held: Vec<(Time, Packet)>,
+    held: Vec<(Time, Box<Packet>)>,
 }
 
 impl Element for Echo {
-    fn receive(&mut self, now: Time, _: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, _: Port, packet: Box<Packet>, out: &mut Outputs) {
         if self.delay == Duration::ZERO {
             out.send(Port(0), packet);
         } else {

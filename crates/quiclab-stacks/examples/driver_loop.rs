@@ -24,11 +24,11 @@ struct Link {
     /// When the packets in the queue, the one in service included, have been serialised.
     departures: VecDeque<Time>,
     /// What arrives when.
-    arrivals: VecDeque<(Time, Packet)>,
+    arrivals: VecDeque<(Time, Box<Packet>)>,
 }
 
 impl Link {
-    fn send(&mut self, now: Time, packet: Packet) {
+    fn send(&mut self, now: Time, packet: Box<Packet>) {
         while self.departures.front().is_some_and(|departure| *departure <= now) {
             self.departures.pop_front();
         }

@@ -154,7 +154,7 @@ fn take(datagram: &mut Vec<u8>) -> BytesMut {
 }
 
 impl<S: Stack> Element for QuicEndpoint<S> {
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, out: &mut Outputs) {
         self.nic.receive(&packet);
         let Payload::Bytes(payload) = packet.payload else {
             return; // background traffic that went astray

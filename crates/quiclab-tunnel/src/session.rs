@@ -143,7 +143,7 @@ impl Session {
         let mut again = false;
         for (reason, packet) in std::mem::take(&mut self.emitted.dropped) {
             if reason == DropReason::TooLarge {
-                again |= self.too_big(now, largest.unwrap_or(self.mtu), packet, tun);
+                again |= self.too_big(now, largest.unwrap_or(self.mtu), *packet, tun);
             }
         }
         again
@@ -229,15 +229,15 @@ impl Session {
     }
 }
 
-fn of_bytes(now: Time, bytes: BytesMut) -> Packet {
+fn of_bytes(now: Time, bytes: BytesMut) -> Box<Packet> {
     let ecn = ip::parse(&bytes).map(|header| header.ecn).unwrap_or_default();
-    Packet {
+    Box::new(Packet {
         size: ByteCount::from_bytes(bytes.len() as u64),
         ecn,
         created: now,
         payload: Payload::Ip(bytes),
         ..Packet::default()
-    }
+    })
 }
 
 /// The carrier, with bytes counted by path. What it has to send is left to [`TunnelEndpoint::transmit`], which gives several
@@ -275,7 +275,7 @@ impl Carrier for CountingCarrier<'_> {
     fn set_backlogged(&mut self, backlogged: bool) {
         self.carrier.set_backlogged(backlogged);
     }
-    fn receive(&mut self, now: Time, path: usize, packet: Packet) {
+    fn receive(&mut self, now: Time, path: usize, packet: Box<Packet>) {
         self.carrier.receive(now, path, packet);
     }
     fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
@@ -283,7 +283,7 @@ impl Carrier for CountingCarrier<'_> {
         self.counts(path).received += cargo.length() as u64;
         Some((path, cargo))
     }
-    fn transmit(&mut self, _now: Time) -> Option<(usize, Packet)> {
+    fn transmit(&mut self, _now: Time) -> Option<(usize, Box<Packet>)> {
         None
     }
     fn wake(&mut self, now: Time) {

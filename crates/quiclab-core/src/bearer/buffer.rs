@@ -10,7 +10,7 @@ use crate::time::Time;
 pub(super) struct Waiting {
     /// When it arrived.
     pub(super) since: Time,
-    pub(super) packet: Packet,
+    pub(super) packet: Box<Packet>,
 }
 
 /// Packets by COUNT. The ring doubles until it spans the waiting packets and never shrinks; the
@@ -117,7 +117,7 @@ mod tests {
     fn waiting(id: u64) -> Waiting {
         Waiting {
             since: Time::ZERO,
-            packet: Packet { id, size: ByteCount::from_bytes(id), ..Packet::default() },
+            packet: Box::new(Packet { id, size: ByteCount::from_bytes(id), ..Packet::default() }),
         }
     }
 

@@ -162,10 +162,10 @@ impl BearerReceiver {
     fn admit(
         &mut self,
         now: Time,
-        packet: Packet,
+        packet: Box<Packet>,
         sequence: u32,
         out: &mut Outputs,
-    ) -> Option<(u64, Packet)> {
+    ) -> Option<(u64, Box<Packet>)> {
         let count = self.bits.received_count(sequence, self.rx_deliv);
         let is_copy = match count {
             Some(count) if count >= self.rx_deliv => {
@@ -190,7 +190,7 @@ impl BearerReceiver {
         None
     }
 
-    fn deliver(&mut self, packet: Packet, out: &mut Outputs) {
+    fn deliver(&mut self, packet: Box<Packet>, out: &mut Outputs) {
         self.counters.sent.add(packet.size);
         out.send(Port(0), packet);
     }
@@ -242,7 +242,7 @@ impl BearerReceiver {
 }
 
 impl Element for BearerReceiver {
-    fn receive(&mut self, now: Time, port: Port, mut packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, port: Port, mut packet: Box<Packet>, out: &mut Outputs) {
         self.counters.received.add(packet.size);
         self.statistics.received[usize::from(port.0)] += 1;
         let sequence = std::mem::take(&mut packet.sequence);

@@ -58,7 +58,7 @@ impl Bench {
             encapsulation: self.bits.encapsulation(),
             ..Packet::default()
         };
-        self.receiver.receive(now, Port(port), packet, &mut self.out);
+        self.receiver.receive(now, Port(port), Box::new(packet), &mut self.out);
         self.check()
     }
 
@@ -301,7 +301,7 @@ fn sender_and_receiver_agree() {
     for round in 0..5000u64 {
         let mut sent = Outputs::default();
         for id in [2 * round, 2 * round + 1] {
-            let packet = Packet { id, size: SIZE, ..Packet::default() };
+            let packet = Box::new(Packet { id, size: SIZE, ..Packet::default() });
             sender.receive(at(10 * round), Port(0), packet, &mut sent);
         }
         assert_eq!(sent.packets.iter().map(|(port, _)| port.0).collect::<Vec<_>>(), [0, 1]);

@@ -116,7 +116,7 @@ impl BearerSender {
         self.tx_next += 1;
     }
 
-    fn send(&mut self, now: Time, link: usize, packet: Packet, out: &mut Outputs) {
+    fn send(&mut self, now: Time, link: usize, packet: Box<Packet>, out: &mut Outputs) {
         self.counters.sent.add(packet.size);
         let size = packet.wire_size();
         self.links[link].on_sent(now, size);
@@ -126,7 +126,7 @@ impl BearerSender {
         out.send(Port(link as u16), packet);
     }
 
-    fn send_on_all(&mut self, now: Time, packet: Packet, out: &mut Outputs) {
+    fn send_on_all(&mut self, now: Time, packet: Box<Packet>, out: &mut Outputs) {
         let last = self.active.len() - 1;
         for index in 0..last {
             self.counters.created.add(packet.size);
@@ -135,7 +135,7 @@ impl BearerSender {
         self.send(now, self.active[last], packet, out);
     }
 
-    fn split(&mut self, now: Time, mut packet: Packet, out: &mut Outputs) {
+    fn split(&mut self, now: Time, mut packet: Box<Packet>, out: &mut Outputs) {
         if let Splitter::FlowControl(queue) = &self.splitter
             && !queue.has_room()
         {
@@ -185,7 +185,7 @@ impl BearerSender {
 }
 
 impl Element for BearerSender {
-    fn receive(&mut self, now: Time, port: Port, mut packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, port: Port, mut packet: Box<Packet>, out: &mut Outputs) {
         self.counters.received.add(packet.size);
         if let Some(link) = port.0.checked_sub(1) {
             return self.hear(now, usize::from(link), &packet, out);

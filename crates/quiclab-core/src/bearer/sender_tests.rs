@@ -19,8 +19,8 @@ fn bearer(batch_packets: u32, shares: &[u32], mode: BearerMode, sequence_bits: u
     }
 }
 
-fn packet(id: u64) -> Packet {
-    Packet { id, size: ByteCount::from_bytes(1000 + id % 7), ..Packet::default() }
+fn packet(id: u64) -> Box<Packet> {
+    Box::new(Packet { id, size: ByteCount::from_bytes(1000 + id % 7), ..Packet::default() })
 }
 
 /// Port and number of each of the copies of `packets` packets.
@@ -88,7 +88,7 @@ fn duplication_sends_one_number_with_the_same_content_on_every_link() {
     let mut out = Outputs::default();
     for id in 0..2 {
         let payload = Payload::Bytes(format!("packet {id}").as_bytes().into());
-        sender.receive(Time::ZERO, Port(0), Packet { payload, ..packet(id) }, &mut out);
+        sender.receive(Time::ZERO, Port(0), Box::new(Packet { payload, ..*packet(id) }), &mut out);
     }
     let copies: Vec<_> = out
         .packets

@@ -32,7 +32,7 @@ impl World {
     }
 
     /// Hands `packet` over, and what follows from it at this instant.
-    fn receive(&mut self, element: usize, port: Port, packet: Packet) {
+    fn receive(&mut self, element: usize, port: Port, packet: Box<Packet>) {
         self.call(element, |element, now, out| element.receive(now, port, packet, out));
     }
 
@@ -135,8 +135,8 @@ fn bearer(links: usize, splitter: Splitter, duplication: f64, timer: ReorderingT
     }
 }
 
-fn packet(id: u64, size: u64) -> Packet {
-    Packet { id, size: ByteCount::from_bytes(size), ..Packet::default() }
+fn packet(id: u64, size: u64) -> Box<Packet> {
+    Box::new(Packet { id, size: ByteCount::from_bytes(size), ..Packet::default() })
 }
 
 proptest! {

@@ -36,7 +36,7 @@ pub(super) struct ReceiveBuffer {
     /// Charge of every datagram; `None`: as Linux.
     truesize: Option<ByteCount>,
     memory_return: MemoryReturn,
-    datagrams: VecDeque<Packet>,
+    datagrams: VecDeque<Box<Packet>>,
     /// Of the datagrams that wait, and of those that were read and are not given back yet.
     charged: ByteCount,
     /// Charge of what was read and is not given back yet (`forward_deficit`).
@@ -71,7 +71,7 @@ impl ReceiveBuffer {
     }
 
     /// Stores a datagram; the caller has asked whether the buffer is full.
-    pub(super) fn push(&mut self, datagram: Packet) {
+    pub(super) fn push(&mut self, datagram: Box<Packet>) {
         debug_assert!(!self.is_full(), "a full buffer takes nothing");
         self.charged += self.truesize(&datagram);
         self.datagrams.push_back(datagram);
@@ -80,7 +80,7 @@ impl ReceiveBuffer {
     }
 
     /// Reads the oldest datagram.
-    pub(super) fn pop(&mut self) -> Option<Packet> {
+    pub(super) fn pop(&mut self) -> Option<Box<Packet>> {
         let datagram = self.datagrams.pop_front()?;
         self.read += self.truesize(&datagram);
         let due = match self.memory_return {
@@ -125,8 +125,8 @@ mod tests {
         ByteCount::from_bytes(bytes)
     }
 
-    fn datagram(size: u64) -> Packet {
-        Packet { size: bytes(size), ..Packet::default() }
+    fn datagram(size: u64) -> Box<Packet> {
+        Box::new(Packet { size: bytes(size), ..Packet::default() })
     }
 
     /// 1310 + 14 + 64 + 320 = 1708, in 2048 bytes, and 256 for the structure.

@@ -48,7 +48,7 @@ impl Probe {
 }
 
 impl Element for Probe {
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, out: &mut Outputs) {
         self.counters.received.add(packet.size);
         self.counters.consumed.add(packet.size);
         self.log.lock().unwrap().handed.push((now, packet.id));
@@ -137,7 +137,7 @@ fn drive(element: &mut dyn Element, arrivals: &[(Time, Packet)], wake_first: boo
             element.wake(now, &mut out);
         } else if let Some((time, packet)) = arrivals.next() {
             now = *time;
-            element.receive(now, Port(0), packet.clone(), &mut out);
+            element.receive(now, Port(0), Box::new(packet.clone()), &mut out);
         } else {
             return run;
         }
@@ -255,7 +255,7 @@ fn counts_and_samples_in_the_middle_of_the_work() {
     let mut host = Host::new(&config, 1, "client", probe);
     let mut out = Outputs::default();
     for (now, packet) in burst(3, 0) {
-        host.receive(now, Port(0), packet, &mut out);
+        host.receive(now, Port(0), Box::new(packet), &mut out);
     }
     host.wake(at(10), &mut out);
     // one datagram is with the endpoint, two wait; two replies are in transit
@@ -336,7 +336,7 @@ fn a_process_that_waits_wakes_once_for_all_that_has_come() {
 fn an_endpoint_that_never_moves_its_deadline_cannot_hang_the_host() {
     struct Stuck(Probe, u32);
     impl Element for Stuck {
-        fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
+        fn receive(&mut self, now: Time, port: Port, packet: Box<Packet>, out: &mut Outputs) {
             self.0.receive(now, port, packet, out);
         }
         fn wake(&mut self, _now: Time, _out: &mut Outputs) {
@@ -361,7 +361,7 @@ fn an_endpoint_that_never_moves_its_deadline_cannot_hang_the_host() {
     let mut out = Outputs::default();
     host.wake(at(3), &mut out);
     assert_eq!(host.next_wake(), Some(at(3)));
-    host.receive(at(3), Port(0), datagram(0, 100), &mut out);
+    host.receive(at(3), Port(0), Box::new(datagram(0, 100)), &mut out);
     host.wake(at(13), &mut out);
     assert_eq!(log.lock().unwrap().handed, [(at(13), 0)]);
 }

@@ -41,7 +41,7 @@ pub(super) struct Feedback {
     /// When the next report is made; `None` while there is nothing to report.
     due: Option<Time>,
     /// Made, and when they arrive.
-    on_the_way: VecDeque<(Time, Packet)>,
+    on_the_way: VecDeque<(Time, Box<Packet>)>,
     /// Of the last packet: records of a report carry its flow.
     flow: FlowId,
     direction: Direction,
@@ -133,7 +133,7 @@ impl Feedback {
         self.next_id += 1;
         counters.created.add(packet.size);
         counters.held.add(packet.size);
-        self.on_the_way.push_back((now + self.config.delay, packet));
+        self.on_the_way.push_back((now + self.config.delay, Box::new(packet)));
         let ended = self.delivered.packets + self.lost.packets;
         let waiting = self.received.packets - self.transmitted.packets - self.lost.packets;
         let moving = self.received.packets > ended + if stuck { waiting } else { 0 };
@@ -141,7 +141,7 @@ impl Feedback {
     }
 
     /// The next report that arrives by `now`.
-    pub(super) fn arrives(&mut self, now: Time) -> Option<Packet> {
+    pub(super) fn arrives(&mut self, now: Time) -> Option<Box<Packet>> {
         if self.on_the_way.front()?.0 > now {
             return None;
         }

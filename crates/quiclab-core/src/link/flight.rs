@@ -1,22 +1,47 @@
 //! Packets in transit through a link: serialised, and due at its end after their delay.
 
-use super::store::Slot;
+use crate::packet::Packet;
 use crate::time::Time;
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Packets in flight, by the time they are due.
 #[derive(Debug)]
 pub(super) enum Flight {
     /// Without overtaking: each packet is due at its own time or with the one before it, if later.
-    InOrder(VecDeque<(Time, Slot)>),
+    InOrder(VecDeque<(Time, Box<Packet>)>),
     /// Each packet is due at its own time.
-    Reordering {
-        /// Due time, number in the order of departure (equal times keep that order), packet.
-        due: BinaryHeap<Reverse<(Time, u64, Slot)>>,
-        departures: u64,
-    },
+    Reordering { due: BinaryHeap<Departed>, departures: u64 },
 }
+
+/// A packet that may be overtaken. The greatest is the one that is due first; equal times keep the order of departure.
+#[derive(Debug)]
+pub(super) struct Departed {
+    due: Time,
+    /// Number in the order of departure.
+    number: u64,
+    packet: Box<Packet>,
+}
+
+impl Ord for Departed {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.due, other.number).cmp(&(self.due, self.number))
+    }
+}
+
+impl PartialOrd for Departed {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Departed {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Departed {}
 
 impl Flight {
     /// An empty flight.
@@ -29,14 +54,14 @@ impl Flight {
     }
 
     /// `packet` sets off and is due at `time`, unless it has to wait for the one before it.
-    pub(super) fn push(&mut self, time: Time, packet: Slot) {
+    pub(super) fn push(&mut self, time: Time, packet: Box<Packet>) {
         match self {
             Self::InOrder(packets) => {
                 let time = packets.back().map_or(time, |(before, _)| time.max(*before));
                 packets.push_back((time, packet));
             }
             Self::Reordering { due, departures } => {
-                due.push(Reverse((time, *departures, packet)));
+                due.push(Departed { due: time, number: *departures, packet });
                 *departures += 1;
             }
         }
@@ -46,18 +71,18 @@ impl Flight {
     pub(super) fn next_due(&self) -> Option<Time> {
         match self {
             Self::InOrder(packets) => packets.front().map(|(time, _)| *time),
-            Self::Reordering { due, .. } => due.peek().map(|Reverse((time, ..))| *time),
+            Self::Reordering { due, .. } => due.peek().map(|first| first.due),
         }
     }
 
     /// Takes out the next packet if it is due at `now`.
-    pub(super) fn pop_due(&mut self, now: Time) -> Option<Slot> {
+    pub(super) fn pop_due(&mut self, now: Time) -> Option<Box<Packet>> {
         if self.next_due()? > now {
             return None;
         }
         match self {
             Self::InOrder(packets) => packets.pop_front().map(|(_, packet)| packet),
-            Self::Reordering { due, .. } => due.pop().map(|Reverse((.., packet))| packet),
+            Self::Reordering { due, .. } => due.pop().map(|first| first.packet),
         }
     }
 
@@ -73,19 +98,17 @@ impl Flight {
 
 #[cfg(test)]
 mod tests {
-    use super::super::store::Store;
     use super::*;
-    use crate::packet::Packet;
 
     fn arrivals(reordering: bool, due: &[u64]) -> Vec<(u64, u64)> {
-        let (mut store, mut flight) = (Store::default(), Flight::new(reordering));
+        let mut flight = Flight::new(reordering);
         for (id, due) in (0..).zip(due) {
-            flight.push(Time::from_nanos(*due), store.put(Packet { id, ..Packet::default() }));
+            flight.push(Time::from_nanos(*due), Box::new(Packet { id, ..Packet::default() }));
         }
         let mut arrivals = Vec::new();
         while let Some(due) = flight.next_due() {
             assert!(flight.pop_due(Time::from_nanos(due.as_nanos() - 1)).is_none());
-            arrivals.push((due.as_nanos(), store.take(flight.pop_due(due).unwrap()).id));
+            arrivals.push((due.as_nanos(), flight.pop_due(due).unwrap().id));
         }
         assert_eq!(flight.len(), 0);
         arrivals

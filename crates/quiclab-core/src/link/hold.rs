@@ -8,7 +8,6 @@
 //! Everything before is as without it: a held packet has been queued, serialised and delayed as the others. It
 //! leaves directly behind the packet that it waits for, before others that are due at that instant.
 
-use super::store::Slot;
 use crate::link::Hold;
 use crate::packet::Packet;
 use crate::time::{Duration, Time};
@@ -29,7 +28,7 @@ pub(super) struct HoldList {
 
 #[derive(Debug)]
 struct HeldPacket {
-    packet: Slot,
+    packet: Box<Packet>,
     /// When it leaves at the latest.
     due: Time,
     /// How many more have to pass; `None`: it waits for its time.
@@ -59,7 +58,7 @@ impl HoldList {
     }
 
     /// Holds `packet` from `now` on.
-    pub(super) fn keep(&mut self, now: Time, packet: Slot, (by, behind): (Duration, Option<u64>)) {
+    pub(super) fn keep(&mut self, now: Time, packet: Box<Packet>, (by, behind): (Duration, Option<u64>)) {
         self.held.push(HeldPacket { packet, due: now + by, behind });
     }
 
@@ -81,7 +80,7 @@ impl HoldList {
     }
 
     /// Takes out the one that leaves first.
-    pub(super) fn pop(&mut self) -> Option<Slot> {
+    pub(super) fn pop(&mut self) -> Option<Box<Packet>> {
         let due = self.next_due()?;
         let first = self.held.iter().position(|held| held.due == due)?;
         Some(self.held.remove(first).packet)

@@ -28,7 +28,6 @@ mod hold;
 mod loss;
 mod queue;
 mod rate;
-mod store;
 mod token_bucket;
 mod totals;
 mod trace;
@@ -43,9 +42,8 @@ pub use trace::{Trace, TraceError};
 
 use crate::counters::Counters;
 use crate::element::{DropReason, Element, Metrics, Outputs, Port};
-use crate::ip::Ecn;
 use crate::packet::Packet;
-use crate::queue::{Backlog, Discipline, FlowKey};
+use crate::queue::{Backlog, Discipline, Item};
 use crate::random::RandomStream;
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
@@ -57,7 +55,6 @@ use hold::HoldList;
 use loss::LossModel;
 use queue::Queued;
 use rate::Serialiser;
-use store::{Slot, Store};
 use token_bucket::TokenBucket;
 use totals::LinkCounters;
 use trace::TraceCursor;
@@ -68,8 +65,6 @@ pub const FEEDBACK_OUTPUT: Port = Port(1);
 /// A one-way link with input 0, output 0 and, with feedback, output 1: see the module documentation.
 #[derive(Debug)]
 pub struct Link {
-    /// The packets inside; all other fields know their slots only.
-    store: Store,
     loss: LossModel,
     overhead: ByteCount,
     queue: Discipline<Queued>,
@@ -88,7 +83,7 @@ pub struct Link {
 /// The packet whose bits are leaving.
 #[derive(Debug)]
 struct InService {
-    packet: Slot,
+    packet: Box<Packet>,
     wire_size: ByteCount,
     start: Time,
     /// When the last bit leaves; `None`: never, because the trace ends before.
@@ -125,7 +120,6 @@ impl Link {
             Box::new(Feedback::new(config, first_id))
         });
         Self {
-            store: Store::default(),
             loss: LossModel::new(config.loss.as_ref(), stream("loss")),
             overhead: config.overhead_per_packet,
             queue: Discipline::new(&config.queue, stream("queue")),
@@ -153,7 +147,7 @@ impl Link {
                 let end = service.end.expect("only services with an end are due");
                 self.totals.service_ended(end.since(service.start));
                 if let Some(feedback) = &mut self.totals.feedback {
-                    feedback.transmitted(self.store.get(&service.packet));
+                    feedback.transmitted(&service.packet);
                 }
                 self.flight.push(end + self.delay.draw(end), service.packet);
                 self.serve_next(end, out);
@@ -176,13 +170,10 @@ impl Link {
 
     /// The serialiser is free at `now`: begins with the next packet, if there is one.
     fn serve_next(&mut self, now: Time, out: &mut Outputs) {
-        let (store, totals) = (&mut self.store, &mut self.totals);
-        let mut discard = |item: Queued, reason| totals.discard(reason, store.take(item.packet), out);
+        let totals = &mut self.totals;
+        let mut discard = |item: Queued, reason| totals.discard(reason, item.packet, out);
         let next = self.queue.dequeue(now, &mut discard);
-        if let Some(Queued { packet, wire_size, marked, .. }) = next {
-            if marked {
-                self.store.get_mut(&packet).ecn = Ecn::Ce;
-            }
+        if let Some(Queued { packet, wire_size }) = next {
             let end = self.serialiser.finish(now, wire_size);
             self.in_service = Some(InService { packet, wire_size, start: now, end });
         }
@@ -198,8 +189,7 @@ impl Link {
         }
     }
 
-    fn emit(&mut self, packet: Slot, out: &mut Outputs) {
-        let packet = self.store.take(packet);
+    fn emit(&mut self, packet: Box<Packet>, out: &mut Outputs) {
         self.totals.sent(&packet);
         out.send(Port(0), packet);
     }
@@ -218,7 +208,7 @@ impl Link {
             }
             let Some(at) = arriving else { break };
             let Some(packet) = self.flight.pop_due(at) else { break };
-            if let Some(how_long) = holding.holds(self.store.get(&packet).id) {
+            if let Some(how_long) = holding.holds(packet.id) {
                 holding.keep(at, packet, how_long);
             } else {
                 holding.passed(at);
@@ -244,7 +234,7 @@ impl Link {
 }
 
 impl Element for Link {
-    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, port: Port, packet: Box<Packet>, out: &mut Outputs) {
         debug_assert_eq!(port, Port(0), "a link has one input");
         self.serialise_until(now, out);
         self.totals.received(now, &packet);
@@ -255,7 +245,6 @@ impl Element for Link {
         if self.loss.loses_next() {
             self.totals.discard(DropReason::Loss, packet, out);
         } else if matches!(self.serialiser, Serialiser::Unlimited) {
-            let packet = self.store.put(packet);
             self.flight.push(now + self.delay.draw(now), packet);
         } else if self.serialiser.has_ended(now) {
             self.totals.discard(DropReason::LinkEnded, packet, out);
@@ -263,17 +252,16 @@ impl Element for Link {
             self.totals.discard(DropReason::TooLarge, packet, out);
         } else {
             let in_service = self.in_service.as_ref().map(|service| service.wire_size);
-            let place = self.queue.classify(|| FlowKey::of_packet(&packet));
-            let ecn = packet.ecn;
-            let item = Queued::new(self.store.put(packet), wire_size, ecn);
-            let (serialiser, store, totals) = (&mut self.serialiser, &mut self.store, &mut self.totals);
+            let item = Queued { packet, wire_size };
+            let place = self.queue.classify(|| item.key());
+            let (serialiser, totals) = (&mut self.serialiser, &mut self.totals);
             self.queue.enqueue_at(
                 now,
                 item,
                 place,
                 in_service,
                 || serialiser.rate_at(now),
-                &mut |item: Queued, reason| totals.discard(reason, store.take(item.packet), out),
+                &mut |item: Queued, reason| totals.discard(reason, item.packet, out),
             );
             let backlog = self.backlog();
             self.totals.queue_grew(backlog);

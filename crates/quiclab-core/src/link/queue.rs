@@ -3,39 +3,31 @@
 //! Limits of drop-tail include the packet in service (see `queue/drop_tail.rs`); all other disciplines count what
 //! waits, as their Linux counterparts below a shaper do.
 
-use super::store::Slot;
 use crate::ip::Ecn;
+use crate::packet::Packet;
 use crate::queue::{FlowKey, Item};
 use crate::units::ByteCount;
 
-/// A packet with what a discipline needs to know about it.
+/// A packet and what a discipline counts of it, so that it need not look at the packet.
 #[derive(Debug)]
 pub(super) struct Queued {
-    pub(super) packet: Slot,
+    pub(super) packet: Box<Packet>,
     /// Bytes to serialise, the link's overhead included.
     pub(super) wire_size: ByteCount,
-    ecn_capable: bool,
-    /// It must get the mark when it leaves.
-    pub(super) marked: bool,
-}
-
-impl Queued {
-    /// `packet` lies in `slot`.
-    pub(super) fn new(slot: Slot, wire_size: ByteCount, ecn: Ecn) -> Self {
-        Self { packet: slot, wire_size, ecn_capable: ecn != Ecn::NotEct, marked: false }
-    }
 }
 
 impl Item for Queued {
     fn bytes(&self) -> ByteCount {
         self.wire_size
     }
-    /// Never asked: a link classifies packets before it stores them.
     fn key(&self) -> FlowKey {
-        FlowKey::default()
+        FlowKey::of_packet(&self.packet)
     }
     fn mark(&mut self) -> bool {
-        self.marked |= self.ecn_capable;
-        self.ecn_capable
+        let capable = self.packet.ecn != Ecn::NotEct;
+        if capable {
+            self.packet.ecn = Ecn::Ce;
+        }
+        capable
     }
 }

@@ -55,7 +55,7 @@ impl LinkCounters {
     }
 
     /// A packet that was inside is dropped.
-    pub(super) fn discard(&mut self, reason: DropReason, packet: Packet, out: &mut Outputs) {
+    pub(super) fn discard(&mut self, reason: DropReason, packet: Box<Packet>, out: &mut Outputs) {
         self.counters.held.remove(packet.size);
         self.counters.dropped.add(packet.size);
         if let Some(feedback) = &mut self.feedback {

@@ -63,13 +63,13 @@ pub trait Carrier: Send {
     fn set_backlogged(&mut self, backlogged: bool);
 
     /// An outer packet arrives on `path`.
-    fn receive(&mut self, now: Time, path: usize, packet: Packet);
+    fn receive(&mut self, now: Time, path: usize, packet: Box<Packet>);
 
     /// The next cargo that arrived, with its path.
     fn delivered(&mut self) -> Option<(usize, TunnelPayload)>;
 
     /// The next outer packet to send now, with its path; ask until `None`.
-    fn transmit(&mut self, now: Time) -> Option<(usize, Packet)>;
+    fn transmit(&mut self, now: Time) -> Option<(usize, Box<Packet>)>;
 
     /// Handles the timers that are due.
     fn wake(&mut self, now: Time);

@@ -72,7 +72,7 @@ impl TunnelElement {
     }
 
     /// An inner packet enters; those that are dropped at once are counted.
-    fn enter(&mut self, now: Time, packet: Packet, out: &mut Outputs) {
+    fn enter(&mut self, now: Time, packet: Box<Packet>, out: &mut Outputs) {
         self.tunnel.enqueue(now, packet, &mut self.emitted);
         for (reason, packet) in self.emitted.dropped.drain(..) {
             self.counters.dropped.add(packet.size);
@@ -82,7 +82,7 @@ impl TunnelElement {
 }
 
 impl Element for TunnelElement {
-    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, port: Port, packet: Box<Packet>, out: &mut Outputs) {
         self.counters.received.add(packet.size);
         match port.0 {
             0 => self.enter(now, packet, out),

@@ -75,12 +75,12 @@ pub struct TunnelConfig {
 #[derive(Debug, Default)]
 pub struct Emitted {
     /// Outer packets to send, with their path.
-    pub outer: Vec<(usize, Packet)>,
+    pub outer: Vec<(usize, Box<Packet>)>,
     /// Inner packets that have arrived.
-    pub inner: Vec<Packet>,
+    pub inner: Vec<Box<Packet>>,
     /// Inner packets that were dropped, and why; those longer than a path can carry with
     /// [`DropReason::TooLarge`].
-    pub dropped: Vec<(DropReason, Packet)>,
+    pub dropped: Vec<(DropReason, Box<Packet>)>,
 }
 
 /// One end of a tunnel, over whatever carrier it is given.
@@ -164,7 +164,7 @@ impl Tunnel {
     }
 
     /// An inner packet enters. It may be dropped at once; [`Tunnel::run`] sends what can be sent.
-    pub fn enqueue(&mut self, now: Time, packet: Packet, out: &mut Emitted) {
+    pub fn enqueue(&mut self, now: Time, packet: Box<Packet>, out: &mut Emitted) {
         self.counts.entered += 1;
         if packet.size > self.config.mtu {
             return self.refuse(packet, out);
@@ -239,7 +239,7 @@ impl Tunnel {
     }
 
     /// A packet too large for a path.
-    fn refuse(&mut self, packet: Packet, out: &mut Emitted) {
+    fn refuse(&mut self, packet: Box<Packet>, out: &mut Emitted) {
         self.counts.too_large += 1;
         out.dropped.push((DropReason::TooLarge, packet));
     }

@@ -24,11 +24,11 @@ const MAX_STORED_PACKETS: usize = 1 << 17;
 pub struct PacketStore {
     /// Number of the first one kept.
     first: u64,
-    packets: VecDeque<Option<Packet>>,
+    packets: VecDeque<Option<Box<Packet>>>,
 }
 
 impl PacketStore {
-    fn put(&mut self, packet: Packet) -> u64 {
+    fn put(&mut self, packet: Box<Packet>) -> u64 {
         if self.packets.len() == MAX_STORED_PACKETS {
             self.packets.pop_front();
             self.first += 1;
@@ -38,7 +38,7 @@ impl PacketStore {
     }
 
     /// The packet of `number`; it stays if duplicates of it are in transit.
-    fn get(&mut self, number: u64, stays: bool) -> Option<Packet> {
+    fn get(&mut self, number: u64, stays: bool) -> Option<Box<Packet>> {
         let slot = self.packets.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)?;
         let packet = if stays { slot.clone() } else { slot.take() };
         while let Some(None) = self.packets.front() {
@@ -51,7 +51,7 @@ impl PacketStore {
 
 impl PacketStore {
     /// The last packet that was put there: it has not left.
-    fn take_back(&mut self, number: u64) -> Option<Packet> {
+    fn take_back(&mut self, number: u64) -> Option<Box<Packet>> {
         let last = self.first + (self.packets.len() as u64).checked_sub(1)?;
         if number == last { self.packets.pop_back().flatten() } else { None }
     }
@@ -87,7 +87,7 @@ const NOT_POISONED: &str = "no end of a tunnel panics while it holds the depot";
 
 impl PayloadEncoding {
     /// Takes `packet`, number `next` of those that leave; with `numbered` the cargo says so.
-    pub(super) fn load(&self, packet: Packet, next: u64, numbered: bool) -> TunnelPayload {
+    pub(super) fn load(&self, packet: Box<Packet>, next: u64, numbered: bool) -> TunnelPayload {
         let header = if numbered { NUMBER } else { 0 };
         match self {
             Self::References(depots) => {
@@ -124,12 +124,12 @@ impl PayloadEncoding {
                     length: (packet.size.bytes() as usize + header) as u16,
                 })
             }
-            Self::Bytes => Some(self.load(packet.clone(), next, numbered)),
+            Self::Bytes => Some(self.load(Box::new(packet.clone()), next, numbered)),
         }
     }
 
     /// Takes back what was loaded and not sent.
-    pub(super) fn take_back(&self, cargo: TunnelPayload, numbered: bool) -> Option<Packet> {
+    pub(super) fn take_back(&self, cargo: TunnelPayload, numbered: bool) -> Option<Box<Packet>> {
         match (self, cargo) {
             (Self::References(depots), TunnelPayload::Reference { number, .. }) => {
                 depots.entered.lock().expect(NOT_POISONED).take_back(number)
@@ -140,7 +140,12 @@ impl PayloadEncoding {
 
     /// What has arrived: the packet, and its number where packets have one. `None`: nothing that this end
     /// could have been sent. `copies`: the same may come again.
-    pub(super) fn decode(&self, cargo: TunnelPayload, numbered: bool, copies: bool) -> Option<(Packet, u32)> {
+    pub(super) fn decode(
+        &self,
+        cargo: TunnelPayload,
+        numbered: bool,
+        copies: bool,
+    ) -> Option<(Box<Packet>, u32)> {
         match (self, cargo) {
             (Self::References(depots), TunnelPayload::Reference { number, .. }) => {
                 let packet = depots.arriving.lock().expect(NOT_POISONED).get(number, copies)?;
@@ -150,7 +155,7 @@ impl PayloadEncoding {
                 let (number, bytes) = if numbered { split_number(bytes)? } else { (0, bytes) };
                 let size = crate::ByteCount::from_bytes(bytes.len() as u64);
                 let payload = Payload::Ip(BytesMut::from(bytes));
-                Some((Packet { size, payload, ..Packet::default() }, number))
+                Some((Box::new(Packet { size, payload, ..Packet::default() }), number))
             }
             _ => None,
         }
@@ -172,8 +177,8 @@ mod tests {
     use super::*;
     use crate::ByteCount;
 
-    fn model(id: u64) -> Packet {
-        Packet { id, size: ByteCount::from_bytes(1400), ..Packet::default() }
+    fn model(id: u64) -> Box<Packet> {
+        Box::new(Packet { id, size: ByteCount::from_bytes(1400), ..Packet::default() })
     }
 
     #[test]
@@ -207,7 +212,7 @@ mod tests {
     fn bytes_carry_their_number_and_garbage_is_nothing() {
         let payload = Payload::Ip(BytesMut::from(&[0x45, 0, 0, 20][..]));
         let size = ByteCount::from_bytes(4);
-        let packet = Packet { size, payload, ..Packet::default() };
+        let packet = Box::new(Packet { size, payload, ..Packet::default() });
         let loaded = PayloadEncoding::Bytes.load(packet, NUMBERS + 5, true);
         assert_eq!(loaded, TunnelPayload::Bytes(Bytes::from_static(&[0, 0, 5, 0x45, 0, 0, 20])));
         let (packet, number) = PayloadEncoding::Bytes.decode(loaded, true, false).unwrap();

@@ -32,8 +32,8 @@ impl Resequencer {
         now: Time,
         path: usize,
         number: u32,
-        mut packet: Packet,
-        delivered: &mut Vec<Packet>,
+        mut packet: Box<Packet>,
+        delivered: &mut Vec<Box<Packet>>,
     ) {
         packet.sequence = number;
         packet.encapsulation += ByteCount::from_bytes(NUMBER as u64);
@@ -41,14 +41,14 @@ impl Resequencer {
         self.deliver(delivered);
     }
 
-    pub(super) fn wake(&mut self, now: Time, delivered: &mut Vec<Packet>) {
+    pub(super) fn wake(&mut self, now: Time, delivered: &mut Vec<Box<Packet>>) {
         if self.next_wake().is_some_and(|due| due <= now) {
             self.receiver.wake(now, &mut self.outputs);
             self.deliver(delivered);
         }
     }
 
-    fn deliver(&mut self, delivered: &mut Vec<Packet>) {
+    fn deliver(&mut self, delivered: &mut Vec<Box<Packet>>) {
         delivered.extend(self.outputs.packets.drain(..).map(|(_, packet)| packet));
         self.outputs.drops.clear();
     }

@@ -27,11 +27,11 @@ impl Carrier for Wire {
         Ok(())
     }
     fn set_backlogged(&mut self, _: bool) {}
-    fn receive(&mut self, _: Time, _: usize, _: Packet) {}
+    fn receive(&mut self, _: Time, _: usize, _: Box<Packet>) {}
     fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
         self.arrived.pop_front().map(|cargo| (0, cargo))
     }
-    fn transmit(&mut self, _: Time) -> Option<(usize, Packet)> {
+    fn transmit(&mut self, _: Time) -> Option<(usize, Box<Packet>)> {
         None
     }
     fn wake(&mut self, _: Time) {}
@@ -61,11 +61,11 @@ fn end_with(queue: QueueConfig) -> Tunnel {
     Tunnel::of_bytes(config, RandomStream::new(1, "tunnel"))
 }
 
-fn packet() -> Packet {
+fn packet() -> Box<Packet> {
     let mut bytes = BytesMut::zeroed(100);
     bytes[0] = 0x45;
     let size = ByteCount::from_bytes(100);
-    Packet { size, payload: crate::packet::Payload::Ip(bytes), ..Packet::default() }
+    Box::new(Packet { size, payload: crate::packet::Payload::Ip(bytes), ..Packet::default() })
 }
 
 /// Sends `count` packets from one end to the other; gives how many come out at once, in order.

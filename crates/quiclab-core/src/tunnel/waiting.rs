@@ -10,7 +10,7 @@ use crate::units::ByteCount;
 /// An IP packet with the time at which it entered.
 #[derive(Clone, Debug)]
 pub(super) struct QueuedPacket {
-    pub(super) packet: Packet,
+    pub(super) packet: Box<Packet>,
     pub(super) entered: Time,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct SojournLog {
 impl SojournLog {
     #[inline]
     pub(super) fn note(&mut self, now: Time, item: &QueuedPacket, dropped: Option<DropReason>) {
-        let Packet { flow, direction, .. } = item.packet;
+        let Packet { flow, direction, .. } = *item.packet;
         self.note_of(now, flow, direction, item.entered, dropped);
     }
 

@@ -32,11 +32,11 @@ impl Carrier for Bringer {
         Err(cargo)
     }
     fn set_backlogged(&mut self, _: bool) {}
-    fn receive(&mut self, _: Time, _: usize, _: Packet) {}
+    fn receive(&mut self, _: Time, _: usize, _: Box<Packet>) {}
     fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
         self.0.pop_front()
     }
-    fn transmit(&mut self, _: Time) -> Option<(usize, Packet)> {
+    fn transmit(&mut self, _: Time) -> Option<(usize, Box<Packet>)> {
         None
     }
     fn wake(&mut self, _: Time) {}

@@ -34,7 +34,7 @@ pub struct KernelLink {
     /// Bytes by which a marker is longer than its packet.
     added_bytes: i64,
     /// Inside, in the order of entry; `None` once out.
-    inside: VecDeque<Option<(Time, Packet)>>,
+    inside: VecDeque<Option<(Time, Box<Packet>)>>,
     /// Number of the first of `inside`.
     first: u32,
     /// Longest time inside.
@@ -158,7 +158,7 @@ impl AsFd for KernelLink {
 }
 
 impl Element for KernelLink {
-    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, port: Port, packet: Box<Packet>, out: &mut Outputs) {
         debug_assert_eq!(port, Port(0), "a link has one input");
         self.give_up(now, out);
         self.counters.received.add(packet.size);

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 struct Stub;
 
 impl Element for Stub {
-    fn receive(&mut self, _: Time, port: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, _: Time, port: Port, packet: Box<Packet>, out: &mut Outputs) {
         out.send(port, packet);
     }
     fn wake(&mut self, _: Time, _: &mut Outputs) {}

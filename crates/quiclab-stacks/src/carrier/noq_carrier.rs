@@ -192,19 +192,19 @@ impl Carrier for NoqCarrier {
             self.endpoint.backlog(session, backlogged);
         }
     }
-    fn receive(&mut self, now: Time, path: usize, packet: Packet) {
-        let packet = self.addressed(path, packet);
+    fn receive(&mut self, now: Time, path: usize, packet: Box<Packet>) {
+        let packet = self.addressed(path, *packet);
         self.endpoint.receive(now, packet);
         self.follow();
     }
     fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
         self.endpoint.sessions.get_mut(&self.session?)?.delivered()
     }
-    fn transmit(&mut self, now: Time) -> Option<(usize, Packet)> {
+    fn transmit(&mut self, now: Time) -> Option<(usize, Box<Packet>)> {
         let outgoing = self.endpoint.transmit(now);
         self.follow();
         let packet = outgoing?.packet; // segments is 1
-        Some((self.path_of(&packet), packet))
+        Some((self.path_of(&packet), Box::new(packet)))
     }
     fn wake(&mut self, now: Time) {
         if self.start.is_some_and(|start| start <= now) {

@@ -179,14 +179,14 @@ impl Carrier for SessionCarrier<'_> {
     fn set_backlogged(&mut self, backlogged: bool) {
         self.endpoint.backlog(self.session, backlogged);
     }
-    fn receive(&mut self, now: Time, _path: usize, packet: Packet) {
-        self.endpoint.receive(now, packet); // the tuple says the path
+    fn receive(&mut self, now: Time, _path: usize, packet: Box<Packet>) {
+        self.endpoint.receive(now, *packet); // the tuple says the path
     }
     fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
         self.endpoint.sessions.get_mut(&self.session)?.delivered()
     }
-    fn transmit(&mut self, now: Time) -> Option<(usize, Packet)> {
-        self.endpoint.transmit_of(now, self.session)
+    fn transmit(&mut self, now: Time) -> Option<(usize, Box<Packet>)> {
+        self.endpoint.transmit_of(now, self.session).map(|(path, packet)| (path, Box::new(packet)))
     }
     fn wake(&mut self, now: Time) {
         self.endpoint.wake(now);

@@ -109,7 +109,7 @@ fn a_stack_that_is_stuck_fails_its_connection() {
         payload: Payload::Bytes(BytesMut::zeroed(1)),
         ..Packet::default()
     };
-    endpoint.receive(last, Port(0), packet, &mut out);
+    endpoint.receive(last, Port(0), Box::new(packet), &mut out);
     assert_eq!(endpoint.counters().consumed.packets, 1, "taken and ignored");
     assert_eq!(endpoint.next_wake(), None);
 }

@@ -48,7 +48,7 @@ fn carriers_between_fixed_addresses() {
             })
         };
         let mut ends = [end(Role::Client, "client"), end(Role::Server, "server")];
-        let mut flying: Vec<(Time, usize, usize, quiclab_core::Packet)> = Vec::new();
+        let mut flying: Vec<(Time, usize, usize, Box<quiclab_core::Packet>)> = Vec::new();
         let (mut now, mut sent, mut arrived, mut sizes) = (Time::ZERO, 0, Vec::new(), Vec::new());
         while now < at(2000) {
             for who in 0..2 {

@@ -151,7 +151,7 @@ pub struct Network {
     queue_packets: usize,
     hook: Hook,
     arrivals: BinaryHeap<Reverse<(Time, u64)>>,
-    in_flight: BTreeMap<u64, Packet>,
+    in_flight: BTreeMap<u64, Box<Packet>>,
     /// When the packets of each link leave it: (is it the uplink, time).
     departures: BTreeMap<bool, Vec<Time>>,
     /// Next index of each direction.
@@ -218,7 +218,7 @@ impl Network {
         true
     }
 
-    fn transmit(&mut self, mut packet: Packet) {
+    fn transmit(&mut self, mut packet: Box<Packet>) {
         let counter = &mut self.indices[usize::from(packet.direction == Direction::Up)];
         let index = *counter;
         *counter += 1;

@@ -47,7 +47,7 @@ impl PingClient {
 }
 
 impl Element for PingClient {
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, _out: &mut Outputs) {
+    fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, _out: &mut Outputs) {
         let size = self.nic.receive(&packet);
         let Payload::Datagram { number, sent, echo: true } = packet.payload else { return };
         self.probes.answered(now, number, sent, size);
@@ -107,7 +107,7 @@ impl PingServer {
 }
 
 impl Element for PingServer {
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, out: &mut Outputs) {
         let size = self.nic.receive(&packet);
         let Payload::Datagram { number, sent, echo: false } = packet.payload else { return };
         self.progress.read(now, size.bytes());

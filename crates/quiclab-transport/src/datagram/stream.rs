@@ -22,7 +22,7 @@ impl Source {
 }
 
 impl Element for Source {
-    fn receive(&mut self, _now: Time, _port: Port, packet: Packet, _out: &mut Outputs) {
+    fn receive(&mut self, _now: Time, _port: Port, packet: Box<Packet>, _out: &mut Outputs) {
         self.nic.receive(&packet);
     }
 
@@ -89,7 +89,7 @@ impl Sink {
 }
 
 impl Element for Sink {
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, _out: &mut Outputs) {
+    fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, _out: &mut Outputs) {
         let size = self.nic.receive(&packet);
         let Payload::Datagram { number, sent, echo: false } = packet.payload else { return };
         self.reception.arrive(now, number, sent, size);

@@ -25,8 +25,11 @@ fn datagrams(rate: DataRate, duration: Duration, pauses: Option<(Duration, Durat
     Workload::Datagrams { rate, size: ByteCount::from_bytes(1000), duration, on, off }
 }
 
+/// Packets with the times at which they were sent.
+type Sent = Vec<(Time, Box<Packet>)>;
+
 /// Wakes `endpoint` until it wants nothing more; what it sent with the times.
-fn drain(endpoint: &mut dyn Endpoint) -> Vec<(Time, Packet)> {
+fn drain(endpoint: &mut dyn Endpoint) -> Sent {
     let (mut out, mut sent) = (Outputs::default(), Vec::new());
     while let Some(now) = endpoint.next_wake() {
         endpoint.wake(now, &mut out);
@@ -73,7 +76,7 @@ fn periods_of_sending_and_pauses_alternate() {
 }
 
 /// What a source sends at 8 Mbit/s, and a sink that waits for it.
-fn sent_and_sink(duration: Duration) -> (Vec<(Time, Packet)>, Box<dyn Endpoint>) {
+fn sent_and_sink(duration: Duration) -> (Sent, Box<dyn Endpoint>) {
     let workload = datagrams(DataRate::from_mbps(8), duration, None);
     let mut sink = end(Role::Client, &workload);
     sink.wake(us(1000), &mut Outputs::default());
@@ -195,7 +198,8 @@ fn ping_measures_the_round_trip_and_counts_losses(protocol: PingProtocol) {
 fn a_stray_packet_is_counted_only() {
     let workload = datagrams(DataRate::from_mbps(8), Duration::from_millis(2), None);
     let mut sink = end(Role::Client, &workload);
-    let stray = Packet { size: ByteCount::from_bytes(50), payload: Payload::Empty, ..Packet::default() };
+    let stray =
+        Box::new(Packet { size: ByteCount::from_bytes(50), payload: Payload::Empty, ..Packet::default() });
     sink.receive(us(1500), Port(0), stray, &mut Outputs::default());
     assert_eq!((sink.counters().consumed.packets, sink.progress().delivered_bytes), (1, 0));
 }

@@ -125,7 +125,7 @@ impl Origins {
 }
 
 impl Element for Origins {
-    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, port: Port, packet: Box<Packet>, out: &mut Outputs) {
         // as the peer sends it
         let client = client_of(self.role, &packet.tuple.reverse());
         let origin = usize::from(client.port().wrapping_sub(self.first_port));

@@ -54,8 +54,8 @@ fn config(stack: &str) -> EndpointConfig {
 /// Both ends, and packets in transit by arrival and order of sending.
 struct Net {
     ends: [Box<dyn Endpoint>; 2],
-    packets: BTreeMap<(Time, u64), (usize, Packet)>,
-    sent: Vec<Packet>,
+    packets: BTreeMap<(Time, u64), (usize, Box<Packet>)>,
+    sent: Vec<Box<Packet>>,
 }
 
 const CLIENT: usize = 0;

@@ -160,7 +160,7 @@ impl Receiver {
 }
 
 impl Element for Receiver {
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, _out: &mut Outputs) {
+    fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, _out: &mut Outputs) {
         let size = self.nic.receive(&packet);
         if let Payload::Rtp(rtp) = packet.payload {
             self.on_media(now, rtp, &packet, size);

@@ -136,7 +136,7 @@ impl Sender {
 }
 
 impl Element for Sender {
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, out: &mut Outputs) {
         self.nic.receive(&packet);
         if let Payload::MediaFeedback(report) = &packet.payload {
             self.on_report(now, report);

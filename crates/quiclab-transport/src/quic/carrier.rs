@@ -152,7 +152,7 @@ impl Carrier for LabCarrier {
         }
     }
 
-    fn receive(&mut self, now: Time, path: usize, packet: Packet) {
+    fn receive(&mut self, now: Time, path: usize, packet: Box<Packet>) {
         let Payload::Quic(datagram) = packet.payload else { return };
         let (connection, _) = self.place(path);
         let size = packet.size.bytes().saturating_sub(HEADERS);
@@ -169,7 +169,7 @@ impl Carrier for LabCarrier {
         self.delivered.pop_front()
     }
 
-    fn transmit(&mut self, now: Time) -> Option<(usize, Packet)> {
+    fn transmit(&mut self, now: Time) -> Option<(usize, Box<Packet>)> {
         if self.role == Role::Client && !self.started {
             self.started = true;
             self.connections.iter_mut().for_each(|connection| connection.connect(now));
@@ -180,7 +180,7 @@ impl Carrier for LabCarrier {
                 let path = self.path_of(turn, path);
                 let size = ByteCount::from_bytes(HEADERS + length);
                 let (tuple, payload) = (self.tuple(path), Payload::Quic(datagram));
-                return Some((path, Packet { size, tuple, payload, ..Packet::default() }));
+                return Some((path, Box::new(Packet { size, tuple, payload, ..Packet::default() })));
             }
             self.turn = (turn + 1) % self.connections.len();
         }

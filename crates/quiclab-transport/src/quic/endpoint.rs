@@ -147,7 +147,7 @@ impl QuicEndpoint {
 }
 
 impl Element for QuicEndpoint {
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, out: &mut Outputs) {
         let size = self.nic.receive(&packet);
         let Payload::Quic(datagram) = packet.payload else {
             return; // background traffic that went astray

@@ -259,7 +259,7 @@ fn recovery_state(snapshot: &Snapshot) -> RecoveryState {
 }
 
 impl Element for TcpEndpoint {
-    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, out: &mut Outputs) {
         self.nic.receive(&packet);
         let Payload::Segment(segment) = packet.payload else {
             return; // background traffic that went astray

@@ -18,7 +18,7 @@ pub(crate) struct World {
     path: Path,
     random: RandomStream,
     /// Packets by time and number, with the end they go to.
-    travelling: BTreeMap<(Time, u64), (usize, Packet)>,
+    travelling: BTreeMap<(Time, u64), (usize, Box<Packet>)>,
     sent: u64,
     /// For each end as sender of data: what its peer's announcements that reached it allow (exclusive).
     allowed: [u64; 2],

@@ -27,7 +27,7 @@ pub(crate) struct World<'a> {
     ends: [Box<dyn Endpoint>; 2],
     random: RandomStream,
     /// Packets by time and number, with the end they go to and their path.
-    travelling: BTreeMap<(Time, u64), (usize, Port, Packet)>,
+    travelling: BTreeMap<(Time, u64), (usize, Port, Box<Packet>)>,
     sent: u64,
     checks: [Checks; 2],
     /// When something last arrived at an end, whatever it was.
@@ -158,7 +158,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    fn print(&mut self, end: usize, packets: &[(Port, Packet)]) {
+    fn print(&mut self, end: usize, packets: &[(Port, Box<Packet>)]) {
         let mut metrics = quiclab_core::Metrics::default();
         self.ends[end].sample(self.now, &mut metrics);
         let of = |name| metrics.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);

@@ -119,7 +119,7 @@ pub(crate) fn input(inputs: &[(&'static str, f64)], name: &str) -> f64 {
 pub(crate) struct World {
     now: Time,
     pub(crate) ends: [Box<dyn Endpoint>; 2],
-    travelling: BTreeMap<(Time, u64), (usize, Packet)>,
+    travelling: BTreeMap<(Time, u64), (usize, Box<Packet>)>,
     pub(crate) sent: Vec<Sent>,
     data: u64,
     out: Outputs,

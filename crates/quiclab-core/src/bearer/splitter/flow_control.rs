@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(in crate::bearer) struct FlowControl {
     /// Numbered packets that wait.
-    queue: VecDeque<Packet>,
+    queue: VecDeque<Box<Packet>>,
     limit: usize,
     start_buffer: ByteCount,
     held: Count,
@@ -41,14 +41,14 @@ impl FlowControl {
     }
 
     /// Queues `packet`.
-    pub(in crate::bearer) fn push(&mut self, packet: Packet) {
+    pub(in crate::bearer) fn push(&mut self, packet: Box<Packet>) {
         self.held.add(packet.size);
         self.longest = self.longest.max(self.held.packets);
         self.queue.push_back(packet);
     }
 
     /// The next packet and its link, if a link wants it.
-    pub(in crate::bearer) fn pop(&mut self, links: &[LinkEstimate]) -> Option<(usize, Packet)> {
+    pub(in crate::bearer) fn pop(&mut self, links: &[LinkEstimate]) -> Option<(usize, Box<Packet>)> {
         let link = self.open_link(self.queue.front()?.wire_size(), links)?;
         let packet = self.queue.pop_front()?;
         self.held.remove(packet.size);
@@ -105,7 +105,7 @@ mod tests {
     fn filled(packets: usize) -> FlowControl {
         let mut queue = FlowControl::new(100, ByteCount::from_bytes(3000));
         for _ in 0..packets {
-            queue.push(Packet { size: ByteCount::from_bytes(1000), ..Packet::default() });
+            queue.push(Box::new(Packet { size: ByteCount::from_bytes(1000), ..Packet::default() }));
         }
         queue
     }

@@ -16,8 +16,8 @@ fn reporting() -> Link {
 }
 
 /// 1000 bytes with the header of a bearer.
-fn of_bearer() -> Packet {
-    Packet { size: bytes(998), encapsulation: bytes(2), sequence: 1, ..Packet::default() }
+fn of_bearer() -> Box<Packet> {
+    Box::new(Packet { size: bytes(998), encapsulation: bytes(2), sequence: 1, ..Packet::default() })
 }
 
 /// Reports with their times of arrival, until the link is at rest.
@@ -78,9 +78,9 @@ fn a_burst_is_reported_until_it_is_over() {
 #[test]
 fn other_traffic_is_not_reported() {
     let (mut link, mut out) = (reporting(), Outputs::default());
-    link.receive(Time::ZERO, Port(0), Packet { size: bytes(1000), ..Packet::default() }, &mut out);
+    link.receive(Time::ZERO, Port(0), Box::new(Packet { size: bytes(1000), ..Packet::default() }), &mut out);
     assert_eq!(reports(&mut link, &mut out), []);
-    link.receive(at(10), Port(0), Packet { size: bytes(1000), ..Packet::default() }, &mut out);
+    link.receive(at(10), Port(0), Box::new(Packet { size: bytes(1000), ..Packet::default() }), &mut out);
     link.receive(at(10), Port(0), of_bearer(), &mut out);
     let reports = reports(&mut link, &mut out);
     assert_eq!(reports.last().unwrap().1.delivered, count(1));

@@ -41,7 +41,7 @@ type Lost = Box<dyn Fn(usize, &Sent) -> bool>;
 struct Pipe {
     client: Box<dyn Endpoint>,
     server: Box<dyn Endpoint>,
-    travelling: VecDeque<(Time, Role, Packet)>,
+    travelling: VecDeque<(Time, Role, Box<Packet>)>,
     sent: Vec<Sent>,
     /// Numbers of sent packets, by both ends together, that do not arrive.
     lost: Lost,
@@ -352,13 +352,13 @@ fn a_stray_packet_is_counted_and_a_stray_segment_is_reset() {
     pipe.server.receive(
         ms(0),
         Port(0),
-        Packet { size: ByteCount::from_bytes(40), ..Packet::default() },
+        Box::new(Packet { size: ByteCount::from_bytes(40), ..Packet::default() }),
         &mut out,
     );
     assert_eq!((pipe.server.counters().consumed.packets, out.packets.len()), (1, 0));
     let segment = Segment { sequence: 5, acknowledgement: 77, flags: Flags::ACK, ..Segment::default() };
     let payload = Payload::Segment(segment);
-    pipe.server.receive(ms(0), Port(0), Packet { payload, ..Packet::default() }, &mut out);
+    pipe.server.receive(ms(0), Port(0), Box::new(Packet { payload, ..Packet::default() }), &mut out);
     let Payload::Segment(answer) = &out.packets[0].1.payload else { panic!("not a segment") };
     assert_eq!((answer.flags, answer.sequence), (Flags::RST, 77));
 }
