@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import polars as pl
 import pytest
 
 from quiclab import cli
-from quiclab.errors import RequestError
+from quiclab.errors import QuiclabError, RequestError
+from quiclab.executors.ray import Ray, split
 from quiclab.files import write_atomically
 from quiclab.store import Store
 
@@ -179,6 +181,21 @@ def test_a_disk_without_room_for_the_page_keeps_the_runs(
     assert "2 runs complete, 0 of them new" in capsys.readouterr().err
 
 
+def test_a_disk_without_room_for_kept_tables_keeps_the_runs_before(
+    small: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    arguments = ("sweep", small, "--keep", "packets", "--jobs", "1", "--out", out, "--seeds")
+    assert invoke(*arguments, "1") == 0
+    capsys.readouterr()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", refusing(errno.ENOSPC, lambda name: len(name) > 32))
+        assert invoke(*arguments, "2") == 1
+    assert "the disk says no; the runs stored before are kept: repeat the command to continue" in sentence(capsys)
+    assert len(Store(out).identities()) == 1
+    assert invoke(*arguments, "2") == 0
+
+
 def test_a_folder_that_cannot_be_written_to_is_one_sentence(
     small: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,3 +253,22 @@ def test_a_damaged_shard_is_named_and_its_runs_are_made_again(
     assert text.endswith("; delete it to repeat its runs")
     shard.unlink()
     assert invoke(*arguments) == 0
+
+
+# --- a cluster
+
+
+def test_a_cluster_that_has_gone_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray")
+    monkeypatch.setenv("RAY_ADDRESS", "auto")
+    executor = Ray("ray")
+    with socket.socket() as head:
+        head.bind(("127.0.0.1", 0))
+        executor.head = head.getsockname()  # where nothing listens any more
+        with pytest.raises(QuiclabError, match=r"the cluster has gone; completed runs are stored, repeat the command"):
+            executor.restart()
+
+
+def test_addresses_of_a_head_are_split() -> None:
+    assert split("192.0.2.2:6379") == ("192.0.2.2", 6379)
+    assert split("[2001:db8::1]:6379") == ("2001:db8::1", 6379)

@@ -200,6 +200,11 @@ def _readable(path: Path) -> Iterator[None]:
         raise QuiclabError(f"cannot read {path}: {reason}; delete it to repeat its runs") from error
 
 
+def not_stored(error: RequestError) -> QuiclabError:
+    """Return the error about runs that cannot be written, for instance because the disk is full."""
+    return QuiclabError(f"{error}; the runs stored before are kept: repeat the command to continue")
+
+
 class Flusher:
     """Collects finished runs and writes them as shards.
 
@@ -260,10 +265,8 @@ class Flusher:
             rows = [pl.DataFrame(self.rows, schema=dict(self.schema), orient="row")] if self.rows else []
             try:
                 self.store.append_frame(pl.concat([*self.frames, *rows]))
-            except RequestError as error:  # a full disk
-                raise QuiclabError(
-                    f"{error}; the runs stored before are kept: repeat the command to continue"
-                ) from error
+            except RequestError as error:
+                raise not_stored(error) from error
             # only now: a disk that was full for a moment must not lose them
             self.rows, self.frames = [], []
             if self.on_flush is not None:

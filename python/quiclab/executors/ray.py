@@ -78,6 +78,12 @@ def place_of(address: str) -> tuple[str, int] | None:
     return host, port
 
 
+def split(address: str) -> tuple[str, int]:
+    """Return host and port of `HOST:PORT`."""
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
 def check_reachable(address: str, host: str, port: int) -> None:
     """Check that a server of Ray answers: Ray itself tries for minutes.
 
@@ -132,6 +138,7 @@ class Ray:
             check_reachable(address, *found)
         self.workers = 1
         self._task: Any = None
+        self.head = ("", 0)
         # what Ray prints about nodes must not be among results
         self._messages = redirect_stdout(sys.stderr)
 
@@ -152,6 +159,7 @@ class Ray:
         except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise RequestError(f"--executor {self.address}: the cluster cannot be reached: {reason}") from error
+        self.head = place_of(self.address) or split(self._ray.get_runtime_context().gcs_address)
         self.workers = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         self._messages.__enter__()
         # deaths are handled where batches are, with those of other executors
@@ -193,7 +201,20 @@ class Ray:
             outer.set_exception(error)
 
     def restart(self) -> bool:
-        """Count the CPUs again: the cluster replaces workers itself, and other nodes go on."""
+        """Count the CPUs again: the cluster replaces workers itself, and other nodes go on.
+
+        Raises
+        ------
+        QuiclabError
+            If the head of the cluster has gone: Ray would wait a minute for it, and then end the process.
+        """
+        try:
+            socket.create_connection(self.head, timeout=REACH_S).close()
+        except OSError as error:
+            raise QuiclabError(
+                f"--executor {self.address}: the cluster has gone; completed runs are stored, repeat the command to "
+                "continue"
+            ) from error
         self.workers = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         return False
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, TextIO
 
-from quiclab.errors import QuiclabError
+from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import run_batches
 from quiclab.identity import BUILD, VERSIONS
 from quiclab.libraries import np, pl
@@ -19,7 +19,7 @@ from quiclab.native import build_id
 from quiclab.progress import CountProgress
 from quiclab.result import run_resolved
 from quiclab.scenario import Scenario
-from quiclab.store import IDENTITY, Flusher, Store
+from quiclab.store import IDENTITY, Flusher, Store, not_stored
 from quiclab.sweeps import kept
 from quiclab.sweeps.metrics import Measure, measures, no_number
 
@@ -156,7 +156,10 @@ def execute(
         def keep(made: np.ndarray, found: Measured) -> None:
             # before the rows: a run that is stored has its tables
             for identity, files in zip(runs.names(made), found.tables, strict=False):
-                kept.write(store.directory, plan.keep, identity, files)
+                try:
+                    kept.write(store.directory, plan.keep, identity, files)
+                except RequestError as error:
+                    raise not_stored(error) from error
 
         def settle(batch: Sequence[int], found: Measured) -> None:
             for place, problem in found.problems.items():
