@@ -152,7 +152,7 @@ def _x(factor: Factor, settings: pl.DataFrame) -> alt.X:
     )
     scale = (
         alt.Scale(type="log", nice=False, padding=14)
-        if even and ratio >= 8
+        if ratio >= 8 and (factor.span.scale == "log" if factor.span else even)
         else alt.Scale(nice=False, padding=14, zero=False)
     )
     axis = (
@@ -168,11 +168,13 @@ def _name(column: str) -> str:
     return column.replace("\\", "\\\\").replace(".", "\\.").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
 
 
-def _colour(factor: Factor, settings: pl.DataFrame) -> alt.Color:
-    levels = [str(value) for value in settings[factor.column].unique(maintain_order=True)]
+def _colour(factor: Factor, settings: pl.DataFrame, symbol: str = "stroke") -> alt.Color:
+    """Return the colours of the levels of a factor, in their order; `symbol` is that of the legend."""
+    there = set(settings[factor.column])
+    levels = [str(cell) for cell in map(factor.cell, factor.levels) if cell in there]
     scale = alt.Scale(domain=levels, range=[COLOURS[index % len(COLOURS)] for index in range(len(levels))])
     legend = alt.Legend(
-        title=factor.title, orient="top", direction="horizontal", symbolType="stroke", symbolStrokeWidth=3
+        title=factor.title, orient="top", direction="horizontal", symbolType=symbol, symbolStrokeWidth=3
     )
     return alt.Color("colour:N", scale=scale, legend=legend)
 
@@ -224,7 +226,7 @@ def _marks(chosen: Layout, settings: pl.DataFrame, measure: Measure, domain: Seq
         return empty_chart("No factor is a number: see the table.")
     base = alt.Chart({"values": _values(chosen, settings, measure).head(MAX_POINTS).to_dicts()})
     x, y = _x(chosen.x, settings), alt.Y("mean:Q", title=measure.title, scale=_axis(domain))
-    colour = _colour(chosen.colour, settings) if chosen.colour else alt.value(COLOURS[0])
+    colour = _colour(chosen.colour, settings, "circle") if chosen.colour else alt.value(COLOURS[0])
     return (
         base.mark_point(filled=True, size=36, opacity=0.7)
         .encode(x=x, y=y, color=colour, tooltip=_tooltip(chosen, measure))
