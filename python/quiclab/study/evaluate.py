@@ -223,7 +223,7 @@ class Evaluation:
     def grid(self, engine: str, variant: str = BASE, metric: str = "") -> Grid:
         """Return the runs of an engine as claims read them; runs with equal seeds are resampled together."""
         runs = self.by_seed(engine, variant, metric)
-        seeds = {key: ",".join(map(str, values)) for key, values in runs.items()}
+        seeds = {key: tuple(values) for key, values in runs.items()}
         configurations = tuple(item.name for item in self.study.design.configurations)
         samples = {key: list(values.values()) for key, values in runs.items()}
         return Grid(self._values, configurations, samples, seeds, tuple(self.study.design.labels))
