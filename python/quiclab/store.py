@@ -176,16 +176,17 @@ class Store:
             If it cannot be read.
         """
         with _readable(path):
-            there = pl.read_parquet_schema(path)
+            with path.open("rb") as file:
+                there = pl.read_parquet_schema(file)
             wanted = list(there) if columns is None else columns
-            frame = pl.read_parquet(path, columns=[name for name in wanted if name in there])
+            frame = pl.read_parquet(path, columns=[name for name in wanted if name in there], glob=False)
         return frame.with_columns(pl.lit(None).alias(name) for name in wanted if name not in there)
 
     @staticmethod
     def _runs_of(path: Path) -> int:
         """Return the number of runs of a shard, without reading them."""
         with _readable(path):
-            return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+            return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
 
 
 @contextmanager
