@@ -15,6 +15,7 @@ from quiclab import cli
 from quiclab.stats import pairs_of, summarise
 from quiclab.study.difference import difference
 from quiclab.sweeps import table as sweep_table
+from quiclab.sweeps.design import Design
 
 FIRST = {1: 10.0, 2: 20.0, 3: 30.0}
 SECOND = {1: 11.0, 2: 23.0, 3: 32.0}
@@ -67,7 +68,8 @@ def test_sweeps_have_the_same_intervals() -> None:
         for seed, value in runs.items()
     ]
     measures = [Goodput()]
-    [row] = sweep_table.differences(pl.DataFrame(rows), ["stack"], "stack", measures).to_dicts()  # type: ignore[arg-type]
+    compared = Design.read(["stack=one,other"], [], None, {}).compared("stack")
+    [row] = sweep_table.differences(pl.DataFrame(rows), ["stack"], compared, measures).to_dicts()  # type: ignore[arg-type]
     found = difference(FIRST, SECOND)
     assert (row["goodput.n"], row["goodput.mean"]) == (found.runs, found.mean)
     assert (row["goodput.low"], row["goodput.high"]) == pytest.approx((found.low, found.high), rel=1e-12)

@@ -24,7 +24,7 @@ from quiclab.executors.ray import checked
 from quiclab.stacks.registry import version_of
 from quiclab.store import Store
 from quiclab.sweeps import Plan
-from quiclab.sweeps.adaptive import wanted_seeds
+from quiclab.sweeps.adaptive import too_wide, wanted_seeds
 from quiclab.sweeps.design import Design
 from quiclab.sweeps.factors import decimal, parse
 from quiclab.sweeps.figure import layout
@@ -217,7 +217,8 @@ def test_levels_are_compared_pair_by_pair() -> None:
         (2, "b", "x", 1, 5.0), (3, "b", "y", 1, math.nan),
     ]  # fmt: skip
     runs = pl.DataFrame(rows, schema=["setting", "net", "stack", "seed", "m"], orient="row")
-    table = differences(runs, ["net", "stack"], "stack", [Measure("m", "m", "", lambda _: 0.0)])
+    compared = Design.read(["net=a,b", "stack=x,y"], [], None, {}).compared("stack")
+    table = differences(runs, ["net", "stack"], compared, [Measure("m", "m", "", lambda _: 0.0)])
     assert table.select("net", "stack", "m.n").rows() == [("a", "y", 3), ("b", "y", 0)]
     row = table.row(0, named=True)
     assert (row["m.mean"], row["m.std"], row["m.percent"]) == (2.0, math.sqrt(3), 10.0)
@@ -302,8 +303,19 @@ def test_seeds_are_added_where_intervals_are_wide() -> None:
     measure = Measure("x", "x", "", lambda _: 0.0)
     rows = [(0, 5, 10.0, 10.1), (1, 5, 10.0, 11.0), (2, 5, 0.0, 0.0), (3, 5, 10.0, 10.3)]
     settings = pl.DataFrame(rows, schema=["setting", "x.n", "x.mean", "x.high"], orient="row")
-    assert wanted_seeds(settings, [5] * 4, [measure], 0.02, 100) == [5, 10, 5, 10]
-    assert wanted_seeds(settings, [5] * 4, [measure], 0.02, 8) == [5, 8, 5, 8]
+    wide = too_wide(settings, [measure], 0.02)
+    assert list(wide) == [1, 3]
+    assert wanted_seeds(wide, [5] * 4, 100) == [5, 10, 5, 10]
+    assert wanted_seeds(wide, [5] * 4, 8) == [5, 8, 5, 8]
+
+
+def test_a_setting_without_an_interval_gets_more_seeds_and_is_reported() -> None:
+    measure = Measure("x", "x", "", lambda _: 0.0)
+    rows = [(0, 1, 10.0, None), (1, 0, None, None), (2, 5, 0.0, 1.0)]
+    settings = pl.DataFrame(rows, schema=["setting", "x.n", "x.mean", "x.high"], orient="row")
+    wide = too_wide(settings, [measure], 0.02)
+    assert wide == dict.fromkeys(range(3), math.inf)
+    assert wanted_seeds(wide, [5] * 3, 8) == [8] * 3
 
 
 def test_an_adaptive_sweep_tells_what_it_spent(small: Path, tmp_path: Path, capsys: Captured) -> None:
@@ -393,7 +405,7 @@ def test_the_command_prints_a_table_and_writes_everything(small: Path, tmp_path:
 def test_a_dry_run_checks_counts_and_runs_nothing(small: Path, tmp_path: Path, capsys: Captured) -> None:
     out = tmp_path / "out"
     assert invoke("sweep", small, "--seeds", "30", "--dry-run", "--out", out) == 0
-    assert "1 settings with 30 seeds: 30 runs, 0 stored" in capsys.readouterr().out
+    assert "1 setting with 30 seeds: 30 runs, 0 stored" in capsys.readouterr().out
     assert not out.exists()
 
 
@@ -479,7 +491,7 @@ def test_runs_of_another_build_are_used_with_a_warning(small: Path, tmp_path: Pa
     session = Session(plan, store, Processes(1))
     assert session.run().executed == 0
     assert any("0123456789abcdef" in note for note in session.tables().notes)
-    assert len(runs_table(Runs.of(plan), store)) == 3
+    assert len(runs_table(Runs.of(plan), store)[0]) == 3
 
 
 # --- many machines
@@ -582,7 +594,7 @@ def test_a_full_disk_is_one_sentence_and_nothing_is_lost(small: Path, tmp_path: 
 
 def test_a_node_of_another_version_is_refused_by_name() -> None:
     with pytest.raises(QuiclabError, match=f"node {os.uname().nodename} has quiclab .*, and this machine has other"):
-        checked("other", int, "1")
+        checked("other", (), int, "1")
 
 
 RAY = """\

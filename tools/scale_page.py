@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from quiclab.executors.loop import batch_s
+from quiclab.progress import duration
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES, PAGE, TEMPLATE = ROOT / "benches/sweeps.json", ROOT / "docs/scale.md", Path(__file__).with_name("scale.md.j2")
@@ -72,14 +73,6 @@ def thousand(run: float, parent: float, worker: float, batch: float, merging: fl
         "limit": "the cores" if cores >= commanding else "the process that commands",
         "shards": cores + RUNS * (parent / CORES + merging),
     }
-
-
-def duration(seconds: float) -> str:
-    """Write a time for people."""
-    for unit, length in (("days", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0)):
-        if seconds >= 2 * length:
-            return f"{digits(seconds / length)} {unit}"
-    return f"{digits(seconds)} s" if seconds >= 1 else f"{digits(seconds * 1e3)} ms"
 
 
 def digits(value: float) -> str:

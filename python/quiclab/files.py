@@ -39,6 +39,21 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise RequestError(f"cannot write {path}: {error.strerror}") from error
 
 
+def read_text(path: Path) -> str:
+    """Return the text of a scenario file.
+
+    Raises
+    ------
+    RequestError
+        If it cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise RequestError(f"cannot read the scenario {path}: {reason}") from error
+
+
 def parquet_bytes(frame: pl.DataFrame) -> bytes:
     """Return a table as a Parquet file; equal tables give equal bytes."""
     buffer = BytesIO()

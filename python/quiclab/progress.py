@@ -20,6 +20,24 @@ LINE_INTERVAL_S = 5.0
 REDRAW_INTERVAL_S = 0.1
 
 
+def duration(seconds: float) -> str:
+    """Write a time for people, with at least two digits."""
+    for unit, length in (("days", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * length:
+            return f"{_digits(seconds / length)} {unit}"
+    return f"{_digits(seconds)} s" if seconds >= 1 else f"{_digits(seconds * 1e3)} ms"
+
+
+def _digits(value: float) -> str:
+    """Write a number with at least two digits, and no more after the point than that takes."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.2g}"
+
+
+def counted(number: int, singular: str) -> str:
+    """Write a number of things."""
+    return f"{number} {singular}" if number == 1 else f"{number} {singular}s"
+
+
 class Progress:
     """Shows how far something is, once it has taken a while.
 

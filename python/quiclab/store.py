@@ -77,6 +77,8 @@ class Store:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise RequestError(f"another sweep is running in {self.directory}; wait for it to end") from error
+            except OSError as error:
+                raise RequestError(f"cannot lock {self.directory}: {error.strerror}") from error
             for leftover in self.shards.glob(".*.tmp"):
                 leftover.unlink(missing_ok=True)
             self._held = True

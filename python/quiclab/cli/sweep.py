@@ -21,13 +21,15 @@ from quiclab.cli.lane import (
     lane_of,
 )
 from quiclab.cli.values import ForceOption, JsonOption, SetOption, check_new, integer, parse_sets
-from quiclab.errors import QuiclabError, RequestError, unexpected, unknown
+from quiclab.errors import QuiclabError, RequestError, unexpected
 from quiclab.executors import Processes, executor_of
+from quiclab.files import read_text
 from quiclab.native import MAX_SEED
 from quiclab.report import show
 from quiclab.result import TABLES
 from quiclab.store import Store
 from quiclab.sweeps import Plan, shards
+from quiclab.sweeps.adaptive import DEFAULT_MOST, most_seeds
 from quiclab.sweeps.metrics import METRICS
 from quiclab.sweeps.output import Tables, document, write
 from quiclab.sweeps.plan import MAX_SEEDS
@@ -114,8 +116,13 @@ def run_command(
         typer.Option(metavar="PERCENT", help="Add seeds until 95 % intervals are this narrow, such as 2%."),
     ] = None,
     max_seeds: Annotated[
-        int, typer.Option(parser=integer(2, MAX_SEEDS), metavar="N", help="With --adaptive: no setting has more.")
-    ] = 200,
+        int | None,
+        typer.Option(
+            parser=integer(2, MAX_SEEDS),
+            metavar="N",
+            help=f"With --adaptive: no setting has more (default: {DEFAULT_MOST}).",
+        ),
+    ] = None,
     compare: Annotated[
         str | None,
         typer.Option(metavar="PATH", help="Compare the levels of this factor with its first one, paired by seed."),
@@ -160,20 +167,23 @@ def run_command(
     )
     precision = None if adaptive is None else precision_of(adaptive)
     directory = out or Path("results") / "sweeps" / plan.file.stem
+    compared = None if compare is None else plan.design.compared(compare)
+    most = most_seeds(max_seeds, seeds, "--max-seeds")
     in_real_time = plan.lane is not None and plan.lane.clock == "real"
+    if in_real_time and executor != "processes":
+        raise RequestError(f"--clock real and --executor {executor} contradict each other: such runs need this machine")
     session = Session(plan, Store(directory), executor_of(executor, 1 if in_real_time else jobs))
-    if compare is not None and compare not in (paths := [factor.path for factor in plan.design.factors]):
-        raise unknown("factor", compare, paths, "--compare")
     session.check()
     if dry_run:
-        print(cost_line(plan, session))
+        with session.executor:  # a cluster tells its number of workers then
+            print(cost_line(plan, session))
         return
-    outcome = session.run() if precision is None else session.run_until(precision, max_seeds)
-    if outcome.interrupted:
-        raise QuiclabError(
-            f"stopped: {outcome.done} of {outcome.total} runs are complete and stored; repeat the command to continue"
-        )
-    show_results(session.tables(compare), directory, as_json=as_json)
+    with session.store.locked():  # what is written of it has one writer, too
+        outcome = session.run() if precision is None else session.run_until(precision, most)
+        if outcome.interrupted:
+            stored = f"{outcome.done} of {outcome.total} runs are complete and stored"
+            raise QuiclabError(f"stopped: {stored}; repeat the command to continue")
+        show_results(session.tables(compared), directory, as_json=as_json)
     for line in [*session.spent, f"{outcome.done} runs complete, {outcome.executed} of them new"]:
         print(line, file=sys.stderr)
     report_failures(plan, outcome)
@@ -201,14 +211,9 @@ def read_plan(
     """
     if scenario is None:
         raise RequestError("SCENARIO is missing: quiclab sweep SCENARIO --vary PATH=VALUES", kind="MissingField")
-    try:
-        text = scenario.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise RequestError(f"cannot read the scenario {scenario}: {reason}") from error
     return Plan(
         file=scenario,
-        text=text,
+        text=read_text(scenario),
         sets=tuple(parse_sets(sets)),
         varied=tuple(vary or ()),
         zipped=tuple(zipped or ()),
@@ -244,7 +249,7 @@ def show_results(tables: Tables, directory: Path, *, as_json: bool) -> None:
         factors = len(tables.plan.design.factors)
         show.sweep(tables.heads, tables.rows(), factors, len(tables.settings), tables.notes)
         if tables.compared is not None:
-            title = f"Differences from the first level of {tables.compared.path}, paired by seed"
+            title = f"Differences from the first level of {tables.compared.factor.path}, paired by seed"
             show.table_of(title, tables.heads, tables.difference_rows(), factors)
     for path in paths:
         print(path, file=sys.stderr if as_json else sys.stdout)
@@ -314,11 +319,12 @@ def merge_command(
     plan = shards.read_plan(plan_file)
     directory = out or Path("results") / "sweeps" / plan.file.stem
     store = Store(directory)
-    shards.merge(plan, plan_file, store)
     if shards.has_changed(plan):
         changed = f"{plan.file} has changed since the plan was written"
         print(f"note: {changed}; the results are those of the plan", file=sys.stderr)
-    show_results(Session(plan, store, Processes(1)).tables(), directory, as_json=as_json)
+    with store.locked():
+        shards.merge(plan, plan_file, store)
+        show_results(Session(plan, store, Processes(1)).tables(), directory, as_json=as_json)
 
 
 def shard_command(

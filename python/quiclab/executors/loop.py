@@ -109,12 +109,13 @@ def run_all(
     *,
     tick: Callable[[], None] = lambda: None,
     say: Callable[[str], None] = lambda _: None,
+    name: Callable[[Task], str] = str,
 ) -> bool:
     """Run all tasks; returns whether Ctrl-C ended it before.
 
     Parameters
     ----------
-    executor, tasks, tick, say
+    executor, tasks, tick, say, name
         As of `run_batches`.
     work
         Runs a task; both it and tasks cross to other processes.
@@ -126,7 +127,7 @@ def run_all(
         for task, result in zip(batch, results, strict=True):
             settle(task, result)
 
-    return run_batches(executor, tasks, list, partial(_one_by_one, work), settle_all, tick=tick, say=say)
+    return run_batches(executor, tasks, list, partial(_one_by_one, work), settle_all, tick=tick, say=say, name=name)
 
 
 def run_batches(
@@ -138,6 +139,7 @@ def run_batches(
     *,
     tick: Callable[[], None] = lambda: None,
     say: Callable[[str], None] = lambda _: None,
+    name: Callable[[Task], str] = str,
 ) -> bool:
     """Run all tasks batch by batch; returns whether Ctrl-C ended it before.
 
@@ -157,6 +159,8 @@ def run_batches(
         Called several times a second.
     say
         Called with messages for the user.
+    name
+        Names a task for the user.
 
     Raises
     ------
@@ -194,7 +198,7 @@ def run_batches(
                     result, seconds = future.result()
                 except (BrokenProcessPool, WorkerDiedError) as error:
                     died = True
-                    again += _halves(batch, error)
+                    again += _halves(batch, error, name)
                     continue
                 batches.took(len(batch.tasks), seconds)
                 settle(batch.tasks, result)
@@ -218,7 +222,7 @@ def run_batches(
         return stopping
 
 
-def _halves(batch: _Running[Task], error: Exception) -> list[_Running[Task]]:
+def _halves(batch: _Running[Task], error: Exception, name: Callable[[Task], str]) -> list[_Running[Task]]:
     """Return a batch in two parts, so that a task that kills its worker is soon alone.
 
     Raises
@@ -231,6 +235,7 @@ def _halves(batch: _Running[Task], error: Exception) -> list[_Running[Task]]:
         return [_Running(batch.tasks[:middle]), _Running(batch.tasks[middle:])]
     if batch.tries >= TRIES:
         raise QuiclabError(
-            "a worker process died (out of memory?); completed runs are stored, repeat the command to continue"
+            f"a worker process died {TRIES} times with the same run (out of memory?): {name(batch.tasks[0])}; "
+            "completed runs are stored, repeat the command to continue"
         ) from error
     return [_Running(batch.tasks, batch.tries + 1)]

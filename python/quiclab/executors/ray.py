@@ -19,10 +19,13 @@ from urllib.parse import urlsplit
 from quiclab.errors import QuiclabError, RequestError, unexpected
 from quiclab.executors.processes import WorkerDiedError
 from quiclab.native import build_id, extension
+from quiclab.stacks.registry import register, registered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import TracebackType
+
+    from quiclab.stacks.protocol import PythonStack
 
 Result = TypeVar("Result")
 
@@ -41,8 +44,8 @@ def own_version() -> str:
     return f"quiclab {extension().version()}, build {build_id()}"
 
 
-def checked(version: str, function: Callable[..., Result], *arguments: Any) -> Result:
-    """Run a task on a node, if it has the version that sent it.
+def checked(version: str, stacks: Sequence[PythonStack], function: Callable[..., Result], *arguments: Any) -> Result:
+    """Run a task on a node, with stacks that a script has registered, if it has the version that sent it.
 
     Raises
     ------
@@ -52,6 +55,8 @@ def checked(version: str, function: Callable[..., Result], *arguments: Any) -> R
     if (found := own_version()) != version:
         node = os.uname().nodename
         raise OtherVersionError(f"node {node} has {found}, and this machine has {version}; install the same on both", 2)
+    for stack in stacks:
+        register(stack)
     return function(*arguments)
 
 
@@ -182,14 +187,13 @@ class Ray:
     def submit(self, function: Callable[..., Result], *arguments: Any) -> Future[Result]:
         """Start a task on a node."""
         outer: Future[Result] = Future()
-        inner: Future[Any] = self._task.remote(own_version(), function, *arguments).future()
+        outer.set_running_or_notify_cancel()  # Ctrl-C waits for it: nothing that was computed is discarded
+        inner: Future[Any] = self._task.remote(own_version(), registered(), function, *arguments).future()
         inner.add_done_callback(lambda done: self._settle(done, outer))
         return outer
 
     def _settle(self, done: Future[Any], outer: Future[Result]) -> None:
         """Hand a result over; the death of a worker or a node is the same as elsewhere."""
-        if not outer.set_running_or_notify_cancel():
-            return
         try:
             outer.set_result(done.result())
         except self._ray.exceptions.RayTaskError as error:

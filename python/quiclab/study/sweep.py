@@ -128,6 +128,7 @@ def execute(
                         lambda task, work: settle(*task, work),
                         tick=flusher.flush_if_due,
                         say=progress.line,
+                        name=lambda task: task[1].replay,
                     )
             finally:
                 flusher.flush()

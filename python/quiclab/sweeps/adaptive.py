@@ -10,50 +10,94 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from quiclab.sweeps.table import HIGH, MEAN, SETTING, N
+from quiclab.errors import unexpected
+from quiclab.sweeps.table import HIGH, MEAN, SETTING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
     from quiclab.sweeps.metrics import Measure
 
 MIN_RUNS: Final = 5
+#: Number of seeds that no setting exceeds unless the user says so.
+DEFAULT_MOST: Final = 200
 
 
-def wanted_seeds(
-    settings: pl.DataFrame, seeds: Sequence[int], measures: Sequence[Measure], precision: float, most: int
-) -> list[int]:
-    """Return the number of seeds that each setting has after the next round; the same list where all have enough.
+def too_wide(settings: pl.DataFrame, measures: Sequence[Measure], precision: float) -> dict[int, float]:
+    """Return the settings whose intervals are too wide, each with the widest one.
 
     Parameters
     ----------
     settings
         Table of settings, as of `table.summary`.
-    seeds
-        Number of seeds of each setting now.
     measures
         The metrics.
     precision
         Half of an interval divided by the mean, at most.
+
+    Returns
+    -------
+    dict
+        Index of a setting -> half of its widest interval divided by the mean and by `precision`, above 1; infinite
+        where there is no interval.
+    """
+    ratios = {
+        int(row[SETTING]): max(_ratio(row, measure) / precision for measure in measures)
+        for row in settings.iter_rows(named=True)
+    }
+    return {index: ratio for index, ratio in ratios.items() if ratio > 1.0}
+
+
+def wanted_seeds(wide: Mapping[int, float], seeds: Sequence[int], most: int) -> list[int]:
+    """Return the number of seeds that each setting has after the next round; the same list where none gets more.
+
+    Parameters
+    ----------
+    wide
+        As `too_wide` returns it.
+    seeds
+        Number of seeds of each setting now.
     most
         Number of seeds that no setting exceeds.
     """
     found = list(seeds)
-    for row in settings.iter_rows(named=True):
-        index, now = row[SETTING], seeds[row[SETTING]]
-        ratios = [_ratio(row, measure) / precision for measure in measures]
-        ratio = max((ratio for ratio in ratios if math.isfinite(ratio)), default=0.0)
-        if ratio > 1.0:
-            found[index] = min(most, max(now + 1, min(2 * now, math.ceil(now * ratio**2))))
+    for index, ratio in wide.items():
+        now = seeds[index]
+        needed = math.ceil(now * ratio**2) if math.isfinite(ratio) else 2 * now
+        found[index] = min(most, max(now + 1, min(2 * now, needed)))
     return found
 
 
+def most_seeds(asked: int | None, seeds: int, field: str) -> int:
+    """Return the number of seeds that no setting exceeds.
+
+    Parameters
+    ----------
+    asked
+        What the user gave, if anything.
+    seeds
+        Number of seeds of the first round.
+    field
+        Option or argument, for the message.
+
+    Raises
+    ------
+    RequestError
+        If it is below `seeds`.
+    """
+    if asked is None:
+        return max(DEFAULT_MOST, seeds)
+    if asked < seeds:
+        raise unexpected(field, f"at least the number of seeds, {seeds}", asked)
+    return asked
+
+
 def _ratio(row: dict[str, float | None], measure: Measure) -> float:
-    """Return half of an interval divided by the mean; 0 where both are 0, NaN where there are fewer than two values."""
-    mean, high, count = (row[measure.column + suffix] for suffix in (MEAN, HIGH, N))
-    if mean is None or high is None or (count or 0) < 2:
-        return math.nan
+    """Return half of an interval divided by the mean; 0 where both are 0, infinite where there is no interval."""
+    mean, high = (row[measure.column + suffix] for suffix in (MEAN, HIGH))
+    if mean is None or high is None:
+        return math.inf
     half = high - mean
     return half / abs(mean) if mean else (0.0 if half == 0 else math.inf)

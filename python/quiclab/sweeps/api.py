@@ -8,11 +8,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from quiclab import tree
-from quiclab.errors import QuiclabError, RequestError, unknown
+from quiclab.errors import QuiclabError, RequestError, unexpected, unknown
 from quiclab.executors import Processes
+from quiclab.files import read_text
 from quiclab.scenario import Scenario
 from quiclab.store import Store
 from quiclab.sweeps import kept
+from quiclab.sweeps.adaptive import most_seeds
 from quiclab.sweeps.plan import Plan
 from quiclab.sweeps.session import Session
 
@@ -121,7 +123,7 @@ def sweep(
     keep: str | Iterable[str] = (),
     compare: str | None = None,
     adaptive: float | None = None,
-    max_seeds: int = 200,
+    max_seeds: int | None = None,
     lane: Lane | None = None,
     executor: Executor | None = None,
     out: str | Path | None = None,
@@ -149,7 +151,7 @@ def sweep(
     adaptive
         Add seeds until half of each 95 % interval is at most this part of the mean.
     max_seeds
-        With `adaptive`, no setting has more.
+        With `adaptive`, no setting has more (default: 200, or `seeds` if that is more).
     lane
         How runs are made in the kernel lane; `None` is the sim lane.
     executor
@@ -177,8 +179,6 @@ def sweep(
     )
     if plan.keep and out is None:
         raise RequestError("keep: the tables of runs are kept in a directory: give `out`", path="keep")
-    if compare is not None and compare not in (paths := [factor.path for factor in plan.design.factors]):
-        raise unknown("factor", compare, paths, "compare")
     if out is not None:
         return _run(plan, Path(out), executor, compare, adaptive, max_seeds)
     return run_plan(plan, executor, compare, adaptive, max_seeds)
@@ -189,7 +189,7 @@ def run_plan(
     executor: Executor | None = None,
     compare: str | None = None,
     adaptive: float | None = None,
-    max_seeds: int = 200,
+    max_seeds: int | None = None,
 ) -> SweepResult:
     """Run a plan and store nothing; the parameters are those of `sweep`."""
     with TemporaryDirectory(prefix="quiclab-sweep-") as directory:
@@ -202,12 +202,16 @@ def _run(
     executor: Executor | None,
     compare: str | None,
     adaptive: float | None,
-    max_seeds: int,
+    max_seeds: int | None,
 ) -> SweepResult:
+    compared = None if compare is None else plan.design.compared(compare)
+    most = most_seeds(max_seeds, plan.seeds, "max_seeds")
+    if adaptive is not None and not (isinstance(adaptive, int | float) and 0 < adaptive <= 1):
+        raise unexpected("adaptive", "a number above 0, at most 1", adaptive)
     in_real_time = plan.lane is not None and plan.lane.clock == "real"
     session = Session(plan, Store(directory), executor or Processes(1 if in_real_time else None))
     session.check()
-    outcome = session.run() if adaptive is None else session.run_until(adaptive, max_seeds)
+    outcome = session.run() if adaptive is None else session.run_until(adaptive, most)
     if outcome.interrupted:
         raise KeyboardInterrupt
     if outcome.failed:
@@ -215,17 +219,14 @@ def _run(
         raise QuiclabError(
             f"{outcome.failed} of {outcome.total} runs failed, the first: {reason}; {plan.replay_of(task)}"
         )
-    return SweepResult(session.tables(compare), directory)
+    return SweepResult(session.tables(compared), directory)
 
 
 def _source(scenario: str | Path | Scenario) -> dict[str, Any]:
     """Return file and text of a scenario."""
     if isinstance(scenario, Scenario):
         return {"file": Path(scenario.base_dir) / "scenario.json", "text": scenario.to_json()}
-    try:
-        return {"file": Path(scenario), "text": Path(scenario).read_text(encoding="utf-8")}
-    except OSError as error:
-        raise RequestError(f"cannot read the scenario {scenario}: {error.strerror}") from error
+    return {"file": Path(scenario), "text": read_text(Path(scenario))}
 
 
 def _texts(factors: Mapping[str, object] | None) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from quiclab.errors import RequestError, unexpected
+from quiclab.errors import RequestError, unexpected, unknown
 from quiclab.libraries import np, pl
-from quiclab.sweeps.factors import Factor, Level, check_apart, parse
+from quiclab.sweeps.factors import Cell, Factor, Level, check_apart, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 Setting: TypeAlias = tuple[Level, ...]
 """One level of each factor."""
 
-SAMPLERS: Final = ("lhs", "sobol")
+#: Random designs, and their classes in scipy.stats.qmc.
+SAMPLERS: Final = {"lhs": "LatinHypercube", "sobol": "Sobol"}
+#: Seed of random designs.
+SEED: Final = 1
 MAX_SETTINGS: Final = 1_000_000
 _SAMPLE: Final = re.compile(rf"({'|'.join(SAMPLERS)}):([0-9]+)")
 
@@ -46,7 +49,6 @@ class Design:
         sample: str | None,
         scenario: Mapping[str, Any],
         sets: Sequence[str] = (),
-        seed: int = 1,
     ) -> Design:
         """Read the options of a sweep.
 
@@ -62,8 +64,6 @@ class Design:
             The scenario with every default filled in.
         sets
             Paths of `--set`.
-        seed
-            Seed of the draw.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Design:
         factors = tuple(parse(option, text, scenario, random=sample is not None) for option, text in given)
         check_apart(factors, sets)
         if sample is not None:
-            return cls(factors, Drawn(factors, _points(factors, sample, seed)))
+            return cls(factors, Drawn(factors, _points(factors, sample)))
         together = [factor for factor in factors if factor.option == "--zip"]
         if together and len({len(factor.levels) for factor in together}) > 1:
             counts = ", ".join(f"{factor.path} has {len(factor.levels)}" for factor in together)
@@ -85,6 +85,24 @@ class Design:
         if (count := math.prod(crossed.lengths)) > MAX_SETTINGS:
             raise RequestError(f"--vary: expected at most {MAX_SETTINGS} combinations, got {count}", kind="OutOfRange")
         return cls(factors, crossed)
+
+    def compared(self, path: str) -> Comparison:
+        """Return the comparison of the levels of a factor with its first one.
+
+        Raises
+        ------
+        RequestError
+            If there is no such factor, or it is drawn.
+        """
+        factor = {factor.path: factor for factor in self.factors}.get(path)
+        if factor is None:
+            raise unknown("factor", path, [factor.path for factor in self.factors], "--compare")
+        if isinstance(self.settings, Drawn):
+            message = "--compare and --sample contradict each other: no two settings of a random design are alike"
+            raise RequestError(message, path=path, kind="Conflict")
+        moving = [other for other in self.factors if other is factor or other.option == factor.option == "--zip"]
+        others = tuple(other.column for other in self.factors if other not in moving)
+        return Comparison(factor, others)
 
     def cells(self) -> dict[str, pl.Series]:
         """Return the value of each factor in all settings, by column."""
@@ -95,6 +113,27 @@ class Design:
         return [
             (path, level.text) for factor, level in zip(self.factors, setting, strict=True) for path in factor.paths
         ]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Which settings are compared: those that differ in one factor, and in what changes together with it.
+
+    Attributes
+    ----------
+    factor
+        The factor, whose first level is the reference.
+    others
+        Columns of the factors that are equal in both.
+    """
+
+    factor: Factor
+    others: tuple[str, ...]
+
+    @property
+    def reference(self) -> Cell:
+        """The first level, as its column has it."""
+        return self.factor.cell(self.factor.levels[0])
 
 
 class Crossed(Sequence["Setting"]):
@@ -165,8 +204,8 @@ class Drawn(Sequence["Setting"]):
         return pl.Series([factor.cell(factor.drawn(share)) for share in self._points[:, number].tolist()])
 
 
-def _points(factors: Sequence[Factor], sample: str, seed: int) -> np.ndarray:
-    """Draw points of the unit cube.
+def _points(factors: Sequence[Factor], sample: str) -> np.ndarray:
+    """Draw points of the unit cube, always the same ones.
 
     Raises
     ------
@@ -183,6 +222,6 @@ def _points(factors: Sequence[Factor], sample: str, seed: int) -> np.ndarray:
         raise RequestError("--sample needs a factor: --vary PATH=A..B")
     from scipy.stats import qmc  # noqa: PLC0415 - takes a second to load
 
-    sampler: Any = {"lhs": qmc.LatinHypercube, "sobol": qmc.Sobol}[found[1]](d=len(factors), rng=seed)
+    sampler: Any = getattr(qmc, SAMPLERS[found[1]])(d=len(factors), rng=SEED)
     points: np.ndarray = sampler.random(count)
     return points

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -30,10 +29,12 @@ DIGITS: Final = 4
 #: Suffix of a column and number of base units in its unit, by the kind of quantity.
 _COLUMN_UNITS: Final = {"bits_per_second": ("mbps", 10**6), "nanoseconds": ("ms", 10**6), "bytes": ("bytes", 1)}
 _AXIS_UNITS: Final = {"mbps": "Mbit/s", "ms": "ms", "bytes": "B"}
+#: A number, whose dots are not those of a range.
+_NUMBER: Final = r"[0-9](?:[0-9_]|\.(?!\.))*(?:[eE][+-]?[0-9]+)?"
 _RANGE: Final = re.compile(
-    r"\s*([0-9][0-9_.]*)\s*([^\d\s.:][^\s.:]*)?\s*\.\.\s*([0-9][0-9_.]*)\s*([^\d\s.:][^\s:]*)?\s*(?::(lin|log)([0-9]*))?\s*"
+    rf"\s*({_NUMBER})\s*([^\d\s.:][^\s.:]*)?\s*\.\.\s*({_NUMBER})\s*([^\d\s.:][^\s:]*)?\s*(?::(lin|log)([0-9]*))?\s*"
 )
-_RANGE_START: Final = re.compile(r"\s*[0-9][0-9_.]*\s*([^\d\s.:][^\s.:]*)?\s*\.\.")
+_RANGE_START: Final = re.compile(rf"\s*{_NUMBER}\s*([^\d\s.:][^\s.:]*)?\s*\.\.")
 _FORMS: Final = "values joined by commas, or a range such as 10..200:log5"
 
 
@@ -93,7 +94,9 @@ class Range:
 
     def at(self, share: float) -> Level:
         """Return the level at a share of the range, 0 to 1."""
-        if self.scale == "log":
+        if share in (0.0, 1.0):
+            value = self.high if share else self.low  # not what rounding leaves of it
+        elif self.scale == "log":
             value = self.low * (self.high / self.low) ** share
         else:
             value = self.low + (self.high - self.low) * share
@@ -234,9 +237,12 @@ def parse(option: str, text: str, scenario: Mapping[str, Any], *, random: bool =
             raise unexpected(field, _FORMS, values)
         found = None if random else _range(field, item, counted=True)
         levels += _spread(field, *found) if found is not None else [Level.read(item)]
-    counts = Counter(level.text for level in levels)
-    if double := next((text for text, count in counts.items() if count > 1), None):
-        raise unexpected(field, "different values", double, "it is given twice", kind="Conflict")
+    seen: dict[tuple[str, float] | str, Level] = {}
+    for level in levels:
+        known = seen.setdefault((level.kind, level.number) if level.kind else level.text, level)
+        if known is not level:
+            hint = "it is given twice" if known.text == level.text else f"it is the same as {known.text}"
+            raise unexpected(field, "different values", level.text, hint, kind="Conflict")
     if len(levels) > MAX_LEVELS:
         raise unexpected(field, f"at most {MAX_LEVELS} values", len(levels))
     return Factor(path, paths, tuple(levels), None, option)
@@ -274,7 +280,7 @@ def _range(field: str, text: str, *, counted: bool) -> tuple[Range, int] | None:
         raise unexpected(field, "a number of values from 2 on after `lin` or `log`, such as 10..200:log5", text, hint)
     if not counted and count:
         raise unexpected(field, "a range without a number of values, such as 10..200:log", text, "--sample draws them")
-    whole = not {"."} & {*low_text, *high_text} and not _is_continuous(unit)
+    whole = not {*".eE"} & {*low_text, *high_text} and not _is_continuous(unit)
     return Range(low, high, unit, kind, whole), int(count or 0)
 
 

@@ -13,7 +13,7 @@ A panel stands for each combination of the factors that are neither axis nor col
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.libraries import alt, pl
@@ -74,7 +74,7 @@ def layout(plan: Plan, runs: pl.DataFrame) -> Layout:
     numbers = [factor for factor in varied if factor.is_number]
     names = [factor for factor in varied if not factor.is_number]
     if plan.sample is not None:
-        return Layout("marks", numbers[0] if numbers else None, colour=next(iter(names), None))
+        return Layout("marks", numbers[0] if numbers else None, colour=next(iter(names), None), panels=tuple(numbers))
     if not numbers:
         runs_each = len(runs) / max(1, len(plan.design.settings))
         cdf = runs_each >= MIN_CDF_RUNS and len(plan.design.settings) <= MAX_CDF_SETTINGS
@@ -108,6 +108,10 @@ def chart(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measu
         return (_cdf if chosen.kind == "cdf" else _rows)(plan, runs, settings, measure)
     draw = {"map": _map, "lines": _lines, "marks": _marks}[chosen.kind]
     settings = drawable(chosen, settings, measure)
+    if chosen.kind == "marks" and chosen.panels:
+        domain = _domain(settings, measure)
+        drawn = [_marks(replace(chosen, x=number, panels=()), settings, measure, domain) for number in chosen.panels]
+        return alt.vconcat(*drawn, spacing=24)
     panels = list(
         settings.select(factor.column for factor in chosen.panels).unique(maintain_order=True).rows(named=True)
     )

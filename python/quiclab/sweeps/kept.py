@@ -63,7 +63,7 @@ def contents(result: RunResult, names: Sequence[str]) -> list[bytes]:
     """
     files = []
     for name in names:
-        if (frame := getattr(result, name)) is None:
+        if not (frame := getattr(result, name)).columns:
             raise RequestError(f"--keep {name}: nothing in this scenario records {name}")
         files.append(parquet_bytes(frame))
     return files
@@ -99,7 +99,10 @@ def write(directory: Path, names: Sequence[str], identity: str, files: Sequence[
     """
     for name, content in zip(names, files, strict=True):
         path = directory / file_of(name, identity)
-        path.parent.mkdir(exist_ok=True)
+        try:
+            path.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            raise RequestError(f"cannot write tables to {path.parent}: {error.strerror}") from error
         write_atomically(path, content)
 
 

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.errors import unknown
 from quiclab.files import write_atomically, write_parquet
-from quiclab.identity import BUILD, note_on_builds
+from quiclab.identity import note_on_builds
 from quiclab.libraries import pl
 from quiclab.native import extension
 from quiclab.sweeps.factors import decimal, plain
-from quiclab.sweeps.table import HIGH, MEAN, PERCENT, N, differences, summary
+from quiclab.sweeps.table import HIGH, MEAN, PERCENT, N, differences, runs_table, summary
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from quiclab.store import Store
-    from quiclab.sweeps.factors import Factor
+    from quiclab.sweeps.design import Comparison
     from quiclab.sweeps.metrics import Measure
     from quiclab.sweeps.plan import Plan
+    from quiclab.sweeps.runs import Runs
 
 RUNS: Final = "runs.parquet"
 SETTINGS: Final = "settings.csv"
@@ -47,14 +46,14 @@ class Tables:
     notes
         What a reader of the numbers must know.
     compared
-        The factor whose levels are compared with its first one; `None` for no comparison.
+        What is compared; `None` for no comparison.
     """
 
     plan: Plan
     runs: pl.DataFrame
     settings: pl.DataFrame
     notes: tuple[str, ...] = ()
-    compared: Factor | None = None
+    compared: Comparison | None = None
 
     @cached_property
     def differences(self) -> pl.DataFrame:
@@ -62,7 +61,7 @@ class Tables:
         if self.compared is None or self.runs.is_empty():
             return pl.DataFrame()
         factors = [factor.column for factor in self.plan.design.factors]
-        return differences(self.runs, factors, self.compared.column, self.plan.measures)
+        return differences(self.runs, factors, self.compared, self.plan.measures)
 
     def difference_rows(self, most: int = MAX_ROWS) -> list[list[str]]:
         """Return the first rows of the table of differences as texts."""
@@ -71,26 +70,23 @@ class Tables:
             cells = [plain(row[factor.column]) for factor in factors]
             for measure in self.plan.measures:
                 percent = row[measure.column + PERCENT]
-                share = "" if percent is None or not math.isfinite(percent) else f" ({percent:+.1f} %)"
+                share = "" if percent is None else f" ({percent:+.1f} %)"
                 cells.append(_interval(row, measure) + share)
             found.append([*cells, str(max(row[measure.column + N] for measure in self.plan.measures))])
         return found
 
     @classmethod
-    def of(cls, plan: Plan, runs: pl.DataFrame, store: Store, compared: str | None = None) -> Tables:
-        """Summarise the runs of a sweep; `compared` is the path of a factor.
-
-        Raises
-        ------
-        RequestError
-            If the sweep has no such factor.
-        """
-        factors = [factor.column for factor in plan.design.factors]
-        settings = summary(runs, factors, plan.measures)
-        paths = {factor.path: factor for factor in plan.design.factors}
-        if compared is not None and compared not in paths:
-            raise unknown("factor", compared, paths, "--compare")
-        return cls(plan, runs, settings, tuple(_notes(plan.name, runs, settings, store)), paths.get(compared or ""))
+    def of(cls, runs: Runs, store: Store, compared: Comparison | None = None) -> Tables:
+        """Summarise the stored runs of a sweep."""
+        plan = runs.plan
+        table, builds = runs_table(runs, store)
+        settings = summary(table, [factor.column for factor in plan.design.factors], plan.measures)
+        notes = list(_notes(plan.name, table, settings, builds))
+        if compared is not None and len(table) and not (table[compared.factor.column] == compared.reference).any():
+            notes.append(
+                f"No run with {compared.factor.path} = {plain(compared.reference)} is stored: nothing is compared."
+            )
+        return cls(plan, table, settings, tuple(notes), compared)
 
     @property
     def heads(self) -> list[str]:
@@ -120,7 +116,7 @@ def _interval(row: dict[str, Any], measure: Measure) -> str:
     return f"{decimal(mean, DIGITS)} ± {decimal(half, 2)}"
 
 
-def _notes(name: str, runs: pl.DataFrame, settings: pl.DataFrame, store: Store) -> list[str]:
+def _notes(name: str, runs: pl.DataFrame, settings: pl.DataFrame, builds: set[str]) -> list[str]:
     notes = []
     if runs.is_empty():
         return ["No run is stored."]
@@ -137,14 +133,13 @@ def _notes(name: str, runs: pl.DataFrame, settings: pl.DataFrame, store: Store) 
             f"All runs of {len(same)} of {len(settings)} settings are identical: nothing in them is random, so that "
             "one seed is enough and an interval says nothing."
         )
-    builds = {str(build) for part in store.rows({BUILD: pl.String}) for build in part[BUILD].unique()}
     if note := note_on_builds(builds, name):
         notes.append(note)
     return notes
 
 
 def write(tables: Tables, directory: Path, command: str) -> list[Path]:
-    """Write all files of a sweep; returns those to look at."""
+    """Write all files of a sweep, and remove those of an earlier one; returns those to look at."""
     from quiclab.report import figures  # noqa: PLC0415 - loads the chart library
     from quiclab.report.html import drawing, environment  # noqa: PLC0415 - as above
     from quiclab.sweeps.figure import caption, specification  # noqa: PLC0415 - as above
@@ -165,6 +160,8 @@ def write(tables: Tables, directory: Path, command: str) -> list[Path]:
         paths.append(path)
         charts.append({"measure": measure, "svg": svg})
         specs[f"chart-{number}"] = spec
+    for stale in {*directory.glob("figure-*.svg"), directory / DIFFERENCES} - set(paths):
+        stale.unlink(missing_ok=True)
     rows = tables.rows()
     page = (
         environment()
@@ -205,7 +202,7 @@ def document(tables: Tables) -> dict[str, Any]:
         "factors": [factor.column for factor in tables.plan.design.factors],
         "metrics": [measure.column for measure in tables.plan.measures],
         "runs": len(tables.runs),
-        "settings": tables.settings.to_dicts(),
+        "settings": tables.settings.to_dicts(),  # null where there is no value: JSON has no NaN
         "differences": tables.differences.to_dicts(),
         "notes": list(tables.notes),
     }

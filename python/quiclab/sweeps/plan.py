@@ -11,9 +11,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, unexpected
 from quiclab.identity import setting_of
-from quiclab.native import resolve
+from quiclab.native import MAX_SEED, resolve
 from quiclab.sweeps import kept
 from quiclab.sweeps.design import Design
 from quiclab.sweeps.metrics import SERIES_INTERVAL, Measure, measures
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from quiclab.lane.run import Lane
 
-_HASH_BYTES: Final = 32
 MAX_SEEDS: Final = 100_000
+_HASH_BYTES: Final = 32
 
 
 class Task(NamedTuple):
@@ -109,6 +109,20 @@ class Plan:
     keep: tuple[str, ...] = ()
     lane: Lane | None = None
 
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises
+        ------
+        RequestError
+            If one is out of range.
+        """
+        if type(self.seeds) is not int or not 1 <= self.seeds <= MAX_SEEDS:
+            raise unexpected("seeds", f"an integer from 1 to {MAX_SEEDS}", self.seeds)
+        if type(self.first_seed) is not int or not 0 <= self.first_seed <= MAX_SEED - self.seeds + 1:
+            last = MAX_SEED - self.seeds + 1
+            raise unexpected("first seed", f"an integer from 0 to {last} with {self.seeds} seeds", self.first_seed)
+
     @property
     def base_dir(self) -> Path:
         """Directory that files named in the scenario are relative to."""
@@ -141,7 +155,8 @@ class Plan:
         return len(self.design.settings) * self.seeds
 
     def _recipe(self, recording: tuple[tuple[str, str], ...]) -> Recipe:
-        file, base_dir = str(self.file), str(self.base_dir)
+        # absolute: a worker may have another working directory
+        file, base_dir = str(self.file), str(self.base_dir.absolute())
         return Recipe(self.text, file, base_dir, (*recording, *self.sets), self.metrics, self.keep, self.lane)
 
     @cached_property

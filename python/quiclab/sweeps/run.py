@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from array import array
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Final, TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import run_batches
-from quiclab.identity import BUILD, VERSIONS
+from quiclab.identity import BUILD, VERSIONS, setting_of
 from quiclab.libraries import np, pl
 from quiclab.native import build_id
 from quiclab.progress import CountProgress
@@ -51,11 +53,11 @@ class Batch:
     recipe
         What they have in common.
     settings
-        Changes of each setting to the scenario, and its seeds.
+        Changes of each setting to the scenario, its identity, and its seeds.
     """
 
     recipe: Recipe
-    settings: list[tuple[list[tuple[str, str]], list[int]]]
+    settings: list[tuple[list[tuple[str, str]], str, list[int]]]
 
 
 @dataclass
@@ -148,9 +150,12 @@ def execute(
         flusher = Flusher(store, row_kinds(columns))
 
         def pack(batch: Sequence[int]) -> Batch:
-            settings = runs.by_setting(np.asarray(batch))
             return Batch(
-                plan.recipe, [(plan.design.sets(plan.design.settings[index]), seeds) for index, seeds in settings]
+                plan.recipe,
+                [
+                    (plan.design.sets(plan.design.settings[index]), plan.identity(index)[0], seeds)
+                    for index, seeds in runs.by_setting(np.asarray(batch))
+                ],
             )
 
         def keep(made: np.ndarray, found: Measured) -> None:
@@ -184,6 +189,7 @@ def execute(
                     settle,
                     tick=flusher.flush_if_due,
                     say=progress.line,
+                    name=lambda position: plan.replay_of(runs.task(position)),
                 )
         finally:
             flusher.flush()
@@ -217,10 +223,22 @@ def _measures(names: tuple[str, ...], flows: tuple[str, ...]) -> list[Measure]:
 
 
 def measure_batch(batch: Batch) -> Measured:
-    """Make the runs of a batch, and measure them."""
+    """Make the runs of a batch, and measure them.
+
+    Raises
+    ------
+    QuiclabError
+        If a setting is not here what it is where the sweep was started: files or stacks of a node are others.
+    """
     found = Measured()
-    for sets, seeds in batch.settings:
+    for sets, identity, seeds in batch.settings:
         scenario = batch.recipe.resolve(sets)
+        if setting_of(scenario, Path(batch.recipe.base_dir), batch.recipe.lane)[0] != identity:
+            changes = ", ".join(f"{path}={value}" for path, value in sets) or "as it is"
+            raise QuiclabError(
+                f"node {os.uname().nodename}: {batch.recipe.file} ({changes}) uses files, stacks or programs that "
+                "differ from those where the sweep was started"
+            )
         for seed in seeds:
             if problem := _measure(batch.recipe, scenario, seed, found):
                 found.problems[len(found.digest) + len(found.problems)] = problem
@@ -297,8 +315,15 @@ def check(plan: Plan, settings: Collection[int] | None = None, stream: TextIO | 
             progress.advance()
 
 
-def try_metrics(plan: Plan) -> float:
-    """Run the first setting, so that an error in a metric comes before the others; returns the duration of a run [s].
+class Probe(NamedTuple):
+    """The first run: its duration [s], and why it failed, if it did."""
+
+    seconds: float
+    problem: str = ""
+
+
+def probe(plan: Plan) -> Probe:
+    """Run the first setting, so that an error in a metric comes before the others.
 
     A short run is repeated: the first one in a process loads code.
 
@@ -321,4 +346,4 @@ def try_metrics(plan: Plan) -> float:
             missing = math.isnan(value) and measure.is_path
             if missing and (error := no_number(measure.column, result)) is not None:
                 raise error
-    return seconds
+    return Probe(seconds, result if isinstance(result, str) else "")

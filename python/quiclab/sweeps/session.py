@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from quiclab.errors import QuiclabError
+from quiclab.progress import counted, duration
 from quiclab.sweeps import run
-from quiclab.sweeps.adaptive import MIN_RUNS, wanted_seeds
+from quiclab.sweeps.adaptive import MIN_RUNS, too_wide, wanted_seeds
 from quiclab.sweeps.output import Tables
-from quiclab.sweeps.run import Outcome, execute
+from quiclab.sweeps.plan import Task
+from quiclab.sweeps.run import Outcome, Probe, execute
 from quiclab.sweeps.runs import Runs
-from quiclab.sweeps.table import runs_table
 
 if TYPE_CHECKING:
     from quiclab.executors import Executor
     from quiclab.store import Store
+    from quiclab.sweeps.design import Comparison
     from quiclab.sweeps.plan import Plan
 
 
@@ -38,11 +41,12 @@ class Session:
         self.stream = stream or sys.stderr
         self.seeds = [plan.seeds] * len(plan.design.settings)
         self.spent: list[str] = []
-        self.probe_s = 0.0
+        self.probe = Probe(0.0)
+        self.waiting = 0
         self._runs: tuple[list[int], Runs] | None = None
 
     def check(self) -> None:
-        """Check all settings, then the metrics by one run.
+        """Check all settings, then the metrics by one run, if any is to be made.
 
         Raises
         ------
@@ -50,7 +54,10 @@ class Session:
             If one is wrong.
         """
         run.check(self.plan, stream=self.stream)
-        self.probe_s = run.try_metrics(self.plan)
+        columns = [measure.column for measure in self.plan.measures]
+        self.waiting = self.plan.total - int(self.runs.stored(self.store, columns).sum())
+        if self.waiting:
+            self.probe = run.probe(self.plan)
 
     @property
     def runs(self) -> Runs:
@@ -82,40 +89,42 @@ class Session:
                 outcome.executed = executed
                 if outcome.interrupted or outcome.failed:
                     return outcome
-                settings = self.tables().settings
-                wanted = wanted_seeds(settings, self.seeds, self.plan.measures, precision, most)
+                wide = too_wide(self.tables().settings, self.plan.measures, precision)
+                wanted = wanted_seeds(wide, self.seeds, most)
                 if wanted == self.seeds:
                     break
                 self.seeds = wanted
-        above = wanted_seeds(settings, self.seeds, self.plan.measures, precision, 2 * most)
-        missed = sum(more > now for more, now in zip(above, self.seeds, strict=True))
-        self.spent.append(
-            f"{sum(self.seeds)} runs in all, {min(self.seeds)} to {max(self.seeds)} a setting"
-            + (f"; {missed} settings have {most} seeds and are less precise than {precision:.2g}" if missed else "")
-        )
+        self.spent.append(f"{sum(self.seeds)} runs in all, {min(self.seeds)} to {max(self.seeds)} in a setting")
+        if wide:
+            self.spent.append(
+                f"{counted(len(wide), 'setting')} less precise than {100 * precision:g} %, with at most {most} seeds"
+            )
         return outcome
 
-    def tables(self, compared: str | None = None) -> Tables:
-        """Return the results; the levels of the factor `compared` are compared with its first one."""
-        return Tables.of(self.plan, runs_table(self.runs, self.store), self.store, compared)
+    def tables(self, compared: Comparison | None = None) -> Tables:
+        """Return the results."""
+        return Tables.of(self.runs, self.store, compared)
 
 
 def cost_line(plan: Plan, session: Session) -> str:
-    """Return the number of runs and an estimate of the time they take, from the run that was tried."""
+    """Return the number of runs and an estimate of the time they take, from the run that was tried.
+
+    Raises
+    ------
+    QuiclabError
+        If that run failed.
+    """
+    settings = counted(len(plan.design.settings), "setting")
+    seeds, total, stored = counted(plan.seeds, "seed"), counted(plan.total, "run"), plan.total - session.waiting
+    runs = f"{settings} with {seeds}: {total}, {stored} stored."
+    if not session.waiting:
+        return runs
+    if session.probe.problem:
+        replay = plan.replay_of(Task(0, plan.first_seed))
+        raise QuiclabError(f"{runs} The first run failed: {session.probe.problem}; replay with: {replay}")
     workers = session.executor.workers
-    columns = [measure.column for measure in plan.measures]
-    done = int(session.runs.stored(session.store, columns).sum())
-    seconds = (plan.total - done) * session.probe_s / workers
+    estimate = duration(session.waiting * session.probe.seconds / workers)
     return (
-        f"{len(plan.design.settings)} settings with {plan.seeds} seeds: {plan.total} runs, {done} stored. "
-        f"The first setting took {session.probe_s:.3g} s a run; if all do, the others take {_duration(seconds)} on "
-        f"{workers} workers."
+        f"{runs} A run of the first setting took {duration(session.probe.seconds)}; if all do, the others take "
+        f"{estimate} on {counted(workers, 'worker')}."
     )
-
-
-def _duration(seconds: float) -> str:
-    """Write a time for people."""
-    for limit, unit, divisor in ((120.0, "s", 1.0), (7200.0, "min", 60.0)):
-        if seconds < limit:
-            return f"{seconds / divisor:.2g} {unit}"
-    return f"{seconds / 3600:.3g} h"

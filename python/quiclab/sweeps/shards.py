@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.errors import QuiclabError, RequestError, missing_field, shown, unexpected
 from quiclab.files import write_atomically
+from quiclab.identity import VERSIONS
 from quiclab.libraries import np
 from quiclab.native import MAX_SEED, extension
 from quiclab.store import IDENTITY, Store
@@ -150,6 +151,7 @@ def merge(plan: Plan, file: Path, store: Store) -> None:
     runs = Runs.of(plan)
     with store.locked():
         stored = runs.stored(store, columns)
+        others: set[str] = set()
         for index in range(of):
             shard = Store(directory_of(file) / f"{index}-of-{of}")
             for part in measured(shard, columns, row_kinds(columns)):
@@ -158,7 +160,14 @@ def merge(plan: Plan, file: Path, store: Store) -> None:
                 kept.copy(shard.directory, store.directory, plan.keep, runs.names(positions[new]))
                 store.append_frame(part[rows[new]])
                 stored[positions] = True
+                others.update(np.delete(part[VERSIONS].to_numpy(), rows).tolist())
     lost = np.bincount(np.flatnonzero(~stored[runs.first]) % of, minlength=of)
+    own = {plan.identity(index)[1] for index in range(len(plan.design.settings))}
+    if lost.any() and others - own:
+        raise QuiclabError(
+            f"the shards hold runs of other versions ({'; '.join(sorted(others - own))}) than this machine computes "
+            f"({'; '.join(sorted(own))}); merge them with the versions that ran them"
+        )
     if missing := np.flatnonzero(lost).tolist():
         named = ", ".join(map(str, missing[:MAX_NAMED]))
         named += f" and {len(missing) - MAX_NAMED} more" if len(missing) > MAX_NAMED else ""

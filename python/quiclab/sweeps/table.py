@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from quiclab.identity import BUILD
 from quiclab.libraries import np, pl
 from quiclab.stats import half_widths
 from quiclab.store import IDENTITY
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quiclab.store import Store
+    from quiclab.sweeps.design import Comparison
     from quiclab.sweeps.metrics import Measure
     from quiclab.sweeps.plan import Plan
     from quiclab.sweeps.runs import Runs
@@ -26,7 +28,7 @@ PERCENT: Final = ".percent"
 _FIRST: Final = ".reference"
 
 
-def runs_table(runs: Runs, store: Store) -> pl.DataFrame:
+def runs_table(runs: Runs, store: Store) -> tuple[pl.DataFrame, set[str]]:
     """Return the stored runs in the order of the sweep.
 
     Parameters
@@ -38,7 +40,7 @@ def runs_table(runs: Runs, store: Store) -> pl.DataFrame:
 
     Returns
     -------
-    DataFrame
+    tuple
         `setting` (index from 0), one column a factor, `seed`, `finished`, `digest`, one column a metric, and one column
         a table that is kept, with the name of its file; the same
         bytes however often the sweep was stopped, and on any number of workers.
@@ -46,7 +48,7 @@ def runs_table(runs: Runs, store: Store) -> pl.DataFrame:
     columns = [measure.column for measure in runs.plan.measures]
     parts: list[pl.DataFrame] = []
     place, count = np.full(len(runs), -1), 0
-    for part in measured(store, columns, {"finished": pl.Boolean, "digest": pl.String}):
+    for part in measured(store, columns, {"finished": pl.Boolean, "digest": pl.String, BUILD: pl.String}):
         rows, positions = runs.found_in(part[IDENTITY])
         parts.append(part.drop(IDENTITY)[rows])
         # a run that was measured again is stored twice: the newest counts
@@ -55,12 +57,13 @@ def runs_table(runs: Runs, store: Store) -> pl.DataFrame:
     place = place[runs.first]
     found = np.flatnonzero(place >= 0)
     if not len(found):
-        return pl.DataFrame()
+        return pl.DataFrame(), set()
     settings = settings_table(runs.plan)[runs.settings[found]]
     stored = pl.concat(parts)[place[found]]
     seeds = pl.Series(SEED, runs.seeds[found])
     files = kept.columns(runs.plan.keep, runs.names(found))
-    return settings.with_columns(seeds, *(stored[name] for name in ("finished", "digest", *columns)), *files)
+    table = settings.with_columns(seeds, *(stored[name] for name in ("finished", "digest", *columns)), *files)
+    return table, set(stored[BUILD].unique().cast(pl.String).to_list())
 
 
 def settings_table(plan: Plan) -> pl.DataFrame:
@@ -108,7 +111,9 @@ def summary(runs: pl.DataFrame, factors: Sequence[str], measures: Sequence[Measu
     return table.select(SETTING, *factors, *order)
 
 
-def differences(runs: pl.DataFrame, factors: Sequence[str], compared: str, measures: Sequence[Measure]) -> pl.DataFrame:
+def differences(
+    runs: pl.DataFrame, factors: Sequence[str], compared: Comparison, measures: Sequence[Measure]
+) -> pl.DataFrame:
     """Return how far each level of a factor is from its first one, paired by seed.
 
     Runs with the same seed share what is random outside of the compared factor, so that the interval of their
@@ -121,7 +126,7 @@ def differences(runs: pl.DataFrame, factors: Sequence[str], compared: str, measu
     factors
         Columns of the factors.
     compared
-        Column of the compared factor; its first level is the reference.
+        What is compared.
     measures
         The metrics.
 
@@ -129,23 +134,24 @@ def differences(runs: pl.DataFrame, factors: Sequence[str], compared: str, measu
     -------
     DataFrame
         The factors, and for each metric `.n` (pairs), `.mean` (of level minus reference), `.std` (ddof 1), `.low` and
-        `.high` (95 % interval by Student's t of the pairs) and `.percent` (the mean in percent of the reference's).
+        `.high` (95 % interval by Student's t of the pairs) and `.percent` (the mean in percent of the reference's in
+        the same pairs; null where that is 0).
     """
-    others = [name for name in factors if name != compared]
-    reference = runs[compared][0]
     columns = [measure.column for measure in measures]
-    first = runs.filter(pl.col(compared) == reference).select(*others, SEED, *columns)
-    rest = runs.filter(pl.col(compared) != reference)
-    pairs = rest.join(first, on=[*others, SEED], how="inner", suffix=_FIRST, maintain_order="left")
+    is_first = pl.col(compared.factor.column) == compared.reference
+    first = runs.filter(is_first).select(*compared.others, SEED, *columns)
+    rest = runs.filter(~is_first)
+    pairs = rest.join(first, on=[*compared.others, SEED], how="inner", suffix=_FIRST, maintain_order="left")
     table = pairs.group_by(*factors, maintain_order=True).agg(
         aggregate
         for column in columns
         for difference in [(pl.col(column) - pl.col(column + _FIRST)).fill_nan(None)]
+        for reference in [pl.col(column + _FIRST).filter(difference.is_not_null()).mean()]
         for aggregate in (
             difference.count().alias(column + N),
             difference.mean().alias(column + MEAN),
             difference.std(ddof=1).alias(column + STD),
-            (100 * difference.mean() / pl.col(column + _FIRST).fill_nan(None).mean()).alias(column + PERCENT),
+            pl.when(reference != 0).then(100 * difference.mean() / reference).alias(column + PERCENT),
         )
     )
     for column in columns:
