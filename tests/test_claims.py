@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from conftest import ROOT
+from quiclab.stats import bootstrap
 from quiclab.study.claims import (
     CONFIRMED_SHARE,
     EDGE_DECIDED_SHARE,
@@ -130,7 +131,7 @@ def test_parts_of_the_same_runs_are_resampled_together() -> None:
     # two flows of which one has what the other lacks: their sum is the same in every run, and in every resample
     claim = Claim("T-7", "test", "", lambda t: abs(t("a", x=1) + t("a", x=2) - 10) < 1e-9)
     values: dict[Key, list[float]] = {("a", 1): [1.0, 2.0, 3.0, 7.0, 9.0], ("a", 2): [9.0, 8.0, 7.0, 3.0, 1.0]}
-    together = Grid(FACTORS, ("a",), values, dict.fromkeys(values, "the same runs"))
+    together = Grid(FACTORS, ("a",), values, dict.fromkeys(values, (1, 2, 3, 4, 5)))
     apart = Grid(FACTORS, ("a",), values)
 
     def share(grid: Grid) -> float | None:
@@ -140,6 +141,25 @@ def test_parts_of_the_same_runs_are_resampled_together() -> None:
     alone = share(apart)
     assert alone is not None
     assert alone < 0.5
+
+
+def test_a_missing_run_leaves_the_others_resampled_together() -> None:
+    # 100 apart in each run, whose values lie ten times as far apart; the last run of the second setting is missing
+    rise: dict[Key, list[float]] = {
+        ("a", 1): [0.0, 1000.0, 2000.0, 3000.0, 1500.0],
+        ("a", 2): [100.0, 1100.0, 2100.0, 3100.0],
+    }
+    grid = Grid(FACTORS, ("a",), rise, {("a", 1): (1, 2, 3, 4, 5), ("a", 2): (1, 2, 3, 4)})
+    runs = Resamples(lambda study, metric: grid, 4000)  # noqa: ARG005
+    first, second = (runs.series("", "", "mean", key)[1:] for key in rise)
+    alone = Resamples(lambda study, metric: Grid(FACTORS, ("a",), rise), 4000)  # noqa: ARG005
+    # each alone is what it would be: variance of the four values over four, within five standard errors
+    variance = float(np.var(rise["a", 2])) / 4
+    assert float(np.var(second)) == pytest.approx(variance, rel=5 * math.sqrt(2 / 4000))
+    assert float(np.mean(second)) == pytest.approx(1600.0, abs=5 * math.sqrt(variance / 4000))
+    assert np.array_equal(first, bootstrap(rise["a", 1], "1,2,3,4,5", 4000)[1:]), "as if nothing was missing"
+    apart = [alone.series("", "", "mean", key)[1:] for key in rise]
+    assert float(np.var(second - first)) < 0.5 * float(np.var(apart[1] - apart[0]))
 
 
 def test_a_predicate_reads_other_studies_metrics_and_deviations() -> None:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from conftest import ROOT
 from quiclab import cli
-from quiclab.study import derived
+from quiclab.lane.run import Lane
+from quiclab.stacks import PythonStack, registry
+from quiclab.stacks.protocol import EndpointSetup, PythonEndpoint
+from quiclab.study import Engine, derived
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.registry import find
+from quiclab.study.tables import read_table, write_table
 
 NAME = "tiny/rate"
 ANSWERS = (["study", "table", NAME], ["study", "compare", NAME, "--json"], ["verify", NAME, "--json"])
@@ -27,6 +33,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("QUICLAB_STUDIES", str(home / "studies"))
     assert cli.invoke(["study", "run", NAME, "--runs", "1", "--out", str(home / "results")]) == 0
     return home
+
+
+def endpoint(_: EndpointSetup) -> PythonEndpoint:
+    raise AssertionError("nothing is run")
 
 
 def refuse(_: Evaluation) -> None:
@@ -85,6 +95,51 @@ def test_a_state_changes_with_its_inputs(home: Path, change: Callable[[Path], ob
     assert derived.state_of(study, directory, ["quinn", "noq"]) != before
     change(home)
     assert derived.state_of(study, directory, ["quinn"]) != before
+
+
+def test_a_state_changes_with_stacks_written_in_python(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, directory = find(NAME), home / "results" / NAME
+
+    def state(*stacks: PythonStack) -> str:
+        monkeypatch.setattr(registry, "_registered", {stack.name: stack for stack in stacks})
+        return derived.state_of(study, directory, ["quinn"])
+
+    stack = PythonStack(name="own", version="1.0", description="A stack.", protocol="udp", endpoint=endpoint)
+    assert len({state(), state(stack), state(replace(stack, version="1.1"))}) == 3
+    assert state(stack) == state(replace(stack)), "and with nothing else"
+
+
+def test_a_state_changes_with_the_programs_of_the_kernel_lane(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "quiclab-live"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("QUICLAB_LIVE", str(program))
+    study, directory = find(NAME), home / "results" / NAME
+    lane = Engine("linux", lane=Lane(clock="real"))
+    study = replace(study, design=replace(study.design, engines=(*study.design.engines, lane)))
+    states = {name: derived.state_of(study, directory, [name]) for name in ("quinn", "linux")}
+    program.write_text("#!/bin/sh\nexit 1\n")
+    assert derived.state_of(study, directory, ["quinn"]) == states["quinn"]
+    assert derived.state_of(study, directory, ["linux"]) != states["linux"]
+
+
+def test_a_state_has_all_files_of_quiclab_but_the_extension() -> None:
+    files = [Path(line.rsplit(" ", 2)[0]) for line in derived._package()]
+    kinds = {file.suffix for file in files}
+    assert {".py", ".j2", ".js", ".css", ".csv", ".toml"} <= kinds
+    assert not {".so", ".pyc"} & kinds
+
+
+def test_a_measured_table_is_read_whatever_its_directory_is_called(tmp_path: Path) -> None:
+    table = pl.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    for name in ("a[b]", "a*b", "what?"):
+        (tmp_path / name).mkdir()
+        write_table(tmp_path / name, "key", table)
+        found = read_table(tmp_path / name, "key")
+        assert found is not None
+        assert found.equals(table)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": "other/1"}', '{"schema": "quiclab.derived/1"}'])

@@ -12,6 +12,7 @@ from scipy import stats as scipy_stats
 
 from conftest import ROOT
 from quiclab import cli
+from quiclab.stats import pairs_of, summarise
 from quiclab.study.difference import difference
 from quiclab.sweeps import table as sweep_table
 from quiclab.sweeps.design import Design
@@ -27,6 +28,23 @@ def test_pairs_by_hand() -> None:
     half = 4.302652729911275 / math.sqrt(3)
     assert (found.low, found.high) == pytest.approx((2.0 - half, 2.0 + half), rel=1e-9)
     assert difference(FIRST, dict(reversed(SECOND.items()))) == found
+
+
+def test_a_run_that_is_missing_leaves_the_others_in_pairs() -> None:
+    expected = difference(FIRST, SECOND)
+    for first, second in (
+        ({**FIRST, 4: 1000.0}, SECOND),
+        (FIRST, {**SECOND, 4: 1000.0}),
+        ({**FIRST, 4: 1000.0}, {**SECOND, 5: -7.0}),
+        ({**FIRST, 4: 1000.0}, {**SECOND, 4: math.nan}),
+        ({**FIRST, 4: math.nan}, {**SECOND, 4: 1000.0}),
+    ):
+        assert difference(first, second) == expected
+    without: dict[int, float | None] = {**SECOND, 4: None}
+    pairs = pairs_of({**FIRST, 4: 1000.0}, without)
+    assert pairs is not None
+    assert (pairs.first, pairs.second) == (summarise([10.0, 20.0, 30.0]), summarise([11.0, 23.0, 32.0]))
+    assert not difference({1: 1.0, 2: 2.0}, {2: 3.0, 3: 5.0}).paired, "one pair has no scatter"
 
 
 def test_other_seeds_are_independent_runs() -> None:

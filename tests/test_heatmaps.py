@@ -32,7 +32,7 @@ from quiclab.study import (
 from quiclab.study.compare import map_rows
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
-from quiclab.study.maps import Cell, map_of, score
+from quiclab.study.maps import Cell, cells_of, map_of, score
 from quiclab.study.published import PublishedRow
 
 ENGINE = "lab-quic"
@@ -76,14 +76,29 @@ def test_runs_with_equal_seeds_are_compared_in_pairs() -> None:
     first, second = {1: 10.0, 2: 50.0, 3: 90.0, 4: 30.0}, {4: 31.2, 3: 90.9, 2: 51.1, 1: 10.8}
     pairs = pairs_of(first, second)
     assert pairs is not None
-    assert pairs.mean == pytest.approx(1.0)
+    assert pairs.differences.mean == pytest.approx(1.0)
     expected = scipy_stats.ttest_rel([10.8, 51.1, 90.9, 31.2], [10, 50, 90, 30]).pvalue
-    assert t_test_p(pairs) == pytest.approx(expected)
-    assert Cell(10, 5, summarise(list(first.values())), summarise(list(second.values())), pairs).significant
+    assert t_test_p(pairs.differences) == pytest.approx(expected)
+    assert Cell(10, 5, pairs.first, pairs.second, pairs.differences).significant
     assert not Cell(10, 5, summarise(list(first.values())), summarise(list(second.values()))).significant
-    assert pairs_of(first, {seed + 1: value for seed, value in second.items()}) is None
+    assert pairs_of(first, {seed + 3: value for seed, value in second.items()}) is None
     assert pairs_of({1: 1.0}, {1: 2.0}) is None
     assert [t_test_p(summarise(values)) for values in ([0.0, 0.0], [2.0, 2.0])] == [1.0, 0.0]
+
+
+def test_a_cell_without_one_run_of_a_side_is_that_of_the_others() -> None:
+    first, second = (("quic1", "base", 10, 5), ("tcp", "base", 10, 5))
+    whole: dict[Key, dict[int, float]] = {first: {1: 10.0, 2: 50.0, 3: 90.0}, second: {1: 10.8, 2: 51.1, 3: 90.9}}
+    more: dict[Key, dict[int, float]] = {**whole, first: {**whole[first], 4: 5000.0}}
+
+    def only(runs: dict[Key, dict[int, float]]) -> Cell:
+        summaries = {name: summarise(list(values.values())) for name, values in runs.items()}
+        assert FIGURE.map is not None
+        (found,) = cells_of(STUDY, FIGURE.map, summaries, runs)
+        return found
+
+    assert only(more) == only(whole)
+    assert only(more).significant
 
 
 def test_differences_and_correlations_hand_computed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
@@ -268,6 +269,11 @@ def test_rates_add_up_to_the_bytes(tcp: Path) -> None:
         assert len(few["queue"]["v"]) <= most
     assert len(links["down1"]["drops"]) == data_drops(tcp)
     assert links["down1"]["capacity"] == 20_000
+
+
+def test_a_run_may_be_in_a_folder_of_any_name(tcp: Path, tmp_path: Path) -> None:
+    shutil.copytree(tcp, tmp_path / "a[b]*")
+    assert side(open_run(tmp_path / "a[b]*", ALL, quiet)).data["links"] == side(open_run(tcp, ALL, quiet)).data["links"]
 
 
 def data_drops(folder: Path) -> int:

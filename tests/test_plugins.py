@@ -180,6 +180,34 @@ def test_runs_depend_on_the_code_of_their_functions(folder: Path) -> None:
     assert [line.split()[1] for line in sorted(set(after) - set(before))] == ["helper.py"]
 
 
+def test_runs_depend_on_the_code_of_functions_outside_of_the_folder(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.syspath_prepend(elsewhere)
+    (elsewhere / "one_outside.py").write_text("def f(inputs):\n    return 1\n")
+    (elsewhere / "many_outside").mkdir()
+    (elsewhere / "many_outside" / "__init__.py").write_text("from many_outside.parts import f\n")
+    (elsewhere / "many_outside" / "parts.py").write_text("def f(inputs):\n    return 1\n")
+
+    def inputs(*names: str) -> list[str]:
+        exchanges = [{"operation": "compute.path", "after": name} for name in names]
+        plugins = {"mine": {"exchanges": exchanges}}
+        return fingerprint({"flows": {"f": {"plugins": ["mine"]}}, "plugins": plugins}, folder)
+
+    names = ("absent_outside:f", "many_outside:f", "math:cos", "one_outside:f")
+    before = inputs(*names)
+    assert [line.split()[:2] for line in before] == [["code", name] for name in names]
+    assert inputs(*names) == before
+    (elsewhere / "one_outside.py").write_text("def f(inputs):\n    return 17\n")
+    assert [line.split()[1] for line in sorted(set(inputs(*names)) - set(before))] == ["one_outside:f"]
+    before = inputs(*names)
+    (elsewhere / "many_outside" / "parts.py").write_text("def f(inputs):\n    return 17\n")
+    assert [line.split()[1] for line in sorted(set(inputs(*names)) - set(before))] == ["many_outside:f"]
+    (folder / "one_outside.py").write_text("def f(inputs):\n    return 1\n")
+    assert any(line.startswith("code one_outside.py ") for line in inputs(*names)), "the folder goes first"
+
+
 # scenarios
 
 

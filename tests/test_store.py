@@ -11,11 +11,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import quiclab
 from quiclab import cli
 from quiclab.errors import RequestError
 from quiclab.executors import Processes
 from quiclab.housekeeping import is_current
+from quiclab.identity import RESULTS
 from quiclab.native import build_id
+from quiclab.stacks.registry import version_of
 from quiclab.store import IDENTITY, MANY, Store
 from quiclab.sweeps import Plan
 from quiclab.sweeps.run import execute
@@ -54,7 +57,8 @@ def test_many_small_shards_become_one_and_the_newest_rows_stay_last(tmp_path: Pa
     assert [path.name for path in store.files()] == [f"{MANY:06}.parquet"]
     newest = values(store)
     assert newest == before | {f"{0:016x}{row:016x}": -1.0 for row in range(ROWS)}
-    assert store.identities(["other"]) == {f"{0:016x}{row:016x}" for row in range(ROWS)}
+    others = pl.concat(store.rows({IDENTITY: pl.String, "other": pl.String})).drop_nulls("other")
+    assert set(others[IDENTITY]) == {f"{0:016x}{row:016x}" for row in range(ROWS)}
 
 
 @pytest.mark.parametrize("deleted", [0, 1, MANY // 2])
@@ -220,7 +224,47 @@ def test_a_sweep_that_joins_shards_meanwhile_disturbs_nobody(
     assert len(store.files()) == 1
 
 
-def test_runs_of_the_kernel_lane_are_kept() -> None:
+def test_gc_needs_no_space_before_it_has_freed_some(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = housed(small, tmp_path)
+    old = pl.read_parquet(store.files()[0]).with_columns(versions=pl.lit("results 0"))
+    for number in range(2, MANY + 2):
+        old.write_parquet(store.shards / f"{number:06}.parquet")
+
+    def full(*_: object) -> None:
+        raise RequestError("cannot write: No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("quiclab.store.write_parquet", full)  # shards that are joined
+        patch.setattr("quiclab.housekeeping.write_parquet", full)  # those of which some runs stay
+        assert cli.invoke(["store", "gc", str(tmp_path), "--yes"]) != 0
+    assert [path.name for path in store.files()] == ["000001.parquet"]
+    assert cli.invoke(["store", "gc", str(tmp_path), "--yes"]) == 0
+    assert len(store.identities()) == 1
+
+
+def test_runs_that_this_machine_cannot_judge_are_kept() -> None:
     assert is_current("kernel 6.1, iperf3 3.16")
     assert not is_current("results 0")
     assert not is_current(None)
+    quinn = f"quinn {version_of('quinn')}"
+    assert is_current(f"results {RESULTS}, {quinn}")
+    # a stack that a script registers, or of a package that is not installed here
+    assert is_current(f"results {RESULTS}, my stack 1.0, {quinn}")
+    assert not is_current(f"results {RESULTS}, my stack 1.0, quinn 0.1")
+    assert not is_current(f"results {RESULTS - 1}, my stack 1.0")
+
+
+@pytest.mark.parametrize("name", ["a[b]", "a*b", "what?"])
+def test_a_directory_may_have_any_name(small: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "aXb").mkdir()  # what the names match as patterns
+    out = tmp_path / name
+    vary = {"links.down1.rate": ["5 Mbit/s", "20 Mbit/s"]}
+    result = quiclab.sweep(small, vary=vary, seeds=2, keep=["series"], executor=Processes(1), out=out)
+    assert result.runs.height == 4
+    assert result.kept("series").collect().height > 0
+    store = Store(out)
+    assert store._runs_of(store.files()[0]) == 4
+    assert cli.invoke(["store", "gc", str(out), "--yes"]) == 0
+    assert len(store.identities()) == 4

@@ -298,12 +298,17 @@ def test_who_holds_a_directory_may_sweep_in_it(small: Path, tmp_path: Path) -> N
             pass
 
 
+def run(identity: str, series: bytes | None = None) -> pl.DataFrame:
+    """A stored run."""
+    return pl.DataFrame([(identity, "results 1", "build", "{}", series)], schema=schema(), orient="row")
+
+
 def test_a_copy_of_a_shard_is_not_read(tmp_path: Path) -> None:
     store = Store(tmp_path / "out")
     with store.locked():
-        store.append([("a", "results 1", "build", "{}", None)], schema())
+        store.append_frame(run("a"))
         (store.shards / "copy.parquet").write_bytes((store.shards / "000001.parquet").read_bytes())
-        store.append([("b", "results 1", "build", "{}", b"series")], schema())
+        store.append_frame(run("b", b"series"))
     assert (store.shards / "000002.parquet").exists()
     assert store.identities() == {"a", "b"}
 
@@ -311,11 +316,11 @@ def test_a_copy_of_a_shard_is_not_read(tmp_path: Path) -> None:
 def test_half_written_files_do_not_count(tmp_path: Path) -> None:
     store = Store(tmp_path / "out")
     with store.locked():
-        store.append([("a", "results 1", "build", "{}", None)], schema())
+        store.append_frame(run("a"))
     (store.shards / ".000002.parquet.99.tmp").write_bytes(b"half")
     assert store.identities() == {"a"}
     with store.locked():
-        store.append([("b", "results 1", "build", "{}", b"series")], schema())
+        store.append_frame(run("b", b"series"))
     assert sorted(path.name for path in store.shards.iterdir()) == ["000001.parquet", "000002.parquet"]
 
 

@@ -1,35 +1,127 @@
-"""Records the digests of all scenarios as those of the present version of results, for tests/test_versions.py.
+"""Records digests and values of all scenarios as those of the present version of results, for tests/test_versions.py.
 
     python tools/record_digests.py
 
-Refuses while a digest has changed and the version has not: stored runs would be mixed with others.
+A digest covers the packets of a run, its values what is measured of them: flows, counters of elements and the metrics
+of sweeps. Refuses while one of them has changed and the version has not: stored runs would be mixed with others. A
+metric or a scenario that is new changes no stored run, nor does another version of a stack, which is part of the
+identity of its runs.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import quiclab
-from quiclab.identity import RESULTS
+from quiclab.identity import RESULTS, versions_of
 from quiclab.stacks import catalogue
+from quiclab.sweeps.metrics import METRICS, SERIES_INTERVAL, measures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "tests" / "data" / "digests.json"
+SCENARIOS = ROOT / "scenarios"
 NATIVE = ("quinn", "noq")
+COMMAND = "python tools/record_digests.py"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run of a scenario.
+
+    Attributes
+    ----------
+    digest
+        Its digest.
+    document
+        `flows` and `elements` of its result.
+    metrics
+        Values by name of the metric and column.
+    stacks
+        Names of its stacks.
+    """
+
+    digest: str
+    document: Mapping[str, Any]
+    metrics: Mapping[str, Mapping[str, float]]
+    stacks: frozenset[str]
+
+    def values(self, names: Iterable[str]) -> str:
+        """Return a hash of the document and of some metrics; floating-point numbers count with 9 digits."""
+        content = {**self.document, "metrics": {name: self.metrics.get(name) for name in names}}
+        return hashlib.sha256(json.dumps(_rounded(content), sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _rounded(value: Any) -> Any:
+    """Write floating-point numbers with 9 significant digits: the last ones depend on the order of sums."""
+    if isinstance(value, dict):
+        return {name: _rounded(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return f"{value:.9g}" if isinstance(value, float) else value
+
+
+def measured(path: Path) -> Measured:
+    """Run a scenario with the seed 1 and the time series that metrics need."""
+    scenario = quiclab.load(path)
+    if scenario.record is None or scenario.record.series_interval is None:
+        scenario = scenario.with_value("record.series_interval", SERIES_INTERVAL)
+    result = quiclab.run(scenario, seed=1)
+    document = {name: result.data[name] for name in ("flows", "elements")}
+    metrics = {
+        metric.name: {item.column: item.measure(result) for item in measures([metric.name], result.flows)}
+        for metric in METRICS
+    }
+    stacks = frozenset(line.rpartition(" ")[0] for line in versions_of(result.data["scenario"]))
+    return Measured(result.digest, document, metrics, stacks)
+
+
+def measured_all() -> dict[str, Measured]:
+    """Run all scenarios of the repository."""
+    return {path.name: measured(path) for path in sorted(SCENARIOS.glob("*.toml"))}
+
+
+def stacks() -> dict[str, str]:
+    """Return the versions of the native stacks of other authors."""
+    return {str(stack["name"]): str(stack["version"]) for stack in catalogue() if stack["name"] in NATIVE}
+
+
+def changed(recorded: Mapping[str, Any], found: Mapping[str, Measured]) -> list[str]:
+    """Return the scenarios whose digest or values are not those that are recorded, with the same stacks."""
+    now = stacks()
+    others = {name for name, version in recorded["stacks"].items() if now.get(name) != version}
+    return [
+        name
+        for name, digest in recorded["digests"].items()
+        if name in found
+        and not found[name].stacks & others
+        and (found[name].digest, found[name].values(recorded["metrics"])) != (digest, recorded["values"][name])
+    ]
 
 
 def main() -> str | None:
-    """Record the digests; returns an error."""
-    before = json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.exists() else {"version": 0, "digests": {}}
-    paths = sorted((ROOT / "scenarios").glob("*.toml"))
-    digests = {path.name: quiclab.run(quiclab.load(path), seed=1).digest for path in paths}
-    changed = [name for name, digest in before["digests"].items() if digests.get(name, digest) != digest]
-    if changed and before["version"] == RESULTS:
-        return f"{', '.join(changed)} changed: raise RESULTS in python/quiclab/identity.py first"
-    stacks = {str(stack["name"]): str(stack["version"]) for stack in catalogue() if stack["name"] in NATIVE}
-    content = {"version": RESULTS, "stacks": stacks, "digests": digests}
+    """Record digests and values; returns an error."""
+    found = measured_all()
+    if RECORDED.exists():
+        before = json.loads(RECORDED.read_text(encoding="utf-8"))
+        names = changed(before, found)
+        if names and before["version"] == RESULTS:
+            return f"{', '.join(names)} changed: raise RESULTS in python/quiclab/identity.py first"
+    metrics = [metric.name for metric in METRICS]
+    content = {
+        "version": RESULTS,
+        "stacks": stacks(),
+        "metrics": metrics,
+        "digests": {name: run.digest for name, run in found.items()},
+        "values": {name: run.values(metrics) for name, run in found.items()},
+    }
     RECORDED.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     return None
 

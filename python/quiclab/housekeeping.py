@@ -102,7 +102,8 @@ def is_current(versions: str | None) -> bool:
     ----------
     versions
         As of `identity.setting_of`; `None` for runs that were stored before versions were. Runs of the kernel lane
-        are kept: their programs may be those of another machine.
+        are kept: their programs may be those of another machine. So are runs of stacks that this process does not
+        know: a script may register them, or their package is not installed here.
     """
     if versions is None:
         return False
@@ -111,7 +112,7 @@ def is_current(versions: str | None) -> bool:
     if name != _ENGINE:
         return True
     pairs = (stack.rpartition(" ") for stack in stacks)
-    return number == str(RESULTS) and all((version_of(name) or "absent") == version for name, _, version in pairs)
+    return number == str(RESULTS) and all(version_of(name) in (None, version) for name, _, version in pairs)
 
 
 @dataclass(frozen=True)
@@ -170,13 +171,13 @@ def remove(found: Waste) -> int:
         If another process writes there.
     """
     store = found.store
-    with store.locked():
+    with store.locked(compact=False):  # the disk may be full
         freed = 0
         for path in waste(store).files:  # what a sweep has written since counts
             if path.exists():
                 freed += path.stat().st_size
                 path.unlink()
-        for path, keep in list(_shards(store)):
+        for path, keep in sorted(_shards(store), key=lambda shard: bool(shard[1].any())):  # whole ones first
             before = path.stat().st_size
             if not keep.any():
                 path.unlink()

@@ -1,7 +1,7 @@
 """Identity of a run: scenario, seed, versions of what computes it, and contents of the files that it names.
 
-The build of the engine is not part of it: two builds of one version give the same results, which digests confirm
-(tests/test_versions.py). It is stored with each run as provenance.
+The build of the engine is not part of it: two builds of one version give the same results, which digests and values of
+all scenarios confirm (tests/test_versions.py). It is stored with each run as provenance.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from quiclab.lane.run import Lane
     from quiclab.result import Keep
 
-#: Version of the results of the engine: network, lab-quic, lab-tcp, lab-udp, adapters of stacks. It is raised whenever
-#: the digest of a run changes, which makes quiclab run again what was stored before.
+#: Version of the results of the engine (network, lab-quic, lab-tcp, lab-udp, adapters of stacks) and of the metrics of
+#: sweeps. It is raised whenever the digest of a run changes, a counter or a metric, which makes quiclab run again what
+#: was stored before.
 RESULTS: Final = 1
 #: Columns of a stored run that say what computed it: the versions, which identify it, and the build.
 VERSIONS, BUILD = "versions", "build"

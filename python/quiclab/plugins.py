@@ -18,6 +18,7 @@ import inspect
 import sys
 import threading
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,20 @@ def source_files(names: Sequence[str], base_dir: Path) -> list[Path]:
                 found.add(file)
                 waiting += _imports(file, module)
     return sorted(found)
+
+
+@cache
+def modules_of(name: str, base_dir: Path) -> tuple[ModuleType, ...]:
+    """Return the loaded modules of a function outside of the folder of a scenario: the named one, and its own.
+
+    Raises
+    ------
+    FunctionError
+        If it is not available.
+    """
+    (function,) = load_functions([name], str(base_dir))
+    names = {_divided(name)[0], str(getattr(function, "__module__", None))}
+    return tuple(sys.modules[module] for module in sorted(names) if module in sys.modules)
 
 
 def _divided(name: str) -> tuple[str, str]:

@@ -123,11 +123,29 @@ def difference_half_width(first: Summary, second: Summary) -> float:
     return float(_t(freedom)) * math.sqrt(variance)
 
 
-def pairs_of(first: Mapping[int, float], second: Mapping[int, float]) -> Summary | None:
-    """Summarise second - first of the runs with equal seeds.
+@dataclass(frozen=True)
+class Pairs:
+    """The runs of two settings that have equal seeds and values on both sides.
+
+    Attributes
+    ----------
+    first, second
+        These runs of both settings.
+    differences
+        Second - first of each pair.
+    """
+
+    first: Summary
+    second: Summary
+    differences: Summary
+
+
+def pairs_of(first: Mapping[int, float | None], second: Mapping[int, float | None]) -> Pairs | None:
+    """Summarise the runs with equal seeds, and second - first of each pair.
 
     Such runs share what is random outside of what distinguishes both settings. The interval of the mean of their
     differences is as wide as that of independent means where they have nothing in common, and narrower where they do.
+    Runs without a partner, or without a value (NaN or `None`) on either side, are in no pair.
 
     Parameters
     ----------
@@ -136,12 +154,18 @@ def pairs_of(first: Mapping[int, float], second: Mapping[int, float]) -> Summary
 
     Returns
     -------
-    Summary or None
-        `None` unless both have the same seeds, two at least.
+    Pairs or None
+        `None` below two pairs.
     """
-    if len(first) < 2 or first.keys() != second.keys():
+    found = [
+        (value, other)
+        for seed, value in first.items()
+        if value is not None and (other := second.get(seed)) is not None and not math.isnan(other - value)
+    ]
+    if len(found) < 2:
         return None
-    return summarise([second[seed] - value for seed, value in first.items()])
+    ones, others = zip(*found, strict=True)
+    return Pairs(summarise(ones), summarise(others), summarise([other - one for one, other in found]))
 
 
 def t_test_p(differences: Summary) -> float:
@@ -283,7 +307,13 @@ def _reduced_rows(rows: Array, statistic: Statistic) -> Array:
 
 
 def bootstrap(
-    values: ArrayLike, name: str, resamples: int = RESAMPLES, statistic: Statistic = "mean", seed: int = BOOTSTRAP_SEED
+    values: ArrayLike,
+    name: str,
+    resamples: int = RESAMPLES,
+    statistic: Statistic = "mean",
+    seed: int = BOOTSTRAP_SEED,
+    places: Sequence[int] = (),
+    among: int = 0,
 ) -> Array:
     """Reduce all runs of a setting, and then resamples of them with replacement.
 
@@ -300,6 +330,10 @@ def bootstrap(
         The statistic of each resample.
     seed
         Seed of the generator.
+    places, among
+        The place of each value among the runs of all settings with this name, and the number of these; by default they
+        are the values. A resample takes the runs that are drawn for all settings, passes over those that are missing
+        here, and takes further ones until it has as many as there are values.
 
     Returns
     -------
@@ -311,7 +345,16 @@ def bootstrap(
         return np.full(1 + resamples, math.nan)
     words = np.frombuffer(hashlib.sha256(name.encode()).digest()[:16], dtype="<u4").tolist()
     generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words])))
-    picks = generator.integers(0, array.size, size=(resamples, array.size))
+    size = (resamples, among or array.size)
+    picks = generator.integers(0, size[1], size=size)
+    if len(places):
+        value_at = np.full(size[1], -1)
+        value_at[list(places)] = np.arange(array.size)
+        picks = value_at[picks]
+        while ((picks >= 0).sum(axis=1) < array.size).any():
+            picks = np.hstack([picks, value_at[generator.integers(0, size[1], size=size)]])
+        there = picks >= 0
+        picks = picks[there & (there.cumsum(axis=1) <= array.size)].reshape(resamples, array.size)
     return np.concatenate([_reduced_rows(array[np.newaxis, :], statistic), _reduced_rows(array[picks], statistic)])
 
 

@@ -20,7 +20,7 @@ from quiclab.files import write_parquet
 from quiclab.libraries import pl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 FLUSH_S: Final = 5.0
@@ -49,10 +49,15 @@ class Store:
         self._held = False
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self, *, compact: bool = True) -> Iterator[None]:
         """Hold the directory for one writer; the operating system frees the lock when a process dies.
 
         Where this object holds it already, nothing more is done.
+
+        Parameters
+        ----------
+        compact
+            Join small shards first, which takes space on the disk.
 
         Raises
         ------
@@ -78,23 +83,11 @@ class Store:
                 leftover.unlink(missing_ok=True)
             self._held = True
             try:
-                self.compact()
+                if compact:
+                    self.compact()
                 yield
             finally:
                 self._held = False
-
-    def append(self, rows: Sequence[tuple[Any, ...]], schema: Mapping[str, Any]) -> None:
-        """Add finished runs as one shard.
-
-        Parameters
-        ----------
-        rows
-            One tuple a run.
-        schema
-            Their columns, in the same order; `IDENTITY` is one of them.
-        """
-        if rows:
-            self.append_frame(pl.DataFrame(rows, schema=dict(schema), orient="row"))
 
     def append_frame(self, frame: pl.DataFrame) -> None:
         """Add finished runs as one shard; nothing if there are none."""
@@ -130,11 +123,11 @@ class Store:
             for path in group[:-1]:
                 path.unlink()
 
-    def identities(self, columns: Collection[str] = ()) -> set[str]:
-        """Return the identity of every run that is stored, with a value in all these columns."""
+    def identities(self) -> set[str]:
+        """Return the identity of every run that is stored."""
         found: set[str] = set()
-        for _, frame in self.parts([IDENTITY, *columns]):
-            found.update(frame.drop_nulls([IDENTITY, *columns])[IDENTITY])
+        for _, frame in self.parts([IDENTITY]):
+            found.update(frame[IDENTITY].drop_nulls())
         return found
 
     def files(self) -> list[Path]:
@@ -178,16 +171,17 @@ class Store:
             If it cannot be read.
         """
         with _readable(path):
-            there = pl.read_parquet_schema(path)
+            with path.open("rb") as file:
+                there = pl.read_parquet_schema(file)
             wanted = list(there) if columns is None else columns
-            frame = pl.read_parquet(path, columns=[name for name in wanted if name in there])
+            frame = pl.read_parquet(path, columns=[name for name in wanted if name in there], glob=False)
         return frame.with_columns(pl.lit(None).alias(name) for name in wanted if name not in there)
 
     @staticmethod
     def _runs_of(path: Path) -> int:
         """Return the number of runs of a shard, without reading them."""
         with _readable(path):
-            return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+            return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
 
 
 @contextmanager

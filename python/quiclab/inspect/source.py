@@ -178,7 +178,7 @@ def _table(path: Path) -> pl.DataFrame:
     if not path.is_file():
         return pl.DataFrame()
     try:
-        return pl.read_parquet(path)
+        return pl.read_parquet(path, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise QuiclabError(f"cannot read {path}: {error}") from error
 

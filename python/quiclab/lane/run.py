@@ -125,6 +125,11 @@ class Lane:
             lines += _identity_of(name, self.adapters)
         return lines
 
+    def files(self) -> list[Path]:
+        """Return the files that identities are made from, for all programs that are available; nothing is started."""
+        kernel = [newest_kernel().path] if self.clock == "virtual" else []
+        return [live_program(), *kernel, *_files_of_programs(self.adapters)]
+
     def arguments(self) -> list[str]:
         """Return the options of `quiclab run` that mean this."""
         options = ["--lane", "kernel", "--clock", self.clock, "--emulation", self.emulation]
@@ -195,6 +200,13 @@ def _identity_of(name: str, adapters: tuple[Path, ...]) -> list[str]:
     """Return the identity of a program: name, hashes of its adapter and of its files, version."""
     adapter = load_adapters(adapters)[name]
     return [name, hash_of(adapter.file.path), *map(hash_of, adapter.files()), adapter.version() or ""]
+
+
+@cache
+def _files_of_programs(adapters: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return the files of all programs that are available, with their adapters."""
+    found = load_adapters(adapters).values()
+    return tuple(file for adapter in found for file in (adapter.file.path, *adapter.files()))
 
 
 @cache

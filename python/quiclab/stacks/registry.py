@@ -88,7 +88,7 @@ def find(name: str) -> PythonStack | None:
 def catalogue() -> list[dict[str, Any]]:
     """Return all stacks that are available with their options, defaults and the sources of these; native ones first."""
     native: list[dict[str, Any]] = json.loads(extension().native_stacks())
-    return [*native, *(stack.describe() for stack in _available())]
+    return [*native, *(stack.describe() for stack in available())]
 
 
 def unavailable() -> dict[str, str]:
@@ -160,7 +160,8 @@ def endpoint(name: str, options: str, workload: str, **setup: Any) -> PythonEndp
     return stack.endpoint(EndpointSetup(options=json.loads(options), workload=json.loads(workload), **setup))
 
 
-def _available() -> list[PythonStack]:
+def available() -> list[PythonStack]:
+    """Return the stacks written in Python that are available: those of packages, then registered ones."""
     broken = unavailable()
     declared = [_load(name) for name in _declared() if name not in broken]
     return [*declared, *registered()]

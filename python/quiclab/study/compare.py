@@ -68,7 +68,6 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
             summary = measured.get(key, nothing)
             if published and not (printed or described or summary.n):
                 continue  # neither published nor run
-            labels = dict(zip(study.design.columns, key, strict=True))
             cells = {**dict.fromkeys(header), **labels, **described, **printed}
             rows.append(
                 {

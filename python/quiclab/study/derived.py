@@ -2,7 +2,8 @@
 
 A document lies in `derived/` of the results of its study, with the state of each study that it was made from: its own,
 and those that its claims read. A state is a hash over stored runs and manifest, the files beside study, scenario and
-published table, quiclab and its build, and the engines that are available here.
+published table, quiclab and its build, and the engines that are available here with what their runs are identified by:
+stacks written in Python, and the files of the kernel lane.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +20,9 @@ import quiclab
 from quiclab.errors import RequestError
 from quiclab.files import write_atomically
 from quiclab.native import build_id
+from quiclab.stacks.registry import available
 from quiclab.store import Store
+from quiclab.study.inputs import source_of
 from quiclab.study.manifest import MANIFEST
 
 if TYPE_CHECKING:
@@ -42,7 +46,10 @@ def state_of(study: Study, directory: Path, engines: Sequence[str]) -> str:
     engines
         Its engines that are available.
     """
-    lines = [study.name, build_id(), *engines, *_package()]
+    lines = [study.name, build_id(), *engines, *_stacks(), *_package()]
+    for lane in dict.fromkeys(study.design.engine(name).lane for name in engines):
+        if lane is not None:
+            lines += [platform.release(), *_states(lane.files())]
     results = directory.parents[study.name.count("/")]
     read = [study.file, *(study.home / name for name in (study.design.scenario, study.measures.table.file) if name)]
     for folder in sorted({file.parent for file in read}):
@@ -51,15 +58,26 @@ def state_of(study: Study, directory: Path, engines: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
+def _stacks() -> Iterator[str]:
+    """List versions and code of the stacks written in Python; native ones are part of the build."""
+    for stack in available():
+        try:
+            source = source_of(stack.endpoint, f"stack `{stack.name}`")
+        except RequestError:
+            source = ""  # of an interactive session, which can run none of them
+        yield f"{stack.name} {stack.version} {source}"
+
+
 @cache
 def _package() -> tuple[str, ...]:
-    """Return the states of the files of quiclab."""
-    return tuple(_states(sorted(Path(quiclab.__file__).parent.rglob("*.py"))))
+    """Return the states of the files of quiclab, but for the extension, which has the build."""
+    root = Path(quiclab.__file__).parent
+    return tuple(_states(file for file in _files(root) if file.suffix != ".so"))
 
 
-def _files(folder: Path, results: Path) -> Iterator[Path]:
+def _files(folder: Path, results: Path | None = None) -> Iterator[Path]:
     """List the files of a folder and those below it, except results, compiled modules and hidden folders."""
-    without = results.resolve()
+    without = None if results is None else results.resolve()
     for parent, folders, names in os.walk(folder):
         here = Path(parent)
         kept = (name for name in folders if name != "__pycache__" and not name.startswith("."))

@@ -31,7 +31,7 @@ class Difference:
     relative
         `mean` as part of the mean of the first; NaN if that is zero.
     runs
-        Runs of the side that has fewer.
+        Number of pairs; of independent runs, that of the side that has fewer.
     paired
         Whether the runs are paired by seed.
     """
@@ -50,13 +50,15 @@ def difference(first: Mapping[int, float], second: Mapping[int, float]) -> Diffe
     Parameters
     ----------
     first, second
-        Value by seed; a mean is NaN where a run has no value.
+        Value by seed. A run without a value is in no pair; the mean of independent runs is NaN where one has none.
     """
+    if (pairs := pairs_of(first, second)) is not None:
+        found = pairs.differences
+        relative = percent_difference(pairs.first.mean, pairs.second.mean) / 100
+        return Difference(found.mean, found.low, found.high, relative, found.n, paired=True)
     one, other = (summarise(list(side.values())) for side in (first, second))
     runs, mean = min(one.n, other.n), other.mean - one.mean
     relative = percent_difference(one.mean, other.mean) / 100
-    if (pairs := pairs_of(first, second)) is not None:
-        return Difference(mean, pairs.low, pairs.high, relative, runs, paired=True)
     half = difference_half_width(one, other) if runs > 1 else math.nan
     return Difference(mean, mean - half, mean + half, relative, runs, paired=False)
 

@@ -174,14 +174,18 @@ class Evaluation:
                 f"the runs in {self.directory} were made by another version or scenario; run "
                 f"{sweep_command(self.study, self.out)} again"
             )
-        results = {row["identity"]: row for row in frame.iter_rows(named=True)}
-        runs = {name: sweep.result_of(row["result"], row["series"]) for name, row in results.items()}
-        for metric in self.study.measures.metrics:
-            values = [
-                measured(self.study, metric.name, row, row["seed"], runs[row["identity"]])
-                for row in frame.iter_rows(named=True)
-            ]
-            frame.insert_column(-2, pl.Series(metric.name, values, dtype=pl.Float64))
+        values = {metric.name: [math.nan] * len(frame) for metric in self.study.measures.metrics}
+        places: dict[str, list[int]] = {}
+        for place, identity in enumerate(frame["identity"]):
+            places.setdefault(identity, []).append(place)
+        for same in places.values():  # settings that are parts of one run; no more than one is read at a time
+            rows = [frame.row(place, named=True) for place in same]
+            result = sweep.result_of(rows[0]["result"], rows[0]["series"])
+            for place, row in zip(same, rows, strict=True):
+                for name, column in values.items():
+                    column[place] = measured(self.study, name, row, row["seed"], result)
+        for name, column in values.items():
+            frame.insert_column(-2, pl.Series(name, column, dtype=pl.Float64))
         return frame
 
     @cached_property
@@ -223,7 +227,7 @@ class Evaluation:
     def grid(self, engine: str, variant: str = BASE, metric: str = "") -> Grid:
         """Return the runs of an engine as claims read them; runs with equal seeds are resampled together."""
         runs = self.by_seed(engine, variant, metric)
-        seeds = {key: ",".join(map(str, values)) for key, values in runs.items()}
+        seeds = {key: tuple(values) for key, values in runs.items()}
         configurations = tuple(item.name for item in self.study.design.configurations)
         samples = {key: list(values.values()) for key, values in runs.items()}
         return Grid(self._values, configurations, samples, seeds, tuple(self.study.design.labels))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from quiclab.errors import RequestError, alternatives, not_one_of, unknown
@@ -47,8 +49,8 @@ class Grid:
     runs
         Values of the runs by (configuration, value of each factor).
     seeds
-        Names of the random stream that resamples each setting: settings whose runs have the same seeds have the same
-        one, so that their differences are those of pairs.
+        Seed of each run of a setting, where they are known: runs with equal seeds are resampled together, so that
+        differences of settings are those of pairs.
     known
         Names of all configurations, also of those that are not run; empty if unknown.
     """
@@ -56,8 +58,18 @@ class Grid:
     factors: Mapping[str, tuple[str | int | float, ...]]
     configurations: tuple[str, ...]
     runs: Mapping[Key, Sequence[float]]
-    seeds: Mapping[Key, str] = field(default_factory=dict)
+    seeds: Mapping[Key, Sequence[int]] = field(default_factory=dict)
     known: tuple[str, ...] = ()
+
+    @cached_property
+    def together(self) -> dict[int, tuple[int, ...]]:
+        """The seeds that are resampled together with each seed, sorted: those of all settings that share some."""
+        found: dict[int, tuple[int, ...]] = {}
+        for seeds in dict.fromkeys(map(tuple, self.seeds.values())):
+            shared = {found[seed] for seed in seeds if seed in found}
+            joined = tuple(sorted({*seeds, *(seed for others in shared for seed in others)}))
+            found |= dict.fromkeys(joined, joined)
+        return found
 
     def check(self, key: Key) -> None:
         """Check that a setting without a value is one of the study.
@@ -265,7 +277,11 @@ class Resamples:
 
     def _draw(self, study: str, metric: str, statistic: Statistic, key: Key) -> tuple[Array, int]:
         grid = self.grid(study, metric)
-        values = grid.runs.get(key, ())
-        name = grid.seeds.get(key) or "|".join(map(str, (study, *key)))
+        values, seeds = grid.runs.get(key, ()), grid.seeds.get(key, ())
         # a run without a value (NaN) leaves its setting without one
-        return bootstrap(values, name, self.resamples, statistic), len(values)
+        if not seeds:
+            return bootstrap(values, "|".join(map(str, (study, *key))), self.resamples, statistic), len(values)
+        together = grid.together[seeds[0]]
+        name, places = ",".join(map(str, together)), [bisect_left(together, seed) for seed in seeds]
+        drawn = bootstrap(values, name, self.resamples, statistic, places=places, among=len(together))
+        return drawn, len(values)

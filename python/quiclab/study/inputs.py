@@ -1,21 +1,24 @@
 """Inputs of a run besides scenario text, seed and engine.
 
-Files that it names, functions of its plugins, stacks written in Python, and the code that processes its recordings.
+Files that it names, functions of its plugins wherever they are, stacks written in Python, and the code that processes
+its recordings.
 """
 
 from __future__ import annotations
 
+import platform
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import unexpected
 from quiclab.files import hash_of, hash_of_folder
-from quiclab.plugins import function_names, source_files
+from quiclab.plugins import FunctionError, function_names, modules_of, source_files
 from quiclab.stacks.registry import UnavailableStackError, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from types import ModuleType
 
 
 def files_of(scenario: Mapping[str, Any]) -> list[str]:
@@ -48,6 +51,8 @@ def fingerprint(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
     named = _named(scenario)
     lines = [f"file {name} {hash_of(base_dir / name)}" for name in sorted(named["file"])]
     lines += [f"code {name} {hash_of(base_dir / name)}" for name in code_of(scenario, base_dir)]
+    outside = (name for name in function_names(scenario) if not source_files([name], base_dir))
+    lines += [f"code {name} {_source_outside(name, base_dir)}" for name in outside]
     for name in sorted(named["stack"]):
         try:
             stack = find(name)
@@ -57,6 +62,16 @@ def fingerprint(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
             if stack is not None:
                 lines.append(f"stack {name} {stack.version} {source_of(stack.endpoint, f'stack `{name}`')}")
     return lines
+
+
+def _source_outside(name: str, base_dir: Path) -> str:
+    """Return a hash of the source code of a plugin's function that is not in the folder of its scenario."""
+    try:
+        modules = modules_of(name, base_dir)
+    except FunctionError:
+        return "absent"  # the engine refuses it
+    # a module without a file is part of Python
+    return " ".join(_source_of(module) or platform.python_version() for module in modules)
 
 
 def source_of(function: Callable[..., object], use: str) -> str:
@@ -77,11 +92,17 @@ def source_of(function: Callable[..., object], use: str) -> str:
     RequestError
         If its module has no file, so that its changes cannot be detected.
     """
-    module = sys.modules[function.__module__]
-    if module.__file__ is None:
+    if (source := _source_of(sys.modules[function.__module__])) is None:
         name = f"{function.__module__}.{function.__qualname__}"
         raise unexpected(use, "a function of a module that is a file", name)
-    file = Path(module.__file__)
+    return source
+
+
+def _source_of(module: ModuleType) -> str | None:
+    """Return a hash of the folder of a module's package, or of its file if it is in none; `None` without a file."""
+    if (name := getattr(module, "__file__", None)) is None:
+        return None
+    file = Path(name)
     return hash_of_folder(file.parent) if module.__package__ else hash_of(file)
 
 

@@ -1,9 +1,9 @@
 """Maps of the difference of two configurations over two factors, with its significance; and the agreement of two maps.
 
-The difference of a cell is (mean of the second - mean of the first) / mean of the first in percent; its significance is
-that of Student's t-test of the runs paired by seed, where both configurations have the same seeds, and of Welch's
-t-test otherwise. A cell of which all runs are the same on both sides, or of which a side has fewer than two, has no
-p-value.
+The difference of a cell is (mean of the second - mean of the first) / mean of the first in percent. Where two runs at
+least are paired by seed, both means are those of the pairs, and the significance is that of Student's t-test of their
+differences; that of Welch's t-test of all runs otherwise. A cell of which all runs are the same on both sides, or of
+which a side has fewer than two, has no p-value.
 """
 
 from __future__ import annotations
@@ -132,9 +132,10 @@ def cells_of(
             setting = tuple(place[factor.name] for factor in study.design.factors)
             keys = [(name, *setting) for name in (wanted.first, wanted.second)]
             first, second = (summaries.get(key) for key in keys)
+            if (pairs := pairs_of(*(runs.get(key, {}) for key in keys))) is not None:
+                first, second = pairs.first, pairs.second
             if first and second and not math.isnan(percent_difference(first.mean, second.mean)):
-                pairs = pairs_of(*(runs.get(key, {}) for key in keys))
-                found.append(Cell(row, column, first, second, pairs))
+                found.append(Cell(row, column, first, second, None if pairs is None else pairs.differences))
     return found
 
 

@@ -28,8 +28,9 @@ def read_columns(directory: Path, key: str, wanted: Callable[[str], bool]) -> pl
     try:
         if (directory / KEY).read_text(encoding="ascii") != key:
             return None
-        names = [name for name in pl.read_parquet_schema(directory / TABLE) if wanted(name)]
-        return pl.read_parquet(directory / TABLE, columns=names)
+        with (directory / TABLE).open("rb") as file:
+            names = [name for name in pl.read_parquet_schema(file) if wanted(name)]
+        return pl.read_parquet(directory / TABLE, columns=names, glob=False)
     except (OSError, UnicodeDecodeError, pl.exceptions.PolarsError):
         return None
 

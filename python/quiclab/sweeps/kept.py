@@ -143,6 +143,7 @@ def scan(directory: Path, table: str, runs: pl.DataFrame) -> pl.LazyFrame:
     """
     place = runs.columns.index("finished")
     files = runs.select(*runs.columns[:place], pl.format("{}/{}", pl.lit(str(directory)), pl.col(table)).alias(_FILE))
-    tables = pl.scan_parquet(files[_FILE].unique(maintain_order=True).to_list(), include_file_paths=_FILE)
+    paths = files[_FILE].unique(maintain_order=True).to_list()
+    tables = pl.scan_parquet(paths, include_file_paths=_FILE, glob=False)
     found = files.lazy().join(tables, on=_FILE, how="inner", maintain_order="left_right")
     return found.drop(_FILE)
