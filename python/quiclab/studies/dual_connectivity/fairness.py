@@ -59,7 +59,7 @@ def delivered_mbps(result: RunResult, flow: Value) -> float:
 
 def interface_mbps(result: RunResult, flow: Value) -> float:
     """Rate of a flow over both links with duplicates [Mbit/s of IP packets], as measured by the sources."""
-    received = result.elements[f"{flow}.receiver"]["received"]["bytes"]
+    received = result.elements[f"{flow}.egress"]["received"]["bytes"]
     return float(8 * received / result.network_time_s / 1e6)
 
 
@@ -291,7 +291,7 @@ def rates_by_second(result: RunResult) -> list[list[float]]:
     found = []
     for flow in FLOWS:
         rows = result.series.filter(
-            (result.series["element"] == f"{flow}.receiver") & (result.series["metric"] == "sent_bytes")
+            (result.series["element"] == f"{flow}.egress") & (result.series["metric"] == "sent_bytes")
         )
         values = rows.sort("time_s")["value"].to_list()
         found.append([8 * (after - before) / 1e6 for before, after in itertools.pairwise(values)])

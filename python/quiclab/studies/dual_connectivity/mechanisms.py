@@ -354,7 +354,7 @@ def pair(first: str, second: str) -> Callable[[Changes], Changes]:
 def per_second_mbps(result: RunResult, flow: str) -> list[float]:
     """Rate of a flow behind the client's proxy, second by second [Mbit/s of IP packets]."""
     rows = result.series.filter(
-        (result.series["element"] == f"{flow}.receiver") & (result.series["metric"] == "sent_bytes")
+        (result.series["element"] == f"{flow}.egress") & (result.series["metric"] == "sent_bytes")
     )
     values = rows.sort("time_s")["value"].to_list()
     return [8 * (after - before) / 1e6 for before, after in itertools.pairwise(values)]

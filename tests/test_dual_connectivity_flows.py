@@ -1,0 +1,42 @@
+"""What studies of fairness read of a run with several bearers: rates where both links have come together again."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from quiclab.result import RunResult, run
+from quiclab.scenario import Scenario
+from quiclab.studies.dual_connectivity.fairness import interface_mbps, rates_by_second
+from quiclab.studies.dual_connectivity.mechanisms import per_second_mbps
+from quiclab.study.plan import jobs_of
+from quiclab.study.registry import find
+
+SECONDS = 5
+
+
+def first_run(name: str) -> RunResult:
+    """The first run of a study, cut to a few seconds."""
+    study = find(name)
+    job = jobs_of(study, list(study.points(("lab-quic",), 1)))[0]
+    scenario = Scenario.from_dict(json.loads(job.scenario)).with_values(
+        {"duration": f"{SECONDS} s", "until": "duration_over"}
+    )
+    return run(scenario, job.seed, base_dir=job.base_dir)
+
+
+def test_rates_of_flows_are_those_behind_their_bearers() -> None:
+    result = first_run("dual_connectivity/fairness_default")
+    rates = rates_by_second(result)
+    assert [len(rate) for rate in rates] == [SECONDS] * 3
+    for flow, rate in zip(("dc", "sc1", "sc2"), rates, strict=True):
+        sent = result.elements[f"{flow}.egress"]["sent"]["bytes"]
+        assert math.fsum(rate) == pytest.approx(8 * sent / 1e6, rel=0.01)
+        assert interface_mbps(result, flow) >= math.fsum(rate) / SECONDS > 1
+
+
+def test_pairs_of_flows_have_rates() -> None:
+    result = first_run("dual_connectivity/pairs")
+    assert [len(per_second_mbps(result, flow)) for flow in ("first", "second")] == [SECONDS] * 2
