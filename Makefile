@@ -125,7 +125,7 @@ pacing-kernel: setup ## the pacing study with real programs and the virtual cloc
 	$(RUN)/quiclab study run pacing/kernel --lane kernel --runs $(PACING_RUNS)
 
 .PHONY: scale
-scale: setup ## what sweeps cost, and a million runs, on this machine: docs/scale.md (half an hour)
+scale: setup ## what sweeps cost, and a million runs, on this machine: docs/scale.md
 	$(RUN)/python benches/sweeps.py --out benches/sweeps.json
 	$(RUN)/python tools/scale_page.py --write
 

@@ -4,7 +4,7 @@
     python tools/scale_page.py --write
 
 The second command writes docs/scale.md from the first one's file. Times are wall-clock and CPU seconds on this
-machine, which should do nothing else meanwhile; memory is the largest resident set of the process that commands, and
+machine, which should do nothing else meanwhile; memory is the largest resident set of the coordinating process, and
 of its largest worker.
 """
 
@@ -154,7 +154,7 @@ def in_shards(directory: Path, runs: int) -> dict[str, Any]:
 
 
 def batches(name: str) -> dict[str, float]:
-    """Measure what batches of one task, which does nothing, cost the process that commands, and their time."""
+    """Measure what batches of one task, which does nothing, cost the coordinating process, and their time."""
     limit = loop.MAX_BATCH
     loop.MAX_BATCH = 1  # type: ignore[misc]
     try:

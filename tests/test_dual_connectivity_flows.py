@@ -9,8 +9,7 @@ import pytest
 
 from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario
-from quiclab.studies.dual_connectivity.fairness import interface_mbps, rates_by_second
-from quiclab.studies.dual_connectivity.mechanisms import per_second_mbps
+from quiclab.studies.dual_connectivity.fairness import interface_mbps, per_second_mbps, rates_by_second
 from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find
 

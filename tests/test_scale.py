@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -31,10 +32,10 @@ def test_the_page_is_that_of_the_stored_figures() -> None:
     assert page.rendered(json.loads(page.FIGURES.read_text())) == page.PAGE.read_text()
 
 
-def test_the_slower_of_cores_and_commanding_process_decides() -> None:
+def test_the_slower_of_cores_and_coordinating_process_decides() -> None:
     costs = {"parent": 1e-5, "worker": 1e-4, "batch": 1e-3, "merging": 1e-5}
     short, long = page.thousand(0.001, **costs), page.thousand(10.0, **costs)
-    assert short["limit"] == "the process that commands"
+    assert short["limit"] == "the coordinating process"
     assert short["ray"] == pytest.approx(10 + 1e6 / (2.5 / 0.0011) * 1e-3)
     assert long["limit"] == "the cores"
     assert long["ray"] == pytest.approx(1000 * 10.0001)
@@ -55,5 +56,5 @@ def test_a_command_is_measured() -> None:
     found = bench.command("sweep", *bench.sweep_of(1000), "--dry-run")
     assert found["cpu_s"] > 0
     assert found["memory_mib"] > 10
-    with pytest.raises(Exception, match="returned non-zero exit status 2"):
+    with pytest.raises(subprocess.CalledProcessError, match="returned non-zero exit status 2"):
         bench.command("sweep", str(bench.TINY), "--vary", "links.down.rte=1")

@@ -62,15 +62,15 @@ def rendered(found: dict[str, Any]) -> str:
 
 
 def thousand(run: float, parent: float, worker: float, batch: float, merging: float) -> dict[str, Any]:
-    """Return the times of a million runs of one duration [s]: the slower of the cores and the process that commands."""
+    """Return the times of a million runs of one duration [s]: the slower of the cores and the coordinating process."""
     cores = RUNS * (run + worker) / CORES
     batches = RUNS / max(1.0, batch_s(CORES) / (run + worker))
-    commanding = RUNS * parent + batches * batch
+    coordinating = RUNS * parent + batches * batch
     return {
         "run": run,
         "alone": RUNS * (run + worker + parent),
-        "ray": max(cores, commanding),
-        "limit": "the cores" if cores >= commanding else "the process that commands",
+        "ray": max(cores, coordinating),
+        "limit": "the cores" if cores >= coordinating else "the coordinating process",
         "shards": cores + RUNS * (parent / CORES + merging),
     }
 

@@ -286,16 +286,18 @@ def describe_run(scenario: Mapping[str, object], labels: Mapping[str, Value]) ->
     }
 
 
+def per_second_mbps(result: RunResult, flow: str) -> list[float]:
+    """Rate of a flow behind the client's proxy, second by second [Mbit/s of IP packets]."""
+    rows = result.series.filter(
+        (result.series["element"] == f"{flow}.egress") & (result.series["metric"] == "sent_bytes")
+    )
+    values = rows.sort("time_s")["value"].to_list()
+    return [8 * (after - before) / 1e6 for before, after in itertools.pairwise(values)]
+
+
 def rates_by_second(result: RunResult) -> list[list[float]]:
     """Rate of each flow behind the client's proxies, second by second [Mbit/s of IP packets]."""
-    found = []
-    for flow in FLOWS:
-        rows = result.series.filter(
-            (result.series["element"] == f"{flow}.egress") & (result.series["metric"] == "sent_bytes")
-        )
-        values = rows.sort("time_s")["value"].to_list()
-        found.append([8 * (after - before) / 1e6 for before, after in itertools.pairwise(values)])
-    return found
+    return [per_second_mbps(result, flow) for flow in FLOWS]
 
 
 def windowed_jfi(result: RunResult, window_s: int) -> float:

@@ -30,7 +30,7 @@ from quiclab.studies.dual_connectivity.common import (
     tcp_flow,
     without_jitter,
 )
-from quiclab.studies.dual_connectivity.fairness import FAIRNESS_ASSUMPTIONS, SECONDS, jain
+from quiclab.studies.dual_connectivity.fairness import FAIRNESS_ASSUMPTIONS, SECONDS, jain, per_second_mbps
 from quiclab.studies.split_bearer import batch_factor
 from quiclab.study import (
     Assumption,
@@ -349,15 +349,6 @@ def pair(first: str, second: str) -> Callable[[Changes], Changes]:
         return {**changes, "flows": flows}
 
     return changed
-
-
-def per_second_mbps(result: RunResult, flow: str) -> list[float]:
-    """Rate of a flow behind the client's proxy, second by second [Mbit/s of IP packets]."""
-    rows = result.series.filter(
-        (result.series["element"] == f"{flow}.egress") & (result.series["metric"] == "sent_bytes")
-    )
-    values = rows.sort("time_s")["value"].to_list()
-    return [8 * (after - before) / 1e6 for before, after in itertools.pairwise(values)]
 
 
 def pair_jfi(result: RunResult) -> float:

@@ -10,7 +10,8 @@ from quiclab.report.panels import Line, Panel, panel_per_run, panels
 from quiclab.result import RunResult
 from quiclab.studies.dual_connectivity.common import FLOWS, LARGE_BUFFER, PAPER, THESIS
 from quiclab.studies.dual_connectivity.event import draw as reordering_event
-from quiclab.studies.dual_connectivity.mechanisms import FIRST_S, LINK_MBPS, link_rates, per_second_mbps
+from quiclab.studies.dual_connectivity.fairness import per_second_mbps
+from quiclab.studies.dual_connectivity.mechanisms import FIRST_S, LINK_MBPS, link_rates
 from quiclab.study import Study, View
 
 Results = Mapping[str, RunResult]
