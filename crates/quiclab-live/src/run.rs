@@ -128,8 +128,13 @@ struct Driver<'a> {
 
 impl Driver<'_> {
     fn drive(&mut self) -> Result<EndedBy, LiveError> {
-        let early =
-            if self.job.clock == Clock::Real { timing::busy_wait_threshold() } else { Duration::ZERO };
+        let early = match self.job.clock {
+            Clock::Real => timing::busy_wait_threshold(),
+            Clock::Virtual => {
+                timing::wait_without_slack();
+                Duration::ZERO
+            }
+        };
         let limit = Time::ZERO + self.scenario.duration;
         let mut events = Vec::with_capacity(64);
         let (mut next_sample, mut next_progress) = (Time::ZERO, Time::ZERO);

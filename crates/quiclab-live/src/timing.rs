@@ -67,14 +67,22 @@ pub fn monotonic_ns() -> u64 {
 /// (`sched_rt_runtime_us`).
 #[must_use]
 pub fn busy_wait_threshold() -> Duration {
-    if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
-        // for real-time classes there is no other interface without unsafe code
-        let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
-        if succeed("chrt", &["--rr", "--pid", "1", &thread]).is_ok() {
-            return BUSY_REAL_TIME;
-        }
-    }
-    BUSY
+    let others_can_run = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1);
+    if others_can_run && enter_real_time_class() { BUSY_REAL_TIME } else { BUSY }
+}
+
+/// Lets the waits of the calling thread end to the nanosecond, where the clock stands still while programs compute: in
+/// other classes than a real-time one, the kernel adds a slack of 50 us or a thousandth of the wait to each
+/// (`select_estimate_accuracy`), so that packets would leave the elements late and in groups.
+pub fn wait_without_slack() {
+    enter_real_time_class();
+}
+
+/// Puts the calling thread, not what it starts from now on, into a real-time class. Returns whether the machine lets it.
+fn enter_real_time_class() -> bool {
+    // there is no other interface without unsafe code
+    let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
+    succeed("chrt", &["--reset-on-fork", "--rr", "--pid", "1", &thread]).is_ok()
 }
 
 /// How late packets left, against their time.

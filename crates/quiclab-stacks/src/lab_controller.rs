@@ -256,6 +256,8 @@ impl LabController {
             mss: u64::from(options.datagram_size),
             emulated_connections: wanted.emulated_connections,
             newreno_beta: 0.5,
+            handshake_rtt: None,
+            equal_rtt_renews: false,
             slow_start_exit: wanted.slow_start_exit,
             paced: true,
             flavour: Flavour::Quic,

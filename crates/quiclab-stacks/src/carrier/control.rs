@@ -33,6 +33,8 @@ pub(crate) fn controller(
         mss,
         emulated_connections: 1,
         newreno_beta: 0.5,
+        handshake_rtt: None,
+        equal_rtt_renews: false,
         slow_start_exit: SlowStartExit::None,
         paced: true,
         flavour: Flavour::Quic,

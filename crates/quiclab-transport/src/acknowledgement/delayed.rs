@@ -9,7 +9,7 @@
 //! | | RFC 5681, 9293 | Linux | here |
 //! |---|---|---|---|
 //! | wait | < 500 ms | 40 to 200 ms, adapted | as Linux |
-//! | behind a gap | each at once | first three, then merged for 5 % of the RTT | as Linux |
+//! | behind a gap | each at once | first three, then merged for 5 % of the RTT (33 % since 6.18), 1 ms at most | as Linux |
 //! | gap filled | at once | at once when nothing is out of order any more | as Linux |
 //! | pingpong | | after 1 answer (3 from 5.1 to 5.19) | after 1 |
 //! | merged ACK before a distant block changes | | leaves before the change | leaves after it |
@@ -38,8 +38,10 @@ pub struct Settings {
     pub quick_acks: u32,
     /// Maximum number of ACKs merged into one; 0: none.
     pub compressed_acks: u32,
-    /// Longest wait of merged ACKs.
+    /// Longest wait of merged ACKs, and the same as a share of the RTT in percent.
     pub compressed_delay: Duration,
+    /// ... in percent.
+    pub compressed_percent: u32,
     /// Retransmission timeout as the receiver estimates it: this plus srtt.
     pub min_rto: Duration,
     /// The same before the first RTT.
@@ -280,7 +282,8 @@ impl DelayedAck {
                 (Some(rtt), Some(srtt)) => rtt.min(srtt),
                 (rtt, _) => rtt.unwrap_or(Duration::ZERO),
             };
-            self.merged_until = Some(now + self.settings.compressed_delay.min(rtt / 20));
+            let share = rtt * u64::from(self.settings.compressed_percent) / 100;
+            self.merged_until = Some(now + self.settings.compressed_delay.min(share));
         }
     }
 

@@ -172,6 +172,11 @@ pub trait Controller: Send {
         0
     }
 
+    /// Windows of single segments that the send buffer of TCP provides for (`sndbuf_expand`).
+    fn send_buffer_windows(&self) -> u64 {
+        2
+    }
+
     /// Whether the controller sets the window during recovery, too; otherwise the sender reduces it
     /// step by step (PRR) and does not call `on_ack` with `may_grow`.
     fn owns_recovery(&self) -> bool {

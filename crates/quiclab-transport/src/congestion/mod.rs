@@ -44,7 +44,11 @@ registry::controls! {
     /// CUBIC (RFC 9438).
     Cubic = "cubic", Family::Window => |s, _| cubic::Cubic::new(&s.window(), s.policy());
     /// BBR version 1 as in Linux 5.15 and later.
-    BbrLinux = "bbr-linux", Family::Rate => |s, random| bbr::BbrLinux::new(s.mss, s.initial_window, random);
+    BbrLinux = "bbr-linux", Family::Rate => |s, random| {
+        bbr::BbrLinux::new(s.mss, s.initial_window, random)
+            .after_handshake(s.handshake_rtt)
+            .renewed_by_equal_rtt(s.equal_rtt_renews)
+    };
     /// BBR version 1 as in Chromium's QUIC.
     BbrChromium = "bbr-chromium", Family::Rate => |s, random| bbr::BbrChromium::new(s.mss, s.initial_window, random);
     /// BBR version 1 as in picoquic.

@@ -4,6 +4,7 @@ use super::CongestionControl;
 use super::exit::SlowStartExit;
 use super::slow_start::SlowStartPolicy;
 use super::window::{Flavour, WindowSettings};
+use quiclab_core::Duration;
 
 /// Parameters of a controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +19,10 @@ pub struct Settings {
     pub emulated_connections: u32,
     /// Part of the window that NewReno as one connection keeps at a loss: 0.5 (RFC 9002 section 7.3.2).
     pub newreno_beta: f64,
+    /// RTT of the handshake; `None`: not known. BBR of Linux begins with it.
+    pub handshake_rtt: Option<Duration>,
+    /// Whether BBR of Linux takes an RTT that equals its smallest one as a new measurement of it.
+    pub equal_rtt_renews: bool,
     /// What ends slow start of NewReno and CUBIC early.
     pub slow_start_exit: SlowStartExit,
     /// Whether the sender paces: HyStart of Linux and HyStart++ ask.
@@ -52,6 +57,8 @@ mod tests {
             mss: 1000,
             emulated_connections,
             newreno_beta: 0.5,
+            handshake_rtt: None,
+            equal_rtt_renews: false,
             slow_start_exit: SlowStartExit::None,
             paced: false,
             flavour,
@@ -94,6 +101,8 @@ mod tests {
                 mss: 1000,
                 emulated_connections: 1,
                 newreno_beta: 0.5,
+                handshake_rtt: None,
+                equal_rtt_renews: false,
                 slow_start_exit,
                 paced,
                 flavour: Flavour::LinuxTcp,

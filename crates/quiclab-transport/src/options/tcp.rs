@@ -69,11 +69,11 @@ options! {
     compressed_ack_delay: Duration = Duration::from_millis(1), "sysctl tcp_comp_sack_delay_ns";
     /// The window shrinks when nothing was sent for an RTO (`tcp_slow_start_after_idle`).
     restart_after_idle: bool = true, "sysctl tcp_slow_start_after_idle 1; RFC 5681 section 4.1";
-    /// Maximum number of segments that leave in one burst, as with segmentation offload; 1: single segments.
+    /// Maximum number of segments that leave as one burst, as with segmentation offload; 1: single segments. Bursts hold
+    /// what the sender's rate brings in a millisecond, two segments at least and 64 KiB at most.
     #[schemars(transform = limits::between(1, 65535).unit("segments"))]
     gso_segments: u32 = 1,
-        "offload is a matter of the network card: off, as in the reference measurements; 45 segments of \
-         1448 B fill GSO_LEGACY_MAX_SIZE, 64 KiB";
+        "a matter of the network card before commit 0a6b2a1dc2a2 (4.17): assumed to be off";
     /// Retransmission timeout before the first RTT sample, such as that of a SYN (RFC 6298 section 2).
     #[schemars(transform = limits::between("1 ms", "2 min"))]
     initial_rto: Duration =

@@ -3,10 +3,9 @@
 use super::{Even, Fq, LeakyBucket, Linux, Pacer, Quantum, TimeBucket, Unpaced};
 use crate::options::Pacing;
 
-/// The pacer that `pacing` describes; chunks of segmentation offload (`linux`) have at most
-/// `gso_segments` segments.
+/// The pacer that `pacing` describes, for a sender that hands over packets.
 #[must_use]
-pub fn build_with_offload(pacing: &Pacing, gso_segments: u32) -> Box<dyn Pacer> {
+pub fn build(pacing: &Pacing) -> Box<dyn Pacer> {
     match *pacing {
         Pacing::None => Box::new(Unpaced),
         Pacing::LeakyBucket {
@@ -31,21 +30,24 @@ pub fn build_with_offload(pacing: &Pacing, gso_segments: u32) -> Box<dyn Pacer> 
         Pacing::TimeBucket { factor, burst_packets, burst_share } => {
             Box::new(TimeBucket::new(factor, burst_packets, burst_share))
         }
-        Pacing::Linux { max_rate } => Box::new(Linux::new(max_rate, gso_segments)),
+        Pacing::Linux { max_rate } => Box::new(Linux::new(max_rate)),
         Pacing::Fq { max_rate } => Box::new(Fq::new(max_rate)),
     }
 }
 
-/// The pacer that `pacing` describes; chunks of segmentation offload have at most 65 536 bytes.
+/// The pacer that `pacing` describes, for a sender that hands over whole bursts: Linux' own pacing and fq then differ in
+/// nothing that a pacer does.
 #[must_use]
-pub fn build(pacing: &Pacing) -> Box<dyn Pacer> {
-    build_with_offload(pacing, u32::MAX)
+pub fn build_for_bursts(pacing: &Pacing) -> Box<dyn Pacer> {
+    match *pacing {
+        Pacing::Linux { max_rate } => Box::new(Fq::new(max_rate)),
+        _ => build(pacing),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pacing::PacingInput;
     use crate::pacing::testing::{MSS, greedy, input};
     use quiclab_core::{DataRate, Duration, Time};
 
@@ -86,15 +88,5 @@ mod tests {
             let sent = greedy(pacer.as_mut(), Time::ZERO, MSS, 40);
             assert_eq!(sent.iter().filter(|time| **time == Time::ZERO).count(), burst, "{pacing:?}");
         }
-    }
-
-    #[test]
-    fn offload_limits_the_chunks_of_linux() {
-        let mut pacer = build_with_offload(&Pacing::Linux { max_rate: None }, 4);
-        let rate = Some(DataRate::from_mbps(1000));
-        pacer.update(Time::ZERO, &PacingInput { rate, ..input(12_000, 100) });
-        let sent = greedy(pacer.as_mut(), Time::ZERO, MSS, 13);
-        // segments 1 to 4, 5 to 8 and 9 to 12: the last holds the tenth and is charged
-        assert_eq!(sent.iter().filter(|time| **time == Time::ZERO).count(), 12);
     }
 }

@@ -48,6 +48,8 @@ pub(crate) struct DepartureClock {
     next: Time,
     /// Segments sent, counted up to those that are not paced.
     segments: u32,
+    /// Size of a full segment in bytes.
+    mss: u64,
     /// `None`, or 0: not paced.
     pub(crate) rate: Option<DataRate>,
 }
@@ -62,9 +64,18 @@ impl DepartureClock {
         DepartureTime { at: self.next.max(now), credit: now.since(self.next) }
     }
 
-    /// A segment was sent with a piece of data that departs at `stamp` and has `bytes` so far.
-    pub(crate) fn charge(&mut self, stamp: DepartureTime, bytes: u64) {
-        self.segments = self.segments.saturating_add(1).min(UNPACED_SEGMENTS);
+    /// Rate and segment size follow the path.
+    pub(crate) fn update(&mut self, input: &PacingInput, max_rate: Option<DataRate>) {
+        self.rate = rate(input, max_rate);
+        self.mss = input.mss.max(1);
+    }
+
+    /// `new` bytes were sent with a piece of data that departs at `stamp` and has `bytes` so far.
+    pub(crate) fn charge(&mut self, stamp: DepartureTime, bytes: u64, new: u64) {
+        if self.segments < UNPACED_SEGMENTS {
+            let segments = u32::try_from(new.div_ceil(self.mss.max(1)).max(1)).unwrap_or(u32::MAX);
+            self.segments = self.segments.saturating_add(segments).min(UNPACED_SEGMENTS);
+        }
         self.next = stamp.at;
         let Some(rate) = self.rate.filter(|rate| rate.bits_per_second() > 0) else { return };
         if self.segments == UNPACED_SEGMENTS {
@@ -106,13 +117,13 @@ mod tests {
     fn running() -> DepartureClock {
         // 1.2 Mbit/s: 1200 bytes take 8 ms
         let rate = Some(DataRate::from_bits_per_second(1_200_000));
-        DepartureClock { next: ms(100), segments: UNPACED_SEGMENTS, rate }
+        DepartureClock { next: ms(100), segments: UNPACED_SEGMENTS, mss: MSS, rate }
     }
 
     #[test]
     fn on_time_the_next_departure_is_a_length_later() {
         let mut departures = running();
-        departures.charge(departures.stamp(ms(100)), MSS);
+        departures.charge(departures.stamp(ms(100)), MSS, MSS);
         assert_eq!(departures.next(), ms(108));
     }
 
@@ -120,10 +131,10 @@ mod tests {
     #[test]
     fn lateness_is_forgiven_up_to_half_a_length() {
         let mut departures = running();
-        departures.charge(departures.stamp(ms(103)), MSS);
+        departures.charge(departures.stamp(ms(103)), MSS, MSS);
         assert_eq!(departures.next(), ms(108));
         let mut departures = running();
-        departures.charge(departures.stamp(ms(150)), MSS);
+        departures.charge(departures.stamp(ms(150)), MSS, MSS);
         assert_eq!(departures.next(), ms(154));
     }
 
@@ -132,7 +143,7 @@ mod tests {
         let mut departures = running();
         let stamp = departures.stamp(ms(40));
         assert_eq!(stamp, DepartureTime { at: ms(100), credit: Duration::ZERO });
-        departures.charge(stamp, MSS);
+        departures.charge(stamp, MSS, MSS);
         assert_eq!(departures.next(), ms(108));
     }
 
@@ -140,10 +151,10 @@ mod tests {
     fn ten_segments_depart_at_once_and_the_tenth_is_charged() {
         let mut departures = DepartureClock { segments: 0, next: Time::ZERO, ..running() };
         for _ in 0..9 {
-            departures.charge(departures.stamp(Time::ZERO), MSS);
+            departures.charge(departures.stamp(Time::ZERO), MSS, MSS);
             assert_eq!(departures.next(), Time::ZERO);
         }
-        departures.charge(departures.stamp(Time::ZERO), MSS);
+        departures.charge(departures.stamp(Time::ZERO), MSS, MSS);
         assert_eq!(departures.next(), ms(8));
     }
 }

@@ -10,7 +10,7 @@
 //! | `maxrate` | as `SO_MAX_PACING_RATE`: counts what the sender counts | counts bytes on the wire, at dequeue |
 //! | horizon | none | what is stamped 10 s ahead is dropped |
 
-use super::departure::{DepartureClock, rate};
+use super::departure::DepartureClock;
 use super::{Pacer, PacingInput};
 use quiclab_core::{DataRate, Time};
 
@@ -31,7 +31,7 @@ impl Fq {
 
 impl Pacer for Fq {
     fn update(&mut self, _now: Time, input: &PacingInput) {
-        self.departures.rate = rate(input, self.max_rate);
+        self.departures.update(input, self.max_rate);
     }
 
     fn release(&self, now: Time, _bytes: u64) -> Time {
@@ -39,18 +39,25 @@ impl Pacer for Fq {
     }
 
     fn on_sent(&mut self, now: Time, bytes: u64) {
-        self.departures.charge(self.departures.stamp(now), bytes);
+        self.departures.charge(self.departures.stamp(now), bytes, bytes);
     }
 
     fn rate(&self) -> Option<DataRate> {
         self.departures.rate
+    }
+
+    fn paces_bursts(&self) -> bool {
+        true
+    }
+
+    fn next_departure(&self) -> Option<Time> {
+        self.departures.rate.map(|_| self.departures.next())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pacing::linux::Linux;
     use crate::pacing::testing::{MSS, greedy, input, ms};
 
     /// 9.6 Mbit/s: a packet takes 1 ms.
@@ -74,13 +81,5 @@ mod tests {
         let sent = greedy(&mut pacer, ms(500), MSS, 3);
         let half = quiclab_core::Duration::from_micros(500);
         assert_eq!(sent, [ms(500), ms(500) + half, ms(501) + half]);
-    }
-
-    #[test]
-    fn linux_without_offload_departs_the_same_way() {
-        let (mut fq, mut linux) = (paced(Fq::new(None)), paced(Linux::new(None, 1)));
-        for start in [0, 40, 41, 300] {
-            assert_eq!(greedy(&mut fq, ms(start), MSS, 20), greedy(&mut linux, ms(start), MSS, 20));
-        }
     }
 }

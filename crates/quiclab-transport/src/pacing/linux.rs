@@ -1,5 +1,6 @@
 //! Linux TCP's internal pacing (net/ipv4: `tcp_pacing_check`, `tcp_tso_autosize`,
-//! `tcp_update_skb_after_send`; since 4.20).
+//! `tcp_update_skb_after_send`; since 4.20), for senders that hand over packets. lab-tcp makes its bursts itself
+//! (`tcp/sender/burst.rs`); each of them departs as a packet of [`super::Fq`] does.
 //!
 //! Data leaves in chunks, as segmentation offload makes them: what the rate brings in 2^-10 s, two
 //! segments at least. The segments of a chunk leave back to back; the next chunk departs when this one's
@@ -15,7 +16,7 @@
 //!
 //! Rates, credit for lateness and the first ten segments: `departure`.
 
-use super::departure::{DepartureClock, DepartureTime, rate};
+use super::departure::{DepartureClock, DepartureTime};
 use super::{Pacer, PacingInput};
 use quiclab_core::{DataRate, Time};
 
@@ -35,8 +36,6 @@ struct Chunk {
 #[derive(Clone, Debug)]
 pub struct Linux {
     max_rate: Option<DataRate>,
-    /// Maximum number of segments in a chunk.
-    gso_segments: u32,
     departures: DepartureClock,
     /// Maximum number of bytes in a chunk: whole segments.
     size: u64,
@@ -45,19 +44,17 @@ pub struct Linux {
 }
 
 impl Linux {
-    /// `max_rate` is `SO_MAX_PACING_RATE`; `gso_segments` the most segments of a chunk, 1 without
-    /// segmentation offload.
+    /// `max_rate` is `SO_MAX_PACING_RATE`.
     #[must_use]
-    pub fn new(max_rate: Option<DataRate>, gso_segments: u32) -> Self {
-        let departures = DepartureClock::default();
-        Self { max_rate, gso_segments: gso_segments.max(1), departures, size: 0, chunk: None }
+    pub fn new(max_rate: Option<DataRate>) -> Self {
+        Self { max_rate, departures: DepartureClock::default(), size: 0, chunk: None }
     }
 
     /// `tcp_tso_autosize`.
-    fn autosize(&self, rate: DataRate, input: &PacingInput) -> u64 {
+    fn autosize(rate: DataRate, input: &PacingInput) -> u64 {
         let mss = input.mss.max(1);
         let least = input.quantum.map_or(MIN_SEGMENTS, |quantum| (quantum / mss).max(1));
-        let most = (MAX_CHUNK / mss).max(1).min(u64::from(self.gso_segments));
+        let most = (MAX_CHUNK / mss).max(1);
         let worth = (rate.bits_per_second() / 8) >> 10;
         (worth / mss).max(least).min(most) * mss
     }
@@ -69,8 +66,8 @@ impl Linux {
 
 impl Pacer for Linux {
     fn update(&mut self, _now: Time, input: &PacingInput) {
-        self.departures.rate = rate(input, self.max_rate);
-        self.size = self.departures.rate.map_or(0, |rate| self.autosize(rate, input));
+        self.departures.update(input, self.max_rate);
+        self.size = self.departures.rate.map_or(0, |rate| Self::autosize(rate, input));
     }
 
     fn release(&self, now: Time, bytes: u64) -> Time {
@@ -86,7 +83,7 @@ impl Pacer for Linux {
             Some(chunk) => Chunk { bytes: chunk.bytes + bytes, ..chunk },
             None => Chunk { stamp, bytes },
         };
-        self.departures.charge(chunk.stamp, chunk.bytes);
+        self.departures.charge(chunk.stamp, chunk.bytes, bytes);
         // what left before its time opens no chunk: others may not follow it
         self.chunk = (chunk.stamp.at == now).then_some(chunk);
     }
@@ -103,10 +100,8 @@ mod tests {
     use proptest::prelude::*;
     use quiclab_core::Duration;
 
-    const ALL: u32 = u32::MAX;
-
-    fn pacer(rate: u64, gso_segments: u32) -> Linux {
-        let mut pacer = Linux::new(None, gso_segments);
+    fn pacer(rate: u64) -> Linux {
+        let mut pacer = Linux::new(None);
         let rate = Some(DataRate::from_bits_per_second(rate));
         pacer.update(Time::ZERO, &PacingInput { rate, ..input(12_000, 100) });
         pacer
@@ -115,7 +110,7 @@ mod tests {
     /// 9.6 Mbit/s: a segment takes 1 ms, a chunk has two (1171 bytes in 1/1024 s are less).
     #[test]
     fn after_ten_segments_chunks_of_two_are_a_chunk_apart() {
-        let sent = greedy(&mut pacer(9_600_000, ALL), Time::ZERO, MSS, 15);
+        let sent = greedy(&mut pacer(9_600_000), Time::ZERO, MSS, 15);
         // the fifth chunk is the first that is charged
         let expected = [[0; 10].as_slice(), &[2, 2, 4, 4, 6]].concat();
         assert_eq!(sent, expected.into_iter().map(ms).collect::<Vec<_>>());
@@ -124,7 +119,7 @@ mod tests {
     /// 96 Mbit/s bring 11 718 bytes in 1/1024 s: nine segments, which take 900 us.
     #[test]
     fn a_chunk_is_worth_about_a_millisecond() {
-        let sent = greedy(&mut pacer(96_000_000, ALL), Time::ZERO, MSS, 28);
+        let sent = greedy(&mut pacer(96_000_000), Time::ZERO, MSS, 28);
         // the chunk of segments 10 to 18 is the first that is charged
         let expected = [[0; 18].as_slice(), &[900; 9], &[1800; 1]].concat();
         assert_eq!(sent, expected.into_iter().map(at_us).collect::<Vec<_>>());
@@ -132,26 +127,24 @@ mod tests {
 
     /// 65 536 bytes are 54 segments of 1200 bytes.
     #[test]
-    fn chunks_are_limited_by_offload() {
-        let size = |rate, gso, quantum| {
-            let mut pacer = Linux::new(None, gso);
+    fn chunks_have_64_kib_at_most() {
+        let size = |rate, quantum| {
+            let mut pacer = Linux::new(None);
             let rate = Some(DataRate::from_mbps(rate));
             pacer.update(Time::ZERO, &PacingInput { rate, quantum, ..input(12_000, 100) });
             pacer.size / MSS
         };
-        assert_eq!(size(100_000, ALL, None), 54);
-        assert_eq!(size(100_000, 16, None), 16);
-        assert_eq!(size(1, ALL, None), 2);
-        assert_eq!(size(1, 1, None), 1);
-        assert_eq!(size(1, ALL, Some(MSS)), 1);
-        assert_eq!(size(1, ALL, Some(5 * MSS + 7)), 5);
-        assert_eq!(size(96, ALL, Some(5 * MSS)), 9);
+        assert_eq!(size(100_000, None), 54);
+        assert_eq!(size(1, None), 2);
+        assert_eq!(size(1, Some(MSS)), 1);
+        assert_eq!(size(1, Some(5 * MSS + 7)), 5);
+        assert_eq!(size(96, Some(5 * MSS)), 9);
     }
 
     /// Linux: the wait after a chunk that is late by more than half its length is half its length.
     #[test]
     fn a_pause_gives_one_chunk_and_half_a_wait() {
-        let mut pacer = pacer(9_600_000, ALL);
+        let mut pacer = pacer(9_600_000);
         greedy(&mut pacer, Time::ZERO, MSS, 20);
         let sent = greedy(&mut pacer, ms(1000), MSS, 5);
         assert_eq!(sent, [1000, 1000, 1001, 1001, 1003].map(ms));
@@ -159,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_chunk_that_time_interrupts_is_over() {
-        let mut pacer = pacer(9_600_000, ALL);
+        let mut pacer = pacer(9_600_000);
         greedy(&mut pacer, Time::ZERO, MSS, 10);
         // one segment of a chunk at 2 ms; the second is not there before 2.5 ms
         assert_eq!(pacer.release(ms(2), MSS), ms(2));
@@ -169,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_probe_that_does_not_ask_delays_what_follows() {
-        let mut pacer = pacer(9_600_000, ALL);
+        let mut pacer = pacer(9_600_000);
         greedy(&mut pacer, Time::ZERO, MSS, 10);
         pacer.on_sent(ms(1), MSS);
         assert_eq!(pacer.release(ms(1), MSS), ms(3));
@@ -177,7 +170,7 @@ mod tests {
 
     #[test]
     fn without_a_rate_nothing_is_paced() {
-        let mut pacer = Linux::new(None, ALL);
+        let mut pacer = Linux::new(None);
         pacer.update(Time::ZERO, &PacingInput { srtt: None, ..input(12_000, 100) });
         assert_eq!(greedy(&mut pacer, ms(1), MSS, 40), [ms(1); 40]);
         assert_eq!(pacer.rate(), None);
@@ -191,7 +184,7 @@ mod tests {
             rate in 100_000u64..200_000_000,
             packets in prop::collection::vec((0u64..20_000_000, 40u64..=MSS), 1..120),
         ) {
-            let mut pacer = pacer(rate, ALL);
+            let mut pacer = pacer(rate);
             let size = pacer.size;
             greedy(&mut pacer, Time::ZERO, MSS, 10);
             // away from the chunk of the tenth segment

@@ -15,8 +15,9 @@ mod rate;
 pub(crate) mod testing;
 mod time_bucket;
 
-pub use build::{build, build_with_offload};
+pub use build::{build, build_for_bursts};
 pub use config::Pacing;
+pub(crate) use departure::rate as linux_rate;
 pub use even::Even;
 pub use fq::Fq;
 pub use leaky_bucket::LeakyBucket;
@@ -57,4 +58,15 @@ pub trait Pacer: Send {
 
     /// Present rate; `None` if packets are not paced.
     fn rate(&self) -> Option<DataRate>;
+
+    /// Whether a sender with segmentation offload may hand over a burst as one packet.
+    fn paces_bursts(&self) -> bool {
+        false
+    }
+
+    /// The earliest departure of the next packet, which may be over (`tcp_wstamp_ns`); `None`: only
+    /// [`Pacer::release`] tells.
+    fn next_departure(&self) -> Option<Time> {
+        None
+    }
 }

@@ -22,6 +22,10 @@ impl Pacer for Unpaced {
     fn rate(&self) -> Option<DataRate> {
         None
     }
+
+    fn paces_bursts(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

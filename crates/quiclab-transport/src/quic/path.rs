@@ -89,6 +89,8 @@ impl Path {
             mss: config.window_packet().bytes(),
             emulated_connections: config.emulated_connections,
             newreno_beta: config.fixed.newreno_beta,
+            handshake_rtt: None,
+            equal_rtt_renews: false,
             slow_start_exit: config.slow_start_exit,
             paced: config.pacing != Pacing::None,
             flavour: config.fixed.flavour,

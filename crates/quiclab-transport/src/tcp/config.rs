@@ -32,6 +32,14 @@ values! {
 
     /// Number of timeouts of a SYN that are not doubled.
     linear_syns: u32 = 0, "RFC 6298 section 5.5";
+    /// BBR takes an RTT that equals its smallest one as a new measurement of it.
+    equal_rtt_renews: bool = true, "net/ipv4/tcp_bbr.c bbr_update_min_rtt";
+    /// Part of a burst that depends on the smallest RTT: it halves with every 2^n microseconds, n being this number.
+    burst_rtt_log: u32, or "none" = None, "net/ipv4/tcp_output.c tcp_tso_autosize";
+    /// The receive window follows the memory that packets take, and the receive buffer what one RTT brings.
+    measured_window: bool = false, "include/net/tcp.h tcp_win_from_space, sysctl tcp_adv_win_scale 1";
+    /// Maximum wait of merged acknowledgements, as a share of the RTT in percent.
+    compressed_ack_percent: u32 = 5, "net/ipv4/tcp_input.c __tcp_ack_snd_check";
     /// The slow-start threshold is saved for the next connection.
     saves_ssthresh: bool = true, "net/ipv4/tcp_metrics.c tcp_update_metrics";
 }
@@ -39,6 +47,14 @@ values! {
 /// Payload of a full segment in bytes: the MSS without the timestamps option, where it is used.
 pub(super) fn payload(mss: u64, timestamps: bool) -> u64 {
     mss - if timestamps { 12 } else { 0 }
+}
+
+/// The same with other options of TCP.
+#[cfg(test)]
+pub(crate) fn test_config_with(change: impl FnOnce(&mut TcpValues)) -> Config {
+    let mut config = test_config();
+    change(&mut config.tcp);
+    config
 }
 
 /// Linux 5.15 with NewReno, for tests of the parts.

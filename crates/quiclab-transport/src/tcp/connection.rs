@@ -166,13 +166,13 @@ impl Connection {
         }
     }
 
-    /// Bytes that the application may write now.
-    pub(super) fn room(&self) -> u64 {
-        self.halves.as_ref().map_or(0, |halves| halves.sender.room())
+    /// Whether the application may write now.
+    pub(super) fn is_writable(&mut self) -> bool {
+        self.halves.as_mut().is_some_and(|halves| halves.sender.is_writable())
     }
 
     pub(super) fn write(&mut self, bytes: u64) {
-        self.halves.as_mut().expect("room() is 0 before the connection is open").sender.write(bytes);
+        self.halves.as_mut().expect("nothing is written before the connection is open").sender.write(bytes);
     }
 
     /// The application has written everything.
@@ -302,17 +302,15 @@ impl Connection {
             mss: payload,
             emulated_connections: config.emulated_connections,
             newreno_beta: 0.5,
+            handshake_rtt: handshake.rtt(now),
+            equal_rtt_renews: config.fixed.equal_rtt_renews,
             slow_start_exit: config.slow_start_exit,
             paced: config.pacing != Pacing::None,
             flavour: Flavour::LinuxTcp,
         };
         let random = self.random.take().expect("a connection opens once");
         let controller = congestion::build(&settings, random);
-        // TCP itself makes chunks even where the network card does not split them (`sk_setup_caps`)
-        let pacer = match config.tcp.gso_segments {
-            1 => pacing::build(&config.pacing),
-            segments => pacing::build_with_offload(&config.pacing, segments),
-        };
+        let pacer = pacing::build_for_bursts(&config.pacing);
         let agreed = sender::Agreed {
             payload,
             sack,
@@ -320,9 +318,10 @@ impl Connection {
             window: u64::from(segment.window),
             rtt: handshake.rtt(now),
         };
-        let mut sender = Sender::new(&config.tcp, agreed, now, controller, pacer);
+        let mut sender = Sender::new(config, agreed, now, controller, pacer);
         sender.load_metrics(now, &self.known);
-        let config = TcpValues { window_scaling, ..config.tcp.clone() };
+        let tcp = TcpValues { window_scaling, ..config.tcp.clone() };
+        let config = Config { tcp, ..config.clone() };
         let mut receiver = Receiver::new(&config, payload, sack, timestamps);
         receiver.on_segment(now, segment, None);
         self.halves = Some(Halves { sender, receiver });

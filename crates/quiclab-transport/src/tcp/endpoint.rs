@@ -87,8 +87,14 @@ impl TcpEndpoint {
     /// Lets the application act and sends what can be sent now, then asks for the next deadline.
     fn advance(&mut self, now: Time, out: &mut Outputs) {
         self.act(now);
-        while let Some(segment) = self.connection.next_segment(now) {
-            self.send(now, segment, out);
+        // what an application writes is sent before it writes again
+        loop {
+            while let Some(segment) = self.connection.next_segment(now) {
+                self.send(now, segment, out);
+            }
+            if !self.write(now) {
+                break;
+            }
         }
         if self.observer.is_some() {
             self.observe(now);
@@ -133,7 +139,6 @@ impl TcpEndpoint {
             self.obey(command);
         }
         self.tell_end(now);
-        self.write(now);
         if self.told.ready && self.channel.is_empty() && self.connection.is_all_acknowledged() {
             self.application.acknowledged(now);
         }
@@ -169,26 +174,33 @@ impl TcpEndpoint {
         }
     }
 
-    /// Writes what there is room for, and ends the stream after the last byte.
-    fn write(&mut self, now: Time) {
+    /// Writes once, records as long as there is room, and ends the stream after the last byte. Returns whether there may be
+    /// something to send.
+    fn write(&mut self, now: Time) -> bool {
         if !self.connection.is_open() || self.told.finished {
-            return;
+            return false;
         }
-        loop {
-            let room = self.connection.room().min(MAX_WRITE_BYTES);
-            if self.records.is_some() && room > 0 {
-                self.pull(now, room);
+        let mut written = false;
+        while self.connection.is_writable() {
+            if self.records.is_some() {
+                self.pull(now, MAX_WRITE_BYTES);
             }
-            let bytes = self.channel.take(room);
+            let bytes = self.channel.take(MAX_WRITE_BYTES);
             if bytes == 0 {
                 break;
             }
             self.connection.write(bytes);
+            written = true;
+            if self.records.is_none() {
+                break;
+            }
         }
         if self.closing && self.channel.is_empty() {
             self.told.finished = true;
             self.connection.finish();
+            return true;
         }
+        written
     }
 
     /// Lets the application choose the next record, if the one before is written.

@@ -8,6 +8,7 @@
 //!   │     ├── handshake   options, SYN retransmission
 //!   │     ├── sender      what may be sent, what was, and what became of it
 //!   │     └── receiver    what has arrived, and what to acknowledge
+//!   ├── memory       what segments take of the buffers
 //!   ├── metrics      what the kernel keeps of the other end for the next connection
 //!   └── crate::workload, crate::http
 //! stack ── the entry in the catalogue
@@ -18,6 +19,7 @@ mod config;
 mod connection;
 mod endpoint;
 mod handshake;
+mod memory;
 mod metrics;
 mod options;
 mod profile;

@@ -3,8 +3,7 @@
 //! `options/tcp.rs` and `config.rs` have the values of the oldest release; [`CHANGES`] has what came later. The
 //! configuration of a profile and the rows of its documentation both come from these.
 //!
-//! Not modelled although it changed between these releases: HyStart's allowance for delayed ACKs (5.6),
-//! the share of the RTT that bounds ACK compression (6.18), what a receive buffer counts (6.6).
+//! Not modelled although it changed between these releases: HyStart's allowance for delayed ACKs (5.6).
 
 use super::config::{Config, Fixed};
 use crate::options::{RateReduction, TcpLossDetection, TcpValues};
@@ -35,15 +34,24 @@ macro_rules! changes {
 
 /// Values from a release on, the earliest first.
 const CHANGES: &[(Release, Value<Config>)] = changes! {
+    (4, 17) tcp.gso_segments = 65_535,
+        "commit 0a6b2a1dc2a2, tcp: switch to GSO being always on (4.17); include/linux/netdevice.h GSO_MAX_SEGS";
     (4, 18) tcp.loss_detection = TcpLossDetection::Rack,
         "commit b38a51fec1c1, tcp: disable RFC6675 loss detection (4.18)";
     (4, 18) tcp.compressed_acks = 44, "sysctl tcp_comp_sack_nr; tcp: add SACK compression (netdev, May 2018)";
     (4, 20) tcp.receive_buffer = ByteCount::from_bytes(131_072),
         "sysctl tcp_rmem, second value; commit a337531b942b (4.20)";
     (5, 6) fixed.saves_ssthresh = false, "sysctl tcp_no_ssthresh_metrics_save 1; commit 65e6d90168f3 (5.6)";
+    (5, 10) fixed.equal_rtt_renews = false,
+        "commit 1b9e2a8c99a5, tcp: only postpone PROBE_RTT if RTT is < current min_rtt estimate (5.10)";
     (5, 11) tcp.rate_reduction = RateReduction::PrrSafeAck,
         "tcp: avoid slow start during fast recovery on new losses (netdev, October 2020)";
+    (5, 18) fixed.burst_rtt_log = Some(9),
+        "sysctl tcp_tso_rtt_log; commit 65466904b015, tcp: adjust TSO packet sizes based on min_rtt (5.18)";
     (6, 5) fixed.linear_syns = 4, "sysctl tcp_syn_linear_timeouts; Documentation/networking/ip-sysctl.rst (6.5)";
+    (6, 16) fixed.measured_window = true,
+        "commit dfa2f0483360, tcp: get rid of sysctl_tcp_adv_win_scale (6.6); net/ipv4/tcp_input.c tcp_rcvbuf_grow, 7.3";
+    (6, 18) fixed.compressed_ack_percent = 33, "sysctl tcp_comp_sack_rtt_percent (6.18)";
     (6, 16) tcp.max_receive_buffer = ByteCount::from_bytes(33_554_432),
         "sysctl tcp_rmem, third value; commit 572be9bf9d0d (6.16): 32 MiB where memory allows";
 };
@@ -105,18 +113,32 @@ mod tests {
         let expected = [
             change("tcp.loss_detection", "duplicate_acks_and_rack", "rack"),
             change("tcp.compressed_acks", "0", "44"),
+            change("tcp.gso_segments", "1", "65535"),
         ];
         assert_eq!(differences("linux-4.15", "linux-4.19"), expected);
         let expected = [change("tcp.receive_buffer", "87380 B", "128 KiB")];
         assert_eq!(differences("linux-4.19", "linux-5.3"), expected);
         let expected = [
             change("tcp.rate_reduction", "prr", "prr_safe_ack"),
+            change("BBR takes an RTT that equals its smallest one as a new measurement of it", "on", "off"),
             change("The slow-start threshold is saved for the next connection", "on", "off"),
         ];
         assert_eq!(differences("linux-5.3", "linux-5.15"), expected);
         let expected = [
             change("tcp.max_receive_buffer", "6 MiB", "32 MiB"),
             change("Number of timeouts of a SYN that are not doubled", "0", "4"),
+            change(
+                "Part of a burst that depends on the smallest RTT: it halves with every 2^n microseconds, n being \
+                 this number",
+                "none",
+                "9",
+            ),
+            change(
+                "The receive window follows the memory that packets take, and the receive buffer what one RTT brings",
+                "off",
+                "on",
+            ),
+            change("Maximum wait of merged acknowledgements, as a share of the RTT in percent", "5", "33"),
             change("maximum retransmissions of SYN, SYN-ACK and data", "6, 5, 15 times", "10, 5, 15 times"),
         ];
         assert_eq!(differences("linux-5.15", "linux-7"), expected);

@@ -70,6 +70,8 @@ pub struct BbrLinux {
     cwnd_gain: u64,
     bandwidth: WindowedFilter,
     min_rtt: Option<Duration>,
+    /// Whether an RTT that equals the smallest one counts as a new measurement of it.
+    equal_renews: bool,
     /// When the smallest RTT was measured; before, when the first packet was sent.
     min_rtt_time: Option<Time>,
     rounds: u64,
@@ -112,6 +114,7 @@ impl BbrLinux {
             cwnd_gain: HIGH_GAIN,
             bandwidth: WindowedFilter::new(Extremum::Max, BANDWIDTH_ROUNDS, 0),
             min_rtt: None,
+            equal_renews: false,
             min_rtt_time: None,
             rounds: 0,
             round_end: 0,
@@ -135,6 +138,21 @@ impl BbrLinux {
         };
         controller.init_pacing_rate(None);
         controller
+    }
+
+    /// Begins with the RTT of a handshake (`bbr_init`).
+    #[must_use]
+    pub fn after_handshake(mut self, rtt: Option<Duration>) -> Self {
+        self.min_rtt = rtt;
+        self.init_pacing_rate(rtt);
+        self
+    }
+
+    /// Takes an RTT that equals the smallest one as a new measurement of it, as before commit 1b9e2a8c99a5 (5.10): on
+    /// a path whose queue empties, PROBE_RTT is then put off again and again.
+    #[must_use]
+    pub fn renewed_by_equal_rtt(self, equal_renews: bool) -> Self {
+        Self { equal_renews, ..self }
     }
 
     /// Bandwidth in packets / us x 2^24: the policer's, or the largest recent one.
@@ -305,7 +323,7 @@ impl BbrLinux {
     fn update_min_rtt(&mut self, ack: &Ack, rate: &RateSample) {
         let expired = self.min_rtt_time.is_some_and(|since| ack.now.since(since) > MIN_RTT_WINDOW);
         if let Some(rtt) = ack.rtt {
-            let smaller = self.min_rtt.is_none_or(|min| rtt <= min);
+            let smaller = self.min_rtt.is_none_or(|min| rtt < min || (self.equal_renews && rtt == min));
             if smaller || (expired && !rate.ack_delayed) {
                 self.min_rtt = Some(rtt);
                 self.min_rtt_time = Some(ack.now);
@@ -496,6 +514,11 @@ impl Controller for BbrLinux {
 
     fn owns_recovery(&self) -> bool {
         true
+    }
+
+    /// `bbr_sndbuf_expand`: "provision 3 * cwnd since BBR may slow-start even during recovery".
+    fn send_buffer_windows(&self) -> u64 {
+        3
     }
 
     fn phase(&self) -> Phase {

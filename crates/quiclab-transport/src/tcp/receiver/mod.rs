@@ -27,6 +27,7 @@ mod tests;
 
 use crate::acknowledgement::delayed::{DelayedAck, InOrder, Settings, State};
 use crate::options::TcpValues;
+use crate::tcp::config::Config;
 use quiclab_core::{Duration, Flags, SackBlocks, Segment, Time};
 use reassembly::{Outcome, Reassembly};
 use timestamps::Timestamps;
@@ -56,15 +57,18 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// The receiver of a connection. `payload` is that of a full segment; the peer's stream begins at 1.
-    /// `config.window_scaling` must say what was negotiated, as `sack` and `timestamps` do.
-    pub(crate) fn new(config: &TcpValues, payload: u64, sack: bool, timestamps: bool) -> Self {
+    /// `config.tcp.window_scaling` must say what was negotiated, as `sack` and `timestamps` do.
+    pub(crate) fn new(config: &Config, payload: u64, sack: bool, timestamps: bool) -> Self {
         let window = Window::new(config, payload);
+        let compressed_percent = config.fixed.compressed_ack_percent;
+        let config = &config.tcp;
         let settings = Settings {
             min_delay: config.min_delayed_ack,
             max_delay: config.max_delayed_ack,
             quick_acks: config.quick_acks,
             compressed_acks: config.compressed_acks,
             compressed_delay: config.compressed_ack_delay,
+            compressed_percent,
             min_rto: config.min_rto,
             initial_rto: config.initial_rto,
             payload,
@@ -186,7 +190,11 @@ impl Receiver {
             push,
             window: self.window.announced(),
         };
+        let segment = self.acks.segment();
         self.acks.on_data(now, &arrival);
+        if payload >= segment && payload != segment {
+            self.window.measure_ratio(payload);
+        }
         self.window.measure_by_window(now, self.next_expected());
         if payload >= GROWTH_PAYLOAD {
             self.grow(payload);
@@ -224,7 +232,8 @@ impl Receiver {
         let readable = self.reassembly.readable();
         let bytes = readable - self.unread;
         self.unread = readable;
-        self.window.on_read(now, readable);
+        let beyond = self.reassembly.highest().saturating_sub(readable);
+        self.window.on_read(now, readable, beyond);
         let state = self.state();
         self.acks.on_read(now, bytes, &state);
         if bytes > 0 && self.acks.due().is_none_or(|due| due > now) && !self.reassembly.is_complete() {

@@ -3,7 +3,7 @@
 
 use super::tests::segment;
 use super::*;
-use crate::tcp::config::test_config;
+use crate::tcp::config::test_config_with;
 use proptest::prelude::*;
 use quiclab_core::ByteCount;
 
@@ -34,7 +34,9 @@ impl Model {
 fn receiver(buffer: u64, sack: bool, timestamps: bool, window_scaling: bool) -> Receiver {
     let receive_buffer = ByteCount::from_bytes(buffer);
     let max_receive_buffer = ByteCount::from_bytes(2 * buffer);
-    let config = TcpValues { receive_buffer, max_receive_buffer, window_scaling, ..test_config().tcp };
+    let config = test_config_with(|tcp| {
+        *tcp = TcpValues { receive_buffer, max_receive_buffer, window_scaling, ..tcp.clone() };
+    });
     Receiver::new(&config, PAYLOAD, sack, timestamps)
 }
 

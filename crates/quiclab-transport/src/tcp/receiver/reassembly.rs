@@ -83,6 +83,10 @@ impl Reassembly {
     pub(super) fn is_complete(&self) -> bool {
         self.fin.is_some_and(|fin| self.next > fin)
     }
+    /// Position after everything that has arrived.
+    pub(super) fn highest(&self) -> u64 {
+        self.held.back().map_or(self.next, |(_, end)| *end)
+    }
     /// Positions held out of order.
     pub(super) fn held_bytes(&self) -> u64 {
         self.held_bytes

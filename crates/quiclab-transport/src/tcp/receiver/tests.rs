@@ -3,7 +3,7 @@
 mod window;
 
 use super::*;
-use crate::tcp::config::test_config;
+use crate::tcp::config::{test_config, test_config_with};
 use crate::testing::ms;
 use quiclab_core::ByteCount;
 
@@ -12,7 +12,7 @@ const PAYLOAD: u64 = 1448;
 /// A buffer of 16 segments: a window of 8, of which one stays reserved: 7 · 1448 = 10136.
 fn small() -> Receiver {
     let buffer = ByteCount::from_bytes(16 * PAYLOAD);
-    let config = TcpValues { receive_buffer: buffer, max_receive_buffer: buffer, ..test_config().tcp };
+    let config = test_config_with(|tcp| (tcp.receive_buffer, tcp.max_receive_buffer) = (buffer, buffer));
     Receiver::new(&config, PAYLOAD, true, false)
 }
 pub(super) fn segment(sequence: u64, length: u64) -> Segment {
@@ -40,7 +40,7 @@ fn an_idle_receiver_is_small() {
 
 #[test]
 fn data_in_order_is_read_once() {
-    let mut receiver = Receiver::new(&test_config().tcp, PAYLOAD, true, false);
+    let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
     receiver.on_segment(ms(0), &segment(1, PAYLOAD), None);
     assert_eq!((receiver.read(ms(0)), receiver.read(ms(0))), (PAYLOAD, 0));
     assert_eq!(receiver.ack_due(), Some(ms(0)), "quick mode at the start");
@@ -54,7 +54,7 @@ fn data_in_order_is_read_once() {
 /// another answer, 40 ms at most.
 #[test]
 fn after_an_answer_the_acknowledgement_waits_for_the_next() {
-    let mut receiver = Receiver::new(&test_config().tcp, PAYLOAD, true, false);
+    let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
     receiver.on_segment(ms(0), &segment(1, PAYLOAD), None);
     receiver.on_ack_sent(ms(10), false);
     receiver.on_data_sent(ms(10));
@@ -67,7 +67,7 @@ fn after_an_answer_the_acknowledgement_waits_for_the_next() {
 #[test]
 fn as_many_blocks_as_fit_are_sent() {
     for (timestamps, places) in [(true, 3), (false, 4)] {
-        let mut receiver = Receiver::new(&test_config().tcp, PAYLOAD, true, timestamps);
+        let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, timestamps);
         for gap in 1..=5 {
             receiver.on_segment(ms(0), &segment(gap * 3000, PAYLOAD), None);
         }
@@ -86,7 +86,7 @@ fn as_many_blocks_as_fit_are_sent() {
 /// as the first at its position.
 #[test]
 fn filling_the_last_gap_is_acknowledged_at_once() {
-    let mut receiver = Receiver::new(&test_config().tcp, PAYLOAD, true, false);
+    let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
     receiver.on_segment(ms(0), &segment(1, 100), None);
     ack(&mut receiver, ms(0));
     receiver.acks.on_little_room();
@@ -104,7 +104,7 @@ fn filling_the_last_gap_is_acknowledged_at_once() {
 /// the others on, lets it leave at once.
 #[test]
 fn a_distant_block_ends_merging() {
-    let mut receiver = window::grown(&test_config().tcp);
+    let mut receiver = window::grown(&test_config());
     let next = receiver.next_expected();
     // nothing grows any more: the window's bound is reached
     while receiver.window.grow(PAYLOAD, 0) {}
@@ -159,7 +159,7 @@ fn what_exceeds_the_window_is_cut_off() {
 
 #[test]
 fn fin_finishes_when_all_is_read_and_is_acknowledged_at_once() {
-    let mut receiver = Receiver::new(&test_config().tcp, PAYLOAD, true, false);
+    let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
     let fin = Segment { flags: Flags::ACK.with(Flags::FIN), ..segment(101, 0) };
     receiver.on_segment(ms(0), &fin, None);
     assert_eq!((receiver.next_expected(), receiver.read(ms(0))), (1, 0));
@@ -172,7 +172,7 @@ fn fin_finishes_when_all_is_read_and_is_acknowledged_at_once() {
     receiver.on_segment(ms(2), &fin, None);
     assert_eq!((receiver.ack_due(), receiver.read(ms(2))), (Some(ms(2)), 0), "FIN again");
     // out of quick mode, too
-    let mut receiver = Receiver::new(&test_config().tcp, PAYLOAD, true, false);
+    let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
     receiver.on_segment(ms(0), &segment(1, 100), None);
     ack(&mut receiver, ms(0));
     receiver.acks.on_little_room();
@@ -183,7 +183,7 @@ fn fin_finishes_when_all_is_read_and_is_acknowledged_at_once() {
 /// Linux answers an unacceptable segment without data, such as a window probe, twice a second at most.
 #[test]
 fn a_window_probe_is_answered() {
-    let mut receiver = Receiver::new(&test_config().tcp, PAYLOAD, true, false);
+    let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
     let probe = segment(0, 0);
     for (now, answered) in [(0, true), (499, false), (500, true), (600, false)] {
         receiver.on_segment(ms(now), &probe, None);
@@ -199,7 +199,7 @@ fn a_window_probe_is_answered() {
 #[test]
 fn the_timestamp_of_the_rules_is_echoed() {
     let stamped = |sequence, timestamp| Segment { timestamp, ..segment(sequence, 1000) };
-    let mut receiver = Receiver::new(&test_config().tcp, PAYLOAD, true, true);
+    let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, true);
     assert_eq!(receiver.timestamp_to_echo(), None);
     for (sequence, timestamp, echo, acknowledge) in [
         (1, 1, 1, false),
@@ -224,7 +224,7 @@ fn the_timestamp_of_the_rules_is_echoed() {
 /// RFC 7323 section 5: older is 1 .. 2^31 behind, modulo 2^32; Linux tolerates 1, and 200 ms in pure ACKs.
 #[test]
 fn old_duplicates_are_recognised_across_the_wrap() {
-    let mut receiver = Receiver::new(&test_config().tcp, PAYLOAD, true, true);
+    let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, true);
     let stamped = |timestamp, length| Segment { timestamp, ..segment(1, length) };
     assert!(!receiver.is_too_old(&stamped(0, 10)), "nothing known yet");
     receiver.on_segment(ms(0), &stamped(5, 0), None);

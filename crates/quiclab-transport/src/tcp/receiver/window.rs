@@ -1,20 +1,22 @@
 //! Receive window: how much the peer may send, and the buffer behind it, which grows with the rate
 //! (dynamic right-sizing; Linux `__tcp_select_window`, `tcp_grow_window`, `tcp_rcv_space_adjust`).
 //!
-//! Half of the buffer is window, the rest pays for the overhead of packets (`tcp_adv_win_scale` 1). The
-//! window in use starts at 64 KiB and grows by two segments with each one received, up to that half; the
-//! buffer grows once per RTT to four times what the application has read in the last one, and more in
-//! slow start.
+//! A part of the buffer is window, the rest pays for the overhead of packets: half of it, or as much as their payload has
+//! of their memory. The window in use starts at 64 KiB and grows by two segments with each one received, up to that part;
+//! the buffer grows once per RTT to provide twice the window of what the application has read in the last one, and more
+//! in slow start.
 //!
-//! | | Linux 5.15 to 6.5 | Linux 6.6 to 6.15 | Linux 6.16 on | here |
+//! | | before 6.6 | 6.6 to 6.15 | 6.16 on | here |
 //! |---|---|---|---|---|
-//! | window / buffer | 1/2 | measured: payload / memory of a packet | measured | 1/2 |
-//! | memory of a packet | truesize | truesize | truesize | twice its payload |
-//! | cushion of the buffer | 16 segments | 16 segments | what is out of order | 16 segments |
+//! | window / buffer | 1/2 (`tcp_adv_win_scale` 1) | measured: payload / memory of a packet | measured | as before 6.6, or as 6.16 |
+//! | memory of a packet | truesize | truesize | truesize | measured: a buffer of its own, as from a device without page fragments; otherwise twice its payload |
+//! | cushion of the buffer | 16 segments | 16 segments | what is out of order | as the release |
+//! | RTT below 1 ms | | | the buffer grows in proportion to it | as the release |
 //! | memory pressure of the host | yes | yes | yes | none |
 
 use crate::options::TcpValues;
-use crate::tcp::config::{INITIAL_SEGMENTS, UNSCALED_WINDOW};
+use crate::tcp::config::{Config, INITIAL_SEGMENTS, UNSCALED_WINDOW};
+use crate::tcp::memory;
 use quiclab_core::{Duration, Time};
 
 /// Largest shift count (RFC 7323 section 2.3).
@@ -23,12 +25,16 @@ const MAX_SCALE: u8 = 14;
 const RMEM_MAX: u64 = 212_992;
 /// Cushion of right-sizing, in segments.
 const CUSHION: u64 = 16;
+/// Unit of the ratio of window and buffer (`TCP_RMEM_TO_WIN_SCALE`); half of it is the ratio of a new connection.
+const RATIO_UNIT: u64 = 256;
+/// `sysctl_tcp_rcvbuf_low_rtt`.
+const LOW_RTT: Duration = Duration::from_millis(1);
 /// Payload from which on a segment in order lets the window grow (Linux `tcp_event_data_recv`), in bytes.
 pub(super) const GROWTH_PAYLOAD: u64 = 128;
 
 /// Window that a buffer of `space` bytes has room for (Linux `tcp_win_from_space`).
-fn window_of(space: u64) -> u64 {
-    space - space / 2
+fn window_of(space: u64, ratio: Option<u64>) -> u64 {
+    ratio.map_or(space - space / 2, |ratio| space * ratio / RATIO_UNIT)
 }
 
 /// Shift count to announce (Linux `tcp_select_initial_window`): the largest buffer fits into 16 bits.
@@ -46,6 +52,8 @@ pub(super) struct Window {
     /// Receive buffer and its largest size in bytes.
     buffer: u64,
     max_buffer: u64,
+    /// Part of the buffer that is window, in 256ths; `None`: half, rounded up.
+    ratio: Option<u64>,
     /// Payload of a full segment.
     mss: u64,
     scale: u8,
@@ -69,10 +77,12 @@ pub(super) struct Window {
 
 impl Window {
     /// The window of a new connection. `mss` is the payload of a full segment.
-    pub(super) fn new(config: &TcpValues, mss: u64) -> Self {
+    pub(super) fn new(config: &Config, mss: u64) -> Self {
+        let ratio = config.fixed.measured_window.then_some(RATIO_UNIT / 2);
+        let config = &config.tcp;
         let scale = window_scale(config);
         let buffer = config.receive_buffer.bytes();
-        let full = window_of(buffer);
+        let full = window_of(buffer, ratio);
         // whole segments, and what the window field of a SYN can say
         let initial = if full > mss { full - full % mss } else { full }.min(UNSCALED_WINDOW);
         // one segment stays reserved (Linux tcp_init_buffer_space)
@@ -81,6 +91,7 @@ impl Window {
         Self {
             buffer,
             max_buffer: config.max_receive_buffer.bytes(),
+            ratio,
             mss,
             scale,
             clamp,
@@ -113,26 +124,43 @@ impl Window {
     pub(super) fn clamp(&self) -> u64 {
         self.clamp
     }
+    /// Window that the buffer has room for.
+    fn full(&self) -> u64 {
+        window_of(self.buffer, self.ratio)
+    }
+
+    /// A segment of `payload` bytes is the first of its size: how much of the memory of a packet is payload (Linux
+    /// `tcp_measure_rcv_mss`).
+    pub(super) fn measure_ratio(&mut self, payload: u64) {
+        let Some(ratio) = &mut self.ratio else { return };
+        let measured = (payload * RATIO_UNIT / memory::of_received(payload)).max(1);
+        if *ratio != measured {
+            *ratio = measured;
+            self.clamp = self.full();
+            self.space = self.space.min(self.clamp).max(1);
+        }
+    }
+
     /// Free part of the window when `held` bytes are kept, unread or out of order.
     fn free(&self, held: u64) -> u64 {
-        window_of(self.buffer).saturating_sub(held)
+        self.full().saturating_sub(held)
     }
     /// Whether less than half is free: then every segment is no longer acknowledged by itself.
     pub(super) fn is_short(&self, held: u64) -> bool {
-        self.free(held) < self.clamp.min(window_of(self.buffer)) / 2
+        self.free(held) < self.clamp.min(self.full()) / 2
     }
 
     /// The window that would be announced if it had not been larger before (Linux
     /// `__tcp_select_window`). `held` as above, `segment` the usual payload of received segments.
     pub(super) fn select(&self, held: u64, segment: u64) -> u64 {
-        let full = self.clamp.min(window_of(self.buffer));
+        let full = self.clamp.min(self.full());
         let segment = segment.min(full);
         let unit = 1 << self.scale;
         let mut free = self.free(held);
         if free < full / 2 {
             free -= free % unit;
             // silly window avoidance (RFC 9293 section 3.8.6.2.2): rather none than a small one
-            if free < window_of(self.buffer) / 16 || free < segment {
+            if free < self.full() / 16 || free < segment {
                 return 0;
             }
         }
@@ -179,8 +207,9 @@ impl Window {
         self.last_echo = echo;
         let clock = (now.as_nanos() / 1_000_000) as u32; // wraps like the option's 32 bits
         let sample = clock.wrapping_sub(echo);
-        // Linux: what does not fit into 31 bits of microseconds is not an RTT
-        if full_sized && sample < i32::MAX as u32 / 1000 {
+        // Linux: what does not fit into 31 bits of microseconds is not an RTT; nor is nothing, since 6.16
+        let too_short = self.ratio.is_some() && sample == 0;
+        if full_sized && sample < i32::MAX as u32 / 1000 && !too_short {
             self.update_rtt(u64::from(sample.max(1)) * 1_000_000, false);
         }
     }
@@ -208,27 +237,41 @@ impl Window {
     }
 
     /// The application has read up to `position`: once per RTT the buffer follows (Linux
-    /// `tcp_rcv_space_adjust`).
-    pub(super) fn on_read(&mut self, now: Time, position: u64) {
+    /// `tcp_rcv_space_adjust`). `beyond` is how far what is out of order reaches, in bytes.
+    pub(super) fn on_read(&mut self, now: Time, position: u64, beyond: u64) {
         let Some(rtt) = self.rtt() else { return };
         if now.since(self.space_time) < rtt {
             return;
         }
         let copied = position - self.space_start;
         if copied > self.space {
-            // twice for losses; the sender may grow by (copied - space) / space in this RTT and the next
-            let window = u128::from(2 * copied + CUSHION * self.mss);
-            let growth = window * u128::from(copied - self.space) / u128::from(self.space);
-            let wanted = u64::try_from(2 * (window + 2 * growth)).unwrap_or(u64::MAX);
-            let buffer = wanted.min(self.max_buffer);
+            let wanted = self.wanted_buffer(copied, rtt, beyond);
+            let buffer = u64::try_from(wanted).unwrap_or(u64::MAX).min(self.max_buffer);
             if buffer > self.buffer {
                 self.buffer = buffer;
-                self.clamp = window_of(buffer).min(UNSCALED_WINDOW << self.scale);
+                self.clamp = self.full().min(UNSCALED_WINDOW << self.scale);
             }
             self.space = copied;
         }
         self.space_start = position;
         self.space_time = now;
+    }
+
+    /// Buffer for a window of twice what was `copied` in an RTT, for losses, and for what the sender may grow by in this RTT
+    /// and the next: (copied - space) / space.
+    fn wanted_buffer(&self, copied: u64, rtt: Duration, beyond: u64) -> u128 {
+        let growth = |window: u128| window * u128::from(copied - self.space) / u128::from(self.space);
+        let Some(ratio) = self.ratio else {
+            let window = u128::from(2 * copied + CUSHION * self.mss);
+            return 2 * (window + 2 * growth(window));
+        };
+        let window = u128::from(2 * copied);
+        let grown = if rtt < LOW_RTT {
+            window * u128::from(rtt.as_nanos()) / u128::from(LOW_RTT.as_nanos())
+        } else {
+            growth(2 * window)
+        };
+        (window + grown + u128::from(beyond)) * u128::from(RATIO_UNIT) / u128::from(ratio)
     }
 
     /// Receive buffer in bytes.

@@ -268,7 +268,6 @@ impl Sender {
             self.reduce(ack);
         }
         self.update_pacing(now);
-        self.unblock();
     }
 
     /// One step of the reduction (`tcp_cwnd_reduction`).

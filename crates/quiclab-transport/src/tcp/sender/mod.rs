@@ -10,12 +10,14 @@
 //! recovery      Open, Disorder, Recovery, Loss; undo of spurious reductions; F-RTO
 //! timers        retransmission timeout, tail loss probe, reordering, zero window
 //! send          what may leave now
+//! burst         how much of it as one unit
 //! scoreboard    the retransmission queue with its marks
 //! ```
 //!
 //! Not modelled: ECN, urgent data, SACK reneging, MTU probing, fast open.
 
 mod acknowledge;
+mod burst;
 mod loss;
 mod recovery;
 mod sack;
@@ -25,7 +27,8 @@ mod send;
 mod tests;
 mod timers;
 
-use super::config::INITIAL_SEGMENTS;
+use super::config::{Config, INITIAL_SEGMENTS};
+use super::memory;
 use super::metrics::FinalState;
 use crate::congestion::{Controller, Phase};
 use crate::options::{RateReduction, TcpValues};
@@ -107,6 +110,17 @@ enum State {
     Loss,
 }
 
+/// The rest of a burst that leaves at this instant.
+#[derive(Clone, Copy, Debug, Default)]
+struct Burst {
+    /// It consists of retransmissions.
+    lost: bool,
+    /// Segments.
+    left: u32,
+    /// A write of the application has ended in it.
+    push: bool,
+}
+
 /// What undoing a reduction needs to know (RFC 4015, RFC 3708).
 #[derive(Clone, Copy, Debug)]
 struct Undo {
@@ -129,8 +143,8 @@ pub(crate) struct Sender {
     /// Ends of its writes that were not sent yet.
     writes: VecDeque<u64>,
     finished: bool,
-    /// The send buffer was full, and a third of it is not free yet.
-    blocked: bool,
+    /// Size of the send buffer in bytes (`sk_sndbuf`), which only grows.
+    send_buffer: u64,
     /// First position not acknowledged (SND.UNA).
     acknowledged: u64,
     /// Next new position (SND.NXT).
@@ -175,6 +189,14 @@ pub(crate) struct Sender {
     usage_end: u64,
     usage_stamp: Time,
     usage_most: u32,
+    /// What still leaves at this instant, as part of the same unit.
+    burst: Burst,
+    /// Maximum number of segments in a burst, as of the last acknowledgement.
+    burst_limit: u32,
+    /// `sysctl_tcp_tso_rtt_log`; `None`: the size of a burst does not depend on the RTT.
+    burst_rtt_log: Option<u32>,
+    /// A burst waits for more room in the congestion window.
+    deferred: bool,
     /// Segments sent since [`Sender::transmit`] last had nothing to send.
     usage_burst: u32,
     last_sent: Time,
@@ -211,12 +233,13 @@ pub(crate) struct Agreed {
 impl Sender {
     /// The sender of a connection whose handshake is done.
     pub(crate) fn new(
-        options: &TcpValues,
+        config: &Config,
         agreed: Agreed,
         now: Time,
         controller: Box<dyn Controller>,
         pacer: Box<dyn Pacer>,
     ) -> Self {
+        let options = &config.tcp;
         let mut rtt = TcpRtt::new(options.min_rto, options.initial_rto);
         if let Some(sample) = agreed.rtt {
             rtt.on_min_sample(now, sample);
@@ -230,7 +253,7 @@ impl Sender {
             written: 1,
             writes: VecDeque::new(),
             finished: false,
-            blocked: false,
+            send_buffer: 0,
             acknowledged: 1,
             next: 1,
             window: agreed.window,
@@ -262,12 +285,17 @@ impl Sender {
             usage_end: 1,
             usage_stamp: now,
             usage_most: 0,
+            burst: Burst::default(),
+            burst_limit: 1,
+            burst_rtt_log: config.fixed.burst_rtt_log,
+            deferred: false,
             usage_burst: 0,
             last_sent: now,
             controller,
             pacer,
             counts: Counts::default(),
         };
+        sender.expand_send_buffer();
         sender.update_pacing(now);
         sender
     }
@@ -306,7 +334,6 @@ impl Sender {
         if bytes > 0 {
             self.written += bytes;
             self.writes.push_back(self.written);
-            self.blocked = self.free() == 0;
         }
     }
 
@@ -315,29 +342,35 @@ impl Sender {
         self.finished = true;
     }
 
-    /// Bytes that the application may write now: none from when the buffer is full until a third of it is
-    /// free again (Linux: `sk_stream_is_writeable`).
-    pub(crate) fn room(&self) -> u64 {
-        if self.blocked { 0 } else { self.free() }
+    /// Whether the application may write: a third of the send buffer is free (`sk_stream_is_writeable`). One that was not
+    /// called although the window has room gets a larger buffer (`tcp_new_space`).
+    pub(crate) fn is_writable(&mut self) -> bool {
+        if self.has_free_third() {
+            return true;
+        }
+        if self.board.in_flight() >= self.cwnd() {
+            return false;
+        }
+        self.expand_send_buffer();
+        self.has_free_third()
     }
 
-    /// Bytes that the send buffer has room for: memory for two windows of single segments (Linux:
-    /// `tcp_sndbuf_expand`), up to the largest buffer. What waits is charged its payload alone: Linux keeps
-    /// it in pages.
-    fn free(&self) -> u64 {
-        let segment = (self.payload + HEADER_ROOM + SHARED_INFO).next_power_of_two() + SK_BUFF;
-        let window = u64::from(self.cwnd()).max(INITIAL_SEGMENTS) * segment;
-        (2 * window).min(self.options.max_send_buffer.bytes()).saturating_sub(self.queued())
+    fn has_free_third(&self) -> bool {
+        2 * self.send_buffer >= 3 * self.memory()
     }
 
-    /// Bytes written and not acknowledged.
-    fn queued(&self) -> u64 {
+    /// Memory for two windows of single segments, or what the congestion control asks for (`tcp_sndbuf_expand`).
+    fn expand_send_buffer(&mut self) {
+        let segments = u64::from(self.cwnd().max(self.reordering + 1)).max(INITIAL_SEGMENTS);
+        let wanted = self.controller.send_buffer_windows() * segments * memory::of_window(self.payload);
+        self.send_buffer = self.send_buffer.max(wanted.min(self.options.max_send_buffer.bytes()));
+    }
+
+    /// Memory of what is written and not acknowledged (`sk_wmem_queued`).
+    fn memory(&self) -> u64 {
+        let waiting = (self.written.saturating_sub(self.next)).div_ceil(memory::MAX_SKB);
         self.written.saturating_sub(self.acknowledged)
-    }
-
-    /// Something was acknowledged, or the window has changed: the application may write again.
-    fn unblock(&mut self) {
-        self.blocked = self.blocked && 2 * self.free() < self.queued();
+            + (self.board.bursts() + waiting) * memory::SENT_OVERHEAD
     }
 
     /// Position of the next new byte: the sequence number of a pure ACK.
@@ -409,6 +442,7 @@ impl Sender {
             mss: self.payload,
         };
         self.pacer.update(now, &input);
+        self.burst_limit = self.max_burst(&input);
     }
 
     fn prr_version(&self) -> Option<PrrVersion> {
@@ -424,9 +458,3 @@ impl Sender {
 pub(crate) const fn timestamp(now: Time) -> u32 {
     (now.as_nanos() / 1_000_000) as u32
 }
-
-/// Memory of a segment beside its payload in Linux on 64-bit machines, in bytes: `MAX_TCP_HEADER`,
-/// `struct skb_shared_info`, `struct sk_buff`.
-const HEADER_ROOM: u64 = 256;
-const SHARED_INFO: u64 = 320;
-const SK_BUFF: u64 = 256;

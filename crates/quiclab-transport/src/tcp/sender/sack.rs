@@ -1,7 +1,9 @@
 //! Selective acknowledgements: which segments have arrived out of order, and which arrived twice.
 //!
 //! RFC 2018, RFC 2883; Linux `tcp_sacktag_write_queue`. Blocks repeat what earlier acknowledgements said:
-//! only what the last one did not hold is looked at, so that the cost does not grow with the blocks.
+//! only what the last one did not hold is looked at, so that the cost does not grow with the blocks. The newest block
+//! comes first (RFC 2018 section 4), but blocks are processed in the order of the stream: an acknowledgement with two
+//! new blocks, because those between got lost or were merged, reports no reordering.
 
 use super::Sender;
 use super::acknowledge::Work;
@@ -15,7 +17,12 @@ impl Sender {
         }
         let first = usize::from(self.check_dsack(ack, blocks, work));
         let cached = std::mem::take(&mut self.sack_cache);
-        for &(start, end) in &blocks[first..] {
+        // "order SACK blocks to allow in order walk of the retrans queue"
+        let mut ordered = [(0, 0); 4];
+        let ordered = &mut ordered[..blocks.len() - first];
+        ordered.copy_from_slice(&blocks[first..]);
+        ordered.sort_unstable();
+        for &(start, end) in ordered.iter() {
             // "a block that is not within what was sent" is ignored (tcp_is_sackblock_valid)
             if start >= end || end > self.next || start < self.acknowledged {
                 continue;

@@ -43,6 +43,8 @@ pub(super) struct Marks {
     pub(super) fin: bool,
     /// It carries PSH.
     pub(super) push: bool,
+    /// It is the first segment of a burst.
+    first: bool,
     listed: bool,
 }
 
@@ -64,8 +66,9 @@ pub(super) struct Scoreboard {
     hint: u64,
     /// End of the highest segment selectively acknowledged; 0: none.
     highest_sacked: u64,
-    /// Start of that segment.
-    highest_sacked_start: u64,
+    /// Bursts with outstanding segments; and the next segment begins another one.
+    bursts: u64,
+    opens: bool,
 }
 
 impl Scoreboard {
@@ -81,7 +84,8 @@ impl Scoreboard {
             duplicates: 0,
             hint: u64::MAX,
             highest_sacked: 0,
-            highest_sacked_start: 0,
+            bursts: 0,
+            opens: false,
         }
     }
 
@@ -126,9 +130,10 @@ impl Scoreboard {
     pub(super) fn forget_duplicates(&mut self) {
         self.duplicates = 0;
     }
-    /// Start of the highest segment selectively acknowledged, `else` where there is none.
+    /// End of the highest segment selectively acknowledged (`tcp_highest_sack_seq`: start of the segment after it),
+    /// `other` where there is none.
     pub(super) const fn highest_sacked_or(&self, other: u64) -> u64 {
-        if self.sacked == 0 { other } else { self.highest_sacked_start }
+        if self.sacked == 0 { other } else { self.highest_sacked }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -147,10 +152,23 @@ impl Scoreboard {
         self.segments.len()
     }
 
+    /// Bursts with outstanding segments.
+    pub(super) const fn bursts(&self) -> u64 {
+        self.bursts
+    }
+    /// The next segment is the first of a burst.
+    pub(super) const fn open_burst(&mut self) {
+        self.opens = true;
+    }
+
     /// Appends a segment that is sent for the first time.
     pub(super) fn push(&mut self, start: u64, end: u64, now: Time, rate: SentState, fin: bool, push: bool) {
         let number = self.first + self.segments.len() as u64;
-        let marks = Marks { fin, push, ..Marks::default() };
+        let first = std::mem::take(&mut self.opens);
+        if first {
+            self.bursts += 1;
+        }
+        let marks = Marks { fin, push, first, ..Marks::default() };
         self.segments.push_back(Sent { start, end, sent: now, rate, marks, before: NONE, after: NONE });
         self.list(number);
     }
@@ -160,6 +178,10 @@ impl Scoreboard {
         self.remove_from_index(0);
         let sent = self.segments.pop_front().expect("the caller has looked at the front");
         self.first += 1;
+        // a burst ends where the next begins, or with everything
+        if self.segments.front().is_none_or(|next| next.marks.first) {
+            self.bursts = self.bursts.saturating_sub(1);
+        }
         self.sacked -= u32::from(sent.marks.sacked);
         self.lost -= u32::from(sent.marks.lost);
         self.retransmitted -= u32::from(sent.marks.retransmitted);
@@ -204,10 +226,7 @@ impl Scoreboard {
         }
         marks.sacked = true;
         self.sacked += 1;
-        if segment.end > self.highest_sacked {
-            self.highest_sacked = segment.end;
-            self.highest_sacked_start = segment.start;
-        }
+        self.highest_sacked = self.highest_sacked.max(segment.end);
     }
 
     /// Marks a segment lost; one whose retransmission is in flight loses that. Returns whether something
@@ -274,6 +293,24 @@ impl Scoreboard {
         let index = (from..self.segments.len()).find(|&index| waiting(&self.segments[index]));
         self.hint = index.map_or(u64::MAX, |index| self.segments[index].start);
         index
+    }
+
+    /// How many segments from `index` on, `most` at most, are lost and were sent last at the same time; and their
+    /// bytes. One at least, whatever its marks are.
+    pub(super) fn lost_together(&self, index: usize, most: u32) -> (u32, u64) {
+        let first = &self.segments[index];
+        let mut end = first.end;
+        let mut count = 1;
+        while count < most
+            && let Some(next) = self.segments.get(index + count as usize)
+            && next.marks.lost
+            && !next.marks.retransmitted
+            && next.sent == first.sent
+        {
+            end = next.end;
+            count += 1;
+        }
+        (count, end - first.start)
     }
 
     /// First segment in the order of transmission, as an index.

@@ -1,8 +1,9 @@
 //! What may leave now: probes, retransmissions, new data (Linux `tcp_write_xmit`,
 //! `tcp_xmit_retransmit_queue`).
 
+use super::burst::NextBurst;
 use super::timers::Timer;
-use super::{Sender, State, Transmission};
+use super::{Burst, Sender, State, Transmission};
 use quiclab_core::{Duration, Time};
 
 /// Windows up to this are not halved for the sake of the segment's size (`TCP_MSS_DEFAULT`), in bytes.
@@ -29,24 +30,35 @@ impl Sender {
         if std::mem::take(&mut self.head_due) && !self.board.is_empty() {
             // RFC 6298 section 5.4. Counts do not decide: retransmissions that an undo has made no losses of
             // count as in flight until they are acknowledged, and could block this one indefinitely
-            return Some(self.retransmit(now, 0));
+            return Some(self.retransmit_burst(now, 0, 1));
         }
         let room = self.cwnd().saturating_sub(self.board.in_flight());
+        if let Some(sent) = self.continue_burst(now) {
+            return Some(sent);
+        }
         if room > 0 && !self.is_paced(now) {
             if !self.new_data_first
                 && let Some(index) = self.board.next_lost()
             {
-                return Some(self.retransmit(now, index));
+                return Some(self.retransmit_burst(now, index, room));
             }
-            if self.may_send_new(room) {
-                return Some(self.send_new(now));
+            match self.next_burst(now, room) {
+                NextBurst::Segments(count) => {
+                    let bytes = u64::from(count) * self.segment();
+                    self.pacer.on_sent(now, bytes.min(self.written - self.next));
+                    self.burst = Burst { lost: false, left: count - 1, push: false };
+                    self.board.open_burst();
+                    return Some(self.send_new(now));
+                }
+                NextBurst::Deferred => self.deferred = true,
+                NextBurst::Nothing => {}
             }
             if self.new_data_first && self.next <= self.high {
                 // F-RTO had no new data after all (tcp_xmit_recovery)
                 self.new_data_first = false;
                 self.frto = false;
                 if let Some(index) = self.board.next_lost() {
-                    return Some(self.retransmit(now, index));
+                    return Some(self.retransmit_burst(now, index, room));
                 }
             }
         }
@@ -54,48 +66,14 @@ impl Sender {
         None
     }
 
-    /// Whether new data waits that window, peer and burst size let go.
-    fn may_send_new(&self, room: u32) -> bool {
-        if self.next >= self.end() || !self.fits_window() {
-            return false;
+    /// The next segment of the burst that leaves now: window and pacing have let the whole of it go.
+    fn continue_burst(&mut self, now: Time) -> Option<Transmission> {
+        self.burst.left = self.burst.left.checked_sub(1)?;
+        if !self.burst.lost {
+            return Some(self.send_new(now));
         }
-        let waiting = self.end() - self.next;
-        // a short segment waits while data is outstanding (Nagle), unless it ends the stream
-        let short = waiting < self.segment();
-        if short && !self.finished && !self.board.is_empty() && !self.ends_write() {
-            return false;
-        }
-        self.options.gso_segments <= 1 || self.is_burst(room, waiting)
-    }
-
-    fn ends_write(&self) -> bool {
-        self.writes.back() == Some(&self.written)
-    }
-
-    /// Whether a burst of segmentation offload is complete (`tcp_tso_should_defer`): waits for a third of
-    /// the window at most.
-    fn is_burst(&self, room: u32, waiting: u64) -> bool {
-        let millisecond = self.rate_of_window() / 1024;
-        let goal = u32::try_from(millisecond / self.payload).unwrap_or(u32::MAX);
-        let goal = goal.clamp(2, self.options.gso_segments).min((self.cwnd() / 3).max(1));
-        let whole = u64::from(goal) * self.payload;
-        room >= goal || waiting < whole || self.board.in_flight() == 0 || self.in_burst()
-    }
-
-    /// Bytes per second that bursts are sized for: the pacing rate, without pacing 1.2 windows per RTT
-    /// (`tcp_update_pacing_rate` computes it for that alone).
-    fn rate_of_window(&self) -> u64 {
-        let bytes = |rtt: Duration| {
-            let window = u128::from(self.cwnd()) * u128::from(self.payload);
-            (window * 1_200_000_000 / u128::from(rtt.as_nanos().max(1))) as u64
-        };
-        let unpaced = || self.rtt.smoothed().map_or(0, bytes);
-        self.pacer.rate().map_or_else(unpaced, |rate| rate.bits_per_second() / 8)
-    }
-
-    /// Whether the last segment belongs to a burst that goes on at this very moment.
-    fn in_burst(&self) -> bool {
-        self.usage_burst > 0
+        let index = self.board.next_lost()?;
+        Some(self.retransmit(now, index))
     }
 
     /// End of what the peer's window lets go.
@@ -112,7 +90,7 @@ impl Sender {
 
     /// Payload of a new segment at most: half of the largest window there was, or a segment larger than the
     /// window would never fit (`tcp_bound_to_half_wnd`). It counts as one segment nevertheless.
-    fn segment(&self) -> u64 {
+    pub(super) fn segment(&self) -> u64 {
         let largest = self.largest_window;
         let bound = if largest > DEFAULT_PAYLOAD { largest / 2 } else { largest };
         if bound == 0 { self.payload } else { self.payload.min(bound.max(MIN_BOUND)) }
@@ -125,8 +103,8 @@ impl Sender {
     /// When pacing lets the next segment go, if nothing else holds it.
     pub(super) fn paced_until(&self, now: Time) -> Option<Time> {
         let room = self.cwnd().saturating_sub(self.board.in_flight());
-        let waits = self.board.lost() > self.board.retransmitted() || self.may_send_new(room);
-        if room == 0 || !waits {
+        let new = self.next < self.end() && self.fits_window();
+        if room == 0 || !(new || self.board.lost() > self.board.retransmitted()) {
             return None;
         }
         Some(self.pacer.release(now, self.payload)).filter(|release| *release > now)
@@ -141,18 +119,19 @@ impl Sender {
         let data_end = (start + self.segment()).min(self.written);
         let length = data_end - start;
         let fin = self.finished && data_end == self.written;
-        let mut push = fin;
         while self.writes.front().is_some_and(|end| *end <= data_end) {
             self.writes.pop_front();
-            push = true;
+            self.burst.push = true;
         }
+        // PSH is a flag of the whole burst: its last segment carries it
+        let push = fin || (self.burst.left == 0 && std::mem::take(&mut self.burst.push));
         let end = data_end + u64::from(fin);
         let in_flight = self.in_flight_bytes();
         let rate = self.rate.on_sent(now, was_idle);
         self.controller.on_sent(now, end - start, in_flight);
         self.board.push(start, end, now, rate, fin, push);
         self.next = end;
-        self.after_transmission(now, length);
+        self.after_transmission(now);
         // tcp_event_new_data_sent, then tcp_schedule_loss_probe
         if was_idle || matches!(self.timer, Some((Timer::Probe, _)) | None) {
             self.set_retransmission_timer(now);
@@ -161,6 +140,16 @@ impl Sender {
             self.schedule_probe(now, false);
         }
         Transmission { sequence: start, length: length as u16, fin, push, retransmission: false }
+    }
+
+    /// Retransmits a segment and, as one burst, those after it that are lost and were sent with it: what is left of one
+    /// skb.
+    fn retransmit_burst(&mut self, now: Time, index: usize, room: u32) -> Transmission {
+        let most = if self.pacer.rate().is_some() { room.min(self.burst_limit) } else { 1 };
+        let (count, bytes) = self.board.lost_together(index, most);
+        self.pacer.on_sent(now, bytes);
+        self.burst = Burst { lost: true, left: count - 1, push: false };
+        self.retransmit(now, index)
     }
 
     fn retransmit(&mut self, now: Time, index: usize) -> Transmission {
@@ -181,7 +170,7 @@ impl Sender {
         self.board.retransmit(index, now, rate, probe);
         self.counts.retransmitted += 1;
         let length = end - start - u64::from(marks.fin);
-        self.after_transmission(now, length);
+        self.after_transmission(now);
         Transmission {
             sequence: start,
             length: length as u16,
@@ -198,7 +187,11 @@ impl Sender {
         }
         self.counts.tail_loss_probes += 1;
         let new = self.next < self.end() && self.fits_window();
+        if new {
+            self.board.open_burst();
+        }
         let sent = if new { self.send_new(now) } else { self.send_again(now, self.board.last_index(), true) };
+        self.pacer.on_sent(now, u64::from(sent.length));
         self.probe = Some((self.next, !new));
         // RFC 8985 section 7.3: "MUST re-arm the RTO timer", from now on: counted from the head it could be over
         // already, where the probe has waited as long as an RTO (SRTT above 200 ms)
@@ -207,11 +200,10 @@ impl Sender {
         Some(sent)
     }
 
-    fn after_transmission(&mut self, now: Time, length: u64) {
+    fn after_transmission(&mut self, now: Time) {
         self.counts.sent += 1;
         self.last_sent = now;
         self.usage_burst += 1;
-        self.pacer.on_sent(now, length);
         if self.state == State::Recovery
             && let Some(prr) = &mut self.prr
         {
@@ -221,8 +213,8 @@ impl Sender {
 
     /// Notes whether the window was used (`tcp_cwnd_validate`), or the application had nothing to send.
     fn note_end_of_burst(&mut self, now: Time, room: u32) {
-        if self.usage_burst > 0 || self.board.is_empty() {
-            let limited = room == 0;
+        let limited = room == 0 || std::mem::take(&mut self.deferred);
+        if self.usage_burst > 0 || limited || self.board.is_empty() {
             let outstanding = self.board.outstanding();
             let new_round = self.acknowledged >= self.usage_end;
             if new_round || limited || (!self.cwnd_limited && outstanding > self.most_outstanding) {
@@ -250,7 +242,7 @@ impl Sender {
         }
         self.usage_most = self.usage_most.max(outstanding);
         let unused = now.since(self.usage_stamp) >= self.rtt.rto();
-        let by_application = self.free() > 0;
+        let by_application = self.has_free_third();
         if self.options.restart_after_idle && unused && by_application && self.state == State::Open {
             let used = u64::from(self.usage_most) * self.payload;
             self.controller.on_application_limited(now, used);

@@ -1,11 +1,12 @@
 //! The sender against acknowledgements written by hand. Segments have 1000 bytes: segment n (from 0) is
 //! 1 + 1000 n. The path is 100 ms long unless a test says otherwise.
 
+mod bursts;
 mod corners;
 
 use super::*;
 use crate::congestion::{Ack, CongestionEvent};
-use crate::tcp::config::test_config;
+use crate::tcp::config::test_config_with;
 use quiclab_core::{Flags, Segment, SegmentOptions};
 
 /// A window that halves: what the sender does shall show, not what a controller does.
@@ -77,8 +78,11 @@ impl Bench {
     }
 
     fn with(window: u64, change: impl FnOnce(&mut TcpValues), sack: bool) -> Self {
-        let mut config = test_config().tcp;
-        change(&mut config);
+        Self::paced(window, change, sack, Box::new(NoPacing))
+    }
+
+    fn paced(window: u64, change: impl FnOnce(&mut TcpValues), sack: bool, pacer: Box<dyn Pacer>) -> Self {
+        let config = test_config_with(change);
         let agreed = Agreed {
             payload: 1000,
             sack,
@@ -88,7 +92,7 @@ impl Bench {
         };
         let controller = Box::new(Halving { window: window * 1000, prior: 0, grows: false });
         let now = Time::ZERO + Duration::from_secs(1);
-        let mut sender = Sender::new(&config, agreed, now, controller, Box::new(NoPacing));
+        let mut sender = Sender::new(&config, agreed, now, controller, pacer);
         sender.write(1_000_000);
         Self { sender, now }
     }
@@ -179,6 +183,28 @@ fn two_losses_of_one_flight_cut_the_window_once() {
     assert!(sent.contains(&0) && sent.contains(&5), "{sent:?}");
     assert_eq!(bench.sender.snapshot().congestion_events, 1);
     assert_eq!(bench.sender.snapshot().lost_segments, 2);
+}
+
+/// ACK compression: one acknowledgement brings two new blocks, the newest first. Segments 0 and 4 are lost; nothing
+/// overtook anything.
+#[test]
+fn two_new_blocks_in_one_acknowledgement_are_no_reordering() {
+    let mut bench = Bench::flight(16);
+    bench.ack(0, &[(5, 10), (1, 4)]);
+    assert!(!bench.sender.reordering_seen);
+    assert_eq!((bench.sender.reordering, bench.sender.snapshot().lost_segments), (3, 2));
+}
+
+/// The extent of reordering reaches from the late segment to the end of the highest one: 0 to 9 are ten segments, nine of
+/// which overtook it (`tcp_highest_sack_seq` is the segment after the highest one).
+#[test]
+fn the_extent_of_reordering_includes_the_highest_segment() {
+    let mut bench = Bench::flight(10);
+    for last in 2..=10 {
+        bench.ack(0, &[(1, last)]);
+    }
+    bench.ack_echoing(10, &[], bench.now_ms() - 100); // the first copy of 0, after all
+    assert_eq!(bench.sender.snapshot().reordering, 10);
 }
 
 /// RFC 8985 section 6.2: once reordering was seen, a hole waits min_rtt / 4 = 25 ms longer than an RTT.
@@ -343,25 +369,6 @@ fn a_closed_window_is_probed() {
     assert_eq!(bench.now.since(start), pause * 3);
     bench.sender.on_ack(bench.now, &Segment { window: 2000, ..closed });
     assert_eq!(bench.sent(), [4, 5]);
-}
-
-/// Memory for two windows of 50 segments: 2 · 50 · (2^11 + 256) B = 230 400 B for segments of 1000 B.
-#[test]
-fn the_send_buffer_follows_the_window() {
-    let mut bench = Bench::new(50);
-    bench.sender.written = 1;
-    bench.sender.blocked = false;
-    assert_eq!(bench.sender.room(), 230_400);
-    bench.sender.write(230_400);
-    bench.sent();
-    // full: the application is called when a third is free, 76.8 kB
-    bench.wait(100);
-    bench.ack(50, &[]);
-    assert_eq!(bench.sender.room(), 0);
-    bench.ack(76, &[]);
-    assert_eq!(bench.sender.room(), 0);
-    bench.ack(77, &[]);
-    assert_eq!(bench.sender.room(), 77_000);
 }
 
 /// Known are an RTT of 150 ms, longer than the 100 ms of the handshake, and a reordering of 12: the first RTO is 150 ms and

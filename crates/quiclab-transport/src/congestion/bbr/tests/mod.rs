@@ -391,3 +391,31 @@ fn idling_is_neither_the_windows_nor_the_pacers_silence() {
     assert!(!idle.on_sent(at(90), MSS, spacing), "something is in flight");
     assert!(idle.on_sent(at(101), 0, spacing));
 }
+
+/// A path whose queue empties gives the same smallest RTT again and again. Since 5.10 that is no news: after ten seconds
+/// BBR probes the round trip; before, it did not while such samples came.
+#[test]
+fn an_equal_rtt_puts_off_probing_in_old_kernels_only() {
+    let probes = |equal_renews| {
+        let mut linux =
+            BbrLinux::new(MSS, 100 * MSS, RandomStream::new(1, "bbr")).renewed_by_equal_rtt(equal_renews);
+        (1..=150).any(|tenth| {
+            linux.on_ack(&ack(tenth * 100, 50 * MSS));
+            linux.phase() == Phase::ProbeRtt
+        })
+    };
+    assert_eq!((probes(true), probes(false)), (false, true));
+}
+
+/// 739/256 times the first window in an RTT, less 1 %, from the first packet on.
+#[test]
+fn linux_begins_with_the_rtt_of_the_handshake() {
+    let rate = |rtt| {
+        let linux = BbrLinux::new(MSS, 10 * MSS, RandomStream::new(1, "bbr")).after_handshake(rtt);
+        linux.pacing_rate().expect("BBR paces").bits_per_second()
+    };
+    let expected = |micros: u64| 8 * 10 * MSS * 1_000_000 / micros * 739 / 256 * 99 / 100;
+    let close = |rate: u64, expected: u64| rate.abs_diff(expected) < expected / 1000;
+    assert!(close(rate(Some(Duration::from_millis(40))), expected(40_000)));
+    assert!(close(rate(None), expected(1000)), "one millisecond is assumed");
+}

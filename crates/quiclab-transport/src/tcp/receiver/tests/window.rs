@@ -2,24 +2,27 @@
 
 use super::*;
 
+fn unscaled() -> Config {
+    test_config_with(|tcp| tcp.window_scaling = false)
+}
+
 /// 6291456 lies between 2^22 and 2^23: shift 22 - 15 = 7. 65536 / 1448 = 45 segments of 1448: 65160; in
 /// units of 128: 65280, as Linux servers show it (510 · 128).
 #[test]
 fn the_first_window_is_that_of_linux() {
     assert_eq!(Receiver::window_scale(&test_config().tcp), 7);
     assert_eq!(Receiver::window_scale(&TcpValues { window_scaling: false, ..test_config().tcp }), 0);
-    let mut receiver = Receiver::new(&test_config().tcp, PAYLOAD, true, true);
+    let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, true);
     assert_eq!(receiver.window(), 65_280);
-    let mut unscaled =
-        Receiver::new(&TcpValues { window_scaling: false, ..test_config().tcp }, PAYLOAD, true, true);
+    let mut unscaled = Receiver::new(&unscaled(), PAYLOAD, true, true);
     assert_eq!(unscaled.window(), 65_160);
 }
 
 /// A flow over an RTT of 100 ms. The first segment gives the RTT and starts the measurement at 1000 ms.
 /// Until 1100 ms 41 segments are read, 59368 bytes; 14480 were assumed. Twice that and 16 segments make
 /// 141904; growth by (59368 - 14480) / 14480 = 3.1 adds 2 · 439902: 1021708, times two for the overhead.
-pub(super) fn grown(config: &TcpValues) -> Receiver {
-    let mut receiver = Receiver::new(config, PAYLOAD, config.sack, true);
+pub(super) fn grown(config: &Config) -> Receiver {
+    let mut receiver = Receiver::new(config, PAYLOAD, config.tcp.sack, true);
     let mut arrive = |now: u64, number: u64| {
         let echo = u32::try_from(now - 100).expect("milliseconds of a test");
         let data = Segment { timestamp_echo: echo, ..segment(1 + number * PAYLOAD, PAYLOAD) };
@@ -39,13 +42,13 @@ pub(super) fn grown(config: &TcpValues) -> Receiver {
 
 #[test]
 fn the_buffer_grows_with_what_is_read_in_a_round_trip() {
-    let receiver = grown(&test_config().tcp);
+    let receiver = grown(&test_config());
     assert_eq!(receiver.window.rtt(), Some(Duration::from_millis(100)));
     assert_eq!(receiver.window.buffer(), 2_043_416);
     assert_eq!(receiver.window.clamp(), 1_021_708);
-    let limited = TcpValues { max_receive_buffer: ByteCount::from_bytes(1_000_000), ..test_config().tcp };
+    let limited = test_config_with(|tcp| tcp.max_receive_buffer = ByteCount::from_bytes(1_000_000));
     assert_eq!(grown(&limited).window.buffer(), 1_000_000);
-    let unscaled = grown(&TcpValues { window_scaling: false, ..test_config().tcp });
+    let unscaled = grown(&unscaled());
     assert_eq!(unscaled.window.clamp(), 65_535);
 }
 
@@ -53,7 +56,7 @@ fn the_buffer_grows_with_what_is_read_in_a_round_trip() {
 /// with each one: 66984, 69880; in units of 128: 67072, 69888. Meanwhile each is acknowledged at once.
 #[test]
 fn the_window_opens_by_two_segments_with_each_one() {
-    let mut receiver = grown(&test_config().tcp);
+    let mut receiver = grown(&test_config());
     for (number, window) in [(42, 67_072), (43, 69_888)] {
         let now = ms(1100 + number);
         receiver.on_segment(now, &segment(1 + number * PAYLOAD, PAYLOAD), None);
@@ -67,8 +70,7 @@ fn the_window_opens_by_two_segments_with_each_one() {
 /// are used up with segment 46 (position 66609 = 1 + 46 · 1448), at 10 + 45 · 2 ms: 90 ms.
 #[test]
 fn without_timestamps_a_window_is_a_round_trip() {
-    let mut receiver =
-        Receiver::new(&TcpValues { window_scaling: false, ..test_config().tcp }, PAYLOAD, true, false);
+    let mut receiver = Receiver::new(&unscaled(), PAYLOAD, true, false);
     for number in 0..=45 {
         let now = ms(10 + 2 * number);
         assert_eq!(receiver.window.rtt(), None);
@@ -90,7 +92,7 @@ fn without_timestamps_a_window_is_a_round_trip() {
 /// Samples of 100 ms, then one of 180 ms: (7 · 100 + 180) / 8 = 110 ms; one of 60 ms counts at once.
 #[test]
 fn echoes_are_smoothed_upwards() {
-    let mut receiver = grown(&test_config().tcp);
+    let mut receiver = grown(&test_config());
     for (now, echo, rtt) in [(1300, 1120, 110), (1310, 1250, 60), (1320, 1250, 60)] {
         let data = Segment { timestamp_echo: echo, ..segment(receiver.next_expected(), PAYLOAD) };
         receiver.on_segment(ms(now), &data, None);
@@ -102,7 +104,7 @@ fn echoes_are_smoothed_upwards() {
 #[test]
 fn a_gap_leaves_the_window_as_it_is_without_sack() {
     for (sack, grows) in [(false, false), (true, true)] {
-        let mut receiver = grown(&TcpValues { sack, ..test_config().tcp });
+        let mut receiver = grown(&test_config_with(|tcp| tcp.sack = sack));
         receiver.read(ms(1100));
         let (next, before, _) = ack(&mut receiver, ms(1100));
         receiver.on_segment(ms(1101), &segment(next + PAYLOAD, PAYLOAD), None);
@@ -120,4 +122,28 @@ fn a_silly_window_is_not_announced() {
     assert_eq!(window.select(10_900, 100), 0);
     assert_eq!(window.select(10_800, 100), 784);
     assert_eq!(window.select(10_800, PAYLOAD), 0);
+}
+
+fn measured() -> Config {
+    let mut config = test_config();
+    config.fixed.measured_window = true;
+    config
+}
+
+/// A segment of 1448 B takes 2048 + 256 B of memory: 160/256 of the buffer are window, 81 920 of 131 072 B.
+#[test]
+fn the_window_follows_the_memory_of_a_packet() {
+    let mut receiver = Receiver::new(&measured(), PAYLOAD, true, true);
+    assert_eq!(receiver.window.clamp(), 64_088, "half of the buffer, less a segment");
+    receiver.on_segment(ms(0), &segment(1, PAYLOAD), None);
+    assert_eq!(receiver.window.clamp(), 81_920);
+}
+
+/// As [`grown`], with the rules of 6.16: twice 59368 B, and twice as much times (59368 - 14480) / 14480 = 3.1:
+/// 118 736 + 736 163 = 854 899 B of window; by 256/160.
+#[test]
+fn the_measured_buffer_grows_with_what_is_read_in_a_round_trip() {
+    let receiver = grown(&measured());
+    assert_eq!(receiver.window.buffer(), 1_367_838);
+    assert_eq!(receiver.window.clamp(), 854_898);
 }

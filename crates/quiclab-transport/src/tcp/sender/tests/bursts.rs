@@ -1,0 +1,124 @@
+//! Bursts of segmentation offload, and the send buffer that they are charged to.
+
+use super::*;
+use crate::pacing::{Fq, Unpaced};
+
+/// A sender without pacing whose window of 1000 bytes a segment is `window` segments; RTT 100 ms.
+fn offloading(window: u64) -> Bench {
+    Bench::paced(window, |_| {}, true, Box::new(Unpaced))
+}
+
+/// 1.2 windows of 40 000 B in 100 ms bring 468 B in 2^-10 s: two segments are the least.
+/// A window of 2000 segments brings 23 437 B: 23 segments.
+#[test]
+fn a_burst_is_what_a_millisecond_brings() {
+    assert_eq!(offloading(40).sender.burst_limit, 2);
+    assert_eq!(offloading(2000).sender.burst_limit, 23);
+    assert_eq!(offloading(100_000).sender.burst_limit, 65, "64 KiB");
+    let limited = Bench::paced(2000, |tcp| tcp.gso_segments = 4, true, Box::new(Unpaced));
+    assert_eq!(limited.sender.burst_limit, 4);
+    assert_eq!(Bench::new(2000).sender.burst_limit, 1, "a pacer of single packets");
+}
+
+/// Since 5.18 a path of 2 ms adds 65 215 B / 2^(2000 us / 512 us) = 8151 B to the 18 750 B of 16 segments at 1.2 windows in
+/// 1 ms ... with an RTT of 2 ms: 1.2 * 16 000 B / 2 ms / 1024 = 9375 B; both are 17 segments.
+#[test]
+fn short_paths_get_longer_bursts() {
+    let burst = |log| {
+        let mut bench = offloading(16);
+        bench.sender.burst_rtt_log = log;
+        bench.sender.rtt = TcpRtt::new(Duration::from_millis(200), Duration::from_secs(1));
+        bench.sender.rtt.on_min_sample(bench.now, Duration::from_millis(2));
+        bench.sender.rtt.on_sample(Duration::from_millis(2), 1, 1);
+        bench.sender.update_pacing(bench.now);
+        bench.sender.burst_limit
+    };
+    assert_eq!((burst(None), burst(Some(9))), (9, 17));
+}
+
+/// A window of 400 segments: 4 to a burst. Two that are acknowledged do not fill one; they wait for the next
+/// acknowledgement, which is due within a millisecond, and then leave together.
+#[test]
+fn a_short_burst_waits_for_the_next_acknowledgement() {
+    let mut bench = offloading(400);
+    bench.sender.write(1_000_000);
+    bench.sent();
+    assert_eq!(bench.sender.burst_limit, 4);
+    bench.wait(100);
+    assert_eq!(bench.ack(2, &[]), [400, 401], "more than a millisecond after the last transmission");
+    assert!(bench.ack(4, &[]).is_empty());
+    assert!(bench.sender.cwnd_limited, "what waits is limited by the window");
+    assert_eq!(bench.ack(6, &[]), [402, 403, 404, 405]);
+}
+
+/// The last segment of a burst tells the end of a write in it; 3500 bytes end in the fourth of four segments, 2500 in the
+/// third of six.
+#[test]
+fn a_push_is_at_the_end_of_its_burst() {
+    let mut bench = offloading(400);
+    bench.sender.written = 1;
+    bench.sender.writes.clear();
+    bench.sender.write(2500);
+    bench.sender.write(3500);
+    let sent: Vec<_> = std::iter::from_fn(|| bench.sender.transmit(bench.now)).collect();
+    assert_eq!(sent.len(), 6);
+    assert_eq!(
+        sent.iter().map(|sent| sent.push).collect::<Vec<_>>(),
+        [false, false, false, true, false, true]
+    );
+}
+
+/// 12 Mbit/s: two segments leave every 4/3 ms, together.
+#[test]
+fn pacing_holds_whole_bursts() {
+    let max = Some(DataRate::from_bits_per_second(12_000_000));
+    let mut bench = Bench::paced(400, |_| {}, true, Box::new(Fq::new(max)));
+    let mut departures = Vec::new();
+    while departures.len() < 20 {
+        let now = bench.now;
+        departures.extend(bench.sent().iter().map(|_| now.since(Time::ZERO).as_nanos() / 1000 - 1_000_000));
+        bench.now = bench.sender.next_timer(now).expect("pacing").max(now);
+    }
+    assert_eq!(departures[..10], [0; 10], "the first ten are not paced");
+    assert_eq!(departures[10..16], [1333, 1333, 2666, 2666, 4000, 4000]);
+}
+
+/// Memory for two windows of 50 segments: 2 · 50 · (2^11 + 256) B = 230 400 B for segments of 1000 B. In pairs, each
+/// takes 2000 + 832 B: the application may write until two thirds of the buffer are used, 153.6 kB.
+#[test]
+fn the_send_buffer_follows_the_window() {
+    let mut bench = offloading(50);
+    bench.sender.written = 1;
+    bench.sender.writes.clear();
+    assert_eq!(bench.sender.send_buffer, 230_400);
+    assert!(bench.sender.is_writable());
+    bench.sender.write(160_000);
+    bench.sent();
+    // 25 pairs, and what waits in two skbs: 160 000 + 27 * 832 B
+    assert_eq!(bench.sender.memory(), 182_464);
+    assert!(!bench.sender.is_writable());
+    bench.wait(100);
+    bench.ack(20, &[]);
+    assert_eq!(bench.sender.memory(), 162_464, "ten pairs have left, ten others were sent");
+    assert!(!bench.sender.is_writable());
+    bench.ack(30, &[]);
+    assert!(bench.sender.is_writable());
+}
+
+/// An application that has not filled the window gets a larger buffer, one that has does not.
+#[test]
+fn the_send_buffer_grows_when_the_window_is_not_used() {
+    let mut bench = offloading(50);
+    bench.sender.written = 1;
+    bench.sender.writes.clear();
+    bench.sender.send_buffer = 20_000;
+    bench.sender.write(20_000);
+    bench.sent();
+    assert!(bench.sender.is_writable());
+    assert_eq!(bench.sender.send_buffer, 230_400);
+    bench.sender.send_buffer = 20_000;
+    bench.sender.write(100_000);
+    bench.sent();
+    assert!(!bench.sender.is_writable());
+    assert_eq!(bench.sender.send_buffer, 20_000);
+}

@@ -1,0 +1,177 @@
+"""Random scenarios of `validation/blind`: networks and TCP flows that nobody has chosen.
+
+A case is drawn from a seed and its number alone, so that a new seed gives scenarios that no parameter was set for.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+
+from quiclab.study import Changes
+
+FRAME_BYTES = 1514
+CONTROLS = ("newreno", "cubic", "bbr-linux")
+#: Ranges of the draws; rates, round trip times and queues are uniform in their logarithm.
+RATE_MBPS, RTT_MS, QUEUE_BDP = (1.0, 200.0), (2.0, 600.0), (0.1, 10.0)
+LOSS_PERCENT, BURST_PACKETS, JITTER_MS = (0.01, 2.0), (2.0, 20.0), (0.1, 10.0)
+BATCH_PACKETS, REORDERING_MS = (2, 500), (20, 300)
+#: A case lasts for so many round trips, within these times [s] and packets of the bottleneck.
+ROUND_TRIPS, SECONDS, PACKETS = 200, (15.0, 60.0), 150_000
+MIN_QUEUE_PACKETS = 8
+
+
+def _logarithmic(draw: random.Random, limits: tuple[float, float]) -> float:
+    return math.exp(draw.uniform(math.log(limits[0]), math.log(limits[1])))
+
+
+def _rounded(number: float) -> float:
+    """Round to three significant digits, as somebody would write a scenario."""
+    return float(f"{number:.3g}")
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A download: its congestion control, pacing by `fq`, and start [s]."""
+
+    control: str
+    paced: bool
+    start_s: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """A random scenario.
+
+    Attributes
+    ----------
+    rate_mbps, rtt_ms
+        Bottleneck (sum of both links of a bearer), and round trip time without queues.
+    queue_packets
+        Limit of the bottleneck's queue.
+    discipline
+        Kind of the queue.
+    loss
+        `loss` of the bottleneck as in scenarios; None for no random loss.
+    jitter_ms, reorder
+        Standard deviation of the delay of data, and whether packets overtake each other.
+    bearer
+        Batch size, shares and t-Reordering [ms] of a split bearer; None for a single link.
+    flows
+        The downloads.
+    seconds
+        Duration [s].
+    """
+
+    rate_mbps: float
+    rtt_ms: float
+    queue_packets: int
+    discipline: str
+    loss: object
+    jitter_ms: float
+    reorder: bool
+    bearer: tuple[int, tuple[int, int], int] | None
+    flows: tuple[Flow, ...]
+    seconds: float
+
+    @property
+    def changes(self) -> Changes:
+        """Return what turns `scenarios/linux_tcp.toml` into this case."""
+        half_ms = f"{self.rtt_ms / 2:g} ms"
+        delay: object = half_ms
+        if self.jitter_ms:
+            delay = {
+                "mean": half_ms,
+                "deviation": f"{self.jitter_ms:g} ms",
+                "distribution": "normal",
+                "reorder": self.reorder,
+            }
+        links: dict[str, object] = {"back": {"delay": half_ms}}
+        down = ["bottleneck", "far"]
+        if self.bearer is None:
+            links |= {"bottleneck": self._bottleneck(self.rate_mbps, self.queue_packets), "far": {"delay": delay}}
+        else:
+            down = ["dc"]
+            weights = self.bearer[1]
+            for name, weight in zip(("down1", "down2"), weights, strict=True):
+                share = weight / sum(weights)
+                queue = max(MIN_QUEUE_PACKETS, round(self.queue_packets * share))
+                links[name] = self._bottleneck(_rounded(self.rate_mbps * share), queue) | {"delay": delay}
+        changes: dict[str, object] = {
+            "duration": f"{self.seconds:g} s",
+            "until": "duration_over",
+            "links": links,
+            "flows": {f"flow{index}": self._flow(flow, down) for index, flow in enumerate(self.flows, start=1)},
+            "record": {"series_interval": "10 ms"},
+        }
+        if self.bearer is not None:
+            batch, shares, timer_ms = self.bearer
+            changes["bearers"] = {
+                "dc": {
+                    "links": ["down1", "down2"],
+                    "batch_packets": batch,
+                    "shares": list(shares),
+                    "reordering": {"timer": f"{timer_ms} ms"},
+                }
+            }
+        return changes
+
+    def _bottleneck(self, rate_mbps: float, packets: int) -> dict[str, object]:
+        link: dict[str, object] = {
+            "rate": f"{rate_mbps:g} Mbit/s",
+            "overhead_per_packet": "14 B",
+            "queue": {"kind": self.discipline, "packets": packets},
+        }
+        return link if self.loss is None else {**link, "loss": self.loss}
+
+    def _flow(self, flow: Flow, down: list[str]) -> dict[str, object]:
+        sender: dict[str, object] = {"congestion_control": flow.control, "tcp": {"mss": "1460 B", "max_send_buffer": "4 MiB"}}
+        if flow.paced:
+            sender["pacing"] = {"kind": "fq"}
+        return {
+            "stack": "lab-tcp",
+            "down": down,
+            "up": ["back"],
+            "start": f"{flow.start_s:g} s",
+            "workload": {"kind": "download", "duration": f"{self.seconds:g} s", "request": "16 B"},
+            "sender": sender,
+            "receiver": {"tcp": {"mss": "1460 B", "max_receive_buffer": "6 MiB"}},
+        }
+
+
+def draw_case(seed: int, number: int) -> Case:
+    """Draw case `number` of a seed."""
+    draw = random.Random(f"blind/{seed}/{number}")  # noqa: S311 - no secret
+    bearer = None
+    if draw.random() < 0.15:
+        shares = draw.choice(((1, 1), (1, 1), (2, 1), (1, 3), (4, 1)))
+        bearer = (draw.randint(*BATCH_PACKETS), shares, draw.randint(*REORDERING_MS))
+    rate, rtt = _rounded(_logarithmic(draw, RATE_MBPS)), _rounded(_logarithmic(draw, RTT_MS))
+    bdp_packets = 1e3 * rate * rtt / (8 * FRAME_BYTES)
+    queue = max(MIN_QUEUE_PACKETS, round(bdp_packets * _logarithmic(draw, QUEUE_BDP)))
+    discipline = draw.choices(("drop_tail", "codel", "fq_codel", "pie"), (7, 1, 1, 1))[0] if bearer is None else "drop_tail"
+    loss: object = None
+    kind = draw.choices(("none", "independent", "bursts"), (6, 3, 1))[0]
+    if kind != "none":
+        share = _rounded(_logarithmic(draw, LOSS_PERCENT)) / 100
+        loss = f"{100 * share:g} %"
+        if kind == "bursts":
+            bad_to_good = _rounded(1 / _logarithmic(draw, BURST_PACKETS))
+            loss = {
+                "kind": "gilbert_elliott",
+                "good_to_bad": float(f"{bad_to_good * 2 * share / (1 - 2 * share):.4g}"),
+                "bad_to_good": bad_to_good,
+                "loss_in_bad": 0.5,
+            }
+    jitter, reorder = 0.0, False
+    if draw.random() < 0.3:
+        jitter, reorder = _rounded(min(_logarithmic(draw, JITTER_MS), rtt / 8)), draw.random() < 0.5
+    count = draw.choices((1, 2, 3, 4), (6, 2, 1, 1))[0]
+    seconds = min(max(SECONDS[0], ROUND_TRIPS * rtt / 1e3), SECONDS[1])
+    seconds = _rounded(max(5.0, min(seconds, PACKETS * FRAME_BYTES * 8e-6 / rate)))
+    flows = tuple(
+        Flow(draw.choice(CONTROLS), draw.random() < 0.2, 0.0 if index == 0 else _rounded(draw.uniform(0, seconds / 4)))
+        for index in range(count)
+    )
+    return Case(rate, rtt, queue, discipline, loss, jitter, reorder, bearer, flows, seconds)
