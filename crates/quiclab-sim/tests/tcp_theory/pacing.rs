@@ -126,9 +126,16 @@ fn linux_pacing_sends_chunks_of_two_segments() {
     assert!(least >= chunk, "{least} of {chunk}");
 }
 
+/// fq holds bursts, too: with segmentation offload, which TCP always has, they are those of Linux' own pacing.
 #[test]
-fn fq_pacing_sends_single_segments_at_the_rate() {
-    let times = departures_with(r#"{ kind = "fq" }"#, &[]);
+fn fq_and_linux_pacing_release_the_same_bursts() {
+    assert_eq!(departures_with(r#"{ kind = "fq" }"#, &[]), departures_with(r#"{ kind = "linux" }"#, &[]));
+}
+
+#[test]
+fn without_offload_fq_sends_single_segments_at_the_rate() {
+    let single = ("flows.f.sender.tcp.gso_segments", "1");
+    let times = departures_with(r#"{ kind = "fq" }"#, &[single]);
     let first = first_window(&times);
     // the tenth is the first to leave a wait behind it
     assert_eq!(bursts(first)[0].1, 10);
@@ -145,6 +152,7 @@ fn fq_pacing_sends_single_segments_at_the_rate() {
         ("flows.f.sender.congestion_control", "fixed"),
         ("flows.f.sender.initial_window", "63712 B"),
         ("flows.f.sender.pacing", &format!(r#"{{ kind = "fq", max_rate = "{limit}" }}"#)),
+        single,
     ]);
     let times = departures(&output, 1000);
     assert_eq!(gaps(&times[9..]).into_iter().min(), Some(ms(2)));

@@ -39,7 +39,8 @@ fn download(server: &str, size: &str, metrics: &str, seed: u64) -> FlowResult {
 }
 
 /// The threshold is half of the window at the first loss, which is at least the 75 packets on their way and the 100 of one
-/// queue, and at most twice what fills all: 87 to 275. Above it the window grows by a packet in a round trip, of which 10 MB
+/// queue, and at most twice what fills all: 87 to 275. Where what the burst behind the reordering timer acknowledges looks
+/// like reordering, a second cut may follow (Linux: two recoveries, too), so that it is 43 at least. Above it the window grows by a packet in a round trip, of which 10 MB
 /// have fewer than the queues have room for.
 #[test]
 fn a_saved_threshold_spares_a_short_download_the_overshoot() {
@@ -49,7 +50,7 @@ fn a_saved_threshold_spares_a_short_download_the_overshoot() {
         assert!(!first.sender.contains_key("saved_ssthresh_bytes"));
         assert!(first.sender["lost_packets"] > 100.0, "{}", first.sender["lost_packets"]);
         let packets = second.sender["saved_ssthresh_bytes"] / 1268.0;
-        assert!((87.0..275.0).contains(&packets), "{packets}");
+        assert!((43.0..275.0).contains(&packets), "{packets}");
         assert_eq!(second.sender["lost_packets"], 0.0, "seed {seed}");
         assert!(second.goodput_mbps > 1.15 * first.goodput_mbps, "seed {seed}");
         // of its request, over 10 ms each way with a deviation of 1 ms

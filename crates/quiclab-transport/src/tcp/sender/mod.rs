@@ -332,8 +332,19 @@ impl Sender {
     pub(crate) fn write(&mut self, bytes: u64) {
         debug_assert!(!self.finished, "nothing is written after the end");
         if bytes > 0 {
+            self.check_app_limited();
             self.written += bytes;
             self.writes.push_back(self.written);
+        }
+    }
+
+    /// The application writes, and neither window nor losses kept the sender from having sent everything before
+    /// (`tcp_rate_check_app_limited`).
+    fn check_app_limited(&mut self) {
+        let all_sent = self.written.saturating_sub(self.next) < self.payload;
+        let repaired = self.board.lost() <= self.board.retransmitted();
+        if all_sent && repaired && self.board.in_flight() < self.cwnd() {
+            self.rate.set_app_limited(self.in_flight_bytes());
         }
     }
 

@@ -225,9 +225,6 @@ impl Sender {
             self.note_window_use(now, outstanding);
         }
         self.usage_burst = 0;
-        if room > 0 && self.next >= self.end() && self.board.lost() <= self.board.retransmitted() {
-            self.rate.set_app_limited(self.in_flight_bytes());
-        }
         if self.board.is_empty() && self.timer.is_none() && self.next < self.end() && !self.fits_window() {
             self.start_window_timer(now);
         }
