@@ -16,12 +16,12 @@ from quiclab.libraries import pl
 from quiclab.native import MAX_SEED, build_id, checked_seed, extension, source_commit
 from quiclab.places import parse_json
 from quiclab.recordings import recordings
-from quiclab.scenario import Scenario
 from quiclab.series import summary
 from quiclab.shape import Shape, mismatch
 
 if TYPE_CHECKING:
     from quiclab.lane.run import Lane
+    from quiclab.scenario import Scenario
 
 RUN_SCHEMA = "quiclab.run/1"
 #: Tables of a result other than those of taps; each is a field of `RunResult`.
@@ -59,7 +59,10 @@ _SHAPE: Final[Shape] = {
 
 
 class _Rows:
-    """A table of a result; without one it is empty; created on first use, because the table library loads slowly."""
+    """A table of a result; without one it is empty.
+
+    The table of the engine becomes a data frame when it is first used, because the library of data frames loads slowly.
+    """
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = f"_{name}"
@@ -67,9 +70,10 @@ class _Rows:
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        if instance.__dict__.get(self.name) is None:
-            instance.__dict__[self.name] = pl.DataFrame()
-        return instance.__dict__[self.name]
+        held = instance.__dict__.get(self.name)
+        if not isinstance(held, pl.DataFrame):
+            held = instance.__dict__[self.name] = pl.DataFrame(held)
+        return held
 
     def __set__(self, instance: object, value: object) -> None:
         instance.__dict__[self.name] = None if isinstance(value, _Rows) else value
@@ -214,6 +218,8 @@ class RunResult:
     @cached_property
     def scenario(self) -> Scenario:
         """The resolved scenario."""
+        from quiclab.scenario import Scenario  # noqa: PLC0415 - its classes take a twentieth of a second
+
         return Scenario.from_dict(self.data["scenario"])
 
     @cached_property
@@ -320,11 +326,9 @@ def run_resolved(
         data["versions"]["commit"] = commit
     data["versions"]["build"] = build_id()
     taps = {name: pl.DataFrame(table) for name, table in output.taps.items()}
-    recorded = {name: getattr(output, name) for name in TABLES}
-    tables = {name: pl.DataFrame(table) for name, table in recorded.items() if table is not None}
-    if "series" in tables:
-        data["series"] = summary(tables["series"])
-    return RunResult(data, taps=taps, **tables)
+    if values := output.series_values():
+        data["series"] = summary(values)
+    return RunResult(data, taps=taps, **{name: getattr(output, name) for name in TABLES})
 
 
 def run_and_keep(
@@ -345,7 +349,10 @@ def run_and_keep(
     runs: Callable[..., RunResult] = run_resolved if isinstance(scenario, str) else run
     if lane is not None:
         runs = lane.run
-        scenario = Scenario.from_dict(json.loads(scenario)) if isinstance(scenario, str) else scenario
+        if isinstance(scenario, str):
+            from quiclab.scenario import Scenario  # noqa: PLC0415 - as in `RunResult.scenario`
+
+            scenario = Scenario.from_dict(json.loads(scenario))
     if keep is None:
         return runs(scenario, seed, base_dir=base_dir)
     with TemporaryDirectory(prefix="quiclab-keep-") as directory:
