@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Scenario(ScenarioFields):
     """One network with its flows.
 
-    `base_dir` is not part of the tree: it is the directory that files named in it (traces) are relative to, that of
-    the file after `load`. All other fields are those of `ScenarioFields`.
+    `base_dir` is not part of the tree: it is the directory that files named in it (traces) are relative to. After
+    `load` it is that of the file, whatever the working directory is later. All other fields are those of `ScenarioFields`.
     """
 
     base_dir: str = field(default=".", compare=False, repr=False, metadata={"internal": True})
@@ -168,4 +168,4 @@ def load(path: str | Path, sets: Sequence[tuple[str, str]] = (), programs: str |
     """
     path = Path(path)
     scenario = Scenario.from_dict(json.loads(resolve_file(path, sets, programs)))
-    return dataclasses.replace(scenario, base_dir=str(path.parent))
+    return dataclasses.replace(scenario, base_dir=str(path.parent.absolute()))
