@@ -272,6 +272,8 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
     shutil.rmtree(directory / TABLES)
     sampled, acks = [tables.series], []
     for name, flow in data["scenario"]["flows"].items():
+        if data["flows"][name]["start_s"] is None:
+            continue  # the run ended before: its client was not started, and has no report
         report = collect(adapters[stack_of(flow, "receiver")], name, directory, data["run"]["kernel"]["epoch_ns"])
         if data["scenario"]["record"]["pcapng"]:
             embed(directory, name)

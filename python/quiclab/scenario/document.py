@@ -22,7 +22,8 @@ class Scenario(ScenarioFields):
     """One network with its flows.
 
     `base_dir` is not part of the tree: it is the directory that files named in it (traces) are relative to. After
-    `load` it is that of the file, whatever the working directory is later. All other fields are those of `ScenarioFields`.
+    `load` it is that of the file, whatever the working directory is later. All other fields are those of
+    `ScenarioFields`.
     """
 
     base_dir: str = field(default=".", compare=False, repr=False, metadata={"internal": True})
