@@ -1255,7 +1255,8 @@ class Flow:
     plugins
         Plugins of the flow: names in `plugins`, or of built-in plugins. Each at most once.
     start
-        Start of the client. A flow that starts when the run has ended is a warning. Default: `"0 ns"`.
+        Start of the client. A flow whose start is not before the end of the run never starts, which is a warning.
+        Default: `"0 ns"`.
     """
 
     workload: Workload
@@ -1340,8 +1341,8 @@ class Trace:
     at_end
         Behaviour after the last entry. Not `hold` with `mahimahi`. Default: `"loop"`.
     rate_at
-        Time whose rate a packet has. Not `enqueue` with `mahimahi`, with a queue other than `drop_tail`, or with rates
-        of 0.
+        Time whose rate a packet has (default: `dequeue`). Not `enqueue` with `mahimahi`, with a queue other than
+        `drop_tail`, or with rates of 0.
     """
 
     file: str

@@ -57,6 +57,8 @@ class Metric:
         Metrics of time series that it needs, at an end of each flow.
     within_flow, within_run
         The same measurements within a window of time; `None` if it cannot be measured in one.
+    workload
+        The only workload whose flows have it; `None` is all.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Metric:
     series: tuple[str, ...] = ()
     within_flow: Callable[[RunResult, str, Window], float] | None = None
     within_run: Callable[[RunResult, Window], float] | None = None
+    workload: str | None = None
 
 
 def _number(value: object) -> float:
@@ -235,6 +238,7 @@ METRICS: Final = (
         "ms",
         "mean round-trip time of the probes of a ping",
         **_samples("receiver", "rtt_ms", lambda values: float(np.mean(values))),
+        workload="ping",
     ),
     *(
         Metric(
@@ -244,6 +248,7 @@ METRICS: Final = (
             "ms",
             f"{percent}th percentile of the round-trip times of the probes of a ping",
             **_samples("receiver", "rtt_ms", _quantile(percent)),
+            workload="ping",
         )
         for percent in (50, 95, 99)
     ),
@@ -300,22 +305,27 @@ class Measure:
         return f"{self.label} [{self.unit}]" if self.unit else self.label
 
 
-def measures(names: Iterable[str], flows: Iterable[str]) -> list[Measure]:
+def workloads(scenario: Mapping[str, Any]) -> dict[str, str]:
+    """Return the kind of the workload of each flow of a resolved scenario."""
+    return {name: str(flow["workload"]["kind"]) for name, flow in scenario["flows"].items()}
+
+
+def measures(names: Iterable[str], kinds: Mapping[str, str]) -> list[Measure]:
     """Return the columns of the requested metrics.
 
     Parameters
     ----------
     names
         Names of metrics, or paths in a result.
-    flows
-        The flows of the scenario.
+    kinds
+        The flows of the scenario, as of `workloads`.
 
     Raises
     ------
     RequestError
-        If a name is neither.
+        If a name is neither, or no flow has the metric.
     """
-    known, of_flows = {metric.name: metric for metric in METRICS}, list(flows)
+    known = {metric.name: metric for metric in METRICS}
     found: list[Measure] = []
     if "" in (asked := list(names)):
         raise unexpected("--metric", "names joined by commas", ",".join(asked))
@@ -323,7 +333,10 @@ def measures(names: Iterable[str], flows: Iterable[str]) -> list[Measure]:
         base, at, window = name.partition("@")
         if base in known:
             metric = known[base] if not at else _windowed(known[base], window)
-            found += _columns(metric, of_flows, f"@{window}" if at else "")
+            having = [flow for flow, kind in kinds.items() if metric.workload in (None, kind)]
+            if not having:
+                raise unexpected("--metric", f"a flow with the workload `{metric.workload}` for `{base}`", got="none")
+            found += _columns(metric, having, f"@{window}" if at else "")
         elif name.split(".")[0] in ("flows", "elements", "run", "series") and "." in name:
             found.append(Measure(name, name, "", _at(name)))
         else:
