@@ -117,6 +117,13 @@ def test_goodput_of_each_second() -> None:
     assert result.goodput_over_time("f")["goodput_mbps"].to_list() == pytest.approx([8e-4, 0, 64e-4], rel=1e-12)
 
 
+def test_intervals_are_exact_where_they_are_multiples_of_the_series_interval() -> None:
+    # one byte more in each sample: a difference of multiples of 0.01 would miss that at 20 ms
+    result = drawn(samples(*((count * 10_000_000 / 1e9, count) for count in range(11))), 0.0, None)
+    rates = result.goodput_over_time("f", "10 ms")["goodput_mbps"].to_list()[:10]
+    assert rates == pytest.approx([8e-4] * 10, rel=1e-12)
+
+
 def test_a_window_of_a_run(result: RunResult, scenario: Scenario) -> None:
     # what arrives until 1 s is what a run that ends then has delivered
     until = quiclab.run(scenario.with_value("duration", "1 s")).flows["main"].delivered_bytes

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from quiclab.errors import RequestError, unexpected
 from quiclab.libraries import pl
-from quiclab.quantity import seconds
+from quiclab.quantity import nanoseconds
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
@@ -66,8 +67,12 @@ class Window:
 
 
 def _time(text: str) -> float:
+    return _nanoseconds(text) / 1e9
+
+
+def _nanoseconds(text: str) -> int:
     try:
-        return seconds(text)
+        return nanoseconds(text)
     except ValueError as error:
         raise RequestError(f"{error}", kind="OutOfRange", value=text) from error
 
@@ -164,14 +169,16 @@ def goodput_over_time(result: RunResult, flow: str, every: str) -> pl.DataFrame:
     RequestError
         If `every` is not a time above 0, or the run has no time series.
     """
-    step_s = _time(every)
-    if step_s <= 0:
+    step_ns = _nanoseconds(every)
+    if step_ns <= 0:
         raise unexpected("every", 'a time above "0 s"', every)
-    delivered = Delivered.of(result, flow)
-    ends = [] if delivered is None else [step_s * count for count in range(1, math.floor(delivered.end_s / step_s) + 1)]
-    rates = []
-    if delivered is not None:
-        rates = [8e-6 * delivered.bytes_in(Window(end - step_s, end)) / step_s for end in ends]
+    ends: list[float] = []
+    rates: list[float] = []
+    if (delivered := Delivered.of(result, flow)) is not None:
+        # divided as the times of samples are, so that equal times are equal numbers
+        times = [count * step_ns / 1e9 for count in range(math.floor(delivered.end_s * 1e9 / step_ns) + 1)]
+        ends = times[1:]
+        rates = [8e3 * delivered.bytes_in(Window(*pair)) / step_ns for pair in pairwise(times)]
     return pl.DataFrame(
-        {"time_s": ends, "goodput_mbps": rates}, schema={"time_s": pl.Float64, "goodput_mbps": pl.Float64}
+        {"time_s": ends, "goodput_mbps": rates}, schema=dict.fromkeys(("time_s", "goodput_mbps"), pl.Float64)
     )
