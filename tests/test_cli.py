@@ -138,7 +138,7 @@ def test_ctrl_c_is_one_message_and_1(small: Path, capsys: Captured, monkeypatch:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_commands, "run_scenario", stop)
+    monkeypatch.setattr(run_commands, "run_resolved", stop)
     assert invoke("run", small) == 1
     assert message(capsys).strip() == "quiclab: stopped"
 
@@ -399,8 +399,8 @@ WHAT_IS_LOADED = """\
 import sys
 from quiclab.cli import invoke
 code = invoke(sys.argv[1:])
-heavy = ("numpy.linalg", "polars.dataframe", "scipy", "altair", "jinja2")
-heavy += ("quiclab.study.evaluate", "quiclab.study.registry")
+heavy = ("numpy", "polars", "scipy", "altair", "jinja2", "pydantic", "rich")
+heavy += ("quiclab.scenario.options", "quiclab.lane.run", "quiclab.study.evaluate", "quiclab.study.registry")
 print(code, *(name for name in heavy if name in sys.modules), file=sys.stderr)
 """
 
@@ -409,9 +409,14 @@ print(code, *(name for name in heavy if name in sys.modules), file=sys.stderr)
     ("arguments", "loaded"),
     [
         (["--help"], ""),
-        (["stack", "list"], ""),
+        (["run", "--help"], ""),
         (["run", "FILE"], ""),
-        (["study", "run", "--help"], " quiclab.study.evaluate quiclab.study.registry"),
+        (["run", "FILE", "--json"], ""),
+        (["scenario", "new"], ""),
+        (["scenario", "show", "FILE"], ""),
+        (["scenario", "show", "FILE", "--json"], ""),
+        (["stack", "list"], " rich"),
+        (["study", "run", "--help"], " quiclab.scenario.options quiclab.study.evaluate quiclab.study.registry"),
     ],
 )
 def test_a_command_loads_only_its_modules(arguments: list[str], loaded: str, small: Path) -> None:

@@ -86,6 +86,23 @@ def test_a_job_has_the_resolved_scenario_and_the_commands_of_both_ends() -> None
     assert "--probe" not in without
 
 
+def test_a_job_names_the_directory_of_a_scenario_that_was_read_by_a_relative_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lane = Lane()
+    sets = [
+        (
+            "flows.main",
+            '{ stack = "linux", down = ["down1"], up = ["up1"], workload = { kind = "download", duration = "1 s" } }',
+        )
+    ]
+    monkeypatch.chdir(ROOT / "scenarios")
+    traces = load("cellular_trace.toml", sets, lane.stacks())
+    monkeypatch.chdir(tmp_path)
+    job = make_job(traces.with_value("duration", "5 s").resolved(lane.stacks()), 1, lane, lane.programs())
+    assert (Path(job["base_dir"]) / job["scenario"]["links"]["down1"]["rate"]["file"]).is_file()
+
+
 def test_both_ends_are_one_program() -> None:
     lane = Lane()
     mixed = scenario(("flows.main.receiver.stack", "iperf3"))

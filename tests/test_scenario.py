@@ -396,6 +396,19 @@ def test_files_of_a_scenario_are_found_from_any_directory(tmp_path: Path, monkey
         quiclab.run(scenario, base_dir=tmp_path)
 
 
+def test_a_scenario_that_was_read_by_a_relative_path_keeps_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT / "scenarios")
+    scenario = load("cellular_trace.toml", [("duration", "100 ms"), ("until", "duration_over")])
+    monkeypatch.chdir(tmp_path)
+    longer = scenario.with_value("duration", "200 ms")
+    assert [quiclab.run(one).network_time_s for one in (scenario, longer, longer.resolved())] == [0.1, 0.2, 0.2]
+    assert quiclab.run(scenario.with_values({"duration": "300 ms", "links.up1.delay": "5 ms"})).network_time_s == 0.3
+    swept = quiclab.sweep(scenario, {"links.up1.delay": ["5 ms", "25 ms"]}, seeds=1)
+    assert len(swept.settings) == 2
+
+
 def test_errors_have_file_line_value_and_suggestion(small: Path) -> None:
     small.write_text(small.read_text(encoding="utf-8").replace("quinn", "quinm"), encoding="utf-8")
     with pytest.raises(RequestError) as error:

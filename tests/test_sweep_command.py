@@ -154,13 +154,13 @@ def test_numbers_have_no_exponent(value: float, text: str) -> None:
 
 
 def test_metrics_of_several_flows_have_a_column_each() -> None:
-    assert [item.column for item in measures(["goodput", "fairness"], ["a", "b"])] == [
+    assert [item.column for item in measures(["goodput", "fairness"], {"a": "download", "b": "page"})] == [
         "goodput_mbps.a",
         "goodput_mbps.b",
         "fairness",
     ]
     with pytest.raises(RequestError, match="did you mean `goodput`"):
-        measures(["goodputt"], ["a"])
+        measures(["goodputt"], {"a": "download"})
 
 
 def test_fairness_is_jains_index() -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import quiclab
 from conftest import ROOT, assert_refused
 from quiclab import cli, traces
 from quiclab.errors import RequestError
+from quiclab.libraries import pl
 from quiclab.traces import figure
 from quiclab.traces.trace import Trace
 
@@ -230,3 +232,40 @@ def test_the_document_has_the_numbers_and_the_sentence(
     Path("other.csv").write_text("time_s,rate_kbps\n0,1\n")
     assert cli.invoke(["trace", "import", "other.csv", "--out", "x.csv"]) == 2
     assert capsys.readouterr().err in text
+
+
+RATE_AT = """
+version = 1
+name = "rate at"
+duration = "10 s"
+links.up = { delay = "1 ms" }
+[links.down]
+rate = { kind = "trace", file = "step.csv", at_end = "hold", rate_at = "enqueue" }
+queue = { kind = "drop_tail", packets = 100 }
+[flows.main]
+stack = "lab-udp"
+down = ["down"]
+up = ["up"]
+workload = { kind = "datagrams", rate = "7.776 Mbit/s", size = "972 B", duration = "100 ms" }
+"""
+
+
+@pytest.mark.parametrize(("rate_at", "last_ms"), [("enqueue", 200), ("dequeue", 100 + 50 * 8)])
+def test_a_queue_empties_at_the_rate_of_arrival_or_at_the_new_one(rate_at: str, last_ms: float, tmp_path: Path) -> None:
+    # 100 packets of 1000 B, one each millisecond, at 2 ms each; after the step, when 50 have left, at 8 ms each
+    (tmp_path / "step.csv").write_text("time_ms,rate_mbps\n0,4\n100,1\n")
+    file = tmp_path / "s.toml"
+    file.write_text(RATE_AT)
+    result = quiclab.run(quiclab.load(file, [("links.down.rate.rate_at", rate_at), ("record.packets", "true")]))
+    arrivals = result.packets.filter((pl.col("element") == "main.receiver") & (pl.col("event") == "arrival"))
+    assert len(arrivals) == 100
+    assert arrivals["time_ns"].max() == last_ms * 10**6
+
+
+def test_netem_has_no_rate_of_zero(tmp_path: Path) -> None:
+    (tmp_path / "step.csv").write_text("time_ms,rate_mbps\n0,4\n100,0\n200,1\n")
+    file = tmp_path / "s.toml"
+    file.write_text(RATE_AT)
+    with pytest.raises(RequestError, match=r"links\.down\.rate\.file: .*expected rates above 0 with `rate_at`"):
+        quiclab.load(file)
+    quiclab.load(file, [("links.down.rate.rate_at", "dequeue")])

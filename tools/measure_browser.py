@@ -23,7 +23,7 @@ from quiclab.browser.load import PageLoad
 from quiclab.browser.runner import load_pages
 from quiclab.errors import QuiclabError
 from quiclab.files import write_atomically
-from quiclab.lane.run import CLOCKS
+from quiclab.lane.choices import CLOCKS
 from quiclab.scenario import Scenario
 
 FOLDER = Path(__file__).resolve().parents[1] / "python/quiclab/studies/page_load/reference"

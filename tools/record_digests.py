@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import quiclab
 from quiclab.identity import RESULTS, versions_of
 from quiclab.stacks import catalogue
-from quiclab.sweeps.metrics import METRICS, SERIES_INTERVAL, measures
+from quiclab.sweeps.metrics import METRICS, SERIES_INTERVAL, measures, workloads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -75,9 +75,11 @@ def measured(path: Path) -> Measured:
         scenario = scenario.with_value("record.series_interval", SERIES_INTERVAL)
     result = quiclab.run(scenario, seed=1)
     document = {name: result.data[name] for name in ("flows", "elements")}
+    kinds = workloads(result.data["scenario"])
     metrics = {
-        metric.name: {item.column: item.measure(result) for item in measures([metric.name], result.flows)}
+        metric.name: {item.column: item.measure(result) for item in measures([metric.name], kinds)}
         for metric in METRICS
+        if metric.workload in (None, *kinds.values())
     }
     stacks = frozenset(line.rpartition(" ")[0] for line in versions_of(result.data["scenario"]))
     return Measured(result.digest, document, metrics, stacks)

@@ -8,13 +8,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import QuiclabError, RequestError, ScenarioError
-from quiclab.result import FlowResult, RunResult, run
-from quiclab.scenario import Scenario, load
 
 if TYPE_CHECKING:
+    from quiclab.result import FlowResult, RunResult, run
+    from quiclab.scenario import Scenario, load
     from quiclab.sweeps import SweepResult, sweep
 
 __all__ = [
@@ -31,10 +32,20 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load the sweeps when they are first used: they need more libraries than a run."""
-    if name in ("SweepResult", "sweep"):
-        from quiclab import sweeps  # noqa: PLC0415 - as the docstring says
+#: Modules of the names that are loaded when they are first used: the command line requires few of them.
+_MODULES = {
+    "FlowResult": "result",
+    "RunResult": "result",
+    "run": "result",
+    "Scenario": "scenario",
+    "load": "scenario",
+    "SweepResult": "sweeps",
+    "sweep": "sweeps",
+}
 
-        return getattr(sweeps, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    """Load a module when a name of it is first used."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"quiclab.{_MODULES[name]}"), name)

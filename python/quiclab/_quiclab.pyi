@@ -44,6 +44,9 @@ class RunOutput:
     def series(self) -> Table | None:
         """Time series: `time_s`, `element`, `metric`, `value`; `None` if none were recorded."""
 
+    def series_values(self) -> dict[str, dict[str, list[float]]]:
+        """Return the values of the time series: element -> metric -> values, in the order of their first sample."""
+
     @property
     def packets(self) -> Table | None:
         """Packet records; `None` if none were recorded.

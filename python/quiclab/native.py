@@ -11,7 +11,7 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, SupportsIndex
 
-from quiclab.errors import QuiclabError, ScenarioError, unexpected
+from quiclab.errors import QuiclabError, RequestError, ScenarioError, unexpected
 
 #: The largest seed: seeds of the simulator are unsigned 64-bit integers.
 MAX_SEED: Final = 2**64 - 1
@@ -87,6 +87,32 @@ def _output(git: str, root: Path, *arguments: str) -> str:
     """Return the output of git; git is found on PATH, and no part of the command comes from a user."""
     done = subprocess.run([git, "-C", str(root), *arguments], capture_output=True, text=True, check=False)
     return done.stdout.strip()
+
+
+def resolve_file(path: Path, sets: Sequence[tuple[str, str]] = (), programs: str | None = None) -> str:
+    """Read a scenario file (TOML, or JSON by its suffix), validate it and fill in its defaults.
+
+    Parameters
+    ----------
+    path, sets, programs
+        As of `quiclab.scenario.load`.
+
+    Returns
+    -------
+    str
+        The resolved scenario as JSON.
+
+    Raises
+    ------
+    RequestError
+        If the file cannot be read or is not a valid scenario.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise RequestError(f"cannot read the scenario {path}: {reason}") from error
+    return resolve(text, str(path), path.parent, sets, "json" if path.suffix == ".json" else "toml", programs)
 
 
 def resolve(

@@ -11,17 +11,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from quiclab.errors import QuiclabError, RequestError, ScenarioError, missing_field, unexpected, unknown_field
+from quiclab import windows
+from quiclab.errors import (
+    QuiclabError,
+    RequestError,
+    ScenarioError,
+    missing_field,
+    unexpected,
+    unknown,
+    unknown_field,
+)
 from quiclab.libraries import pl
 from quiclab.native import MAX_SEED, build_id, checked_seed, extension, source_commit
 from quiclab.places import parse_json
 from quiclab.recordings import recordings
-from quiclab.scenario import Scenario
 from quiclab.series import summary
 from quiclab.shape import Shape, mismatch
 
 if TYPE_CHECKING:
     from quiclab.lane.run import Lane
+    from quiclab.scenario import Scenario
 
 RUN_SCHEMA = "quiclab.run/1"
 #: Tables of a result other than those of taps; each is a field of `RunResult`.
@@ -41,7 +50,7 @@ _SHAPE: Final[Shape] = {
     "run": {"network_time_s": float, "events": int, "ended_by?": str, "kernel?": {"kept_up": bool}},
     "flows": {
         "*": {
-            "start_s": float,
+            "start_s?": float,
             "finish_s?": float,
             "completed": bool,
             "failed": bool,
@@ -59,7 +68,10 @@ _SHAPE: Final[Shape] = {
 
 
 class _Rows:
-    """A table of a result; without one it is empty; created on first use, because the table library loads slowly."""
+    """A table of a result; without one it is empty.
+
+    The table of the engine becomes a data frame when it is first used, because the library of data frames loads slowly.
+    """
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = f"_{name}"
@@ -67,9 +79,10 @@ class _Rows:
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        if instance.__dict__.get(self.name) is None:
-            instance.__dict__[self.name] = pl.DataFrame()
-        return instance.__dict__[self.name]
+        held = instance.__dict__.get(self.name)
+        if not isinstance(held, pl.DataFrame):
+            held = instance.__dict__[self.name] = pl.DataFrame(held)
+        return held
 
     def __set__(self, instance: object, value: object) -> None:
         instance.__dict__[self.name] = None if isinstance(value, _Rows) else value
@@ -86,7 +99,8 @@ class FlowResult:
     Attributes
     ----------
     start_s, finish_s
-        When the client started and when its workload was done [s of network time]; `finish_s` is `None` if it is not.
+        When the client started and when its workload was done [s of network time]; `None` if it never started, and
+        if it was not done.
     completed, failed, failure
         Whether the workload was done, whether the connection failed, and why.
     delivered_bytes
@@ -94,12 +108,12 @@ class FlowResult:
     download_time_s
         From the start of the client to the last byte [s], or `None`.
     goodput_mbps
-        Delivered bits over the time they took [Mbit/s].
+        Delivered bits over the time they took [Mbit/s]; 0 if the flow never started.
     sender, receiver
         Metrics of the two stacks, as each names them.
     """
 
-    start_s: float
+    start_s: float | None
     finish_s: float | None
     completed: bool
     failed: bool
@@ -214,6 +228,8 @@ class RunResult:
     @cached_property
     def scenario(self) -> Scenario:
         """The resolved scenario."""
+        from quiclab.scenario import Scenario  # noqa: PLC0415 - its classes take a twentieth of a second
+
         return Scenario.from_dict(self.data["scenario"])
 
     @cached_property
@@ -245,6 +261,87 @@ class RunResult:
             In the unit of the metric; NaN without samples.
         """
         return float(self.data.get("series", {}).get(element, {}).get(metric, {}).get(statistic, math.nan))
+
+    def goodput(self, flow: str, after: str | None = None, until: str | None = None) -> float:
+        """Return the goodput of a flow in a window of time, such as that after slow start.
+
+        Parameters
+        ----------
+        flow
+            Its name.
+        after, until
+            Where the window begins and ends on the clock of the run, such as `10 s`; `None` is the start and the end of
+            the flow. A window is exact if these times are multiples of `record.series_interval`.
+
+        Returns
+        -------
+        float
+            In Mbit/s, over the part of the window in which the flow runs; NaN if it does not run in it, or its program
+            does not report what it has delivered over time.
+
+        Raises
+        ------
+        RequestError
+            If the flow does not exist, a time is none, or the run has no time series.
+        """
+        if after is None and until is None:
+            return self._flow(flow).goodput_mbps
+        self._flow(flow)
+        return windows.goodput_mbps(self, flow, windows.Window.of(after, until))
+
+    def goodput_over_time(self, flow: str, every: str = "1 s") -> pl.DataFrame:
+        """Return the goodput of a flow in each interval from the start of the run on.
+
+        Parameters
+        ----------
+        flow
+            Its name.
+        every
+            Length of the intervals: a multiple of `record.series_interval`.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns `time_s`, the end of the interval, and `goodput_mbps`; intervals that end after the flow are left
+            out.
+
+        Raises
+        ------
+        RequestError
+            As of `goodput`.
+        """
+        self._flow(flow)
+        return windows.goodput_over_time(self, flow, every)
+
+    def round_trips(self, flow: str, after: str | None = None, until: str | None = None) -> pl.DataFrame:
+        """Return the round-trip times of the probes of a `ping`.
+
+        Parameters
+        ----------
+        flow
+            Its name.
+        after, until
+            Only answers that arrived in this window of the run's time, such as after `5 s`.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns `time_s`, the sample in which the answer was first seen, and `rtt_ms`; the mean of several answers
+            if they arrived between two samples.
+
+        Raises
+        ------
+        RequestError
+            As of `goodput`.
+        """
+        self._flow(flow)
+        found = windows.within(self, f"{flow}.receiver", "rtt_ms", windows.Window.of(after, until))
+        return found.rename({"value": "rtt_ms"})
+
+    def _flow(self, name: str) -> FlowResult:
+        if name not in self.flows:
+            raise unknown("flow", name, sorted(self.flows))
+        return self.flows[name]
 
     def to_json(self, indent: int | None = None) -> str:
         """Return the result as JSON."""
@@ -320,11 +417,9 @@ def run_resolved(
         data["versions"]["commit"] = commit
     data["versions"]["build"] = build_id()
     taps = {name: pl.DataFrame(table) for name, table in output.taps.items()}
-    recorded = {name: getattr(output, name) for name in TABLES}
-    tables = {name: pl.DataFrame(table) for name, table in recorded.items() if table is not None}
-    if "series" in tables:
-        data["series"] = summary(tables["series"])
-    return RunResult(data, taps=taps, **tables)
+    if values := output.series_values():
+        data["series"] = summary(values)
+    return RunResult(data, taps=taps, **{name: getattr(output, name) for name in TABLES})
 
 
 def run_and_keep(
@@ -345,7 +440,10 @@ def run_and_keep(
     runs: Callable[..., RunResult] = run_resolved if isinstance(scenario, str) else run
     if lane is not None:
         runs = lane.run
-        scenario = Scenario.from_dict(json.loads(scenario)) if isinstance(scenario, str) else scenario
+        if isinstance(scenario, str):
+            from quiclab.scenario import Scenario  # noqa: PLC0415 - as in `RunResult.scenario`
+
+            scenario = Scenario.from_dict(json.loads(scenario))
     if keep is None:
         return runs(scenario, seed, base_dir=base_dir)
     with TemporaryDirectory(prefix="quiclab-keep-") as directory:

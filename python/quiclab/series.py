@@ -8,28 +8,40 @@ from typing import TYPE_CHECKING
 from quiclab.libraries import pl
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from quiclab.result import RunResult
 
 
-def summary(series: pl.DataFrame) -> dict[str, dict[str, dict[str, float]]]:
+def summary(values: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, dict[str, dict[str, float]]]:
     """Return element -> metric -> mean, least and largest value, and number of samples.
 
     Samples are equally spaced, so that the mean is one over time from the first sample of the metric on.
 
     Parameters
     ----------
+    values
+        Element -> metric -> values, as of `values_of`.
+    """
+    return {element: {name: _summary(found) for name, found in metrics.items()} for element, metrics in values.items()}
+
+
+def _summary(values: Sequence[float]) -> dict[str, float]:
+    mean = math.fsum(values) / len(values)  # exact, hence the same on every machine
+    return {"mean": mean, "least": min(values), "largest": max(values), "samples": len(values)}
+
+
+def values_of(series: pl.DataFrame) -> dict[str, dict[str, list[float]]]:
+    """Return element -> metric -> values in the order of time.
+
+    Parameters
+    ----------
     series
         Columns `time_s`, `element`, `metric`, `value`.
     """
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    found: dict[str, dict[str, list[float]]] = {}
     for part in series.partition_by("element", "metric", maintain_order=True):
-        values = part["value"].to_list()
-        found.setdefault(str(part["element"][0]), {})[str(part["metric"][0])] = {
-            "mean": math.fsum(values) / len(values),  # exact, hence the same on every machine
-            "least": min(values),
-            "largest": max(values),
-            "samples": len(values),
-        }
+        found.setdefault(str(part["element"][0]), {})[str(part["metric"][0])] = part["value"].to_list()
     return found
 
 

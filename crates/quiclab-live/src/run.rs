@@ -143,7 +143,8 @@ impl Driver<'_> {
             if let Some(interval) = self.scenario.record.series_interval {
                 while next_sample <= now {
                     self.step(next_sample)?;
-                    self.series.sample(next_sample, self.simulation.topology_mut());
+                    // what an application has got is known to its program only
+                    self.series.sample(next_sample, self.simulation.topology_mut(), &[]);
                     next_sample += interval;
                 }
             } else {

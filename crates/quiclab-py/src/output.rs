@@ -8,6 +8,7 @@ use pyo3::types::{PyCapsule, PyDict};
 use quiclab_core::Role;
 use quiclab_scenario::Scenario;
 use quiclab_sim::{named, table, times};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What one run gives.
@@ -64,6 +65,35 @@ impl RunOutput {
     #[getter]
     fn series(&self) -> Option<Table> {
         Table::recorded(self.output.series_table())
+    }
+
+    /// Values of the time series in the order of time: element -> metric -> values, in the order of their first sample.
+    /// A summary needs no library of tables.
+    fn series_values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let series = &self.output.series;
+        let mut position = BTreeMap::new();
+        let mut parts: Vec<((u32, u32), Vec<f64>)> = Vec::new();
+        for ((&element, &metric), &value) in series.element.iter().zip(&series.metric).zip(&series.value) {
+            let index = *position.entry((element, metric)).or_insert(parts.len());
+            if index == parts.len() {
+                parts.push(((element, metric), Vec::new()));
+            }
+            parts[index].1.push(value);
+        }
+        let found = PyDict::new(py);
+        for ((element, metric), values) in parts {
+            let element = &self.output.element_names[element as usize];
+            let of_element = match found.get_item(element)? {
+                Some(present) => present.cast_into::<PyDict>()?,
+                None => {
+                    let new = PyDict::new(py);
+                    found.set_item(element, &new)?;
+                    new
+                }
+            };
+            of_element.set_item(series.metric_names[metric as usize], values)?;
+        }
+        Ok(found)
     }
 
     /// Records of the taps by name.

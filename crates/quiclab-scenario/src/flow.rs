@@ -38,7 +38,7 @@ pub struct Flow {
     pub plugins: Vec<String>,
     /// Workload of the flow.
     pub workload: Workload,
-    /// Start of the client. Below `duration` of the scenario.
+    /// Start of the client. A flow whose start is not before the end of the run never starts, which is a warning.
     #[serde(default)]
     pub start: Duration,
 }

@@ -3,7 +3,7 @@
 mod tunnel;
 
 use crate::stacks::{Stacks, stacks};
-use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
+use quiclab_core::link::{LinkConfig, Rate, RateAt, ShapedRate};
 use quiclab_core::problem::{quoted, system_reason};
 use quiclab_core::{
     BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link, Node,
@@ -190,7 +190,7 @@ fn addresses(flow: u32, role: Role, protocol: Protocol) -> FiveTuple {
 /// # Errors
 /// If the file cannot be read or is not a trace.
 pub fn read_trace(name: &str, config: &LinkConfig, base_dir: &Path) -> Result<Option<Trace>, Problem> {
-    let Some(Rate::Shaped(ShapedRate::Trace { file, format, at_end })) = &config.rate else {
+    let Some(Rate::Shaped(ShapedRate::Trace { file, format, at_end, rate_at })) = &config.rate else {
         return Ok(None);
     };
     let refused = |reason: String| {
@@ -199,5 +199,9 @@ pub fn read_trace(name: &str, config: &LinkConfig, base_dir: &Path) -> Result<Op
     let bytes = std::fs::read(base_dir.join(file)).map_err(|error| refused(system_reason(&error)))?;
     let text = String::from_utf8(bytes).map_err(|_| refused("not text in UTF-8".to_owned()))?;
     let trace = Trace::parse(&text, *format, *at_end).map_err(|error| refused(error.to_string()))?;
+    if *rate_at == RateAt::Enqueue && trace.pauses() {
+        let reason = "expected rates above 0 with `rate_at` \"enqueue\", got 0: in netem it is no limit";
+        return Err(refused(reason.to_owned()));
+    }
     Ok(Some(trace))
 }

@@ -43,7 +43,7 @@ pub(crate) fn drive(
                 (None, _) => *sample + Duration::from_nanos(1),
             };
             while *sample < last {
-                series.sample(*sample, simulation.topology_mut());
+                series.sample(*sample, simulation.topology_mut(), receivers);
                 *sample += interval;
             }
         }

@@ -126,7 +126,7 @@ pub fn conclude(mut simulation: Simulation, conclusion: ResultInput<'_>) -> Resu
         versions: versions(scenario),
         digest: simulation.digest.hex(),
         run,
-        warnings: warnings(scenario, &flows, ended_by),
+        warnings: warnings(scenario, &flows, ended_by, end),
         flows,
         elements,
     };
@@ -181,7 +181,7 @@ fn flow_result(topology: &mut Topology, sender: usize, receiver: usize, end: Tim
     let endpoint = topology.node(receiver).endpoint().expect("receivers are endpoints");
     let progress = endpoint.progress();
     let failure = progress.failed.then(|| failure(topology, sender, receiver));
-    let started = progress.started.filter(|started| *started <= end);
+    let started = progress.started.filter(|started| *started < end);
     let elapsed = started.map(|started| progress.finished.unwrap_or(end).since(started).as_secs_f64());
     let bits = progress.delivered_bytes as f64 * 8.0;
     FlowResult {
@@ -223,11 +223,20 @@ fn versions(scenario: &Scenario) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn warnings(scenario: &Scenario, flows: &BTreeMap<String, FlowResult>, ended_by: EndedBy) -> Vec<String> {
+fn warnings(
+    scenario: &Scenario,
+    flows: &BTreeMap<String, FlowResult>,
+    ended_by: EndedBy,
+    end: Time,
+) -> Vec<String> {
     let mut warnings = Vec::new();
     for (name, flow) in flows {
         if let Some(failure) = &flow.failure {
             warnings.push(format!("flow `{name}` failed before everything was delivered: {failure}"));
+        } else if flow.start_s.is_none() {
+            let (start, end) = (scenario.flows[name].start, end.since(Time::ZERO));
+            warnings
+                .push(format!("flow `{name}` never started: the run ended at {end}, its `start` is {start}"));
         } else if ended_by == EndedBy::Idle && !flow.completed {
             warnings.push(format!("flow `{name}` stalled: nothing was left to happen before it was done"));
         } else if ended_by == EndedBy::DurationOver

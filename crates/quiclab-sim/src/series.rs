@@ -2,6 +2,9 @@
 
 use quiclab_core::{Metrics, Time, Topology};
 
+/// The metric of the bytes that a receiver has delivered to its application.
+const DELIVERED: &str = "delivered_bytes";
+
 /// Columns of equal length, sorted by time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
@@ -18,12 +21,17 @@ pub struct Series {
 }
 
 impl Series {
-    /// Samples all elements at `now`.
-    pub fn sample(&mut self, now: Time, topology: &mut Topology) {
+    /// Samples all elements at `now`, and what the endpoints in `receivers` have delivered to their applications.
+    pub fn sample(&mut self, now: Time, topology: &mut Topology, receivers: &[usize]) {
         let mut metrics = Metrics::default();
         for element in 0..topology.len() {
             metrics.0.clear();
             topology.node_mut(element).sample(now, &mut metrics);
+            if receivers.contains(&element)
+                && let Some(endpoint) = topology.node(element).endpoint()
+            {
+                metrics.count(DELIVERED, endpoint.progress().delivered_bytes);
+            }
             for &(name, value) in &metrics.0 {
                 let known = self.metric_names.iter().position(|known| *known == name);
                 let metric = known.unwrap_or_else(|| {

@@ -164,6 +164,44 @@ fn series_show_the_state_after_all_events_of_their_instant() {
 }
 
 #[test]
+fn the_series_of_a_receiver_have_the_bytes_that_its_application_has_got() {
+    let output =
+        clean(&[("record.series_interval", "100 ms"), ("until", "duration_over"), ("duration", "1 s")]);
+    let series = &output.series;
+    let delivered = series.metric_names.iter().position(|name| *name == "delivered_bytes").unwrap();
+    let of = |index: &usize| series.metric[*index] as usize == delivered;
+    let rows: Vec<_> = (0..series.value.len()).filter(of).collect();
+    let elements: Vec<_> =
+        rows.iter().map(|&row| output.element_names[series.element[row] as usize].as_str()).collect();
+    assert_eq!(elements, ["f.receiver"; 11]);
+    let values: Vec<_> = rows.iter().map(|&row| series.value[row]).collect();
+    assert!(values.is_sorted());
+    assert_eq!((values[0], values[10]), (0.0, 1e6));
+    // a sample has what a run that ends then has delivered
+    let shorter = clean(&[("until", "duration_over"), ("duration", "300 ms")]);
+    assert_eq!(values[3], shorter.result.flows["f"].delivered_bytes as f64);
+    assert!(values[3] > 0.0 && values[3] < 1e6);
+}
+
+#[test]
+fn a_flow_that_starts_after_the_end_is_a_warning() {
+    for (start, until) in [("2 s", "duration_over"), ("1 s", "duration_over"), ("2 s", "workloads_done")] {
+        let output = clean(&[("flows.f.start", start), ("until", until), ("duration", "1 s")]);
+        let flow = &output.result.flows["f"];
+        assert_eq!((flow.start_s, flow.finish_s, flow.download_time_s), (None, None, None));
+        assert_eq!(
+            (flow.completed, flow.failed, flow.delivered_bytes, flow.goodput_mbps),
+            (false, false, 0, 0.0)
+        );
+        let warning = format!("flow `f` never started: the run ended at 1 s, its `start` is {start}");
+        assert_eq!(output.result.warnings, [warning]);
+        assert_eq!(output.result.run.network_time_s, 1.0);
+    }
+    let started = clean(&[("flows.f.start", "999999999 ns"), ("duration", "1 s")]);
+    assert_eq!(started.result.flows["f"].start_s, Some(0.999_999_999));
+}
+
+#[test]
 fn a_sample_at_the_instant_of_a_departure_includes_it() {
     let whole = clean(&[]);
     let down = whole.element_names.iter().position(|name| name == "down").unwrap() as u32;

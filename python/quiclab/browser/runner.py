@@ -14,7 +14,8 @@ from quiclab.browser.site import Page
 from quiclab.errors import QuiclabError, RequestError, alternatives, missing_field, not_one_of, unexpected
 from quiclab.files import write_atomically
 from quiclab.lane.adapter import load_adapters, programs_folder
-from quiclab.lane.run import CLOCKS, EMULATIONS, Lane
+from quiclab.lane.choices import CLOCKS, EMULATIONS
+from quiclab.lane.run import Lane
 from quiclab.quantity import seconds
 from quiclab.scenario import Scenario
 

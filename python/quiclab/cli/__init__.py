@@ -108,6 +108,7 @@ def application(named: str) -> typer.Typer:
         help="A laboratory for QUIC and TCP over difficult networks.",
         no_args_is_help=True,
         add_completion=False,
+        rich_markup_mode=None,  # help as plain text: the other formats take half a second
         pretty_exceptions_enable=False,
     )
     app.callback()(options)
@@ -155,9 +156,13 @@ def invoke(arguments: list[str] | None = None) -> int:
     except QuiclabError as error:
         return fail(error.message, error.exit_code, error.rendered if isinstance(error, RequestError) else "")
     except ParserError as error:
+        context = getattr(error, "ctx", None)
+        if context is not None and error.message == context.get_help():  # no command was given
+            print(error.message)
+            return 2
         parameter = error.param if type(error) is typer.BadParameter else None
         message = f"{parameter.opts[0]}: {error.message}" if parameter else error.format_message()
-        return fail(message, 2) if message else 2  # without a command, the help has been printed
+        return fail(message, 2)
     except (KeyboardInterrupt, typer.Abort):
         code = STOPPED
     except BrokenPipeError:

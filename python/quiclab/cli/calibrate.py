@@ -18,6 +18,7 @@ from quiclab.files import write_atomically
 from quiclab.lane.run import Lane
 from quiclab.progress import CountProgress
 from quiclab.report import show
+from quiclab.report.summary import text as cell
 from quiclab.scenario import load
 from quiclab.tree import to_json
 
@@ -84,7 +85,7 @@ def calibrate_command(
             known = check.wanted is not None and check.achieved is not None
             difference = check.achieved - check.wanted if known else None  # type: ignore[operator]
             word = "-" if check.ok is None else "yes" if check.ok else "no"
-            numbers = (show.text(value) for value in (check.wanted, check.achieved, difference))
+            numbers = (cell(value) for value in (check.wanted, check.achieved, difference))
             shown.add_row(check.flow, check.what, check.unit, word, check.note, *numbers)
         show.console().print(shown)
     if problem := verdict(checks):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.models import OptionInfo
 
 from quiclab.cli.values import integer
 from quiclab.errors import RequestError, not_one_of, unexpected
-from quiclab.lane.run import CLOCKS, DELAY_STAGES, EMULATIONS, Lane
-from quiclab.scenario import Scenario, load
+from quiclab.lane.choices import CLOCKS, DELAY_STAGES, EMULATIONS
+
+if TYPE_CHECKING:
+    from quiclab.lane.run import Lane
+    from quiclab.scenario import Scenario
 
 LANES = ("sim", "kernel")
 
@@ -97,11 +100,16 @@ def lane_of(
         raise RequestError("--delay-stage requires --emulation netem")
     given = {"clock": clock, "emulation": emulation, "delay_stage": delay_stage, "syscall_cost_ns": syscall_cost_ns}
     chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    from quiclab.lane.run import Lane  # noqa: PLC0415 - most commands run in lane sim
+
     return Lane(adapters=tuple(adapters or ()), **chosen)
 
 
 def load_either(file: Path, sets: Sequence[tuple[str, str]]) -> Scenario:
     """Read a scenario of either lane; its stacks may be those of either."""
+    from quiclab.lane.run import Lane  # noqa: PLC0415 - as above
+    from quiclab.scenario import load  # noqa: PLC0415 - as above
+
     try:
         return load(file, sets)
     except RequestError:

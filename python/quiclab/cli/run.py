@@ -21,12 +21,11 @@ from quiclab.cli.lane import (
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
 from quiclab.errors import QuiclabError, RequestError, ScenarioError, unexpected
 from quiclab.files import write_atomically, write_parquet
-from quiclab.native import MAX_SEED, build_id, extension
+from quiclab.native import MAX_SEED, build_id, extension, resolve_file
 from quiclab.progress import RunProgress
 from quiclab.report import show
-from quiclab.result import TABLES, RunResult
-from quiclab.result import run as run_scenario
-from quiclab.scenario import Scenario, load
+from quiclab.report.summary import run_summary
+from quiclab.result import TABLES, RunResult, run_resolved
 from quiclab.tree import to_json
 
 if TYPE_CHECKING:
@@ -62,30 +61,34 @@ def run_command(
 ) -> None:
     """Carry out `quiclab run`."""
     kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns)
-    scenario = load(file, parse_sets(sets), kernel.stacks() if kernel else None)
+    text = resolve_file(file, parse_sets(sets), kernel.stacks() if kernel else None)
+    scenario = json.loads(text)
     if seeds is not None:
         if out is not None:
             raise RequestError("--seeds and --out contradict each other; `quiclab sweep` stores the runs of many seeds")
         run_many(file, seed, seeds, parse_sets(sets), kernel, as_json=as_json)
         return
-    record = scenario.record
-    if out is None and record is not None and (record.qlog or record.pcapng):
+    record = scenario["record"]
+    if out is None and (record["qlog"] or record["pcapng"]):
         raise RequestError(f"{file} records qlog or pcapng files; choose a directory for them with --out")
     older: set[str] = set()
     if out is not None:
         make_directory(out)
         older = older_files(out)
-    with RunProgress(scenario.name) as progress:
+    with RunProgress(scenario["name"]) as progress:
         if kernel:
-            result = kernel.run(scenario, seed, base_dir=file.parent, record_dir=out, progress=progress)
+            from quiclab.scenario import Scenario  # noqa: PLC0415 - lane sim does not require its classes
+
+            resolved = Scenario.from_dict(scenario)
+            result = kernel.run(resolved, seed, base_dir=file.parent, record_dir=out, progress=progress)
         else:
-            result = run_scenario(scenario, seed, base_dir=file.parent, record_dir=out, progress=progress)
+            result = run_resolved(text, seed, file.parent, record_dir=out, progress=progress)
     if out is not None:
         write_run(result, out, older)
     if as_json:
         print(result.to_json(indent=2))
     else:
-        show.run_summary(result)
+        run_summary(result)
     if problem := result.invalid_reason:
         raise QuiclabError(problem)
     failed = [(name, flow.failure) for name, flow in result.flows.items() if flow.failed]
@@ -189,9 +192,9 @@ def diff_command(
 
 def repeat(result: RunResult, base: Path, name: str) -> str:
     """Run a recorded scenario again, without recording; returns the digest."""
-    scenario = Scenario.from_dict({**result.data["scenario"], "record": {}})
+    scenario = result.scenario.with_value("record", None)
     with RunProgress(name) as progress:
-        return run_scenario(scenario, result.seed, base_dir=base, progress=progress).digest
+        return run_resolved(scenario.to_json(), result.seed, base, progress=progress).digest
 
 
 def first_difference(results: list[RunResult], folders: list[Path]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -11,9 +12,8 @@ import typer
 
 from quiclab.cli.values import ForceOption, JsonOption, SetOption, check_new, parse_sets
 from quiclab.errors import RequestError, unknown
-from quiclab.native import extension
+from quiclab.native import extension, resolve_file
 from quiclab.report import show
-from quiclab.scenario import load
 from quiclab.stacks.registry import catalogue, unavailable
 from quiclab.tree import to_json
 
@@ -63,11 +63,11 @@ def scenario_show(
     as_json: JsonOption = False,
 ) -> None:
     """Print a scenario with every default filled in."""
-    scenario = load(file, parse_sets(sets))
+    scenario = resolve_file(file, parse_sets(sets))
     if as_json:
-        print(to_json(scenario.to_dict()))
+        print(to_json(json.loads(scenario)))
     else:
-        print(extension().to_toml(scenario.to_json()), end="")
+        print(extension().to_toml(scenario), end="")
 
 
 @scenario_app.command("schema")

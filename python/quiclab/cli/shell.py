@@ -14,7 +14,7 @@ import typer
 from quiclab.cli.lane import EmulationOption, load_either
 from quiclab.cli.values import SetOption, integer, options_for, parse_sets
 from quiclab.errors import RequestError, not_one_of, unexpected
-from quiclab.lane.run import EMULATIONS
+from quiclab.lane.choices import EMULATIONS
 from quiclab.lane.shell import Rates, Server, run_shell, shell_job
 from quiclab.native import MAX_SEED
 

@@ -12,6 +12,7 @@ from quiclab.errors import RequestError, unexpected
 from quiclab.files import write_atomically
 from quiclab.native import MAX_SEED
 from quiclab.report import show
+from quiclab.report.summary import text as cell
 from quiclab.traces import library, model
 from quiclab.traces.dataset import read_dataset
 from quiclab.traces.describe import statistics
@@ -114,7 +115,7 @@ def summary(trace: Trace, path: Path) -> None:
         out.print(note, soft_wrap=True)
     table = show.table("", ["", "value"])
     for name, value in rows.items():
-        table.add_row(name, show.text(value))
+        table.add_row(name, cell(value))
     out.print(table)
 
 

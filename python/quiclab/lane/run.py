@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from quiclab import frames
 from quiclab.errors import QuiclabError
@@ -28,6 +28,7 @@ from quiclab.kernel.virtual import GUEST_DIRECTORY, MEMORY, boot
 from quiclab.kernel.watch import watch
 from quiclab.lane.adapter import Adapter, load_adapters
 from quiclab.lane.adapter_plan import GuestPlan
+from quiclab.lane.choices import Clock, DelayStage, Emulation
 from quiclab.lane.collect import Report, collect
 from quiclab.lane.job import JOB_FILE, extra_s, make_job, stack_of, stacks_of
 from quiclab.lane.keylog import embed, key_log
@@ -36,14 +37,10 @@ from quiclab.native import build_id, checked_seed, source_commit
 from quiclab.quantity import seconds
 from quiclab.result import RunResult
 from quiclab.scenario import Scenario
-from quiclab.series import summary
+from quiclab.series import summary, values_of
 
 RESULT_FILE = "result.json"
 REPORTS = ("json", "out", "err")
-Clock = Literal["real", "virtual"]
-Emulation = Literal["engine", "netem"]
-DelayStage = Literal["next_hop", "child", "same"]
-CLOCKS, EMULATIONS, DELAY_STAGES = get_args(Clock), get_args(Emulation), get_args(DelayStage)
 #: Seconds for setting up and for collecting, beyond the duration of the scenario.
 MARGIN_S = 60.0
 #: Variables that programs get from the user in real time: no proxies or tuning of libraries, as in a guest.
@@ -275,6 +272,8 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
     shutil.rmtree(directory / TABLES)
     sampled, acks = [tables.series], []
     for name, flow in data["scenario"]["flows"].items():
+        if data["flows"][name]["start_s"] is None:
+            continue  # the run ended before: its client was not started, and has no report
         report = collect(adapters[stack_of(flow, "receiver")], name, directory, data["run"]["kernel"]["epoch_ns"])
         if data["scenario"]["record"]["pcapng"]:
             embed(directory, name)
@@ -291,7 +290,7 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
     data["versions"]["build"] = build_id()
     series = frames.together(sampled)
     if not series.is_empty():
-        data["series"] = summary(series)
+        data["series"] = summary(values_of(series))
     return RunResult(data, series, tables.packets, tables.taps, frames.together(acks))
 
 

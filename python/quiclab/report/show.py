@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from quiclab.report.summary import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from rich.console import Console
+    from rich.table import Table
 
     from quiclab.result import RunResult
     from quiclab.study import Study
@@ -21,56 +22,21 @@ VERDICT_STYLES = {"confirmed": "green", "refuted": "red", "undecided": "yellow"}
 
 def console() -> Console:
     """Return a console on stdout; lines are cut at the terminal only."""
+    from rich.console import Console  # noqa: PLC0415 - it takes a tenth of a second, and JSON requires none
+
     plain = Console(highlight=False, markup=False, soft_wrap=False)
     return plain if plain.is_terminal else Console(highlight=False, markup=False, width=160)
 
 
 def table(title: str, columns: Iterable[str], left: int = 1) -> Table:
     """Return an empty table; the first `left` columns are texts, the others numbers."""
+    from rich import box  # noqa: PLC0415 - as above
+    from rich.table import Table  # noqa: PLC0415 - as above
+
     result = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for index, column in enumerate(columns):
         result.add_column(column, justify="left" if index < left else "right", overflow="fold")
     return result
-
-
-def text(value: object) -> str:
-    """Write a cell."""
-    if value is None:
-        return "-"
-    if isinstance(value, float):
-        return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1e6 else f"{value:.4g}"
-    return str(value)
-
-
-def run_summary(result: RunResult) -> None:
-    """Print a run: flows, elements, digest."""
-    out = console()
-    data = result.data
-    out.print(f"{result.scenario.name}: seed {result.seed}, lane {data['lane']}", style="bold")
-    out.print(
-        f"{result.network_time_s:.3f} s of network time, {result.events} events, ended by "
-        f"{str(data['run']['ended_by']).replace('_', ' ')}"
-    )
-    flows = table("Flows", ["flow", "state", "delivered [B]", "time [s]", "goodput [Mbit/s]"], left=2)
-    for name, flow in result.flows.items():
-        state = "failed" if flow.failed else "completed" if flow.completed else "unfinished"
-        flows.add_row(name, state, str(flow.delivered_bytes), text(flow.download_time_s), f"{flow.goodput_mbps:.3f}")
-    out.print(flows)
-    for end in ("sender", "receiver"):
-        metrics = sorted({key for flow in result.flows.values() for key in getattr(flow, end)})
-        if metrics:
-            ends = table(end.capitalize(), ["metric", *result.flows])
-            for key in metrics:
-                ends.add_row(key, *(text(getattr(flow, end).get(key)) for flow in result.flows.values()))
-            out.print(ends)
-    elements = table("Elements [packets]", ["element", "received", "created", "sent", "dropped", "consumed", "held"])
-    for name, element in result.elements.items():
-        counters = [element[key] for key in ("received", "created", "sent", "dropped", "consumed", "held")]
-        elements.add_row(name, *(text(c["packets"] if isinstance(c, dict) else c) for c in counters))
-    out.print(elements)
-    for warning in result.warnings:
-        out.print(f"warning: {warning}", style="yellow")
-    out.print(f"digest {result.digest}")
 
 
 def difference(found: Mapping[str, Any], a: RunResult, b: RunResult, names: tuple[str, str]) -> None:

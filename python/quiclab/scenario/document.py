@@ -6,11 +6,11 @@ import dataclasses
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, get_origin, get_type_hints
 
 from quiclab import tree
 from quiclab.errors import RequestError, ScenarioError, unknown
-from quiclab.native import extension, resolve
+from quiclab.native import extension, resolve, resolve_file
 from quiclab.scenario.options import ScenarioFields
 
 if TYPE_CHECKING:
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class Scenario(ScenarioFields):
     """One network with its flows.
 
-    `base_dir` is not part of the tree: it is the directory that files named in it (traces) are relative to, that of
-    the file after `load`. All other fields are those of `ScenarioFields`.
+    `base_dir` is not part of the tree: it is the directory that files named in it (traces) are relative to. After
+    `load` it is that of the file, whatever the working directory is later. All other fields are those of
+    `ScenarioFields`.
     """
 
     base_dir: str = field(default=".", compare=False, repr=False, metadata={"internal": True})
@@ -167,11 +168,5 @@ def load(path: str | Path, sets: Sequence[tuple[str, str]] = (), programs: str |
         If the file cannot be read or is not a valid scenario.
     """
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise RequestError(f"cannot read the scenario {path}: {reason}") from error
-    form: Literal["toml", "json"] = "json" if path.suffix == ".json" else "toml"
-    scenario = Scenario.from_dict(json.loads(resolve(text, str(path), path.parent, sets, form, programs)))
-    return dataclasses.replace(scenario, base_dir=str(path.parent))
+    scenario = Scenario.from_dict(json.loads(resolve_file(path, sets, programs)))
+    return dataclasses.replace(scenario, base_dir=str(path.parent.absolute()))

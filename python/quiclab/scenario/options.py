@@ -90,6 +90,7 @@ __all__ = [
     "QuicOptions",
     "QuicVersion",
     "Rate",
+    "RateAt",
     "RateReduction",
     "Record",
     "Redundant",
@@ -1254,7 +1255,8 @@ class Flow:
     plugins
         Plugins of the flow: names in `plugins`, or of built-in plugins. Each at most once.
     start
-        Start of the client. Below `duration` of the scenario. Default: `"0 ns"`.
+        Start of the client. A flow whose start is not before the end of the run never starts, which is a warning.
+        Default: `"0 ns"`.
     """
 
     workload: Workload
@@ -1319,6 +1321,13 @@ TraceFormat: TypeAlias = Literal["csv", "mahimahi"]
 TraceEnd: TypeAlias = Literal["loop", "hold", "stop"]
 
 
+#: Time whose rate a packet has, where the rate of a link changes.
+#: - `dequeue`: The time of its serialisation: a change of the rate is effective at once, also for packets that wait.
+#: - `enqueue`: The time of its arrival, as in netem: packets that wait keep their departure times when the rate changes
+#:   or the trace ends.
+RateAt: TypeAlias = Literal["dequeue", "enqueue"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Trace:
     """Rate over time, or delivery times, read from a file.
@@ -1331,11 +1340,15 @@ class Trace:
         Format of the file. Default: `"csv"`.
     at_end
         Behaviour after the last entry. Not `hold` with `mahimahi`. Default: `"loop"`.
+    rate_at
+        Time whose rate a packet has (default: `dequeue`). Not `enqueue` with `mahimahi`, with a queue other than
+        `drop_tail`, or with rates of 0.
     """
 
     file: str
     format: TraceFormat | None = None
     at_end: TraceEnd | None = None
+    rate_at: RateAt | None = None
     kind: Literal["trace"] = "trace"
 
 

@@ -1,18 +1,21 @@
 """Metrics of a sweep: numbers that `--metric` names, each measured in a run.
 
-A metric of flows has a column for each flow where a scenario has several: `goodput_mbps.main`. Any other number of a
-result is named by its path, such as `flows.main.sender.srtt_ms` or `elements.down1.dropped.packets`.
+A metric of flows has a column for each flow where a scenario has several: `goodput_mbps.main`. Some can be measured in
+a window of time: `goodput@10s..60s`. Any other number of a result is named by its path, such as
+`flows.main.sender.srtt_ms` or `elements.down1.dropped.packets`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
-from quiclab.errors import RequestError, nearest, unexpected, unknown
-from quiclab.libraries import np, pl
+from quiclab import windows
+from quiclab.errors import RequestError, alternatives, nearest, unexpected, unknown
+from quiclab.libraries import np
 from quiclab.quantity import parse
+from quiclab.windows import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -21,6 +24,15 @@ if TYPE_CHECKING:
 
 #: Interval of the samples that percentiles over time are of, where the scenario has none.
 SERIES_INTERVAL: Final = "10 ms"
+EVERYTHING: Final = Window(after_s=-math.inf)
+
+
+class _Sampled(TypedDict):
+    """Fields of a metric that is a statistic of samples."""
+
+    of_flow: Callable[[RunResult, str], float]
+    within_flow: Callable[[RunResult, str, Window], float]
+    series: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -42,7 +54,11 @@ class Metric:
     of_run
         Measures a run, where it is a metric of the whole.
     series
-        Metrics of time series that it needs, at the sender of each flow.
+        Metrics of time series that it needs, at an end of each flow.
+    within_flow, within_run
+        The same measurements within a window of time; `None` if it cannot be measured in one.
+    workload
+        The only workload whose flows have it; `None` is all.
     """
 
     name: str
@@ -53,6 +69,9 @@ class Metric:
     of_flow: Callable[[RunResult, str], float] | None = None
     of_run: Callable[[RunResult], float] | None = None
     series: tuple[str, ...] = ()
+    within_flow: Callable[[RunResult, str, Window], float] | None = None
+    within_run: Callable[[RunResult, Window], float] | None = None
+    workload: str | None = None
 
 
 def _number(value: object) -> float:
@@ -73,18 +92,33 @@ def _sender(*names: str) -> Callable[[RunResult, str], float]:
     return measure
 
 
-def _over_time(metric: str, share: float) -> Callable[[RunResult, str], float]:
-    """Return a quantile over time of a metric of the sender."""
+def _samples(end: str, metric: str, statistic: Callable[[Any], float]) -> _Sampled:
+    """Return measurements of a statistic of the samples of an end of a flow, of all and of those within a window."""
 
-    def measure(result: RunResult, flow: str) -> float:
+    def within(result: RunResult, flow: str, window: Window) -> float:
         if result.series.is_empty():
             return math.nan
-        element, name = (pl.col(column).cast(pl.String) for column in ("element", "metric"))
-        rows = result.series.filter((element == f"{flow}.sender") & (name == metric))
-        values = rows["value"].to_numpy()
-        return float(np.quantile(values, share)) if len(values) else math.nan
+        values = windows.within(result, f"{flow}.{end}", metric, window)["value"].to_numpy()
+        return float(statistic(values)) if len(values) else math.nan
 
-    return measure
+    return {
+        "of_flow": lambda result, flow: within(result, flow, EVERYTHING),
+        "within_flow": within,
+        "series": (metric,),
+    }
+
+
+def _quantile(percent: int) -> Callable[[Any], float]:
+    return lambda values: float(np.quantile(values, percent / 100))
+
+
+def _goodput_within(result: RunResult, flow: str, window: Window) -> float:
+    return math.nan if result.series.is_empty() else windows.goodput_mbps(result, flow, window)
+
+
+def _delivered_within(result: RunResult, flow: str, window: Window) -> float:
+    delivered = None if result.series.is_empty() else windows.Delivered.of(result, flow)
+    return math.nan if delivered is None else delivered.bytes_in(window)
 
 
 def jain(goodputs: Iterable[float]) -> float:
@@ -96,6 +130,10 @@ def jain(goodputs: Iterable[float]) -> float:
 
 def _fairness(result: RunResult) -> float:
     return jain(flow.goodput_mbps for flow in result.flows.values())
+
+
+def _fairness_within(result: RunResult, window: Window) -> float:
+    return jain(_goodput_within(result, flow, window) for flow in result.flows)
 
 
 def _drops(result: RunResult) -> float:
@@ -115,6 +153,7 @@ METRICS: Final = (
         "Mbit/s",
         "delivered bits over the time from the start of the client to the last of them",
         of_flow=lambda result, flow: _flow(result, flow).goodput_mbps,
+        within_flow=_goodput_within,
     ),
     Metric(
         "download_time",
@@ -131,6 +170,7 @@ METRICS: Final = (
         "B",
         "bytes that the receiving application got",
         of_flow=lambda result, flow: float(_flow(result, flow).delivered_bytes),
+        within_flow=_delivered_within,
     ),
     Metric(
         "completed",
@@ -187,8 +227,28 @@ METRICS: Final = (
             f"RTT, {percent}th percentile over time" if percent != 50 else "RTT, median over time",
             "ms",
             f"{percent}th percentile over time of the sender's smoothed RTT",
-            of_flow=_over_time("srtt_ms", percent / 100),
-            series=("srtt_ms",),
+            **_samples("sender", "srtt_ms", _quantile(percent)),
+        )
+        for percent in (50, 95, 99)
+    ),
+    Metric(
+        "ping",
+        "ping_ms",
+        "Round-trip time of probes, mean",
+        "ms",
+        "mean round-trip time of the probes of a ping",
+        **_samples("receiver", "rtt_ms", lambda values: float(np.mean(values))),
+        workload="ping",
+    ),
+    *(
+        Metric(
+            f"ping_p{percent}",
+            f"ping_p{percent}_ms",
+            f"Round-trip time of probes, {percent}th percentile" if percent != 50 else "Round-trip time, median",
+            "ms",
+            f"{percent}th percentile of the round-trip times of the probes of a ping",
+            **_samples("receiver", "rtt_ms", _quantile(percent)),
+            workload="ping",
         )
         for percent in (50, 95, 99)
     ),
@@ -199,6 +259,7 @@ METRICS: Final = (
         "",
         "Jain's index of the goodputs of all flows: 1 if they are equal",
         of_run=_fairness,
+        within_run=_fairness_within,
     ),
     Metric(
         "drops",
@@ -244,28 +305,38 @@ class Measure:
         return f"{self.label} [{self.unit}]" if self.unit else self.label
 
 
-def measures(names: Iterable[str], flows: Iterable[str]) -> list[Measure]:
+def workloads(scenario: Mapping[str, Any]) -> dict[str, str]:
+    """Return the kind of the workload of each flow of a resolved scenario."""
+    return {name: str(flow["workload"]["kind"]) for name, flow in scenario["flows"].items()}
+
+
+def measures(names: Iterable[str], kinds: Mapping[str, str]) -> list[Measure]:
     """Return the columns of the requested metrics.
 
     Parameters
     ----------
     names
         Names of metrics, or paths in a result.
-    flows
-        The flows of the scenario.
+    kinds
+        The flows of the scenario, as of `workloads`.
 
     Raises
     ------
     RequestError
-        If a name is neither.
+        If a name is neither, or no flow has the metric.
     """
-    known, of_flows = {metric.name: metric for metric in METRICS}, list(flows)
+    known = {metric.name: metric for metric in METRICS}
     found: list[Measure] = []
     if "" in (asked := list(names)):
         raise unexpected("--metric", "names joined by commas", ",".join(asked))
     for name in dict.fromkeys(asked):
-        if name in known:
-            found += _columns(known[name], of_flows)
+        base, at, window = name.partition("@")
+        if base in known:
+            metric = known[base] if not at else _windowed(known[base], window)
+            having = [flow for flow, kind in kinds.items() if metric.workload in (None, kind)]
+            if not having:
+                raise unexpected("--metric", f"a flow with the workload `{metric.workload}` for `{base}`", got="none")
+            found += _columns(metric, having, f"@{window}" if at else "")
         elif name.split(".")[0] in ("flows", "elements", "run", "series") and "." in name:
             found.append(Measure(name, name, "", _at(name)))
         else:
@@ -273,13 +344,29 @@ def measures(names: Iterable[str], flows: Iterable[str]) -> list[Measure]:
     return found
 
 
-def _columns(metric: Metric, flows: list[str]) -> list[Measure]:
+def _windowed(metric: Metric, text: str) -> Metric:
+    """Return a metric as it is measured within a window."""
+    of_flow, of_run = metric.within_flow, metric.within_run
+    if of_flow is None and of_run is None:
+        names = [item.name for item in METRICS if item.within_flow or item.within_run]
+        raise unexpected("--metric", f"{alternatives(names)} with a window", f"{metric.name}@{text}")
+    window = Window.read(text)
+    return replace(
+        metric,
+        label=f"{metric.label}, {text}",
+        of_flow=of_flow and (lambda result, flow: of_flow(result, flow, window)),
+        of_run=of_run and (lambda result: of_run(result, window)),
+        series=metric.series or ("delivered_bytes",),
+    )
+
+
+def _columns(metric: Metric, flows: list[str], window: str = "") -> list[Measure]:
     if (of_run := metric.of_run) is not None:
-        return [Measure(metric.column, metric.label, metric.unit, of_run, metric.series)]
+        return [Measure(f"{metric.column}{window}", metric.label, metric.unit, of_run, metric.series)]
     several = len(flows) > 1
     return [
         Measure(
-            f"{metric.column}.{flow}" if several else metric.column,
+            f"{metric.column}.{flow}{window}" if several else f"{metric.column}{window}",
             f"{metric.label} of {flow}" if several else metric.label,
             metric.unit,
             _bound(metric, flow),

@@ -16,7 +16,7 @@ from quiclab.identity import setting_of
 from quiclab.native import MAX_SEED, resolve
 from quiclab.sweeps import kept
 from quiclab.sweeps.design import Design
-from quiclab.sweeps.metrics import SERIES_INTERVAL, Measure, measures
+from quiclab.sweeps.metrics import SERIES_INTERVAL, Measure, measures, workloads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -147,7 +147,7 @@ class Plan:
     @cached_property
     def measures(self) -> list[Measure]:
         """The columns of the metrics."""
-        return measures(self.metrics, self.base["flows"])
+        return measures(self.metrics, workloads(self.base))
 
     @property
     def total(self) -> int:

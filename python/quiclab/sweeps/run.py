@@ -23,7 +23,7 @@ from quiclab.result import run_resolved
 from quiclab.scenario import Scenario
 from quiclab.store import IDENTITY, Flusher, Store, not_stored
 from quiclab.sweeps import kept
-from quiclab.sweeps.metrics import Measure, measures, no_number
+from quiclab.sweeps.metrics import Measure, measures, no_number, workloads
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -218,8 +218,8 @@ def _frame(head: dict[str, pl.Series], found: Measured, columns: list[str]) -> p
 
 
 @cache
-def _measures(names: tuple[str, ...], flows: tuple[str, ...]) -> list[Measure]:
-    return measures(names, flows)
+def _measures(names: tuple[str, ...], kinds: tuple[tuple[str, str], ...]) -> list[Measure]:
+    return measures(names, dict(kinds))
 
 
 def measure_batch(batch: Batch) -> Measured:
@@ -265,7 +265,7 @@ def _result(recipe: Recipe, scenario: str, seed: int) -> RunResult | str:
 
 def _append(recipe: Recipe, result: RunResult, found: Measured) -> None:
     """Append what is measured in a run."""
-    columns = _measures(recipe.metrics, tuple(result.flows))
+    columns = _measures(recipe.metrics, tuple(workloads(result.data["scenario"]).items()))
     found.digest.append(result.digest)
     found.finished.append(all(flow.completed for flow in result.flows.values()))
     found.values.extend(float(column.measure(result)) for column in columns)

@@ -95,6 +95,10 @@ pub enum ShapedRate {
         /// Behaviour after the last entry. Not `hold` with `mahimahi`.
         #[serde(default)]
         at_end: TraceEnd,
+        /// Time whose rate a packet has (default: `dequeue`). Not `enqueue` with `mahimahi`, with a queue other than
+        /// `drop_tail`, or with rates of 0.
+        #[serde(default, skip_serializing_if = "is_default")]
+        rate_at: RateAt,
     },
 }
 
@@ -121,6 +125,22 @@ pub enum TraceEnd {
     Hold,
     /// The link delivers nothing after it.
     Stop,
+}
+
+/// Time whose rate a packet has, where the rate of a link changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RateAt {
+    /// The time of its serialisation: a change of the rate is effective at once, also for packets that wait.
+    #[default]
+    Dequeue,
+    /// The time of its arrival, as in netem: packets that wait keep their departure times when the rate changes or
+    /// the trace ends.
+    Enqueue,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Loss of a link.

@@ -7,7 +7,7 @@
 //! | --- | --- | --- |
 //! | loss | at enqueue, before the limit is looked at | same |
 //! | limit | waiting and in service; from Linux 6.12 on also packets in the inner discipline | waiting and in service |
-//! | rate | end of serialisation fixed at enqueue, each packet rounded down to 1 ns | begun when the packet before has left, rounded up |
+//! | rate | end of serialisation fixed at enqueue, each packet rounded down to 1 ns | begun when the packet before has left, rounded up; `rate_at`: a rate that changes can be that at enqueue, too |
 //! | overhead | the Ethernet header (14 B) counts | `overhead_per_packet` |
 //! | delay | limited number of packets in flight | unlimited |
 //! | jitter | packets overtake each other | only with `reorder` |
@@ -22,6 +22,7 @@
 mod capacity;
 mod config;
 mod delay;
+mod departures;
 mod feedback;
 mod flight;
 mod hold;
@@ -36,7 +37,8 @@ mod trace;
 mod tests;
 
 pub use config::{
-    Delay, Distribution, FeedbackConfig, Hold, LinkConfig, Loss, Rate, ShapedRate, TraceEnd, TraceFormat,
+    Delay, Distribution, FeedbackConfig, Hold, LinkConfig, Loss, Rate, RateAt, ShapedRate, TraceEnd,
+    TraceFormat,
 };
 pub use trace::{Trace, TraceError};
 
@@ -49,6 +51,7 @@ use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 pub(crate) use delay::DelayModel;
 pub use delay::draw as draw_delay;
+use departures::FixedDepartures;
 use feedback::Feedback;
 use flight::Flight;
 use hold::HoldList;
@@ -105,8 +108,12 @@ impl Link {
             (Some(Rate::Shaped(ShapedRate::TokenBucket { rate, burst })), None) => {
                 Serialiser::TokenBucket(TokenBucket::new(*rate, *burst))
             }
-            (Some(Rate::Shaped(ShapedRate::Trace { .. })), Some(trace)) => {
-                Serialiser::Trace(TraceCursor::new(&trace))
+            (Some(Rate::Shaped(ShapedRate::Trace { rate_at, .. })), Some(trace)) => {
+                let trace = TraceCursor::new(&trace);
+                match rate_at {
+                    RateAt::Dequeue => Serialiser::Trace(trace),
+                    RateAt::Enqueue => Serialiser::Fixed(FixedDepartures::new(trace)),
+                }
             }
             (_, trace) => {
                 panic!("{name}: a trace is given if and only if its rate is one: {}", trace.is_some())
@@ -255,14 +262,21 @@ impl Element for Link {
             let item = Queued { packet, wire_size };
             let place = self.queue.classify(|| item.key());
             let (serialiser, totals) = (&mut self.serialiser, &mut self.totals);
+            let mut refused = false;
             self.queue.enqueue_at(
                 now,
                 item,
                 place,
                 in_service,
                 || serialiser.rate_at(now),
-                &mut |item: Queued, reason| totals.discard(reason, item.packet, out),
+                &mut |item: Queued, reason| {
+                    refused = true;
+                    totals.discard(reason, item.packet, out);
+                },
             );
+            if let (Serialiser::Fixed(departures), false) = (&mut self.serialiser, refused) {
+                departures.enqueued(now, wire_size);
+            }
             let backlog = self.backlog();
             self.totals.queue_grew(backlog);
             if self.in_service.is_none() {

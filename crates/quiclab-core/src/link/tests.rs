@@ -4,11 +4,12 @@ mod feedback;
 mod hold;
 mod paced;
 mod properties;
+mod rate_at;
 
 use super::*;
 use crate::counters::Count;
 use crate::ip::Ecn;
-use crate::link::{Delay, Distribution, Loss, TraceEnd, TraceFormat};
+use crate::link::{Delay, Distribution, Loss, RateAt, TraceEnd, TraceFormat};
 use crate::queue::{DropTail, QueueConfig};
 use crate::units::{DataRate, Probability};
 
@@ -115,9 +116,12 @@ fn byte_per_microsecond(queue: QueueConfig) -> crate::link::LinkConfig {
 }
 
 fn traced(text: &str, format: TraceFormat, at_end: TraceEnd) -> Link {
-    let rate = ShapedRate::Trace { file: "trace".into(), format, at_end };
-    let config =
-        crate::link::LinkConfig { rate: Some(Rate::Shaped(rate)), queue: unlimited(), ..Default::default() };
+    traced_at(RateAt::Dequeue, unlimited(), text, format, at_end)
+}
+
+fn traced_at(rate_at: RateAt, queue: QueueConfig, text: &str, format: TraceFormat, at_end: TraceEnd) -> Link {
+    let rate = ShapedRate::Trace { file: "trace".into(), format, at_end, rate_at };
+    let config = crate::link::LinkConfig { rate: Some(Rate::Shaped(rate)), queue, ..Default::default() };
     let trace = Trace::parse(text, format, at_end).unwrap();
     Link::new(&config, Some(trace), 1, "link")
 }

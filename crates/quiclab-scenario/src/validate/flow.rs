@@ -31,10 +31,6 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
         }
     }
     check_workload(&path.child("workload"), &flow.workload)?;
-    ensure(flow.start < scenario.duration, || {
-        let expected = format!("a duration below `duration`, \"{}\"", scenario.duration);
-        Problem::conflict(path.child("start"), quoted(flow.start), expected)
-    })?;
     for (name, route) in [("down", &flow.down), ("up", &flow.up)] {
         check_route(&path.child(name), route, scenario)?;
     }

@@ -6,7 +6,7 @@ use super::{Check, about, ensure, field, quoted};
 use quiclab_core::bearer::BearerConfig;
 use quiclab_core::host::HostConfig;
 use quiclab_core::link::{
-    Delay, Distribution, Hold, LinkConfig, Loss, Rate, ShapedRate, TraceEnd, TraceFormat,
+    Delay, Distribution, Hold, LinkConfig, Loss, Rate, RateAt, ShapedRate, TraceEnd, TraceFormat,
 };
 use quiclab_core::queue::QueueConfig;
 use quiclab_core::{
@@ -29,6 +29,16 @@ pub(super) fn check_link(path: &FieldPath, link: &LinkConfig) -> Check {
             "\"loop\" or \"stop\"",
         )
         .because("a mahimahi trace has no last rate"));
+    }
+    if let Some(Rate::Shaped(ShapedRate::Trace { format, rate_at: RateAt::Enqueue, .. })) = &link.rate {
+        let refused = |reason: &str| {
+            let field = path.child("rate").child("rate_at");
+            Problem::conflict(field, "\"enqueue\"", "\"dequeue\"").because(reason.to_owned())
+        };
+        ensure(*format == TraceFormat::Csv, || refused("a mahimahi trace has no rates"))?;
+        ensure(matches!(link.queue, QueueConfig::DropTail(_)), || {
+            refused("only packets of a drop-tail queue leave in the order in which they arrived")
+        })?;
     }
     check_queue(&path.child("queue"), &link.queue)?;
     if link.rate.is_none() {

@@ -42,8 +42,19 @@ fn rate() -> impl Strategy<Value = (Option<Rate>, Option<TraceText>)> {
             (Some(Rate::Shaped(ShapedRate::TokenBucket { rate, burst: bytes(burst) })), None)
         }),
         trace_text().prop_map(|trace| {
-            let rate = ShapedRate::Trace { file: "trace".into(), format: trace.1, at_end: trace.2 };
+            let rate = ShapedRate::Trace {
+                file: "trace".into(),
+                format: trace.1,
+                at_end: trace.2,
+                rate_at: RateAt::Dequeue,
+            };
             (Some(Rate::Shaped(rate)), Some(trace))
+        }),
+        (1..2000u64, 1..2000u64, 1..50u64).prop_map(|(before, after, step)| {
+            let (format, at_end) = (TraceFormat::Csv, TraceEnd::Hold);
+            let rate = ShapedRate::Trace { file: "trace".into(), format, at_end, rate_at: RateAt::Enqueue };
+            let text = format!("time_ms,rate_kbps\n0,{before}\n{step},{after}\n");
+            (Some(Rate::Shaped(rate)), Some((text, format, at_end)))
         }),
     ]
 }

@@ -58,6 +58,15 @@ impl Trace {
             }
         }
     }
+
+    /// Whether its rate is 0 at a time.
+    #[must_use]
+    pub fn pauses(&self) -> bool {
+        match &self.0 {
+            Content::Rates(rates) => rates.pauses(),
+            Content::Opportunities(_) => false,
+        }
+    }
 }
 
 /// A link's place in a trace.

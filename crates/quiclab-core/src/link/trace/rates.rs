@@ -40,6 +40,11 @@ impl Rates {
         if rates.capacity == 0 { Err(TraceError::AllZero) } else { Ok(rates) }
     }
 
+    /// Whether a rate is 0.
+    pub(super) fn pauses(&self) -> bool {
+        self.segments.iter().any(|segment| segment.rate == 0)
+    }
+
     /// Where segment `index` ends.
     fn end(&self, index: usize) -> u64 {
         self.segments.get(index + 1).map_or(self.length, |next| next.start)
