@@ -19,13 +19,6 @@ if TYPE_CHECKING:
 
 BUNDLE = "window.vegaEmbed = vegaEmbed;"
 """The script that draws charts."""
-VERDICT_WORDS = {
-    Verdict.CONFIRMED: "confirmed",
-    Verdict.REFUTED: "refuted",
-    Verdict.UNDECIDED: "undecided",
-    Verdict.NOT_TESTED: "not tested",
-    Verdict.BY_CONSTRUCTION: "by construction",
-}
 
 
 @cache
@@ -49,10 +42,10 @@ def environment() -> Environment:
     return found
 
 
-def counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """Return how many claims have each verdict, by its word, in the order of the words."""
-    words = [claim["word"] for claim in claims]
-    return [(word, words.count(word)) for word in VERDICT_WORDS.values() if word in words]
+def counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[Verdict, int]]:
+    """Return how many claims have each verdict, in the order of the verdicts."""
+    found = [claim["verdict"] for claim in claims]
+    return [(verdict, found.count(verdict)) for verdict in Verdict if verdict in found]
 
 
 def responsive(spec: dict[str, Any]) -> dict[str, Any]:

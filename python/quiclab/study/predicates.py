@@ -12,10 +12,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import yaml
 
+from quiclab.study import margins
 from quiclab.study.claims import Claim
 from quiclab.study.findings import Sample
 
@@ -50,7 +51,7 @@ class Vocabulary(ABC):
         self._sample, self._home, self._note = sample, home, note
         self._views: dict[tuple[str, str, Statistic], Sample] = {}
         builtins = {function.__name__: function for function in BUILTINS}
-        self.mapping: dict[str, Any] = {**builtins, **self.names(), "__builtins__": {}}
+        self.mapping: dict[str, Any] = {**builtins, **self.names(), **margins.NAMES, "__builtins__": {}}
 
     @abstractmethod
     def names(self) -> Mapping[str, Any]:
@@ -151,6 +152,7 @@ class Reference:
         text = " ".join(self.read_as.get(identity, entry["check"]).split())
         code = compile(text, identity, "eval")
         whole = compile(without_stops(text), identity, "eval") if self.every_term else code
+        distance = compile(margins.quantitative(text), identity, "eval")
 
         @lru_cache(maxsize=1)
         def names(sample: Sample) -> Vocabulary:
@@ -172,6 +174,7 @@ class Reference:
             note=self.notes.get(identity, ""),
             by_construction=identity in self.by_construction,
             explanation=self.explanations.get(identity, ""),
+            margin=lambda sample: cast("float", self.vocabulary(sample, home).evaluate(distance)),
         )
 
 

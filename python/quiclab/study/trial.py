@@ -88,7 +88,7 @@ def _everywhere(study: Study, value: float) -> Grid:
 
 def _try_claim(study: Study, claim: Claim, runs: Resamples) -> None:
     with own_code(f"study {study.name}, claim {claim.identity}"):
-        for function in (claim.check, claim.numbers):
+        for function in (claim.check, claim.numbers, claim.margin):
             try:
                 if function is not None:
                     function(claim.sample(runs))
