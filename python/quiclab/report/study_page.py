@@ -262,6 +262,7 @@ def _commands(study: Study, evaluation: Evaluation, engine: str) -> list[str]:
     engines = "" if engine == study.design.default_engine else f" --engines {engine}"
     return [
         f"quiclab study run {study.name} --runs {evaluation.runs}{engines}",
+        *([f"quiclab study decide {study.name}"] if evaluation.more else []),
         f"quiclab study report {study.name}",
         f"quiclab verify {study.name}",
     ]

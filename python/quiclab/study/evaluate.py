@@ -21,7 +21,7 @@ from quiclab.study.criteria import Assessment, Criterion
 from quiclab.study.fidelity import Fidelity, assess
 from quiclab.study.findings import Grid, Key, Resamples
 from quiclab.study.job import Job
-from quiclab.study.manifest import MANIFEST, Manifest, read_manifest, write_manifest
+from quiclab.study.manifest import MANIFEST, Manifest, Setting, read_manifest, with_more, write_manifest
 from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
 from quiclab.study.published import PublishedRow, as_printed, csv_rows, number, printed_findings, read_published
 from quiclab.study.registry import find
@@ -98,14 +98,15 @@ class Evaluation:
         manifest = read_manifest(self.directory)
         if manifest is None:
             raise QuiclabError(f"no results of {study.name} in {self.directory}; run {sweep_command(study, out)}")
-        self.runs = manifest.runs
+        self.runs, self.more = manifest.runs, manifest.more
         names = {variant.name for variant in study.design.variants}
         self._variants = None if manifest.variants is None else tuple(v for v in manifest.variants if v in names)
 
     @cached_property
     def points(self) -> list[Point]:
         """Every setting of the study, all engines."""
-        return list(self.study.points(tuple(self._available), self.runs, variants=self._variants))
+        points = list(self.study.points(tuple(self._available), self.runs, variants=self._variants))
+        return with_more(self.study, points, self.more)
 
     @cached_property
     def jobs(self) -> list[Job]:
@@ -240,6 +241,10 @@ class Evaluation:
     def summaries(self, engine: str, variant: str = BASE, metric: str = "") -> dict[Key, Summary]:
         """Return mean and spread by (configuration, value of each factor); of the study's metric by default."""
         return {key: summarise(values) for key, values in self.samples(engine, variant, metric).items()}
+
+    def planned(self, setting: Setting) -> int:
+        """Return how many runs of a setting are planned."""
+        return max(min(self.runs, self.study.design.engine(setting[0]).runs or self.runs), self.more.get(setting, 0))
 
     def missing(self, engine: str) -> int:
         """Return how many runs of the published settings are not done."""
