@@ -28,6 +28,7 @@ from quiclab.repetitions import MIN_RUNS
 from quiclab.report import show, show_comparison
 from quiclab.store import Store
 from quiclab.study import Study, sweep
+from quiclab.study.ablate import make, needed
 from quiclab.study.compare import (
     COMPARE_SCHEMA,
     TABLE_SCHEMA,
@@ -195,6 +196,22 @@ def decide_command(
     lists = {"decided": decided} | {verdict.word: found.with_verdict(verdict) for verdict in reversed(OPEN)}
     told = "; ".join(f"{word}: {', '.join(identities)}" for word, identities in lists.items() if identities)
     print(f"{name}: {told or 'no claim was open'}")
+
+
+@app.command("ablate")
+def ablate_command(name: NameArgument, jobs: JobsOption = None, out: OutOption = RESULTS) -> None:
+    """Make the runs that explanations of refuted claims rest on; `quiclab verify` says what they support."""
+    found = needed(find_all(name))
+    if not found:
+        print(f"{name}: no claim has an ablation", file=sys.stderr)
+        return
+    outcomes = make(found, out, jobs)
+    done, total, new = (sum(getattr(item, part) for item in outcomes) for part in ("done", "total", "executed"))
+    if any(item.interrupted for item in outcomes):
+        raise StoppedError(f"stopped: {done} of {total} runs are complete and stored; repeat the command to continue")
+    if failures := sum(len(item.failures) for item in outcomes):
+        raise QuiclabError(f"{failures} runs failed; the output above has the commands that replay them")
+    print(f"{name}: {done} of {total} runs complete, {new} of them new", file=sys.stderr)
 
 
 @app.command("table")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quiclab.report.show import console, percent, text
+from quiclab.study.ablation import Support
 from quiclab.study.agreement import agreement, sentences
 from quiclab.study.claims import Verdict
 
@@ -35,6 +36,8 @@ def claims(entries: Sequence[Mapping[str, Any]]) -> None:
         for label, key in (("in part", "scope"), ("why", "reason"), ("note", "note")):
             if entry[key]:
                 out.print(f"  {label}: {entry[key]}", style="dim")
+        for line in explained(entry):
+            out.print(f"  {line}", style="dim", soft_wrap=True)
         if entry["limit"] is not None:
             out.print(f"  {distance(entry['limit'])}", style="dim")
         for name, value in entry["numbers"].items():
@@ -44,6 +47,20 @@ def claims(entries: Sequence[Mapping[str, Any]]) -> None:
     out.print(", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)) or "no claims", style="bold")
     for line in sentences(agreement(entries)):
         out.print(line, soft_wrap=True)
+
+
+def explained(entry: Mapping[str, Any]) -> list[str]:
+    """Return the explanation of a refuted claim, and what its ablation says of it."""
+    if entry["verdict"] != Verdict.REFUTED:
+        return []
+    lines = [f"explanation: {entry['explanation']}" if entry["explanation"] else "explanation: the cause is not known"]
+    if (ablation := entry["ablation"]) is not None:
+        share = ablation["share_true"]
+        held = "" if share is None else f", as expected in {percent(share)} of the resamples"
+        why = f" ({ablation['reason']})" if ablation["reason"] else ""
+        lines.append(f"ablation: {ablation['removed']}: {Support(ablation['support']).word}{held}{why}")
+        lines += [f"  {label}: {text(value)}" for label, value in ablation["numbers"].items()]
+    return lines
 
 
 def distance(limit: Mapping[str, float | None]) -> str:

@@ -15,10 +15,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from quiclab.repetitions import MIN_RUNS
 from quiclab.stats import Statistic
 from quiclab.study.findings import Findings, Grid, Key, NotMeasuredError, Printed, Resamples, Sample
+
+if TYPE_CHECKING:
+    from quiclab.study.ablation import Ablation, AblationResult, Terms
 
 __all__ = [
     "AT_THE_LIMIT_SHARE",
@@ -95,7 +99,12 @@ class Claim:
     statistic
         The statistic of the runs of a setting that the predicate reads.
     explanation
-        Where it is refuted: the mechanism, and what shows it.
+        Where it is refuted: the mechanism. Measured values in it are placeholders over `terms`
+        (`quiclab.study.explanation`).
+    ablation
+        What shows that mechanism.
+    terms
+        From the runs to the names that the explanation and the ablation may use.
     margin
         How far the decisive comparison of the predicate is from its limit, as a part of the larger of its sides;
         positive where the predicate holds. See `quiclab.study.margins`.
@@ -113,6 +122,8 @@ class Claim:
     metric: str = ""
     statistic: Statistic = "mean"
     explanation: str = ""
+    ablation: Ablation | None = None
+    terms: Terms | None = None
     margin: Callable[[Sample], float] | None = None
 
     def sample(self, findings: Findings) -> Sample:
@@ -159,6 +170,10 @@ class Judgement:
         Its distance from the limit, where the share of the resamples does not decide.
     read
         Number of runs of each setting that the predicate reads, by study (empty: that of the claim) and setting.
+    explanation
+        Of a refuted claim, with its measured values; empty if there is none, or if its ablation does not support it.
+    ablation
+        Outcome of the ablation of a refuted claim.
     """
 
     claim: Claim
@@ -171,6 +186,8 @@ class Judgement:
     on_measured: bool | None = None
     limit: Limit | None = None
     read: Mapping[tuple[str, Key], int] = field(default_factory=dict)
+    explanation: str = ""
+    ablation: AblationResult | None = None
 
 
 def judge(claim: Claim, runs: Resamples, published: Printed) -> Judgement:

@@ -306,7 +306,8 @@ def judgement_row(study: str, judgement: Judgement) -> dict[str, Any]:
         "limit": _limit(judgement.limit),
         "numbers": {key: rounded(value) for key, value in judgement.numbers.items()},
         "note": claim.note,
-        "explanation": claim.explanation,
+        "explanation": judgement.explanation,
+        "ablation": _ablation(judgement),
     }
 
 
@@ -315,6 +316,20 @@ def _limit(limit: Limit | None) -> dict[str, float | None] | None:
     if limit is None:
         return None
     return {name: None if value is None else rounded(value) for name, value in asdict(limit).items()}
+
+
+def _ablation(judgement: Judgement) -> dict[str, Any] | None:
+    """Return the outcome of the ablation of a refuted claim."""
+    result, ablation = judgement.ablation, judgement.claim.ablation
+    if result is None or ablation is None:
+        return None
+    return {
+        "removed": ablation.removed,
+        "support": str(result.support),
+        "share_true": result.share_true,
+        "reason": result.reason,
+        "numbers": {key: rounded(value) for key, value in result.numbers.items()},
+    }
 
 
 def _cell(text: str) -> Any:

@@ -15,9 +15,11 @@ from quiclab.identity import BUILD
 from quiclab.libraries import pl
 from quiclab.stats import Summary, reduced, summarise
 from quiclab.study import BASE, Point, Study, derived, sweep
+from quiclab.study.ablation import Support, Worlds, judge_ablation
 from quiclab.study.check import own_code
-from quiclab.study.claims import Claim, Judgement, judge
+from quiclab.study.claims import Claim, Judgement, Verdict, judge
 from quiclab.study.criteria import Assessment, Criterion
+from quiclab.study.explanation import filled
 from quiclab.study.fidelity import Fidelity, assess
 from quiclab.study.findings import Grid, Key, Resamples
 from quiclab.study.job import Job
@@ -343,11 +345,11 @@ class Evaluation:
             self._others[name] = found
         return self._others[name]
 
-    def findings(self, engine: str, variant: str = BASE) -> Resamples:
+    def findings(self, engine: str, variant: str = BASE, *, strict: bool = False) -> Resamples:
         """Return the runs of an engine, and those of other studies, as claims read them.
 
         Another study is read with the same engine where it has that, or else with its default one; and with the same
-        variant where it has that.
+        variant where it has that. Where it must have it (`strict`), nothing was measured otherwise.
         """
 
         def grid(name: str, metric: str) -> Grid:
@@ -356,6 +358,8 @@ class Evaluation:
                 names = [item.name for item in other.study.design.engines]
                 chosen = engine if engine in names and engine != self.study.design.default_engine else None
                 variants = [item.name for item in other.study.design.variants]
+                if strict and variant and variant not in variants:
+                    return Grid({factor.name: factor.values for factor in other.study.design.factors}, (), {})
                 return other.grid(
                     engine if not name else chosen or other.study.design.default_engine,
                     variant if not name or variant in variants else BASE,
@@ -375,5 +379,22 @@ class Evaluation:
         found = []
         for claim in self.claims:
             with own_code(f"study {self.study.name}, claim {claim.identity}"):
-                found.append(judge(claim, runs, printed))
+                judgement = judge(claim, runs, printed)
+                explain = judgement.verdict is Verdict.REFUTED and variant == BASE
+                found.append(self._explained(judgement, engine) if explain else judgement)
         return found
+
+    def _explained(self, judgement: Judgement, engine: str) -> Judgement:
+        """Add the explanation of a refuted claim, and what its ablation says of it."""
+        claim = judgement.claim
+
+        @cache
+        def runs(variant: str) -> Resamples:
+            return self.findings(engine, variant, strict=True)
+
+        result = judge_ablation(claim, runs, sweep_command(self.study, self.out).replace("study run", "study ablate"))
+        supported = result is None or result.support is not Support.NOT_SUPPORTED
+        text = claim.explanation if supported else ""
+        if text and claim.terms is not None:
+            text = filled(text, claim.terms(Worlds(claim, runs)))
+        return replace(judgement, explanation=text, ablation=result)
