@@ -11,7 +11,7 @@ from quiclab.store import Store
 from quiclab.study import sweep
 from quiclab.study.ablation import Worlds
 from quiclab.study.explanation import filled
-from quiclab.study.findings import NotMeasuredError, Resamples
+from quiclab.study.findings import Resamples
 from quiclab.study.manifest import Setting, read_manifest, setting_of, with_more, write_manifest
 from quiclab.study.plan import jobs_of, results_directory
 from quiclab.study.registry import find
@@ -63,13 +63,8 @@ def _read(study: Study, claim: Claim, value: float) -> dict[str, Resamples]:
     for function in functions:
         if function is not None:
             function(worlds)
-    if ablation is not None and ablation.variant:
-        for reads in (claim.check, claim.numbers):
-            if reads is not None:
-                try:
-                    reads(worlds(ablation.variant))
-                except (NotMeasuredError, ArithmeticError, ValueError):
-                    continue  # it may hold of values that were measured
+    if ablation is not None and ablation.check is None and claim.check is not None:
+        claim.check(worlds(ablation.variant))
     if claim.terms is not None:
         filled(claim.explanation, claim.terms(worlds))
     return made

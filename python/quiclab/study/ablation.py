@@ -147,7 +147,7 @@ def judge_ablation(claim: Claim, runs: Callable[[str], Resamples], command: str)
     check = ablation.check or _holds_under(claim, ablation.variant)
     try:
         held = [bool(check(worlds)) for _ in worlds.each(runs("").resamples)]
-        numbers = dict(ablation.numbers(worlds)) if ablation.numbers is not None else {}
+        numbers = _numbers(claim, ablation, worlds)
     except NotMeasuredError as error:
         return AblationResult(Support.NOT_RUN, reason=f"{error} was not run; {command} makes the runs")
     least = worlds.least_runs
@@ -157,6 +157,16 @@ def judge_ablation(claim: Claim, runs: Callable[[str], Resamples], command: str)
     if least < MIN_RUNS:
         return AblationResult(Support.OPEN, share, numbers, f"{least} runs; at least {MIN_RUNS} are needed")
     return AblationResult(support_of(share), share, numbers)
+
+
+def _numbers(claim: Claim, ablation: Ablation, worlds: Worlds) -> dict[str, float]:
+    if ablation.numbers is not None:
+        return dict(ablation.numbers(worlds))
+    if not ablation.variant or claim.numbers is None:
+        return {}
+    return {
+        f"{label} under {ablation.variant}": value for label, value in claim.numbers(worlds(ablation.variant)).items()
+    }
 
 
 def support_of(share_true: float) -> Support:

@@ -152,7 +152,7 @@ class Reference:
     def claim(self, identity: str, home: str) -> Claim:
         """Build a claim from its entry."""
         entry = self.entries[identity]
-        text = " ".join(self.read_as.get(identity, entry["check"]).split())
+        text = self._text(identity)
         code = compile(text, identity, "eval")
         whole = compile(without_stops(text), identity, "eval") if self.every_term else code
         distance = compile(margins.quantitative(text), identity, "eval")
@@ -176,7 +176,7 @@ class Reference:
             scope=self.scopes.get(identity, ""),
             note=self.notes.get(identity, ""),
             by_construction=identity in self.by_construction,
-            explanation=self.explanations.get(identity, ""),
+            explanation=" ".join(self.explanations.get(identity, "").split()),
             ablation=self._ablation(identity, home),
             terms=lambda readings: self.terms(readings, home),
             margin=lambda sample: cast("float", self.vocabulary(sample, home).evaluate(distance)),
@@ -207,23 +207,32 @@ class Reference:
         return {**vars(under("")), "under": under}
 
     def _ablation(self, identity: str, home: str) -> Ablation | None:
-        """Return the ablation of a claim with functions in place of the expression."""
+        """Return the ablation of a claim with functions in place of the expression; the evidence has all terms."""
         ablation = self.ablations.get(identity)
-        if ablation is None or not ablation.shows:
-            return ablation
-        code = compile(ablation.shows, identity, "eval")
-        whole = compile(without_stops(ablation.shows), identity, "eval")
+        if ablation is None:
+            return None
+        text = ablation.shows or self._text(identity)
+        code, whole = compile(text, identity, "eval"), compile(without_stops(text), identity, "eval")
 
         @lru_cache(maxsize=1)
         def names(readings: Readings) -> dict[str, Any]:
-            return {**self.terms(readings, home), "__builtins__": {}}
+            return self._over(readings, home, ablation.variant)
 
         def numbers(readings: Readings) -> Mapping[str, float]:
             found: dict[str, float] = {}
-            _value(whole, {**self.terms(readings, home, found.__setitem__), "__builtins__": {}})
+            _value(whole, self._over(readings, home, ablation.variant, found.__setitem__))
             return found
 
         return replace(ablation, check=lambda readings: bool(_value(code, names(readings))), numbers=numbers)
+
+    def _over(self, readings: Readings, home: str, variant: str, note: Note | None = None) -> dict[str, Any]:
+        """Return the names of an ablation's predicate: those under a variant, if the claim itself must hold there."""
+        terms = self.terms(readings, home, note)
+        return {**(vars(terms["under"](variant)) if variant else terms), "__builtins__": {}}
+
+    def _text(self, identity: str) -> str:
+        """Return the predicate of a claim as an expression."""
+        return " ".join(self.read_as.get(identity, self.entries[identity]["check"]).split())
 
 
 def _value(code: CodeType, names: dict[str, Any]) -> object:

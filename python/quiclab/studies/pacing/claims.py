@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quiclab.studies.pacing.explanations import EXPLANATIONS
+from quiclab.studies.pacing.explanations import ABLATIONS, EXPLANATIONS
 from quiclab.study.findings import NotMeasuredError
 from quiclab.study.predicates import Reference, Vocabulary
 
@@ -41,7 +41,8 @@ PLACES: Mapping[str, tuple[str, ...]] = {
 """Study that reports a claim, without the group."""
 BY_CONSTRUCTION = ("PA-04", "PA-13", "PA-14", "PA-20", "PA-29")
 READ_AS: Mapping[str, str] = {
-    "PA-10": "share(packets_per_ack('quic-go', 100), 2, 2) >= 0.9 and share(packets_per_ack('ngtcp2', 100), 2, 3) >= 0.8",
+    "PA-10": "share(packets_per_ack('quic-go', 100), 2, 2) >= 0.9 and "
+    "share(packets_per_ack('ngtcp2', 100), 2, 3) >= 0.8",
 }
 """Predicates without what only returns a number that was put in."""
 SCOPES: Mapping[str, str] = {
@@ -214,5 +215,6 @@ REFERENCE = Reference(
     scopes=SCOPES,
     notes=NOTES,
     explanations=EXPLANATIONS,
+    ablations=ABLATIONS,
     by_construction=BY_CONSTRUCTION,
 )

@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from quiclab.stats import SIGNIFICANT, percent_difference, spearman, welch_p_values
-from quiclab.studies.page_load.explanations import EXPLANATIONS
+from quiclab.studies.page_load.explanations import ABLATIONS, EXPLANATIONS
 from quiclab.studies.page_load.traces import SRTT_TIMES_MS
 from quiclab.study.findings import NotMeasuredError, Sample
 from quiclab.study.predicates import Note, Reference, Vocabulary
@@ -337,5 +337,6 @@ REFERENCE = Reference(
     scopes=SCOPES,
     notes=NOTES,
     explanations=EXPLANATIONS,
+    ablations=ABLATIONS,
     by_construction=BY_CONSTRUCTION,
 )
