@@ -25,10 +25,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import quiclab
 from quiclab.errors import QuiclabError
 from quiclab.identity import RESULTS
 from quiclab.libraries import np
+from quiclab.native import extension
 from quiclab.progress import BeatingProgress
 from quiclab.stats import reduced
 from quiclab.study import agreement
@@ -161,7 +161,7 @@ class Values:
         """What is stored: the values that the page used, sorted."""
         return {
             "schema": SCHEMA,
-            "quiclab": quiclab.__version__,
+            "quiclab": extension().version(),
             **{part: dict(sorted(found.items())) for part, found in self.used.items()},
         }
 
@@ -184,13 +184,8 @@ class Asked(Values):
 
     def claim(self, study: str, identity: str) -> Mapping[str, Any]:
         """Return a claim without a verdict of its own."""
-        return {
-            "study": study,
-            "verdict": Verdict.NOT_TESTED,
-            "on_published": None,
-            "numbers": {},
-            "identity": identity,
-        }
+        del identity
+        return {"study": study, "verdict": Verdict.NOT_TESTED, "on_published": None, "numbers": {}, "support": None}
 
     def skill(self, study: str, series: Sequence[Any]) -> Mapping[str, Any]:
         """Return a fidelity without values."""
@@ -252,7 +247,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
 
     @cache
     def readings(variant: str) -> Sample:
-        return Sample(PageFindings(values, variant), find_all(group)[0].name)  # type: ignore[arg-type]
+        return Sample(PageFindings(values, variant), find_all(group)[0].name)
 
     def of(study: str, metric: str = "", statistic: str = "mean", variant: str = "") -> Sample:
         return readings(variant).of(f"{group}/{study}", metric, statistic)  # type: ignore[arg-type]
@@ -297,6 +292,18 @@ def stored(name: str) -> dict[str, Any]:
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
+def written(data: Mapping[str, Any]) -> str:
+    """Return values as a JSON file with a line for each of them."""
+    parts = []
+    for part, found in data.items():
+        if isinstance(found, dict):
+            lines = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in found.items()]
+            parts.append(f" {json.dumps(part)}: {{\n" + ",\n".join(lines) + "\n }")
+        else:
+            parts.append(f" {json.dumps(part)}: {json.dumps(found)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
 def pages() -> list[str]:
     """Return the names of the pages that have templates."""
     return sorted(path.name.removesuffix(".md.j2") for path in (PAGES / "templates").glob("*.md.j2"))
@@ -319,7 +326,7 @@ def main() -> None:
         outcomes = make(asked.needed, arguments.results, arguments.jobs)
         if any(item.interrupted or item.failures for item in outcomes):
             sys.exit(f"{name}: not all runs were made")
-    with BeatingProgress("pages", len(chosen)) as progress:
+    with BeatingProgress("pages", len(chosen), unit="pages") as progress:
         for name in chosen:
             data = stored(name)
             try:
@@ -332,8 +339,7 @@ def main() -> None:
                 sys.exit(f"{name}: {error.message}")
             if arguments.results is not None:
                 (PAGES / "data").mkdir(exist_ok=True)
-                text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-                (PAGES / "data" / f"{name}.json").write_text(text, encoding="utf-8")
+                (PAGES / "data" / f"{name}.json").write_text(written(data), encoding="utf-8")
             (PAGES / f"{name}.md").write_text(page, encoding="utf-8")
             progress.advance()
 
