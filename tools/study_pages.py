@@ -9,7 +9,7 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - the names of the claims' predicates, such as `T('tcp', batch=100)`, and `under('VARIANT')`, which has them under a
   variant;
 - `of(STUDY, METRIC, STATISTIC, VARIANT)`, whose result is called with a configuration and a value of each factor;
-- `verdict(CLAIM)`, `claims(VERDICT)`, `supported(SUPPORT)`, `agreement()`, `skill(STUDY, SERIES...)`, `runs(STUDY)`;
+- `verdict(CLAIM)`, `claims(VERDICT)`, `supported(SUPPORT)`, `agreement()`, `skill(STUDY, SERIES...)`, `runs(STUDY)`, `available(STUDY)`;
 - filters `figures(DIGITS)`, `signed(DIGITS)`, `percent(DIGITS)`, `share`, `listed`.
 """
 
@@ -58,7 +58,7 @@ class Values:
     stored
         Values of before, as in the file.
     results
-        Results directory; `None` to read nothing but the stored values.
+        Results directory; `None` to read only the stored values.
     """
 
     def __init__(self, stored: Mapping[str, Any], results: Path | None) -> None:
@@ -147,6 +147,10 @@ class Values:
         found: Mapping[str, Any] = self._read("skill", f"{study}: {', '.join(map(str, series))}", study, make)
         return found
 
+    def available(self, study: str) -> bool:
+        """Return whether there are results or stored values of a study."""
+        return study in self.stored.get("studies", {}) or self.evaluation(study) is not None
+
     def runs(self, study: str) -> int:
         """Return the number of runs of each setting of a study."""
         evaluation = self.evaluation(study)
@@ -191,6 +195,10 @@ class Asked(Values):
         """Return a fidelity without values."""
         del study, series
         return defaultdict(lambda: 1.0)
+
+    def available(self, study: str) -> bool:
+        """Return whether the simulator makes the runs of a study."""
+        return all(engine.lane is None for engine in find(study).design.engines[:1])
 
     def runs(self, study: str) -> int:
         """Return a number of runs."""
@@ -268,6 +276,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "agreement": lambda: agreement.agreement(every()),
         "aims": {"agreed": agreement.AGREED_AIM, "undecided": agreement.UNDECIDED_AIM},
         "skill": lambda study, *series: values.skill(f"{group}/{study}", series),
+        "available": lambda study: values.available(f"{group}/{study}"),
         "runs": lambda study: values.runs(f"{group}/{study}"),
     }
 
