@@ -20,13 +20,25 @@ from quiclab.study.trial import measured
 from quiclab.study.workers import run_job
 
 PAGE = tool("study_pages")
-NAMES = PAGE.pages()
+NAMES = PAGE.made()
 #: Values of each page that are run again; a transfer of minutes takes seconds.
 REPEATED = 4
 
 
 def test_there_are_pages() -> None:
     assert {"tunnel"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", PAGE.pages())
+def test_templates_read_settings_and_variants_that_there_are(name: str) -> None:
+    asked = PAGE.Asked()
+    assert PAGE.rendered(name, asked).count("\n") > 50
+    for (study, variant), settings in asked.needed.items():
+        design = find(study).design
+        assert variant in {"", *(item.name for item in design.variants)}, f"{study} has no variant {variant}"
+        points = list(find(study).points((design.default_engine,), 1, variants=()))
+        known = {(point.configuration, tuple(point.values[one.column] for one in design.swept)) for point in points}
+        assert {setting[1:] for setting in settings} <= known, study
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,7 +9,9 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - the names of the claims' predicates, such as `T('tcp', batch=100)`, and `under('VARIANT')`, which has them under a
   variant;
 - `of(STUDY, METRIC, STATISTIC, VARIANT)`, whose result is called with a configuration and a value of each factor;
-- `verdict(CLAIM)`, `claims(VERDICT)`, `supported(SUPPORT)`, `agreement()`, `skill(STUDY, SERIES...)`, `runs(STUDY)`, `available(STUDY)`;
+- `median_difference(STUDY, CONFIGURATION, FACTOR=VALUE...)` from the published table, `map_score(STUDY, TITLE)`;
+- `verdict(CLAIM)`, `claims(VERDICT)`, `supported(SUPPORT)`, `agreement()`, `skill(STUDY, SERIES...)`, `runs(STUDY)`,
+  `available(STUDY)`;
 - filters `figures(DIGITS)`, `signed(DIGITS)`, `percent(DIGITS)`, `share`, `listed`.
 """
 
@@ -20,9 +22,10 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from quiclab.errors import QuiclabError
@@ -34,12 +37,13 @@ from quiclab.stats import reduced
 from quiclab.study import agreement
 from quiclab.study.ablate import make
 from quiclab.study.claims import Verdict
-from quiclab.study.compare import fidelity_rows, judgement_row
+from quiclab.study.compare import fidelity_rows, judgement_row, map_rows
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.explanation import environment
 from quiclab.study.findings import Grid, Key, Sample
 from quiclab.study.manifest import Setting, setting_of
 from quiclab.study.predicates import Reference
+from quiclab.study.published import read_published
 from quiclab.study.registry import find, find_all
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,7 +67,7 @@ class Values:
 
     def __init__(self, stored: Mapping[str, Any], results: Path | None) -> None:
         self.stored, self.results = stored, results
-        self.used: dict[str, dict[str, Any]] = {"studies": {}, "values": {}, "claims": {}, "skill": {}}
+        self.used: dict[str, dict[str, Any]] = {"studies": {}, "values": {}, "claims": {}, "skill": {}, "maps": {}}
 
     @cache  # noqa: B019 - one object a page
     def evaluation(self, study: str) -> Evaluation | None:
@@ -160,13 +164,24 @@ class Values:
         self.used["studies"][study] = found
         return int(found["runs"])
 
+    def map_score(self, study: str, title: str) -> Mapping[str, Any]:
+        """Return how a map of differences agrees with the published one, as `study compare --json` prints it."""
+
+        def make(evaluation: Evaluation) -> dict[str, Any] | None:
+            rows = map_rows(evaluation, evaluation.study.design.default_engine)
+            found = next((row for row in rows if row["title"] == title), None)
+            return found and {name: value for name, value in found.items() if name != "lines"}
+
+        found: Mapping[str, Any] = self._read("maps", f"{study}: {title}", study, make)
+        return found
+
     @property
     def document(self) -> dict[str, Any]:
         """What is stored: the values that the page used, sorted."""
         return {
             "schema": SCHEMA,
             "quiclab": extension().version(),
-            **{part: dict(sorted(found.items())) for part, found in self.used.items()},
+            **{part: dict(sorted(found.items())) for part, found in self.used.items() if found},
         }
 
 
@@ -194,6 +209,11 @@ class Asked(Values):
     def skill(self, study: str, series: Sequence[Any]) -> Mapping[str, Any]:
         """Return a fidelity without values."""
         del study, series
+        return defaultdict(lambda: 1.0)
+
+    def map_score(self, study: str, title: str) -> Mapping[str, Any]:
+        """Return a score without values."""
+        del study, title
         return defaultdict(lambda: 1.0)
 
     def available(self, study: str) -> bool:
@@ -276,9 +296,26 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "agreement": lambda: agreement.agreement(every()),
         "aims": {"agreed": agreement.AGREED_AIM, "undecided": agreement.UNDECIDED_AIM},
         "skill": lambda study, *series: values.skill(f"{group}/{study}", series),
+        "median_difference": partial(_median_difference, group, values),
+        "map_score": lambda study, title: values.map_score(f"{group}/{study}", title),
         "available": lambda study: values.available(f"{group}/{study}"),
         "runs": lambda study: values.runs(f"{group}/{study}"),
     }
+
+
+def _median_difference(
+    group: str, values: Values, study: str, configuration: str, variant: str = "", **at: Any
+) -> float:
+    """Return the median magnitude of measured / published - 1 over the printed settings with some values of factors."""
+    found = find(f"{group}/{study}")
+    names = [factor.name for factor in found.design.factors]
+    rows = [
+        row
+        for row in read_published(found)
+        if row.key[0] == configuration and at.items() <= dict(zip(names, row.key[1:], strict=True)).items()
+    ]
+    differences = [abs(values.value(found.name, variant, "", row.key)["mean"] / row.summary.mean - 1.0) for row in rows]
+    return float(median(differences))
 
 
 def listed(identities: Sequence[str]) -> str:
@@ -316,6 +353,11 @@ def written(data: Mapping[str, Any]) -> str:
 def pages() -> list[str]:
     """Return the names of the pages that have templates."""
     return sorted(path.name.removesuffix(".md.j2") for path in (PAGES / "templates").glob("*.md.j2"))
+
+
+def made() -> list[str]:
+    """Return the names of the pages that were written: those with stored values."""
+    return [name for name in pages() if (PAGES / "data" / f"{name}.json").is_file()]
 
 
 def main() -> None:
