@@ -109,7 +109,7 @@ def test_a_value_that_is_not_stored_names_the_command() -> None:
 
 
 def test_placeholders_read_values_variants_and_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stored = {
+    stored: dict[str, dict[str, Any]] = {
         "studies": {name: {"runs": 7} for name in ("tunnel/four", "tunnel/bottleneck", "tunnel/window")},
         "values": {
             "tunnel/four: rtt_ms of fq, homo, rr": {"mean": 25.25, "std": 0.5, "median": 25.0, "runs": 7},
