@@ -81,6 +81,16 @@ reference: setup ## write the generated files: the reference pages and the Pytho
 teardown: setup ## kill a hundred runs of the kernel lane at random moments and count leftover objects
 	QUICLAB_KILLED_RUNS=100 cargo test --quiet -p quiclab-live --test teardown
 
+STUDY_PAGES := tunnel pacing
+.PHONY: study-pages
+study-pages: setup ## all results that pages of docs/studies state, and the pages; takes hours, and goes on where it was stopped
+	for group in $(STUDY_PAGES); do \
+		$(RUN)/quiclab study run $$group --jobs $(JOBS); \
+		$(RUN)/quiclab study decide $$group --jobs $(JOBS); \
+		$(RUN)/quiclab study ablate $$group --jobs $(JOBS); \
+	done
+	$(RUN)/python tools/study_pages.py $(STUDY_PAGES) --results results --run --jobs $(JOBS)
+
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
 fuzz: toolchain ## random input for parsers of untrusted bytes, FUZZ_SECONDS (60) each; stops at a failure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -21,9 +22,10 @@ from quiclab.study.claims import (
     judge,
     verdict_of,
 )
-from quiclab.study.findings import Grid, Key, Printed, Resamples, Sample
+from quiclab.study.findings import Grid, Key, NotMeasuredError, Printed, Resamples, Sample
+from quiclab.study.margins import NAMES, quantitative, relative_rise
 from quiclab.study.published import printed_findings
-from quiclab.study.registry import find_all, studies
+from quiclab.study.registry import find, find_all, studies
 
 FACTORS = {"x": (1, 2)}
 NOTHING = Printed(lambda study, metric: Grid(FACTORS, (), {}))  # noqa: ARG005
@@ -97,6 +99,110 @@ def test_the_stated_share_of_wrong_decisions_at_the_edge(runs: int) -> None:
     stated = EDGE_DECIDED_SHARE[runs]
     # four standard errors, and what rounding and fewer resamples than 2000 do
     assert abs(decided - stated) <= 4 * math.sqrt(stated * (1 - stated) / trials) + 0.02
+
+
+UPON = Claim(
+    "T-8", "test", "at least 10", lambda t: t("a", x=1) >= 10.0, margin=lambda t: relative_rise(10.0, t("a", x=1))
+)
+NEAR: dict[Key, list[float]] = {("a", 1): [9.8, 10.2, 9.9, 10.1, 10.05]}
+
+
+def table(mean: float, std: float, runs: int) -> Printed:
+    """A publication of one setting."""
+    key: Key = ("a", 1)
+    return Printed(
+        lambda study, metric: Grid(FACTORS, ("a",), {key: [mean]}),  # noqa: ARG005
+        lambda study, metric: {key: std},  # noqa: ARG005
+        lambda study, metric: {key: runs},  # noqa: ARG005
+    )
+
+
+def against(published: Printed, values: dict[Key, list[float]] = NEAR) -> Judgement:
+    grid = Grid(FACTORS, ("a",), values)
+    return judge(UPON, Resamples(lambda study, metric: grid), published)  # noqa: ARG005
+
+
+def test_at_the_limit_is_what_the_table_leaves_open_too() -> None:
+    # published 10.3 with a standard error of 0.6 / sqrt(9) = 0.2: the limit is 1.5 standard errors away
+    found = against(table(10.3, 0.6, 9))
+    assert found.verdict is Verdict.AT_THE_LIMIT
+    assert found.limit is not None
+    share = statistics.NormalDist().cdf(1.5)
+    assert found.limit.published_share_true == pytest.approx(share, abs=5 * math.sqrt(share * (1 - share) / 2000))
+    assert found.limit.published_margin == pytest.approx(0.3 / 10.3)
+    assert found.limit.measured_margin == pytest.approx(0.01 / 10.01)
+    # two standard errors and more away on either side, it has decided
+    assert against(table(10.5, 0.6, 9)).verdict is Verdict.UNDECIDED
+    assert against(table(9.5, 0.6, 9)).verdict is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize("published", [table(10.0, math.nan, 9), table(10.0, 0.6, 1), NOTHING])
+def test_a_table_without_scatter_tells_no_limit(published: Printed) -> None:
+    found = against(published)
+    assert found.verdict is Verdict.UNDECIDED
+    assert found.limit is not None
+    assert found.limit.published_share_true is None
+
+
+def test_decided_claims_and_those_with_few_runs_are_not_at_the_limit() -> None:
+    decided = against(table(10.0, 0.6, 9), {("a", 1): [10.8, 11.2, 10.9, 11.1, 11.05]})
+    assert (decided.verdict, decided.limit) == (Verdict.CONFIRMED, None)
+    few = against(table(10.0, 0.6, 9), {("a", 1): [9.8, 10.2]})
+    assert (few.verdict, few.limit) == (Verdict.UNDECIDED, None)
+    assert few.read == {("", ("a", 1)): 2}
+
+
+def test_redrawn_deviations_have_the_distribution_of_deviations() -> None:
+    redrawn = table(10.0, 0.6, 9).redrawn(4000)
+    deviations = redrawn.series("", "", "std", ("a", 1))
+    assert deviations[0] == 0.6
+    # s^2 is unbiased, and its variance is 2 sigma^4 / (n - 1)
+    squares = deviations[1:] ** 2
+    assert float(np.mean(squares)) == pytest.approx(0.36, abs=5 * 0.36 * math.sqrt(2 / 8 / 4000))
+    assert redrawn.scattered
+    assert np.array_equal(deviations, table(10.0, 0.6, 9).redrawn(4000).series("", "", "std", ("a", 1)))
+
+
+@pytest.mark.parametrize(
+    ("text", "margin"),
+    [
+        ("a < b", 0.5),
+        ("a > b", -0.5),
+        ("not a > b", 0.5),
+        ("a <= b and b <= 2.5", 0.2),
+        ("a > b or b <= 2.5", 0.2),
+        ("1 <= b <= 2.5", 0.2),
+        ("all(x < 4 for x in (a, b, 3))", 0.25),
+        ("any(x > b for x in (a, b, 4))", 0.5),
+        ("all([a < b, b < 4]) and True", 0.5),
+        ("a == 1 and a < b", 0.5),
+        ("a == 2", -math.inf),
+        ("nothing is not None and nothing > 1", -math.inf),
+        ("a < a", 0.0),
+    ],
+)
+def test_margins_hand_computed(text: str, margin: float) -> None:
+    code = compile(quantitative(text), "", "eval")
+    names = {**NAMES, "a": 1, "b": 2, "nothing": None}
+    assert eval(code, names) == pytest.approx(margin)  # noqa: S307 - the expressions above
+
+
+def test_margins_have_the_sign_of_the_predicate_on_the_published_tables() -> None:
+    """A margin and its predicate are read from the same expression in two ways."""
+    compared = 0
+    for study in map(find, studies()):
+        printed = printed_findings(study) if not study.measures.table.engine else NOTHING
+        for claim in study.measures.claims:
+            if claim.check is None or claim.margin is None:
+                continue
+            try:
+                sample = claim.sample(printed)
+                holds, margin = claim.check(sample), claim.margin(sample)
+            except NotMeasuredError:
+                continue
+            assert margin >= 0 if holds else margin <= 0, claim.identity
+            compared += 1
+    assert compared > 30
 
 
 def test_untested_claims_have_a_reason() -> None:

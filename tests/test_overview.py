@@ -1,8 +1,7 @@
-"""The overview of a group, the views of single runs, and the agreement of verdicts with the sources."""
+"""The overview of a group, and the views of single runs."""
 
 from __future__ import annotations
 
-import math
 import re
 import shutil
 from dataclasses import replace
@@ -14,8 +13,6 @@ from conftest import ROOT
 from quiclab import cli
 from quiclab.errors import QuiclabError
 from quiclab.report import views
-from quiclab.report.overview import agreement
-from quiclab.stats import cohens_kappa
 from quiclab.study.registry import about, find, find_all
 from test_report_page import BROWSER, DARK, browse
 
@@ -110,44 +107,6 @@ def page(lab: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     assert len(errors) == 1
     assert "1 of 3 studies failed: tiny/never: no results of tiny/never" in errors[0]
     return last
-
-
-def test_kappa_hand_computed() -> None:
-    # 20 times both yes, 5 and 10 times one of them, 15 times both no: p_o = 35/50; the first says yes 25, the second
-    # 30 times: p_e = 0.5 * 0.6 + 0.5 * 0.4 = 0.5; (0.7 - 0.5) / (1 - 0.5) = 0.4
-    first = [True] * 25 + [False] * 25
-    second = [True] * 20 + [False] * 5 + [True] * 10 + [False] * 15
-    assert cohens_kappa(first, second) == pytest.approx(0.4)
-    assert cohens_kappa([True, False], [True, False]) == 1.0
-    assert cohens_kappa([True, False], [False, True]) == -1.0
-    assert cohens_kappa([True, True, False, False], [True, False, True, False]) == 0.0
-    # chance agrees fully, or there is nothing to agree on
-    assert math.isnan(cohens_kappa([True, True], [True, True]))
-    assert math.isnan(cohens_kappa([], []))
-    with pytest.raises(ValueError, match="same cases"):
-        cohens_kappa([True], [])
-
-
-def test_agreement_counts_decided_claims_of_which_the_tables_can_tell() -> None:
-    def claim(verdict: str, on_published: bool | None) -> dict[str, object]:
-        return {"verdict": verdict, "on_published": on_published}
-
-    found = agreement(
-        [
-            claim("confirmed", True),
-            claim("confirmed", True),
-            claim("refuted", False),
-            claim("refuted", True),
-            claim("refuted", None),
-            claim("undecided", True),
-            claim("by_construction", True),
-            claim("not_tested", False),
-        ]
-    )
-    # ours: yes yes no no, theirs: yes yes no yes; p_o = 3/4, p_e = 1/2 * 3/4 + 1/2 * 1/4 = 1/2
-    assert (found.compared, found.agreed) == (4, 3)
-    assert found.kappa == pytest.approx(0.5)
-    assert (found.undecided, found.tested) == (1, 6)
 
 
 def test_paragraphs_of_the_files() -> None:

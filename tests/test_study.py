@@ -16,11 +16,14 @@ from typing import cast
 import pytest
 
 from conftest import ROOT
+from quiclab import cli
 from quiclab.cli.study_group import StoppedError, for_each, with_keys
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.result import FlowResult, RunResult
 from quiclab.scenario import load
+from quiclab.studies.page_load.bulk import RATE_MBPS
 from quiclab.study import Study, registry
+from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import jobs_of
 from quiclab.study.published import number, read_published
 from quiclab.study.registry import find, find_all, studies
@@ -196,6 +199,38 @@ def test_parts_of_one_run_are_one_run() -> None:
     assert tree["bearers"]["sc1"]["links"] == ["down1"]
     assert tree["bearers"]["sc2"]["links"] == ["down2"]
     assert (tree["duration"], tree["until"]) == ("3 min", "duration_over")
+
+
+def test_all_parts_of_a_setting_are_measured_in_the_same_runs() -> None:
+    names, repetitions = [], 3
+    for study in map(find, studies()):
+        points = list(study.points((study.design.default_engine,), repetitions, variants=()))
+        seeds: dict[tuple[object, ...], set[int]] = {}
+        for point in points:
+            swept = (point.configuration, *(point.values[factor.column] for factor in study.design.swept))
+            seeds.setdefault(swept, set()).add(study.design.first_seed(point))
+        assert {len(found) for found in seeds.values()} == {1}, study.name
+        if study.design.parts:
+            names.append(study.name)
+            jobs = jobs_of(study, points)
+            runs = {(job.scenario, job.seed) for job in jobs}
+            assert len(runs) == len(seeds) * repetitions, study.name
+            assert len(jobs) == len(runs) * math.prod(len(part.values) for part in study.design.parts)
+    assert {"page_load/fairness", "pacing/clusters", "tunnel/bottleneck"} <= set(names)
+
+
+def test_the_flows_of_a_run_have_no_more_than_the_link(tmp_path: Path) -> None:
+    """The rate is that of a capture behind the link, so that what was queued before the start adds nothing."""
+    assert cli.invoke(["study", "run", "page_load/fairness", "--runs", "2", "--out", str(tmp_path)]) == 0
+    evaluation = Evaluation(find("page_load/fairness"), tmp_path)
+    totals: dict[tuple[object, int], float] = {}
+    for key, values in evaluation.by_seed(evaluation.study.design.default_engine).items():
+        for seed, value in values.items():
+            if not math.isnan(value):
+                totals[key[0], seed] = totals.get((key[0], seed), 0.0) + value
+    assert len(totals) == 2 * len(evaluation.study.design.configurations)
+    # 60 s at the rate of the link; nothing is delivered that the link did not carry
+    assert all(0.8 * RATE_MBPS < total <= RATE_MBPS for total in totals.values())
 
 
 @pytest.mark.parametrize("name", ["batch_size", "bandwidth_ratio_matched", "loss", "fairness_batch_size"])

@@ -306,6 +306,12 @@ def _reduced_rows(rows: Array, statistic: Statistic) -> Array:
     return found
 
 
+def generator_of(name: str, seed: int = BOOTSTRAP_SEED) -> np.random.Generator:
+    """Return the generator of a named random stream."""
+    words = np.frombuffer(hashlib.sha256(name.encode()).digest()[:16], dtype="<u4").tolist()
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words])))
+
+
 def bootstrap(
     values: ArrayLike,
     name: str,
@@ -343,8 +349,7 @@ def bootstrap(
     array = np.asarray(values, dtype=np.float64)
     if not array.size:
         return np.full(1 + resamples, math.nan)
-    words = np.frombuffer(hashlib.sha256(name.encode()).digest()[:16], dtype="<u4").tolist()
-    generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words])))
+    generator = generator_of(name, seed)
     size = (resamples, among or array.size)
     picks = generator.integers(0, size[1], size=size)
     if len(places):
@@ -394,3 +399,35 @@ def cohens_kappa(first: Sequence[bool], second: Sequence[bool]) -> float:
     # in integers: p_o = agreed / n, p_e = (yes + no) / n^2
     chance = yes + no
     return (agreed * n - chance) / (n * n - chance) if chance != n * n else math.nan
+
+
+def gwets_ac1(first: Sequence[bool], second: Sequence[bool]) -> float:
+    """Return Gwet's AC1: the agreement of two judges, corrected for chance where nearly all cases get the same word.
+
+    AC1 = (p_a - p_e) / (1 - p_e), where p_a is the share of cases on which both agree, p_e = 2 q (1 - q), and q the
+    mean of the shares with which either says yes. Unlike Cohen's kappa it stays near p_a where q is near 0 or 1.
+
+    Parameters
+    ----------
+    first, second
+        The judgements of the same n cases.
+
+    Returns
+    -------
+    float
+        NaN without cases.
+
+    References
+    ----------
+    K. L. Gwet, Computing inter-rater reliability and its variance in the presence of high agreement, British Journal of
+    Mathematical and Statistical Psychology 61 (1), 2008, equations 3 and 5 with two raters and two categories.
+    """
+    if len(first) != len(second):
+        raise ValueError("expected the same cases for both judges")
+    n = len(first)
+    if not n:
+        return math.nan
+    agreed = sum(one == other for one, other in zip(first, second, strict=True)) / n
+    yes = (sum(first) + sum(second)) / (2 * n)
+    chance = 2.0 * yes * (1.0 - yes)
+    return (agreed - chance) / (1.0 - chance)

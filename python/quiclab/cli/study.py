@@ -24,9 +24,11 @@ from quiclab.cli.study_group import (
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import QuiclabError, RequestError, not_one_of
 from quiclab.progress import BeatingProgress
+from quiclab.repetitions import MIN_RUNS
 from quiclab.report import show, show_comparison
 from quiclab.store import Store
 from quiclab.study import Study, sweep
+from quiclab.study.ablate import make, needed
 from quiclab.study.compare import (
     COMPARE_SCHEMA,
     TABLE_SCHEMA,
@@ -35,8 +37,9 @@ from quiclab.study.compare import (
     table_rows,
     to_csv,
 )
+from quiclab.study.decide import MOST_RUNS, OPEN, decide
 from quiclab.study.evaluate import Evaluation
-from quiclab.study.manifest import MANIFEST, write_manifest
+from quiclab.study.manifest import MANIFEST, with_more, write_manifest
 from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
 from quiclab.study.registry import find_all
 from quiclab.study.trial import try_study
@@ -51,6 +54,9 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a g
 OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a study of a group: validation/linux_tcp.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results directory.")]
 EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
+JobsOption = Annotated[
+    int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
+]
 FORMATS = ("table", "csv", "json")
 
 
@@ -72,9 +78,7 @@ def run_command(
         typer.Option(parser=ONLY.checked, metavar="KEY=VALUE", help="Run only these settings; may be repeated."),
     ] = None,
     engines: EnginesOption = "default",
-    jobs: Annotated[
-        int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
-    ] = None,
+    jobs: JobsOption = None,
     out: OutOption = RESULTS,
     lane: Annotated[
         str | None, typer.Option(metavar="|".join(LANES), help="Only engines of this lane (default: all lanes).")
@@ -133,14 +137,14 @@ def _run_study(
         )
     present, _ = available_engines(study, study.with_reference(present))
     points = list(study.points(tuple(present), runs, keep, study.chosen_variants(variants)))
-    work = jobs_of(study, points)
     directory = results_directory(study, out)
     wanted = runs or study.design.runs
     store = Store(directory)
     # one lock from the manifest to the table: a concurrent sweep would change them
     with store.locked():
         asked_for = study.chosen_variants(variants)
-        counted = write_manifest(study, directory, wanted, partial=bool(keep), variants=asked_for)
+        manifest = write_manifest(study, directory, wanted, partial=bool(keep), variants=asked_for)
+        counted, work = manifest.runs, jobs_of(study, with_more(study, points, manifest.more))
         outcome = sweep.execute(
             work, store, title=study.name, workers=workers, trial=lambda job, result: try_study(study, job, result)
         )
@@ -168,6 +172,46 @@ def _run_study(
         file=sys.stderr,
     )
     return len(outcome.failures)
+
+
+@app.command("decide")
+def decide_command(
+    name: NameArgument,
+    max_runs: Annotated[
+        int, typer.Option(parser=integer(MIN_RUNS, 1000), metavar="N", help="No setting has more runs.")
+    ] = MOST_RUNS,
+    jobs: JobsOption = None,
+    out: OutOption = RESULTS,
+) -> None:
+    """Add runs to the settings that undecided claims read, until each claim is decided."""
+    studies = [study for study in find_all(name) if study.measures.claims]
+    for study in studies:
+        Evaluation(study, out)  # before the first round: an error if it has no results
+    found = decide(studies, out, lambda text: print(f"{name}: {text}", file=sys.stderr), most=max_runs, workers=jobs)
+    if found.interrupted:
+        raise StoppedError("stopped: complete runs are stored; repeat the command to continue")
+    if found.failures:
+        raise QuiclabError(f"{len(found.failures)} runs failed; the output above has the commands that replay them")
+    decided = [identity for identity in found.opened if found.judged[identity].verdict not in OPEN]
+    lists = {"decided": decided} | {verdict.word: found.with_verdict(verdict) for verdict in reversed(OPEN)}
+    told = "; ".join(f"{word}: {', '.join(identities)}" for word, identities in lists.items() if identities)
+    print(f"{name}: {told or 'no claim was open'}")
+
+
+@app.command("ablate")
+def ablate_command(name: NameArgument, jobs: JobsOption = None, out: OutOption = RESULTS) -> None:
+    """Make the runs that explanations of refuted claims rest on; `quiclab verify` says what they support."""
+    found = needed(find_all(name))
+    if not found:
+        print(f"{name}: no claim has an ablation", file=sys.stderr)
+        return
+    outcomes = make(found, out, jobs)
+    done, total, new = (sum(getattr(item, part) for item in outcomes) for part in ("done", "total", "executed"))
+    if any(item.interrupted for item in outcomes):
+        raise StoppedError(f"stopped: {done} of {total} runs are complete and stored; repeat the command to continue")
+    if failures := sum(len(item.failures) for item in outcomes):
+        raise QuiclabError(f"{failures} runs failed; the output above has the commands that replay them")
+    print(f"{name}: {done} of {total} runs complete, {new} of them new", file=sys.stderr)
 
 
 @app.command("table")

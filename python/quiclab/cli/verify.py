@@ -11,7 +11,8 @@ from quiclab.cli.study_group import say_builds
 from quiclab.cli.values import JsonOption
 from quiclab.errors import QuiclabError
 from quiclab.progress import BeatingProgress
-from quiclab.report import show
+from quiclab.report import show_claims
+from quiclab.study.agreement import agreement, document
 from quiclab.study.compare import VERIFY_SCHEMA, judgement_row
 from quiclab.study.evaluate import Evaluation, Kept
 from quiclab.study.plan import RESULTS, available_engines, results_directory, sweep_command
@@ -45,9 +46,10 @@ def verify_command(
             progress.advance()
     say_builds(judged, name or "all studies")
     if as_json:
-        print(to_json({"schema": VERIFY_SCHEMA, "runs_missing": sum(missing.values()), "claims": claims}))
+        found = {"runs_missing": sum(missing.values()), "agreement": document(agreement(claims)), "claims": claims}
+        print(to_json({"schema": VERIFY_SCHEMA, **found}))
     elif claims or not (absent or unusable):  # claims that were not judged are no lack of claims
-        show.claims(claims)
+        show_claims.claims(claims)
     if len(absent) == 1:
         unusable.append(f"no runs of {absent[0].name} in {out}; run {sweep_command(absent[0], out)}")
     elif absent:

@@ -20,6 +20,7 @@ from quiclab.report.study_page import digest_of_digests
 from quiclab.study import BASE
 from quiclab.study.compare import compare_document, judgement_row, table_rows, to_csv
 from quiclab.study.inputs import code_of, files_of
+from quiclab.study.manifest import MANIFEST
 from quiclab.study.registry import find_all, own_directory
 from quiclab.tree import to_json
 
@@ -40,6 +41,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 {studies}quiclab=quiclab
 if [ -n "${{QUICLAB_SOURCE:-}}" ]; then quiclab="uv run --frozen --project $QUICLAB_SOURCE quiclab"; fi
+mkdir -p "$here/rerun/{name}" && cp "$here/sweep.json" "$here/rerun/{name}"
 $quiclab study run {name} --runs {runs} --engines {engines} --out "$here/rerun"
 $quiclab study table {name} --engines {engines} --out "$here/rerun" > "$here/rerun/table.csv"
 $quiclab study package {name} --out "$here/rerun" > /dev/null
@@ -61,6 +63,7 @@ Everything needed to repeat the study `{name}`: `sh rerun.sh` runs it again and 
 | --- | --- |
 | {sources} | the study, its base scenario and the published numbers |
 | `settings/` | the resolved scenario of each setting, to run alone with `quiclab run FILE --seed N` |
+| `sweep.json` | how many runs which settings have |
 | `runs.csv` | setting, seed and digest of each run: the same with every build |
 | `runs.parquet` | the raw results of each run as JSON, its identity, and the build that made it |
 | `table.csv`, `compare.json`, `claims.json` | the table in the published columns, the comparison, the verdicts |
@@ -115,6 +118,7 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
     for name in LOCKS:
         if name not in missing_locks:
             files[name] = (CHECKOUT / name).read_bytes()
+    files[MANIFEST] = (evaluation.directory / MANIFEST).read_bytes()
     files["runs.csv"], settings = _runs(evaluation)
     files |= settings
     files["runs.parquet"] = parquet_bytes(table)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from quiclab.formats import figures, percent, share, signed
 from quiclab.libraries import vl_convert
 from quiclab.report.figures.theme import DARK, LIGHT
 from quiclab.study import with_unit
@@ -19,13 +19,6 @@ if TYPE_CHECKING:
 
 BUNDLE = "window.vegaEmbed = vegaEmbed;"
 """The script that draws charts."""
-VERDICT_WORDS = {
-    Verdict.CONFIRMED: "confirmed",
-    Verdict.REFUTED: "refuted",
-    Verdict.UNDECIDED: "undecided",
-    Verdict.NOT_TESTED: "not tested",
-    Verdict.BY_CONSTRUCTION: "by construction",
-}
 
 
 @cache
@@ -45,14 +38,15 @@ def environment() -> Environment:
         "share": share,
         "with_unit": with_unit,
         "lower_first": lambda text: text[:1].lower() + text[1:],
+        "upper_first": lambda text: text[:1].upper() + text[1:],
     }
     return found
 
 
-def counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """Return how many claims have each verdict, by its word, in the order of the words."""
-    words = [claim["word"] for claim in claims]
-    return [(word, words.count(word)) for word in VERDICT_WORDS.values() if word in words]
+def counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[Verdict, int]]:
+    """Return how many claims have each verdict, in the order of the verdicts."""
+    found = [claim["verdict"] for claim in claims]
+    return [(verdict, found.count(verdict)) for verdict in Verdict if verdict in found]
 
 
 def responsive(spec: dict[str, Any]) -> dict[str, Any]:
@@ -75,26 +69,3 @@ def drawing(specs: Mapping[str, dict[str, Any]]) -> dict[str, str]:
 def inline_json(value: object) -> str:
     """Write JSON that is safe in a script element."""
     return json.dumps(value, ensure_ascii=False).replace("</", "<\\/").replace("<!--", "<\\!--")
-
-
-def figures(value: float | None, digits: int = 2) -> str:
-    """Write a number with some decimals; a dash for none."""
-    return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
-
-
-def signed(value: float | None, digits: int = 2) -> str:
-    """Write a difference with its sign."""
-    if value is None or math.isnan(value):
-        return "–"
-    text = f"{value:+.{digits}f}"
-    return text.replace("-", "−") if text.strip("+-0.") else text[1:]
-
-
-def share(value: float) -> str:
-    """Write a share as percent, with the decimals it needs."""
-    return f"{100 * value:.10g} %"
-
-
-def percent(value: float | None, digits: int = 1) -> str:
-    """Write a ratio as percent, with its sign."""
-    return "–" if value is None or math.isnan(value) else f"{signed(100 * value, digits)} %"

@@ -3,69 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quiclab.files import write_atomically
-from quiclab.report.html import VERDICT_WORDS, counts, environment
-from quiclab.stats import RESAMPLES, cohens_kappa
+from quiclab.report.html import counts, environment
+from quiclab.stats import RESAMPLES
 from quiclab.study import registry
-from quiclab.study.claims import CONFIRMED_SHARE, REFUTED_SHARE, Verdict
+from quiclab.study.agreement import AGREED_AIM, UNDECIDED_AIM, agreement
+from quiclab.study.claims import AT_THE_LIMIT_SHARE, CONFIRMED_SHARE, REFUTED_SHARE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from quiclab.report.reports import Report
     from quiclab.study import Study
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Agreement of the verdicts with the tables of the sources.
-
-    Attributes
-    ----------
-    compared
-        Claims that are confirmed or refuted, and that the tables determine.
-    agreed
-        Of these, claims on which both agree.
-    kappa
-        Cohen's kappa over these; NaN where it is not defined.
-    undecided, tested
-        Claims that are undecided, of those that are confirmed, refuted or undecided.
-    """
-
-    compared: int
-    agreed: int
-    kappa: float
-    undecided: int
-    tested: int
-
-
-def agreement(claims: Sequence[Mapping[str, Any]]) -> Agreement:
-    """Compare verdicts with the predicates on the tables of the sources.
-
-    Claims that hold by construction count nowhere.
-
-    Parameters
-    ----------
-    claims
-        As `verify --json` prints them.
-    """
-    verdicts = [claim["verdict"] for claim in claims]
-    decided = [
-        (claim["verdict"] == Verdict.CONFIRMED, bool(claim["on_published"]))
-        for claim in claims
-        if claim["verdict"] in (Verdict.CONFIRMED, Verdict.REFUTED) and claim["on_published"] is not None
-    ]
-    return Agreement(
-        compared=len(decided),
-        agreed=sum(measured == published for measured, published in decided),
-        kappa=cohens_kappa([measured for measured, _ in decided], [published for _, published in decided]),
-        undecided=verdicts.count(Verdict.UNDECIDED),
-        tested=sum(verdicts.count(word) for word in (Verdict.CONFIRMED, Verdict.REFUTED, Verdict.UNDECIDED)),
-    )
 
 
 def write_overview(group: str, studies: Sequence[Study], reports: Sequence[Report], out: Path) -> Path:
@@ -107,10 +59,15 @@ def render(group: str, studies: Sequence[Study], reports: Sequence[Report]) -> s
             claims=claims,
             pages={report.study.name: _page(group, report) for report in reports},
             counts=counts(claims),
-            words={word: str(verdict) for verdict, word in VERDICT_WORDS.items()},
             agreement=agreement(claims),
             contradictions=[claim for claim in claims if claim["on_published"] is False],
-            bounds={"resamples": RESAMPLES, "confirmed": CONFIRMED_SHARE, "refuted": REFUTED_SHARE},
+            aims={"agreed": AGREED_AIM, "undecided": UNDECIDED_AIM},
+            bounds={
+                "resamples": RESAMPLES,
+                "confirmed": CONFIRMED_SHARE,
+                "refuted": REFUTED_SHARE,
+                "at_the_limit": AT_THE_LIMIT_SHARE,
+            },
             isnan=math.isnan,
         )
     )

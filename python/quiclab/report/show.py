@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from quiclab.study.multiverse import Row
     from quiclab.sweeps.metrics import Measure
 
-VERDICT_STYLES = {"confirmed": "green", "refuted": "red", "undecided": "yellow"}
-
 
 def console() -> Console:
     """Return a console on stdout; lines are cut at the terminal only."""
@@ -59,29 +57,6 @@ def difference(found: Mapping[str, Any], a: RunResult, b: RunResult, names: tupl
     flows.add_row("", "seed", str(a.seed), str(b.seed))
     flows.add_row("", "digest", a.digest, b.digest)
     out.print(flows)
-
-
-def claims(entries: Sequence[Mapping[str, Any]]) -> None:
-    """Print claims with their verdicts and numbers."""
-    out = console()
-    several = len({entry["engine"] for entry in entries}) > 1
-    for entry in entries:
-        verdict = str(entry["verdict"])
-        out.print()
-        out.print(f"{entry['identity']}  ", end="", style="bold")
-        out.print(verdict.replace("_", " "), style=VERDICT_STYLES.get(verdict, "dim"), end="")
-        share = entry["share_true"]
-        out.print("" if share is None else f"  (true in {100 * share:.1f} % of the resamples)", end="")
-        out.print(f"  {entry['engine']}" if several else "", style="dim")
-        out.print(f"  {entry['statement']}")
-        for label, key in (("in part", "scope"), ("why", "reason"), ("note", "note")):
-            if entry[key]:
-                out.print(f"  {label}: {entry[key]}", style="dim")
-        for name, value in entry["numbers"].items():
-            out.print(f"    {name}: {text(value)}")
-    words = [str(entry["verdict"]).replace("_", " ") for entry in entries]
-    out.print()
-    out.print(", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)) or "no claims", style="bold")
 
 
 def number(value: float, sign: str = "") -> str:

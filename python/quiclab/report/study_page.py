@@ -15,7 +15,7 @@ from quiclab.errors import QuiclabError
 from quiclab.files import write_atomically
 from quiclab.libraries import pl, vl_convert
 from quiclab.report import figures, views
-from quiclab.report.html import BUNDLE, VERDICT_WORDS, counts, environment, inline_json, responsive
+from quiclab.report.html import BUNDLE, counts, environment, inline_json, responsive
 from quiclab.report.show_comparison import published_decimals
 from quiclab.study import BASE, fidelity
 from quiclab.study.claims import CONFIRMED_SHARE, REFUTED_SHARE
@@ -83,7 +83,7 @@ def write_page(evaluation: Evaluation, engine: str) -> dict[str, Any]:
     shown |= {f"view_{index}": item.spec for index, item in enumerate(drawn, start=1)}
     pictures = {name: figures.to_svg(spec) for name, spec in shown.items()}
     judged = evaluation.judgements(engine)
-    claims = [{**judgement_row(study.name, item), "word": VERDICT_WORDS[item.verdict]} for item in judged]
+    claims = [{**judgement_row(study.name, item), "word": item.verdict.word} for item in judged]
     fidelity = _fidelity(evaluation, engine)
     listed = [] if study.presentation.text_table is None else study.presentation.text_table.rows(evaluation, engine)
     page = (
@@ -262,6 +262,7 @@ def _commands(study: Study, evaluation: Evaluation, engine: str) -> list[str]:
     engines = "" if engine == study.design.default_engine else f" --engines {engine}"
     return [
         f"quiclab study run {study.name} --runs {evaluation.runs}{engines}",
+        *([f"quiclab study decide {study.name}"] if evaluation.more else []),
         f"quiclab study report {study.name}",
         f"quiclab verify {study.name}",
     ]

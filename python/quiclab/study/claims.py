@@ -3,18 +3,29 @@
 The whole predicate is evaluated on each of 2000 resamples: true in at least 97.5 % of them is `confirmed`, in at most
 2.5 % `refuted`, anything between `undecided`. A bootstrap over few runs decides too often: where a setting that the
 predicate reads has fewer than five, the verdict is `undecided`, regardless of the share.
+
+What the runs leave undecided is `at_the_limit` if the source's own table does not decide it, either: if the predicate
+holds in more than 5 % and less than 95 % of 2000 tables whose means are drawn within the printed standard errors. It
+takes a deviation and a number of runs of every setting that the predicate reads.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
+from quiclab.repetitions import MIN_RUNS
 from quiclab.stats import Statistic
 from quiclab.study.findings import Findings, Grid, Key, NotMeasuredError, Printed, Resamples, Sample
 
+if TYPE_CHECKING:
+    from quiclab.study.ablation import Ablation, AblationResult, Terms
+
 __all__ = [
+    "AT_THE_LIMIT_SHARE",
     "CONFIRMED_SHARE",
     "EDGE_DECIDED_SHARE",
     "MIN_RUNS",
@@ -24,19 +35,24 @@ __all__ = [
     "Grid",
     "Judgement",
     "Key",
+    "Limit",
     "NotMeasuredError",
     "Printed",
     "Resamples",
     "Sample",
     "Verdict",
+    "is_at_the_limit",
     "judge",
+    "share_true_of_table",
     "verdict_of",
 ]
 
 
 CONFIRMED_SHARE = 0.975
 REFUTED_SHARE = 0.025
-MIN_RUNS = 5
+AT_THE_LIMIT_SHARE = 0.05
+"""A claim is at its limit in a table if its predicate holds in more than this share of the redrawn tables, and in less
+than the rest."""
 EDGE_DECIDED_SHARE: Mapping[int, float] = {2: 0.50, 3: 0.25, 5: 0.16, 10: 0.11}
 """Share of verdicts that are decided, by number of runs, where nothing can be: one normally distributed setting whose
 true mean lies exactly on the limit of the claim. Simulated; 0.05 is the target of the limits of the verdicts."""
@@ -48,8 +64,14 @@ class Verdict(StrEnum):
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
     UNDECIDED = "undecided"
+    AT_THE_LIMIT = "at_the_limit"
     NOT_TESTED = "not_tested"
     BY_CONSTRUCTION = "by_construction"
+
+    @property
+    def word(self) -> str:
+        """The verdict as in sentences."""
+        return self.value.replace("_", " ")
 
 
 @dataclass(frozen=True)
@@ -77,7 +99,15 @@ class Claim:
     statistic
         The statistic of the runs of a setting that the predicate reads.
     explanation
-        Where it is refuted: the mechanism, and what shows it.
+        Where it is refuted: the mechanism. Measured values in it are placeholders over `terms`
+        (`quiclab.study.explanation`).
+    ablation
+        What shows that mechanism.
+    terms
+        From the runs to the names that the explanation and the ablation may use.
+    margin
+        How far the decisive comparison of the predicate is from its limit, as a part of the larger of its sides;
+        positive where the predicate holds. See `quiclab.study.margins`.
     """
 
     identity: str
@@ -92,10 +122,30 @@ class Claim:
     metric: str = ""
     statistic: Statistic = "mean"
     explanation: str = ""
+    ablation: Ablation | None = None
+    terms: Terms | None = None
+    margin: Callable[[Sample], float] | None = None
 
     def sample(self, findings: Findings) -> Sample:
         """Return the values that the predicate reads."""
         return Sample(findings, "", self.metric, self.statistic)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How far a claim that the runs leave undecided is from its limit.
+
+    Attributes
+    ----------
+    published_share_true
+        Share of the redrawn tables of the source in which the predicate holds; `None` if they do not determine it.
+    published_margin, measured_margin
+        Margin (`Claim.margin`) of the published values and of the measured ones; `None` if the claim has none.
+    """
+
+    published_share_true: float | None
+    published_margin: float | None
+    measured_margin: float | None
 
 
 @dataclass(frozen=True)
@@ -116,6 +166,14 @@ class Judgement:
         Minimum number of runs of the settings that the predicate reads; `None` if it was not tested.
     on_measured
         Whether it holds for the means over all runs; `None` if it was not tested.
+    limit
+        Its distance from the limit, where the share of the resamples does not decide.
+    read
+        Number of runs of each setting that the predicate reads, by study (empty: that of the claim) and setting.
+    explanation
+        Of a refuted claim, with its measured values; empty if there is none, or if its ablation does not support it.
+    ablation
+        Outcome of the ablation of a refuted claim.
     """
 
     claim: Claim
@@ -126,9 +184,13 @@ class Judgement:
     reason: str = ""
     least_runs: int | None = None
     on_measured: bool | None = None
+    limit: Limit | None = None
+    read: Mapping[tuple[str, Key], int] = field(default_factory=dict)
+    explanation: str = ""
+    ablation: AblationResult | None = None
 
 
-def judge(claim: Claim, runs: Resamples, published: Findings) -> Judgement:
+def judge(claim: Claim, runs: Resamples, published: Printed) -> Judgement:
     """Reach a verdict.
 
     Parameters
@@ -154,17 +216,22 @@ def judge(claim: Claim, runs: Resamples, published: Findings) -> Judgement:
         held = [bool(claim.check(sample)) for _ in runs.each()]
     except NotMeasuredError as error:
         return untested(f"runs that it needs have not been made or gave no value: {error}")
-    least = min(runs.read.values(), default=0)
+    read = dict(runs.read)
+    least = min(read.values(), default=0)
     numbers = _numbers(claim, sample)
     if least < 2:
         return untested("a bootstrap over runs needs at least two runs of each setting", numbers)
     share = sum(held[1:]) / runs.resamples
-    verdict, reason = verdict_of(share), ""
+    verdict, reason, limit = verdict_of(share), "", None
     if claim.by_construction:
         verdict = Verdict.BY_CONSTRUCTION
     elif least < MIN_RUNS:
         verdict, reason = Verdict.UNDECIDED, f"{least} runs; at least {MIN_RUNS} are needed"
-    return Judgement(claim, verdict, share, on_published, numbers, reason, least, held[0])
+    elif verdict is Verdict.UNDECIDED:
+        limit = _limit(claim, sample, published)
+        if is_at_the_limit(limit.published_share_true):
+            verdict = Verdict.AT_THE_LIMIT
+    return Judgement(claim, verdict, share, on_published, numbers, reason, least, held[0], limit, read)
 
 
 def verdict_of(share_true: float) -> Verdict:
@@ -174,6 +241,54 @@ def verdict_of(share_true: float) -> Verdict:
     if share_true <= REFUTED_SHARE:
         return Verdict.REFUTED
     return Verdict.UNDECIDED
+
+
+def is_at_the_limit(published_share_true: float | None) -> bool:
+    """Return whether the table of a source leaves a predicate undecided."""
+    share = published_share_true
+    return share is not None and AT_THE_LIMIT_SHARE < share < 1.0 - AT_THE_LIMIT_SHARE
+
+
+def _limit(claim: Claim, measured: Sample, published: Printed) -> Limit:
+    return Limit(
+        share_true_of_table(claim, published), _margin(claim, claim.sample(published)), _margin(claim, measured)
+    )
+
+
+def share_true_of_table(claim: Claim, published: Printed) -> float | None:
+    """Return the share of the redrawn tables of a source in which a predicate holds.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    published
+        The tables.
+
+    Returns
+    -------
+    float or None
+        `None` if the tables do not determine it, or lack the deviation or the number of runs of a setting.
+    """
+    if claim.check is None:
+        return None
+    redrawn = published.redrawn()
+    try:
+        sample = claim.sample(redrawn)
+        held = [bool(claim.check(sample)) for _ in redrawn.each()]
+    except NotMeasuredError:
+        return None
+    return sum(held) / redrawn.draws if redrawn.scattered else None
+
+
+def _margin(claim: Claim, sample: Sample) -> float | None:
+    if claim.margin is None:
+        return None
+    try:
+        found = claim.margin(sample)
+    except NotMeasuredError:
+        return None
+    return found if math.isfinite(found) else None
 
 
 def _holds(claim: Claim, published: Findings) -> bool | None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from quiclab.study import Study
-    from quiclab.study.claims import Judgement
+    from quiclab.study.claims import Judgement, Limit
     from quiclab.study.fidelity import Fidelity
     from quiclab.study.findings import Key
     from quiclab.study.multiverse import Row
@@ -303,9 +303,32 @@ def judgement_row(study: str, judgement: Judgement) -> dict[str, Any]:
         "reason": judgement.reason,
         "on_published": judgement.on_published,
         "on_measured": judgement.on_measured,
+        "limit": _limit(judgement.limit),
         "numbers": {key: rounded(value) for key, value in judgement.numbers.items()},
         "note": claim.note,
-        "explanation": claim.explanation,
+        "explanation": judgement.explanation,
+        "ablation": _ablation(judgement),
+    }
+
+
+def _limit(limit: Limit | None) -> dict[str, float | None] | None:
+    """Return how far an open claim is from its limit."""
+    if limit is None:
+        return None
+    return {name: None if value is None else rounded(value) for name, value in asdict(limit).items()}
+
+
+def _ablation(judgement: Judgement) -> dict[str, Any] | None:
+    """Return the outcome of the ablation of a refuted claim."""
+    result, ablation = judgement.ablation, judgement.claim.ablation
+    if result is None or ablation is None:
+        return None
+    return {
+        "removed": ablation.removed,
+        "support": str(result.support),
+        "share_true": result.share_true,
+        "reason": result.reason,
+        "numbers": {key: rounded(value) for key, value in result.numbers.items()},
     }
 
 

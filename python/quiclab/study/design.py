@@ -38,8 +38,8 @@ class Design:
     runs, seed
         Repetitions of each setting; run i has the seed `seed + i`.
     own_seeds
-        Each setting has separate seeds (independent randomness, as in a testbed); variants and engines
-        of a setting have the same ones. `seed` and a hash of the setting give the first.
+        Each setting has separate seeds (independent randomness, as in a testbed); variants, engines and parts
+        of a setting have the same ones. `seed` and a hash of what is run give the first.
     unavailable
         Published configurations that cannot be run yet, with the reason.
     """
@@ -83,10 +83,10 @@ class Design:
         }
 
     def first_seed(self, point: Point) -> int:
-        """Return the seed of the first run of a setting."""
+        """Return the seed of the first run of a setting; parts of one run have the same one."""
         if not self.own_seeds:
             return self.seed
-        setting = json.dumps([point.configuration, *point.values.values()])
+        setting = json.dumps([point.configuration, *(point.values[factor.column] for factor in self.swept)])
         return self.seed + 1000 * zlib.crc32(setting.encode())
 
     def factor(self, name: str) -> Factor:

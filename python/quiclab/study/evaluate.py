@@ -15,13 +15,15 @@ from quiclab.identity import BUILD
 from quiclab.libraries import pl
 from quiclab.stats import Summary, reduced, summarise
 from quiclab.study import BASE, Point, Study, derived, sweep
+from quiclab.study.ablation import Support, Worlds, judge_ablation
 from quiclab.study.check import own_code
-from quiclab.study.claims import Claim, Judgement, judge
+from quiclab.study.claims import Claim, Judgement, Verdict, judge
 from quiclab.study.criteria import Assessment, Criterion
+from quiclab.study.explanation import filled
 from quiclab.study.fidelity import Fidelity, assess
 from quiclab.study.findings import Grid, Key, Resamples
 from quiclab.study.job import Job
-from quiclab.study.manifest import MANIFEST, Manifest, read_manifest, write_manifest
+from quiclab.study.manifest import MANIFEST, Manifest, Setting, read_manifest, with_more, write_manifest
 from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
 from quiclab.study.published import PublishedRow, as_printed, csv_rows, number, printed_findings, read_published
 from quiclab.study.registry import find
@@ -98,14 +100,15 @@ class Evaluation:
         manifest = read_manifest(self.directory)
         if manifest is None:
             raise QuiclabError(f"no results of {study.name} in {self.directory}; run {sweep_command(study, out)}")
-        self.runs = manifest.runs
+        self.runs, self.more = manifest.runs, manifest.more
         names = {variant.name for variant in study.design.variants}
         self._variants = None if manifest.variants is None else tuple(v for v in manifest.variants if v in names)
 
     @cached_property
     def points(self) -> list[Point]:
         """Every setting of the study, all engines."""
-        return list(self.study.points(tuple(self._available), self.runs, variants=self._variants))
+        points = list(self.study.points(tuple(self._available), self.runs, variants=self._variants))
+        return with_more(self.study, points, self.more)
 
     @cached_property
     def jobs(self) -> list[Job]:
@@ -241,6 +244,10 @@ class Evaluation:
         """Return mean and spread by (configuration, value of each factor); of the study's metric by default."""
         return {key: summarise(values) for key, values in self.samples(engine, variant, metric).items()}
 
+    def planned(self, setting: Setting) -> int:
+        """Return how many runs of a setting are planned."""
+        return max(min(self.runs, self.study.design.engine(setting[0]).runs or self.runs), self.more.get(setting, 0))
+
     def missing(self, engine: str) -> int:
         """Return how many runs of the published settings are not done."""
         wanted = sum(point.runs for point in self.points if point.engine == engine and point.variant == BASE)
@@ -338,11 +345,11 @@ class Evaluation:
             self._others[name] = found
         return self._others[name]
 
-    def findings(self, engine: str, variant: str = BASE) -> Resamples:
+    def findings(self, engine: str, variant: str = BASE, *, strict: bool = False) -> Resamples:
         """Return the runs of an engine, and those of other studies, as claims read them.
 
         Another study is read with the same engine where it has that, or else with its default one; and with the same
-        variant where it has that.
+        variant where it has that. Where it must have it (`strict`), nothing was measured otherwise.
         """
 
         def grid(name: str, metric: str) -> Grid:
@@ -351,6 +358,8 @@ class Evaluation:
                 names = [item.name for item in other.study.design.engines]
                 chosen = engine if engine in names and engine != self.study.design.default_engine else None
                 variants = [item.name for item in other.study.design.variants]
+                if strict and variant and variant not in variants:
+                    return Grid({factor.name: factor.values for factor in other.study.design.factors}, (), {})
                 return other.grid(
                     engine if not name else chosen or other.study.design.default_engine,
                     variant if not name or variant in variants else BASE,
@@ -370,5 +379,22 @@ class Evaluation:
         found = []
         for claim in self.claims:
             with own_code(f"study {self.study.name}, claim {claim.identity}"):
-                found.append(judge(claim, runs, printed))
+                judgement = judge(claim, runs, printed)
+                explain = judgement.verdict is Verdict.REFUTED and variant == BASE
+                found.append(self._explained(judgement, engine) if explain else judgement)
         return found
+
+    def _explained(self, judgement: Judgement, engine: str) -> Judgement:
+        """Add the explanation of a refuted claim, and what its ablation says of it."""
+        claim = judgement.claim
+
+        @cache
+        def runs(variant: str) -> Resamples:
+            return self.findings(engine, variant, strict=True)
+
+        result = judge_ablation(claim, runs, sweep_command(self.study, self.out).replace("study run", "study ablate"))
+        supported = result is None or result.support is not Support.NOT_SUPPORTED
+        text = claim.explanation if supported else ""
+        if text and claim.terms is not None:
+            text = filled(text, claim.terms(Worlds(claim, runs)))
+        return replace(judgement, explanation=text, ablation=result)

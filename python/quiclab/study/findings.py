@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from quiclab.errors import RequestError, alternatives, not_one_of, unknown
 from quiclab.libraries import np
-from quiclab.stats import RESAMPLES, Statistic, bootstrap
+from quiclab.stats import RESAMPLES, Statistic, bootstrap, generator_of
 
 if TYPE_CHECKING:
     from quiclab.stats import Array
@@ -228,6 +228,76 @@ class Printed:
     def count(self, study: str, metric: str, key: Key) -> int:
         """Return the number of runs of a published value; 0 if unknown."""
         return self._counts(study, metric).get(key, 0)
+
+    def redrawn(self, draws: int = RESAMPLES) -> Redrawn:
+        """Return the printed values as further measurements could give them."""
+        return Redrawn(self, draws)
+
+
+class Redrawn:
+    """Findings of a publication as they are printed, and then drawn within their own uncertainty.
+
+    A mean is drawn from the normal distribution with its standard error, deviation / sqrt(n); a deviation from that of
+    the deviations of n normally distributed values. Settings are drawn independently: which runs belong together is not
+    printed.
+
+    Parameters
+    ----------
+    printed
+        The publication.
+    draws
+        Number of draws.
+
+    Attributes
+    ----------
+    scattered
+        Whether each setting that was read has a deviation and a number of runs: what is drawn says nothing otherwise.
+    """
+
+    def __init__(self, printed: Printed, draws: int = RESAMPLES) -> None:
+        self._printed = printed
+        self.draws = draws
+        self.grid = printed.grid
+        self.index = 0
+        self.scattered = True
+        self._drawn: dict[tuple[str, str, Statistic, Key], Array] = {}
+
+    def value(self, study: str, metric: str, statistic: Statistic, key: Key) -> float:
+        """Return a value of the draw in turn; NaN if there is none."""
+        return float(self.series(study, metric, statistic, key)[self.index])
+
+    def series(self, study: str, metric: str, statistic: Statistic, key: Key) -> Array:
+        """Return the printed value and those of all draws; NaN if there is none."""
+        asked = (study, metric, statistic, key)
+        if asked not in self._drawn:
+            self._drawn[asked] = self._draw(*asked)
+        return self._drawn[asked]
+
+    def count(self, study: str, metric: str, key: Key) -> int:
+        """Return the number of runs of a published value; 0 if unknown."""
+        return self._printed.count(study, metric, key)
+
+    def each(self) -> Iterator[int]:
+        """Go through the draws (from 1 on)."""
+        for index in range(1, self.draws + 1):
+            self.index = index
+            yield index
+        self.index = 0
+
+    def _draw(self, study: str, metric: str, statistic: Statistic, key: Key) -> Array:
+        printed = self._printed.value(study, metric, statistic, key)
+        deviation, runs = self._printed.value(study, metric, "std", key), self.count(study, metric, key)
+        if math.isnan(printed):
+            return np.full(1 + self.draws, math.nan)
+        if math.isnan(deviation) or runs < 2:
+            self.scattered = False
+            return np.full(1 + self.draws, printed)
+        generator = generator_of("|".join(["printed", statistic, study, metric, *map(str, key)]))
+        if statistic == "std":
+            drawn = printed * np.sqrt(generator.chisquare(runs - 1, self.draws) / (runs - 1))
+        else:
+            drawn = generator.normal(printed, deviation / math.sqrt(runs), self.draws)
+        return np.concatenate([[printed], drawn])
 
 
 class Resamples:

@@ -1,17 +1,21 @@
-"""The file next to stored runs that records what a sweep planned: number of runs, variants."""
+"""The file next to stored runs that records what a sweep planned: number of runs, variants, settings with more runs."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from quiclab.errors import QuiclabError
 from quiclab.files import write_atomically
-from quiclab.study import Study
+from quiclab.study import BASE, Point, Study, Value
 
 MANIFEST = "sweep.json"
+
+Setting: TypeAlias = tuple[str, str, tuple[Value, ...]]
+"""What is run for a point of a study: engine, configuration, and value of each swept factor; parts share it."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +30,31 @@ class Manifest:
         Whether only partial sweeps (`--only`) were made, so that no full one has fixed the number.
     variants
         Requested variants; `None` if not recorded.
+    more
+        Runs of the settings that have more than that, because undecided claims read them.
     """
 
     runs: int
     partial: bool
     variants: tuple[str, ...] | None = None
+    more: Mapping[Setting, int] = field(default_factory=dict)
+
+
+def setting_of(study: Study, engine: str, configuration: str, values: Mapping[str, Value]) -> Setting:
+    """Return the setting of a point, from the value of each factor by its column."""
+    return engine, configuration, tuple(values[factor.column] for factor in study.design.swept)
+
+
+def with_more(study: Study, points: Sequence[Point], more: Mapping[Setting, int]) -> list[Point]:
+    """Give the points whose settings have more runs than others their number; variants have none."""
+    return [
+        replace(point, runs=max(point.runs, more.get(_setting(study, point), 0))) if point.variant == BASE else point
+        for point in points
+    ]
+
+
+def _setting(study: Study, point: Point) -> Setting:
+    return setting_of(study, point.engine, point.configuration, point.values)
 
 
 def read_manifest(directory: Path) -> Manifest | None:
@@ -49,7 +73,11 @@ def read_manifest(directory: Path) -> Manifest | None:
             raise ValueError
         variants = content.get("variants")
         noted = None if variants is None else tuple(str(name) for name in variants)
-        return Manifest(runs, bool(content.get("partial", False)), noted)
+        more = {
+            (str(item["engine"]), str(item["configuration"]), tuple(item["values"])): int(item["runs"])
+            for item in content.get("more", [])
+        }
+        return Manifest(runs, bool(content.get("partial", False)), noted, more)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -58,35 +86,60 @@ def read_manifest(directory: Path) -> Manifest | None:
 
 def write_manifest(
     study: Study, directory: Path, runs: int, partial: bool, variants: Sequence[str] | None = None
-) -> int:
-    """Record the planned number of runs of each setting, next to the shards; returns the effective number.
+) -> Manifest:
+    """Record the planned number of runs of each setting, next to the shards; returns what holds.
 
-    Variants add up: those of earlier sweeps stay.
+    Variants add up: those of earlier sweeps stay, and so do settings with more runs.
 
     A partial sweep (`--only`) changes no number that a full one has fixed: it must not make a complete study
     incomplete. Nothing lowers a number, which would hide runs that are done, but the first full sweep after partial
     ones.
     """
     before = read_manifest(directory)
-    if before is not None:
-        fixed = partial and not before.partial
-        first_full = before.partial and not partial
-        if before.variants is None or variants is None:
-            variants = None
-        else:
-            variants = [*before.variants, *(name for name in variants if name not in before.variants)]
-        if fixed or (before.runs >= runs and not first_full):
-            if variants is None or len(variants) == len(before.variants or ()):
-                return before.runs
-            runs, partial = before.runs, before.partial
-    content = {
+    if before is None:
+        return _write(study, directory, Manifest(runs, partial, None if variants is None else tuple(variants)))
+    if before.variants is None or variants is None:
+        requested = None
+    else:
+        requested = (*before.variants, *(name for name in variants if name not in before.variants))
+    fixed = partial and not before.partial
+    first_full = before.partial and not partial
+    if fixed or (before.runs >= runs and not first_full):
+        if requested is None or len(requested) == len(before.variants or ()):
+            return before
+        runs, partial = before.runs, before.partial
+    return _write(study, directory, Manifest(runs, partial, requested, before.more))
+
+
+def write_more(study: Study, directory: Path, more: Mapping[Setting, int]) -> None:
+    """Record settings with more runs than the others, in addition to those of earlier rounds.
+
+    Raises
+    ------
+    QuiclabError
+        If the study was not run.
+    """
+    before = read_manifest(directory)
+    if before is None:
+        raise QuiclabError(f"no results of {study.name} in {directory}")
+    grown = {setting: max(runs, before.more.get(setting, 0)) for setting, runs in more.items()}
+    _write(study, directory, replace(before, more={**before.more, **grown}))
+
+
+def _write(study: Study, directory: Path, manifest: Manifest) -> Manifest:
+    content: dict[str, Any] = {
         "schema": "quiclab.sweep/1",
         "study": study.name,
-        "runs": runs,
+        "runs": manifest.runs,
         "seed": study.design.seed,
-        "partial": partial,
+        "partial": manifest.partial,
     }
-    if variants is not None:
-        content["variants"] = list(variants)
+    if manifest.variants is not None:
+        content["variants"] = list(manifest.variants)
+    if manifest.more:
+        content["more"] = [
+            {"engine": engine, "configuration": configuration, "values": list(values), "runs": runs}
+            for (engine, configuration, values), runs in sorted(manifest.more.items(), key=lambda item: str(item[0]))
+        ]
     write_atomically(directory / MANIFEST, (json.dumps(content, indent=2) + "\n").encode())
-    return runs
+    return manifest

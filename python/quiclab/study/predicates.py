@@ -10,12 +10,14 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, lru_cache
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import yaml
 
+from quiclab.study import margins
 from quiclab.study.claims import Claim
 from quiclab.study.findings import Sample
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from quiclab.stats import Statistic
+    from quiclab.study.ablation import Ablation, Readings
 
 Note: TypeAlias = Callable[[str, float], None]
 """Called with each term that a predicate reads, as text, and its value."""
@@ -50,7 +53,7 @@ class Vocabulary(ABC):
         self._sample, self._home, self._note = sample, home, note
         self._views: dict[tuple[str, str, Statistic], Sample] = {}
         builtins = {function.__name__: function for function in BUILTINS}
-        self.mapping: dict[str, Any] = {**builtins, **self.names(), "__builtins__": {}}
+        self.mapping: dict[str, Any] = {**builtins, **self.names(), **margins.NAMES, "__builtins__": {}}
 
     @abstractmethod
     def names(self) -> Mapping[str, Any]:
@@ -79,7 +82,7 @@ class Vocabulary(ABC):
 
     def evaluate(self, code: CodeType) -> object:
         """Evaluate a predicate of the reference, which comes with the repository."""
-        return eval(code, self.mapping)  # noqa: S307 - no other builtins; not external input
+        return _value(code, self.mapping)
 
 
 class _WithoutStops(ast.NodeTransformer):
@@ -119,7 +122,7 @@ class Reference:
         Identities of the claims that each study reports, by its name without the group.
     read_as
         Predicates that are not those of the file word for word.
-    scopes, notes, explanations, by_construction
+    scopes, notes, explanations, ablations, by_construction
         Further attributes of claims, by identity.
     every_term
         Whether the evidence has all terms of a predicate, also those after a condition that is false; not where a
@@ -133,6 +136,7 @@ class Reference:
     scopes: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
     explanations: Mapping[str, str] = field(default_factory=dict)
+    ablations: Mapping[str, Ablation] = field(default_factory=dict)
     by_construction: tuple[str, ...] = ()
     every_term: bool = False
 
@@ -148,9 +152,10 @@ class Reference:
     def claim(self, identity: str, home: str) -> Claim:
         """Build a claim from its entry."""
         entry = self.entries[identity]
-        text = " ".join(self.read_as.get(identity, entry["check"]).split())
+        text = self._text(identity)
         code = compile(text, identity, "eval")
         whole = compile(without_stops(text), identity, "eval") if self.every_term else code
+        distance = compile(margins.quantitative(text), identity, "eval")
 
         @lru_cache(maxsize=1)
         def names(sample: Sample) -> Vocabulary:
@@ -171,8 +176,68 @@ class Reference:
             scope=self.scopes.get(identity, ""),
             note=self.notes.get(identity, ""),
             by_construction=identity in self.by_construction,
-            explanation=self.explanations.get(identity, ""),
+            explanation=" ".join(self.explanations.get(identity, "").split()),
+            ablation=self._ablation(identity, home),
+            terms=lambda readings: self.terms(readings, home),
+            margin=lambda sample: cast("float", self.vocabulary(sample, home).evaluate(distance)),
         )
+
+    def terms(self, readings: Readings, home: str = "", note: Note | None = None) -> dict[str, Any]:
+        """Return the names of the vocabulary over the runs, and `under`, which has them under a variant.
+
+        Parameters
+        ----------
+        readings
+            From the name of a variant to a sample.
+        home
+            Study that reports the claim, without the group.
+        note
+            Called with each term and its value.
+        """
+
+        @cache
+        def under(variant: str) -> SimpleNamespace:
+            def noted(text: str, value: float) -> None:
+                if note is not None:
+                    note(f"{text} under {variant}" if variant else text, value)
+
+            words = self.vocabulary(readings(variant), home, noted if note else None)
+            return SimpleNamespace(**{name: value for name, value in words.mapping.items() if not name.startswith("_")})
+
+        return {**vars(under("")), "under": under}
+
+    def _ablation(self, identity: str, home: str) -> Ablation | None:
+        """Return the ablation of a claim with functions in place of the expression; the evidence has all terms."""
+        ablation = self.ablations.get(identity)
+        if ablation is None:
+            return None
+        text = ablation.shows or self._text(identity)
+        code, whole = compile(text, identity, "eval"), compile(without_stops(text), identity, "eval")
+
+        @lru_cache(maxsize=1)
+        def names(readings: Readings) -> dict[str, Any]:
+            return self._over(readings, home, ablation.variant)
+
+        def numbers(readings: Readings) -> Mapping[str, float]:
+            found: dict[str, float] = {}
+            _value(whole, self._over(readings, home, ablation.variant, found.__setitem__))
+            return found
+
+        return replace(ablation, check=lambda readings: bool(_value(code, names(readings))), numbers=numbers)
+
+    def _over(self, readings: Readings, home: str, variant: str, note: Note | None = None) -> dict[str, Any]:
+        """Return the names of an ablation's predicate: those under a variant, if the claim itself must hold there."""
+        terms = self.terms(readings, home, note)
+        return {**(vars(terms["under"](variant)) if variant else terms), "__builtins__": {}}
+
+    def _text(self, identity: str) -> str:
+        """Return the predicate of a claim as an expression."""
+        return " ".join(self.read_as.get(identity, self.entries[identity]["check"]).split())
+
+
+def _value(code: CodeType, names: dict[str, Any]) -> object:
+    """Evaluate an expression of a study, which comes with it."""
+    return eval(code, names)  # noqa: S307 - no other builtins; not external input
 
 
 def read_entries(file: Path) -> Mapping[str, Mapping[str, str]]:

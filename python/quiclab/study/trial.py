@@ -47,7 +47,7 @@ def try_study(study: Study, job: Job, result: RunResult) -> None:
     def grid(name: str, metric: str) -> Grid:
         found = find(name) if name else study
         value = 1.0 if name else values[metric or study.measures.metric.name]
-        return _everywhere(found, 1.0 if math.isnan(value) else value)
+        return everywhere(found, 1.0 if math.isnan(value) else value)
 
     criteria = {item.identity for item in study.measures.criteria}
     for claim in study.measures.claims:
@@ -78,7 +78,7 @@ def measured(study: Study, name: str, labels: Mapping[str, str | int | float], s
         return float(metric.value(result, {part.name: labels[part.column] for part in study.design.parts}))
 
 
-def _everywhere(study: Study, value: float) -> Grid:
+def everywhere(study: Study, value: float) -> Grid:
     """Return a grid of which each setting has two runs with the same value."""
     configurations = tuple(item.name for item in study.design.configurations)
     factors = {factor.name: factor.values for factor in study.design.factors}
@@ -88,7 +88,7 @@ def _everywhere(study: Study, value: float) -> Grid:
 
 def _try_claim(study: Study, claim: Claim, runs: Resamples) -> None:
     with own_code(f"study {study.name}, claim {claim.identity}"):
-        for function in (claim.check, claim.numbers):
+        for function in (claim.check, claim.numbers, claim.margin):
             try:
                 if function is not None:
                     function(claim.sample(runs))

@@ -1,8 +1,7 @@
 """More seeds where intervals are wide, until each has the wanted precision.
 
-A setting has enough runs when half of its 95 % interval is at most a part of its mean, for each metric. Stopping when
-an interval happens to be narrow makes it slightly optimistic; the first round therefore has `MIN_RUNS` runs or more,
-and a round at most doubles the runs of a setting.
+A setting has enough runs when half of its 95 % interval is at most a part of its mean, for each metric. How many more
+a round adds is in `quiclab.repetitions`.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import unexpected
+from quiclab.repetitions import next_count
 from quiclab.sweeps.table import HIGH, MEAN, SETTING
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from quiclab.sweeps.metrics import Measure
 
-MIN_RUNS: Final = 5
 #: Number of seeds that no setting exceeds unless the user says so.
 DEFAULT_MOST: Final = 200
 
@@ -64,9 +63,7 @@ def wanted_seeds(wide: Mapping[int, float], seeds: Sequence[int], most: int) -> 
     """
     found = list(seeds)
     for index, ratio in wide.items():
-        now = seeds[index]
-        needed = math.ceil(now * ratio**2) if math.isfinite(ratio) else 2 * now
-        found[index] = min(most, max(now + 1, min(2 * now, needed)))
+        found[index] = next_count(seeds[index], most, seeds[index] * ratio**2)
     return found
 
 

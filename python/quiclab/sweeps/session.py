@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from quiclab.errors import QuiclabError
 from quiclab.progress import counted, duration
+from quiclab.repetitions import MIN_RUNS
 from quiclab.sweeps import run
-from quiclab.sweeps.adaptive import MIN_RUNS, too_wide, wanted_seeds
+from quiclab.sweeps.adaptive import too_wide, wanted_seeds
 from quiclab.sweeps.output import Tables
 from quiclab.sweeps.plan import Task
 from quiclab.sweeps.run import Outcome, Probe, execute

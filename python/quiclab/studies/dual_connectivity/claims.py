@@ -14,7 +14,7 @@ from typing import Any
 
 from quiclab.stats import Statistic, relative_difference
 from quiclab.studies.dual_connectivity.alone import BATCHES, DUPLICATED_LOSSES, LOSSES, RATIOS, SHARES, SIZES_MB
-from quiclab.studies.dual_connectivity.explanations import EXPLANATIONS
+from quiclab.studies.dual_connectivity.explanations import ABLATIONS, EXPLANATIONS
 from quiclab.study import Study
 from quiclab.study.predicates import Reference, Vocabulary, term
 
@@ -155,6 +155,10 @@ class Names(Vocabulary):
         """Packets overtaken of a thousand, without jitter."""
         return self._at(("quic_large_buffer", batch), "reordering", "reordered_per_1000")
 
+    def events_per_1000(self, *, batch: int) -> float:
+        """Starts of t-Reordering for a thousand packets, without jitter."""
+        return self._at(("quic_large_buffer", batch), "reordering", "events_per_1000")
+
     def both_busy(self, batch: int) -> float:
         """Share of the bins in which both links carry more than half their rate."""
         return self._at((f"batch_{batch}",), "utilisation", "both_busy")
@@ -196,6 +200,7 @@ MEASURED = (
     "throughput_mbps",
     "rcvbuf_errors",
     "reordered_per_1000",
+    "events_per_1000",
     "both_busy",
     "utilisation",
     "share_of_bins_at_capacity",
@@ -243,7 +248,10 @@ def grid() -> Sequence[dict[str, Any]]:
     ]
 
 
-REFERENCE = Reference(FILE, Names, PLACES, explanations=EXPLANATIONS)
+SCOPES = {
+    "DC-69": "That both buffers give the same. That the speed of the client is the reason is not tested.",
+}
+REFERENCE = Reference(FILE, Names, PLACES, scopes=SCOPES, explanations=EXPLANATIONS, ablations=ABLATIONS)
 
 
 def with_claims(study: Study, *, synthetic: bool = False, problem: str = "") -> Study:

@@ -8,6 +8,7 @@ from quiclab.errors import expected_got, shown
 from quiclab.lane.run import Lane
 from quiclab.quantity import parse
 from quiclab.scenario import Host
+from quiclab.studies.hosts import AIOQUIC_DATAGRAM
 from quiclab.study import Assumption, Changes, Configuration, Design, Engine, Presentation, Value, Variant
 
 THESIS = "thesis"
@@ -21,13 +22,12 @@ REFERENCE = "dual_connectivity/reference"
 FLOWS = ("dc", "sc1", "sc2")
 
 DEFAULT_BUFFER_BYTES, LARGE_BUFFER_BYTES, TCP_BUFFER_BYTES = 212_992, 33_554_432, 131_072
-COST_OF_A_DATAGRAM = "100 us"
 PROFILES = {"aioquic": "aioquic-0.8.8", "ngtcp2": "ngtcp2-2020"}
 TCP_PROFILES = ("linux-5.3", "linux-4.15")
 """Server and client of the testbed ran Linux 5.3 and 4.15."""
 
 
-def host(receive_buffer_bytes: int, cost: str = COST_OF_A_DATAGRAM) -> Host:
+def host(receive_buffer_bytes: int, cost: str = AIOQUIC_DATAGRAM) -> Host:
     """Return the client's host: its socket buffer, and the cost of a datagram."""
     return Host(receive_buffer=f"{receive_buffer_bytes} B", receive_datagram=cost, memory_return="in_quarters")
 
@@ -231,7 +231,7 @@ ASSUMPTIONS = (
         "this was looked for with the tables known. The variant first_run is without.",
     ),
     Assumption(
-        f"Receiving a datagram costs the QUIC client {COST_OF_A_DATAGRAM.replace('us', 'µs')} of CPU time.",
+        f"Receiving a datagram costs the QUIC client {AIOQUIC_DATAGRAM.replace('us', 'µs')} of CPU time.",
         "The sources do not give a cost. 103 µs is the cost of a receiving call of one datagram in unmodified "
         "aioquic's server in the kernel lane (`quiclab kernel host aioquic`); the client's was not measured. The value "
         "was chosen with the tables known: over the batch sizes the default buffer has a skill of 0.88 at 35 µs, what "
@@ -277,62 +277,64 @@ design = partial(Design, scenario=SCENARIO, engine_changes=alone, runs=10)
 presentation = partial(Presentation, source=SOURCE, assumptions=ASSUMPTIONS, limits=LIMITS)
 """The presentation that most of them share."""
 
+VARIANT_RUNS = 5
+"""Runs of other readings: as many as a verdict on an ablation needs."""
 VARIANTS = (
     Variant(
         "slow_receiver",
         "300 µs per datagram",
         "At the rate of both links a process has 290 µs for a datagram: the slowest that the large buffer admits.",
         of_client(receive_datagram="300 us"),
-        runs=3,
+        runs=VARIANT_RUNS,
     ),
     Variant(
         "fast_receiver",
         "35 µs per datagram",
         "Cost per packet in aioquic without system calls.",
         of_client(receive_datagram="35 us"),
-        runs=3,
+        runs=VARIANT_RUNS,
     ),
     Variant(
         "memory_at_once",
         "socket memory free when read",
         "Kernels before 4.10, and nearly so those from 5.5 on.",
         of_client(memory_return="at_once"),
-        runs=3,
+        runs=VARIANT_RUNS,
     ),
     Variant(
         "first_run",
         "TCP without metrics of a run before",
         "Hosts that were started afresh, or tcp_no_metrics_save = 1.",
         first_run,
-        runs=3,
+        runs=VARIANT_RUNS,
     ),
     Variant(
         "queue_81",
         "81 packets of queue",
         "The rest of `limit 100` in kernels since 6.12, which also count packets in the delay stage.",
         {"links.down1.queue.packets": 81, "links.down2.queue.packets": 81},
-        runs=3,
+        runs=VARIANT_RUNS,
     ),
     Variant(
         "timer_190",
         "t-Reordering 190 ms",
         "The 200 ms counted from when the missing packet would have come, not from the first one after the gap.",
         {"bearers.dc.reordering.timer": "190 ms"},
-        runs=3,
+        runs=VARIANT_RUNS,
     ),
     Variant(
         "free_proxies",
         "proxies without delay",
         "Section 4.1 of the paper has about 1 ms for both proxies, its section 4.3 2 ms.",
         {"links.proxies.delay": "0 ms"},
-        runs=3,
+        runs=VARIANT_RUNS,
     ),
     Variant(
         "no_jitter",
         "constant delays",
         "The printed 1 ms is left out in two of the experiments; here everywhere.",
         without_jitter,
-        runs=3,
+        runs=VARIANT_RUNS,
     ),
 )
 

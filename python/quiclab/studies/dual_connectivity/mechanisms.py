@@ -18,6 +18,7 @@ from quiclab.studies.dual_connectivity.common import (
     PAPER,
     REFERENCE,
     THESIS,
+    VARIANT_RUNS,
     alone,
     client,
     design,
@@ -44,6 +45,7 @@ from quiclab.study import (
     Study,
     Table,
     Value,
+    Variant,
 )
 
 SPREAD = "Mean and standard deviation."
@@ -152,6 +154,15 @@ def via_proxies(with_proxies: Value) -> Changes:
     return {"flows.dc.down": ["down1"], "bearers": {}, "links": one_link(proxies=False, jitter=False)}
 
 
+def unordered(changes: Changes) -> Changes:
+    """Number packets behind the proxies, and do not put them in order."""
+    bearers: Any = changes["bearers"]
+    if not bearers:
+        return changes
+    ordered = bearers["dc"]
+    return {**changes, "bearers": {"dc": {**ordered, "reordering": {**ordered["reordering"], "enabled": False}}}}
+
+
 def of_one_link(changes: Changes) -> Changes:
     """Give both ends their hosts; the links are those of the factor."""
     others = {path: value for path, value in changes.items() if not path.startswith("links.")}
@@ -173,6 +184,15 @@ PROXY = Study(
         factors=(Factor("proxy", "pdcp_proxy", "Proxies", "", ("false", "true"), via_proxies),),
         engines=ENGINES[:3],
         engine_changes=lambda engine: {**alone(engine), "record.series_interval": "100 ms"},
+        variants=(
+            Variant(
+                "unordered",
+                "proxies that do not put packets in order",
+                "An ablation: the delay of the proxies without their stalls.",
+                unordered,
+                runs=VARIANT_RUNS,
+            ),
+        ),
     ),
     measures=Measures(
         metric=THROUGHPUT,
@@ -285,6 +305,15 @@ UTILISATION = Study(
             "until": "duration_over",
             "record.series_interval": "10 ms",
         },
+        variants=(
+            Variant(
+                "queue_50",
+                "queues of 50 packets",
+                "An ablation: queues that do not bridge the pauses of a batch.",
+                {"links.down1.queue.packets": 50, "links.down2.queue.packets": 50},
+                runs=VARIANT_RUNS,
+            ),
+        ),
     ),
     measures=Measures(
         metric=Metric("both_busy", "Time in which both links carry more than half their rate", "", both_busy),
@@ -362,6 +391,20 @@ def short_term_gap_mbps(result: RunResult) -> float:
     return math.fsum(gaps := [abs(one - other) for one, other in both]) / len(gaps)
 
 
+def no_pacer(changes: Changes) -> Changes:
+    """Take the pacer from the senders over QUIC."""
+    flows: Any = changes["flows"]
+    return {
+        **changes,
+        "flows": {
+            name: flow
+            if flow["stack"] == "lab-tcp"
+            else {**flow, "sender": {**flow.get("sender", {}), "pacing": {"kind": "none"}}}
+            for name, flow in flows.items()
+        },
+    }
+
+
 PAIRS = Study(
     "dual_connectivity/pairs",
     design=design(
@@ -371,6 +414,9 @@ PAIRS = Study(
         ),
         engines=(Engine("lab-quic"), Engine("quinn", runs=3)),
         engine_changes=lambda engine: {"flows.first.stack": engine},
+        variants=(
+            Variant("no_pacer", "QUIC without pacer", "An ablation: what pacing makes.", no_pacer, runs=VARIANT_RUNS),
+        ),
     ),
     measures=Measures(
         metric=Metric("jfi", "Jain's fairness index", "", pair_jfi),

@@ -22,9 +22,9 @@ from quiclab.studies.dual_connectivity.common import (
 )
 from quiclab.studies.dual_connectivity.common import NGTCP2 as PROGRAMS
 from quiclab.studies.dual_connectivity.fairness import FAIRNESS, three
+from quiclab.studies.hosts import C_DATAGRAM
 from quiclab.study import Assumption, Changes, Configuration, Engine, Figure, Measures, Study, Table, Variant
 
-COST_OF_A_DATAGRAM = "10 us"
 CONTROLS = {"newreno": "NewReno", "cubic": "CUBIC"}
 ENGINES = (Engine("lab-quic"),)
 WITH_PROGRAMS = ("batch_size", "delay_ratio_high")
@@ -35,7 +35,7 @@ NGTCP2_ASSUMPTIONS = (
         "The commit is not given; the thesis of June 2020 used the stack already. A variant has the version of 2022.",
     ),
     Assumption(
-        f"Receiving a datagram costs its client {COST_OF_A_DATAGRAM.replace('us', 'µs')}.",
+        f"Receiving a datagram costs its client {C_DATAGRAM.replace('us', 'µs')}.",
         "A system call and the decryption of 1280 bytes in C; the burst of a stall must not wait for it.",
     ),
     *ASSUMPTIONS[1:2],
@@ -57,7 +57,7 @@ NEWER = Variant(
 
 def client(receive_buffer_bytes: int) -> Changes:
     """Run the client on a host with this socket buffer."""
-    return {"hosts.client": host(receive_buffer_bytes, COST_OF_A_DATAGRAM)}
+    return {"hosts.client": host(receive_buffer_bytes, C_DATAGRAM)}
 
 
 def flow(control: str) -> Changes:

@@ -20,6 +20,7 @@ from quiclab.studies.pacing.common import (
     REAL,
     RUNS,
     SCENARIO,
+    SLOW_PYTHON,
     SOURCE,
     TCP,
     VARIANTS,
@@ -88,7 +89,7 @@ UTILISATION = study(
         ),
         factors=(LINK,),
         engine_changes=lambda _: {},
-        variants=(),
+        variants=(SLOW_PYTHON,),
     ),
     measures=measures(
         metric=Metric("utilisation", "Utilisation of the link", "", utilisation),

@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from quiclab.stats import SIGNIFICANT, percent_difference, spearman, welch_p_values
-from quiclab.studies.page_load.explanations import EXPLANATIONS
+from quiclab.studies.page_load.explanations import ABLATIONS, EXPLANATIONS
 from quiclab.studies.page_load.traces import SRTT_TIMES_MS
 from quiclab.study.findings import NotMeasuredError, Sample
 from quiclab.study.predicates import Note, Reference, Vocabulary
@@ -57,8 +57,10 @@ READ_AS: Mapping[str, str] = {
 }
 """Predicates that are not those of the reference word for word: what is counted is counted run by run, and a stack that
 does not leave slow start refutes claims about its end."""
-BY_CONSTRUCTION = ("PL38",)
+BY_CONSTRUCTION = ("PL02", "PL08", "PL38")
 SCOPES: Mapping[str, str] = {
+    "PL02": "The browser's 30 ms were fitted to the same cells.",
+    "PL08": "How many round trips the two handshakes take is put in with the protocols.",
     "PL17": "All runs have to leave slow start before the page is there.",
     "PL19": "All of QUIC's runs have to leave slow start. TCP's estimate is taken at the next of the times 100, 150 .. "
     "600 ms after the request.",
@@ -335,5 +337,6 @@ REFERENCE = Reference(
     scopes=SCOPES,
     notes=NOTES,
     explanations=EXPLANATIONS,
+    ablations=ABLATIONS,
     by_construction=BY_CONSTRUCTION,
 )

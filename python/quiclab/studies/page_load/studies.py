@@ -91,6 +91,7 @@ HYSTART = study(
         configurations=configurations("quic1_n1", "tcp", "quic1", "gquic37", "quic1_bbr"),
         factors=(networks("base"), rates(100), pages("100x10", "10x100")),
         engine_changes=lambda _: {"record.series_interval": "5 ms"},
+        variants=tuple(item for item in VARIANTS if item.name == "browser_in_no_time"),
     ),
     measures=measures(
         kept_series=KEPT_SERIES,
@@ -163,6 +164,7 @@ REORDERING = study(
         factors=(networks("jit"), rates(100)),
         engine_changes=lambda _: {"record.series_interval": "100 ms"},
         runs=FAIRNESS_RUNS,
+        variants=tuple(item for item in VARIANTS if item.name == "script_in_no_time"),
     ),
     measures=measures(
         kept_series=KEPT_SERIES,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quiclab.studies.tunnel.explanations import EXPLANATIONS
+from quiclab.studies.tunnel.explanations import ABLATIONS, EXPLANATIONS
 from quiclab.study.predicates import Reference, Vocabulary, term
 
 if TYPE_CHECKING:
@@ -96,4 +96,6 @@ class Names(Vocabulary):
         return self._at("queue_bytes", test, net, sched, qdisc, place)
 
 
-REFERENCE = Reference(FILE, Names, PLACES, scopes=SCOPES, explanations=EXPLANATIONS, every_term=True)
+REFERENCE = Reference(
+    FILE, Names, PLACES, scopes=SCOPES, explanations=EXPLANATIONS, ablations=ABLATIONS, every_term=True
+)

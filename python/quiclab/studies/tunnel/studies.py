@@ -378,6 +378,12 @@ MEDIA = study(
                 "The value of RFC 8298: then 30 s are too short.",
                 lambda given: {**given, **slow_ramp(given)},
             ),
+            variant(
+                "udp_1mbit",
+                "datagrams at 1 Mbit/s",
+                "The thesis does not state the rate that is offered: iperf offers 1 Mbit/s unless told otherwise.",
+                lambda given: {**given, **offered_by_default(given)},
+            ),
         ),
     ),
     measures=measures(
@@ -417,6 +423,15 @@ def slow_ramp(given: Changes) -> Changes:
     if workload["kind"] != "media":
         return {}
     return {"flows.down1": {**flow, "workload": {**workload, "ramp_up_speed": "200 kbit/s"}}}
+
+
+def offered_by_default(given: Changes) -> Changes:
+    """Offer datagrams at the default rate of iperf."""
+    flow = table(given["flows.down1"])
+    workload = flow["workload"]
+    if workload["kind"] != "datagrams":
+        return {}
+    return {"flows.down1": {**flow, "workload": {**workload, "rate": "1 Mbit/s"}}}
 
 
 STUDIES = (BOTTLENECK, SINGLE, DELAYED, FOUR, RRUL, WINDOW, MEDIA, *BEYOND)

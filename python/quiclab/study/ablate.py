@@ -1,0 +1,112 @@
+"""Makes the runs that explanations rest on: the settings and variants that ablations and placeholders read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cache
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from quiclab.errors import QuiclabError
+from quiclab.store import Store
+from quiclab.study import sweep
+from quiclab.study.ablation import Worlds
+from quiclab.study.explanation import filled
+from quiclab.study.findings import Resamples
+from quiclab.study.manifest import Setting, read_manifest, setting_of, with_more, write_manifest
+from quiclab.study.plan import jobs_of, results_directory
+from quiclab.study.registry import find
+from quiclab.study.trial import everywhere
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from quiclab.study import Study
+    from quiclab.study.claims import Claim
+    from quiclab.study.sweep import Outcome
+
+Needed: TypeAlias = "Mapping[tuple[str, str], set[Setting]]"
+"""Settings by study and variant."""
+#: Values of all settings with which predicates are evaluated to see what they read: each may stop at another part.
+VALUES: Final = (1e-9, 1.0, 36.0)
+
+
+def needed(studies: Sequence[Study]) -> Needed:
+    """Return what the ablations and explanations of the claims of studies read."""
+    found: dict[tuple[str, str], set[Setting]] = defaultdict(set)
+    for study in studies:
+        for claim in study.measures.claims:
+            if claim.ablation is None and not (claim.explanation and claim.terms):
+                continue
+            for value in VALUES:
+                for variant, runs in _read(study, claim, value).items():
+                    for name, key in runs.read:
+                        read = find(name) if name else study
+                        values = dict(zip(read.design.columns[1:], key[1:], strict=True))
+                        setting = setting_of(read, read.design.default_engine, str(key[0]), values)
+                        found[read.name, variant].add(setting)
+    return found
+
+
+def _read(study: Study, claim: Claim, value: float) -> dict[str, Resamples]:
+    """Evaluate ablation and explanation of a claim where all settings have a value; returns what was read."""
+
+    @cache
+    def runs(variant: str) -> Resamples:
+        made[variant] = Resamples(cache(lambda name, _metric: everywhere(find(name) if name else study, value)), 2)
+        return made[variant]
+
+    made: dict[str, Resamples] = {}
+    worlds = Worlds(claim, runs)
+    ablation = claim.ablation
+    functions = [] if ablation is None else [ablation.check, ablation.numbers]
+    for function in functions:
+        if function is not None:
+            function(worlds)
+    if ablation is not None and ablation.check is None and claim.check is not None:
+        claim.check(worlds(ablation.variant))
+    if claim.terms is not None:
+        filled(claim.explanation, claim.terms(worlds))
+    return made
+
+
+def make(found: Needed, out: Path, workers: int | None = None) -> list[Outcome]:
+    """Make the missing ones of these runs.
+
+    Parameters
+    ----------
+    found
+        What is needed.
+    out
+        Directory given as `--out`.
+    workers
+        Number of processes; by default the CPUs this process may use.
+
+    Raises
+    ------
+    QuiclabError
+        If a study lacks a variant that its explanations read.
+    """
+    outcomes = []
+    for (name, variant), settings in found.items():
+        study = find(name)
+        if variant and variant not in {item.name for item in study.design.variants}:
+            raise QuiclabError(f"an explanation reads variant `{variant}` of {name}, which has no such variant")
+        directory = results_directory(study, out)
+        store = Store(directory)
+        with store.locked():
+            before = read_manifest(directory)
+            runs = study.design.runs if before is None else before.runs
+            manifest = write_manifest(study, directory, runs, partial=True, variants=(variant,) if variant else ())
+            engine = study.design.default_engine
+            points = study.points((engine,), runs, variants=(variant,) if variant else ())
+            wanted = [
+                point
+                for point in with_more(study, list(points), manifest.more)
+                if point.variant == variant and setting_of(study, engine, point.configuration, point.values) in settings
+            ]
+            title = f"{name} with {variant}" if variant else name
+            outcomes.append(sweep.execute(jobs_of(study, wanted), store, title=title, workers=workers))
+        if outcomes[-1].interrupted:
+            break
+    return outcomes

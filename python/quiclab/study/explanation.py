@@ -1,0 +1,54 @@
+"""Explanations of refuted claims: sentences whose measured values are placeholders.
+
+`{{ T('tcp', batch=500) | figures(1) }}` is the value of a term of the claim's vocabulary over all runs,
+`{{ under('at_once').T('tcp', batch=500) | figures(1) }}` that under a variant. Filters: `figures(DIGITS)`,
+`signed(DIGITS)`, `percent(DIGITS)` of a ratio with its sign, `share` of a share.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from quiclab.formats import figures, percent, share, signed
+from quiclab.study.findings import NotMeasuredError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jinja2 import Environment
+
+PLACEHOLDER = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+NOT_RUN = "(not run)"
+FILTERS = {"figures": figures, "signed": signed, "percent": percent, "share": share}
+
+
+@cache
+def environment() -> Environment:
+    """Return the language of placeholders, which that of generated documents is, too."""
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - loading takes a tenth of a second
+
+    found = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701 - text
+    found.filters |= FILTERS
+    return found
+
+
+def filled(text: str, names: Mapping[str, Any]) -> str:
+    """Return an explanation with its values; those of runs that were not made are `NOT_RUN`.
+
+    Parameters
+    ----------
+    text
+        The explanation.
+    names
+        Names of the placeholders.
+    """
+
+    def value(found: re.Match[str]) -> str:
+        try:
+            return environment().from_string(found.group()).render(names)
+        except NotMeasuredError:
+            return NOT_RUN
+
+    return PLACEHOLDER.sub(value, text)

@@ -1,0 +1,138 @@
+"""Pages of docs/studies are what their templates give with the stored values, and the values are those of runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import tool
+from quiclab.errors import QuiclabError
+from quiclab.identity import RESULTS
+from quiclab.study.plan import available_engines, jobs_of
+from quiclab.study.registry import find
+from quiclab.study.sweep import result_of
+from quiclab.study.trial import measured
+from quiclab.study.workers import run_job
+
+PAGE = tool("study_pages")
+NAMES = PAGE.made()
+#: Values of each page that are run again; a transfer of minutes takes seconds.
+REPEATED = 4
+
+
+def test_there_are_pages() -> None:
+    assert {"tunnel"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", PAGE.pages())
+def test_templates_read_settings_and_variants_that_there_are(name: str) -> None:
+    asked = PAGE.Asked()
+    assert PAGE.rendered(name, asked).count("\n") > 50
+    for (study, variant), settings in asked.needed.items():
+        design = find(study).design
+        assert variant in {"", *(item.name for item in design.variants)}, f"{study} has no variant {variant}"
+        points = list(find(study).points((design.default_engine,), 1, variants=()))
+        known = {(point.configuration, tuple(point.values[one.column] for one in design.swept)) for point in points}
+        assert {setting[1:] for setting in settings} <= known, study
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_what_its_template_gives_with_the_stored_values(name: str) -> None:
+    written = (PAGE.PAGES / f"{name}.md").read_text(encoding="utf-8")
+    assert PAGE.rendered(name, PAGE.Values(PAGE.stored(name), None)) == written, (
+        f"docs/studies/{name}.md is not up to date; write it with `python tools/study_pages.py {name}`"
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_stored_values_are_used_and_say_where_they_come_from(name: str) -> None:
+    data = PAGE.stored(name)
+    values = PAGE.Values(data, None)
+    PAGE.rendered(name, values)
+    assert PAGE.written({**values.document, "quiclab": data["quiclab"]}) == PAGE.written(data)
+    for item in data["values"].values():
+        source = data["studies"][item["study"]]
+        assert source["results"] >= 1
+        assert source["versions"]
+        assert item["runs"] >= 1
+        assert find(item["study"]).measures.metric_of(item["metric"]).name == item["metric"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_some_of_the_values_are_those_of_runs(name: str) -> None:
+    """The first run of a few settings is made again: its value is the stored one to ten digits."""
+    data = PAGE.stored(name)
+    assert all(source["results"] == RESULTS for source in data["studies"].values()), f"run {PAGE.COMMAND} again"
+    chosen = sorted(data["values"], key=lambda key: hashlib.sha256(key.encode()).digest())
+    done = 0
+    for item in (data["values"][key] for key in chosen):
+        study = find(item["study"])
+        engine = study.design.default_engine
+        if available_engines(study, [engine])[1] or study.design.engine(engine).lane is not None:
+            continue
+        job = first_job(item)
+        result, series, reason = run_job(job)
+        assert result is not None, reason
+        value = measured(study, item["metric"], job.labels, job.seed, result_of(result, series))
+        assert value == pytest.approx(item["first"], rel=1e-9, nan_ok=True), f"{item}: {job.replay}"
+        done += 1
+        if done == REPEATED:
+            break
+    assert done
+
+
+def first_job(item: dict[str, Any]) -> Any:
+    """Return the first run of the setting of a value."""
+    study = find(item["study"])
+    columns = study.design.columns
+    only = {column: (str(value),) for column, value in zip(columns, item["setting"], strict=True)}
+    variants = (item["variant"],) if item["variant"] else ()
+    points = study.points((study.design.default_engine,), 1, only, variants)
+    [point] = [point for point in points if point.variant == item["variant"]]
+    [job] = jobs_of(study, [point])
+    assert job.seed == item["seed"]
+    return job
+
+
+def test_a_value_that_is_not_stored_names_the_command() -> None:
+    names = PAGE.names_of("tunnel", PAGE.Values({}, None))
+    with pytest.raises(QuiclabError, match=r"tunnel/four: rtt_ms of fq, homo, rr is not stored; .*study_pages"):
+        names["rtt_ms"]("tcp4", "homo", "rr", "fq")
+    with pytest.raises(QuiclabError, match="TN01 is not stored"):
+        names["verdict"]("TN01")
+
+
+def test_placeholders_read_values_variants_and_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored: dict[str, dict[str, Any]] = {
+        "studies": {name: {"runs": 7} for name in ("tunnel/four", "tunnel/bottleneck", "tunnel/window")},
+        "values": {
+            "tunnel/four: rtt_ms of fq, homo, rr": {"mean": 25.25, "std": 0.5, "median": 25.0, "runs": 7},
+            "tunnel/four: rtt_ms of fq, homo, rr, variant at_once": {"mean": 20.0, "std": None, "runs": 7},
+        },
+        "claims": {"TN14": {"verdict": "at_the_limit", "on_published": None}},
+    }
+    (tmp_path / "templates").mkdir()
+    monkeypatch.setattr(PAGE, "PAGES", tmp_path)
+    template = (
+        "{{ rtt_ms('tcp4', 'homo', 'rr', 'fq') | figures(1) }} {{ of('four', 'rtt_ms', 'std')('fq', net='homo', "
+        "sched='rr') | figures(2) }} {{ under('at_once').rtt_ms('tcp4', 'homo', 'rr', 'fq') | figures(0) }} "
+        "{{ verdict('TN14') }} {{ runs('four') }}"
+    )
+    (tmp_path / "templates" / "tunnel.md.j2").write_text(template, encoding="utf-8")
+    values = PAGE.Values(stored, None)
+    assert PAGE.rendered("tunnel", values).splitlines()[-1] == "25.2 0.50 20 at the limit 7"
+    assert set(values.document["values"]) == set(stored["values"])
+    asked = PAGE.Asked()
+    PAGE.rendered("tunnel", asked)
+    assert asked.needed == {
+        ("tunnel/four", ""): {("lab-quic", "fq", ("homo", "rr"))},
+        ("tunnel/four", "at_once"): {("lab-quic", "fq", ("homo", "rr"))},
+    }
+    assert json.loads(PAGE.written(values.document))["values"] == values.document["values"]
+    assert math.isnan(PAGE.PageFindings(values, "at_once").value("tunnel/four", "rtt_ms", "std", ("fq", "homo", "rr")))
