@@ -214,8 +214,8 @@ def test_extracted_data_is_stored_and_reported(tmp_path: Path) -> None:
     assert outcome.failures == []
     write_manifest(study, directory, 1, partial=True)
     evaluation = Evaluation(study, tmp_path)
-    assert study.presentation.text_table is not None
-    cells = [(row[0], *row[2:8]) for row in study.presentation.text_table.rows(evaluation, "sim")]
+    (table,) = study.presentation.text_tables
+    cells = [(row[0], *row[2:8]) for row in table.rows(evaluation, "sim")]
     assert [(row[0], row[1] == "none", row[4] == "none", row[6]) for row in cells] == [
         ("lab-quic, rfc9002", False, False, "yes"),
         ("lab-quic, chromium-quic1", True, False, "no"),

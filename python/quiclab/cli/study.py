@@ -23,6 +23,7 @@ from quiclab.cli.study_group import (
 )
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import QuiclabError, RequestError, not_one_of
+from quiclab.native import MAX_SEED
 from quiclab.progress import BeatingProgress
 from quiclab.repetitions import MIN_RUNS
 from quiclab.report import show, show_comparison
@@ -86,6 +87,14 @@ def run_command(
     variants: Annotated[
         str, typer.Option(metavar="none|all|A,B", help="Alternative interpretations of the description.")
     ] = "none",
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            parser=integer(0, MAX_SEED),
+            metavar="S",
+            help="Seed of the first runs, and of random settings (default: the study's).",
+        ),
+    ] = None,
 ) -> None:
     """Run a study; completed runs are reused."""
     if lane not in (None, *LANES):
@@ -95,6 +104,7 @@ def run_command(
 
     def action(study: Study) -> None:
         nonlocal failures
+        study = study if seed is None else study.with_seed(seed)
         chosen = study.engines_of(lane, engines) if lane else study.chosen_engines(engines)
         failures += _run_study(study, runs, keep, chosen, jobs, out, variants, asked=engines not in ("default", "all"))
 

@@ -85,7 +85,7 @@ def write_page(evaluation: Evaluation, engine: str) -> dict[str, Any]:
     judged = evaluation.judgements(engine)
     claims = [{**judgement_row(study.name, item), "word": item.verdict.word} for item in judged]
     fidelity = _fidelity(evaluation, engine)
-    listed = [] if study.presentation.text_table is None else study.presentation.text_table.rows(evaluation, engine)
+    tables = [(table, table.rows(evaluation, engine)) for table in study.presentation.text_tables]
     page = (
         environment()
         .get_template("report.html.j2")
@@ -102,14 +102,14 @@ def write_page(evaluation: Evaluation, engine: str) -> dict[str, Any]:
                 for item, svg in zip(drawn, list(pictures.values())[len(specs) :], strict=True)
             ],
             fidelity=fidelity,
-            listed=listed,
+            tables=tables,
             claims=claims,
             counts=counts(claims),
         )
     )
     files = {f"report{ending}.html": page.encode()}
-    if study.presentation.text_table is not None:
-        files[f"listing{ending}.csv"] = _csv(study.presentation.text_table.heads, listed)
+    for index, (table, rows) in enumerate(tables, start=1):
+        files[f"table_{index}{ending}.csv"] = _csv(table.heads, rows)
     files |= {f"{name}.svg": svg.encode() for name, svg in pictures.items()}
     files |= {f"{name}.png": figures.to_png(spec) for name, spec in shown.items()}
     for name, content in files.items():

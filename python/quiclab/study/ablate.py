@@ -12,7 +12,7 @@ from quiclab.study import sweep
 from quiclab.study.ablation import Worlds
 from quiclab.study.explanation import filled
 from quiclab.study.findings import Resamples
-from quiclab.study.manifest import Setting, read_manifest, setting_of, with_more, write_manifest
+from quiclab.study.manifest import Setting, as_stored, read_manifest, setting_of, with_more, write_manifest
 from quiclab.study.plan import jobs_of, results_directory
 from quiclab.study.registry import find
 from quiclab.study.trial import everywhere
@@ -93,6 +93,7 @@ def make(found: Needed, out: Path, workers: int | None = None) -> list[Outcome]:
         if variant and variant not in {item.name for item in study.design.variants}:
             raise QuiclabError(f"an explanation reads variant `{variant}` of {name}, which has no such variant")
         directory = results_directory(study, out)
+        study = as_stored(study, directory)
         store = Store(directory)
         with store.locked():
             before = read_manifest(directory)

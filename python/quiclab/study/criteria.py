@@ -87,6 +87,8 @@ class Criterion:
         If given, the median of the distances of all lines must not exceed it, either.
     mean_limit
         The same for their mean.
+    share
+        Share of the lines that must be within their limits.
     """
 
     identity: str
@@ -99,6 +101,7 @@ class Criterion:
     together: bool = False
     median_limit: float | None = None
     mean_limit: float | None = None
+    share: float = 1.0
 
     def assess(
         self, samples: Mapping[Key, Sequence[float]], scatter: Mapping[Key, Summary] | None = None
@@ -196,12 +199,13 @@ class Assessment:
 
     @property
     def outcome(self) -> Outcome:
-        """Pass where every line does, and their median and mean, too."""
-        outcomes = {line.outcome for line in self.lines}
+        """Pass where every line does, or the required share of them, and their median and mean, too."""
+        outcomes = [line.outcome for line in self.lines]
         typical = ((self.median, self.criterion.median_limit), (self.mean, self.criterion.mean_limit))
         if Outcome.NOT_RUN in outcomes:
             return Outcome.NOT_RUN
-        if Outcome.MISS in outcomes or any(limit is not None and value > limit for value, limit in typical):
+        too_few = outcomes.count(Outcome.PASSED) < self.criterion.share * len(outcomes)
+        if too_few or any(limit is not None and value > limit for value, limit in typical):
             return Outcome.MISS
         return Outcome.PASSED
 

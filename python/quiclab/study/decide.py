@@ -16,7 +16,7 @@ from quiclab.store import Store
 from quiclab.study import BASE, sweep
 from quiclab.study.claims import Verdict
 from quiclab.study.evaluate import Evaluation
-from quiclab.study.manifest import Setting, read_manifest, setting_of, with_more, write_more
+from quiclab.study.manifest import Setting, as_stored, read_manifest, setting_of, with_more, write_more
 from quiclab.study.plan import jobs_of, results_directory
 from quiclab.study.registry import find, find_all
 
@@ -96,7 +96,9 @@ def decide(
     while True:
         # at first what an earlier call has planned and not finished; a round that is complete takes no time
         for name, settings in planned.items():
-            if settings and not _run(find(name), out, settings, workers, found):
+            if settings and not _run(
+                as_stored(find(name), results_directory(find(name), out)), out, settings, workers, found
+            ):
                 return found
         found.judged, planned = _judge(studies, out, most)
         is_open = [identity for identity, item in found.judged.items() if item.verdict in OPEN]
@@ -110,7 +112,7 @@ def decide(
         largest = max(runs for settings in planned.values() for runs in settings.values())
         say(f"round {found.rounds}: open are {', '.join(is_open)}; {count} settings get up to {largest} runs")
         for name, settings in planned.items():
-            study = find(name)
+            study = as_stored(find(name), results_directory(find(name), out))
             with Store(results_directory(study, out)).locked():
                 write_more(study, results_directory(study, out), settings)
 

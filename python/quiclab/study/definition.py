@@ -5,7 +5,7 @@ A module of a study builds these values and lists them as `STUDIES`; it reads li
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +36,10 @@ class Study:
         What is measured and judged.
     presentation
         How it is shown.
+    drawn
+        Makes the study with the settings of another seed, if they are drawn from it.
+    asked_seed
+        The seed that was asked for in place of the study's own.
     file
         The file that lists it; set when the study is found.
     """
@@ -44,7 +48,14 @@ class Study:
     design: Design
     measures: Measures
     presentation: Presentation
+    drawn: Callable[[int], Study] | None = None
+    asked_seed: int | None = None
     file: Path = Path()
+
+    def with_seed(self, seed: int) -> Study:
+        """Return the study with another seed, and with settings drawn from it where it draws them."""
+        found = replace(self, design=replace(self.design, seed=seed)) if self.drawn is None else self.drawn(seed)
+        return replace(found, asked_seed=seed, file=self.file)
 
     @property
     def home(self) -> Path:

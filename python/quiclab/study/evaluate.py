@@ -23,7 +23,7 @@ from quiclab.study.explanation import filled
 from quiclab.study.fidelity import Fidelity, assess
 from quiclab.study.findings import Grid, Key, Resamples
 from quiclab.study.job import Job
-from quiclab.study.manifest import MANIFEST, Manifest, Setting, read_manifest, with_more, write_manifest
+from quiclab.study.manifest import MANIFEST, Manifest, Setting, as_stored, read_manifest, with_more, write_manifest
 from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
 from quiclab.study.published import PublishedRow, as_printed, csv_rows, number, printed_findings, read_published
 from quiclab.study.registry import find
@@ -92,11 +92,11 @@ class Evaluation:
     """
 
     def __init__(self, study: Study, out: Path) -> None:
-        self.study = study
         self.out = out
         self._others: dict[str, Evaluation] = {study.name: self}
         self._asked: set[str] = set()
         self.directory = results_directory(study, out)
+        self.study = study = as_stored(study, self.directory)
         manifest = read_manifest(self.directory)
         if manifest is None:
             raise QuiclabError(f"no results of {study.name} in {self.directory}; run {sweep_command(study, out)}")

@@ -32,12 +32,23 @@ class Manifest:
         Requested variants; `None` if not recorded.
     more
         Runs of the settings that have more than that, because undecided claims read them.
+    seed
+        Seed of the study; `None` if not recorded.
     """
 
     runs: int
     partial: bool
     variants: tuple[str, ...] | None = None
     more: Mapping[Setting, int] = field(default_factory=dict)
+    seed: int | None = None
+
+
+def as_stored(study: Study, directory: Path) -> Study:
+    """Return a study with the seed of the runs that are stored for it, if that is not its own."""
+    manifest = read_manifest(directory)
+    if manifest is None or manifest.seed in (None, study.design.seed):
+        return study
+    return study.with_seed(manifest.seed)
 
 
 def setting_of(study: Study, engine: str, configuration: str, values: Mapping[str, Value]) -> Setting:
@@ -77,7 +88,8 @@ def read_manifest(directory: Path) -> Manifest | None:
             (str(item["engine"]), str(item["configuration"]), tuple(item["values"])): int(item["runs"])
             for item in content.get("more", [])
         }
-        return Manifest(runs, bool(content.get("partial", False)), noted, more)
+        seed = content.get("seed")
+        return Manifest(runs, bool(content.get("partial", False)), noted, more, None if seed is None else int(seed))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -93,10 +105,10 @@ def write_manifest(
 
     A partial sweep (`--only`) changes no number that a full one has fixed: it must not make a complete study
     incomplete. Nothing lowers a number, which would hide runs that are done, but the first full sweep after partial
-    ones.
+    ones, and another seed, whose runs are others.
     """
     before = read_manifest(directory)
-    if before is None:
+    if before is None or before.seed not in (None, study.design.seed):
         return _write(study, directory, Manifest(runs, partial, None if variants is None else tuple(variants)))
     if before.variants is None or variants is None:
         requested = None

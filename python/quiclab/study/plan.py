@@ -25,7 +25,8 @@ def results_directory(study: Study, out: Path) -> Path:
 def sweep_command(study: Study, out: Path, options: str = "") -> str:
     """Return the command that runs a study with its results below `out`, as messages quote it."""
     where = "" if out == RESULTS else f" --out {shlex.quote(str(out))}"
-    return f"`quiclab study run {study.name}{options}{where}`"
+    seed = "" if study.asked_seed is None else f" --seed {study.asked_seed}"
+    return f"`quiclab study run {study.name}{seed}{options}{where}`"
 
 
 def available_engines(study: Study, names: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -27,8 +27,8 @@ class Presentation:
         Charts of the results.
     views
         Figures of single runs, made again for the report.
-    text_table
-        A table of text for findings without numbers.
+    text_tables
+        Tables of text, for what no figure shows.
     describe
         Columns of a setting in `study table` where the publication has no row: from its resolved scenario and labels.
     """
@@ -40,5 +40,5 @@ class Presentation:
     limits: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
     views: tuple[View, ...] = ()
-    text_table: TextTable | None = None
+    text_tables: tuple[TextTable, ...] = ()
     describe: Callable[[Mapping[str, Any], Mapping[str, Value]], Mapping[str, object]] | None = None

@@ -20,6 +20,8 @@ BATCH_PACKETS, REORDERING_MS = (2, 500), (20, 300)
 #: A case lasts for so many round trips, within these times [s] and packets of the bottleneck.
 ROUND_TRIPS, SECONDS, PACKETS = 200, (15.0, 60.0), 150_000
 MIN_QUEUE_PACKETS = 8
+#: Number of cases of a seed.
+CASES = 200
 
 
 def _logarithmic(draw: random.Random, limits: tuple[float, float]) -> float:
@@ -76,6 +78,24 @@ class Case:
     seconds: float
 
     @property
+    def description(self) -> str:
+        """Return the case in a line: network, then flows."""
+        words = [
+            f"{self.rate_mbps:g} Mbit/s",
+            f"{self.rtt_ms:g} ms",
+            f"{self.discipline} of {self.queue_packets} packets",
+        ]
+        if self.bearer is not None:
+            batch, shares, timer_ms = self.bearer
+            words.append(f"bearer {shares[0]}:{shares[1]} in batches of {batch}, t-Reordering {timer_ms} ms")
+        if self.loss is not None:
+            words.append(f"loss {self.loss}" if isinstance(self.loss, str) else "loss in bursts")
+        if self.jitter_ms:
+            words.append(f"jitter {self.jitter_ms:g} ms{', reordering' if self.reorder else ''}")
+        flows = [f"{flow.control}{' with fq' if flow.paced else ''}" for flow in self.flows]
+        return f"{', '.join(words)}; {', '.join(flows)}"
+
+    @property
     def changes(self) -> Changes:
         """Return what turns `scenarios/linux_tcp.toml` into this case."""
         half_ms = f"{self.rtt_ms / 2:g} ms"
@@ -102,9 +122,11 @@ class Case:
             "duration": f"{self.seconds:g} s",
             "until": "duration_over",
             "links": links,
-            "flows": {f"flow{index}": self._flow(flow, down) for index, flow in enumerate(self.flows, start=1)},
+            "flows.main": None,
             "record": {"series_interval": "10 ms"},
         }
+        for index, flow in enumerate(self.flows, start=1):
+            changes |= {f"flows.flow{index}": self._flow(flow, down), f"flows.flow{index}.stack": "lab-tcp"}
         if self.bearer is not None:
             batch, shares, timer_ms = self.bearer
             changes["bearers"] = {
@@ -126,11 +148,13 @@ class Case:
         return link if self.loss is None else {**link, "loss": self.loss}
 
     def _flow(self, flow: Flow, down: list[str]) -> dict[str, object]:
-        sender: dict[str, object] = {"congestion_control": flow.control, "tcp": {"mss": "1460 B", "max_send_buffer": "4 MiB"}}
+        sender: dict[str, object] = {
+            "congestion_control": flow.control,
+            "tcp": {"mss": "1460 B", "max_send_buffer": "4 MiB"},
+        }
         if flow.paced:
             sender["pacing"] = {"kind": "fq"}
         return {
-            "stack": "lab-tcp",
             "down": down,
             "up": ["back"],
             "start": f"{flow.start_s:g} s",
@@ -150,7 +174,9 @@ def draw_case(seed: int, number: int) -> Case:
     rate, rtt = _rounded(_logarithmic(draw, RATE_MBPS)), _rounded(_logarithmic(draw, RTT_MS))
     bdp_packets = 1e3 * rate * rtt / (8 * FRAME_BYTES)
     queue = max(MIN_QUEUE_PACKETS, round(bdp_packets * _logarithmic(draw, QUEUE_BDP)))
-    discipline = draw.choices(("drop_tail", "codel", "fq_codel", "pie"), (7, 1, 1, 1))[0] if bearer is None else "drop_tail"
+    discipline = (
+        draw.choices(("drop_tail", "codel", "fq_codel", "pie"), (7, 1, 1, 1))[0] if bearer is None else "drop_tail"
+    )
     loss: object = None
     kind = draw.choices(("none", "independent", "bursts"), (6, 3, 1))[0]
     if kind != "none":

@@ -150,7 +150,7 @@ STUDY = Study(
                 for name, case in BY_NAME.items()
             ),
         ),
-        text_table=TextTable("Declared losses", HEADS, listing),
+        text_tables=(TextTable("Declared losses", HEADS, listing),),
         assumptions=(
             Assumption(
                 "The window is 60 datagrams and never changes.",
