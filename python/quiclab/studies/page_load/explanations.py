@@ -22,10 +22,12 @@ EXPLANATIONS: dict[str, str] = {
     "PL14": PROCESSOR,
     "PL16": PROCESSOR,
     "PL19": """
-        The first half holds: slow start ends by delay, without loss, and QUIC's estimate is {{ srtt_ms('quic1_n1',
-        10, 100, 0) | figures(0) }} ms then, since the browser reads late; without its time (`browser_in_no_time`) it
-        is {{ under('browser_in_no_time').srtt_ms('quic1_n1', 10, 100, 0) | figures(0) }}. But TCP's estimate has
-        grown as well at that moment.
+        The first half holds: slow start ends by delay, without loss, and QUIC's estimate is
+        {{ srtt_ms('quic1_n1', 10, 100, 0) | figures(0) }} ms then, since the browser reads late: without its time
+        (`browser_in_no_time`)
+        {{ (100 * under('browser_in_no_time').left_slow_start('quic1_n1', 10, 100)) | figures(0) }}
+        % of the runs leave slow start, with it {{ (100 * left_slow_start('quic1_n1', 10, 100)) | figures(0) }} %. But
+        TCP's estimate has grown as well at that moment.
         """,
     "PL46": """
         {{ seconds_with_losses('gquic37', 'jit') | figures(0) }} seconds have losses, as claimed; the 80th percentile
@@ -53,8 +55,8 @@ ABLATIONS: dict[str, Ablation] = {
     "PL14": IN_NO_TIME,
     "PL16": IN_NO_TIME,
     "PL19": Ablation(
-        "the browser takes no time (`browser_in_no_time`), and QUIC's estimate is smaller",
-        shows="under('browser_in_no_time').srtt_ms('quic1_n1', 10, 100, 0) < srtt_ms('quic1_n1', 10, 100, 0)",
+        "the browser takes no time (`browser_in_no_time`), and QUIC does not leave slow start",
+        shows="under('browser_in_no_time').left_slow_start('quic1_n1', 10, 100) < left_slow_start('quic1_n1', 10, 100)",
     ),
     "PL46": Ablation("the delay changes more often (`script_in_no_time`), and the claim holds", "script_in_no_time"),
     "PL49": Ablation("the browser takes no time (`browser_in_no_time`), and the claim holds", "browser_in_no_time"),
