@@ -12,7 +12,7 @@ PROCESSOR = """
     `browser_in_no_time`). Requests that leave late and the servers' cost of an object are not modelled.
     """
 IN_NO_TIME = Ablation(
-    "the browser takes no time (`browser_in_no_time`), and a hundred images take as long as one, which they do not else",
+    "the browser takes no time (`browser_in_no_time`), and a hundred images take as long as one; not so with it",
     shows="under('browser_in_no_time').mean('base', 'quic1', 100, 10, 100)"
     " <= 1.02 * under('browser_in_no_time').mean('base', 'quic1', 100, 1000, 1)"
     " and mean('base', 'quic1', 100, 10, 100) > 1.05 * mean('base', 'quic1', 100, 1000, 1)",
