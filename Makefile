@@ -81,7 +81,7 @@ reference: setup ## write the generated files: the reference pages and the Pytho
 teardown: setup ## kill a hundred runs of the kernel lane at random moments and count leftover objects
 	QUICLAB_KILLED_RUNS=100 cargo test --quiet -p quiclab-live --test teardown
 
-STUDY_PAGES := tunnel pacing
+STUDY_PAGES := tunnel pacing page_load dual_connectivity
 .PHONY: study-pages
 study-pages: setup ## all results that pages of docs/studies state, and the pages; takes hours, and goes on where it was stopped
 	for group in $(STUDY_PAGES); do \

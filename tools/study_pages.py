@@ -212,8 +212,9 @@ class Asked(Values):
         return defaultdict(lambda: 1.0)
 
     def map_score(self, study: str, title: str) -> Mapping[str, Any]:
-        """Return a score without values."""
-        del study, title
+        """Return a score without values of a map that the study has."""
+        if title not in {figure.title for figure in find(study).presentation.figures if figure.map is not None}:
+            raise QuiclabError(f"{study} has no map `{title}`")
         return defaultdict(lambda: 1.0)
 
     def available(self, study: str) -> bool:

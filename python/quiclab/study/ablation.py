@@ -149,7 +149,7 @@ def judge_ablation(claim: Claim, runs: Callable[[str], Resamples], command: str)
         held = [bool(check(worlds)) for _ in worlds.each(runs("").resamples)]
         numbers = _numbers(claim, ablation, worlds)
     except NotMeasuredError as error:
-        return AblationResult(Support.NOT_RUN, reason=f"{error} was not run; {command} makes the runs")
+        return AblationResult(Support.NOT_RUN, reason=f"{error} was not run or gave no value; {command} makes the runs")
     least = worlds.least_runs
     if least < 2:
         return AblationResult(Support.NOT_RUN, reason=f"{least} runs are too few; {command} makes more")
