@@ -13,6 +13,7 @@
 //! | gap filled | at once | at once when nothing is out of order any more | as Linux |
 //! | pingpong | | after 1 answer (3 from 5.1 to 5.19) | after 1 |
 //! | merged ACK before a distant block changes | | leaves before the change | leaves after it |
+//! | full segment with PSH | | acknowledged when it is read, since 6.6 | by release |
 //! | quick mode counts | | segments sent (since 6.6 only with an ACK due) | as 6.6 |
 //! | clock of the gaps | | jiffies | nanoseconds |
 
@@ -48,6 +49,8 @@ pub struct Settings {
     pub initial_rto: Duration,
     /// Payload of a full segment in bytes.
     pub payload: u64,
+    /// A full segment that ends a write counts as the end of it, as a shorter one does.
+    pub full_pushes: bool,
 }
 
 /// A segment that arrived in order.
@@ -197,7 +200,7 @@ impl DelayedAck {
         let before = std::mem::take(&mut self.smaller);
         if arrival.payload >= self.segment {
             self.segment = arrival.payload.min(self.settings.payload);
-            self.pushed |= arrival.push;
+            self.pushed |= arrival.push && self.settings.full_pushes;
             return;
         }
         let length = arrival.payload + arrival.extra_header;

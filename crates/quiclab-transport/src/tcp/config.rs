@@ -36,6 +36,10 @@ values! {
     equal_rtt_renews: bool = true, "net/ipv4/tcp_bbr.c bbr_update_min_rtt";
     /// Part of a burst that depends on the smallest RTT: it halves with every 2^n microseconds, n being this number.
     burst_rtt_log: u32, or "none" = None, "net/ipv4/tcp_output.c tcp_tso_autosize";
+    /// The last segment of each burst of two or more carries PSH.
+    push_bursts: bool = false, "net/ipv4/tcp_output.c __tcp_transmit_skb";
+    /// A full segment with PSH is acknowledged when the application reads it.
+    acknowledge_full_pushes: bool = false, "net/ipv4/tcp_input.c tcp_measure_rcv_mss";
     /// The receive window follows the memory that packets take, and the receive buffer what one RTT brings.
     measured_window: bool = false, "include/net/tcp.h tcp_win_from_space, sysctl tcp_adv_win_scale 1";
     /// Maximum wait of merged acknowledgements, as a share of the RTT in percent.

@@ -41,6 +41,7 @@ const CHANGES: &[(Release, Value<Config>)] = changes! {
     (4, 18) tcp.compressed_acks = 44, "sysctl tcp_comp_sack_nr; tcp: add SACK compression (netdev, May 2018)";
     (4, 20) tcp.receive_buffer = ByteCount::from_bytes(131_072),
         "sysctl tcp_rmem, second value; commit a337531b942b (4.20)";
+    (5, 4) fixed.push_bursts = true, "commit 051ba67447de, tcp: force a PSH flag on TSO packets (5.4)";
     (5, 6) fixed.saves_ssthresh = false, "sysctl tcp_no_ssthresh_metrics_save 1; commit 65e6d90168f3 (5.6)";
     (5, 10) fixed.equal_rtt_renews = false,
         "commit 1b9e2a8c99a5, tcp: only postpone PROBE_RTT if RTT is < current min_rtt estimate (5.10)";
@@ -49,6 +50,8 @@ const CHANGES: &[(Release, Value<Config>)] = changes! {
     (5, 18) fixed.burst_rtt_log = Some(9),
         "sysctl tcp_tso_rtt_log; commit 65466904b015, tcp: adjust TSO packet sizes based on min_rtt (5.18)";
     (6, 5) fixed.linear_syns = 4, "sysctl tcp_syn_linear_timeouts; Documentation/networking/ip-sysctl.rst (6.5)";
+    (6, 6) fixed.acknowledge_full_pushes = true,
+        "commit 4720852ed9af, tcp: fix delayed ACKs for MSS boundary condition (6.6)";
     (6, 16) fixed.measured_window = true,
         "commit dfa2f0483360, tcp: get rid of sysctl_tcp_adv_win_scale (6.6); net/ipv4/tcp_input.c tcp_rcvbuf_grow, 7.3";
     (6, 18) fixed.compressed_ack_percent = 33, "sysctl tcp_comp_sack_rtt_percent (6.18)";
@@ -120,6 +123,7 @@ mod tests {
         assert_eq!(differences("linux-4.19", "linux-5.3"), expected);
         let expected = [
             change("tcp.rate_reduction", "prr", "prr_safe_ack"),
+            change("The last segment of each burst of two or more carries PSH", "off", "on"),
             change("BBR takes an RTT that equals its smallest one as a new measurement of it", "on", "off"),
             change("The slow-start threshold is saved for the next connection", "on", "off"),
         ];
@@ -133,6 +137,7 @@ mod tests {
                 "none",
                 "9",
             ),
+            change("A full segment with PSH is acknowledged when the application reads it", "off", "on"),
             change(
                 "The receive window follows the memory that packets take, and the receive buffer what one RTT brings",
                 "off",

@@ -20,6 +20,9 @@ BATCH_PACKETS, REORDERING_MS = (2, 500), (20, 300)
 #: A case lasts for so many round trips, within these times [s] and packets of the bottleneck.
 ROUND_TRIPS, SECONDS, PACKETS = 200, (15.0, 60.0), 150_000
 MIN_QUEUE_PACKETS = 8
+#: Deviation of the delay of acknowledgements in every case: without any randomness, runs would repeat each other, and
+#: one course of a system that small differences change would count as its mean.
+BACK_JITTER = "10 us"
 #: Number of cases of a seed.
 CASES = 200
 
@@ -107,7 +110,8 @@ class Case:
                 "distribution": "normal",
                 "reorder": self.reorder,
             }
-        links: dict[str, object] = {"back": {"delay": half_ms}}
+        back = {"mean": half_ms, "deviation": BACK_JITTER, "distribution": "normal", "reorder": False}
+        links: dict[str, object] = {"back": {"delay": back}}
         down = ["bottleneck", "far"]
         if self.bearer is None:
             links |= {"bottleneck": self._bottleneck(self.rate_mbps, self.queue_packets), "far": {"delay": delay}}

@@ -60,7 +60,8 @@ impl Receiver {
     /// `config.tcp.window_scaling` must say what was negotiated, as `sack` and `timestamps` do.
     pub(crate) fn new(config: &Config, payload: u64, sack: bool, timestamps: bool) -> Self {
         let window = Window::new(config, payload);
-        let compressed_percent = config.fixed.compressed_ack_percent;
+        let (compressed_percent, full_pushes) =
+            (config.fixed.compressed_ack_percent, config.fixed.acknowledge_full_pushes);
         let config = &config.tcp;
         let settings = Settings {
             min_delay: config.min_delayed_ack,
@@ -72,6 +73,7 @@ impl Receiver {
             min_rto: config.min_rto,
             initial_rto: config.initial_rto,
             payload,
+            full_pushes,
         };
         Self {
             reassembly: Reassembly::new(sack, config.dsack),

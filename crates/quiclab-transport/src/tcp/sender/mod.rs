@@ -195,6 +195,8 @@ pub(crate) struct Sender {
     burst_limit: u32,
     /// `sysctl_tcp_tso_rtt_log`; `None`: the size of a burst does not depend on the RTT.
     burst_rtt_log: Option<u32>,
+    /// The last segment of a burst of two or more carries PSH.
+    push_bursts: bool,
     /// A burst waits for more room in the congestion window.
     deferred: bool,
     /// Segments sent since [`Sender::transmit`] last had nothing to send.
@@ -288,6 +290,7 @@ impl Sender {
             burst: Burst::default(),
             burst_limit: 1,
             burst_rtt_log: config.fixed.burst_rtt_log,
+            push_bursts: config.fixed.push_bursts,
             deferred: false,
             usage_burst: 0,
             last_sent: now,

@@ -46,7 +46,7 @@ impl Sender {
                 NextBurst::Segments(count) => {
                     let bytes = u64::from(count) * self.segment();
                     self.pacer.on_sent(now, bytes.min(self.written - self.next));
-                    self.burst = Burst { lost: false, left: count - 1, push: false };
+                    self.burst = Burst { lost: false, left: count - 1, push: self.push_bursts && count > 1 };
                     self.board.open_burst();
                     return Some(self.send_new(now));
                 }
