@@ -123,8 +123,8 @@ mod tests {
         assert_eq!(differences("linux-4.19", "linux-5.3"), expected);
         let expected = [
             change("tcp.rate_reduction", "prr", "prr_safe_ack"),
-            change("The last segment of each burst of two or more carries PSH", "off", "on"),
             change("BBR takes an RTT that equals its smallest one as a new measurement of it", "on", "off"),
+            change("The last segment of each burst of two or more carries PSH", "off", "on"),
             change("The slow-start threshold is saved for the next connection", "on", "off"),
         ];
         assert_eq!(differences("linux-5.3", "linux-5.15"), expected);
