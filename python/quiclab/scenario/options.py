@@ -709,8 +709,9 @@ class TcpOptions:
     restart_after_idle
         The window shrinks when nothing was sent for an RTO (`tcp_slow_start_after_idle`).
     gso_segments
-        Maximum number of segments that leave in one burst, as with segmentation offload; 1: single segments. Takes an
-        integer from 1 to 65535 segments.
+        Maximum number of segments that leave as one burst, as with segmentation offload; 1: single segments. Bursts
+        hold what the sender's rate brings in a millisecond, two segments at least and 64 KiB at most. Takes an integer
+        from 1 to 65535 segments.
     initial_rto
         Retransmission timeout before the first RTT sample, such as that of a SYN (RFC 6298 section 2). Takes a duration
         from "1 ms" to "2 min".
