@@ -51,6 +51,11 @@ PAGES = ROOT / "docs" / "studies"
 SCHEMA = "quiclab.page/1"
 COMMAND = "`python tools/study_pages.py --results results`"
 NOTE = "<!-- Written by tools/study_pages.py from templates/{name}.md.j2 and data/{name}.json; edit the template. -->\n"
+STALE = (
+    "> **Values of an earlier version.** The mechanisms of the transports have changed since the runs of these studies "
+    "were made: {studies}. `make study-pages` makes them again.\n\n"
+)
+"""Stands above a page with values that an earlier version of results made."""
 STATISTICS = ("mean", "median", "std")
 
 
@@ -330,7 +335,14 @@ def rendered(name: str, values: Values) -> str:
     language.filters = {**language.filters, "listed": listed}
     text = (PAGES / "templates" / f"{name}.md.j2").read_text(encoding="utf-8")
     group = name.partition("-")[0]
-    return NOTE.format(name=name) + language.from_string(text).render(names_of(group, values))
+    page = language.from_string(text).render(names_of(group, values))
+    older = sorted(study for study, source in values.used["studies"].items() if source["results"] != RESULTS)
+    return NOTE.format(name=name) + (STALE.format(studies=", ".join(older)) if older else "") + page
+
+
+def is_stale(data: Mapping[str, Any]) -> bool:
+    """Return whether an earlier version of results made some of the stored values of a page."""
+    return any(source["results"] != RESULTS for source in data["studies"].values())
 
 
 def stored(name: str) -> dict[str, Any]:
