@@ -122,3 +122,20 @@ fn the_send_buffer_grows_when_the_window_is_not_used() {
     assert!(!bench.sender.is_writable());
     assert_eq!(bench.sender.send_buffer, 20_000);
 }
+
+/// A sender that has run out of data is limited by its application when that writes again, not before; and not while
+/// a loss waits for its retransmission.
+#[test]
+fn an_application_is_limiting_when_it_writes() {
+    let mut bench = offloading(50);
+    bench.sender.written = 1;
+    bench.sender.writes.clear();
+    bench.sender.write(20_000);
+    bench.sender.rate = DeliveryRate::default(); // the first write always limits
+    bench.sent();
+    bench.wait(100);
+    bench.ack(2, &[]);
+    assert!(!bench.sender.rate.is_app_limited(), "it has not written");
+    bench.sender.write(1000);
+    assert!(bench.sender.rate.is_app_limited());
+}

@@ -1,0 +1,92 @@
+"""Random scenarios: drawn from a seed alone, valid in both lanes, and evaluated with the seed that was run."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from conftest import quiclab_process
+from quiclab.lane.run import Lane
+from quiclab.scenario import Scenario
+from quiclab.studies.validation import blind
+from quiclab.studies.validation.blind_cases import CASES, PACKETS, RATE_MBPS, RTT_MS, SECONDS, draw_case
+from quiclab.study.criteria import Criterion, Outcome
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.findings import Key
+from quiclab.study.plan import jobs_of
+from quiclab.study.registry import find
+
+
+def test_a_case_depends_on_seed_and_number_alone() -> None:
+    assert draw_case(3, 7) == draw_case(3, 7)
+    assert len({draw_case(3, number) for number in range(1, CASES + 1)} | {draw_case(4, 7)}) == CASES + 1
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_cases_are_valid_scenarios_in_both_lanes(seed: int) -> None:
+    study = find("validation/blind").with_seed(seed)
+    jobs = jobs_of(study, list(study.points((blind.MODEL, blind.KERNEL), 1)))
+    assert len({job.scenario for job in jobs}) == 2 * CASES
+    assert {job.lane for job in jobs} == {None, Lane(clock="virtual")}
+    stacks = Lane(clock="virtual").stacks()
+    for job in jobs[CASES :: CASES // 10]:
+        assert "lab-tcp" not in Scenario.from_dict(json.loads(job.scenario)).resolved_json(stacks)
+
+
+def test_draws_cover_their_ranges() -> None:
+    cases = [draw_case(1, number) for number in range(1, CASES + 1)]
+    for values, (least, most) in (
+        ([case.rate_mbps for case in cases], RATE_MBPS),
+        ([case.rtt_ms for case in cases], RTT_MS),
+    ):
+        assert least <= min(values) < 2 * least
+        assert most / 2 < max(values) <= most
+    assert all(5 <= case.seconds <= SECONDS[1] for case in cases)
+    # 1514 B a packet
+    assert all(case.rate_mbps * case.seconds / (1514 * 8e-6) <= 1.01 * PACKETS for case in cases)
+    for share in (
+        sum(case.bearer is not None for case in cases),
+        sum(case.loss is not None for case in cases),
+        sum(len(case.flows) > 1 for case in cases),
+    ):
+        assert CASES / 10 < share < CASES * 0.6
+
+
+def test_results_are_evaluated_with_the_seed_that_was_run(tmp_path: Path) -> None:
+    options = ["study", "run", "validation/blind", "--runs", "1", "--only", "case=5", "--only", "engine=lab-tcp"]
+    done = quiclab_process(*options, "--seed", "9", "--jobs", "1", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    evaluation = Evaluation(find("validation/blind"), tmp_path)
+    assert evaluation.study.design.seed == 9
+    [goodput] = evaluation.samples(blind.MODEL)["tcp", 5]
+    assert 0 < goodput < draw_case(9, 5).rate_mbps
+    # another seed has other runs
+    done = quiclab_process(*options, "--seed", "10", "--jobs", "1", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert Evaluation(find("validation/blind"), tmp_path).study.design.seed == 10
+
+
+def test_a_seed_that_is_none_is_refused(tmp_path: Path) -> None:
+    done = quiclab_process("study", "run", "validation/blind", "--seed", "-1", "--out", tmp_path)
+    assert done.returncode == 2
+    assert "--seed" in done.stderr
+
+
+def test_a_share_of_the_settings_may_miss() -> None:
+    keys: list[Key] = [("tcp", number) for number in range(1, 21)]
+    criterion = Criterion("X", "", dict.fromkeys(keys, 1.0), dict.fromkeys(keys, 0.05), share=0.95)
+    samples: dict[Key, list[float]] = {key: [1.01] for key in keys}
+    assert criterion.assess({**samples, keys[0]: [2.0]}).outcome is Outcome.PASSED
+    assert criterion.assess({**samples, keys[0]: [2.0], keys[1]: [0.5]}).outcome is Outcome.MISS
+    assert criterion.assess({**samples, keys[0]: [math.nan]}).outcome is Outcome.NOT_RUN
+
+
+def test_quantiles_are_hand_computed() -> None:
+    values = [-4.0, 1.0, 2.0, 3.0]
+    assert [blind._quantile(values, share) for share in (0.25, 0.5, 0.75, 1.0)] == [1.0, 2.0, 3.0, 4.0]
+    assert blind._apart({("tcp", 1): 11.0, ("tcp", 2): 5.0}, {("tcp", 1): 10.0}, "goodput_mbps") == {
+        ("tcp", 1): pytest.approx(10.0)
+    }
