@@ -44,4 +44,4 @@ def test_attributes_of_a_study_exist(template: str) -> None:
 
 def test_templates_read_attributes_of_studies() -> None:
     assert "presentation" in {name for _, name in attributes("report.html.j2", "study")}
-    assert "text_tables" in {name for _, name in attributes("report.html.j2", "study.presentation")}
+    assert "assumptions" in {name for _, name in attributes("report.html.j2", "study.presentation")}

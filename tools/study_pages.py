@@ -336,7 +336,9 @@ def rendered(name: str, values: Values) -> str:
     text = (PAGES / "templates" / f"{name}.md.j2").read_text(encoding="utf-8")
     group = name.partition("-")[0]
     page = language.from_string(text).render(names_of(group, values))
-    older = sorted(study for study, source in values.used["studies"].items() if source["results"] != RESULTS)
+    older = sorted(
+        study for study, source in values.used["studies"].items() if source.get("results", RESULTS) != RESULTS
+    )
     return NOTE.format(name=name) + (STALE.format(studies=", ".join(older)) if older else "") + page
 
 

@@ -1,4 +1,4 @@
-"""Random scenarios in the sim lane and on the kernel: how far the TCP model is from Linux where nobody has tuned it.
+"""Random scenarios in the sim lane and on the kernel: how far the TCP model is from Linux without tuning.
 
 Each case is a network and one to four TCP downloads, drawn from the seed of the study (`--seed`). The kernel lane with
 the virtual clock runs the same elements with Linux TCP. Whoever changes a mechanism runs the study with a new seed.

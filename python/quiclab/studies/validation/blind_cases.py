@@ -1,4 +1,4 @@
-"""Random scenarios of `validation/blind`: networks and TCP flows that nobody has chosen.
+"""Random scenarios of `validation/blind`: networks and TCP flows that were not chosen.
 
 A case is drawn from a seed and its number alone, so that a new seed gives scenarios that no parameter was set for.
 """
@@ -32,7 +32,7 @@ def _logarithmic(draw: random.Random, limits: tuple[float, float]) -> float:
 
 
 def _rounded(number: float) -> float:
-    """Round to three significant digits, as somebody would write a scenario."""
+    """Round to three significant digits, as in scenarios written by hand."""
     return float(f"{number:.3g}")
 
 

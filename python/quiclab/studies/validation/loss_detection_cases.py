@@ -1,8 +1,9 @@
 """Disturbances of the packets of a download, case by case, with hand-computed results of each standard.
 
-The n-th packet of the link `down` is dropped or held back. MID lies in the middle of the first flight of 60, whatever
-the handshake; the last packet of a download, and the retransmission of a packet, have the number that a run without
-that part of the disturbance shows: runs are the same up to there.
+The n-th packet of the link `down` is dropped or held back. MID lies in the middle of the first flight, of 60 packets or
+of the 64 KiB that TCP's first window allows, whatever the handshake; the last packet of a download, and the
+retransmission of a packet, have the number that a run without that part of the disturbance shows: runs are the same up
+to there.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from quiclab.study import Changes, Value
 SCENARIO = "scenarios/loss_detection.toml"
 CASE = "case"
 """Stands among the changes until the engine is known."""
-MID, NEXT, LATER = 40, 100, 220
-"""Packets of the link in the first, second and fourth flight of 60."""
+MID, NEXT, LATER = 40, 80, 220
+"""Packets of the link in the first, second and fourth flight."""
 SIZE, LONGER = "200 kB", "400 kB"
 MAX_WAIT, PAUSE, LONG_NS = "1 s", "500 ms", 400_000_000
 MIN_DATA_BYTES = 150
