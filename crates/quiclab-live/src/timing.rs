@@ -71,7 +71,7 @@ pub fn busy_wait_threshold() -> Duration {
     if others_can_run && enter_real_time_class() { BUSY_REAL_TIME } else { BUSY }
 }
 
-/// Lets the waits of the calling thread end to the nanosecond, where the clock stands still while programs compute: in
+/// Lets the waits of the calling thread end to the nanosecond, where the clock is frozen while programs compute: in
 /// other classes than a real-time one, the kernel adds a slack of 50 us or a thousandth of the wait to each
 /// (`select_estimate_accuracy`), so that packets would leave the elements late and in groups.
 pub fn wait_without_slack() {

@@ -149,7 +149,7 @@ impl BbrLinux {
     }
 
     /// Takes an RTT that equals the smallest one as a new measurement of it, as before commit 1b9e2a8c99a5 (5.10): on
-    /// a path whose queue empties, PROBE_RTT is then put off again and again.
+    /// a path whose queue empties, PROBE_RTT is then postponed again and again.
     #[must_use]
     pub fn renewed_by_equal_rtt(self, equal_renews: bool) -> Self {
         Self { equal_renews, ..self }

@@ -56,7 +56,7 @@ impl Sender {
         u32::try_from(segments).unwrap_or(u32::MAX).min(self.options.gso_segments)
     }
 
-    /// What may leave of the data that were never sent, when nothing but window and writes holds them (`tcp_write_xmit`).
+    /// What may leave of the data that were never sent, when only window and writes hold them (`tcp_write_xmit`).
     /// `room` is what the window leaves free, in segments; more than 0.
     pub(super) fn next_burst(&self, now: Time, room: u32) -> NextBurst {
         if self.next >= self.end() || !self.fits_window() {
