@@ -15,12 +15,14 @@ from quiclab.studies.dual_connectivity.common import (
     PROXIES_MS,
     REFERENCE,
     THESIS,
+    VARIANT_RUNS,
     VARIANTS,
     delays,
     describe,
     design,
     loss,
     lowercase_title,
+    no_pacer,
     presentation,
     rates,
     split,
@@ -208,6 +210,28 @@ EXACT_SPLIT = Variant(
     runs=3,
 )
 
+NO_PACER = Variant(
+    "no_pacer",
+    "QUIC without pacer",
+    "Some experiments were repeated with aioquic's pacer switched off.",
+    no_pacer,
+    runs=VARIANT_RUNS,
+)
+
+
+def better_link(link: int, quantity: str) -> Variant:
+    """Return the download over one link alone, through the same proxies: that which is better at all ratios."""
+    return Variant(
+        "better_link",
+        f"link {link} alone",
+        f"Single connectivity on the link with the {quantity}: what the bearer has to beat.",
+        {"bearers.dc.shares": [100, 0] if link == 1 else [0, 100]},
+        runs=VARIANT_RUNS,
+    )
+
+
+LOWER_DELAY, HIGHER_RATE = better_link(2, "lower delay"), better_link(1, "higher rate")
+
 
 def rate_of(changes: Changes, link: str) -> int:
     """Return the rate that a setting gives a link, in bit/s."""
@@ -261,6 +285,7 @@ ALONE = (
         table("5.5", "5_05_bandwidth_ratio", split_mode="fixed_1_to_1"),
         f"{THESIS}, Fig. 5.11a; {PAPER}, Fig. 7b",
         BARS + "100 MB, 40 Mbit/s together, even split, batches of 100.",
+        variants=(HIGHER_RATE,),
         split_mode="fixed_1_to_1",
     ),
     experiment(
@@ -271,7 +296,7 @@ ALONE = (
         table("5.5", "5_05_bandwidth_ratio", split_mode="matched_to_bandwidth"),
         f"{THESIS}, Fig. 5.11b",
         BARS + "100 MB, 40 Mbit/s together, split by rate, batches of 100.",
-        variants=(EXACT_SPLIT,),
+        variants=(EXACT_SPLIT, HIGHER_RATE),
         split_mode="matched_to_bandwidth",
     ),
     experiment(
@@ -282,6 +307,7 @@ ALONE = (
         table("5.6", "5_06_delay_ratio", delay_sum_ms="20"),
         f"{THESIS}, Fig. 5.12a",
         BARS + DEFAULT_POINT + ".",
+        variants=(NO_PACER, LOWER_DELAY),
         delay_sum_ms=20,
     ),
     experiment(
@@ -292,6 +318,7 @@ ALONE = (
         table("5.6", "5_06_delay_ratio", delay_sum_ms="200"),
         f"{THESIS}, Fig. 5.12b",
         BARS + DEFAULT_POINT + ".",
+        variants=(NO_PACER, LOWER_DELAY),
         kernel=(LINUX,),
         delay_sum_ms=200,
     ),

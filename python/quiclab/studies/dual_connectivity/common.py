@@ -175,6 +175,23 @@ def of_client(**fields: str) -> Callable[[Changes], Changes]:
     return changed
 
 
+def no_pacer(changes: Changes) -> Changes:
+    """Take the pacer from the senders over QUIC; other stacks have no option for it."""
+
+    def unpaced(flow: Mapping[str, Any]) -> dict[str, Any]:
+        if flow.get("stack") != "lab-quic":
+            return dict(flow)
+        return {**flow, "sender": {**flow.get("sender", {}), "pacing": {"kind": "none"}}}
+
+    found = dict(changes)
+    for path, value in changes.items():
+        if isinstance(value, Mapping) and path == "flows":
+            found[path] = {name: unpaced(flow) for name, flow in value.items()}
+        elif isinstance(value, Mapping) and path.startswith("flows.") and path.count(".") == 1:
+            found[path] = unpaced(value)
+    return found
+
+
 def first_run(changes: Changes) -> Changes:
     """Start TCP without saved metrics."""
 
