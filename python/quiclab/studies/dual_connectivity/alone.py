@@ -68,9 +68,15 @@ def expiries(result: RunResult) -> float:
     return float(result.elements["dc.egress"]["statistics"]["timer_expiries"])
 
 
+def queue_drops(result: RunResult) -> float:
+    """Packets that found the queue of a link full."""
+    return float(sum(result.elements[link]["statistics"]["dropped_queue_full_packets"] for link in ("down1", "down2")))
+
+
 THROUGHPUT = Metric("throughput_mbps", "Throughput", "Mbit/s", throughput_mbps)
 DROPS = Metric("rcvbuf_errors", "Datagrams dropped at the socket", "", socket_drops)
 EXPIRIES = Metric("timer_expiries", "Expiries of t-Reordering", "", expiries)
+OVERFLOWS = Metric("queue_drops", "Packets that found a queue full", "", queue_drops)
 UNIQUE_LOSS = Metric("unique_loss_share", "Packets of which no copy arrived", "", unique_loss_share)
 
 
@@ -158,7 +164,7 @@ def experiment(
         ),
         measures=Measures(
             metric=THROUGHPUT,
-            further=(DROPS, EXPIRIES, *further),
+            further=(DROPS, EXPIRIES, OVERFLOWS, *further),
             table=table,
             model=Model("model", "docs/studies/dual_connectivity_model.md", estimated(name)),
         ),

@@ -38,8 +38,8 @@ NGTCP2_ASSUMPTIONS = (
         f"Receiving a datagram costs its client {C_DATAGRAM.replace('us', 'µs')}.",
         "A system call and the decryption of 1280 bytes in C; the burst of a stall must not wait for it.",
     ),
-    *ASSUMPTIONS[1:2],
-    *ASSUMPTIONS[3:],
+    *ASSUMPTIONS[2:3],
+    *ASSUMPTIONS[4:],
 )
 NEWER = Variant(
     "ngtcp2_2022",
