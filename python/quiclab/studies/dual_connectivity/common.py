@@ -35,8 +35,8 @@ def host(receive_buffer_bytes: int, cost: str = AIOQUIC_DATAGRAM) -> Host:
 AIOQUIC_TLS = {"version": "1.3", "certificate": "1832 B"}
 """The certificate of aioquic's examples, in the units of lab-quic.
 
-`tests/ssl_cert.pem` of 0.8.8 and 0.9.0 is one certificate of 1525 bytes with an RSA key of 3072 bits: a signature of 384
-bytes, where lab-quic has one of 72 and 5 bytes for a second certificate.
+`tests/ssl_cert.pem` of 0.8.8 and 0.9.0 is one certificate of 1525 bytes with an RSA key of 3072 bits, so a signature of
+384 bytes; lab-quic has one of 72, and 5 bytes for a second certificate.
 """
 PROXIES_MS = 2.0
 PROXIES: Changes = {"links.proxies": {"delay": f"{PROXIES_MS} ms"}}
