@@ -33,7 +33,8 @@ def test_rates_of_flows_are_those_behind_their_bearers() -> None:
     for flow, rate in zip(("dc", "sc1", "sc2"), rates, strict=True):
         sent = result.elements[f"{flow}.egress"]["sent"]["bytes"]
         assert math.fsum(rate) == pytest.approx(8 * sent / 1e6, rel=0.01)
-        assert interface_mbps(result, flow) >= math.fsum(rate) / SECONDS > 1
+        # duplicates may add to it; a sum in another order is not exact
+        assert interface_mbps(result, flow) >= (1 - 1e-12) * math.fsum(rate) / SECONDS > 1
 
 
 def test_pairs_of_flows_have_rates() -> None:

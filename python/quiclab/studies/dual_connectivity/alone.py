@@ -15,12 +15,14 @@ from quiclab.studies.dual_connectivity.common import (
     PROXIES_MS,
     REFERENCE,
     THESIS,
+    VARIANT_RUNS,
     VARIANTS,
     delays,
     describe,
     design,
     loss,
     lowercase_title,
+    no_pacer,
     presentation,
     rates,
     split,
@@ -66,9 +68,15 @@ def expiries(result: RunResult) -> float:
     return float(result.elements["dc.egress"]["statistics"]["timer_expiries"])
 
 
+def queue_drops(result: RunResult) -> float:
+    """Packets that found the queue of a link full."""
+    return float(sum(result.elements[link]["statistics"]["dropped_queue_full_packets"] for link in ("down1", "down2")))
+
+
 THROUGHPUT = Metric("throughput_mbps", "Throughput", "Mbit/s", throughput_mbps)
 DROPS = Metric("rcvbuf_errors", "Datagrams dropped at the socket", "", socket_drops)
 EXPIRIES = Metric("timer_expiries", "Expiries of t-Reordering", "", expiries)
+OVERFLOWS = Metric("queue_drops", "Packets that found a queue full", "", queue_drops)
 UNIQUE_LOSS = Metric("unique_loss_share", "Packets of which no copy arrived", "", unique_loss_share)
 
 
@@ -156,7 +164,7 @@ def experiment(
         ),
         measures=Measures(
             metric=THROUGHPUT,
-            further=(DROPS, EXPIRIES, *further),
+            further=(DROPS, EXPIRIES, OVERFLOWS, *further),
             table=table,
             model=Model("model", "docs/studies/dual_connectivity_model.md", estimated(name)),
         ),
@@ -207,6 +215,28 @@ EXACT_SPLIT = Variant(
     lambda changes: {**changes, "bearers.dc.shares": [rate_of(changes, "down1"), rate_of(changes, "down2")]},
     runs=3,
 )
+
+NO_PACER = Variant(
+    "no_pacer",
+    "QUIC without pacer",
+    "Some experiments were repeated with aioquic's pacer switched off.",
+    no_pacer,
+    runs=VARIANT_RUNS,
+)
+
+
+def better_link(link: int, quantity: str) -> Variant:
+    """Return the download over one link alone, through the same proxies: that which is better at all ratios."""
+    return Variant(
+        "better_link",
+        f"link {link} alone",
+        f"Single connectivity on the link with the {quantity}: what the bearer has to beat.",
+        {"bearers.dc.shares": [100, 0] if link == 1 else [0, 100]},
+        runs=VARIANT_RUNS,
+    )
+
+
+LOWER_DELAY, HIGHER_RATE = better_link(2, "lower delay"), better_link(1, "higher rate")
 
 
 def rate_of(changes: Changes, link: str) -> int:
@@ -261,6 +291,7 @@ ALONE = (
         table("5.5", "5_05_bandwidth_ratio", split_mode="fixed_1_to_1"),
         f"{THESIS}, Fig. 5.11a; {PAPER}, Fig. 7b",
         BARS + "100 MB, 40 Mbit/s together, even split, batches of 100.",
+        variants=(HIGHER_RATE,),
         split_mode="fixed_1_to_1",
     ),
     experiment(
@@ -271,7 +302,7 @@ ALONE = (
         table("5.5", "5_05_bandwidth_ratio", split_mode="matched_to_bandwidth"),
         f"{THESIS}, Fig. 5.11b",
         BARS + "100 MB, 40 Mbit/s together, split by rate, batches of 100.",
-        variants=(EXACT_SPLIT,),
+        variants=(EXACT_SPLIT, HIGHER_RATE),
         split_mode="matched_to_bandwidth",
     ),
     experiment(
@@ -282,6 +313,7 @@ ALONE = (
         table("5.6", "5_06_delay_ratio", delay_sum_ms="20"),
         f"{THESIS}, Fig. 5.12a",
         BARS + DEFAULT_POINT + ".",
+        variants=(NO_PACER, LOWER_DELAY),
         delay_sum_ms=20,
     ),
     experiment(
@@ -292,6 +324,7 @@ ALONE = (
         table("5.6", "5_06_delay_ratio", delay_sum_ms="200"),
         f"{THESIS}, Fig. 5.12b",
         BARS + DEFAULT_POINT + ".",
+        variants=(NO_PACER, LOWER_DELAY),
         kernel=(LINUX,),
         delay_sum_ms=200,
     ),

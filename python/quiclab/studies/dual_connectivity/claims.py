@@ -59,7 +59,7 @@ class Names(Vocabulary):
     def names(self) -> Mapping[str, Any]:
         """Return the definitions of the names."""
         return {
-            **{name: getattr(self, name) for name in ("T", "S", "F", "SF", "J")},
+            **{name: getattr(self, name) for name in ("T", "S", "F", "SF", "G", "J")},
             **{name: self.noted(name) for name in MEASURED},
             "CONFS": CONFS,
             "BATCHES": BATCHES,
@@ -121,6 +121,10 @@ class Names(Vocabulary):
     def SF(self, flow: str, **point: Any) -> float:  # noqa: N802
         """Its standard deviation over the runs [Mbit/s]."""
         return self.tell(term("SF", flow, **point), self._three("throughput_mbps", "std", flow, dict(point)))
+
+    def G(self, flow: str, **point: Any) -> float:  # noqa: N802
+        """Mean goodput of a flow with the two others, where its rate is that of the interfaces [Mbit/s]."""
+        return self.tell(term("G", flow, **point), self._three("goodput_mbps", "mean", flow, dict(point)))
 
     def J(self, **point: Any) -> float:  # noqa: N802
         """Mean of Jain's index of the three flows."""

@@ -112,6 +112,10 @@ def metrics(rate: Rate) -> tuple[Metric, ...]:
     )
 
 
+GOODPUT = Metric("goodput_mbps", "Goodput of the application", "Mbit/s", delivered_mbps, of="flow")
+"""What the rate at the interfaces is worth where both copies of a packet count."""
+
+
 FLOW = Factor("flow", "flow", "Flow", "", FLOWS, None)
 FAIRNESS_ASSUMPTIONS = (
     *ASSUMPTIONS,
@@ -225,11 +229,12 @@ def experiment(
     figure: str,
     table: Table | None = None,
     rate: Rate = delivered_mbps,
+    further: tuple[Metric, ...] = (),
     variants: tuple[Variant, ...] = (),
     **constants: str | int,
 ) -> Study:
     """Return one of the experiments; `constants` are columns of all of its rows."""
-    main, *further = metrics(rate)
+    main, *indices = metrics(rate)
     swept = () if factor is None else (factor,)
     over = "" if factor is None else f" over the {lowercase_title(factor.label)}"
     x = FLOW.name if factor is None else factor.name
@@ -244,7 +249,7 @@ def experiment(
         ),
         measures=Measures(
             metric=main,
-            further=tuple(further),
+            further=(*indices, *further),
             table=table or Table("", figure),
             scored="share_percent",
         ),
@@ -419,5 +424,6 @@ FAIRNESS = (
         DUPLICATED,
         NOTHING_PRINTED,
         rate=interface_mbps,
+        further=(GOODPUT,),
     ),
 )

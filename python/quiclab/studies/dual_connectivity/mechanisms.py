@@ -24,6 +24,7 @@ from quiclab.studies.dual_connectivity.common import (
     design,
     file_over,
     host,
+    no_pacer,
     one_link,
     presentation,
     quic_flow,
@@ -391,20 +392,6 @@ def short_term_gap_mbps(result: RunResult) -> float:
     return math.fsum(gaps := [abs(one - other) for one, other in both]) / len(gaps)
 
 
-def no_pacer(changes: Changes) -> Changes:
-    """Take the pacer from the senders over QUIC."""
-    flows: Any = changes["flows"]
-    return {
-        **changes,
-        "flows": {
-            name: flow
-            if flow["stack"] == "lab-tcp"
-            else {**flow, "sender": {**flow.get("sender", {}), "pacing": {"kind": "none"}}}
-            for name, flow in flows.items()
-        },
-    }
-
-
 PAIRS = Study(
     "dual_connectivity/pairs",
     design=design(
@@ -456,9 +443,7 @@ PAIRS = Study(
 
 def without_pacer(changes: Changes) -> Changes:
     """Take the pacer from the sender of the large buffer."""
-    merged = {**changes, **client(LARGE_BUFFER_BYTES)}
-    flow: Any = merged["flows.dc"]
-    return {**merged, "flows.dc": {**flow, "sender": {**flow["sender"], "pacing": {"kind": "none"}}}}
+    return no_pacer({**changes, **client(LARGE_BUFFER_BYTES)})
 
 
 PACER_OFF = Study(

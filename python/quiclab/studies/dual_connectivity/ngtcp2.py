@@ -38,8 +38,8 @@ NGTCP2_ASSUMPTIONS = (
         f"Receiving a datagram costs its client {C_DATAGRAM.replace('us', 'µs')}.",
         "A system call and the decryption of 1280 bytes in C; the burst of a stall must not wait for it.",
     ),
-    *ASSUMPTIONS[1:2],
-    *ASSUMPTIONS[3:],
+    *ASSUMPTIONS[2:3],
+    *ASSUMPTIONS[4:],
 )
 NEWER = Variant(
     "ngtcp2_2022",
@@ -158,9 +158,8 @@ def three_of(control: str) -> Configuration:
     return Configuration(f"ngtcp2_{control}", f"ngtcp2, {CONTROLS[control]}", replaced)
 
 
-THREE_FLOWS = ("fairness_batch_size", "fairness_share", "fairness_delay_ratio_high")
 NGTCP2 = (
     DEFAULT,
     *(of_ngtcp2(study) for study in ALONE),
-    *(of_ngtcp2(study) for study in FAIRNESS if study.name.rpartition("/")[2] in THREE_FLOWS),
+    *(of_ngtcp2(study) for study in FAIRNESS if study.name.rpartition("/")[2] != "fairness_default"),
 )
