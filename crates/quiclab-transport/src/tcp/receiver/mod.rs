@@ -194,7 +194,7 @@ impl Receiver {
         };
         let segment = self.acks.segment();
         self.acks.on_data(now, &arrival);
-        if payload >= segment && payload != segment {
+        if payload > segment {
             self.window.measure_ratio(payload);
         }
         self.window.measure_by_window(now, self.next_expected());
