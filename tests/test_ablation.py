@@ -24,7 +24,7 @@ FACTORS = {"x": (1,)}
 LOW = Claim("T-1", "", "below 5", lambda t: t("a", x=1) < 5)
 VALUES: Mapping[str, list[float]] = {
     "": [7.0, 8.0, 7.5, 7.2, 7.8],
-    "mended": [1.0, 2.0, 1.5, 1.2, 1.8],
+    "repaired": [1.0, 2.0, 1.5, 1.2, 1.8],
     "same": [7.1, 8.1, 7.6, 7.3, 7.9],
     "split": [4.0, 6.0, 4.9, 5.1, 5.0],
     "few": [1.0, 2.0, 1.5],
@@ -49,7 +49,7 @@ def judged(ablation: Ablation) -> AblationResult:
 @pytest.mark.parametrize(
     ("variant", "support"),
     [
-        ("mended", Support.SUPPORTED),
+        ("repaired", Support.SUPPORTED),
         ("same", Support.NOT_SUPPORTED),
         ("split", Support.OPEN),
         ("few", Support.OPEN),
@@ -70,8 +70,8 @@ def test_a_predicate_over_the_runs_with_and_without() -> None:
     found = judged(
         Ablation(
             "",
-            check=lambda under: under("mended")("a", x=1) < 0.5 * under("")("a", x=1),
-            numbers=lambda under: {"without": under("mended")("a", x=1)},
+            check=lambda under: under("repaired")("a", x=1) < 0.5 * under("")("a", x=1),
+            numbers=lambda under: {"without": under("repaired")("a", x=1)},
         )
     )
     assert (found.support, found.share_true) == (Support.SUPPORTED, 1.0)

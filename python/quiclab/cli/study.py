@@ -38,7 +38,7 @@ from quiclab.study.compare import (
     table_rows,
     to_csv,
 )
-from quiclab.study.decide import MOST_RUNS, OPEN, decide
+from quiclab.study.decide import MAX_RUNS, OPEN, decide
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import MANIFEST, with_more, write_manifest
 from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
@@ -189,7 +189,7 @@ def decide_command(
     name: NameArgument,
     max_runs: Annotated[
         int, typer.Option(parser=integer(MIN_RUNS, 1000), metavar="N", help="No setting has more runs.")
-    ] = MOST_RUNS,
+    ] = MAX_RUNS,
     jobs: JobsOption = None,
     out: OutOption = RESULTS,
 ) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from quiclab.study.job import Job
 
 #: Number of runs that no setting exceeds unless the user says so.
-MOST_RUNS: Final = 50
+MAX_RUNS: Final = 50
 OPEN: Final = (Verdict.UNDECIDED, Verdict.AT_THE_LIMIT)
 
 
@@ -67,7 +67,7 @@ def decide(
     out: Path,
     say: Callable[[str], None],
     *,
-    most: int = MOST_RUNS,
+    most: int = MAX_RUNS,
     workers: int | None = None,
 ) -> Decisions:
     """Add runs until the claims of studies are decided, with the default engine of each study.
