@@ -38,6 +38,9 @@ values! {
     burst_rtt_log: u32, or "none" = None, "net/ipv4/tcp_output.c tcp_tso_autosize";
     /// The last segment of each burst of two or more carries PSH.
     push_bursts: bool = false, "net/ipv4/tcp_output.c __tcp_transmit_skb";
+    /// An application that waits for room in the send buffer gets more after each burst that leaves the window unfilled, not
+    /// only at acknowledgements.
+    space_checked_when_sent: bool = false, "net/ipv4/tcp_output.c tcp_event_new_data_sent";
     /// A full segment with PSH is acknowledged when the application reads it.
     acknowledge_full_pushes: bool = false, "net/ipv4/tcp_input.c tcp_measure_rcv_mss";
     /// The receive window follows the memory that packets take, and the receive buffer what one RTT brings.

@@ -170,6 +170,10 @@ impl Connection {
     pub(super) fn is_writable(&mut self) -> bool {
         self.halves.as_mut().is_some_and(|halves| halves.sender.is_writable())
     }
+    /// Where the application writes; `None` before the connection is open.
+    pub(super) fn writer(&mut self) -> Option<&mut Sender> {
+        self.halves.as_mut().map(|halves| &mut halves.sender)
+    }
 
     pub(super) fn write(&mut self, bytes: u64) {
         self.halves.as_mut().expect("nothing is written before the connection is open").sender.write(bytes);

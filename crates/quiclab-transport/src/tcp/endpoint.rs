@@ -92,7 +92,7 @@ impl TcpEndpoint {
             while let Some(segment) = self.connection.next_segment(now) {
                 self.send(now, segment, out);
             }
-            if !self.write(now) {
+            if !self.write(now, out) {
                 break;
             }
         }
@@ -176,31 +176,68 @@ impl TcpEndpoint {
 
     /// Writes once, records as long as there is room, and ends the stream after the last byte. Returns whether there may be
     /// something to send.
-    fn write(&mut self, now: Time) -> bool {
+    fn write(&mut self, now: Time, out: &mut Outputs) -> bool {
         if !self.connection.is_open() || self.told.finished {
             return false;
         }
-        let mut written = false;
-        while self.connection.is_writable() {
-            if self.records.is_some() {
-                self.pull(now, MAX_WRITE_BYTES);
-            }
-            let bytes = self.channel.take(MAX_WRITE_BYTES);
-            if bytes == 0 {
-                break;
-            }
-            self.connection.write(bytes);
-            written = true;
-            if self.records.is_none() {
-                break;
-            }
-        }
+        let written =
+            if self.records.is_some() { self.write_records(now) } else { self.write_bytes(now, out) };
         if self.closing && self.channel.is_empty() {
             self.told.finished = true;
             self.connection.finish();
             return true;
         }
         written
+    }
+
+    fn write_records(&mut self, now: Time) -> bool {
+        let mut written = false;
+        while self.connection.is_writable() {
+            self.pull(now, MAX_WRITE_BYTES);
+            let bytes = self.channel.take(MAX_WRITE_BYTES);
+            if bytes == 0 {
+                break;
+            }
+            self.connection.write(bytes);
+            written = true;
+        }
+        written
+    }
+
+    /// One write, as far as the buffer has room: skb by skb, and when the first one is full, a burst of it leaves.
+    fn write_bytes(&mut self, now: Time, out: &mut Outputs) -> bool {
+        if !self.connection.is_writable() {
+            return false;
+        }
+        let mut left = MAX_WRITE_BYTES;
+        while let Some(sender) = self.connection.writer() {
+            let bytes = self.channel.take(sender.room(left));
+            if bytes == 0 {
+                break;
+            }
+            if left == MAX_WRITE_BYTES {
+                sender.start_write();
+            }
+            sender.append(bytes);
+            left -= bytes;
+            if left > 0 && sender.fills_head() {
+                self.send_burst(now, out);
+            }
+        }
+        let written = left < MAX_WRITE_BYTES;
+        if let Some(sender) = self.connection.writer().filter(|_| written) {
+            sender.end_write();
+        }
+        written
+    }
+
+    fn send_burst(&mut self, now: Time, out: &mut Outputs) {
+        while let Some(segment) = self.connection.next_segment(now) {
+            self.send(now, segment, out);
+            if !self.connection.writer().is_some_and(|sender| sender.is_in_burst()) {
+                break;
+            }
+        }
     }
 
     /// Lets the application choose the next record, if the one before is written.

@@ -10,8 +10,6 @@ const RECEIVE_HEADROOM: u64 = 64 + 52;
 
 /// Beside its payload, which is in pages that it shares, what waits or is outstanding takes this for each skb.
 pub(super) const SENT_OVERHEAD: u64 = SEND_HEADROOM + SHARED_INFO + SK_BUFF;
-/// Maximum payload of an skb of the application's writes: `GSO_LEGACY_MAX_SIZE` less `MAX_TCP_HEADER`.
-pub(super) const MAX_SKB: u64 = 65_536 - 320;
 
 /// What the send buffer provides for each segment of the window: the worst case, a segment with a buffer of its own
 /// (`tcp_sndbuf_expand`).

@@ -49,6 +49,8 @@ const CHANGES: &[(Release, Value<Config>)] = changes! {
         "tcp: avoid slow start during fast recovery on new losses (netdev, October 2020)";
     (5, 18) fixed.burst_rtt_log = Some(9),
         "sysctl tcp_tso_rtt_log; commit 65466904b015, tcp: adjust TSO packet sizes based on min_rtt (5.18)";
+    (5, 18) fixed.space_checked_when_sent = true,
+        "tcp: fix potential xmit stalls caused by TCP_NOTSENT_LOWAT (5.18)";
     (6, 5) fixed.linear_syns = 4, "sysctl tcp_syn_linear_timeouts; Documentation/networking/ip-sysctl.rst (6.5)";
     (6, 6) fixed.acknowledge_full_pushes = true,
         "commit 4720852ed9af, tcp: fix delayed ACKs for MSS boundary condition (6.6)";
@@ -136,6 +138,12 @@ mod tests {
                  this number",
                 "none",
                 "9",
+            ),
+            change(
+                "An application that waits for room in the send buffer gets more after each burst that leaves the window \
+                 unfilled, not only at acknowledgements",
+                "off",
+                "on",
             ),
             change("A full segment with PSH is acknowledged when the application reads it", "off", "on"),
             change(

@@ -239,8 +239,8 @@ fn requests_follow_responses_and_pauses() {
     assert!(pipe.server.progress().finished.is_some());
 }
 
-/// A window of 10 segments of 1448 each 20 ms, until 100 ms; then the packets in flight, and the RST. Segments leave and
-/// are acknowledged singly: bursts and acknowledgements might wait.
+/// A window of 10 segments of 1448 each 20 ms, until 100 ms; then the packets in flight, and the RST. Segments leave
+/// singly: bursts might wait.
 #[test]
 fn a_download_of_a_given_duration_ends_by_a_reset() {
     let duration = Some(Duration::from_millis(100));
@@ -252,8 +252,8 @@ fn a_download_of_a_given_duration_ends_by_a_reset() {
     let reset = pipe.sent.iter().find(|sent| sent.segment.flags.has(Flags::RST)).expect("a reset");
     assert_eq!((reset.time, reset.role, reset.size), (ms(100), Role::Server, 52));
     assert_eq!(pipe.finished(), Some(ms(110)));
-    // rounds sent at 30, 50, 70, 90
-    assert_eq!(pipe.client.progress().delivered_bytes, 4 * 10 * 1448);
+    // rounds sent at 30, 50, 70, 90; the last segment of the third waits for its acknowledgement, so that the fourth lacks one
+    assert_eq!(pipe.client.progress().delivered_bytes, (4 * 10 - 1) * 1448);
     assert_eq!((pipe.client.next_wake(), pipe.server.next_wake()), (None, None));
 }
 

@@ -33,6 +33,10 @@ use reassembly::{Outcome, Reassembly};
 use timestamps::Timestamps;
 use window::{GROWTH_PAYLOAD, Window};
 
+/// Number of segments in one skb of the receive queue at most: each but the first is a fragment of it (`MAX_SKB_FRAGS`,
+/// `skb_try_coalesce`).
+const COALESCED: u64 = 18;
+
 /// Least time between answers to unacceptable empty segments (Linux `tcp_invalid_ratelimit`).
 const ANSWER_INTERVAL: Duration = Duration::from_millis(500);
 /// Blocks that fit beside the timestamps option, and without it (RFC 2018 section 3).
@@ -173,6 +177,7 @@ impl Receiver {
                 if self.sack {
                     self.grow(u64::from(segment.length));
                 }
+                self.window.on_out_of_order(self.reassembly.highest().saturating_sub(self.next_expected()));
             }
         }
     }
@@ -235,7 +240,11 @@ impl Receiver {
         let bytes = readable - self.unread;
         self.unread = readable;
         let beyond = self.reassembly.highest().saturating_sub(readable);
-        self.window.on_read(now, readable, beyond);
+        if bytes > 0 {
+            // the buffer is looked at when the first of the queued skbs is copied
+            let left = bytes.saturating_sub(COALESCED * self.acks.segment());
+            self.window.on_read(now, readable - left, left, beyond);
+        }
         let state = self.state();
         self.acks.on_read(now, bytes, &state);
         if bytes > 0 && self.acks.due().is_none_or(|due| due > now) && !self.reassembly.is_complete() {

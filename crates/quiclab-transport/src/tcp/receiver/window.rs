@@ -236,25 +236,36 @@ impl Window {
         }
     }
 
-    /// The application has read up to `position`: once per RTT the buffer follows (Linux
+    /// The application has read up to `position`, and `queued` bytes are left: once per RTT the buffer follows (Linux
     /// `tcp_rcv_space_adjust`). `beyond` is how far what is out of order reaches, in bytes.
-    pub(super) fn on_read(&mut self, now: Time, position: u64, beyond: u64) {
+    pub(super) fn on_read(&mut self, now: Time, position: u64, queued: u64, beyond: u64) {
         let Some(rtt) = self.rtt() else { return };
         if now.since(self.space_time) < rtt {
             return;
         }
-        let copied = position - self.space_start;
+        let copied = (position - self.space_start).saturating_sub(queued);
         if copied > self.space {
-            let wanted = self.wanted_buffer(copied, rtt, beyond);
-            let buffer = u64::try_from(wanted).unwrap_or(u64::MAX).min(self.max_buffer);
-            if buffer > self.buffer {
-                self.buffer = buffer;
-                self.clamp = self.full().min(UNSCALED_WINDOW << self.scale);
-            }
+            self.enlarge(self.wanted_buffer(copied, rtt, beyond));
             self.space = copied;
         }
         self.space_start = position;
         self.space_time = now;
+    }
+
+    /// A segment is out of order, and what is reaches `beyond` bytes far: there is room for it beside two windows (Linux
+    /// `tcp_data_queue_ofo`).
+    pub(super) fn on_out_of_order(&mut self, beyond: u64) {
+        if self.ratio.is_some() {
+            self.enlarge(self.wanted_buffer(self.space, self.rtt().unwrap_or(Duration::ZERO), beyond));
+        }
+    }
+
+    fn enlarge(&mut self, wanted: u128) {
+        let buffer = u64::try_from(wanted).unwrap_or(u64::MAX).min(self.max_buffer);
+        if buffer > self.buffer {
+            self.buffer = buffer;
+            self.clamp = self.full().min(UNSCALED_WINDOW << self.scale);
+        }
     }
 
     /// Buffer for a window of twice what was `copied` in an RTT, for losses, and for what the sender may grow by in this RTT
@@ -278,5 +289,45 @@ impl Window {
     #[cfg(test)]
     pub(super) fn buffer(&self) -> u64 {
         self.buffer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::config::test_config;
+
+    /// A window of Linux 7 at an RTT of 100 ms; the application has read 10 kB in the last one.
+    fn measured() -> Window {
+        let mut config = test_config();
+        config.fixed.measured_window = true;
+        config.tcp.max_receive_buffer = quiclab_core::ByteCount::from_bytes(6_291_456);
+        let mut window = Window::new(&config, 1448);
+        window.update_rtt(100_000_000, false);
+        window.space = 10_000;
+        window
+    }
+
+    /// A hole is filled, and 110 kB are in order at once. When the first 50 kB are read, 60 kB are queued: nothing was read
+    /// in time. 200 kB in the next RTT count, from the 50 kB on.
+    #[test]
+    fn what_is_queued_was_not_read_in_time() {
+        let mut window = measured();
+        let buffer = window.buffer;
+        window.on_read(Time::from_nanos(200_000_000), 50_001, 60_000, 0);
+        assert_eq!((window.buffer, window.space, window.space_start), (buffer, 10_000, 50_001));
+        window.on_read(Time::from_nanos(400_000_000), 250_001, 0, 0);
+        assert_eq!((window.buffer > buffer, window.space), (true, 200_000));
+    }
+
+    /// Twice 100 kB and 500 kB out of order, in a buffer of which half is window: 1.4 MB; it does not shrink.
+    #[test]
+    fn the_buffer_has_room_for_what_is_out_of_order() {
+        let mut window = measured();
+        window.space = 100_000;
+        window.on_out_of_order(500_000);
+        assert_eq!(window.buffer, 1_400_000);
+        window.on_out_of_order(0);
+        assert_eq!(window.buffer, 1_400_000);
     }
 }

@@ -17,7 +17,7 @@ use crate::pacing::linux_rate;
 use quiclab_core::{Duration, Time};
 
 /// `sk_gso_max_size`: `GSO_LEGACY_MAX_SIZE`, less `MAX_TCP_HEADER` and one byte, in bytes.
-const MAX_BYTES: u64 = 65_536 - 320 - 1;
+pub(super) const MAX_BYTES: u64 = 65_536 - 320 - 1;
 /// `sysctl_tcp_min_tso_segs`.
 const MIN_SEGMENTS: u64 = 2;
 /// `sysctl_tcp_tso_win_divisor`: where this part of the window is free, nothing waits.

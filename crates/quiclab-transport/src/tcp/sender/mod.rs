@@ -26,9 +26,9 @@ mod send;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod write;
 
 use super::config::{Config, INITIAL_SEGMENTS};
-use super::memory;
 use super::metrics::FinalState;
 use crate::congestion::{Controller, Phase};
 use crate::options::{RateReduction, TcpValues};
@@ -142,6 +142,10 @@ pub(crate) struct Sender {
     written: u64,
     /// Ends of its writes that were not sent yet.
     writes: VecDeque<u64>,
+    /// Start of the last skb of what was not sent.
+    tail: u64,
+    /// The application waits for room in the send buffer (`SOCK_NOSPACE`).
+    blocked: bool,
     finished: bool,
     /// Size of the send buffer in bytes (`sk_sndbuf`), which only grows.
     send_buffer: u64,
@@ -197,6 +201,7 @@ pub(crate) struct Sender {
     burst_rtt_log: Option<u32>,
     /// The last segment of a burst of two or more carries PSH.
     push_bursts: bool,
+    space_checked_when_sent: bool,
     /// A burst waits for more room in the congestion window.
     deferred: bool,
     /// Segments sent since [`Sender::transmit`] last had nothing to send.
@@ -254,6 +259,8 @@ impl Sender {
             options: options.clone(),
             written: 1,
             writes: VecDeque::new(),
+            tail: 1,
+            blocked: false,
             finished: false,
             send_buffer: 0,
             acknowledged: 1,
@@ -291,6 +298,7 @@ impl Sender {
             burst_limit: 1,
             burst_rtt_log: config.fixed.burst_rtt_log,
             push_bursts: config.fixed.push_bursts,
+            space_checked_when_sent: config.fixed.space_checked_when_sent,
             deferred: false,
             usage_burst: 0,
             last_sent: now,
@@ -331,60 +339,9 @@ impl Sender {
         }
     }
 
-    /// The application appends `bytes`; [`Sender::room`] says how many may wait.
-    pub(crate) fn write(&mut self, bytes: u64) {
-        debug_assert!(!self.finished, "nothing is written after the end");
-        if bytes > 0 {
-            self.check_app_limited();
-            self.written += bytes;
-            self.writes.push_back(self.written);
-        }
-    }
-
-    /// The application writes, and neither window nor losses kept the sender from having sent everything before
-    /// (`tcp_rate_check_app_limited`).
-    fn check_app_limited(&mut self) {
-        let all_sent = self.written.saturating_sub(self.next) < self.payload;
-        let repaired = self.board.lost() <= self.board.retransmitted();
-        if all_sent && repaired && self.board.in_flight() < self.cwnd() {
-            self.rate.set_app_limited(self.in_flight_bytes());
-        }
-    }
-
     /// The application has written everything: FIN follows the last byte.
     pub(crate) fn finish(&mut self) {
         self.finished = true;
-    }
-
-    /// Whether the application may write: a third of the send buffer is free (`sk_stream_is_writeable`). One that was not
-    /// called although the window has room gets a larger buffer (`tcp_new_space`).
-    pub(crate) fn is_writable(&mut self) -> bool {
-        if self.has_free_third() {
-            return true;
-        }
-        if self.board.in_flight() >= self.cwnd() {
-            return false;
-        }
-        self.expand_send_buffer();
-        self.has_free_third()
-    }
-
-    fn has_free_third(&self) -> bool {
-        2 * self.send_buffer >= 3 * self.memory()
-    }
-
-    /// Memory for two windows of single segments, or what the congestion control asks for (`tcp_sndbuf_expand`).
-    fn expand_send_buffer(&mut self) {
-        let segments = u64::from(self.cwnd().max(self.reordering + 1)).max(INITIAL_SEGMENTS);
-        let wanted = self.controller.send_buffer_windows() * segments * memory::of_window(self.payload);
-        self.send_buffer = self.send_buffer.max(wanted.min(self.options.max_send_buffer.bytes()));
-    }
-
-    /// Memory of what is written and not acknowledged (`sk_wmem_queued`).
-    fn memory(&self) -> u64 {
-        let waiting = (self.written.saturating_sub(self.next)).div_ceil(memory::MAX_SKB);
-        self.written.saturating_sub(self.acknowledged)
-            + (self.board.bursts() + waiting) * memory::SENT_OVERHEAD
     }
 
     /// Position of the next new byte: the sequence number of a pure ACK.

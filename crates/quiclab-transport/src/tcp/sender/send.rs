@@ -66,6 +66,11 @@ impl Sender {
         None
     }
 
+    /// Whether more segments of the burst that has begun are to leave.
+    pub(crate) const fn is_in_burst(&self) -> bool {
+        self.burst.left > 0
+    }
+
     /// The next segment of the burst that leaves now: window and pacing have let the whole of it go.
     fn continue_burst(&mut self, now: Time) -> Option<Transmission> {
         self.burst.left = self.burst.left.checked_sub(1)?;
@@ -138,6 +143,9 @@ impl Sender {
         }
         if matches!(self.timer, Some((Timer::Retransmission, _))) {
             self.schedule_probe(now, false);
+        }
+        if self.burst.left == 0 {
+            self.check_space_when_sent();
         }
         Transmission { sequence: start, length: length as u16, fin, push, retransmission: false }
     }

@@ -114,13 +114,69 @@ fn the_send_buffer_grows_when_the_window_is_not_used() {
     bench.sender.send_buffer = 20_000;
     bench.sender.write(20_000);
     bench.sent();
-    assert!(bench.sender.is_writable());
+    assert!(!bench.sender.is_writable(), "it begins to wait");
+    assert!(bench.sender.is_writable(), "at the next event");
     assert_eq!(bench.sender.send_buffer, 230_400);
     bench.sender.send_buffer = 20_000;
     bench.sender.write(100_000);
     bench.sent();
     assert!(!bench.sender.is_writable());
     assert_eq!(bench.sender.send_buffer, 20_000);
+}
+
+/// A write fills the last skb, then others until the buffer is full; the end of a write that is appended to is no end. 65
+/// segments of 1000 B fit into an skb, two into that for a peer with a window of 4000 B.
+#[test]
+fn a_write_is_appended_to_the_last_skb() {
+    let mut bench = offloading(50);
+    bench.sender.written = 1;
+    bench.sender.writes.clear();
+    bench.sender.write(70_000);
+    assert_eq!((bench.sender.tail, bench.sender.room(300_000)), (65_001, 60_000));
+    bench.sender.write(10_000);
+    assert_eq!(
+        (bench.sender.writes.len(), bench.sender.tail, bench.sender.room(300_000)),
+        (1, 65_001, 50_000)
+    );
+    assert!(!bench.sender.fills_head(), "two skbs wait");
+    bench.sent();
+    assert_eq!(bench.sender.next, 50_001);
+    bench.sender.send_buffer = 10_000;
+    assert_eq!(bench.sender.room(300_000), 50_000, "the last skb is filled though the buffer is full");
+    bench.sender.append(50_000);
+    assert_eq!(bench.sender.room(300_000), 0, "no other one");
+    bench.sender.largest_window = 4000;
+    assert_eq!(bench.sender.max_skb(), 2000);
+}
+
+/// An skb of which a part was sent is filled again: 65 segments, of which two leave, have room for two more.
+#[test]
+fn a_full_skb_leaves_at_once_and_is_filled_again() {
+    let mut bench = offloading(50);
+    bench.sender.written = 1;
+    bench.sender.writes.clear();
+    bench.sender.append(65_000);
+    assert!(bench.sender.fills_head());
+    assert!(bench.sender.transmit(bench.now).is_some() && bench.sender.is_in_burst());
+    assert!(bench.sender.transmit(bench.now).is_some() && !bench.sender.is_in_burst());
+    assert_eq!((bench.sender.room(300_000), bench.sender.fills_head()), (2000, false));
+}
+
+/// An application that waits gets a larger buffer when a burst leaves and the window has room for another one, but before
+/// 5.18 not when the last burst fills the window.
+#[test]
+fn a_burst_that_leaves_room_in_the_window_calls_the_application() {
+    for (checked, buffer) in [(true, 230_400), (false, 70_000)] {
+        let mut bench = offloading(50);
+        bench.sender.space_checked_when_sent = checked;
+        bench.sender.written = 1;
+        bench.sender.writes.clear();
+        bench.sender.send_buffer = 70_000;
+        bench.sender.append(65_000);
+        assert!(!bench.sender.is_writable(), "66 kB of 70 kB");
+        bench.sent();
+        assert_eq!((bench.sender.board.in_flight(), bench.sender.send_buffer), (50, buffer));
+    }
 }
 
 /// A sender that has run out of data is limited by its application when that writes again, not before; and not while

@@ -1,0 +1,124 @@
+//! What the application writes, and the send buffer that it fills (Linux `tcp_sendmsg_locked`).
+//!
+//! A write fills the last skb that was not sent, then further ones as long as the buffer was not full before. A full skb that
+//! is the only one leaves at once, as far as window and pacing let a burst go, and is filled again.
+
+use super::burst::MAX_BYTES;
+use super::{INITIAL_SEGMENTS, Sender};
+use crate::tcp::memory;
+
+impl Sender {
+    /// The application writes `bytes` at once, whatever the buffer has room for.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        self.start_write();
+        let end = self.written + bytes;
+        while self.written < end {
+            let (free, _) = self.free_in_tail();
+            self.append((end - self.written).min(free));
+        }
+        self.end_write();
+    }
+
+    /// A write begins. If neither window nor losses kept the sender from having sent everything before, it is limited by its
+    /// application (`tcp_rate_check_app_limited`).
+    pub(crate) fn start_write(&mut self) {
+        debug_assert!(!self.finished, "nothing is written after the end");
+        let all_sent = self.written.saturating_sub(self.next) < self.payload;
+        let repaired = self.board.lost() <= self.board.retransmitted();
+        if all_sent && repaired && self.board.in_flight() < self.cwnd() {
+            self.rate.set_app_limited(self.in_flight_bytes());
+        }
+    }
+
+    /// How many of `bytes` go into one skb; 0 if the buffer is full (`sk_stream_memory_free`).
+    pub(crate) fn room(&mut self, bytes: u64) -> u64 {
+        let (free, new) = self.free_in_tail();
+        self.blocked = new && self.memory() >= self.send_buffer;
+        if self.blocked { 0 } else { free.min(bytes) }
+    }
+
+    /// Appends what goes into one skb.
+    pub(crate) fn append(&mut self, bytes: u64) {
+        let (free, new) = self.free_in_tail();
+        debug_assert!(bytes <= free, "{bytes} bytes in an skb with room for {free}");
+        if new {
+            self.tail = self.written;
+        } else {
+            self.tail = self.tail.max(self.next);
+            // the end of the write before is no end any more
+            if self.writes.back() == Some(&self.written) {
+                self.writes.pop_back();
+            }
+        }
+        self.written += bytes;
+    }
+
+    /// The write ends: its last segment carries PSH.
+    pub(crate) fn end_write(&mut self) {
+        self.writes.push_back(self.written);
+    }
+
+    /// Whether the only skb that was not sent is full (`tcp_push_one`).
+    pub(crate) fn fills_head(&self) -> bool {
+        self.tail <= self.next && self.written - self.next >= self.max_skb()
+    }
+
+    /// What the last skb has room for, or a new one, and which of both.
+    fn free_in_tail(&self) -> (u64, bool) {
+        let goal = self.max_skb();
+        // an skb of which a part was sent is what is left of it
+        let waiting = self.written.saturating_sub(self.tail.max(self.next));
+        if waiting > 0 && waiting < goal { (goal - waiting, false) } else { (goal, true) }
+    }
+
+    /// Maximum payload of an skb of writes: whole segments, within half of the peer's largest window
+    /// (`tcp_xmit_size_goal`).
+    pub(super) fn max_skb(&self) -> u64 {
+        let segment = self.segment();
+        let segments = MAX_BYTES.min(self.largest_window / 2) / segment;
+        segments.min(self.options.gso_segments.into()).max(1) * segment
+    }
+
+    /// Whether the application may write: a third of the send buffer is free (`sk_stream_is_writeable`). It waits if not.
+    pub(crate) fn is_writable(&mut self) -> bool {
+        self.check_space();
+        self.blocked = !self.has_free_third();
+        !self.blocked
+    }
+
+    /// An application that waits although the window has room gets a larger buffer (`tcp_new_space`).
+    fn check_space(&mut self) {
+        if self.blocked && self.board.in_flight() < self.cwnd() {
+            self.expand_send_buffer();
+        }
+        self.blocked &= !self.has_free_third();
+    }
+
+    /// A burst of new data has left.
+    pub(super) fn check_space_when_sent(&mut self) {
+        if self.space_checked_when_sent {
+            self.check_space();
+        }
+    }
+
+    pub(super) fn has_free_third(&self) -> bool {
+        2 * self.send_buffer >= 3 * self.memory()
+    }
+
+    /// Memory for two windows of single segments, or what the congestion control asks for (`tcp_sndbuf_expand`).
+    pub(super) fn expand_send_buffer(&mut self) {
+        let segments = u64::from(self.cwnd().max(self.reordering + 1)).max(INITIAL_SEGMENTS);
+        let wanted = self.controller.send_buffer_windows() * segments * memory::of_window(self.payload);
+        self.send_buffer = self.send_buffer.max(wanted.min(self.options.max_send_buffer.bytes()));
+    }
+
+    /// Memory of what is written and not acknowledged (`sk_wmem_queued`).
+    pub(super) fn memory(&self) -> u64 {
+        let waiting = self.written.saturating_sub(self.next).div_ceil(self.max_skb());
+        self.written.saturating_sub(self.acknowledged)
+            + (self.board.bursts() + waiting) * memory::SENT_OVERHEAD
+    }
+}
