@@ -33,8 +33,8 @@ use reassembly::{Outcome, Reassembly};
 use timestamps::Timestamps;
 use window::{GROWTH_PAYLOAD, Window};
 
-/// Number of segments in one skb of the receive queue at most: each but the first is a fragment of it (`MAX_SKB_FRAGS`,
-/// `skb_try_coalesce`).
+/// Maximum number of segments in one skb of the receive queue: each but the first is a fragment of it (`MAX_SKB_FRAGS`,
+/// `skb_try_coalesce`), where the device does not merge them itself.
 const COALESCED: u64 = 18;
 
 /// Least time between answers to unacceptable empty segments (Linux `tcp_invalid_ratelimit`).

@@ -237,13 +237,15 @@ impl Window {
     }
 
     /// The application has read up to `position`, and `queued` bytes are left: once per RTT the buffer follows (Linux
-    /// `tcp_rcv_space_adjust`). `beyond` is how far what is out of order reaches, in bytes.
+    /// `tcp_rcv_space_adjust`). What is queued was not read in time, which counts since 6.16. `beyond` is how far what is
+    /// out of order reaches, in bytes.
     pub(super) fn on_read(&mut self, now: Time, position: u64, queued: u64, beyond: u64) {
         let Some(rtt) = self.rtt() else { return };
         if now.since(self.space_time) < rtt {
             return;
         }
-        let copied = (position - self.space_start).saturating_sub(queued);
+        let late = if self.ratio.is_some() { queued } else { 0 };
+        let copied = (position - self.space_start).saturating_sub(late);
         if copied > self.space {
             self.enlarge(self.wanted_buffer(copied, rtt, beyond));
             self.space = copied;
@@ -318,6 +320,15 @@ mod tests {
         assert_eq!((window.buffer, window.space, window.space_start), (buffer, 10_000, 50_001));
         window.on_read(Time::from_nanos(400_000_000), 250_001, 0, 0);
         assert_eq!((window.buffer > buffer, window.space), (true, 200_000));
+    }
+
+    /// Before 6.16 the 50 kB count, whatever is queued behind them.
+    #[test]
+    fn old_kernels_count_what_was_read() {
+        let mut window = Window { ratio: None, ..measured() };
+        let buffer = window.buffer;
+        window.on_read(Time::from_nanos(200_000_000), 50_001, 60_000, 0);
+        assert_eq!((window.buffer > buffer, window.space), (true, 50_000));
     }
 
     /// Twice 100 kB and 500 kB out of order, in a buffer of which half is window: 1.4 MB; it does not shrink.

@@ -33,7 +33,8 @@ impl Sender {
         }
     }
 
-    /// How many of `bytes` go into one skb; 0 if the buffer is full (`sk_stream_memory_free`).
+    /// How many of `bytes` go into one skb; 0 if the buffer is full, and then the application waits
+    /// (`sk_stream_memory_free`).
     pub(crate) fn room(&mut self, bytes: u64) -> u64 {
         let (free, new) = self.free_in_tail();
         self.blocked = new && self.memory() >= self.send_buffer;
@@ -104,6 +105,7 @@ impl Sender {
         }
     }
 
+    /// A third of the send buffer is free.
     pub(super) fn has_free_third(&self) -> bool {
         2 * self.send_buffer >= 3 * self.memory()
     }

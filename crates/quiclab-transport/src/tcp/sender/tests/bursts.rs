@@ -8,6 +8,14 @@ fn offloading(window: u64) -> Bench {
     Bench::paced(window, |_| {}, true, Box::new(Unpaced))
 }
 
+/// The same, and nothing is written.
+fn empty(window: u64) -> Bench {
+    let mut bench = offloading(window);
+    bench.sender.written = 1;
+    bench.sender.writes.clear();
+    bench
+}
+
 /// 1.2 windows of 40 000 B in 100 ms bring 468 B in 2^-10 s: two segments are the least.
 /// A window of 2000 segments brings 23 437 B: 23 segments.
 #[test]
@@ -87,9 +95,7 @@ fn pacing_holds_whole_bursts() {
 /// takes 2000 + 832 B: the application may write until two thirds of the buffer are used, 153.6 kB.
 #[test]
 fn the_send_buffer_follows_the_window() {
-    let mut bench = offloading(50);
-    bench.sender.written = 1;
-    bench.sender.writes.clear();
+    let mut bench = empty(50);
     assert_eq!(bench.sender.send_buffer, 230_400);
     assert!(bench.sender.is_writable());
     bench.sender.write(160_000);
@@ -108,9 +114,7 @@ fn the_send_buffer_follows_the_window() {
 /// An application that has not filled the window gets a larger buffer, one that has does not.
 #[test]
 fn the_send_buffer_grows_when_the_window_is_not_used() {
-    let mut bench = offloading(50);
-    bench.sender.written = 1;
-    bench.sender.writes.clear();
+    let mut bench = empty(50);
     bench.sender.send_buffer = 20_000;
     bench.sender.write(20_000);
     bench.sent();
@@ -128,9 +132,7 @@ fn the_send_buffer_grows_when_the_window_is_not_used() {
 /// segments of 1000 B fit into an skb, two into that for a peer with a window of 4000 B.
 #[test]
 fn a_write_is_appended_to_the_last_skb() {
-    let mut bench = offloading(50);
-    bench.sender.written = 1;
-    bench.sender.writes.clear();
+    let mut bench = empty(50);
     bench.sender.write(70_000);
     assert_eq!((bench.sender.tail, bench.sender.room(300_000)), (65_001, 60_000));
     bench.sender.write(10_000);
@@ -152,9 +154,7 @@ fn a_write_is_appended_to_the_last_skb() {
 /// An skb of which a part was sent is filled again: 65 segments, of which two leave, have room for two more.
 #[test]
 fn a_full_skb_leaves_at_once_and_is_filled_again() {
-    let mut bench = offloading(50);
-    bench.sender.written = 1;
-    bench.sender.writes.clear();
+    let mut bench = empty(50);
     bench.sender.append(65_000);
     assert!(bench.sender.fills_head());
     assert!(bench.sender.transmit(bench.now).is_some() && bench.sender.is_in_burst());
@@ -167,10 +167,8 @@ fn a_full_skb_leaves_at_once_and_is_filled_again() {
 #[test]
 fn a_burst_that_leaves_room_in_the_window_calls_the_application() {
     for (checked, buffer) in [(true, 230_400), (false, 70_000)] {
-        let mut bench = offloading(50);
+        let mut bench = empty(50);
         bench.sender.space_checked_when_sent = checked;
-        bench.sender.written = 1;
-        bench.sender.writes.clear();
         bench.sender.send_buffer = 70_000;
         bench.sender.append(65_000);
         assert!(!bench.sender.is_writable(), "66 kB of 70 kB");
