@@ -4,8 +4,13 @@ use crate::command::succeed;
 use crate::job::Clock;
 use hdrhistogram::Histogram;
 use quiclab_core::{Duration, Time};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::io::Errno;
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
 use serde::Serialize;
+
+/// A multiple of the kernel's tick at 100, 250 and 1000 Hz.
+const TICK_NS: u64 = 20_000_000;
 
 /// Longest lateness told apart: a minute.
 const MAX_NS: u64 = 60_000_000_000;
@@ -25,8 +30,18 @@ pub struct MachineClock {
 impl MachineClock {
     /// A clock that shows 0 now; a virtual one does not advance during computations, unless system calls
     /// take time there.
+    ///
+    /// A virtual one begins with a tick of the kernel: timestamps of TCP and timers in jiffies then change at whole
+    /// milliseconds of the run, as they do in the simulation.
     #[must_use]
     pub fn start(kind: Clock, syscall_cost_ns: u64) -> Self {
+        if kind == Clock::Virtual {
+            wait_without_slack();
+            let next = (monotonic_ns() / TICK_NS + 1) * TICK_NS;
+            let tick =
+                Timespec { tv_sec: (next / 1_000_000_000) as i64, tv_nsec: (next % 1_000_000_000) as i64 };
+            while clock_nanosleep_absolute(ClockId::Monotonic, &tick) == Err(Errno::INTR) {}
+        }
         Self { epoch_ns: monotonic_ns(), stands_still: kind == Clock::Virtual && syscall_cost_ns == 0 }
     }
 

@@ -193,6 +193,7 @@ impl LabControllerState {
             min_rtt: self.min_rtt,
             prior_in_flight: in_flight + batch.bytes,
             in_flight,
+            departure: self.now, // the stack does not tell what its pacer holds back
             acked_position: self.acked_position,
             next_position: self.next_position(),
             phase: if self.in_recovery { RecoveryPhase::Recovery } else { RecoveryPhase::Open },

@@ -67,6 +67,8 @@ pub struct Ack {
     pub prior_in_flight: u64,
     /// Bytes in flight after it.
     pub in_flight: u64,
+    /// When the pacer lets the next packet go; not after `now`: at once.
+    pub departure: Time,
     /// Position up to which (exclusive) the largest newly acknowledged packet reaches; in TCP, the
     /// cumulative acknowledgement.
     pub acked_position: u64,

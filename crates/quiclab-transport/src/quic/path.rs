@@ -240,6 +240,7 @@ impl Path {
             min_rtt: self.rtt.min(),
             prior_in_flight,
             in_flight: self.in_flight,
+            departure: self.release(now),
             acked_position: position + 1,
             next_position: self.sent_packets,
             phase: if self.in_recovery { RecoveryPhase::Recovery } else { RecoveryPhase::Open },

@@ -41,6 +41,8 @@ values! {
     /// An application that waits for room in the send buffer gets more after each burst that leaves the window unfilled, not
     /// only at acknowledgements.
     space_checked_when_sent: bool = false, "net/ipv4/tcp_output.c tcp_event_new_data_sent";
+    /// An skb of writes that is to leave and is shorter than a burst is filled up with what follows it.
+    fills_when_sent: bool = false, "net/ipv4/tcp_output.c tcp_write_xmit";
     /// A full segment with PSH is acknowledged when the application reads it.
     acknowledge_full_pushes: bool = false, "net/ipv4/tcp_input.c tcp_measure_rcv_mss";
     /// The receive window follows the memory that packets take, and the receive buffer what one RTT brings.

@@ -54,6 +54,8 @@ const CHANGES: &[(Release, Value<Config>)] = changes! {
     (6, 5) fixed.linear_syns = 4, "sysctl tcp_syn_linear_timeouts; Documentation/networking/ip-sysctl.rst (6.5)";
     (6, 6) fixed.acknowledge_full_pushes = true,
         "commit 4720852ed9af, tcp: fix delayed ACKs for MSS boundary condition (6.6)";
+    (6, 10) fixed.fills_when_sent = true,
+        "commit 8ee602c63520, tcp: try to send bigger TSO packets (6.10)";
     (6, 16) fixed.measured_window = true,
         "commit dfa2f0483360, tcp: get rid of sysctl_tcp_adv_win_scale (6.6); net/ipv4/tcp_input.c tcp_rcvbuf_grow, 7.3";
     (6, 18) fixed.compressed_ack_percent = 33, "sysctl tcp_comp_sack_rtt_percent (6.18)";
@@ -142,6 +144,11 @@ mod tests {
             change(
                 "An application that waits for room in the send buffer gets more after each burst that leaves the window \
                  unfilled, not only at acknowledgements",
+                "off",
+                "on",
+            ),
+            change(
+                "An skb of writes that is to leave and is shorter than a burst is filled up with what follows it",
                 "off",
                 "on",
             ),

@@ -7,7 +7,6 @@
 //! | `rs->losses`, `delivered` count segments | bytes by `mss`, rounded up; whole packets give the same |
 //! | `CA_EVENT_TX_START` with `app_limited` | [`Idle`]: nothing in flight, neither window nor pacer in the way |
 //! | `tp->app_limited` set in PROBE_RTT | [`ProbeRttLimited`] |
-//! | `tcp_wstamp_ns` of the socket | the same from the packets sent, without the credit for late packets |
 //! | DRAIN sets `snd_ssthresh` to the BDP, for readers of statistics | none |
 //! | `lt_bw` in the unit of the bandwidth, milliseconds | byte/s, nanoseconds ([`super::policer`]) |
 //! | losses found by the timer count into the last interval of `lt_bw` | with the next acknowledgement |
@@ -91,8 +90,6 @@ pub struct BbrLinux {
     policer: Policer,
     idle: Idle,
     self_limited: ProbeRttLimited,
-    /// When the pacer lets the next packet go (`tcp_wstamp_ns`).
-    departure: Time,
     delivered: u64,
     lost: u64,
     delivered_time: Time,
@@ -131,7 +128,6 @@ impl BbrLinux {
             policer: Policer::new(PolicerRules::Linux),
             idle: Idle::default(),
             self_limited: ProbeRttLimited::default(),
-            departure: Time::ZERO,
             delivered: 0,
             lost: 0,
             delivered_time: Time::ZERO,
@@ -221,8 +217,8 @@ impl BbrLinux {
     }
 
     /// Packets that will be in the network when the next one leaves (`bbr_packets_in_net_at_edt`).
-    fn in_network_at_departure(&self, now: Time, in_flight: u64) -> u64 {
-        let wait = self.departure.since(now);
+    fn in_network_at_departure(&self, ack: &Ack, in_flight: u64) -> u64 {
+        let wait = ack.departure.since(ack.now);
         let delivered = Self::scaled_packets(self.bandwidth(), wait) >> BW_SHIFT;
         let ahead = if self.pacing_gain > UNIT { self.tso_goal() } else { 0 };
         (in_flight + ahead).saturating_sub(u64::try_from(delivered).unwrap_or(u64::MAX))
@@ -288,7 +284,7 @@ impl BbrLinux {
             return;
         }
         let full_length = self.min_rtt.is_some_and(|rtt| ack.now.since(self.cycle_start) > rtt);
-        let in_network = self.in_network_at_departure(ack.now, self.packets(ack.prior_in_flight));
+        let in_network = self.in_network_at_departure(ack, self.packets(ack.prior_in_flight));
         let target = |gain| self.inflight_target(self.bandwidth.get(), gain);
         let next = match self.pacing_gain {
             gain if gain > UNIT => full_length && (ack.lost_bytes > 0 || in_network >= target(gain)),
@@ -313,7 +309,7 @@ impl BbrLinux {
             self.mode = Mode::Drain;
         }
         if self.mode == Mode::Drain {
-            let in_network = self.in_network_at_departure(ack.now, self.packets(ack.in_flight));
+            let in_network = self.in_network_at_departure(ack, self.packets(ack.in_flight));
             if in_network <= self.inflight_target(self.bandwidth.get(), UNIT) {
                 self.enter_probe_bandwidth();
             }
@@ -432,7 +428,6 @@ impl Controller for BbrLinux {
     fn on_sent(&mut self, now: Time, bytes: u64, in_flight: u64) {
         self.min_rtt_time.get_or_insert(now);
         let spacing = time_of(self.pacing_rate, bytes);
-        self.departure = self.departure.max(now) + spacing;
         if self.idle.on_sent(now, in_flight, spacing) && self.recovery == RecoveryPhase::Open {
             self.idle_restart = true;
             self.extra.restart(now);

@@ -9,7 +9,7 @@
 //! | size | what the pacing rate brings in 2^-10 s, with an allowance for short paths; two segments or the minimum of the congestion control at least, 64 KiB and `gso_segments` at most | `tcp_tso_autosize`; the allowance since 5.18 |
 //! | window | half of it at most, so that two bursts fit | the same |
 //! | a burst that is not full | waits for the next acknowledgement while that is near, as long as less than a third of the window is free | the same; before 5.8 the acknowledgement was near for half a round trip |
-//! | what is written | bursts end where the data end | an skb that ends one of them is merged with the next (since 6.8) or leaves alone |
+//! | what is written | a burst is a part of one skb of writes, which since 6.10 is filled up with what follows | `tcp_mss_split_point`, `tcp_grow_skb` |
 
 use super::{Sender, State};
 use crate::pacing::PacingInput;
@@ -32,8 +32,8 @@ pub(super) enum NextBurst {
     Nothing,
     /// Nothing yet: the congestion window lets only a short burst go.
     Deferred,
-    /// So many segments.
-    Segments(u32),
+    /// So many bytes, as one burst; 0 for a lone FIN.
+    Bytes(u64),
 }
 
 impl Sender {
@@ -58,31 +58,31 @@ impl Sender {
 
     /// What may leave of the data that were never sent, when only window and writes hold them (`tcp_write_xmit`).
     /// `room` is what the window leaves free, in segments; more than 0.
-    pub(super) fn next_burst(&self, now: Time, room: u32) -> NextBurst {
+    pub(super) fn next_burst(&mut self, now: Time, room: u32) -> NextBurst {
         if self.next >= self.end() || !self.fits_window() {
             return NextBurst::Nothing;
         }
-        let (segment, waiting) = (self.segment(), self.end() - self.next);
-        if waiting <= segment {
-            // a short segment waits while data is outstanding (Nagle), unless it ends the stream
-            let held = waiting < segment && !self.finished && !self.board.is_empty() && !self.ends_write();
-            return if held { NextBurst::Nothing } else { NextBurst::Segments(1) };
+        let segment = self.segment();
+        let quota = u64::from(room.min((self.cwnd() / 2).max(1)).min(self.burst_limit));
+        self.fill_head(quota * segment);
+        let (head, is_last) = (self.head(), self.skbs.len() <= 1);
+        // a short segment at the end waits while data is outstanding (Nagle), unless it ends the stream
+        let short_leaves = !is_last || self.finished || self.ends_write();
+        if head <= segment {
+            let held = head < segment && !short_leaves && !self.board.is_empty();
+            return if held { NextBurst::Nothing } else { NextBurst::Bytes(head) };
         }
         if self.burst_limit == 1 {
-            return NextBurst::Segments(1);
+            return NextBurst::Bytes(segment);
         }
         let window = self.window_end() - self.next;
         if self.should_wait(now, room, window) {
-            let by_congestion_window = u64::from(room) * self.payload < window;
+            let by_congestion_window = u64::from(room) * self.payload < window.min(head + 1);
             return if by_congestion_window { NextBurst::Deferred } else { NextBurst::Nothing };
         }
-        let quota = room.min((self.cwnd() / 2).max(1)).min(self.burst_limit);
-        let within = window.min(waiting);
-        let whole = u32::try_from(within / segment).unwrap_or(u32::MAX);
-        // the last, short segment goes along if nothing holds it
-        let short =
-            within == waiting && !within.is_multiple_of(segment) && (self.finished || self.ends_write());
-        NextBurst::Segments(whole.saturating_add(u32::from(short)).clamp(1, quota))
+        let bytes = head.min(window).min(quota * segment);
+        let short = bytes % segment;
+        NextBurst::Bytes(if short == 0 || (bytes == head && short_leaves) { bytes } else { bytes - short })
     }
 
     /// Whether a burst should wait until it can be longer (`tcp_tso_should_defer`). `window` is what the peer's window
@@ -98,14 +98,17 @@ impl Sender {
         if free >= third.min(u64::from(self.burst_limit) * self.payload) {
             return false;
         }
+        let (skb, is_last) = (self.head(), self.skbs.len() <= 1);
+        if !is_last && free >= skb {
+            return false; // "middle in queue won't get any more data"
+        }
         let Some(head) = self.board.front() else { return false };
         let srtt = self.rtt.smoothed().unwrap_or(Duration::ZERO);
         if head.sent + srtt > now + NEAR.min(srtt / 2) {
             return false; // the acknowledgement is too far
         }
-        // what will not get longer does not wait
-        let all = self.finished && self.end() - self.next < free;
-        !all
+        // the end of the stream gets no more data either
+        !(is_last && self.finished && free > skb)
     }
 
     fn ends_write(&self) -> bool {

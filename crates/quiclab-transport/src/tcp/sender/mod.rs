@@ -142,8 +142,8 @@ pub(crate) struct Sender {
     written: u64,
     /// Ends of its writes that were not sent yet.
     writes: VecDeque<u64>,
-    /// Start of the last skb of what was not sent.
-    tail: u64,
+    /// Ends of the skbs that were not sent completely.
+    skbs: VecDeque<u64>,
     /// The application waits for room in the send buffer (`SOCK_NOSPACE`).
     blocked: bool,
     finished: bool,
@@ -202,6 +202,8 @@ pub(crate) struct Sender {
     /// The last segment of a burst of two or more carries PSH.
     push_bursts: bool,
     space_checked_when_sent: bool,
+    /// An skb that is to leave is filled up with what follows it.
+    fills_when_sent: bool,
     /// A burst waits for more room in the congestion window.
     deferred: bool,
     /// Segments sent since [`Sender::transmit`] last had nothing to send.
@@ -259,7 +261,7 @@ impl Sender {
             options: options.clone(),
             written: 1,
             writes: VecDeque::new(),
-            tail: 1,
+            skbs: VecDeque::new(),
             blocked: false,
             finished: false,
             send_buffer: 0,
@@ -299,6 +301,7 @@ impl Sender {
             burst_rtt_log: config.fixed.burst_rtt_log,
             push_bursts: config.fixed.push_bursts,
             space_checked_when_sent: config.fixed.space_checked_when_sent,
+            fills_when_sent: config.fixed.fills_when_sent,
             deferred: false,
             usage_burst: 0,
             last_sent: now,

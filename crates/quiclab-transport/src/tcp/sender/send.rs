@@ -43,9 +43,9 @@ impl Sender {
                 return Some(self.retransmit_burst(now, index, room));
             }
             match self.next_burst(now, room) {
-                NextBurst::Segments(count) => {
-                    let bytes = u64::from(count) * self.segment();
-                    self.pacer.on_sent(now, bytes.min(self.written - self.next));
+                NextBurst::Bytes(bytes) => {
+                    let count = bytes.div_ceil(self.segment()).max(1) as u32;
+                    self.pacer.on_sent(now, bytes);
                     self.burst = Burst { lost: false, left: count - 1, push: self.push_bursts && count > 1 };
                     self.board.open_burst();
                     return Some(self.send_new(now));
@@ -121,8 +121,11 @@ impl Sender {
             self.restart_after_idle(now);
         }
         let start = self.next;
-        let data_end = (start + self.segment()).min(self.written);
+        let data_end = start + self.segment().min(self.head());
         let length = data_end - start;
+        if self.skbs.front() == Some(&data_end) {
+            self.skbs.pop_front();
+        }
         let fin = self.finished && data_end == self.written;
         while self.writes.front().is_some_and(|end| *end <= data_end) {
             self.writes.pop_front();

@@ -45,16 +45,15 @@ impl Sender {
     pub(crate) fn append(&mut self, bytes: u64) {
         let (free, new) = self.free_in_tail();
         debug_assert!(bytes <= free, "{bytes} bytes in an skb with room for {free}");
-        if new {
-            self.tail = self.written;
-        } else {
-            self.tail = self.tail.max(self.next);
+        if !new {
+            self.skbs.pop_back();
             // the end of the write before is no end any more
             if self.writes.back() == Some(&self.written) {
                 self.writes.pop_back();
             }
         }
         self.written += bytes;
+        self.skbs.push_back(self.written);
     }
 
     /// The write ends: its last segment carries PSH.
@@ -64,15 +63,38 @@ impl Sender {
 
     /// Whether the only skb that was not sent is full (`tcp_push_one`).
     pub(crate) fn fills_head(&self) -> bool {
-        self.tail <= self.next && self.written - self.next >= self.max_skb()
+        self.skbs.len() == 1 && self.head() >= self.max_skb()
     }
 
     /// What the last skb has room for, or a new one, and which of both.
     fn free_in_tail(&self) -> (u64, bool) {
         let goal = self.max_skb();
-        // an skb of which a part was sent is what is left of it
-        let waiting = self.written.saturating_sub(self.tail.max(self.next));
-        if waiting > 0 && waiting < goal { (goal - waiting, false) } else { (goal, true) }
+        let start = match self.skbs.len() {
+            0 => return (goal, true),
+            1 => self.next,
+            skbs => self.skbs[skbs - 2],
+        };
+        let free = goal.saturating_sub(self.written - start);
+        if free > 0 { (free, false) } else { (goal, true) }
+    }
+
+    /// What is left of the first skb that was not sent completely, in bytes; 0 if there is none.
+    pub(super) fn head(&self) -> u64 {
+        self.skbs.front().map_or(0, |end| end - self.next)
+    }
+
+    /// The first skb is filled up to `bytes` with what the second one has, which since 6.10 happens when it is to leave
+    /// (`tcp_grow_skb`).
+    pub(super) fn fill_head(&mut self, bytes: u64) {
+        let (Some(&end), Some(&second)) = (self.skbs.front(), self.skbs.get(1)) else { return };
+        let filled = end.max(self.next + bytes).min(second);
+        if !self.fills_when_sent || filled == end {
+            return;
+        }
+        self.skbs.pop_front();
+        if filled < second {
+            self.skbs.push_front(filled);
+        }
     }
 
     /// Maximum payload of an skb of writes: whole segments, within half of the peer's largest window
@@ -119,8 +141,7 @@ impl Sender {
 
     /// Memory of what is written and not acknowledged (`sk_wmem_queued`).
     pub(super) fn memory(&self) -> u64 {
-        let waiting = self.written.saturating_sub(self.next).div_ceil(self.max_skb());
-        self.written.saturating_sub(self.acknowledged)
-            + (self.board.bursts() + waiting) * memory::SENT_OVERHEAD
+        let skbs = self.board.bursts() + self.skbs.len() as u64;
+        self.written.saturating_sub(self.acknowledged) + skbs * memory::SENT_OVERHEAD
     }
 }

@@ -177,6 +177,7 @@ impl Link {
             min_rtt: self.min_rtt,
             prior_in_flight: prior_in_flight + lost_bytes,
             in_flight: self.in_flight,
+            departure: self.release,
             acked_position: position,
             next_position: self.next,
             phase: self.recovery,

@@ -13,6 +13,7 @@ fn empty(window: u64) -> Bench {
     let mut bench = offloading(window);
     bench.sender.written = 1;
     bench.sender.writes.clear();
+    bench.sender.skbs.clear();
     bench
 }
 
@@ -63,9 +64,7 @@ fn a_short_burst_waits_for_the_next_acknowledgement() {
 /// third of six.
 #[test]
 fn a_push_is_at_the_end_of_its_burst() {
-    let mut bench = offloading(400);
-    bench.sender.written = 1;
-    bench.sender.writes.clear();
+    let mut bench = empty(400);
     bench.sender.write(2500);
     bench.sender.write(3500);
     let sent: Vec<_> = std::iter::from_fn(|| bench.sender.transmit(bench.now)).collect();
@@ -100,12 +99,12 @@ fn the_send_buffer_follows_the_window() {
     assert!(bench.sender.is_writable());
     bench.sender.write(160_000);
     bench.sent();
-    // 25 pairs, and what waits in two skbs: 160 000 + 27 * 832 B
-    assert_eq!(bench.sender.memory(), 182_464);
+    // 25 pairs, and what waits in three skbs: 160 000 + 28 * 832 B
+    assert_eq!(bench.sender.memory(), 183_296);
     assert!(!bench.sender.is_writable());
     bench.wait(100);
     bench.ack(20, &[]);
-    assert_eq!(bench.sender.memory(), 162_464, "ten pairs have left, ten others were sent");
+    assert_eq!(bench.sender.memory(), 162_464, "ten pairs have left, ten bursts of 19 segments, and a whole skb");
     assert!(!bench.sender.is_writable());
     bench.ack(30, &[]);
     assert!(bench.sender.is_writable());
@@ -134,12 +133,11 @@ fn the_send_buffer_grows_when_the_window_is_not_used() {
 fn a_write_is_appended_to_the_last_skb() {
     let mut bench = empty(50);
     bench.sender.write(70_000);
-    assert_eq!((bench.sender.tail, bench.sender.room(300_000)), (65_001, 60_000));
+    assert_eq!(bench.sender.skbs, [65_001, 70_001]);
+    assert_eq!(bench.sender.room(300_000), 60_000);
     bench.sender.write(10_000);
-    assert_eq!(
-        (bench.sender.writes.len(), bench.sender.tail, bench.sender.room(300_000)),
-        (1, 65_001, 50_000)
-    );
+    assert_eq!(bench.sender.skbs, [65_001, 80_001]);
+    assert_eq!((bench.sender.writes.len(), bench.sender.room(300_000)), (1, 50_000));
     assert!(!bench.sender.fills_head(), "two skbs wait");
     bench.sent();
     assert_eq!(bench.sender.next, 50_001);
@@ -149,6 +147,40 @@ fn a_write_is_appended_to_the_last_skb() {
     assert_eq!(bench.sender.room(300_000), 0, "no other one");
     bench.sender.largest_window = 4000;
     assert_eq!(bench.sender.max_skb(), 2000);
+}
+
+/// Bursts of 20 segments of three skbs of 65: since 6.10 each is full, before the end of an skb ends one, too. What is left of
+/// the first skb, 5 segments, is filled up to 20 with 15 of the second one.
+#[test]
+fn a_burst_is_a_part_of_one_skb() {
+    for (fills, bursts) in [(false, [20, 20, 20, 5, 20]), (true, [20, 20, 20, 20, 20])] {
+        let mut bench = empty(400);
+        bench.sender.fills_when_sent = fills;
+        bench.sender.burst_limit = 20;
+        bench.sender.write(195_000);
+        let sent = bursts.map(|_| {
+            assert!(bench.sender.transmit(bench.now).is_some());
+            1 + std::iter::from_fn(|| bench.sender.is_in_burst().then(|| bench.sender.transmit(bench.now)))
+                .count()
+        });
+        assert_eq!(sent, bursts);
+        assert_eq!(bench.sender.skbs, [130_001, 195_001]);
+    }
+}
+
+/// A window of 840 segments, of which bursts have 9, ends 5 segments before the end of an skb. Acknowledgements of fewer are
+/// waited for together, 5 leave at once, unless the application could still fill the skb.
+#[test]
+fn what_is_left_of_an_skb_does_not_wait() {
+    for (follows, sent) in [(65_000, 5), (0, 0)] {
+        let mut bench = empty(840);
+        bench.sender.write(845_000 + follows);
+        bench.sent();
+        bench.wait(100);
+        bench.sender.last_sent = bench.now;
+        assert!(bench.ack(4, &[]).is_empty());
+        assert_eq!(bench.ack(5, &[]).len(), sent);
+    }
 }
 
 /// An skb of which a part was sent is filled again: 65 segments, of which two leave, have room for two more.
@@ -181,9 +213,7 @@ fn a_burst_that_leaves_room_in_the_window_calls_the_application() {
 /// a loss waits for its retransmission.
 #[test]
 fn an_application_is_limiting_when_it_writes() {
-    let mut bench = offloading(50);
-    bench.sender.written = 1;
-    bench.sender.writes.clear();
+    let mut bench = empty(50);
     bench.sender.write(20_000);
     bench.sender.rate = DeliveryRate::default(); // the first write always limits
     bench.sent();
