@@ -411,10 +411,16 @@ impl Connection {
 
     // segments that leave
 
-    /// The next segment to send now; call it until it returns `None`.
-    pub(super) fn next_segment(&mut self, now: Time) -> Option<Segment> {
+    /// Bursts whose time has come have left the queue of the host. Returns whether others waited for that.
+    pub(super) fn leave_host(&mut self, now: Time) -> bool {
+        self.halves.as_mut().is_some_and(|halves| halves.sender.leave_host(now))
+    }
+
+    /// The next segment to send now, and when it leaves the host; call it until it returns `None`.
+    pub(super) fn next_segment(&mut self, now: Time) -> Option<(Time, Segment)> {
+        let at_once = |segment| Some((now, segment));
         if let Some(control) = self.control.take() {
-            return Some(self.control_segment(now, control));
+            return at_once(self.control_segment(now, control));
         }
         if self.state != State::Open {
             return None;
@@ -422,11 +428,11 @@ impl Connection {
         let halves = self.halves.as_mut()?;
         let due = halves.receiver.ack_due().is_some_and(|due| due <= now);
         if due && let Some(blocks) = halves.receiver.sack_blocks() {
-            return Some(self.pure_ack(now, Some(blocks)));
+            return at_once(self.pure_ack(now, Some(blocks)));
         }
         match halves.sender.transmit(now) {
-            Some(transmission) => Some(self.transmission(now, &transmission)),
-            None if due => Some(self.pure_ack(now, None)),
+            Some(transmission) => Some((transmission.leaves, self.transmission(now, &transmission))),
+            None if due => at_once(self.pure_ack(now, None)),
             None => None,
         }
     }
@@ -478,13 +484,20 @@ impl Connection {
     fn pure_ack(&mut self, now: Time, blocks: Option<SackBlocks>) -> Segment {
         let sequence = self.halves.as_ref().map_or(0, |halves| halves.sender.next_position());
         let options = blocks.map(|blocks| Box::new(SegmentOptions::Sack(blocks)));
-        let transmission =
-            Transmission { sequence, length: 0, fin: false, push: false, retransmission: false };
+        let transmission = Transmission {
+            sequence,
+            length: 0,
+            fin: false,
+            push: false,
+            retransmission: false,
+            departure: now,
+            leaves: now,
+        };
         Segment { options, ..self.transmission(now, &transmission) }
     }
 
     fn transmission(&mut self, now: Time, transmission: &Transmission) -> Segment {
-        let Transmission { sequence, length, fin, push, retransmission } = *transmission;
+        let Transmission { sequence, length, fin, push, retransmission, departure, .. } = *transmission;
         let receiver = &mut self.halves.as_mut().expect("only an open connection sends").receiver;
         let window = receiver.window();
         let window = if self.agreed.window_scaling { window } else { window.min(UNSCALED_WINDOW as u32) };
@@ -507,7 +520,7 @@ impl Connection {
             sequence,
             acknowledgement,
             window,
-            timestamp: timestamp(now),
+            timestamp: timestamp(departure),
             timestamp_echo,
             length,
             flags,

@@ -21,6 +21,7 @@ use quiclab_core::{
     RecoveryState, Role, SavedTcpMetrics, Segment, SegmentOptions, Time, TransportEvent, TransportObserver,
     WarmStart,
 };
+use std::collections::VecDeque;
 
 /// Maximum number of bytes of one write of the application, as most servers write a file.
 const MAX_WRITE_BYTES: u64 = 65_536;
@@ -44,6 +45,8 @@ pub(super) struct TcpEndpoint {
     /// What the observer was told last.
     observed: Option<RecoveryState>,
     nic: Nic,
+    /// Segments that wait in the queue of the host, and when they leave it.
+    waiting: VecDeque<(Time, Segment)>,
     wake: Option<Time>,
 }
 
@@ -80,6 +83,7 @@ impl TcpEndpoint {
             observer,
             observed: None,
             nic: Nic::new(identity, FiveTuple::new(Protocol::Tcp, source, destination)),
+            waiting: VecDeque::new(),
             wake: start,
         }
     }
@@ -89,8 +93,8 @@ impl TcpEndpoint {
         self.act(now);
         // what an application writes is sent before it writes again
         loop {
-            while let Some(segment) = self.connection.next_segment(now) {
-                self.send(now, segment, out);
+            while let Some((leaves, segment)) = self.connection.next_segment(now) {
+                self.send(now, leaves, segment, out);
             }
             if !self.write(now, out) {
                 break;
@@ -99,8 +103,27 @@ impl TcpEndpoint {
         if self.observer.is_some() {
             self.observe(now);
         }
+        self.set_wake(now);
+    }
+
+    /// When something is due but the departure of a segment.
+    fn next_event(&self, now: Time) -> Option<Time> {
         let application = self.application.deadline().filter(|_| !self.told.over);
-        self.wake = [self.connection.next_timer(now), self.start, application].into_iter().flatten().min();
+        [self.connection.next_timer(now), self.start, application].into_iter().flatten().min()
+    }
+
+    fn set_wake(&mut self, now: Time) {
+        let departure = self.waiting.front().map(|(leaves, _)| *leaves);
+        self.wake = [self.next_event(now), departure].into_iter().flatten().min();
+    }
+
+    /// Segments whose time has come leave the host. Returns whether the connection waited for that.
+    fn release(&mut self, now: Time, out: &mut Outputs) -> bool {
+        while self.waiting.front().is_some_and(|(leaves, _)| *leaves <= now) {
+            let (_, segment) = self.waiting.pop_front().expect("there is one");
+            self.pass_on(now, segment, out);
+        }
+        self.connection.leave_host(now)
     }
 
     /// Tells the application what has happened and does what it wants.
@@ -232,8 +255,8 @@ impl TcpEndpoint {
     }
 
     fn send_burst(&mut self, now: Time, out: &mut Outputs) {
-        while let Some(segment) = self.connection.next_segment(now) {
-            self.send(now, segment, out);
+        while let Some((leaves, segment)) = self.connection.next_segment(now) {
+            self.send(now, leaves, segment, out);
             if !self.connection.writer().is_some_and(|sender| sender.is_in_burst()) {
                 break;
             }
@@ -254,7 +277,16 @@ impl TcpEndpoint {
         }
     }
 
-    fn send(&mut self, now: Time, mut segment: Segment, out: &mut Outputs) {
+    /// Sends a segment, or keeps it until it leaves the host.
+    fn send(&mut self, now: Time, leaves: Time, segment: Segment, out: &mut Outputs) {
+        if leaves > now {
+            self.waiting.push_back((leaves, segment));
+        } else {
+            self.pass_on(now, segment, out);
+        }
+    }
+
+    fn pass_on(&mut self, now: Time, mut segment: Segment, out: &mut Outputs) {
         let bytes = self.connection.header_bytes(&segment) + u64::from(segment.length);
         if let Some(records) = self.records.as_ref().filter(|_| segment.length > 0) {
             segment.options = records.of(segment.sequence, segment.length);
@@ -310,6 +342,7 @@ fn recovery_state(snapshot: &Snapshot) -> RecoveryState {
 impl Element for TcpEndpoint {
     fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, out: &mut Outputs) {
         self.nic.receive(&packet);
+        self.release(now, out);
         let Payload::Segment(segment) = packet.payload else {
             return; // background traffic that went astray
         };
@@ -330,6 +363,12 @@ impl Element for TcpEndpoint {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outputs) {
+        let departs = self.waiting.front().is_some_and(|(leaves, _)| *leaves <= now);
+        let is_due = self.next_event(now).is_some_and(|event| event <= now);
+        let waited = self.release(now, out);
+        if departs && !waited && !is_due {
+            return self.set_wake(now);
+        }
         if self.start.is_some_and(|start| start <= now) {
             self.start = None;
             self.application.start(now);

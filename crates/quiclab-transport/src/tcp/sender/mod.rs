@@ -11,6 +11,8 @@
 //! timers        retransmission timeout, tail loss probe, reordering, zero window
 //! send          what may leave now
 //! burst         how much of it as one unit
+//! write         skbs that the application's writes fill
+//! host_queue    what was handed to fq and waits for its departure
 //! scoreboard    the retransmission queue with its marks
 //! ```
 //!
@@ -18,6 +20,7 @@
 
 mod acknowledge;
 mod burst;
+mod host_queue;
 mod loss;
 mod recovery;
 mod sack;
@@ -32,11 +35,12 @@ use super::config::{Config, INITIAL_SEGMENTS};
 use super::metrics::FinalState;
 use crate::congestion::{Controller, Phase};
 use crate::options::{RateReduction, TcpValues};
-use crate::pacing::{Pacer, PacingInput};
+use crate::pacing::{Pacer, Pacing, PacingInput};
 use crate::recovery::delivery_rate::DeliveryRate;
 use crate::recovery::prr::{Prr, PrrVersion};
 use crate::recovery::rack::Rack;
 use crate::recovery::tcp_rtt::TcpRtt;
+use host_queue::HostQueue;
 use quiclab_core::{DataRate, Duration, SackBlocks, SavedTcpMetrics, Time};
 use scoreboard::Scoreboard;
 use std::collections::VecDeque;
@@ -55,6 +59,9 @@ pub(crate) struct Transmission {
     pub(crate) push: bool,
     /// It was sent before.
     pub(crate) retransmission: bool,
+    /// When it departs (`skb_mstamp_ns`), and when it leaves the host, which may be later.
+    pub(crate) departure: Time,
+    pub(crate) leaves: Time,
 }
 
 /// What an acknowledgement did; for the series of acknowledgements.
@@ -119,6 +126,9 @@ struct Burst {
     left: u32,
     /// A write of the application has ended in it.
     push: bool,
+    /// When it departs and leaves the host.
+    departure: Time,
+    leaves: Time,
 }
 
 /// What undoing a reduction needs to know (RFC 4015, RFC 3708).
@@ -211,6 +221,8 @@ pub(crate) struct Sender {
     last_sent: Time,
     controller: Box<dyn Controller>,
     pacer: Box<dyn Pacer>,
+    /// `None`: what is paced is held by the sender, not in fq.
+    host_queue: Option<HostQueue>,
     counts: Counts,
 }
 
@@ -307,6 +319,7 @@ impl Sender {
             last_sent: now,
             controller,
             pacer,
+            host_queue: matches!(config.pacing, Pacing::Fq { .. }).then(HostQueue::default),
             counts: Counts::default(),
         };
         sender.expand_send_buffer();

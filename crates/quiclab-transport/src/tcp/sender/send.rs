@@ -2,6 +2,7 @@
 //! `tcp_xmit_retransmit_queue`).
 
 use super::burst::NextBurst;
+use super::scoreboard::Sent;
 use super::timers::Timer;
 use super::{Burst, Sender, State, Transmission};
 use quiclab_core::{Duration, Time};
@@ -22,6 +23,8 @@ impl Sender {
                 fin: false,
                 push: false,
                 retransmission: true,
+                departure: now,
+                leaves: now,
             });
         }
         if std::mem::take(&mut self.tail_probe_due) {
@@ -40,13 +43,18 @@ impl Sender {
             if !self.new_data_first
                 && let Some(index) = self.board.next_lost()
             {
+                if self.is_throttled(self.payload, true) {
+                    self.note_end_of_burst(now, room);
+                    return None;
+                }
                 return Some(self.retransmit_burst(now, index, room));
             }
             match self.next_burst(now, room) {
+                NextBurst::Bytes(bytes) if self.is_throttled(bytes, false) => {}
                 NextBurst::Bytes(bytes) => {
                     let count = bytes.div_ceil(self.segment()).max(1) as u32;
-                    self.pacer.on_sent(now, bytes);
-                    self.burst = Burst { lost: false, left: count - 1, push: self.push_bursts && count > 1 };
+                    let push = self.push_bursts && count > 1;
+                    self.begin_burst(now, bytes, Burst { left: count - 1, push, ..Burst::default() });
                     self.board.open_burst();
                     return Some(self.send_new(now));
                 }
@@ -69,6 +77,13 @@ impl Sender {
     /// Whether more segments of the burst that has begun are to leave.
     pub(crate) const fn is_in_burst(&self) -> bool {
         self.burst.left > 0
+    }
+
+    /// A burst of `bytes` begins; when it departs is not in `burst` yet.
+    fn begin_burst(&mut self, now: Time, bytes: u64, burst: Burst) {
+        let departure = self.departure(now);
+        let leaves = self.hand_over(now, departure, bytes);
+        self.burst = Burst { departure, leaves, ..burst };
     }
 
     /// The next segment of the burst that leaves now: window and pacing have let the whole of it go.
@@ -102,14 +117,15 @@ impl Sender {
     }
 
     fn is_paced(&self, now: Time) -> bool {
-        self.pacer.release(now, self.payload) > now
+        self.host_queue.is_none() && self.pacer.release(now, self.payload) > now
     }
 
     /// When pacing lets the next segment go, if nothing else holds it.
     pub(super) fn paced_until(&self, now: Time) -> Option<Time> {
         let room = self.cwnd().saturating_sub(self.board.in_flight());
         let new = self.next < self.end() && self.fits_window();
-        if room == 0 || !(new || self.board.lost() > self.board.retransmitted()) {
+        if self.host_queue.is_some() || room == 0 || !(new || self.board.lost() > self.board.retransmitted())
+        {
             return None;
         }
         Some(self.pacer.release(now, self.payload)).filter(|release| *release > now)
@@ -135,9 +151,10 @@ impl Sender {
         let push = fin || (self.burst.left == 0 && std::mem::take(&mut self.burst.push));
         let end = data_end + u64::from(fin);
         let in_flight = self.in_flight_bytes();
-        let rate = self.rate.on_sent(now, was_idle);
+        let Burst { departure, leaves, .. } = self.burst;
+        let rate = self.rate.on_sent(departure, was_idle);
         self.controller.on_sent(now, end - start, in_flight);
-        self.board.push(start, end, now, rate, fin, push);
+        self.board.push(start, end, departure, rate, fin, push);
         self.next = end;
         self.after_transmission(now);
         // tcp_event_new_data_sent, then tcp_schedule_loss_probe
@@ -150,7 +167,8 @@ impl Sender {
         if self.burst.left == 0 {
             self.check_space_when_sent();
         }
-        Transmission { sequence: start, length: length as u16, fin, push, retransmission: false }
+        let length = length as u16;
+        Transmission { sequence: start, length, fin, push, retransmission: false, departure, leaves }
     }
 
     /// Retransmits a segment and, as one burst, those after it that are lost and were sent with it: what is left of one
@@ -158,13 +176,12 @@ impl Sender {
     fn retransmit_burst(&mut self, now: Time, index: usize, room: u32) -> Transmission {
         let most = if self.pacer.rate().is_some() { room.min(self.burst_limit) } else { 1 };
         let (count, bytes) = self.board.lost_together(index, most);
-        self.pacer.on_sent(now, bytes);
-        self.burst = Burst { lost: true, left: count - 1, push: false };
+        self.begin_burst(now, bytes, Burst { lost: true, left: count - 1, ..Burst::default() });
         self.retransmit(now, index)
     }
 
     fn retransmit(&mut self, now: Time, index: usize) -> Transmission {
-        self.note_retransmission(now);
+        self.note_retransmission(self.burst.departure);
         let sent = self.send_again(now, index, false);
         if index == 0 && !matches!(self.timer, Some((Timer::Reordering, _))) {
             self.timer = Some((Timer::Retransmission, now + self.rtt.rto()));
@@ -173,12 +190,13 @@ impl Sender {
     }
 
     fn send_again(&mut self, now: Time, index: usize, probe: bool) -> Transmission {
-        let rate = self.rate.on_sent(now, self.board.in_flight() == 0);
+        let Burst { departure, leaves, .. } = self.burst;
+        let rate = self.rate.on_sent(departure, self.board.in_flight() == 0);
         let in_flight = self.in_flight_bytes();
         let segment = self.board.get(index);
         let (start, end, marks) = (segment.start, segment.end, segment.marks);
         self.controller.on_sent(now, end - start, in_flight);
-        self.board.retransmit(index, now, rate, probe);
+        self.board.retransmit(index, departure, rate, probe);
         self.counts.retransmitted += 1;
         let length = end - start - u64::from(marks.fin);
         self.after_transmission(now);
@@ -188,6 +206,8 @@ impl Sender {
             fin: marks.fin,
             push: marks.push,
             retransmission: true,
+            departure,
+            leaves,
         }
     }
 
@@ -198,11 +218,14 @@ impl Sender {
         }
         self.counts.tail_loss_probes += 1;
         let new = self.next < self.end() && self.fits_window();
+        let last = self.board.last_index();
+        let length = |sent: &Sent| sent.end - sent.start - u64::from(sent.marks.fin);
+        let bytes = if new { self.segment().min(self.head()) } else { length(self.board.get(last)) };
+        self.begin_burst(now, bytes, Burst::default());
         if new {
             self.board.open_burst();
         }
-        let sent = if new { self.send_new(now) } else { self.send_again(now, self.board.last_index(), true) };
-        self.pacer.on_sent(now, u64::from(sent.length));
+        let sent = if new { self.send_new(now) } else { self.send_again(now, last, true) };
         self.probe = Some((self.next, !new));
         // RFC 8985 section 7.3: "MUST re-arm the RTO timer", from now on: counted from the head it could be over
         // already, where the probe has waited as long as an RTO (SRTT above 200 ms)

@@ -104,7 +104,11 @@ fn the_send_buffer_follows_the_window() {
     assert!(!bench.sender.is_writable());
     bench.wait(100);
     bench.ack(20, &[]);
-    assert_eq!(bench.sender.memory(), 162_464, "ten pairs have left, ten bursts of 19 segments, and a whole skb");
+    assert_eq!(
+        bench.sender.memory(),
+        162_464,
+        "ten pairs have left, ten bursts of 19 segments, and a whole skb"
+    );
     assert!(!bench.sender.is_writable());
     bench.ack(30, &[]);
     assert!(bench.sender.is_writable());
