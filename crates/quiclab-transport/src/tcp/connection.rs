@@ -416,6 +416,12 @@ impl Connection {
         self.halves.as_mut().is_some_and(|halves| halves.sender.leave_host(now))
     }
 
+    /// What leaves while the application writes ([`Sender::push`]), and when it leaves the host.
+    pub(super) fn push(&mut self, now: Time, one: bool) -> Option<(Time, Segment)> {
+        let transmission = self.halves.as_mut()?.sender.push(now, one)?;
+        Some((transmission.leaves, self.transmission(now, &transmission)))
+    }
+
     /// The next segment to send now, and when it leaves the host; call it until it returns `None`.
     pub(super) fn next_segment(&mut self, now: Time) -> Option<(Time, Segment)> {
         let at_once = |segment| Some((now, segment));

@@ -12,7 +12,7 @@ use super::config::Config;
 use super::connection::Connection;
 use super::metrics::MetricsCache;
 use super::records::Records;
-use super::sender::Snapshot;
+use super::sender::{PushWithinWrite, Snapshot};
 use super::tls::{Channel, RECORD};
 use crate::workload::{Application, Command};
 use quiclab_core::{
@@ -227,7 +227,7 @@ impl TcpEndpoint {
         written
     }
 
-    /// One write, as far as the buffer has room: skb by skb, and when the first one is full, a burst of it leaves.
+    /// One write, as far as the buffer has room: skb by skb.
     fn write_bytes(&mut self, now: Time, out: &mut Outputs) -> bool {
         if !self.connection.is_writable() {
             return false;
@@ -243,8 +243,9 @@ impl TcpEndpoint {
             }
             sender.append(bytes);
             left -= bytes;
-            if left > 0 && sender.fills_head() {
-                self.send_burst(now, out);
+            if left > 0 {
+                let push = sender.push_within_write();
+                self.push(now, push, out);
             }
         }
         let written = left < MAX_WRITE_BYTES;
@@ -254,10 +255,13 @@ impl TcpEndpoint {
         written
     }
 
-    fn send_burst(&mut self, now: Time, out: &mut Outputs) {
-        while let Some((leaves, segment)) = self.connection.next_segment(now) {
+    fn push(&mut self, now: Time, push: PushWithinWrite, out: &mut Outputs) {
+        let one = push == PushWithinWrite::One;
+        while push != PushWithinWrite::Nothing
+            && let Some((leaves, segment)) = self.connection.push(now, one)
+        {
             self.send(now, leaves, segment, out);
-            if !self.connection.writer().is_some_and(|sender| sender.is_in_burst()) {
+            if one && !self.connection.writer().is_some_and(|sender| sender.is_in_burst()) {
                 break;
             }
         }

@@ -57,8 +57,8 @@ impl Sender {
     }
 
     /// What may leave of the data that were never sent, when only window and writes hold them (`tcp_write_xmit`).
-    /// `room` is what the window leaves free, in segments; more than 0.
-    pub(super) fn next_burst(&mut self, now: Time, room: u32) -> NextBurst {
+    /// `room` is what the window leaves free, in segments; more than 0. `at_once`: a burst does not wait to be longer.
+    pub(super) fn next_burst(&mut self, now: Time, room: u32, at_once: bool) -> NextBurst {
         if self.next >= self.end() || !self.fits_window() {
             return NextBurst::Nothing;
         }
@@ -76,7 +76,7 @@ impl Sender {
             return NextBurst::Bytes(segment);
         }
         let window = self.window_end() - self.next;
-        if self.should_wait(now, room, window) {
+        if !at_once && self.should_wait(now, room, window) {
             let by_congestion_window = u64::from(room) * self.payload < window.min(head + 1);
             return if by_congestion_window { NextBurst::Deferred } else { NextBurst::Nothing };
         }

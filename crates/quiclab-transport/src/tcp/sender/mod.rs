@@ -31,6 +31,8 @@ mod tests;
 mod timers;
 mod write;
 
+pub(crate) use write::PushWithinWrite;
+
 use super::config::{Config, INITIAL_SEGMENTS};
 use super::metrics::FinalState;
 use crate::congestion::{Controller, Phase};
@@ -152,6 +154,8 @@ pub(crate) struct Sender {
     written: u64,
     /// Ends of its writes that were not sent yet.
     writes: VecDeque<u64>,
+    /// End of what was written when something was pushed last (`pushed_seq`).
+    pushed: u64,
     /// Ends of the skbs that were not sent completely.
     skbs: VecDeque<u64>,
     /// The application waits for room in the send buffer (`SOCK_NOSPACE`).
@@ -273,6 +277,7 @@ impl Sender {
             options: options.clone(),
             written: 1,
             writes: VecDeque::new(),
+            pushed: 1,
             skbs: VecDeque::new(),
             blocked: false,
             finished: false,

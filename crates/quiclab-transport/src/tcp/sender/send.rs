@@ -49,17 +49,8 @@ impl Sender {
                 }
                 return Some(self.retransmit_burst(now, index, room));
             }
-            match self.next_burst(now, room) {
-                NextBurst::Bytes(bytes) if self.is_throttled(bytes, false) => {}
-                NextBurst::Bytes(bytes) => {
-                    let count = bytes.div_ceil(self.segment()).max(1) as u32;
-                    let push = self.push_bursts && count > 1;
-                    self.begin_burst(now, bytes, Burst { left: count - 1, push, ..Burst::default() });
-                    self.board.open_burst();
-                    return Some(self.send_new(now));
-                }
-                NextBurst::Deferred => self.deferred = true,
-                NextBurst::Nothing => {}
+            if let Some(sent) = self.send_burst(now, room, false) {
+                return Some(sent);
             }
             if self.new_data_first && self.next <= self.high {
                 // F-RTO had no new data after all (tcp_xmit_recovery)
@@ -71,6 +62,31 @@ impl Sender {
             }
         }
         self.note_end_of_burst(now, room);
+        None
+    }
+
+    /// New data leaves while the application writes: one burst, which does not wait until it can be longer (`tcp_push_one`), or
+    /// all that may (`__tcp_push_pending_frames`).
+    pub(crate) fn push(&mut self, now: Time, one: bool) -> Option<Transmission> {
+        let room = self.cwnd().saturating_sub(self.board.in_flight());
+        if let Some(sent) = self.continue_burst(now) {
+            return Some(sent);
+        }
+        if room > 0 && !self.is_paced(now) { self.send_burst(now, room, one) } else { None }
+    }
+
+    fn send_burst(&mut self, now: Time, room: u32, at_once: bool) -> Option<Transmission> {
+        match self.next_burst(now, room, at_once) {
+            NextBurst::Bytes(bytes) if !self.is_throttled(bytes, false) => {
+                let count = bytes.div_ceil(self.segment()).max(1) as u32;
+                let push = self.push_bursts && count > 1;
+                self.begin_burst(now, bytes, Burst { left: count - 1, push, ..Burst::default() });
+                self.board.open_burst();
+                return Some(self.send_new(now));
+            }
+            NextBurst::Deferred => self.deferred = true,
+            NextBurst::Bytes(_) | NextBurst::Nothing => {}
+        }
         None
     }
 

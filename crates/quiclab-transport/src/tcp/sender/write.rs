@@ -1,11 +1,23 @@
 //! What the application writes, and the send buffer that it fills (Linux `tcp_sendmsg_locked`).
 //!
 //! A write fills the last skb that was not sent, then further ones as long as the buffer was not full before. A full skb that
-//! is the only one leaves at once, as far as window and pacing let a burst go, and is filled again.
+//! is the only one leaves at once, as far as window and pacing let a burst go, and is filled again; all may leave when half of
+//! the peer's largest window was written.
 
 use super::burst::MAX_BYTES;
 use super::{INITIAL_SEGMENTS, Sender};
 use crate::tcp::memory;
+
+/// What leaves before a write goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PushWithinWrite {
+    /// Nothing.
+    Nothing,
+    /// A burst.
+    One,
+    /// All that may.
+    All,
+}
 
 impl Sender {
     /// The application writes `bytes` at once, whatever the buffer has room for.
@@ -58,12 +70,26 @@ impl Sender {
 
     /// The write ends: its last segment carries PSH.
     pub(crate) fn end_write(&mut self) {
-        self.writes.push_back(self.written);
+        self.pushed = self.written;
+        if self.writes.back() != Some(&self.written) {
+            self.writes.push_back(self.written);
+        }
     }
 
-    /// Whether the only skb that was not sent is full (`tcp_push_one`).
-    pub(crate) fn fills_head(&self) -> bool {
-        self.skbs.len() == 1 && self.head() >= self.max_skb()
+    /// What leaves before the write goes on: nothing unless its last skb is full; then all that may if half of the peer's
+    /// largest window was written (`forced_push`), or a burst if no other skb waits.
+    pub(crate) fn push_within_write(&mut self) -> PushWithinWrite {
+        let (_, full) = self.free_in_tail();
+        if !full {
+            PushWithinWrite::Nothing
+        } else if self.written > self.pushed + self.largest_window / 2 {
+            self.end_write();
+            PushWithinWrite::All
+        } else if self.skbs.len() == 1 {
+            PushWithinWrite::One
+        } else {
+            PushWithinWrite::Nothing
+        }
     }
 
     /// What the last skb has room for, or a new one, and which of both.

@@ -14,6 +14,7 @@ fn empty(window: u64) -> Bench {
     bench.sender.written = 1;
     bench.sender.writes.clear();
     bench.sender.skbs.clear();
+    bench.sender.pushed = 1;
     bench
 }
 
@@ -142,7 +143,7 @@ fn a_write_is_appended_to_the_last_skb() {
     bench.sender.write(10_000);
     assert_eq!(bench.sender.skbs, [65_001, 80_001]);
     assert_eq!((bench.sender.writes.len(), bench.sender.room(300_000)), (1, 50_000));
-    assert!(!bench.sender.fills_head(), "two skbs wait");
+    assert_eq!(bench.sender.push_within_write(), PushWithinWrite::Nothing, "two skbs wait");
     bench.sent();
     assert_eq!(bench.sender.next, 50_001);
     bench.sender.send_buffer = 10_000;
@@ -192,10 +193,33 @@ fn what_is_left_of_an_skb_does_not_wait() {
 fn a_full_skb_leaves_at_once_and_is_filled_again() {
     let mut bench = empty(50);
     bench.sender.append(65_000);
-    assert!(bench.sender.fills_head());
+    assert_eq!(bench.sender.push_within_write(), PushWithinWrite::One);
     assert!(bench.sender.transmit(bench.now).is_some() && bench.sender.is_in_burst());
     assert!(bench.sender.transmit(bench.now).is_some() && !bench.sender.is_in_burst());
-    assert_eq!((bench.sender.room(300_000), bench.sender.fills_head()), (2000, false));
+    assert_eq!(bench.sender.room(300_000), 2000);
+    assert_eq!(bench.sender.push_within_write(), PushWithinWrite::Nothing);
+    bench.sender.append(2000);
+    bench.sender.largest_window = 130_000;
+    assert_eq!(
+        bench.sender.push_within_write(),
+        PushWithinWrite::All,
+        "half of the largest window was written"
+    );
+    assert_eq!(bench.sender.push_within_write(), PushWithinWrite::One);
+}
+
+/// A burst that could be longer with the next acknowledgement waits for it, unless the application's write has filled the skb.
+#[test]
+fn a_write_that_fills_the_skb_does_not_wait() {
+    let mut bench = empty(840);
+    bench.sender.write(840_000);
+    bench.sent();
+    bench.wait(100);
+    bench.sender.last_sent = bench.now;
+    assert!(bench.ack(2, &[]).is_empty());
+    bench.sender.append(65_000);
+    assert_eq!(bench.sender.push(bench.now, false), None);
+    assert!(bench.sender.push(bench.now, true).is_some() && bench.sender.is_in_burst());
 }
 
 /// An application that waits gets a larger buffer when a burst leaves and the window has room for another one, but before
