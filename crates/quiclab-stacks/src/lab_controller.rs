@@ -259,6 +259,7 @@ impl LabController {
             newreno_beta: 0.5,
             handshake_rtt: None,
             equal_rtt_renews: false,
+            kernel_hz: None,
             slow_start_exit: wanted.slow_start_exit,
             paced: true,
             flavour: Flavour::Quic,

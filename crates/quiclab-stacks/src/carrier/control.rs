@@ -35,6 +35,7 @@ pub(crate) fn controller(
         newreno_beta: 0.5,
         handshake_rtt: None,
         equal_rtt_renews: false,
+        kernel_hz: None,
         slow_start_exit: SlowStartExit::None,
         paced: true,
         flavour: Flavour::Quic,

@@ -16,10 +16,12 @@
 //! | full segment with PSH | | acknowledged when it is read, since 6.6 | by release |
 //! | quick mode counts | | segments sent (since 6.6 only with an ACK due) | as 6.6 |
 //! | clock of the gaps | | jiffies | nanoseconds |
+//! | end of a wait | | a tick | as Linux |
 
 #[cfg(test)]
 mod tests;
 
+use crate::tcp::Ticks;
 use quiclab_core::{Duration, Time};
 
 /// Duplicates that are not merged at a position (Linux `TCP_FASTRETRANS_THRESH`).
@@ -49,6 +51,8 @@ pub struct Settings {
     pub initial_rto: Duration,
     /// Payload of a full segment in bytes.
     pub payload: u64,
+    /// Ticks of the kernel, at which delayed acknowledgements leave.
+    pub ticks: Ticks,
     /// A full segment that ends a write counts as the end of it, as a shorter one does.
     pub full_pushes: bool,
 }
@@ -260,8 +264,8 @@ impl DelayedAck {
         match self.delayed {
             // about to expire
             Some(earlier) if earlier <= now + wait / 4 => self.acknowledge_now(now),
-            Some(earlier) => self.delayed = Some(earlier.min(now + wait)),
-            None => self.delayed = Some(now + wait),
+            Some(earlier) => self.delayed = Some(earlier.min(self.settings.ticks.end(now, wait))),
+            None => self.delayed = Some(self.settings.ticks.end(now, wait)),
         }
     }
 

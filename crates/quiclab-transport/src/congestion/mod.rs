@@ -42,7 +42,9 @@ registry::controls! {
         newreno::NewReno::new(&s.window(), s.policy()).keeping(s.newreno_beta)
     };
     /// CUBIC (RFC 9438).
-    Cubic = "cubic", Family::Window => |s, _| cubic::Cubic::new(&s.window(), s.policy());
+    Cubic = "cubic", Family::Window => |s, _| {
+        cubic::Cubic::new(&s.window(), s.policy()).counting(s.kernel_hz)
+    };
     /// BBR version 1 as in Linux 5.15 and later.
     BbrLinux = "bbr-linux", Family::Rate => |s, random| {
         bbr::BbrLinux::new(s.mss, s.initial_window, random)

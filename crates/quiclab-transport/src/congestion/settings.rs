@@ -23,6 +23,8 @@ pub struct Settings {
     pub handshake_rtt: Option<Duration>,
     /// Whether BBR of Linux takes an RTT that equals its smallest one as a new measurement of it.
     pub equal_rtt_renews: bool,
+    /// Ticks per second in which CUBIC of Linux counts time; `None`: 250.
+    pub kernel_hz: Option<u32>,
     /// What ends slow start of NewReno and CUBIC early.
     pub slow_start_exit: SlowStartExit,
     /// Whether the sender paces: HyStart of Linux and HyStart++ ask.
@@ -59,6 +61,7 @@ mod tests {
             newreno_beta: 0.5,
             handshake_rtt: None,
             equal_rtt_renews: false,
+            kernel_hz: None,
             slow_start_exit: SlowStartExit::None,
             paced: false,
             flavour,
@@ -103,6 +106,7 @@ mod tests {
                 newreno_beta: 0.5,
                 handshake_rtt: None,
                 equal_rtt_renews: false,
+                kernel_hz: None,
                 slow_start_exit,
                 paced,
                 flavour: Flavour::LinuxTcp,

@@ -78,6 +78,9 @@ options! {
     #[schemars(transform = limits::between("1 ms", "2 min"))]
     initial_rto: Duration =
         Duration::from_secs(1), "include/net/tcp.h TCP_TIMEOUT_INIT; RFC 6298 section 2; 3.1";
+    /// Ticks of the kernel per second (`CONFIG_HZ`): its timers end at ticks, and CUBIC counts time in them.
+    #[schemars(transform = limits::between(100, 1000).unit("Hz"))]
+    kernel_hz: u32, or "none" = Some(250), "kernel/Kconfig.hz HZ_250, which Debian has";
     /// Metrics of the destination that earlier connections left in the kernel of this end (`tcp_no_metrics_save`).
     metrics: TcpMetrics = TcpMetrics::None,
         "a first connection: sysctl tcp_no_metrics_save is 0, but net/ipv4/tcp_metrics.c keeps nothing \

@@ -91,6 +91,7 @@ impl Path {
             newreno_beta: config.fixed.newreno_beta,
             handshake_rtt: None,
             equal_rtt_renews: false,
+            kernel_hz: None,
             slow_start_exit: config.slow_start_exit,
             paced: config.pacing != Pacing::None,
             flavour: config.fixed.flavour,

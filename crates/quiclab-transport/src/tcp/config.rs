@@ -66,9 +66,15 @@ pub(crate) fn test_config_with(change: impl FnOnce(&mut TcpValues)) -> Config {
     config
 }
 
-/// Linux 5.15 with NewReno, for tests of the parts.
+/// Linux 5.15 with NewReno and exact timers, for tests of the parts.
 #[cfg(test)]
 pub(crate) fn test_config() -> Config {
     let config = super::profile::find("linux-5.15").expect("it is a profile");
-    Config { congestion_control: CongestionControl::Newreno, slow_start_exit: SlowStartExit::None, ..config }
+    let tcp = TcpValues { kernel_hz: None, ..config.tcp.clone() };
+    Config {
+        congestion_control: CongestionControl::Newreno,
+        slow_start_exit: SlowStartExit::None,
+        tcp,
+        ..config
+    }
 }

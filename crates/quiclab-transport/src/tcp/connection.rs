@@ -308,6 +308,7 @@ impl Connection {
             newreno_beta: 0.5,
             handshake_rtt: handshake.rtt(now),
             equal_rtt_renews: config.fixed.equal_rtt_renews,
+            kernel_hz: config.tcp.kernel_hz,
             slow_start_exit: config.slow_start_exit,
             paced: config.pacing != Pacing::None,
             flavour: Flavour::LinuxTcp,

@@ -61,6 +61,7 @@ const CHANGES: &[(Release, Value<Config>)] = changes! {
     (6, 18) fixed.compressed_ack_percent = 33, "sysctl tcp_comp_sack_rtt_percent (6.18)";
     (6, 16) tcp.max_receive_buffer = ByteCount::from_bytes(33_554_432),
         "sysctl tcp_rmem, third value; commit 572be9bf9d0d (6.16): 32 MiB where memory allows";
+    (7, 0) tcp.kernel_hz = Some(1000), "the kernel that `quiclab kernel build` makes";
 };
 
 /// Names of all profiles, the oldest release first.
@@ -134,6 +135,7 @@ mod tests {
         assert_eq!(differences("linux-5.3", "linux-5.15"), expected);
         let expected = [
             change("tcp.max_receive_buffer", "6 MiB", "32 MiB"),
+            change("tcp.kernel_hz", "250", "1000"),
             change("Number of timeouts of a SYN that are not doubled", "0", "4"),
             change(
                 "Part of a burst that depends on the smallest RTT: it halves with every 2^n microseconds, n being \

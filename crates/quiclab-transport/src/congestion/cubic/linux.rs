@@ -2,7 +2,7 @@
 //!
 //! | | Linux | here |
 //! |---|---|---|
-//! | jiffy | 1 to 10 ms | 4 ms (`CONFIG_HZ=250`: Debian, Ubuntu) |
+//! | jiffy | 1 to 10 ms | the same (`kernel_hz` of TCP); 4 ms for QUIC stacks |
 //! | cube root | table and one Newton step, 0.2 % | exact, rounded down |
 //! | products | wrap beyond 64 bits: stages longer than 5 minutes | do not |
 
@@ -15,10 +15,8 @@ const BETA_SCALE: u64 = 1024;
 const CUBE_RTT_SCALE: u64 = 410;
 /// Binary digits of 1/1024 s, cubed, and of C's denominator.
 const CUBE_SHIFT: u32 = 40;
-/// Nanoseconds of a jiffy.
-const JIFFY: u64 = 4_000_000;
-/// Jiffies per second (`HZ`).
-const HZ: u64 = 1_000_000_000 / JIFFY;
+/// Jiffies per second (`HZ`) where nothing else is known.
+const USUAL_HZ: u64 = 250;
 /// Maximum number of packets per growth before the first reduction: 5 % per round trip.
 const FIRST_MAX_COUNT: u64 = 20;
 /// Fewest packets per growth: "1 packet per 2 packets ACKed, meaning cwnd grows at 1.5x per RTT".
@@ -27,6 +25,8 @@ const MIN_COUNT: u64 = 2;
 /// A curve, and what it remembers of reductions (`struct bictcp`).
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
+    /// Jiffies per second.
+    hz: u64,
     /// β in 1024ths, for the emulated connections.
     beta: u64,
     /// Eight times the windows acknowledged per packet of Reno's growth (`beta_scale`): 8 / α.
@@ -53,15 +53,12 @@ pub(super) struct Curve {
     reno: u64,
 }
 
-fn jiffies(time: Time) -> u64 {
-    time.as_nanos() / JIFFY
-}
-
 impl Curve {
     pub(super) fn new(connections: u32) -> Self {
         let n = u64::from(connections);
         let beta = ((n - 1) * BETA_SCALE + BETA) / n;
         Self {
+            hz: USUAL_HZ,
             beta,
             // N = 1: 8 * 1741 / 3 / 307 = 15
             reno_scale: (8 * (BETA_SCALE + beta) / 3 / (BETA_SCALE - beta) / (n * n)).max(1),
@@ -78,6 +75,19 @@ impl Curve {
         }
     }
 
+    /// The same with `hz` jiffies per second.
+    pub(super) fn counting(self, hz: u32) -> Self {
+        Self { hz: u64::from(hz.max(1)), ..self }
+    }
+
+    fn jiffy(&self) -> u64 {
+        1_000_000_000 / self.hz
+    }
+
+    fn jiffies(&self, time: Time) -> u64 {
+        time.as_nanos() / self.jiffy()
+    }
+
     /// Smallest RTT of the samples that were believed.
     pub(super) fn delay_min(&self) -> Option<Duration> {
         self.delay_min
@@ -86,7 +96,7 @@ impl Curve {
     /// An RTT sample; `None` if it is discarded: in the first second of a stage it holds the queue of the
     /// recovery before ("Discard delay samples right after fast recovery").
     pub(super) fn sample(&mut self, now: Time, rtt: Duration) -> Option<Duration> {
-        if self.epoch_start.is_some_and(|start| jiffies(now).saturating_sub(start) < HZ) {
+        if self.epoch_start.is_some_and(|start| self.jiffies(now).saturating_sub(start) < self.hz) {
             return None;
         }
         self.delay_min = Some(self.delay_min.map_or(rtt, |min| min.min(rtt)));
@@ -96,10 +106,10 @@ impl Curve {
     /// Packets to be acknowledged per packet of growth, when `acked` are at a window of `window`
     /// (`bictcp_update`).
     pub(super) fn packets_per_growth(&mut self, now: Time, window: u64, acked: u64) -> u64 {
-        let now = jiffies(now);
+        let now = self.jiffies(now);
         self.acked += acked;
         let elapsed = now - self.last_time.min(now);
-        if self.last_window == window && elapsed <= HZ / 32 && self.count > 0 {
+        if self.last_window == window && elapsed <= self.hz / 32 && self.count > 0 {
             return self.count;
         }
         // within a jiffy, only Reno's window is computed again
@@ -123,7 +133,8 @@ impl Curve {
             now
         });
         // the window that is due one (smallest) RTT from now
-        let elapsed = Duration::from_nanos((now - start) * JIFFY) + self.delay_min.unwrap_or(Duration::ZERO);
+        let elapsed =
+            Duration::from_nanos((now - start) * self.jiffy()) + self.delay_min.unwrap_or(Duration::ZERO);
         let t = elapsed.as_nanos() / 1000 * 1024 / 1_000_000;
         let offset = u128::from(t.abs_diff(self.k));
         let delta = (u128::from(CUBE_RTT_SCALE) * offset * offset * offset) >> CUBE_SHIFT;
@@ -159,15 +170,14 @@ impl Curve {
 
     /// A timeout: everything is forgotten, the smallest RTT too (`bictcp_reset`).
     pub(super) fn reset(&mut self) {
-        let Self { beta, reno_scale, .. } = *self;
-        *self = Self { beta, reno_scale, ..Self::new(1) };
+        let Self { hz, beta, reno_scale, .. } = *self;
+        *self = Self { hz, beta, reno_scale, ..Self::new(1) };
     }
 
     /// Nothing was sent from `last` until `now`: the stage is that much younger.
     pub(super) fn shift(&mut self, now: Time, last: Time) {
-        if let Some(start) = &mut self.epoch_start {
-            *start = (*start + jiffies(now) - jiffies(last)).min(jiffies(now));
-        }
+        let (now, last) = (self.jiffies(now), self.jiffies(last));
+        self.epoch_start = self.epoch_start.map(|start| (start + now - last).min(now));
     }
 }
 

@@ -65,6 +65,15 @@ impl Cubic {
         Self { window: Window::new(settings, policy), curve, last_sent: None, last_ack: Time::ZERO }
     }
 
+    /// Lets the curve of Linux count time in `hz` ticks per second.
+    #[must_use]
+    pub fn counting(mut self, hz: Option<u32>) -> Self {
+        if let (Curve::Linux(curve), Some(hz)) = (&mut self.curve, hz) {
+            *curve = curve.clone().counting(hz);
+        }
+        self
+    }
+
     /// Tells the curve of a reduction; the threshold in bytes.
     fn reduced(&mut self, now: Time) -> u64 {
         let (window, mss) = (self.window.bytes(), self.window.mss());

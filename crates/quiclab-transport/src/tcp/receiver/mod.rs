@@ -28,6 +28,7 @@ mod tests;
 use crate::acknowledgement::delayed::{DelayedAck, InOrder, Settings, State};
 use crate::options::TcpValues;
 use crate::tcp::config::Config;
+use crate::tcp::ticks::Ticks;
 use quiclab_core::{Duration, Flags, SackBlocks, Segment, Time};
 use reassembly::{Outcome, Reassembly};
 use timestamps::Timestamps;
@@ -77,6 +78,7 @@ impl Receiver {
             min_rto: config.min_rto,
             initial_rto: config.initial_rto,
             payload,
+            ticks: Ticks::new(config.kernel_hz),
             full_pushes,
         };
         Self {

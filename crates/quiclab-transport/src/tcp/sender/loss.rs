@@ -6,7 +6,7 @@
 use super::Sender;
 use super::State;
 use super::acknowledge::Work;
-use super::timers::{TIMEOUT_MARGIN, Timer};
+use super::timers::Timer;
 use crate::options::TcpLossDetection;
 use quiclab_core::Time;
 
@@ -47,7 +47,7 @@ impl Sender {
             work.lost += lost;
             work.retransmission_lost |= self.board.retransmitted() < before;
             if let Some(deadline) = wait {
-                self.timer = Some((Timer::Reordering, deadline + TIMEOUT_MARGIN));
+                self.set_for(now, Timer::Reordering, deadline.since(now) + self.ticks.margin());
                 work.set_timer = false;
             }
         }

@@ -35,6 +35,7 @@ pub(crate) use write::PushWithinWrite;
 
 use super::config::{Config, INITIAL_SEGMENTS};
 use super::metrics::FinalState;
+use super::ticks::Ticks;
 use crate::congestion::{Controller, Phase};
 use crate::options::{RateReduction, TcpValues};
 use crate::pacing::{Pacer, Pacing, PacingInput};
@@ -195,6 +196,7 @@ pub(crate) struct Sender {
     probe: Option<(u64, bool)>,
     // timers
     timer: Option<(Timer, Time)>,
+    ticks: Ticks,
     timeouts_in_row: u32,
     window_probe_due: bool,
     window_probes: u32,
@@ -303,6 +305,7 @@ impl Sender {
             reordering_seen: false,
             probe: None,
             timer: None,
+            ticks: Ticks::new(options.kernel_hz),
             timeouts_in_row: 0,
             window_probe_due: false,
             window_probes: 0,

@@ -200,7 +200,7 @@ impl Sender {
         self.note_retransmission(self.burst.departure);
         let sent = self.send_again(now, index, false);
         if index == 0 && !matches!(self.timer, Some((Timer::Reordering, _))) {
-            self.timer = Some((Timer::Retransmission, now + self.rtt.rto()));
+            self.set_for(now, Timer::Retransmission, self.rtt.rto());
         }
         sent
     }

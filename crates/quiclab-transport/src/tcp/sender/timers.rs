@@ -22,9 +22,6 @@ pub(super) enum Timer {
     Window,
 }
 
-/// `TCP_TIMEOUT_MIN`, two ticks of 1 ms: added to the waits of probe and reordering timer.
-pub(super) const TIMEOUT_MARGIN: Duration = Duration::from_millis(2);
-
 impl Sender {
     /// When [`Sender::on_timer`] wants to be called, or a paced segment may leave.
     pub(crate) fn next_timer(&self, now: Time) -> Option<Time> {
@@ -68,8 +65,13 @@ impl Sender {
             return;
         }
         let replaced = matches!(self.timer, Some((Timer::Reordering | Timer::Probe, _)));
-        let deadline = if replaced { self.head_timeout().max(now) } else { now + self.rtt.rto() };
-        self.timer = Some((Timer::Retransmission, deadline));
+        let wait = if replaced { self.head_timeout().since(now) } else { self.rtt.rto() };
+        self.set_for(now, Timer::Retransmission, wait);
+    }
+
+    /// The timer ends `wait` from now, at a tick of the kernel.
+    pub(super) fn set_for(&mut self, now: Time, timer: Timer, wait: Duration) {
+        self.timer = Some((timer, self.ticks.end(now, wait)));
     }
 
     /// RTO after the head was sent.
@@ -91,12 +93,12 @@ impl Sender {
         // "PTO = 2 * SRTT; if FlightSize is one segment, PTO += WCDelAckT"
         let wait = match self.rtt.smoothed() {
             Some(srtt) if self.board.outstanding() == 1 => srtt * 2 + self.rtt.min_rto(),
-            Some(srtt) => srtt * 2 + TIMEOUT_MARGIN,
+            Some(srtt) => srtt * 2 + self.ticks.margin(),
             None => self.rtt.rto(),
         };
         let timeout = if advancing { now + self.rtt.rto() } else { self.head_timeout() };
-        let deadline = if timeout > now { (now + wait).min(timeout) } else { now + wait };
-        self.timer = Some((Timer::Probe, deadline));
+        let wait = if timeout > now { wait.min(timeout.since(now)) } else { wait };
+        self.set_for(now, Timer::Probe, wait);
         true
     }
 
@@ -119,7 +121,7 @@ impl Sender {
         self.head_due = true;
         self.timeouts_in_row += 1;
         self.rtt.back_off();
-        self.timer = Some((Timer::Retransmission, now + self.rtt.rto()));
+        self.set_for(now, Timer::Retransmission, self.rtt.rto());
         self.update_pacing(now);
     }
 
@@ -178,7 +180,7 @@ impl Sender {
 
     pub(super) fn start_window_timer(&mut self, now: Time) {
         let wait = self.rtt.rto() * (1 << self.window_probes.min(10));
-        self.timer = Some((Timer::Window, now + wait.min(MAX_RTO)));
+        self.set_for(now, Timer::Window, wait.min(MAX_RTO));
     }
 
     /// An acknowledgement arrived while nothing was outstanding: the window may be open again.
