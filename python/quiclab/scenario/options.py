@@ -715,6 +715,9 @@ class TcpOptions:
     initial_rto
         Retransmission timeout before the first RTT sample, such as that of a SYN (RFC 6298 section 2). Takes a duration
         from "1 ms" to "2 min".
+    kernel_hz
+        Ticks of the kernel per second (`CONFIG_HZ`): its timers end at ticks, and CUBIC counts time in them. Takes an
+        integer from 100 to 1000 Hz.
     metrics
         Metrics of the destination that earlier connections left in the kernel of this end (`tcp_no_metrics_save`).
     """
@@ -743,6 +746,7 @@ class TcpOptions:
     restart_after_idle: bool | None = None
     gso_segments: int | None = None
     initial_rto: Duration | None = None
+    kernel_hz: int | None = None
     metrics: TcpMetrics | None = None
 
 

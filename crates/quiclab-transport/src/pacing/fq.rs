@@ -5,7 +5,7 @@
 //! | --- | --- | --- |
 //! | unit | what the sender hands over: a burst (TCP), a datagram (QUIC) | the skb |
 //! | against `linux` | for TCP no difference; for QUIC no chunks | the departures are the same: in virtual time no timer is late, and only which code waits differs |
-//! | what waits | the sender asks again at the departure | the packet is in the queue: window and rate are those of the moment it was queued, at most two skb or 1 ms before (TSQ) |
+//! | what waits | TCP hands bursts over before (`tcp/sender/host_queue.rs`); a QUIC sender asks again at the departure | the packet is in the queue: window and rate are those of the moment it was queued |
 //! | `initial_quantum` (10 MTU) | not modelled | frees a new flow's first bytes only where packets have no departure time (UDP with `SO_MAX_PACING_RATE`); TCP's are stamped (since 4.20) |
 //! | `maxrate` | as `SO_MAX_PACING_RATE`: counts what the sender counts | counts bytes on the wire, at dequeue |
 //! | horizon | none | what is stamped 10 s ahead is dropped |

@@ -76,6 +76,8 @@ pub(super) struct Connection {
     /// The peer's SYN offered these.
     offer: Offer,
     agreed: Agreed,
+    /// Receive window in SYN or SYN-ACK.
+    offered: u32,
     halves: Option<Halves>,
     control: Option<Control>,
     /// When an old duplicate was acknowledged; `None`: never.
@@ -100,6 +102,7 @@ impl Connection {
             handshake: None,
             syn_timestamp: 0,
             agreed: Agreed::default(),
+            offered: 0,
             halves: None,
             control: None,
             last_duplicate: None,
@@ -327,7 +330,7 @@ impl Connection {
         sender.load_metrics(now, &self.known);
         let tcp = TcpValues { window_scaling, ..config.tcp.clone() };
         let config = Config { tcp, ..config.clone() };
-        let mut receiver = Receiver::new(&config, payload, sack, timestamps);
+        let mut receiver = Receiver::new(&config, payload, sack, timestamps).opened(now, self.offered);
         receiver.on_segment(now, segment, None);
         self.halves = Some(Halves { sender, receiver });
         self.state = State::Open;
@@ -459,12 +462,14 @@ impl Connection {
         match control {
             Control::Syn => {
                 segment.window = syn_window(&self.config.tcp, self.config.tcp.mss.bytes());
+                self.offered = segment.window;
                 segment.options = Some(Box::new(Offer::new(&self.config.tcp).options()));
             }
             Control::SynAck => {
                 segment.flags = Flags::SYN.with(Flags::ACK);
                 segment.acknowledgement = 1;
                 segment.window = syn_window(&self.config.tcp, self.agreed.payload);
+                self.offered = segment.window;
                 segment.timestamp_echo = if self.agreed.timestamps { self.syn_timestamp } else { 0 };
                 let answer = Offer::new(&self.config.tcp).answer(self.offer);
                 segment.options = Some(Box::new(answer.options()));

@@ -279,6 +279,19 @@ mod tests {
         assert_eq!(curve.delay_min(), None);
     }
 
+    /// With a window that stays the same, the curve and Reno's window are looked at again after HZ / 32 ticks: 7 of 4 ms, or 31
+    /// of 1 ms. Until then what is acknowledged adds up.
+    #[test]
+    fn ticks_decide_when_the_curve_is_looked_at() {
+        for (hz, kept, again) in [(250, 28, 32), (1000, 31, 32)] {
+            let mut curve = Curve::new(1).counting(hz);
+            assert_eq!(curve.cut(20), 14);
+            assert_eq!(curve.packets_per_growth(millis(1000), 14, 1), 14);
+            assert_eq!(curve.packets_per_growth(millis(1000 + kept), 14, 52), 14);
+            assert_eq!(curve.packets_per_growth(millis(1000 + again), 14, 1), 7); // 53 are two: 14 / (16 - 14)
+        }
+    }
+
     #[test]
     fn two_connections_reduce_less_and_grow_faster() {
         // β = (1024 + 717) / 2 = 870; 8 / α = 8 * 1894 / 3 / 154 / 4 = 8

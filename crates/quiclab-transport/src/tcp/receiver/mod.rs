@@ -94,6 +94,12 @@ impl Receiver {
         }
     }
 
+    /// The connection is open since `now`; SYN or SYN-ACK has offered a window of `offered` bytes.
+    pub(crate) fn opened(mut self, now: Time, offered: u32) -> Self {
+        self.window.open(now, offered.into());
+        self
+    }
+
     /// Shift count of the window to announce in SYN or SYN-ACK (RFC 7323 section 2.2); 0 without scaling.
     pub(crate) fn window_scale(config: &TcpValues) -> u8 {
         window::window_scale(config)

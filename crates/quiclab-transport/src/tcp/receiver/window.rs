@@ -108,6 +108,15 @@ impl Window {
         }
     }
 
+    /// The connection is open since `now`, and SYN or SYN-ACK has offered a window of `offered` bytes (Linux
+    /// `tcp_init_buffer_space`).
+    pub(super) fn open(&mut self, now: Time, offered: u64) {
+        self.threshold = offered.min(self.clamp);
+        (self.announced, self.edge) = (offered, 1 + offered);
+        self.space = self.threshold.min(INITIAL_SEGMENTS * self.mss).max(1);
+        self.space_time = now;
+    }
+
     /// First position that the peer must not send.
     pub(super) fn edge(&self) -> u64 {
         self.edge

@@ -118,6 +118,26 @@ fn startup_finds_the_bandwidth_and_drain_empties_the_queue() {
     }
 }
 
+/// 20 packets above the BDP are too many to end DRAIN, unless the pacer holds back the next one while they are delivered.
+#[test]
+fn what_departs_later_finds_fewer_packets_in_the_network() {
+    let mut link = Link::new(20, 40);
+    let mut draining = BbrLinux::new(MSS, INITIAL_WINDOW, RandomStream::new(7, "bbr"));
+    let mut now = Time::ZERO;
+    while draining.phase() != Phase::Drain {
+        link.run(&mut draining, Duration::from_millis(1), |seen| now = seen.now);
+    }
+    let packet = Duration::from_secs(1) * MSS / link.capacity();
+    let in_flight = link.capacity() * 40 / 1000 + 20 * MSS;
+    for (wait, phase) in [(0, Phase::Drain), (20, Phase::ProbeBandwidth)] {
+        let mut linux = draining.clone();
+        let millis = now.since(Time::ZERO).as_nanos() / 1_000_000;
+        let arrived = ack(millis, in_flight);
+        linux.on_ack(&Ack { departure: arrived.now + packet * wait, ..arrived });
+        assert_eq!(linux.phase(), phase);
+    }
+}
+
 #[test]
 fn probing_changes_the_pacing_rate_in_the_order_of_the_cycle() {
     for variant in VARIANTS {

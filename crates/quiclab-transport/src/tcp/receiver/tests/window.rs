@@ -18,6 +18,20 @@ fn the_first_window_is_that_of_linux() {
     assert_eq!(unscaled.window(), 65_160);
 }
 
+/// A client offers 44 segments of 1460 B in its SYN: 64 240 B, in units of 128 B 64 256 B; not 64 088 B, which half of the
+/// buffer less a segment would be, as a window is not taken back. The application's first RTT begins when the connection is open.
+#[test]
+fn the_window_of_a_syn_is_not_taken_back() {
+    let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, true).opened(ms(5000), 64_240);
+    assert_eq!(receiver.window(), 64_256);
+    receiver.window.measure_by_echo(ms(5100), 5000, true);
+    let buffer = receiver.window.buffer();
+    receiver.window.on_read(ms(5099), 100_001, 0, 0);
+    assert_eq!(receiver.window.buffer(), buffer, "before the end of the first RTT");
+    receiver.window.on_read(ms(5100), 100_001, 0, 0);
+    assert!(receiver.window.buffer() > buffer);
+}
+
 /// A flow over an RTT of 100 ms. The first segment gives the RTT and starts the measurement at 1000 ms.
 /// Until 1100 ms 41 segments are read, 59368 bytes; 14480 were assumed. Twice that and 16 segments make
 /// 141904; growth by (59368 - 14480) / 14480 = 3.1 adds 2 · 439902: 1021708, times two for the overhead.

@@ -91,6 +91,28 @@ fn pacing_holds_whole_bursts() {
     assert_eq!(departures[10..16], [1333, 1333, 2666, 2666, 4000, 4000]);
 }
 
+/// 12 Mbit/s, and fq: two bursts wait in it as of their departures, 4/3 and 8/3 ms from now, and leave it 10 us later; when the first
+/// one has left, another is handed over. What waits is in flight.
+#[test]
+fn fq_holds_two_bursts_that_count_as_in_flight() {
+    let max = Some(DataRate::from_bits_per_second(12_000_000));
+    let mut bench = Bench::paced(400, |_| {}, true, Box::new(Fq::new(max)));
+    bench.sender.host_queue = Some(HostQueue::default());
+    let sent: Vec<_> = std::iter::from_fn(|| bench.sender.transmit(bench.now)).collect();
+    let micros = |time: Time| time.since(bench.now).as_nanos() / 1000;
+    let times: Vec<_> = sent[8..].iter().map(|sent| (micros(sent.departure), micros(sent.leaves))).collect();
+    assert_eq!(times, [(0, 0), (0, 0), (1333, 1343), (1333, 1343), (2666, 2676), (2666, 2676)]);
+    assert_eq!(bench.sender.board.in_flight(), 14);
+    assert_eq!(bench.sender.next_timer(bench.now), bench.sender.timer.map(|(_, end)| end), "not for pacing");
+    let (before, leaves) = (bench.now, sent[10].leaves);
+    assert!(!bench.sender.leave_host(before));
+    bench.now = leaves;
+    assert!(bench.sender.leave_host(leaves));
+    let next: Vec<_> = std::iter::from_fn(|| bench.sender.transmit(bench.now)).collect();
+    assert_eq!(next.len(), 2);
+    assert_eq!(next[0].departure.since(before).as_nanos() / 1000, 4000);
+}
+
 /// Memory for two windows of 50 segments: 2 · 50 · (2^11 + 256) B = 230 400 B for segments of 1000 B. In pairs, each
 /// takes 2000 + 832 B: the application may write until two thirds of the buffer are used, 153.6 kB.
 #[test]
