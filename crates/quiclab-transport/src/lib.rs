@@ -13,6 +13,7 @@
 //! pacing         when the next packet may leave
 //! acknowledgement  when a receiver acknowledges
 //! operations     computations that a plugin can exchange
+//! ticks          the clock of a kernel's timers
 //! stack          what a stack of this crate, or of another, implements
 //! ```
 
@@ -33,6 +34,7 @@ pub mod stack;
 pub mod tcp;
 #[cfg(test)]
 mod testing;
+mod ticks;
 mod tls_messages;
 mod workload;
 

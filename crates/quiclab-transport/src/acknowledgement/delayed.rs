@@ -21,7 +21,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::tcp::Ticks;
+use crate::ticks::Ticks;
 use quiclab_core::{Duration, Time};
 
 /// Duplicates that are not merged at a position (Linux `TCP_FASTRETRANS_THRESH`).

@@ -9,7 +9,6 @@
 //!   │     ├── sender      what may be sent, what was, and what became of it
 //!   │     └── receiver    what has arrived, and what to acknowledge
 //!   ├── memory       what segments take of the buffers
-//!   ├── ticks        the clock of the kernel's timers
 //!   ├── metrics      what the kernel keeps of the other end for the next connection
 //!   └── crate::workload, crate::http
 //! stack ── the entry in the catalogue
@@ -28,13 +27,11 @@ mod receiver;
 mod records;
 mod sender;
 mod stack;
-mod ticks;
 mod tls;
 
 pub use config::Config;
 pub use profile::{DEFAULT_PROFILE, profiles, rows};
 pub use stack::LabTcp;
-pub use ticks::Ticks;
 
 /// Name in scenarios.
 pub(crate) const LAB_TCP: &str = "lab-tcp";

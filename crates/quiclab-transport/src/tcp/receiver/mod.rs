@@ -28,7 +28,7 @@ mod tests;
 use crate::acknowledgement::delayed::{DelayedAck, InOrder, Settings, State};
 use crate::options::TcpValues;
 use crate::tcp::config::Config;
-use crate::tcp::ticks::Ticks;
+use crate::ticks::Ticks;
 use quiclab_core::{Duration, Flags, SackBlocks, Segment, Time};
 use reassembly::{Outcome, Reassembly};
 use timestamps::Timestamps;

@@ -35,7 +35,6 @@ pub(crate) use write::PushWithinWrite;
 
 use super::config::{Config, INITIAL_SEGMENTS};
 use super::metrics::FinalState;
-use super::ticks::Ticks;
 use crate::congestion::{Controller, Phase};
 use crate::options::{RateReduction, TcpValues};
 use crate::pacing::{Pacer, Pacing, PacingInput};
@@ -43,6 +42,7 @@ use crate::recovery::delivery_rate::DeliveryRate;
 use crate::recovery::prr::{Prr, PrrVersion};
 use crate::recovery::rack::Rack;
 use crate::recovery::tcp_rtt::TcpRtt;
+use crate::ticks::Ticks;
 use host_queue::HostQueue;
 use quiclab_core::{DataRate, Duration, SackBlocks, SavedTcpMetrics, Time};
 use scoreboard::Scoreboard;
