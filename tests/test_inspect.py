@@ -398,3 +398,30 @@ def test_exit_codes(tmp_path: Path, tcp: Path, capsys: pytest.CaptureFixture[str
     assert cli.invoke(["inspect", str(tcp), "--out", str(tmp_path / "no" / "page.html")]) == 2
     assert cli.invoke(["inspect", str(tcp), "--max-points", "5"]) == 2
     assert "from 100 to 1000000" in capsys.readouterr().err
+
+
+def test_a_setting_of_a_study_is_inspected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # a case of 15 s at 1.39 Mbit/s: seconds in the sim lane, which any machine has
+    setting = ["study", "inspect", "validation/blind", "--seed", "12", "--only", "case=11", "--engines", "lab-tcp"]
+    assert cli.invoke([*setting, "--run", "2"]) == 0
+    page = tmp_path / "inspect-validation-blind-case_11.html"
+    assert capsys.readouterr().out.strip() == page.name
+    assert "validation/blind, case=11, run for this page with recording on: linux tcp, seed 13" in page.read_text()
+    assert cli.invoke([*setting, "--out", page.name]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["validation/blind", "--engines", "lab-tcp"], "200 settings; choose one with --only: case"),
+        (["validation/blind", "--only", "case=999"], "unknown value `999`"),
+        (["validation"], "validation is a group; choose one of validation/blind,"),
+        (["dual_connectivity/pdcp"], "has 3 engines; choose two with --engines: lab-quic, quinn, noq"),
+    ],
+)
+def test_a_setting_is_chosen_completely(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["study", "inspect", *arguments]) != 0
+    assert says in capsys.readouterr().err

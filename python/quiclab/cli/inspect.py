@@ -47,8 +47,8 @@ def inspect_command(
     paths = [path for path in (a, b) if path is not None]
     page = out or Path(f"inspect-{'-'.join(_word(path) for path in paths)}.html")
     (check_report if out is None else check_new)(page, force)
-    sides = [side(open_run(path, max_points, _progress)) for path in paths]
-    with _progress("writing", page):
+    sides = [side(open_run(path, max_points, report_progress)) for path in paths]
+    with report_progress("writing", page):
         write_atomically(page, render(sides).encode())
     print(page)
 
@@ -61,7 +61,7 @@ def _word(path: Path) -> str:
 
 
 @contextmanager
-def _progress(kind: Step, name: object) -> Iterator[Callable[..., None]]:
+def report_progress(kind: Step, name: object) -> Iterator[Callable[..., None]]:
     """Show a slow step on stderr: a run by its network time, other steps by their completed share."""
     text = f"{kind} {name}"
     if kind == "running":

@@ -21,6 +21,7 @@ from quiclab.cli.study_group import (
     with_keys,
     with_names,
 )
+from quiclab.cli.study_inspect import study_inspect_command
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import QuiclabError, RequestError, not_one_of
 from quiclab.native import MAX_SEED
@@ -323,6 +324,9 @@ def multiverse_command(name: NameArgument, as_json: JsonOption = False, out: Out
         raise QuiclabError(
             f"not run yet: {', '.join(absent)}; run interpretations with `quiclab study run --variants all`"
         )
+
+
+app.command("inspect")(study_inspect_command)
 
 
 @app.command("package")

@@ -19,6 +19,7 @@ from quiclab.scenario import load
 from quiclab.stacks.registry import native_names
 
 if TYPE_CHECKING:
+    from quiclab.lane.run import Lane
     from quiclab.scenario import Scenario
 
 EXPECTED = (
@@ -195,20 +196,53 @@ def _read_ends(run: Run, folder: Path, progress: Say) -> None:
 
 
 def _scenario(path: Path, max_points: int, progress: Say) -> Run:
-    scenario = load(path)
+    return run_recorded(load(path), path.stem, f"scenario {path}", max_points, progress, base_dir=path.parent)
+
+
+def run_recorded(
+    scenario: Scenario,
+    name: str,
+    source: str,
+    max_points: int,
+    progress: Say,
+    *,
+    base_dir: Path,
+    seed: int = 1,
+    lane: Lane | None = None,
+) -> Run:
+    """Run a scenario with recording on.
+
+    Parameters
+    ----------
+    scenario
+        The scenario.
+    name, source
+        Name in the HTML report, and where the scenario comes from.
+    max_points
+        Maximum number of packets, and of recovery samples, that are kept of each qlog trace.
+    progress
+        Shows progress.
+    base_dir
+        Directory that files named in the scenario are relative to.
+    seed
+        Seed of the run.
+    lane
+        How it runs in the kernel lane; `None` for the sim lane.
+    """
+    runs: Callable[..., RunResult] = run_scenario if lane is None else lane.run
     with TemporaryDirectory(prefix="quiclab-inspect-") as folder:
-        with progress("running", f"{scenario.name} with recording on") as step:
-            result = run_scenario(recording(scenario), base_dir=path.parent, record_dir=folder, progress=step)
-        origin = f"scenario {path}, run for this page with recording on: {_what(result)}"
-        run = Run(path.stem, origin, result=result, points=_points(result, max_points))
+        with progress("running", f"{name} with recording on") as step:
+            result = runs(recording(scenario, lane), seed, base_dir=base_dir, record_dir=folder, progress=step)
+        origin = f"{source}, run for this page with recording on: {_what(result)}"
+        run = Run(name, origin, result=result, points=_points(result, max_points))
         run.tables = {name: getattr(result, name) for name in TABLES}
         _read_ends(run, Path(folder), progress)
     return run
 
 
-def recording(scenario: Scenario) -> Scenario:
+def recording(scenario: Scenario, lane: Lane | None = None) -> Scenario:
     """Return a scenario that records all that a page shows; this changes nothing in the run."""
-    record = scenario.resolved().to_dict().get("record") or {}
+    record = scenario.resolved(None if lane is None else lane.stacks()).to_dict().get("record") or {}
     flows = scenario.to_dict()["flows"].values()
     # stacks written in Python refuse qlog and acknowledgements, in the whole scenario
     observed = native_names() >= {stack for flow in flows for stack in _stacks(flow) if stack is not None}

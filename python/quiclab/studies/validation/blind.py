@@ -163,6 +163,7 @@ def worst(evaluation: Evaluation, engine: str) -> list[list[str]]:
             f"{rtt[key]:+.1f} %",
             f"{chance[key]:+.1f} %" if key in chance else "",
             cases[int(key[1])].description,
+            f"quiclab study inspect {evaluation.study.name} --seed {evaluation.study.design.seed} --only case={key[1]}",
         ]
         for key in order[:WORST]
     ]
@@ -289,7 +290,14 @@ def blind(seed: int) -> Study:
                 ),
                 TextTable(
                     f"The {WORST} largest differences",
-                    ("case", "goodput", "mean RTT", "goodput, kernel's second and first run", "scenario"),
+                    (
+                        "case",
+                        "goodput",
+                        "mean RTT",
+                        "goodput, kernel's second and first run",
+                        "scenario",
+                        "packets of both",
+                    ),
                     worst,
                 ),
             ),
