@@ -13,6 +13,7 @@ from quiclab.lane.run import Lane
 from quiclab.scenario import Scenario
 from quiclab.studies.validation import blind
 from quiclab.studies.validation.blind_cases import CASES, PACKETS, RATE_MBPS, RTT_MS, SECONDS, draw_case
+from quiclab.studies.validation.blind_views import quantile
 from quiclab.study.criteria import Criterion, Outcome
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
@@ -87,7 +88,7 @@ def test_a_share_of_the_settings_may_miss() -> None:
 
 def test_quantiles_are_hand_computed() -> None:
     values = [-4.0, 1.0, 2.0, 3.0]
-    assert [blind._quantile(values, share) for share in (0.25, 0.5, 0.75, 1.0)] == [1.0, 2.0, 3.0, 4.0]
-    assert blind._apart({("tcp", 1): 11.0, ("tcp", 2): 5.0}, {("tcp", 1): 10.0}, "goodput_mbps") == {
+    assert [quantile(values, share) for share in (0.25, 0.5, 0.75, 1.0)] == [1.0, 2.0, 3.0, 4.0]
+    assert blind.VIEWS.apart({("tcp", 1): 11.0, ("tcp", 2): 5.0}, {("tcp", 1): 10.0}, "goodput_mbps") == {
         ("tcp", 1): pytest.approx(10.0)
     }

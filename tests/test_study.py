@@ -71,6 +71,7 @@ def test_names_are_the_agreed_ones() -> None:
         *page_load,
         *tunnel,
         "validation/blind",
+        "validation/blind_quic",
         *lab_quic,
         "validation/lanes",
         *linux_tcp,

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
-from quiclab.libraries import alt
-from quiclab.stats import reduced
 from quiclab.studies.validation.blind_cases import CASES, Case, draw_case
+from quiclab.studies.validation.blind_views import WORST, Views
 from quiclab.study import (
     Assumption,
     Configuration,
@@ -31,16 +30,14 @@ from quiclab.study import (
 from quiclab.study.criteria import Criterion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from quiclab.result import RunResult
-    from quiclab.study.evaluate import Evaluation
     from quiclab.study.findings import Key
 
 MODEL, KERNEL = "lab-tcp", "kernel-virtual"
 SOURCE = "the kernel lane with the virtual clock, the same elements as the network"
 RUNS = 2
-WORST = 10
 GOODPUT, MEDIAN_GOODPUT, ROUND_TRIP_TIME, SHARE = 0.05, 0.005, 0.05, 0.95
 FIRST_SEED = 1
 
@@ -91,122 +88,19 @@ FURTHER = (
     Metric("retransmissions_percent", "Segments sent again", "%", retransmissions),
     Metric("jfi", "Jain's fairness index", "", fairness),
 )
-RELATIVE = {METRIC.name, "srtt_ms", "largest_srtt_ms"}
-
-
-def differences(evaluation: Evaluation, metric: str, engine: str = MODEL) -> dict[Key, float]:
-    """Return the difference of the model from the kernel by case: relative [%], or in the unit of the metric."""
-    reference = _means(evaluation.samples(KERNEL, metric=metric))
-    return _apart(_means(evaluation.samples(engine, metric=metric)), reference, metric)
-
-
-def repeatability(evaluation: Evaluation, metric: str) -> dict[Key, float]:
-    """Return the difference of the kernel's second run from its first by case: what chance alone makes."""
-    runs = {key: values for key, values in evaluation.samples(KERNEL, metric=metric).items() if len(values) > 1}
-    first, second = ({key: values[index] for key, values in runs.items()} for index in (0, 1))
-    return _apart(second, first, metric)
-
-
-def _means(samples: Mapping[Key, Sequence[float]]) -> dict[Key, float]:
-    return {key: reduced(values, "mean") for key, values in samples.items()}
-
-
-def _apart(measured: Mapping[Key, float], reference: Mapping[Key, float], metric: str) -> dict[Key, float]:
-    def apart(one: float, other: float) -> float:
-        if metric not in RELATIVE:
-            return one - other
-        return 100 * (one / other - 1) if other else math.nan
-
-    found = {key: apart(measured[key], reference[key]) for key in reference if key in measured}
-    return {key: value for key, value in found.items() if not math.isnan(value)}
-
-
-def _quantile(values: Sequence[float], share: float) -> float:
-    """Return the smallest magnitude that at least this share of the values has at most."""
-    ordered = sorted(map(abs, values))
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
-
-
-def distribution(evaluation: Evaluation, engine: str) -> list[list[str]]:
-    """Return the rows of the table of differences, one for each metric and pair."""
-    del engine
-    rows = []
-    for metric in (METRIC, *FURTHER):
-        pairs = {
-            "model and kernel": differences(evaluation, metric.name),
-            "kernel, second and first run": repeatability(evaluation, metric.name),
-        }
-        for pair, found in pairs.items():
-            values = list(found.values())
-            unit = "%" if metric.name in RELATIVE else metric.unit or "1"
-            cells = [f"{_quantile(values, share):.2g}" for share in (0.5, 0.9, 0.95, 1.0)]
-            within = (
-                f"{100 * sum(abs(value) <= 5 for value in values) / len(values):.0f} %"
-                if values and metric.name in RELATIVE
-                else ""
-            )
-            rows.append([metric.label, pair, str(len(values)), *cells, unit, within])
-    return rows
-
-
-def worst(evaluation: Evaluation, engine: str) -> list[list[str]]:
-    """Return the rows of the cases with the largest differences of goodput or RTT."""
-    del engine
-    cases = _cases(evaluation.study.design.seed)
-    goodput, rtt = differences(evaluation, METRIC.name), differences(evaluation, "srtt_ms")
-    chance = repeatability(evaluation, METRIC.name)
-    order = sorted(goodput.keys() & rtt.keys(), key=lambda key: -max(abs(goodput[key]), abs(rtt[key])))
-    return [
-        [
-            str(key[1]),
-            f"{goodput[key]:+.1f} %",
-            f"{rtt[key]:+.1f} %",
-            f"{chance[key]:+.1f} %" if key in chance else "",
-            cases[int(key[1])].description,
-            f"quiclab study inspect {evaluation.study.name} --seed {evaluation.study.design.seed} --only case={key[1]}",
-        ]
-        for key in order[:WORST]
-    ]
-
-
-def curves(metrics: Mapping[str, str]) -> Callable[[Evaluation, str], Any]:
-    """Return what draws the share of cases over the magnitude of their difference, for metrics by their label."""
-
-    def draw(evaluation: Evaluation, engine: str) -> Any:
-        del engine
-        rows = []
-        for label, metric in metrics.items():
-            for pair, found in (
-                ("model and kernel", differences(evaluation, metric)),
-                ("kernel, second and first run", repeatability(evaluation, metric)),
-            ):
-                ordered = sorted(map(abs, found.values()))
-                rows += [
-                    {
-                        "metric": label,
-                        "pair": pair,
-                        "difference": max(value, 0.01),
-                        "share": 100 * (place + 1) / len(ordered),
-                    }
-                    for place, value in enumerate(ordered)
-                ]
-        return (
-            alt.Chart(alt.InlineData(values=rows))
-            .mark_line(interpolate="step-after")
-            .encode(
-                x=alt.X("difference:Q", scale=alt.Scale(type="log", domain=[0.01, 100]), title="difference [%]"),
-                y=alt.Y("share:Q", title="cases with at most this [%]", scale=alt.Scale(domain=[0, 100])),
-                color=alt.Color("metric:N", title=None),
-                strokeDash=alt.StrokeDash("pair:N", title=None),
-            )
-        )
-
-    return draw
+RELATIVE = frozenset({METRIC.name, "srtt_ms", "largest_srtt_ms"})
 
 
 @cache
 def _cases(seed: int) -> dict[int, Case]:
     return {number: draw_case(seed, number) for number in range(1, CASES + 1)}
+
+
+def _described(seed: int, key: Key) -> str:
+    return _cases(seed)[int(key[1])].description
+
+
+VIEWS = Views(MODEL, KERNEL, (METRIC, *FURTHER), RELATIVE, _described)
 
 
 def _criteria() -> tuple[Criterion, ...]:
@@ -277,7 +171,7 @@ def blind(seed: int) -> Study:
                     "",
                     "Share of the cases over the magnitude of the difference, of means over the runs; dashed: two "
                     "runs of the kernel, which is what chance makes.",
-                    draw=curves({"goodput": METRIC.name, "mean RTT": "srtt_ms", "largest RTT": "largest_srtt_ms"}),
+                    draw=VIEWS.curves,
                 ),
                 Figure("Goodput", SOURCE, "", "Mean over the runs.", "VB-1", pairs=True),
                 Figure("Mean RTT", SOURCE, "", "Mean over time, flows and runs.", "VB-2", pairs=True),
@@ -286,7 +180,7 @@ def blind(seed: int) -> Study:
                 TextTable(
                     "Differences",
                     ("metric", "of", "cases", "median", "90 %", "95 %", "largest", "unit", "within 5 %"),
-                    distribution,
+                    VIEWS.distribution,
                 ),
                 TextTable(
                     f"The {WORST} largest differences",
@@ -298,7 +192,7 @@ def blind(seed: int) -> Study:
                         "scenario",
                         "packets of both",
                     ),
-                    worst,
+                    VIEWS.worst,
                 ),
             ),
             assumptions=(

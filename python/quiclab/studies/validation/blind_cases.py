@@ -1,4 +1,4 @@
-"""Random scenarios of `validation/blind`: networks and TCP flows that were not chosen.
+"""Random scenarios of `validation/blind` and `validation/blind_quic`: networks and flows that were not chosen.
 
 A case is drawn from a seed and its number alone, so that a new seed gives scenarios that no parameter was set for.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quiclab.study import Changes
 
 FRAME_BYTES = 1514
 CONTROLS = ("newreno", "cubic", "bbr-linux")
+QUIC_CONTROLS = ("newreno", "cubic")
 #: Ranges of the draws; rates, round trip times and queues are uniform in their logarithm.
 RATE_MBPS, RTT_MS, QUEUE_BDP = (1.0, 200.0), (2.0, 600.0), (0.1, 10.0)
 LOSS_PERCENT, BURST_PACKETS, JITTER_MS = (0.01, 2.0), (2.0, 20.0), (0.1, 10.0)
@@ -25,6 +26,8 @@ MIN_QUEUE_PACKETS = 8
 BACK_JITTER = "10 us"
 #: Number of cases of a seed.
 CASES = 200
+#: The same with QUIC programs, which take more of the machine's time, and packets of the bottleneck in each.
+QUIC_CASES, QUIC_PACKETS = 50, 30_000
 
 
 def _logarithmic(draw: random.Random, limits: tuple[float, float]) -> float:
@@ -100,7 +103,29 @@ class Case:
 
     @property
     def changes(self) -> Changes:
-        """Return what turns `scenarios/linux_tcp.toml` into this case."""
+        """Return what turns `scenarios/linux_tcp.toml` into this case, with TCP downloads."""
+        changes = {**self.network, "flows.main": None}
+        for index, flow in enumerate(self.flows, start=1):
+            changes |= {f"flows.flow{index}": self._flow(flow), f"flows.flow{index}.stack": "lab-tcp"}
+        return changes
+
+    @property
+    def quic_changes(self) -> Changes:
+        """Return what turns `scenarios/lanes.toml` into this case: its first flow as a download by any QUIC stack."""
+        return {
+            **self.network,
+            "flows.main.down": self._down,
+            "flows.main.workload": {"kind": "download", "duration": f"{self.seconds:g} s"},
+            "flows.main.sender.congestion_control": self.flows[0].control,
+        }
+
+    @property
+    def _down(self) -> list[str]:
+        return ["bottleneck", "far"] if self.bearer is None else ["dc"]
+
+    @property
+    def network(self) -> dict[str, object]:
+        """Return the changes that make links and bearers, and the duration."""
         half_ms = f"{self.rtt_ms / 2:g} ms"
         delay: object = half_ms
         if self.jitter_ms:
@@ -112,35 +137,28 @@ class Case:
             }
         back = {"mean": half_ms, "deviation": BACK_JITTER, "distribution": "normal", "reorder": False}
         links: dict[str, object] = {"back": {"delay": back}}
-        down = ["bottleneck", "far"]
-        if self.bearer is None:
-            links |= {"bottleneck": self._bottleneck(self.rate_mbps, self.queue_packets), "far": {"delay": delay}}
-        else:
-            down = ["dc"]
-            weights = self.bearer[1]
-            for name, weight in zip(("down1", "down2"), weights, strict=True):
-                share = weight / sum(weights)
-                queue = max(MIN_QUEUE_PACKETS, round(self.queue_packets * share))
-                links[name] = self._bottleneck(_rounded(self.rate_mbps * share), queue) | {"delay": delay}
         changes: dict[str, object] = {
             "duration": f"{self.seconds:g} s",
             "until": "duration_over",
             "links": links,
-            "flows.main": None,
             "record": {"series_interval": "10 ms"},
         }
-        for index, flow in enumerate(self.flows, start=1):
-            changes |= {f"flows.flow{index}": self._flow(flow, down), f"flows.flow{index}.stack": "lab-tcp"}
-        if self.bearer is not None:
-            batch, shares, timer_ms = self.bearer
-            changes["bearers"] = {
-                "dc": {
-                    "links": ["down1", "down2"],
-                    "batch_packets": batch,
-                    "shares": list(shares),
-                    "reordering": {"timer": f"{timer_ms} ms"},
-                }
+        if self.bearer is None:
+            links |= {"bottleneck": self._bottleneck(self.rate_mbps, self.queue_packets), "far": {"delay": delay}}
+            return changes
+        batch, shares, timer_ms = self.bearer
+        for name, weight in zip(("down1", "down2"), shares, strict=True):
+            share = weight / sum(shares)
+            queue = max(MIN_QUEUE_PACKETS, round(self.queue_packets * share))
+            links[name] = self._bottleneck(_rounded(self.rate_mbps * share), queue) | {"delay": delay}
+        changes["bearers"] = {
+            "dc": {
+                "links": ["down1", "down2"],
+                "batch_packets": batch,
+                "shares": list(shares),
+                "reordering": {"timer": f"{timer_ms} ms"},
             }
+        }
         return changes
 
     def _bottleneck(self, rate_mbps: float, packets: int) -> dict[str, object]:
@@ -151,7 +169,7 @@ class Case:
         }
         return link if self.loss is None else {**link, "loss": self.loss}
 
-    def _flow(self, flow: Flow, down: list[str]) -> dict[str, object]:
+    def _flow(self, flow: Flow) -> dict[str, object]:
         sender: dict[str, object] = {
             "congestion_control": flow.control,
             "tcp": {"mss": "1460 B", "max_send_buffer": "4 MiB"},
@@ -159,7 +177,7 @@ class Case:
         if flow.paced:
             sender["pacing"] = {"kind": "fq"}
         return {
-            "down": down,
+            "down": self._down,
             "up": ["back"],
             "start": f"{flow.start_s:g} s",
             "workload": {"kind": "download", "duration": f"{self.seconds:g} s", "request": "16 B"},
@@ -170,7 +188,18 @@ class Case:
 
 def draw_case(seed: int, number: int) -> Case:
     """Draw case `number` of a seed."""
-    draw = random.Random(f"blind/{seed}/{number}")  # noqa: S311 - no secret
+    return _draw(random.Random(f"blind/{seed}/{number}"), PACKETS, (6, 2, 1, 1))  # noqa: S311 - no secret
+
+
+def draw_quic_case(seed: int, number: int) -> Case:
+    """Draw case `number` of a seed with one flow, whose control a QUIC stack has, too."""
+    draw = random.Random(f"blind_quic/{seed}/{number}")  # noqa: S311 - no secret
+    case = _draw(draw, QUIC_PACKETS, (1, 0, 0, 0))
+    return replace(case, flows=(Flow(draw.choice(QUIC_CONTROLS), False, 0.0),))
+
+
+def _draw(draw: random.Random, packets: int, counts: tuple[int, int, int, int]) -> Case:
+    """Draw a case of so many packets of the bottleneck at most; `counts` are the weights of one to four flows."""
     bearer = None
     if draw.random() < 0.15:
         shares = draw.choice(((1, 1), (1, 1), (2, 1), (1, 3), (4, 1)))
@@ -197,9 +226,9 @@ def draw_case(seed: int, number: int) -> Case:
     jitter, reorder = 0.0, False
     if draw.random() < 0.3:
         jitter, reorder = _rounded(min(_logarithmic(draw, JITTER_MS), rtt / 8)), draw.random() < 0.5
-    count = draw.choices((1, 2, 3, 4), (6, 2, 1, 1))[0]
+    count = draw.choices((1, 2, 3, 4), counts)[0]
     seconds = min(max(SECONDS[0], ROUND_TRIPS * rtt / 1e3), SECONDS[1])
-    seconds = _rounded(max(5.0, min(seconds, PACKETS * FRAME_BYTES * 8e-6 / rate)))
+    seconds = _rounded(max(5.0, min(seconds, packets * FRAME_BYTES * 8e-6 / rate)))
     flows = tuple(
         Flow(draw.choice(CONTROLS), draw.random() < 0.2, 0.0 if index == 0 else _rounded(draw.uniform(0, seconds / 4)))
         for index in range(count)
