@@ -1,8 +1,8 @@
 //! One end of a flow on lab-tcp: a connection, TLS above it if there is any, and an application.
 //!
 //! Each call from the simulation passes on a segment or the due timers, lets the application read, act and
-//! write, and sends until there is nothing more to send now. The application reads at once what has
-//! arrived; a host that takes time is an element of its own.
+//! write, and sends until there is nothing more to send now. The application reads what has arrived at an instant when all
+//! of it has: until then only what must be acknowledged at once is. A host that takes time is an element of its own.
 //!
 //! An application of records ([`Application::uses_records`]) chooses what to send when the send buffer has
 //! room, one record of TLS at a time, as a server does whose writes block when the socket is full
@@ -16,10 +16,10 @@ use super::sender::{PushWithinWrite, Snapshot};
 use super::tls::{Channel, RECORD};
 use crate::workload::{Application, Command};
 use quiclab_core::{
-    ByteCount, Counters, DataRate, Duration, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple, Http2Frame,
-    Metrics, Nic, Outputs, Packet, PageClient, Payload, Port, Progress, Protocol, RandomStream, Record,
-    RecoveryState, Role, SavedTcpMetrics, Segment, SegmentOptions, Time, TransportEvent, TransportObserver,
-    WarmStart,
+    ByteCount, Counters, DataRate, Duration, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple, Flags,
+    Http2Frame, Metrics, Nic, Outputs, Packet, PageClient, Payload, Port, Progress, Protocol, RandomStream,
+    Record, RecoveryState, Role, SavedTcpMetrics, Segment, SegmentOptions, Time, TransportEvent,
+    TransportObserver, WarmStart,
 };
 use std::collections::VecDeque;
 
@@ -45,6 +45,8 @@ pub(super) struct TcpEndpoint {
     /// What the observer was told last.
     observed: Option<RecoveryState>,
     nic: Nic,
+    /// Data have arrived that the application reads when all of this instant have.
+    reads: Option<Time>,
     /// Segments that wait in the queue of the host, and when they leave it.
     waiting: VecDeque<(Time, Segment)>,
     wake: Option<Time>,
@@ -83,6 +85,7 @@ impl TcpEndpoint {
             observer,
             observed: None,
             nic: Nic::new(identity, FiveTuple::new(Protocol::Tcp, source, destination)),
+            reads: None,
             waiting: VecDeque::new(),
             wake: start,
         }
@@ -90,16 +93,25 @@ impl TcpEndpoint {
 
     /// Lets the application act and sends what can be sent now, then asks for the next deadline.
     fn advance(&mut self, now: Time, out: &mut Outputs) {
+        self.reads = None;
         self.act(now);
         // what an application writes is sent before it writes again
         loop {
-            while let Some((leaves, segment)) = self.connection.next_segment(now) {
-                self.send(now, leaves, segment, out);
-            }
+            self.transmit(now, out);
             if !self.write(now, out) {
                 break;
             }
         }
+        self.end_step(now);
+    }
+
+    fn transmit(&mut self, now: Time, out: &mut Outputs) {
+        while let Some((leaves, segment)) = self.connection.next_segment(now) {
+            self.send(now, leaves, segment, out);
+        }
+    }
+
+    fn end_step(&mut self, now: Time) {
         if self.observer.is_some() {
             self.observe(now);
         }
@@ -109,7 +121,7 @@ impl TcpEndpoint {
     /// When something is due but the departure of a segment.
     fn next_event(&self, now: Time) -> Option<Time> {
         let application = self.application.deadline().filter(|_| !self.told.over);
-        [self.connection.next_timer(now), self.start, application].into_iter().flatten().min()
+        [self.connection.next_timer(now), self.start, self.reads, application].into_iter().flatten().min()
     }
 
     fn set_wake(&mut self, now: Time) {
@@ -350,6 +362,7 @@ impl Element for TcpEndpoint {
         let Payload::Segment(segment) = packet.payload else {
             return; // background traffic that went astray
         };
+        let has_data = segment.length > 0 || segment.flags.has(Flags::FIN);
         self.connection.receive(now, &segment);
         if let Some(records) = &mut self.records {
             records.acknowledge(segment.acknowledgement);
@@ -363,7 +376,13 @@ impl Element for TcpEndpoint {
             let covered = outcome.covered_segments;
             observer.observe(now, &TransportEvent::AckReceived { packets, covered, bytes });
         }
-        self.advance(now, out);
+        if has_data && self.told.open {
+            self.transmit(now, out);
+            self.reads = Some(now);
+            self.end_step(now);
+        } else {
+            self.advance(now, out);
+        }
     }
 
     fn wake(&mut self, now: Time, out: &mut Outputs) {

@@ -119,12 +119,13 @@ impl Receiver {
             return self.refuse(now, segment);
         }
         self.timestamps.update(segment, self.acknowledged);
-        if start == end {
-            return;
-        }
         if self.has_timestamps {
+            // the echo of a pure ACK is not new any more when data repeat it
             let full_sized = end - start >= self.acks.segment();
             self.window.measure_by_echo(now, segment.timestamp_echo, full_sized);
+        }
+        if start == end {
+            return;
         }
         self.take(now, segment);
         let state = self.state();

@@ -208,7 +208,7 @@ impl Window {
     }
 
     /// RTT by timestamps (Linux `tcp_rcv_rtt_measure_ts`): a full segment echoes the clock of this end, in
-    /// milliseconds, for the first time.
+    /// milliseconds, and no segment has echoed the same before.
     pub(super) fn measure_by_echo(&mut self, now: Time, echo: u32, full_sized: bool) {
         if echo == self.last_echo {
             return;

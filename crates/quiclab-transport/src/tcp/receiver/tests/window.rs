@@ -32,6 +32,20 @@ fn the_window_of_a_syn_is_not_taken_back() {
     assert!(receiver.window.buffer() > buffer);
 }
 
+/// An acknowledgement without data echoes 5000 ms; data that echo the same tell no RTT, those that echo 5010 ms tell 100 ms.
+#[test]
+fn the_echo_of_a_pure_acknowledgement_is_not_new() {
+    let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, true).opened(ms(5000), 64_240);
+    let mut arrive = |now: u64, echo: u32, number: u64, payload: u64| {
+        let arrived = Segment { timestamp_echo: echo, ..segment(1 + number * PAYLOAD, payload) };
+        receiver.on_segment(ms(now), &arrived, None);
+        receiver.window.rtt()
+    };
+    assert_eq!(arrive(5090, 5000, 0, 0), None);
+    assert_eq!(arrive(5100, 5000, 0, PAYLOAD), None);
+    assert_eq!(arrive(5110, 5010, 1, PAYLOAD), Some(Duration::from_millis(100)));
+}
+
 /// A flow over an RTT of 100 ms. The first segment gives the RTT and starts the measurement at 1000 ms.
 /// Until 1100 ms 41 segments are read, 59368 bytes; 14480 were assumed. Twice that and 16 segments make
 /// 141904; growth by (59368 - 14480) / 14480 = 3.1 adds 2 · 439902: 1021708, times two for the overhead.
