@@ -415,7 +415,7 @@ impl Connection {
 
     // segments that leave
 
-    /// Bursts whose time has come have left the queue of the host. Returns whether others waited for that.
+    /// Bursts that are due have left the queue of the host. Returns whether others waited for that.
     pub(super) fn leave_host(&mut self, now: Time) -> bool {
         self.halves.as_mut().is_some_and(|halves| halves.sender.leave_host(now))
     }

@@ -129,7 +129,7 @@ impl TcpEndpoint {
         self.wake = [self.next_event(now), departure].into_iter().flatten().min();
     }
 
-    /// Segments whose time has come leave the host. Returns whether the connection waited for that.
+    /// Segments that are due leave the host. Returns whether the connection waited for that.
     fn release(&mut self, now: Time, out: &mut Outputs) -> bool {
         while self.waiting.front().is_some_and(|(leaves, _)| *leaves <= now) {
             let (_, segment) = self.waiting.pop_front().expect("there is one");

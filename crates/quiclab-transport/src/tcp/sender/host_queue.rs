@@ -42,7 +42,7 @@ impl Sender {
         leaves
     }
 
-    /// Bursts whose time has come have left. Returns whether the next one waited for that.
+    /// Bursts that are due have left. Returns whether the next one waited for that.
     pub(crate) fn leave_host(&mut self, now: Time) -> bool {
         let Some(queue) = &mut self.host_queue else { return false };
         let mut left = false;
