@@ -129,6 +129,8 @@ struct Burst {
     left: u32,
     /// A write of the application has ended in it.
     push: bool,
+    /// It is a tail loss probe.
+    probe: bool,
     /// When it departs and leaves the host.
     departure: Time,
     leaves: Time,

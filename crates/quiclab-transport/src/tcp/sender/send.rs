@@ -2,7 +2,6 @@
 //! `tcp_xmit_retransmit_queue`).
 
 use super::burst::NextBurst;
-use super::scoreboard::Sent;
 use super::timers::Timer;
 use super::{Burst, Sender, State, Transmission};
 use quiclab_core::{Duration, Time};
@@ -177,7 +176,7 @@ impl Sender {
         if was_idle || matches!(self.timer, Some((Timer::Probe, _)) | None) {
             self.set_retransmission_timer(now);
         }
-        if matches!(self.timer, Some((Timer::Retransmission, _))) {
+        if !self.burst.probe && matches!(self.timer, Some((Timer::Retransmission, _))) {
             self.schedule_probe(now, false);
         }
         if self.burst.left == 0 {
@@ -233,21 +232,38 @@ impl Sender {
             return None;
         }
         self.counts.tail_loss_probes += 1;
-        let new = self.next < self.end() && self.fits_window();
-        let last = self.board.last_index();
-        let length = |sent: &Sent| sent.end - sent.start - u64::from(sent.marks.fin);
-        let bytes = if new { self.segment().min(self.head()) } else { length(self.board.get(last)) };
-        self.begin_burst(now, bytes, Burst::default());
-        if new {
+        let sent = if self.next < self.end() && self.fits_window() {
+            // new data leave as a burst, if the window has room for one (`tcp_write_xmit` with `push_one` 2)
+            let bytes = self.probe_bytes(now);
+            let left = u32::try_from(bytes.div_ceil(self.segment()).max(1)).unwrap_or(u32::MAX) - 1;
+            let push = self.push_bursts && left > 0;
+            self.begin_burst(now, bytes, Burst { left, push, probe: true, ..Burst::default() });
             self.board.open_burst();
-        }
-        let sent = if new { self.send_new(now) } else { self.send_again(now, last, true) };
-        self.probe = Some((self.next, !new));
+            let end = self.next + bytes;
+            self.probe = Some((end + u64::from(self.finished && end == self.written), false));
+            self.send_new(now)
+        } else {
+            let last = self.board.last_index();
+            let sent = self.board.get(last);
+            let bytes = sent.end - sent.start - u64::from(sent.marks.fin);
+            self.begin_burst(now, bytes, Burst { probe: true, ..Burst::default() });
+            self.probe = Some((self.next, true));
+            self.send_again(now, last, true)
+        };
         // RFC 8985 section 7.3: "MUST re-arm the RTO timer", from now on: counted from the head it could be over
         // already, where the probe has waited as long as an RTO (SRTT above 200 ms)
         self.timer = None;
         self.set_retransmission_timer(now);
         Some(sent)
+    }
+
+    /// Bytes of new data in a tail loss probe: a burst, or a segment where the window has no room.
+    fn probe_bytes(&mut self, now: Time) -> u64 {
+        let room = self.cwnd().saturating_sub(self.board.in_flight()).max(1);
+        match self.next_burst(now, room, true) {
+            NextBurst::Bytes(bytes) => bytes,
+            NextBurst::Deferred | NextBurst::Nothing => self.segment().min(self.head()),
+        }
     }
 
     fn after_transmission(&mut self, now: Time) {

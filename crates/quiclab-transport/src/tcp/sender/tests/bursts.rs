@@ -210,6 +210,24 @@ fn what_is_left_of_an_skb_does_not_wait() {
     }
 }
 
+/// 20 segments are outstanding, and more is written than the window of 23 has room for: a tail loss probe, due after two RTTs,
+/// sends a burst of three, and no other one is scheduled.
+#[test]
+fn a_tail_loss_probe_of_new_data_is_a_burst() {
+    let mut bench = empty(20);
+    bench.sender.burst_limit = 9;
+    bench.sender.write(20_000);
+    assert_eq!(bench.sent().len(), 20);
+    bench.sender.controller = Box::new(Halving { window: 23_000, prior: 0, grows: false });
+    bench.sender.write(30_000);
+    bench.sender.burst_limit = 9;
+    bench.now = bench.sender.timer.expect("a probe").1;
+    assert!(bench.sender.on_timer(bench.now));
+    assert_eq!(bench.sent(), [20, 21, 22]);
+    assert_eq!(bench.sender.probe, Some((23_001, false)));
+    assert!(matches!(bench.sender.timer, Some((Timer::Retransmission, _))));
+}
+
 /// An skb of which a part was sent is filled again: 65 segments, of which two leave, have room for two more.
 #[test]
 fn a_full_skb_leaves_at_once_and_is_filled_again() {
