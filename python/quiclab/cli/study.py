@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,19 +11,20 @@ import typer
 from quiclab.cli.lane import LANES
 from quiclab.cli.study_group import (
     ONLY,
+    SeedOption,
     Shown,
     StoppedError,
     for_each,
     parse_only,
     say_builds,
     show_parts,
+    unavailable_reason,
     with_keys,
     with_names,
 )
 from quiclab.cli.study_inspect import study_inspect_command
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import QuiclabError, RequestError, not_one_of
-from quiclab.native import MAX_SEED
 from quiclab.progress import BeatingProgress
 from quiclab.repetitions import MIN_RUNS
 from quiclab.report import show, show_comparison
@@ -88,14 +88,7 @@ def run_command(
     variants: Annotated[
         str, typer.Option(metavar="none|all|A,B", help="Alternative interpretations of the description.")
     ] = "none",
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            parser=integer(0, MAX_SEED),
-            metavar="S",
-            help="Seed of the first runs, and of random settings (default: the study's).",
-        ),
-    ] = None,
+    seed: SeedOption = None,
 ) -> None:
     """Run a study; completed runs are reused."""
     if lane not in (None, *LANES):
@@ -114,16 +107,6 @@ def run_command(
     for_each(with_keys(found, keep), action)
     if failures:
         raise QuiclabError(f"{failures} runs failed; the output above lists them with the commands that replay them")
-
-
-def unavailable_reason(study: Study, engines: Sequence[str]) -> str:
-    """List engines that are not available on this machine, each with the reason."""
-
-    def reason(name: str) -> str:
-        lane = study.design.engine(name).lane
-        return "not a stack of this build; see `quiclab stack list`" if lane is None else str(lane.problem())
-
-    return ", ".join(f"`{name}` ({reason(name)})" for name in engines)
 
 
 def _run_study(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-from quiclab.cli.values import KeyAndValue
+import typer
+
+from quiclab.cli.values import KeyAndValue, integer
 from quiclab.errors import QuiclabError, RequestError, unknown
 from quiclab.identity import note_on_builds
+from quiclab.native import MAX_SEED
 from quiclab.study import Study
 from quiclab.study.evaluate import Evaluation, Kept
 from quiclab.study.plan import sweep_command
@@ -17,6 +20,14 @@ from quiclab.tree import to_json
 
 Shown: TypeAlias = tuple[Kept, dict[str, Any] | None]
 """What was shown, and its JSON document if it is still to be printed."""
+SeedOption = Annotated[
+    int | None,
+    typer.Option(
+        parser=integer(0, MAX_SEED),
+        metavar="S",
+        help="Seed of the first runs, and of random settings (default: the study's).",
+    ),
+]
 ONLY = KeyAndValue("--only", "key=value", "configuration=quic_large_buffer")
 MAX_REASONS = 3
 """Number of studies of a group whose failures an error message lists; the others are counted."""
@@ -110,6 +121,16 @@ def with_keys(studies: list[Study], keep: Collection[str]) -> list[Study]:
             lacking = ", ".join(key for key in keep if key not in study.design.keys)
             print(f"{study.name}: skipped, has no {lacking}", file=sys.stderr)
     return chosen
+
+
+def unavailable_reason(study: Study, engines: Sequence[str]) -> str:
+    """List engines that are not available on this machine, each with the reason."""
+
+    def reason(name: str) -> str:
+        lane = study.design.engine(name).lane
+        return "not a stack of this build; see `quiclab stack list`" if lane is None else str(lane.problem())
+
+    return ", ".join(f"`{name}` ({reason(name)})" for name in engines)
 
 
 def parse_only(texts: list[str]) -> dict[str, tuple[str, ...]]:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quiclab.cli.inspect import report_progress
-from quiclab.cli.study_group import ONLY, parse_only
+from quiclab.cli.study_group import ONLY, SeedOption, parse_only, unavailable_reason
 from quiclab.cli.values import ForceOption, check_new, check_report, integer
 from quiclab.errors import RequestError
 from quiclab.files import write_atomically
 from quiclab.inspect import DEFAULT_POINTS, render, side
 from quiclab.inspect.source import run_recorded
-from quiclab.native import MAX_SEED
 from quiclab.scenario import Scenario
 from quiclab.study.plan import available_engines, jobs_of
 from quiclab.study.registry import find_all
@@ -38,14 +37,7 @@ def study_inspect_command(
     ] = None,
     engines: Annotated[str, typer.Option(metavar="default|all|A,B", help="One engine or two.")] = "all",
     run: Annotated[int, typer.Option(parser=integer(1, 100_000), metavar="N", help="Which run of the setting.")] = 1,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            parser=integer(0, MAX_SEED),
-            metavar="S",
-            help="Seed of the first runs, and of random settings (default: the study's).",
-        ),
-    ] = None,
+    seed: SeedOption = None,
     out: Annotated[
         Path | None,
         typer.Option(help="HTML file to write (default: inspect-STUDY-SETTING.html; an older report is replaced)."),
@@ -60,14 +52,13 @@ def study_inspect_command(
     jobs = _jobs(study, study.chosen_engines(engines), parse_only(only or []))
     page = out or Path(f"inspect-{_word(study, only or [])}.html")
     (check_report if out is None else check_new)(page, force)
-    points = DEFAULT_POINTS
     sides = []
     for job in jobs:
         opened = run_recorded(
             Scenario.from_dict(json.loads(job.scenario)),
             str(job.labels["engine"]),
             f"{study.name}, {', '.join(only or [])}",
-            points,
+            DEFAULT_POINTS,
             report_progress,
             base_dir=Path(job.base_dir),
             seed=job.seed + run - 1,
@@ -83,7 +74,7 @@ def _jobs(study: Study, engines: Sequence[str], keep: dict[str, tuple[str, ...]]
     """Return the first run of the setting in each engine."""
     present, absent = available_engines(study, engines)
     if absent:
-        raise RequestError(f"{study.name}: not available on this machine: {', '.join(absent)}")
+        raise RequestError(f"{study.name} cannot run on this machine with {unavailable_reason(study, absent)}")
     jobs = jobs_of(study, list(study.points(tuple(present), 1, keep, ())))
     found = {str(job.labels["engine"]): job for job in jobs}
     if len(found) > SIDES:

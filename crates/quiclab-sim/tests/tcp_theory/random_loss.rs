@@ -51,7 +51,8 @@ fn goodput_under_random_loss_is_that_of_mathis() {
             assert!(sender(&run.0, "lost_packets") > 2000.0, "enough losses for the mean");
             assert_eq!(sender(&run.0, "timeouts"), 0.0, "the formula has none");
             let ratio = goodput(&run) / mathis(loss, rtt);
-            // a short window lacks a segment that waits for its acknowledgement, as below
+            // a short window lacks a segment that waits for its acknowledgement, as below; Linux 7.3 in the kernel lane has the
+            // same goodput here
             let least = (1.0 - 1.0 / (rtt * mathis(loss, rtt))).min(0.92) - 0.02;
             assert!((least..=1.1).contains(&ratio), "{ratio:.3} of Mathis at {loss}, {rtt} s");
         }

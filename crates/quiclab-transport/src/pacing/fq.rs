@@ -4,7 +4,7 @@
 //! | What | Here | Linux |
 //! | --- | --- | --- |
 //! | unit | what the sender hands over: a burst (TCP), a datagram (QUIC) | the skb |
-//! | against `linux` | for TCP no difference; for QUIC no chunks | the departures are the same: in virtual time no timer is late, and only which code waits differs |
+//! | against `linux` | for TCP the departures are the same, but what waits was handed over before, with the window of that time; for QUIC no chunks | the timer of fq has a slack of 10 us |
 //! | what waits | TCP hands bursts over before (`tcp/sender/host_queue.rs`); a QUIC sender asks again at the departure | the packet is in the queue: window and rate are those of the moment it was queued |
 //! | `initial_quantum` (10 MTU) | not modelled | frees a new flow's first bytes only where packets have no departure time (UDP with `SO_MAX_PACING_RATE`); TCP's are stamped (since 4.20) |
 //! | `maxrate` | as `SO_MAX_PACING_RATE`: counts what the sender counts | counts bytes on the wire, at dequeue |

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
 from quiclab.studies.validation.blind_cases import CASES, Case, draw_case
-from quiclab.studies.validation.blind_views import WORST, Views
+from quiclab.studies.validation.blind_views import Views
 from quiclab.study import (
     Assumption,
     Configuration,
@@ -25,7 +25,6 @@ from quiclab.study import (
     Presentation,
     Study,
     Table,
-    TextTable,
 )
 from quiclab.study.criteria import Criterion
 
@@ -176,25 +175,7 @@ def blind(seed: int) -> Study:
                 Figure("Goodput", SOURCE, "", "Mean over the runs.", "VB-1", pairs=True),
                 Figure("Mean RTT", SOURCE, "", "Mean over time, flows and runs.", "VB-2", pairs=True),
             ),
-            text_tables=(
-                TextTable(
-                    "Differences",
-                    ("metric", "of", "cases", "median", "90 %", "95 %", "largest", "unit", "within 5 %"),
-                    VIEWS.distribution,
-                ),
-                TextTable(
-                    f"The {WORST} largest differences",
-                    (
-                        "case",
-                        "goodput",
-                        "mean RTT",
-                        "goodput, kernel's second and first run",
-                        "scenario",
-                        "packets of both",
-                    ),
-                    VIEWS.worst,
-                ),
-            ),
+            text_tables=VIEWS.tables,
             assumptions=(
                 Assumption(
                     "Both lanes have the same elements with the same seeds.",

@@ -14,7 +14,7 @@ from quiclab.lane.run import Lane
 from quiclab.studies.validation.blind import FURTHER as TCP_FURTHER
 from quiclab.studies.validation.blind import METRIC, RELATIVE
 from quiclab.studies.validation.blind_cases import QUIC_CASES, Case, draw_quic_case
-from quiclab.studies.validation.blind_views import WORST, Views
+from quiclab.studies.validation.blind_views import Views
 from quiclab.studies.validation.lanes import DATAGRAM, QUIC
 from quiclab.study import (
     Assumption,
@@ -27,7 +27,6 @@ from quiclab.study import (
     Presentation,
     Study,
     Table,
-    TextTable,
 )
 from quiclab.study.criteria import Criterion
 
@@ -39,7 +38,7 @@ SOURCE = "programs in the kernel lane with the virtual clock, the same elements 
 RUNS = 2
 GOODPUT, MEDIAN_GOODPUT, SHARE = 0.05, 0.005, 0.95
 FIRST_SEED = 1
-#: aioquic as a program reports no RTT.
+#: Of the further metrics of TCP, those that all programs report.
 FURTHER = tuple(metric for metric in TCP_FURTHER if metric.name == "srtt_ms")
 
 
@@ -129,25 +128,7 @@ def blind_quic(seed: int) -> Study:
                 ),
                 Figure("Goodput", SOURCE, "", "Mean over the runs.", "VBQ-1", pairs=True),
             ),
-            text_tables=(
-                TextTable(
-                    "Differences",
-                    ("metric", "of", "cases", "median", "90 %", "95 %", "largest", "unit", "within 5 %"),
-                    VIEWS.distribution,
-                ),
-                TextTable(
-                    f"The {WORST} largest differences",
-                    (
-                        "case",
-                        "goodput",
-                        "mean RTT",
-                        "goodput, programs' second and first run",
-                        "scenario",
-                        "packets of both",
-                    ),
-                    VIEWS.worst,
-                ),
-            ),
+            text_tables=VIEWS.tables,
             assumptions=(
                 Assumption(
                     "Both lanes have the same elements with the same seeds, and hosts that take no time.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.libraries import alt
 from quiclab.stats import reduced
+from quiclab.study import TextTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from quiclab.study.findings import Key
 
 WORST = 10
-PAIRS = ("model and kernel", "kernel, second and first run")
+PAIRS = ("model and kernel lane", "kernel lane, second and first run")
 
 
 def quantile(values: Sequence[float], share: float) -> float:
@@ -47,6 +48,22 @@ class Views:
     metrics: tuple[Metric, ...]
     relative: frozenset[str]
     describe: Callable[[int, Key], str]
+
+    @property
+    def tables(self) -> tuple[TextTable, ...]:
+        """The tables of a report."""
+        return (
+            TextTable(
+                "Differences",
+                ("metric", "of", "cases", "median", "90 %", "95 %", "largest", "unit", "within 5 %"),
+                self.distribution,
+            ),
+            TextTable(
+                f"The {WORST} largest differences",
+                ("case", "goodput", "mean RTT", f"goodput, {PAIRS[1]}", "scenario", "packets of both"),
+                self.worst,
+            ),
+        )
 
     def differences(self, evaluation: Evaluation, metric: str) -> dict[Key, float]:
         """Return the difference of the model from the kernel by setting: relative [%], or in the unit of the metric."""

@@ -408,6 +408,24 @@ fn an_observer_is_told_of_recovery_and_acknowledgements_and_changes_nothing() {
     assert_eq!(key(&watched), key(&alone));
 }
 
+/// Two segments that arrive at 40 ms are read when both are there; until then they are acknowledged only.
+#[test]
+fn what_arrives_together_is_read_together() {
+    let mut pipe = Pipe::new(&fixed(), &fixed(), &download(20_000));
+    pipe.run(ms(39));
+    let mut out = Outputs::default();
+    let arriving: Vec<_> = pipe.travelling.drain(..).filter(|packet| packet.0 == ms(40)).collect();
+    let data = |packet: &Packet| matches!(&packet.payload, Payload::Segment(segment) if segment.length > 0);
+    for (now, _, packet) in arriving.into_iter().filter(|(.., packet)| data(packet)).take(2) {
+        pipe.client.receive(now, Port(0), packet, &mut out);
+        assert_eq!((pipe.client.progress().delivered_bytes, pipe.client.next_wake()), (0, Some(now)));
+    }
+    assert_eq!(out.packets.len(), 2, "the first segments are acknowledged one by one");
+    pipe.client.wake(ms(40), &mut out);
+    assert_eq!(pipe.client.progress().delivered_bytes, 2 * 1448);
+    assert!(pipe.client.next_wake().is_none_or(|wake| wake > ms(40)));
+}
+
 /// Thousands of idle connections are to fit: the target is 20 KiB with everything allocated.
 #[test]
 fn an_endpoint_is_small() {
