@@ -12,8 +12,8 @@ pub const PACKET: f64 = 1500.0;
 /// One download on lab-tcp over a link `down` and a link `up` that only delays.
 ///
 /// Switched off: the window's restart after idle and HyStart, which none of the formulas knows, and buffers
-/// that limit the window. Every segment is acknowledged by itself: a lone one waits 1 us, less than the time
-/// to the next at any rate used here.
+/// that limit the window. A lone segment is acknowledged as early as the kernel can: at the end of the next tick, in up to
+/// 2 ms, unless another one arrives before.
 pub const ONE_FLOW: &str = r#"
 version = 1
 name = "theory"

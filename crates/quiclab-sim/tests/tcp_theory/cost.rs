@@ -39,8 +39,8 @@ fn four_times_the_bytes_are_four_times_the_events_with_losses() {
         output.result.run.events as f64
     };
     let ratio = events("40 MB") / events("10 MB");
-    // the two runs do not lose the same share
-    assert!((3.7..=4.3).contains(&ratio), "{ratio}");
+    // a little less than four: what would be superlinear is the upper bound's matter
+    assert!((3.7..=4.2).contains(&ratio), "{ratio}");
 }
 
 /// After an answer nothing is outstanding: no retransmission timer runs (RFC 6298 section 5.2), and a delayed
