@@ -102,7 +102,7 @@ class Views:
             for pair, found in self._pairs(evaluation, metric.name).items():
                 values = list(found.values())
                 unit = "%" if is_relative else metric.unit or "1"
-                cells = [f"{quantile(values, share):.2g}" for share in (0.5, 0.9, 0.95, 1.0)]
+                cells = [f"{quantile(values, share):.2g}" if values else "" for share in (0.5, 0.9, 0.95, 1.0)]
                 near = sum(abs(value) <= 5 for value in values)
                 within = f"{100 * near / len(values):.0f} %" if values and is_relative else ""
                 rows.append([metric.label, pair, str(len(values)), *cells, unit, within])
