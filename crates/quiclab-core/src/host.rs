@@ -6,7 +6,7 @@
 //! 1. *Send* what the endpoint has emitted: calls of up to `send_batch` packets that take `send_call`
 //!    and `send_datagram` for each packet. The packets of a call leave together when it ends, in the
 //!    order of emission.
-//! 2. *Compute* what the application has to: `page_object` for each object of a page that was read.
+//! 2. *Compute* what the application has to: requests of a browser that reads the packets of its page itself.
 //! 3. *Fire* the endpoint's timer, if its deadline and a slack have passed. The slack is drawn once
 //!    for each deadline that differs from the one before.
 //! 4. *Read* datagrams from the receive buffer: a call of up to `receive_batch` datagrams takes
@@ -56,10 +56,8 @@ pub struct Host {
     reading: Vec<Box<Packet>>,
     /// Inputs at which the datagrams in `reading` and `receive_buffer` arrived, in this order.
     ports: VecDeque<Port>,
-    /// CPU time that the application needs before it reads on.
-    owed: Duration,
-    /// Objects of a page that were charged for.
-    objects: u64,
+    /// Until when the application prepares the next request for an object of a page.
+    occupied: Time,
     /// Packets the endpoint has emitted and that have not left, oldest first.
     sending: VecDeque<(Port, Box<Packet>)>,
     /// The endpoint's deadline as last seen, and when it fires. Drawn for each new deadline.
@@ -105,16 +103,15 @@ impl Host {
     #[must_use]
     pub fn new(config: &crate::host::HostConfig, seed: u64, name: &str, endpoint: Box<dyn Endpoint>) -> Self {
         let mut host = Self {
+            transparent: is_free(config) && !endpoint.page_client().is_some_and(PageClient::reads_packets),
             endpoint,
-            transparent: is_free(config),
             slack: DelayModel::new(&config.timer_slack, RandomStream::new(seed, &format!("{name}.host"))),
             wake_up: DelayModel::new(&config.wake_up, RandomStream::new(seed, &format!("{name}.host.wake"))),
             receive_buffer: ReceiveBuffer::new(config.receive_buffer, config.truesize, config.memory_return),
             work: Work::Idle,
             reading: Vec::new(),
             ports: VecDeque::new(),
-            owed: Duration::ZERO,
-            objects: 0,
+            occupied: Time::ZERO,
             sending: VecDeque::new(),
             deadline: None,
             fires: None,
@@ -152,10 +149,9 @@ impl Host {
             self.work = Work::Idle;
             if !self.sending.is_empty() {
                 self.begin_send(now);
-            } else if self.owed > Duration::ZERO {
-                let cost = std::mem::take(&mut self.owed);
-                self.busy += cost;
-                self.work = Work::Compute { until: now + cost };
+            } else if self.occupied > now {
+                self.busy += self.occupied.since(now);
+                self.work = Work::Compute { until: self.occupied };
             } else if may_fire && self.fires.is_some_and(|fires| fires <= now) {
                 may_fire = false;
                 self.endpoint.wake(now, &mut self.emitted);
@@ -207,12 +203,8 @@ impl Host {
             self.sending.push_back((port, packet));
         }
         out.drops.append(&mut self.emitted.drops);
-        if self.config.page_object > Duration::ZERO
-            && let Some(page) = self.endpoint.page_client()
-        {
-            let objects = page.objects_read();
-            self.owed += self.config.page_object * (objects - self.objects);
-            self.objects = objects;
+        if let Some(page) = self.endpoint.page_client() {
+            self.occupied = page.occupied_until();
         }
         self.note_deadline();
     }
@@ -239,16 +231,14 @@ impl Host {
 
 /// Whether a host neither takes time nor delays timers; its receive buffer never fills then.
 fn is_free(config: &crate::host::HostConfig) -> bool {
-    let crate::host::HostConfig {
-        receive_call, receive_datagram, send_call, send_datagram, page_object, ..
-    } = *config;
-    let costs = [receive_call, receive_datagram, send_call, send_datagram, page_object];
+    let crate::host::HostConfig { receive_call, receive_datagram, send_call, send_datagram, .. } = *config;
+    let costs = [receive_call, receive_datagram, send_call, send_datagram];
     let exact = |delay: &crate::link::Delay| {
         delay.mean == Duration::ZERO
             && (delay.deviation == Duration::ZERO
                 || delay.distribution == crate::link::Distribution::Constant)
     };
-    costs == [Duration::ZERO; 5] && exact(&config.timer_slack) && exact(&config.wake_up)
+    costs == [Duration::ZERO; 4] && exact(&config.timer_slack) && exact(&config.wake_up)
 }
 
 impl Element for Host {

@@ -8,10 +8,15 @@ pub trait PageClient {
     /// When each request was sent and answered, in the order of the page.
     fn requests(&self) -> Vec<RequestTimes>;
 
-    /// Objects that are complete, if the process itself reads packets: its host charges CPU time for each. 0 over
-    /// TCP, whose packets the kernel reads.
-    fn objects_read(&self) -> u64 {
-        0
+    /// Whether the process itself reads packets, as over QUIC; over TCP the kernel does.
+    fn reads_packets(&self) -> bool {
+        false
+    }
+
+    /// When the next request leaves that is being prepared, for a process that reads packets itself: it does not read
+    /// meanwhile. The start of the run if there is none.
+    fn occupied_until(&self) -> Time {
+        Time::ZERO
     }
 }
 

@@ -342,6 +342,15 @@ class Page:
         Time of the browser outside the network, from the last byte of the HTML to the first request for an object;
         drawn once. Without `reorder` and `every`. Default: `{ deviation = "0 ns", distribution = "constant", mean =
         "0 ns", reorder = false }`.
+    issue_time
+        CPU time of the browser's page for each request for an object that it issues, one after the other. Default:
+        `"0 ns"`.
+    request_time
+        CPU time of the browser's network process for each of them. The first leaves when it is prepared, another when
+        all those are that were issued before it was. Over QUIC, a host reads no packets meanwhile. Default: `"0 ns"`.
+    object_time
+        CPU time of the browser for each object that is complete, one after the other; the page is loaded when all have
+        been handled. Default: `"0 ns"`.
     priorities
         Order in which the server sends the objects. Default: `"browser"`.
     request
@@ -358,6 +367,9 @@ class Page:
     html_think_time: Duration | None = None
     think_time: Duration | None = None
     browser_time: Duration | Delay | None = None
+    issue_time: Duration | None = None
+    request_time: Duration | None = None
+    object_time: Duration | None = None
     priorities: Priorities | None = None
     request: ByteCount | None = None
     response: ByteCount | None = None
@@ -1376,12 +1388,16 @@ class DropTail:
     bytes
         Maximum number of bytes (with the link's overhead), the packet in service included. Takes a size of at least
         "1 B".
+    waiting_bytes
+        Maximum number of bytes that wait when a packet arrives, without itself and the packet in service: whatever its
+        size, it fits while no more wait (Dummynet). Takes a size of at least "1 B".
     time
         Maximum time that the backlog (with the new packet) needs at the present rate. Takes a duration above "0 s".
     """
 
     packets: int | None = None
     bytes: ByteCount | None = None
+    waiting_bytes: ByteCount | None = None
     time: Duration | None = None
     kind: Literal["drop_tail"] = "drop_tail"
 
@@ -1908,8 +1924,6 @@ class Host:
     send_batch
         Maximum number of datagrams in one sending call (GSO, sendmmsg). Takes an integer of at least 1 datagram.
         Default: `1`.
-    page_object
-        CPU time of the application for each complete object of a page, before it continues to read. Default: `"0 ns"`.
     timer_slack
         Lateness of user-space timers. Without `reorder` and `every`. Default: `{ deviation = "0 ns", distribution =
         "constant", mean = "0 ns", reorder = false }`.
@@ -1927,7 +1941,6 @@ class Host:
     send_datagram: Duration | None = None
     send_call: Duration | None = None
     send_batch: int | None = None
-    page_object: Duration | None = None
     timer_slack: Duration | Delay | None = None
     wake_up: Duration | Delay | None = None
 

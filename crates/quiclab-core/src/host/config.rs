@@ -48,8 +48,6 @@ pub struct HostConfig {
     /// Maximum number of datagrams in one sending call (GSO, sendmmsg).
     #[schemars(transform = limits::at_least(1).unit("datagrams"))]
     pub send_batch: u32,
-    /// CPU time of the application for each complete object of a page, before it continues to read.
-    pub page_object: Duration,
     /// Lateness of user-space timers. Without `reorder` and `every`.
     pub timer_slack: Delay,
     /// Time until a waiting process runs after a datagram has arrived.
@@ -61,9 +59,7 @@ impl HostConfig {
     /// Whether a receive buffer is given that can never fill, because reading takes no time.
     #[must_use]
     pub fn buffer_never_fills(&self) -> bool {
-        let free = self.receive_call == Duration::ZERO
-            && self.receive_datagram == Duration::ZERO
-            && self.page_object == Duration::ZERO;
+        let free = self.receive_call == Duration::ZERO && self.receive_datagram == Duration::ZERO;
         self.receive_buffer.is_some()
             && free
             && self.send_call == Duration::ZERO
@@ -83,7 +79,6 @@ impl Default for HostConfig {
             send_datagram: Duration::ZERO,
             send_call: Duration::ZERO,
             send_batch: 1,
-            page_object: Duration::ZERO,
             timer_slack: Delay::default(),
             wake_up: Delay::default(),
         }

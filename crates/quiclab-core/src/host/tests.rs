@@ -19,8 +19,8 @@ struct Log {
 /// An endpoint that answers each datagram and each timer with `replies` packets.
 struct Probe {
     replies: u64,
-    /// Objects of a page that the first datagram completes.
-    objects: u64,
+    /// Until when it prepares requests, after the first datagram.
+    occupied: Time,
     /// Deadlines to come, ascending; one is over with each wake that is not early.
     deadlines: VecDeque<Time>,
     log: Arc<Mutex<Log>>,
@@ -31,8 +31,13 @@ impl Probe {
     fn boxed(replies: u64, deadlines: &[Time]) -> (Box<Self>, Arc<Mutex<Log>>) {
         let log = Arc::new(Mutex::new(Log::default()));
         let deadlines = deadlines.iter().copied().collect();
-        let probe =
-            Self { replies, objects: 0, deadlines, log: Arc::clone(&log), counters: Counters::default() };
+        let probe = Self {
+            replies,
+            occupied: Time::ZERO,
+            deadlines,
+            log: Arc::clone(&log),
+            counters: Counters::default(),
+        };
         (Box::new(probe), log)
     }
 
@@ -88,8 +93,13 @@ impl PageClient for Probe {
     fn requests(&self) -> Vec<RequestTimes> {
         Vec::new()
     }
-    fn objects_read(&self) -> u64 {
-        if self.counters.received.packets > 0 { self.objects } else { 0 }
+
+    fn reads_packets(&self) -> bool {
+        self.occupied > Time::ZERO
+    }
+
+    fn occupied_until(&self) -> Time {
+        if self.counters.received.packets > 0 { self.occupied } else { Time::ZERO }
     }
 }
 
@@ -211,15 +221,14 @@ fn reads_come_in_batches() {
     assert_eq!(log.lock().unwrap().handed, expected);
 }
 
-/// Two datagrams at 0; of the first the application has 3 objects of 10 us, so that the second is read at 30.
+/// Two datagrams at 0; with the first the application has requests to prepare until 50, so that the second is read then.
 #[test]
-fn objects_are_computed_before_the_next_read() {
-    let config = crate::host::HostConfig { page_object: us(10), ..crate::host::HostConfig::default() };
+fn requests_are_prepared_before_the_next_read() {
     let (mut probe, log) = Probe::boxed(0, &[]);
-    probe.objects = 3;
-    let mut host = Host::new(&config, 3, "client", probe);
+    probe.occupied = at(50);
+    let mut host = Host::new(&crate::host::HostConfig::default(), 3, "client", probe);
     drive(&mut host, &burst(2, 0), false);
-    assert_eq!(log.lock().unwrap().handed, [(at(0), 0), (at(30), 1)]);
+    assert_eq!(log.lock().unwrap().handed, [(at(0), 0), (at(50), 1)]);
 }
 
 #[test]
@@ -428,7 +437,6 @@ prop_compose! {
             send_datagram: us(send_datagram),
             send_call: us(send_call),
             send_batch,
-            page_object: Duration::ZERO,
             timer_slack: Delay::default(),
             wake_up: Delay::default(),
         }

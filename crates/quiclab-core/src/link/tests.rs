@@ -172,9 +172,9 @@ fn a_limit_of_n_packets_holds_exactly_n() {
 #[test]
 fn limits_in_bytes_and_time_count_overhead_and_hold_together() {
     let queue = QueueConfig::DropTail(DropTail {
-        packets: None,
         bytes: Some(bytes(2000)),
         time: Some(Duration::from_micros(1500)),
+        ..DropTail::default()
     });
     let mut config = byte_per_microsecond(queue);
     config.overhead_per_packet = bytes(14);
@@ -182,7 +182,7 @@ fn limits_in_bytes_and_time_count_overhead_and_hold_together() {
     let arrivals = packets(&[(0, 1000), (0, 473), (0, 472), (0, 1)]);
     let log = drive(&mut link(&config), &arrivals);
     assert_eq!(log.dropped_for(DropReason::QueueFull), [1, 3]);
-    config.queue = QueueConfig::DropTail(DropTail { packets: None, bytes: Some(bytes(2000)), time: None });
+    config.queue = QueueConfig::DropTail(DropTail { bytes: Some(bytes(2000)), ..DropTail::default() });
     let arrivals = packets(&[(0, 1000), (0, 973), (0, 972), (0, 1)]);
     let log = drive(&mut link(&config), &arrivals);
     assert_eq!(log.dropped_for(DropReason::QueueFull), [1, 3]);

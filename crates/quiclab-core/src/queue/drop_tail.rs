@@ -4,6 +4,9 @@
 //! waiting. This is how `netem rate R limit N` counts, which holds a packet until its serialisation ends. A limit in time
 //! divides that backlog and the new packet by the rate at this moment; during a pause of a trace (rate 0) no
 //! packet fits such a limit.
+//!
+//! `bytes` favours small packets where flows compete: beside a queue that is nearly full they still fit. Dummynet asks
+//! only whether what waits exceeds its limit (`dn_enqueue`, sys/netpfil/ipfw/ip_dn_io.c of FreeBSD 13): `waiting_bytes`.
 
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
@@ -32,6 +35,11 @@ pub struct DropTail {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("1 B"))]
     pub bytes: Option<ByteCount>,
+    /// Maximum number of bytes that wait when a packet arrives, without itself and the packet in service: whatever its
+    /// size, it fits while no more wait (Dummynet).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least("1 B"))]
+    pub waiting_bytes: Option<ByteCount>,
     /// Maximum time that the backlog (with the new packet) needs at the present rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::above("0 s"))]
@@ -41,12 +49,16 @@ pub struct DropTail {
 impl QueueOptions for DropTail {
     fn conflict(&self) -> Option<Problem> {
         (*self == Self::default()).then(|| {
-            Problem::conflict("", "{ kind = \"drop_tail\" }", "one or more of `packets`, `bytes` and `time`")
+            Problem::conflict(
+                "",
+                "{ kind = \"drop_tail\" }",
+                "one or more of `packets`, `bytes`, `waiting_bytes` and `time`",
+            )
         })
     }
 
     fn capacity(&self) -> Capacity {
-        let Self { packets, bytes, time } = *self;
+        let Self { packets, bytes, time, .. } = *self;
         Capacity { packets, bytes, time, ..Capacity::default() }
     }
 
@@ -59,6 +71,9 @@ impl QueueOptions for DropTail {
             Self { time: Some(time), .. } => {
                 Err(Problem::conflict("time", quoted(time), "a limit in `packets` or `bytes`"))
             }
+            Self { waiting_bytes: Some(bytes), .. } => {
+                Err(Problem::conflict("waiting_bytes", quoted(bytes), "a limit in `packets` or `bytes`"))
+            }
             Self { packets: Some(_), bytes: Some(bytes), .. } => {
                 Err(Problem::conflict("bytes", quoted(bytes), "one limit, in `packets` or `bytes`"))
             }
@@ -69,7 +84,10 @@ impl QueueOptions for DropTail {
     #[cfg(test)]
     fn examples() -> Vec<Self> {
         let bytes = Some(ByteCount::from_bytes(9000));
-        vec![Self { packets: Some(20), bytes, time: None }]
+        vec![
+            Self { packets: Some(20), bytes, ..Self::default() },
+            Self { waiting_bytes: bytes, ..Self::default() },
+        ]
     }
 }
 
@@ -78,6 +96,7 @@ impl QueueOptions for DropTail {
 pub(super) struct DropTailQueue<T> {
     packets: u64,
     bytes: ByteCount,
+    waiting_bytes: ByteCount,
     /// Longest time that the backlog may need; `None`: no limit.
     time: Option<Duration>,
     line: WaitingItems<T>,
@@ -88,6 +107,7 @@ impl<T: Item> DropTailQueue<T> {
         Self {
             packets: config.packets.unwrap_or(u64::MAX),
             bytes: config.bytes.unwrap_or(ByteCount::MAX),
+            waiting_bytes: config.waiting_bytes.unwrap_or(ByteCount::MAX),
             time: config.time,
             line: WaitingItems::default(),
         }
@@ -104,6 +124,7 @@ impl<T: Item> DropTailQueue<T> {
         let after = backlog.with(bytes);
         after.packets <= self.packets
             && after.bytes <= self.bytes
+            && self.line.backlog().bytes <= self.waiting_bytes
             && self.time.is_none_or(|limit| rate().time_for(after.bytes) <= limit)
     }
 }

@@ -8,7 +8,7 @@ const RATE: DataRate = DataRate::from_mbps(8); // one byte per microsecond
 
 fn limits(packets: Option<u64>, bytes: Option<u64>, micros: Option<u64>) -> QueueConfig {
     let (bytes, time) = (bytes.map(ByteCount::from_bytes), micros.map(Duration::from_micros));
-    QueueConfig::DropTail(DropTail { packets, bytes, time })
+    QueueConfig::DropTail(DropTail { packets, bytes, time, ..DropTail::default() })
 }
 
 /// How many of the arriving packets of `sizes` are taken while one of `in_service` is served.
@@ -34,6 +34,15 @@ fn a_limit_in_packets_includes_the_one_in_service() {
 fn a_limit_in_bytes_is_exact_and_smaller_packets_still_fit() {
     assert_eq!(taken(&limits(None, Some(1000), None), Some(400), &[600]), (1, 0));
     assert_eq!(taken(&limits(None, Some(1000), None), Some(400), &[601, 600, 1]), (1, 2));
+}
+
+/// 1000 wait after two packets and are not too many; 1001 after the third of 1 B are.
+#[test]
+fn a_limit_on_what_waits_asks_neither_for_the_size_nor_for_the_packet_in_service() {
+    let waiting_bytes = Some(ByteCount::from_bytes(1000));
+    let dummynet = QueueConfig::DropTail(DropTail { waiting_bytes, ..DropTail::default() });
+    assert_eq!(taken(&dummynet, Some(400), &[500, 500, 1, 1, 1]), (3, 2));
+    assert_eq!(taken(&dummynet, None, &[500, 500, 1500, 1]), (3, 1));
 }
 
 #[test]

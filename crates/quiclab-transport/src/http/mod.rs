@@ -50,8 +50,8 @@ impl PageEnds {
     /// If `workload` is no page, or one of its values is not allowed.
     pub(crate) fn new(workload: &Workload, random: RandomStream) -> Result<Self, Error> {
         let page = Arc::new(Page::new(workload)?);
-        let own_time = page::own_time(workload, random);
-        let visit = Arc::new(Mutex::new(PageLoad::new(Arc::clone(&page), own_time)));
+        let times = page::browser_times(workload, random);
+        let visit = Arc::new(Mutex::new(PageLoad::new(Arc::clone(&page), times)));
         Ok(Self { page, visit })
     }
 

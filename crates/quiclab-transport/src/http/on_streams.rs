@@ -95,7 +95,7 @@ impl<M: ClientMapping + Default> StreamApplication for Client<M> {
 
     fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
         self.browser.wake(now);
-        if self.browser.is_superfluous() {
+        if self.browser.is_superfluous(now) {
             self.connected = false;
             self.browser.leave();
             streams.close();
@@ -132,8 +132,12 @@ impl<M: ClientMapping> PageClient for Client<M> {
         self.browser.requests()
     }
 
-    fn objects_read(&self) -> u64 {
-        self.browser.complete()
+    fn reads_packets(&self) -> bool {
+        true
+    }
+
+    fn occupied_until(&self) -> Time {
+        self.browser.preparing().unwrap_or(Time::ZERO)
     }
 }
 

@@ -224,8 +224,13 @@ impl PageClient for Origins {
         self.connections[0].page_client().map(PageClient::requests).unwrap_or_default()
     }
 
-    fn objects_read(&self) -> u64 {
-        self.connections.iter().filter_map(|one| one.page_client()).map(PageClient::objects_read).sum()
+    fn reads_packets(&self) -> bool {
+        self.connections[0].page_client().is_some_and(PageClient::reads_packets)
+    }
+
+    fn occupied_until(&self) -> Time {
+        // one browser: the same for all
+        self.connections[0].page_client().map_or(Time::ZERO, PageClient::occupied_until)
     }
 }
 

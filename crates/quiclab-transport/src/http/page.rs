@@ -16,6 +16,7 @@
 //! about 110 ask for nothing incremental. Images that turn out to be in view are raised later in Chromium, not
 //! here: that needs a layout.
 
+use super::browser::BrowserTimes;
 use crate::error::{Error, conflict};
 use crate::options::{ObjectKind, Priorities, Workload};
 use crate::workload::Priority;
@@ -136,11 +137,16 @@ impl Page {
     }
 }
 
-/// The browser's own time of `workload`, drawn.
-pub(super) fn own_time(workload: &Workload, random: RandomStream) -> Duration {
+/// The browser's times of `workload`; the one after the HTML is drawn.
+pub(super) fn browser_times(workload: &Workload, random: RandomStream) -> BrowserTimes {
     match workload {
-        Workload::Page { browser_time, .. } => draw_delay(browser_time, random),
-        _ => Duration::ZERO,
+        Workload::Page { browser_time, issue_time, request_time, object_time, .. } => BrowserTimes {
+            html: draw_delay(browser_time, random),
+            issue: *issue_time,
+            request: *request_time,
+            object: *object_time,
+        },
+        _ => BrowserTimes::default(),
     }
 }
 
@@ -165,6 +171,9 @@ pub(crate) mod testing {
             html_think_time: Duration::from_millis(5),
             think_time: Duration::from_millis(2),
             browser_time: Delay::default(),
+            issue_time: Duration::ZERO,
+            request_time: Duration::ZERO,
+            object_time: Duration::ZERO,
             priorities,
             request: ByteCount::from_bytes(100),
             response: ByteCount::from_bytes(200),

@@ -85,6 +85,17 @@ pub enum Workload {
         /// drawn once. Without `reorder` and `every`.
         #[serde(default)]
         browser_time: Delay,
+        /// CPU time of the browser's page for each request for an object that it issues, one after the other.
+        #[serde(default)]
+        issue_time: Duration,
+        /// CPU time of the browser's network process for each of them. The first leaves when it is prepared, another when
+        /// all those are that were issued before it was. Over QUIC, a host reads no packets meanwhile.
+        #[serde(default)]
+        request_time: Duration,
+        /// CPU time of the browser for each object that is complete, one after the other; the page is loaded when all
+        /// have been handled.
+        #[serde(default)]
+        object_time: Duration,
         /// Order in which the server sends the objects.
         #[serde(default)]
         priorities: Priorities,

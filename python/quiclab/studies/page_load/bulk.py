@@ -78,7 +78,7 @@ def concurrent_transfers(name: str) -> Configuration:
         changes |= {
             f"links.{direction}.rate": f"{RATE_MBPS} Mbit/s",
             f"links.{direction}.delay": f"{BRIDGE_RTT_MS / 2:g} ms",
-            f"links.{direction}.queue": {"kind": "drop_tail", "bytes": f"{QUEUE_KB} kB"},
+            f"links.{direction}.queue": {"kind": "drop_tail", "waiting_bytes": f"{QUEUE_KB} kB"},
         }
     for number, stack in enumerate(BESIDE[name], start=1):
         flow: dict[str, Any] = {**ENDS[stack], "down": ["down1"], "up": ["up1"]}

@@ -11,7 +11,7 @@ fn reporting() -> Link {
     link(&crate::link::LinkConfig {
         delay: Delay { mean: Duration::from_millis(3), ..Delay::default() },
         feedback: Some(Config { interval, delay, desired_buffer }),
-        ..byte_per_microsecond(QueueConfig::DropTail(DropTail { packets: Some(7), bytes: None, time: None }))
+        ..byte_per_microsecond(QueueConfig::DropTail(DropTail { packets: Some(7), ..DropTail::default() }))
     })
 }
 

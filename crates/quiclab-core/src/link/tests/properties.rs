@@ -62,8 +62,11 @@ fn rate() -> impl Strategy<Value = (Option<Rate>, Option<TraceText>)> {
 fn queue() -> impl Strategy<Value = QueueConfig> {
     let bytes = (1..20_000u64).prop_map(ByteCount::from_bytes);
     let time = (1..20_000u64).prop_map(Duration::from_micros);
-    (prop::option::of(1..20u64), prop::option::of(bytes), prop::option::of(time))
-        .prop_map(|(packets, bytes, time)| QueueConfig::DropTail(DropTail { packets, bytes, time }))
+    (prop::option::of(1..20u64), prop::option::of(bytes), prop::option::of(time)).prop_map(
+        |(packets, bytes, time)| {
+            QueueConfig::DropTail(DropTail { packets, bytes, time, ..DropTail::default() })
+        },
+    )
 }
 
 fn delay() -> impl Strategy<Value = Delay> {

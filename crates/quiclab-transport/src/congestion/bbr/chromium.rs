@@ -1,5 +1,5 @@
-//! BBR of Chromium's QUIC, 2019: net/third_party/quiche/src/quic/core/congestion_control/bbr_sender.cc with
-//! all connection options and reloadable flags off; in bytes.
+//! BBR of Chromium's QUIC, January 2023: quiche/quic/core/congestion_control/bbr_sender.cc of google/quiche at bebdfcd7
+//! with all connection options and reloadable flags off; in bytes.
 //!
 //! | Chromium | here |
 //! |---|---|
@@ -8,11 +8,12 @@
 //! | `OnAppLimited` in PROBE_RTT | [`ProbeRttLimited`] |
 //! | `sampler_.is_app_limited()` with nothing in flight | [`Idle`] |
 //! | losses found by a timer shrink the recovery window | only those that an acknowledgement finds |
+//! | losses of a round in startup compared with what was in flight when the packet was sent that is acknowledged | with what was before the acknowledgement |
 //! | packet numbers | positions |
 //!
-//! Window gain in startup: 2.885, as in 2019; later versions set 2 (`kDerivedHighCWNDGain`), leave startup
-//! on losses and have no recovery before the pipe is full. Retransmission timeouts, persistent congestion
-//! and spurious losses change nothing (`OnRetransmissionTimeout` is empty).
+//! Earlier versions (2019) had a window gain of 2.885 in startup, did not leave it on losses, and had recovery before the
+//! pipe was full. Retransmission timeouts, persistent congestion and spurious losses change nothing
+//! (`OnRetransmissionTimeout` is empty).
 
 use super::aggregation::AckHeight;
 use super::filter::{Extremum, WindowedFilter};
@@ -28,12 +29,18 @@ use quiclab_core::{DataRate, Duration, RandomStream, Time};
 pub(super) const HIGH_GAIN: f64 = 2.885;
 /// `drain_gain_`.
 pub(super) const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
+/// Window in STARTUP and DRAIN (`kDerivedHighCWNDGain`).
+pub(super) const HIGH_CWND_GAIN: f64 = 2.0;
 /// Window in PROBE_BW (`FLAGS_quic_bbr_cwnd_gain`).
 const CWND_GAIN: f64 = 2.0;
 /// `kPacingGain`.
 pub(super) const CYCLE_GAINS: [f64; CYCLE] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Growth that says the pipe is not full (`kStartupGrowthTarget`).
 const GROWTH_TARGET: f64 = 1.25;
+/// Acknowledgements with losses in a round without growth that end startup, and the share of what was in flight that must
+/// be lost (`quic_bbr2_default_startup_full_loss_count`, `quic_bbr2_default_loss_threshold`).
+const STARTUP_LOSS_EVENTS: u32 = 8;
+const LOSS_THRESHOLD: f64 = 0.02;
 /// RTT before the first sample (`kInitialRttMs`).
 const INITIAL_RTT: Duration = Duration::from_millis(100);
 /// `kDefaultMaxCongestionWindowPackets`.
@@ -71,6 +78,9 @@ pub struct BbrChromium {
     cycle: usize,
     cycle_start: Time,
     full: FullPipe,
+    /// Acknowledgements of this round that found losses, and the bytes that they found.
+    loss_events: u32,
+    lost_in_round: u64,
     /// Sending has started again after a silence; until the next acknowledgement.
     exiting_quiescence: bool,
     probe_rtt_end: Option<Time>,
@@ -98,7 +108,7 @@ impl BbrChromium {
             initial_window,
             pacing_rate: 0,
             pacing_gain: HIGH_GAIN,
-            cwnd_gain: HIGH_GAIN,
+            cwnd_gain: HIGH_CWND_GAIN,
             bandwidth: WindowedFilter::new(Extremum::Max, BANDWIDTH_ROUNDS, 0),
             ack_height: AckHeight::new(BANDWIDTH_ROUNDS),
             min_rtt: None,
@@ -108,6 +118,8 @@ impl BbrChromium {
             cycle: 0,
             cycle_start: Time::ZERO,
             full: FullPipe::default(),
+            loss_events: 0,
+            lost_in_round: 0,
             exiting_quiescence: false,
             probe_rtt_end: None,
             probe_rtt_round: false,
@@ -150,7 +162,7 @@ impl BbrChromium {
     fn enter_startup(&mut self) {
         self.mode = Mode::Startup;
         self.pacing_gain = HIGH_GAIN;
-        self.cwnd_gain = HIGH_GAIN;
+        self.cwnd_gain = HIGH_CWND_GAIN;
     }
 
     fn enter_probe_bandwidth(&mut self, now: Time) {
@@ -195,6 +207,9 @@ impl BbrChromium {
     }
 
     fn update_recovery(&mut self, ack: &Ack, round_start: bool) {
+        if !self.full.reached {
+            return;
+        }
         let losses = ack.lost_bytes > 0;
         if losses {
             self.recovery_end = ack.next_position;
@@ -239,19 +254,24 @@ impl BbrChromium {
         }
     }
 
-    fn check_full(&mut self) {
+    fn check_full(&mut self, ack: &Ack) {
         if self.app_limited {
             return;
         }
         let bandwidth = self.bandwidth.get();
         self.full.on_round(bandwidth, |before| bandwidth as f64 >= before as f64 * GROWTH_TARGET);
+        // in a round without growth
+        let much = self.lost_in_round as f64 > ack.prior_in_flight as f64 * LOSS_THRESHOLD;
+        if self.full.rounds > 0 && self.loss_events >= STARTUP_LOSS_EVENTS && much {
+            self.full.reached = true;
+        }
     }
 
     fn check_drain(&mut self, ack: &Ack) {
         if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
             self.pacing_gain = DRAIN_GAIN;
-            self.cwnd_gain = HIGH_GAIN;
+            self.cwnd_gain = HIGH_CWND_GAIN;
         }
         if self.mode == Mode::Drain && ack.in_flight <= self.target(1.0) {
             self.enter_probe_bandwidth(ack.now);
@@ -351,14 +371,21 @@ impl Controller for BbrChromium {
         if self.mode == Mode::ProbeBandwidth {
             self.update_cycle(ack);
         }
+        if ack.lost_bytes > 0 {
+            self.loss_events += 1;
+            self.lost_in_round += ack.lost_bytes;
+        }
         if round_start && !self.full.reached {
-            self.check_full();
+            self.check_full(ack);
         }
         self.check_drain(ack);
         self.update_probe_rtt(ack, round_start, expired);
         self.update_pacing_rate(ack);
         self.update_window(ack);
         self.update_recovery_window(ack);
+        if round_start {
+            (self.loss_events, self.lost_in_round) = (0, 0);
+        }
     }
 
     fn on_congestion(&mut self, _event: &CongestionEvent) {

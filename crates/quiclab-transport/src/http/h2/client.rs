@@ -160,7 +160,7 @@ impl Application for Client {
 
     fn wake(&mut self, now: Time) -> Command {
         self.browser.wake(now);
-        if self.browser.is_superfluous() {
+        if self.browser.is_superfluous(now) {
             self.browser.leave();
             return Command::Close;
         }

@@ -2,7 +2,7 @@
 //! and limits hold back.
 
 use super::*;
-use crate::http::browser::Browser;
+use crate::http::browser::{Browser, BrowserTimes};
 use crate::http::page::{Page, testing::page};
 use crate::http::server::WebServer;
 use crate::options::{ObjectKind, Priorities};
@@ -12,7 +12,7 @@ use quiclab_core::{Duration, Http2Frame, ProblemKind, Time};
 
 fn client(objects: &[(u32, u64, ObjectKind)], priorities: Priorities, values: Http2Values) -> Client {
     let page = Page::new(&page(objects, priorities)).expect("a good page");
-    let mut client = Client::new(Browser::new(page, Duration::ZERO), values);
+    let mut client = Client::new(Browser::new(page, BrowserTimes::default()), values);
     client.start(ms(0));
     client
 }

@@ -64,6 +64,7 @@ fn gains_are_those_of_the_sources() {
     assert_eq!((linux::HIGH_GAIN, linux::DRAIN_GAIN), (739, 88));
     assert_eq!(linux::CYCLE_GAINS, [320, 192, 256, 256, 256, 256, 256, 256]);
     assert_eq!(chromium::HIGH_GAIN, 2.885);
+    assert_eq!(chromium::HIGH_CWND_GAIN, 2.0);
     assert_eq!(chromium::CYCLE_GAINS[..3], [1.25, 0.75, 1.0]);
     // 2 / ln 2, and 1.25 second to last
     assert!((picoquic::HIGH_GAIN * std::f64::consts::LN_2 - 2.0).abs() < 1e-12);
@@ -356,12 +357,42 @@ fn chromium_conserves_and_then_grows_until_a_round_without_losses() {
     chromium.on_ack(&ack(40, 99 * MSS));
     let mut lossy = ack(50, 60 * MSS);
     (lossy.lost_bytes, lossy.next_position) = (3 * MSS, 1000);
+    let mut in_startup = chromium.clone();
+    in_startup.on_ack(&lossy);
+    assert!(in_startup.window() >= 100 * MSS, "no recovery in startup");
+    // three rounds without growth
+    for now_ms in [42, 44, 46] {
+        chromium.on_ack(&ack(now_ms, 99 * MSS));
+    }
+    assert_eq!(chromium.phase(), Phase::Drain);
     chromium.on_ack(&lossy);
     assert_eq!(chromium.window(), 61 * MSS, "in flight and acknowledged");
     chromium.on_ack(&ack(60, 59 * MSS));
     assert_eq!(chromium.window(), 61 * MSS, "conservation until position 1000");
     chromium.on_ack(&ack(1001, 59 * MSS));
-    assert!(chromium.window() >= 100 * MSS, "a round without losses: the window of before");
+    assert!(chromium.window() > 61 * MSS, "a round without losses: the window of before");
+}
+
+/// Rounds without growth: eight acknowledgements that each find a packet lost end startup when they lost more than 2 % of
+/// what is in flight.
+#[test]
+fn losses_in_a_round_without_growth_end_the_startup_of_chromium() {
+    for (losses, in_flight, phase) in
+        [(8, 99, Phase::Drain), (7, 99, Phase::Startup), (8, 500, Phase::Startup)]
+    {
+        let mut chromium = BbrChromium::new(MSS, 100 * MSS, RandomStream::new(1, "bbr"));
+        let mut first = ack(40, 99 * MSS);
+        first.next_position = 60;
+        chromium.on_ack(&first);
+        for step in 0..8 {
+            let mut lossy = ack(41 + step, in_flight * MSS);
+            lossy.lost_bytes = if step < losses { MSS } else { 0 };
+            chromium.on_ack(&lossy);
+            assert_eq!(chromium.phase(), Phase::Startup, "in the round");
+        }
+        chromium.on_ack(&ack(61, in_flight * MSS));
+        assert_eq!(chromium.phase(), phase, "{losses} losses of {in_flight} packets");
+    }
 }
 
 #[test]
