@@ -2,7 +2,11 @@
 
 aioquic takes `now` everywhere; what it draws from the operating system (`os.urandom`, key pairs) and the date by which
 it judges certificates are replaced while it is called, so only one run of it may go on in a process at a time. Times
-are floats of seconds inside aioquic; deadlines are rounded up to a nanosecond.
+are floats of seconds inside aioquic.
+
+Its timers are those of asyncio, as in its own `QuicConnectionProtocol`: `epoll_wait` has a resolution of a millisecond, so
+the event loop sleeps for whole milliseconds from the last thing that it did (`selectors.EpollSelector.select` rounds up).
+The pacer then sends a burst of up to 16 datagrams each millisecond.
 """
 
 from __future__ import annotations
@@ -30,10 +34,13 @@ from cryptography.hazmat.primitives.serialization import load_der_private_key
 
 from quiclab.stacks.protocol import EndpointSetup, OptionError, PythonStack, StackOption
 
+#: Resolution of timers of asyncio on Linux [ns].
+LOOP_RESOLUTION_NS: Final = 1_000_000
 #: aioquic may leave a timer in the past; virtual time then moves on by this much (ns).
 STEP_AFTER_STALE_TIMER_NS: Final = 50_000
-#: Most bytes handed to aioquic's send buffer ahead of what it has sent.
-SEND_AHEAD_BYTES: Final = 4 << 20
+#: Maximum number of unsent bytes in aioquic's send buffer, which also has what is not acknowledged. As the program of the
+#: kernel lane.
+SEND_AHEAD_BYTES: Final = 1 << 20
 #: Datagrams in the initial window (`K_INITIAL_WINDOW`); no option of aioquic changes it.
 INITIAL_WINDOW_DATAGRAMS: Final = 10
 #: Date for the validation of certificates, since virtual time has no date; native stacks use the same.
@@ -51,7 +58,7 @@ _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
 # Phases of congestion control, numbered as `RecoveryState::PHASES` of quiclab-core.
 _SLOW_START: Final = 0
 _AVOIDANCE: Final = 2
-_CHUNK: Final = bytes(1 << 20)
+_CHUNK: Final = bytes(1 << 18)
 _PEER: Final = ("10.0.0.1", 443)
 
 
@@ -219,8 +226,8 @@ class AioquicEndpoint:
         if timer is None:
             self._timer = None
         else:
-            due_ns = math.ceil(timer * 1e9)
-            self._timer = due_ns if due_ns > now_ns else now_ns + STEP_AFTER_STALE_TIMER_NS
+            sleep_ns = -(-(math.ceil(timer * 1e9) - now_ns) // LOOP_RESOLUTION_NS) * LOOP_RESOLUTION_NS
+            self._timer = now_ns + (sleep_ns if sleep_ns > 0 else STEP_AFTER_STALE_TIMER_NS)
 
     def _handle(self, connection: QuicConnection, event: events.QuicEvent, now_ns: int) -> None:
         if isinstance(event, events.HandshakeCompleted) and not self._server:
@@ -243,7 +250,7 @@ class AioquicEndpoint:
         if not self._server or self._stream is None or self._left == 0:
             return
         sender = connection._streams[self._stream].sender
-        while len(sender._buffer) < SEND_AHEAD_BYTES:
+        while sum(map(len, sender._pending)) < SEND_AHEAD_BYTES:
             over = self._send_until is not None and now_ns >= self._send_until
             size = min(len(_CHUNK), len(_CHUNK) if self._left is None else self._left)
             if self._left is not None:

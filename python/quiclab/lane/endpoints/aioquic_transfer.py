@@ -127,8 +127,9 @@ class Server(QuicConnectionProtocol):
     def _feed(self, stream_id: int) -> None:
         stream = self._quic._streams[stream_id]
         sender: Any = getattr(stream, "sender", stream)
-        buffer = sender._buffer if hasattr(sender, "_buffer") else sender._send_buffer
-        while stream_id in self._left and len(buffer) < SEND_AHEAD_BYTES:
+        # what is not sent: the buffer also has what is not acknowledged, and would limit what is in flight
+        unsent = sender._pending if hasattr(sender, "_pending") else sender._send_pending
+        while stream_id in self._left and sum(map(len, unsent)) < SEND_AHEAD_BYTES:
             left = self._left[stream_id]
             if left is None:
                 left = len(_CHUNK) if time.monotonic_ns() < self._until_ns[stream_id] else 0
