@@ -3,6 +3,8 @@
 //! Each call from the simulation passes on a datagram or the due timers, lets the application act,
 //! and sends until the stack has nothing more to send now. Datagrams are sent one by one, never as
 //! a batch for segmentation offload.
+//!
+//! Timers are those of tokio, on which both stacks run: [`tokio_wakes`].
 
 #[cfg(test)]
 mod tests;
@@ -21,9 +23,20 @@ use quiclab_core::{
 /// Time by which a deadline is postponed if it is still due after it was handled: a stack that asks for the
 /// same instant once more does not stop network time.
 const MIN_TIMER_STEP: Duration = Duration::from_micros(1);
+/// Resolution of tokio's timers, and of `epoll_wait`.
+const TICK: u64 = 1_000_000;
 /// A stack that asks that often in a row, and neither sends nor tells anything meanwhile (for 0.1 s,
 /// four times the delay of acknowledgements), never will: its connection fails.
 const MAX_RETRIES: u32 = 100_000;
+
+/// When tokio fires a timer that is set at `now`. A deadline is rounded up to a tick of a millisecond
+/// (`TimeSource::deadline_to_tick`), and the thread sleeps for whole milliseconds until that tick (`Selector::select` of
+/// mio rounds up, as `epoll_wait` knows no less), so that it is up to two milliseconds late.
+fn tokio_wakes(now: Time, deadline: Time) -> Time {
+    let tick = deadline.as_nanos().div_ceil(TICK).saturating_mul(TICK);
+    let sleep = tick.saturating_sub(now.as_nanos()).div_ceil(TICK).saturating_mul(TICK);
+    Time::from_nanos(now.as_nanos().saturating_add(sleep))
+}
 
 /// One end of a flow.
 pub(crate) struct QuicEndpoint<S: Stack> {
@@ -118,7 +131,7 @@ impl<S: Stack> QuicEndpoint<S> {
                 return self.give_up(now);
             }
         }
-        let stack = stack.map(|deadline| if deadline > now { deadline } else { retry });
+        let stack = stack.map(|deadline| if deadline > now { tokio_wakes(now, deadline) } else { retry });
         self.wake = [stack, self.start, self.download.deadline()].into_iter().flatten().min();
     }
 

@@ -122,3 +122,15 @@ fn a_stack_that_sends_now_and_then_is_not_stuck() {
     assert!(!endpoint.progress().failed);
     assert_eq!(endpoint.counters().sent.packets, 3);
 }
+
+#[test]
+fn timers_of_tokio_are_late_by_up_to_two_milliseconds() {
+    let wakes = |now, deadline| tokio_wakes(Time::from_nanos(now), Time::from_nanos(deadline)).as_nanos();
+    // the tick at 2 ms, slept for from the tick before
+    assert_eq!(wakes(1_000_000, 1_200_000), 2_000_000);
+    // the tick at 2 ms; 1.7 ms are slept as two
+    assert_eq!(wakes(300_000, 1_200_000), 2_300_000);
+    assert_eq!(wakes(300_000, 2_000_000), 2_300_000);
+    // already due at the tick that is now
+    assert_eq!(wakes(5_000_000, 5_000_000), 5_000_000);
+}
