@@ -4,7 +4,8 @@
 //! and sends until the stack has nothing more to send now. Datagrams are sent one by one, never as
 //! a batch for segmentation offload.
 //!
-//! Timers are those of tokio, on which both stacks run: [`tokio_wakes`].
+//! Timers are those of tokio, on which both stacks run: [`tokio_wakes`]. Datagrams that arrive at the same instant are read
+//! together, as by `recvmmsg`, before the stack sends.
 
 #[cfg(test)]
 mod tests;
@@ -29,12 +30,15 @@ const TICK: u64 = 1_000_000;
 /// four times the delay of acknowledgements), never will: its connection fails.
 const MAX_RETRIES: u32 = 100_000;
 
-/// When tokio fires a timer that is set at `now`. A deadline is rounded up to a tick of a millisecond
-/// (`TimeSource::deadline_to_tick`), and the thread sleeps for whole milliseconds until that tick (`Selector::select` of
+/// The tick of a millisecond at which a timer of tokio has expired (`TimeSource::deadline_to_tick`).
+fn tick_of(deadline: Time) -> Time {
+    Time::from_nanos(deadline.as_nanos().div_ceil(TICK).saturating_mul(TICK))
+}
+
+/// When tokio fires a timer that is set at `now`. The thread sleeps for whole milliseconds until that tick (`Selector::select` of
 /// mio rounds up, as `epoll_wait` knows no less), so that it is up to two milliseconds late.
 fn tokio_wakes(now: Time, deadline: Time) -> Time {
-    let tick = deadline.as_nanos().div_ceil(TICK).saturating_mul(TICK);
-    let sleep = tick.saturating_sub(now.as_nanos()).div_ceil(TICK).saturating_mul(TICK);
+    let sleep = tick_of(deadline).since(now).as_nanos().div_ceil(TICK).saturating_mul(TICK);
     Time::from_nanos(now.as_nanos().saturating_add(sleep))
 }
 
@@ -51,6 +55,8 @@ pub(crate) struct QuicEndpoint<S: Stack> {
     nic: Nic,
     /// The datagram being written.
     datagram: Vec<u8>,
+    /// When the stack's timer has expired.
+    expires: Option<Time>,
     wake: Option<Time>,
     /// How often in a row the stack's deadline was due already, since it last sent or told anything.
     retries: u32,
@@ -75,6 +81,7 @@ impl<S: Stack> QuicEndpoint<S> {
             observation,
             nic: Nic::new(identity, identity.tuple),
             datagram: Vec::new(),
+            expires: None,
             wake: start,
             retries: 0,
         }
@@ -131,8 +138,9 @@ impl<S: Stack> QuicEndpoint<S> {
                 return self.give_up(now);
             }
         }
-        let stack = stack.map(|deadline| if deadline > now { tokio_wakes(now, deadline) } else { retry });
-        self.wake = [stack, self.start, self.download.deadline()].into_iter().flatten().min();
+        self.expires = stack.map(|deadline| if deadline > now { tick_of(deadline) } else { retry });
+        let fires = stack.map(|deadline| if deadline > now { tokio_wakes(now, deadline) } else { retry });
+        self.wake = [fires, self.start, self.download.deadline()].into_iter().flatten().min();
     }
 
     const fn is_stuck(&self) -> bool {
@@ -184,7 +192,7 @@ impl<S: Stack> Element for QuicEndpoint<S> {
         if answered {
             self.send(now, Ecn::NotEct, out);
         }
-        self.advance(now, now, out);
+        self.wake = Some(now); // when all of this instant have been read
     }
 
     fn wake(&mut self, now: Time, out: &mut Outputs) {
@@ -195,9 +203,12 @@ impl<S: Stack> Element for QuicEndpoint<S> {
             self.download.start(now);
             self.call(|stack| stack.connect(instant));
         }
-        self.call(|stack| stack.wake(instant));
+        let expired = self.expires.is_some_and(|expires| expires <= now);
+        if expired {
+            self.call(|stack| stack.wake(instant));
+        }
         self.download.wake(now, &mut self.stack);
-        self.advance(now, now + MIN_TIMER_STEP, out);
+        self.advance(now, if expired { now + MIN_TIMER_STEP } else { now }, out);
     }
 
     fn next_wake(&self) -> Option<Time> {

@@ -130,6 +130,7 @@ impl Setup {
             arrivals: BinaryHeap::new(),
             in_flight: BTreeMap::new(),
             departures: BTreeMap::new(),
+            last: BTreeMap::new(),
             indices: [0; 2],
             sequence: 0,
             sent: Vec::new(),
@@ -154,6 +155,8 @@ pub struct Network {
     in_flight: BTreeMap<u64, Box<Packet>>,
     /// When the packets of each link leave it: (is it the uplink, time).
     departures: BTreeMap<bool, Vec<Time>>,
+    /// When the last packet of each link left it: no two do at the same instant, as what arrives together is read together.
+    last: BTreeMap<bool, Time>,
     /// Next index of each direction.
     indices: [usize; 2],
     sequence: u64,
@@ -246,6 +249,10 @@ impl Network {
             departure = departures.last().copied().unwrap_or(self.now) + rate.time_for(packet.size);
             departures.push(departure);
         }
+        let after =
+            self.last.get(&(packet.direction == Direction::Up)).map(|last| *last + Duration::from_nanos(1));
+        departure = departure.max(after.unwrap_or(Time::ZERO));
+        self.last.insert(packet.direction == Direction::Up, departure);
         if fate.congestion_experienced {
             packet.ecn = Ecn::Ce;
         }
