@@ -259,6 +259,8 @@ async def run_client(arguments: argparse.Namespace, report: Report, stop: asynci
             raise ConnectionError(protocol.ended)
         if transfer.done():
             report.note("finished")
+        # closing takes three probe timeouts: longer than a program may take that was asked to stop
+        report.write(arguments.report)
         transfer.cancel()
         stopped.cancel()
 
