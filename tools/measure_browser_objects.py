@@ -25,7 +25,6 @@ from statistics import median, stdev
 from typing import Any
 
 from measure_browser import FOLDER, HTML_BYTES, RTT_MS, scenario
-
 from quiclab.browser.runner import load_pages, write_hars
 from quiclab.errors import QuiclabError
 from quiclab.files import write_atomically
@@ -57,10 +56,8 @@ def times_ms(entries: list[dict[str, Any]], load_ms: float) -> dict[str, float]:
     begin = clock_ms(entries[0]["startedDateTime"])
     images = entries[1:]
     started = sorted(clock_ms(image["startedDateTime"]) - begin for image in images)
-    sent = sorted(
-        clock_ms(image["startedDateTime"]) - begin + sum(max(0.0, image["timings"][of]) for of in ("blocked", "connect"))
-        for image in images
-    )
+    waits = [sum(max(0.0, image["timings"][of]) for of in ("blocked", "connect")) for image in images]
+    sent = sorted(clock_ms(image["startedDateTime"]) - begin + wait for image, wait in zip(images, waits, strict=True))
     count = len(images)
     return {
         "issue_ms": (started[-1] - started[0]) / max(1, count - 1),

@@ -4,9 +4,9 @@ aioquic takes `now` everywhere; what it draws from the operating system (`os.ura
 it judges certificates are replaced while it is called, so only one run of it may go on in a process at a time. Times
 are floats of seconds inside aioquic.
 
-Its timers are those of asyncio, as in its own `QuicConnectionProtocol`: `epoll_wait` has a resolution of a millisecond, so
-the event loop sleeps for whole milliseconds from the last thing that it did (`selectors.EpollSelector.select` rounds up).
-The pacer then sends a burst of up to 16 datagrams each millisecond.
+Its timers are those of asyncio, as in its own `QuicConnectionProtocol`: `epoll_wait` has a resolution of a
+millisecond, so the event loop sleeps for whole milliseconds from the last thing that it did
+(`selectors.EpollSelector.select` rounds up). The pacer then sends a burst of up to 16 datagrams each millisecond.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from quiclab.stacks.protocol import EndpointSetup, OptionError, PythonStack, Sta
 LOOP_RESOLUTION_NS: Final = 1_000_000
 #: aioquic may leave a timer in the past; virtual time then moves on by this much (ns).
 STEP_AFTER_STALE_TIMER_NS: Final = 50_000
-#: Maximum number of unsent bytes in aioquic's send buffer, which also has what is not acknowledged. As the program of the
-#: kernel lane.
+#: Maximum number of unsent bytes in aioquic's send buffer, which also has what is not acknowledged. As the program of
+#: the kernel lane.
 SEND_AHEAD_BYTES: Final = 1 << 20
 #: Datagrams in the initial window (`K_INITIAL_WINDOW`); no option of aioquic changes it.
 INITIAL_WINDOW_DATAGRAMS: Final = 10

@@ -19,24 +19,11 @@
 //! Where there are several connections, each must be woken when others have completed something
 //! ([`PageLoad::next_woken`]): `origins`.
 
-use super::page::Page;
+use super::page::{BrowserTimes, Page};
 use crate::workload::{Outcome, Samples};
 use quiclab_core::{ByteCount, Duration, Metrics, RequestTimes, Time};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// CPU times of a browser.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct BrowserTimes {
-    /// Between the HTML and the requests for what it names.
-    pub(super) html: Duration,
-    /// For each request that the page issues.
-    pub(super) issue: Duration,
-    /// For each request that the network prepares.
-    pub(super) request: Duration,
-    /// For each object that is complete.
-    pub(super) object: Duration,
-}
 
 /// What has happened to a resource.
 #[derive(Clone, Copy, Debug)]

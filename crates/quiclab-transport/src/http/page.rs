@@ -16,7 +16,6 @@
 //! about 110 ask for nothing incremental. Images that turn out to be in view are raised later in Chromium, not
 //! here: that needs a layout.
 
-use super::browser::BrowserTimes;
 use crate::error::{Error, conflict};
 use crate::options::{ObjectKind, Priorities, Workload};
 use crate::workload::Priority;
@@ -135,6 +134,19 @@ impl Page {
     pub(super) fn requests_of(&self, origin: usize) -> usize {
         self.resources.iter().filter(|resource| resource.origin == origin).count()
     }
+}
+
+/// CPU times of a browser.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BrowserTimes {
+    /// Between the HTML and the requests for what it names.
+    pub(super) html: Duration,
+    /// For each request that the page issues.
+    pub(super) issue: Duration,
+    /// For each request that the network prepares.
+    pub(super) request: Duration,
+    /// For each object that is complete.
+    pub(super) object: Duration,
 }
 
 /// The browser's times of `workload`; the one after the HTML is drawn.

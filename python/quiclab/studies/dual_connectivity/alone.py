@@ -237,8 +237,8 @@ def printed_spread(changes: Changes) -> Changes:
 PRINTED_SPREAD = Variant(
     "spread_1ms",
     "delays with a deviation of 1 ms",
-    "The text says a tenth of the mean, the only printed command has 1 ms: with a tenth, QUIC differs from run to run by "
-    "several Mbit/s, without any by a tenth of one. A ping through the testbed's link would decide.",
+    "The text says a tenth of the mean, the only printed command has 1 ms: with a tenth, QUIC differs from run to run "
+    "by several Mbit/s, without any by a tenth of one. A ping through the testbed's link would decide.",
     printed_spread,
     runs=VARIANT_RUNS,
 )

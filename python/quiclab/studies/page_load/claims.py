@@ -59,7 +59,7 @@ READ_AS: Mapping[str, str] = {
 does not leave slow start refutes claims about its end."""
 BY_CONSTRUCTION = ("PL02", "PL08", "PL38")
 SCOPES: Mapping[str, str] = {
-    "PL02": "The browser's 30 ms were fitted to the same cells.",
+    "PL02": "The browser's time was fitted to the same cells.",
     "PL08": "How many round trips the two handshakes take is put in with the protocols.",
     "PL17": "All runs have to leave slow start before the page is there.",
     "PL19": "All of QUIC's runs have to leave slow start. TCP's estimate is taken at the next of the times 100, 150 .. "

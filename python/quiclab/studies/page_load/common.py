@@ -40,7 +40,7 @@ EARLY = {**RESUMED, "early_data": "accepted"}
 BROWSER: dict[str, object] = {"hosts.browser": {}}
 """The browser's process, which reads QUIC's packets itself: Linux does so for TCP."""
 BROWSER_TIMES = {"issue_time": "issue_ms", "request_time": "request_ms", "object_time": "object_ms"}
-"""Options of a page for the browser's own work, with their columns in `browser_objects.csv`; the scenario has the values."""
+"""Options of a page for the browser's own work, which the scenario sets, and their columns in `browser_objects.csv`."""
 CLIENT = 0.785
 """Time that the testbed's client needs, of that of the machine on which `browser_objects.csv` was measured (HTTP/2, 200
 images): from one published cell, 5 kB x 200 over TCP at 100 Mbit/s."""
@@ -162,7 +162,7 @@ def rtt(changes: Changes) -> str:
 
 
 def with_rest(changes: Changes) -> Changes:
-    """Add Dummynet's queues of twice the product of rate and delay of the bridge, and the HTML, which names each image."""
+    """Add the bridge's queues of twice the product of its rate and delay, and the HTML, which names each image."""
     merged = dict(changes)
     (objects,) = cast("list[dict[str, int]]", merged["flows.page.workload.objects"])
     html_bytes = HTML_BYTES + LINE_BYTES[str(merged["flows.page.stack"])] * objects["count"]

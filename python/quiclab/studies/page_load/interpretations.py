@@ -38,14 +38,14 @@ ASSUMPTIONS = (
         "change independently here, and always in two steps. The variant `script_in_no_time` has 100 ms.",
     ),
     Assumption(
-        "From the HTML to the requests for images a browser takes 27 ms (deviation 2 ms).",
-        "The published times of the smallest page less the round trips, which follow from the two delays, and less what "
-        "one image takes. It is the same for all stacks, sizes and networks, and the only randomness of runs without loss "
-        "and jitter; published deviations are 1.3 to 3 ms.",
+        "From the HTML to the requests for images a browser takes a time that varies a little (`browser_time`).",
+        "The published times of the smallest page less the round trips, which follow from the two delays, and less "
+        "what one image takes. It is the same for all stacks, sizes and networks, and the only randomness of runs "
+        "without loss and jitter; published deviations are 1.3 to 3 ms.",
     ),
     Assumption(
-        "A browser issues a request in 0.12 ms, prepares it in 1.29 ms and handles an image in 1.95 ms; over QUIC it reads "
-        "no packets while it prepares requests.",
+        "A browser issues and prepares requests and handles images one after the other (`issue_time`, `request_time`, "
+        "`object_time`); over QUIC it reads no packets while it prepares requests.",
         "Measured with Chromium 156 and Envoy (`browser_objects.csv`), HTTP/2, 200 images; times the speed of the "
         "testbed's client, which follows from one published cell, 5 kB x 200 over TCP at 100 Mbit/s. HARs show that "
         "requests pass through two tasks of one queue, so that most leave together. TCP's packets are received and "
@@ -53,9 +53,9 @@ ASSUMPTIONS = (
     ),
     Assumption(
         "A packet fits into the bridge's queue while no more than twice rate times delay wait, whatever its own size.",
-        "`dn_enqueue` of FreeBSD 13 (sys/netpfil/ipfw/ip_dn_io.c) compares what waits with the limit, and the packet in "
-        "service does not wait. Where a limit includes the arriving packet, QUIC's smaller packets fit more often: the "
-        "variant `queue_whole_packets`.",
+        "`dn_enqueue` of FreeBSD 13 (sys/netpfil/ipfw/ip_dn_io.c) compares what waits with the limit, and the packet "
+        "in service does not wait. Where a limit includes the arriving packet, QUIC's smaller packets fit more often: "
+        "the variant `queue_whole_packets`.",
     ),
     Assumption(
         "A browser that comes back has a ticket, a token for its address and the round trip time of the "

@@ -2,8 +2,8 @@
 //! and limits hold back.
 
 use super::*;
-use crate::http::browser::{Browser, BrowserTimes};
-use crate::http::page::{Page, testing::page};
+use crate::http::browser::Browser;
+use crate::http::page::{BrowserTimes, Page, testing::page};
 use crate::http::server::WebServer;
 use crate::options::{ObjectKind, Priorities};
 use crate::testing::ms;
