@@ -283,3 +283,12 @@ def test_aioquic_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyP
     assert unavailable()["aioquic"].startswith("`aioquic` is not available: install quiclab[aioquic] (")
     with pytest.raises(RequestError, match=r"install quiclab\[aioquic\]"):
         load(TOY, [("flows.main.stack", "aioquic")])
+
+
+def test_timers_are_those_of_asyncio() -> None:
+    aioquic = pytest.importorskip("quiclab.stacks.aioquic")
+    assert aioquic.loop_wakes_ns(300_000, 1_200_000) == 1_300_000
+    assert aioquic.loop_wakes_ns(300_000, 1_300_000) == 1_300_000
+    assert aioquic.loop_wakes_ns(300_000, 1_300_001) == 2_300_000
+    # a timer in the past, which aioquic may leave
+    assert aioquic.loop_wakes_ns(300_000, 300_000) == 350_000

@@ -105,6 +105,12 @@ def _seeded_ec_key(curve: ec.EllipticCurve) -> ec.EllipticCurvePrivateKey:
     return ec.derive_private_key(1 + int.from_bytes(os.urandom(curve.key_size // 8 - 1)), curve)
 
 
+def loop_wakes_ns(now_ns: int, due_ns: int) -> int:
+    """Return when asyncio wakes for a timer, if nothing else wakes it after `now_ns`: whole milliseconds later."""
+    sleep_ns = -(-(due_ns - now_ns) // LOOP_RESOLUTION_NS) * LOOP_RESOLUTION_NS
+    return now_ns + (sleep_ns if sleep_ns > 0 else STEP_AFTER_STALE_TIMER_NS)
+
+
 class AioquicEndpoint:
     """One end of a download by aioquic, as `quiclab.stacks.PythonEndpoint`."""
 
@@ -226,8 +232,7 @@ class AioquicEndpoint:
         if timer is None:
             self._timer = None
         else:
-            sleep_ns = -(-(math.ceil(timer * 1e9) - now_ns) // LOOP_RESOLUTION_NS) * LOOP_RESOLUTION_NS
-            self._timer = now_ns + (sleep_ns if sleep_ns > 0 else STEP_AFTER_STALE_TIMER_NS)
+            self._timer = loop_wakes_ns(now_ns, math.ceil(timer * 1e9))
 
     def _handle(self, connection: QuicConnection, event: events.QuicEvent, now_ns: int) -> None:
         if isinstance(event, events.HandshakeCompleted) and not self._server:

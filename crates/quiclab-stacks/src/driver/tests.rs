@@ -13,6 +13,10 @@ struct Stuck {
     wakes: u32,
     /// After how many wakes it sends a byte; 0 for never.
     send_every: u32,
+    /// Whether it takes datagrams; how many it has received each time it was asked what to send.
+    reads: bool,
+    received: usize,
+    asked: Vec<usize>,
 }
 
 impl Stack for Stuck {
@@ -23,7 +27,9 @@ impl Stack for Stuck {
         self.connected = Some(now);
     }
     fn receive(&mut self, _now: Instant, _ecn: Ecn, _datagram: BytesMut, _answer: &mut Vec<u8>) -> bool {
-        panic!("a stack that was given up is not called")
+        assert!(self.reads, "a stack that was given up is not called");
+        self.received += 1;
+        false
     }
     fn deadline(&mut self) -> Option<Instant> {
         self.connected
@@ -32,6 +38,7 @@ impl Stack for Stuck {
         self.wakes += 1;
     }
     fn transmit(&mut self, _now: Instant, datagram: &mut Vec<u8>) -> Option<Ecn> {
+        self.asked.push(self.received);
         if self.send_every == 0 || self.wakes < self.send_every {
             return None;
         }
@@ -121,6 +128,21 @@ fn a_stack_that_sends_now_and_then_is_not_stuck() {
     assert_eq!(run(&mut endpoint, times, &mut Outputs::default()).0, times);
     assert!(!endpoint.progress().failed);
     assert_eq!(endpoint.counters().sent.packets, 3);
+}
+
+#[test]
+fn what_arrives_together_is_acknowledged_together() {
+    let mut endpoint = client(Stuck { reads: true, ..Stuck::default() });
+    let now = Time::ZERO + Duration::from_millis(3);
+    let mut out = Outputs::default();
+    for _ in 0..3 {
+        let payload = Payload::Bytes(BytesMut::zeroed(1));
+        let packet = Packet { size: ByteCount::from_bytes(29), payload, ..Packet::default() };
+        endpoint.receive(now, Port(0), Box::new(packet), &mut out);
+    }
+    assert_eq!(endpoint.next_wake(), Some(now));
+    endpoint.wake(now, &mut out);
+    assert_eq!(endpoint.stack.asked, [3]);
 }
 
 #[test]
