@@ -241,7 +241,8 @@ def test_chromium_waits_for_a_quarter_of_the_rtt() -> None:
 
 @pytest.mark.parametrize("stack", ["quinn", "noq"])
 def test_the_libraries_follow_rfc9002_in_number_and_times(stack: str) -> None:
-    for case, expected in (("single", (1, 0)), ("behind_2", (0, 0)), ("behind_3", (1, 1))):
+    # they read what arrives together before they acknowledge: a packet that comes with the third later one is not late
+    for case, expected in (("single", (1, 0)), ("behind_2", (0, 0)), ("behind_3", (0, 0)), ("behind_5", (1, 1))):
         found = kept(stack, case)
         assert found["agrees"] is True
         assert found["named"] is False, "their adapter names packets as RFC 9002 would: that proves nothing"

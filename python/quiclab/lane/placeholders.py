@@ -36,6 +36,9 @@ FIELDS: Final = (
     "off_s",
     "think_time_s",
     "html_think_time_s",
+    "issue_time_s",
+    "request_time_s",
+    "object_time_s",
 )
 #: `%{...}` and `${...}` belong to the program or the shell.
 PLACEHOLDER: Final = re.compile(r"(?<![%$])\{([a-z_][a-z0-9_.]*)\}")
