@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -100,13 +101,14 @@ def main() -> int:
             print(f"{count} images", flush=True)
             write_atomically(file, json.dumps(measure(count, options.loads, options.directory / str(count))).encode())
         rows += json.loads(file.read_text())
-    out = sys.stdout
+    text = io.StringIO()
+    writer = csv.DictWriter(text, (*FIELDS, *TIMES), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     if options.write:
-        out = (FOLDER / "browser_objects.csv").open("w", newline="")
-    with out:
-        writer = csv.DictWriter(out, (*FIELDS, *TIMES), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        write_atomically(FOLDER / "browser_objects.csv", text.getvalue().encode())
+    else:
+        print(text.getvalue(), end="")
     return 0
 
 

@@ -177,8 +177,6 @@ def whole_packets(edited: dict[str, Any]) -> None:
 
 def in_no_time(edited: dict[str, Any]) -> None:
     """Let the browser take no time for requests and images."""
-    if "hosts.browser" in edited:
-        edited["hosts.browser"] = {}
     for name in BROWSER_TIMES:
         edited[f"{FLOW}.workload.{name}"] = "0 ns"
 

@@ -220,6 +220,7 @@ FAIRNESS = study(
         configurations=tuple(concurrent_transfers(name) for name in BESIDE),
         factors=(FLOW,),
         engine_changes=lambda _: {"record.series_interval": "10 ms"},
+        variants=tuple(item for item in VARIANTS if item.name == "queue_whole_packets"),
         runs=FAIRNESS_RUNS,
     ),
     measures=measures(
