@@ -111,6 +111,22 @@ def test_the_link_has_assumptions_of_its_own() -> None:
     assert _pacing.link(100)["links.bottleneck"]["queue"] == {"kind": "drop_tail", "bytes": "2501600 B"}  # type: ignore[index]
 
 
+@pytest.mark.parametrize(
+    ("control", "gap_ms"),
+    [
+        ('"bbr-picoquic"', 1440 / (2.8854 * 2 * 1536) * 50),
+        ('"newreno", pacing = { kind = "none" }', 2 * 1.186),
+    ],
+)
+def test_the_pacer_of_picoquic_says_when_it_acknowledges(control: str, gap_ms: float) -> None:
+    """A BBR that sends acknowledgements only stays in STARTUP, with the smallest window a round trip for its rate."""
+    receiver = f'{{ profile = "picoquic", congestion_control = {control} }}'
+    changes = [("duration", "4 s"), ("flows.main.workload.duration", "4 s"), ("flows.main.receiver", receiver)]
+    acks = run(load(ROOT / "python/quiclab/studies/scenarios/pacing.toml", changes)).acks
+    sender = acks.filter((acks["element"] == "main.sender") & (acks["time_ns"] > 2e9))
+    assert sender["gap_ms"].median() == pytest.approx(gap_ms, rel=0.01)
+
+
 def test_shares_are_of_closed_ranges() -> None:
     result = analysis([0.05, 0.1, 0.2, 1.0], [1, 2, 3, 4])
     assert metrics.share_metric("send", 0, 0.1).measure(result) == 0.3

@@ -3,6 +3,7 @@
 use super::hystart_aioquic::RttRise;
 use super::hystart_chromium::HystartChromium;
 use super::hystart_linux::{AckTrain, HystartLinux};
+use super::hystart_picoquic::DelayTest;
 use super::hystart_plus_plus::HystartPlusPlus;
 use super::slow_start::{NoSlowStartExit, SlowStartPolicy};
 use schemars::JsonSchema;
@@ -22,12 +23,20 @@ pub enum SlowStartExit {
     HystartPlusPlus,
     /// aioquic's: five RTT samples a quarter above the smallest.
     Aioquic,
+    /// picoquic's: seven RTT samples a quarter above the smallest, seven times.
+    Picoquic,
 }
 
 impl SlowStartExit {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::None, Self::HystartLinux, Self::HystartChromium, Self::HystartPlusPlus, Self::Aioquic];
+    pub const ALL: [Self; 6] = [
+        Self::None,
+        Self::HystartLinux,
+        Self::HystartChromium,
+        Self::HystartPlusPlus,
+        Self::Aioquic,
+        Self::Picoquic,
+    ];
 
     /// Its policy; `paced` says whether the sender paces, which HyStart of Linux and HyStart++ consider.
     pub(super) fn policy(self, paced: bool) -> Box<dyn SlowStartPolicy> {
@@ -36,6 +45,7 @@ impl SlowStartExit {
             Self::HystartLinux => Box::new(HystartLinux::new(AckTrain::Cushioned { paced })),
             Self::HystartChromium => Box::new(HystartChromium::default()),
             Self::Aioquic => Box::new(RttRise::default()),
+            Self::Picoquic => Box::new(DelayTest::default()),
             Self::HystartPlusPlus => Box::new(HystartPlusPlus::new(paced)),
         }
     }

@@ -20,6 +20,7 @@ pub mod fixed;
 pub mod hystart_aioquic;
 pub mod hystart_chromium;
 pub mod hystart_linux;
+pub mod hystart_picoquic;
 pub mod hystart_plus_plus;
 pub mod newreno;
 mod registry;

@@ -95,6 +95,7 @@ mod tests {
             (SlowStartExit::HystartLinux, false, 20),
             (SlowStartExit::HystartChromium, false, 20),
             (SlowStartExit::Aioquic, false, 20),
+            (SlowStartExit::Picoquic, false, 20),
             (SlowStartExit::HystartPlusPlus, false, 8),
             (SlowStartExit::HystartPlusPlus, true, 20),
         ] {

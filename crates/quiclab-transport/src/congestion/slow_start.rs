@@ -9,6 +9,7 @@
 //! | [`HystartLinux`](super::hystart_linux::HystartLinux) | ACK train, delay | leaves |
 //! | [`HystartChromium`](super::hystart_chromium::HystartChromium) | delay | leaves |
 //! | [`RttRise`](super::hystart_aioquic::RttRise) | delay | leaves |
+//! | [`DelayTest`](super::hystart_picoquic::DelayTest) | delay | leaves |
 //! | [`HystartPlusPlus`](super::hystart_plus_plus::HystartPlusPlus) | delay, round after round | slows down, leaves or goes back |
 
 use super::Ack;

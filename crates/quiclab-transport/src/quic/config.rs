@@ -98,12 +98,20 @@ values! {
     max_streams_update_at_half: bool = false, "as quinn-proto 0.11 (assumed)";
     /// Other packets contain acknowledgements only when these are due. So in aioquic.
     acks_only_when_due: bool = false, "RFC 9000 section 13.2.1: SHOULD bundle (assumed)";
+    /// The pacer counts packets. Each costs it a full one, those with acknowledgements only, too, which wait for it
+    /// (picoquic); otherwise these leave at once and cost nothing.
+    paces_packets: bool = false, "RFC 9002 section 7.7: ACK frames SHOULD NOT be delayed by the pacer";
+    /// A probe timeout after the handshake is a congestion event. So it is in picoquic.
+    timeout_is_congestion: bool = false, "RFC 9002 section 6.2: a probe timeout is no sign of loss";
     /// PING in addition to acknowledgements.
     ack_ping: AckOfAckPolicy = AckOfAckPolicy::After(20),
         "RFC 9000 section 13.2.4: periodically (assumed: each twentieth, as quic-go and Chromium)",
         as |fixed| match fixed.ack_ping {
             AckOfAckPolicy::Never => "none".to_owned(),
             AckOfAckPolicy::After(packets) => format!("after {packets} packets with nothing else"),
+            AckOfAckPolicy::OneInFlight(packets) => {
+                format!("{packets} packets and a smoothed RTT after the last that was acknowledged, if none is in flight")
+            }
             AckOfAckPolicy::EighthWithGaps => "each eighth packet number, if packets are missing".to_owned(),
         };
     /// STREAM frames always have a Length field. So they do in aioquic.
@@ -182,6 +190,9 @@ pub(crate) enum AckOfAckPolicy {
     Never,
     /// A PING after this many such packets in a row.
     After(u32),
+    /// A PING this many packet numbers and a smoothed RTT after the last acknowledged packet, unless something in flight
+    /// asks for an acknowledgement (picoquic).
+    OneInFlight(u32),
     /// A PING in every eighth packet number, if there is more than one range (aioquic).
     EighthWithGaps,
 }

@@ -73,6 +73,8 @@ pub(super) struct Path {
     max_window: u64,
     /// The pacer takes the initial RTT before there is a sample.
     paces_early: bool,
+    /// Each packet costs the pacer a full one, those with acknowledgements only, too, which wait for it.
+    paces_packets: bool,
     pub(super) lost_packets: u64,
     pub(super) spurious_losses: u64,
     pub(super) congestion_events: u64,
@@ -118,6 +120,7 @@ impl Path {
             window_check: config.fixed.window_check,
             max_window: config.quic.max_window.map_or(u64::MAX, quiclab_core::ByteCount::bytes),
             paces_early: config.quic.pacing_before_rtt,
+            paces_packets: config.fixed.paces_packets,
             lost_packets: 0,
             spurious_losses: 0,
             congestion_events: 0,
@@ -167,10 +170,31 @@ impl Path {
         self.pacer.release(now, self.datagram)
     }
 
+    /// When an acknowledgement of application data must leave; not after `now`: at once; `None`: nothing to acknowledge.
+    pub(super) fn acknowledgement_due(&self, now: Time) -> Option<Time> {
+        let due = self.space.received.due()?;
+        Some(if self.paces_packets { due.max(self.release(now)) } else { due })
+    }
+
+    /// A packet of application data that does not count as in flight leaves.
+    pub(super) fn on_sent_unlimited(&mut self, now: Time) {
+        if self.paces_packets {
+            self.pacer.on_sent(now, self.datagram);
+        }
+    }
+
+    /// A probe timeout has expired where that is a sign of congestion.
+    pub(super) fn on_probe_timeout(&mut self, now: Time, operations: &mut Operations) {
+        let event = self.congestion_event(now);
+        self.congestion_events += 1;
+        self.controller.on_timeout(&event, true);
+        self.update_pacer(now, operations);
+    }
+
     /// A packet that counts as in flight leaves.
     pub(super) fn on_sent(&mut self, now: Time, bytes: u64) {
         self.controller.on_sent(now, bytes, self.in_flight);
-        self.pacer.on_sent(now, bytes);
+        self.pacer.on_sent(now, if self.paces_packets { self.datagram } else { bytes });
         self.in_flight += bytes;
         self.sent_packets += 1;
     }

@@ -18,6 +18,8 @@ pub(super) struct Space {
     pub(super) probes: u32,
     /// Packets sent in a row that asked for no acknowledgement.
     pub(super) lone_acks: u32,
+    /// When a packet was last newly acknowledged; the start of the run before the first.
+    pub(super) acked: Time,
     next_number: u64,
 }
 
@@ -47,6 +49,7 @@ impl Space {
             persistent: PersistentCongestion::default(),
             probes: 0,
             lone_acks: 0,
+            acked: Time::ZERO,
             next_number: 0,
         }
     }
@@ -60,11 +63,6 @@ impl Space {
     pub(super) fn take_number(&mut self) -> u64 {
         self.next_number += 1;
         self.next_number - 1
-    }
-
-    /// Whether an acknowledgement must leave now.
-    pub(super) fn must_acknowledge(&self, now: Time) -> bool {
-        self.received.due().is_some_and(|due| due <= now)
     }
 
     /// Bytes of the packet number of the next packet: the fewest from which the peer can restore it, with

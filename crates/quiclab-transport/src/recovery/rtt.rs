@@ -23,6 +23,8 @@ use serde::{Deserialize, Serialize};
 
 /// kGranularity (RFC 9002 section 6.1.2).
 pub const GRANULARITY: Duration = Duration::from_millis(1);
+/// RTT of satellites, from which the variation has no floor (picoquic_internal.h `PICOQUIC_TARGET_SATELLITE_RTT`).
+const SATELLITE_RTT: Duration = Duration::from_millis(610);
 
 /// Quantity whose mean is the RTT variation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +36,8 @@ pub enum RttVariation {
     Rfc9002,
     /// |smallest - sample| (aioquic): a standing queue makes it large.
     FromMinRtt,
+    /// As `rfc9002`, but at least a quarter of the smallest RTT where that is below 610 ms (picoquic).
+    QuarterMinRtt,
 }
 
 /// Estimates of the RTT from samples.
@@ -110,6 +114,9 @@ impl RttEstimator {
         let (low, high) = (mean.min(adjusted), mean.max(adjusted));
         sampled.latest = if from_min_rtt { adjusted } else { latest };
         sampled.variation = (sampled.variation * 3 + (high - low)) / 4;
+        if self.variation == RttVariation::QuarterMinRtt && min < SATELLITE_RTT {
+            sampled.variation = sampled.variation.max(min / 4); // picoquic_update_path_rtt
+        }
         sampled.smoothed = (sampled.smoothed * 7 + adjusted) / 8;
     }
 
@@ -245,6 +252,17 @@ mod tests {
         rtt.on_sample(Time::ZERO, ms(400), ms(0), Some(ms(25)));
         rtt.on_sample(Time::ZERO, ms(410), ms(0), Some(ms(25)));
         assert_eq!(rtt.min(), Some(ms(400)));
+    }
+
+    #[test]
+    fn a_quarter_of_the_smallest_rtt_is_the_least_variation_below_that_of_satellites() {
+        for (millis, variation) in [(40, ms(10)), (600, ms(150)), (610, Duration::ZERO)] {
+            let mut rtt = RttEstimator::new(ms(100)).with_variation(RttVariation::QuarterMinRtt);
+            for _ in 0..200 {
+                rtt.on_sample(Time::ZERO, ms(millis), Duration::ZERO, None);
+            }
+            assert_eq!(rtt.variation().as_nanos() / 1000, variation.as_nanos() / 1000, "{millis} ms");
+        }
     }
 
     fn from_min_rtt(first: u64) -> RttEstimator {

@@ -96,7 +96,10 @@ fn quic(random: &mut RandomStream, tiny: bool) -> QuicOptions {
         max_ack_delay: maybe(random, &[ms(1), ms(25), ms(300)]),
         adaptive_packet_threshold: flag(random),
         adaptive_time_threshold: flag(random),
-        rtt_variation: maybe(random, &[RttVariation::Rfc9002, RttVariation::FromMinRtt]),
+        rtt_variation: maybe(
+            random,
+            &[RttVariation::Rfc9002, RttVariation::FromMinRtt, RttVariation::QuarterMinRtt],
+        ),
         persistent_congestion: flag(random),
         probe_packets: maybe(random, &[1, 2]),
         window_validation: flag(random),

@@ -76,11 +76,10 @@ def real(stack: str) -> dict[str, Any]:
     }
 
 
-QUARTER_RTT = {"kind": "rtt_fraction", "fraction": 0.25, "packets": 65535, "delay": "1 s"}
-"""Acknowledgements of picoquic as the thesis saw them: after a quarter of the round trip time, however many packets."""
 WIDE = {"stream_receive_window": "6 MiB", "connection_receive_window": "15 MiB"}
 """Windows that do not limit the sender at 100 Mbit/s: those of ngtcp2's client two years later."""
-PICOQUIC_CLIENT = {"quic": {"acknowledgement": QUARTER_RTT}}
+PICOQUIC_CLIENT = {"congestion_control": "bbr-picoquic"}
+"""picoquicdemo's default (picoquicfirst/picoquicdemo.c, bf84867). It decides how often the client acknowledges."""
 BOTTLENECK = "RATE"
 """Placeholder for the rate of the bottleneck in the changes of a configuration."""
 
@@ -324,11 +323,12 @@ def four_bdp(changes: Changes) -> Changes:
 
 
 def every_second(changes: Changes) -> Changes:
-    """Let picoquic's client acknowledge as its profile has it."""
+    """Let picoquic's client acknowledge without a pacer."""
     receiver: Mapping[str, Any] = changes["flows.main.receiver"]  # type: ignore[assignment]
     if receiver.get("profile") != "picoquic":
         return changes
-    return {**changes, "flows.main.receiver": {key: value for key, value in receiver.items() if key != "quic"}}
+    unpaced = {"congestion_control": "newreno", "pacing": {"kind": "none"}}
+    return {**changes, "flows.main.receiver": {**receiver, **unpaced}}
 
 
 def payload_rate(changes: Changes) -> Changes:

@@ -37,9 +37,9 @@ mod aggregation;
 mod chromium;
 pub mod filter;
 mod linux;
+mod loss_test;
 mod picoquic;
 mod policer;
-mod slow_start;
 #[cfg(test)]
 mod tests;
 

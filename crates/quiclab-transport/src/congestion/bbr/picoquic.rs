@@ -1,5 +1,4 @@
-//! BBR of picoquic, 2021: picoquic/bbr.c (later bbr1.c) as stored in a fork of that time, in bytes and with
-//! floating-point gains. It follows the draft and departs from it where its author's tests told him to.
+//! BBR of picoquic at bf84867 (October 2020): picoquic/bbr.c (later bbr1.c), in bytes and with floating-point gains. It follows the draft and departs from it where its author's tests told him to.
 //!
 //! | picoquic | here |
 //! |---|---|
@@ -14,12 +13,13 @@
 //! happens when sending starts again after a silence (`BBROnTransmit` has no caller). Packet conservation
 //! (`BBROnEnterFastRecovery`) has none either: below a share of 20 % losses have no effect.
 
+use super::loss_test::LossTest;
 use super::policer::{Policer, PolicerInput, PolicerRules};
-use super::slow_start::{DelayTest, LossTest};
 use super::{
     BANDWIDTH_ROUNDS, CYCLE, FULL_ROUNDS, FullPipe, MIN_RTT_WINDOW, MIN_WINDOW_PACKETS, Mode, PROBE_RTT_TIME,
     bytes_in, per_second, rate_of,
 };
+use crate::congestion::hystart_picoquic::DelayTest;
 use crate::congestion::{Ack, CongestionEvent, Controller, Phase};
 use quiclab_core::{DataRate, Duration, RandomStream, Time};
 
@@ -31,9 +31,7 @@ const CWND_GAIN: f64 = 2.0;
 pub(super) const CYCLE_GAINS: [f64; CYCLE] = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.25, 0.75];
 /// Latest start of a cycle (`BBR_GAIN_CYCLE_MAX_START`).
 const MAX_START: usize = 5;
-/// Smallest RTT above which startup is slow start with a delay test (`BBR_HYSTART_THRESHOLD_RTT`).
-const LONG_RTT: Duration = Duration::from_millis(50);
-/// `PICOQUIC_TARGET_RENO_RTT`.
+/// `PICOQUIC_TARGET_RENO_RTT`, above which startup is slow start with a delay test (`BBREnterStartupLongRTT`).
 const RENO_RTT: Duration = Duration::from_millis(100);
 /// `PICOQUIC_TARGET_SATELLITE_RTT`.
 const SATELLITE_RTT: Duration = Duration::from_millis(610);
@@ -45,8 +43,10 @@ const UNPACED_PACKETS: u64 = 8;
 const LOW_RATE: f64 = 150_000.0;
 /// Byte/s up to which two are (`BBR_PACING_RATE_MEDIUM`: 24 Mbit/s).
 const MEDIUM_RATE: f64 = 3_000_000.0;
-/// `PICOQUIC_CWIN_MINIMUM` in packets.
-const CUT_WINDOW_PACKETS: u64 = 2;
+/// `PICOQUIC_MAX_PACKET_SIZE`.
+const MAX_PACKET: u64 = 1536;
+/// `PICOQUIC_CWIN_MINIMUM`.
+const CUT_WINDOW: u64 = 2 * MAX_PACKET;
 
 /// BBR of picoquic.
 #[derive(Clone, Debug)]
@@ -148,14 +148,12 @@ impl BbrPicoquic {
         (gain * bytes_in(self.bandwidth(), rtt) as f64) as u64 + 3 * self.quantum
     }
 
-    /// Startup at an RTT above 50 ms: the first window grows with the RTT above 100 ms.
+    /// Startup at an RTT above 100 ms: the first window grows with it.
     fn enter_long_rtt(&mut self, min_rtt: Duration) {
         self.long_rtt = true;
-        if min_rtt > RENO_RTT {
-            let nanos = min_rtt.min(SATELLITE_RTT).as_nanos() as f64;
-            let window = self.initial_window as f64 * nanos / RENO_RTT.as_nanos() as f64;
-            self.window = self.window.max(window as u64);
-        }
+        let nanos = min_rtt.min(SATELLITE_RTT).as_nanos() as f64;
+        let window = self.initial_window as f64 * nanos / RENO_RTT.as_nanos() as f64;
+        self.window = self.window.max(window as u64);
     }
 
     fn exit_long_rtt(&mut self, now: Time, in_flight: u64) {
@@ -212,7 +210,7 @@ impl BbrPicoquic {
     fn raise_gain_of_small_paths(&mut self) {
         let Some(rtt) = self.min_rtt else { return };
         let bdp = bytes_in(self.bandwidth, rtt);
-        let least = MIN_WINDOW_PACKETS * self.mss;
+        let least = MIN_WINDOW_PACKETS * MAX_PACKET;
         if self.pacing_gain > 1.0 && (1..least).contains(&bdp) {
             self.pacing_gain = self.pacing_gain.max(least as f64 / bdp as f64);
         }
@@ -247,7 +245,7 @@ impl BbrPicoquic {
             self.estimate = sample;
         }
         // not less than two packets per RTT
-        let least = self.min_rtt.map_or(0, |rtt| per_second(CUT_WINDOW_PACKETS * self.mss, rtt));
+        let least = self.min_rtt.map_or(0, |rtt| per_second(CUT_WINDOW, rtt));
         let sample = self.estimate.max(least);
         self.round_start = rate.prior_delivered >= self.round_end;
         if self.round_start {
@@ -397,8 +395,7 @@ impl BbrPicoquic {
         if recent && (!timeout || self.last_loss_timeout) {
             return;
         }
-        let least = CUT_WINDOW_PACKETS * self.mss;
-        self.window = if timeout { least } else { (self.window / 2).max(least) };
+        self.window = if timeout { CUT_WINDOW } else { (self.window / 2).max(CUT_WINDOW) };
         self.last_loss = Some(now);
         self.last_loss_timeout = timeout;
         if self.long_rtt {
@@ -433,7 +430,7 @@ impl Controller for BbrPicoquic {
             self.prior_in_flight = ack.in_flight;
         }
         if let (Some(rtt), Some(min_rtt)) = (ack.rtt, ack.min_rtt) {
-            if self.mode == Mode::Startup && !self.long_rtt && min_rtt > LONG_RTT {
+            if self.mode == Mode::Startup && !self.long_rtt && min_rtt > RENO_RTT {
                 self.enter_long_rtt(min_rtt);
             }
             if self.long_rtt && self.delay.risen(ack.now, rtt) {

@@ -150,6 +150,7 @@ impl Connection {
         path.pto.on_ack(peer_validated);
         let old = path.rtt.pto_base() * FORGOTTEN_AFTER_PTOS;
         if let Some(space) = self.space(id) {
+            space.acked = now;
             space.sent.forget_lost(Time::ZERO + now.since(Time::ZERO).saturating_sub(old));
         }
         let path = &mut self.paths[path_index];

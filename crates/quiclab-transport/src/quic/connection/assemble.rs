@@ -7,7 +7,7 @@ use crate::operations::Operation;
 use crate::options::QuicVersion;
 use crate::quic::config::{AckOfAckPolicy, Fixed};
 use crate::quic::handshake::Level;
-use crate::quic::path::now_ms;
+use crate::quic::path::{Path, now_ms};
 use crate::quic::sent::{Content, SentFrame};
 use crate::quic::space;
 use crate::workload::StreamId;
@@ -98,14 +98,15 @@ impl Connection {
     ) -> Option<Assembled> {
         let packet_space = self.packet_space(id)?;
         let peer_id = self.peer.connection_id_length;
-        let (must_acknowledge, probes, number, number_length) = {
+        let must_acknowledge = self.must_acknowledge(now, id);
+        let (probes, number, number_length) = {
             let Self { paths, handshake_spaces, config, .. } = &*self;
             let space = match id {
                 SpaceId::Initial => handshake_spaces[0].as_ref()?,
                 SpaceId::Handshake => handshake_spaces[1].as_ref()?,
                 SpaceId::Path(path) => &paths[path].space,
             };
-            (space.must_acknowledge(now), space.probes, space.next_number(), space.number_length(config))
+            (space.probes, space.next_number(), space.number_length(config))
         };
         let format = space::format(&self.config, self.role, peer_id, number_length);
         let overhead = format.header_length(packet_space, room) + format.wire.tag_length();
@@ -168,7 +169,7 @@ impl Connection {
         let alone = frames.frames.len() == before;
         // next to an acknowledgement that fills the packet there is no room for it
         let fits = frames.left > 0;
-        if alone && fits && (probes > 0 || acknowledged && self.wants_ack_ping(id, number, &frames)) {
+        if alone && fits && (probes > 0 || acknowledged && self.wants_ack_ping(now, id, number, &frames)) {
             frames.frames.push(QuicFrame::Ping);
             frames.reliable = true;
         }
@@ -227,12 +228,19 @@ impl Connection {
     }
 
     /// Whether a packet with only an acknowledgement requests one itself.
-    fn wants_ack_ping(&mut self, id: SpaceId, number: u64, frames: &Frames) -> bool {
+    fn wants_ack_ping(&self, now: Time, id: SpaceId, number: u64, frames: &Frames) -> bool {
         let rule = self.config.fixed.ack_ping;
-        let Some(space) = self.space(id) else { return false };
+        let SpaceId::Path(path) = id else { return false };
+        let Path { space, rtt, .. } = &self.paths[path];
         match (rule, frames.frames.first()) {
-            _ if !matches!(id, SpaceId::Path(_)) => false,
             (AckOfAckPolicy::After(packets), _) => space.lone_acks + 1 >= packets,
+            (AckOfAckPolicy::OneInFlight(packets), _) => {
+                let distance = number - space.sent.largest_acked().unwrap_or(0);
+                let pause = rtt.smoothed_or_initial();
+                space.sent.last_ack_eliciting().is_none()
+                    && distance > u64::from(packets)
+                    && now > space.acked + pause
+            }
             (AckOfAckPolicy::EighthWithGaps, Some(QuicFrame::Ack(ack))) => {
                 ack.ranges.len() > 1 && number.is_multiple_of(8)
             }

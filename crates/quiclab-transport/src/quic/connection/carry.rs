@@ -68,7 +68,7 @@ impl Connection {
 
     /// Whether an acknowledgement leaves on `path` now.
     pub(in crate::quic) fn acknowledges(&self, now: Time, path: usize) -> bool {
-        self.space_ref(SpaceId::Path(path)).is_some_and(|space| space.must_acknowledge(now))
+        self.must_acknowledge(now, SpaceId::Path(path))
     }
 
     /// Longest payload of a datagram on `path`; `None` while it carries none.

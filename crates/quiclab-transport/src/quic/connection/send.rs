@@ -3,7 +3,7 @@
 //! | | RFC | here |
 //! | --- | --- | --- |
 //! | window | probes and acknowledgements leave without it (RFC 9002 sections 7, 7.5) | the same |
-//! | pacer | "ACK frames SHOULD NOT be delayed by the pacer" (section 7.7) | the same; probes are not, either |
+//! | pacer | "ACK frames SHOULD NOT be delayed by the pacer" (section 7.7) | the same, but in picoquic; probes are not, either |
 //! | anti-amplification | three times the bytes received (RFC 9000 section 8.1) | exact: the last datagram is shorter |
 //! | padding | datagrams with an ack-eliciting Initial packet, and all with Initial of clients: 1200 bytes (section 14.1) | the same, in the Initial packet |
 
@@ -153,8 +153,8 @@ impl Connection {
 
     /// Whether an acknowledgement, a probe or a validation waits for this path.
     fn is_urgent(&self, now: Time, path: usize) -> bool {
-        let waits =
-            |id| self.space_ref(id).is_some_and(|space| space.must_acknowledge(now) || space.probes > 0);
+        let probes = |id| self.space_ref(id).is_some_and(|space| space.probes > 0);
+        let waits = |id| self.must_acknowledge(now, id) || probes(id);
         self.space_ids().any(|id| id.path() == path && waits(id))
             || self.path_challenges.contains(&path)
             || self.path_responses.contains(&path)
@@ -297,6 +297,8 @@ impl Connection {
         let position = path.sent_packets;
         if in_flight {
             path.on_sent(now, bytes);
+        } else if matches!(id, SpaceId::Path(_)) {
+            path.on_sent_unlimited(now);
         }
         let number = packet.number;
         let sent = SentPacket { time: now, bytes, ack_eliciting, position, state };

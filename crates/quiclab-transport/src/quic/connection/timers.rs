@@ -37,9 +37,10 @@ impl Connection {
         let mut deadline = [loss, self.idle_deadline()].into_iter().flatten().min();
         // what may not leave has no time to leave at
         if !self.is_amplification_limited() {
-            let spaces =
-                self.handshake_spaces.iter().flatten().chain(self.paths.iter().map(|path| &path.space));
-            let acknowledgements = spaces.filter_map(|space| space.received.due()).min();
+            let of_handshake =
+                self.handshake_spaces.iter().flatten().filter_map(|space| space.received.due());
+            let of_paths = self.paths.iter().filter_map(|path| path.acknowledgement_due(now));
+            let acknowledgements = of_handshake.chain(of_paths).min();
             deadline = [deadline, acknowledgements, self.pacing_due].into_iter().flatten().min();
         }
         deadline
@@ -57,6 +58,17 @@ impl Connection {
         let probe = |path: &Path| path.rtt.pto_base() + self.peer_max_ack_delay();
         let probe = self.paths.iter().map(probe).max()?;
         Some(self.active + timeout.max(probe * 3))
+    }
+
+    /// Whether an acknowledgement must leave now.
+    pub(super) fn must_acknowledge(&self, now: Time, id: SpaceId) -> bool {
+        let due = match id {
+            SpaceId::Path(path) => self.paths[path].acknowledgement_due(now),
+            SpaceId::Initial | SpaceId::Handshake => {
+                self.space_ref(id).and_then(|space| space.received.due())
+            }
+        };
+        due.is_some_and(|due| due <= now)
     }
 
     pub(super) fn space_ref(&self, id: SpaceId) -> Option<&Space> {
@@ -188,6 +200,9 @@ impl Connection {
         path.probed = now;
         path.pto.on_expired();
         let in_flight = path.in_flight > 0;
+        if self.confirmed && in_flight && self.config.fixed.timeout_is_congestion {
+            path.on_probe_timeout(now, &mut self.operations);
+        }
         if !self.confirmed && in_flight && id.path() == 0 && self.config.fixed.restarts_handshake {
             return self.lose_crypto(now);
         }

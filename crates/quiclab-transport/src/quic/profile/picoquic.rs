@@ -1,24 +1,30 @@
 //! picoquic, in C, at bf84867 (November 2020), the commit of the pacing study.
 //!
-//! `picoquic_internal.h` was read at that commit; `sender.c`, `frames.c` and `quicctx.c` in stored copies with the same
-//! function signatures, weeks apart.
+//! Read at that commit, but for what is marked *assumed*.
 //!
 //! | what | picoquic | here |
 //! |---|---|---|
 //! | loss | RACK: a later packet, sent srtt / 4 later, is acknowledged; with fewer than three later ones, max_ack_delay + srtt / 4 after that | time threshold of 1.25, no packet threshold |
-//! | ACKs above 16 Mbit/s | every 4 packets, every 10 with an RTT above 100 ms | every 2, as below: set `quic.acknowledgement` |
-//! | exit of slow start | seven RTT samples a quarter above the smallest | aioquic's, five (it was written after picoquic's) |
+//! | ACKs above 16 Mbit/s | every 4 packets, every 10 with an RTT above 100 ms | every 2, as below: the pacer of the receiver decides |
+//! | packets with acknowledgements only | in flight until acknowledged | not in flight: some hundred bytes |
+//! | a timeout | the oldest packet counts as lost | the window falls, nothing counts as lost |
 //! | smallest window | 2 x 1536 B | two datagrams |
 //! | window below eight packets | not paced | paced |
 //!
-//! The study runs it with BBR and with CUBIC: set `congestion_control`.
+//! **Acknowledgements are paced.** `picoquic_prepare_packet_ready` looks for an acknowledgement to send only when the pacer
+//! lets a packet go, and `picoquic_queue_for_retransmit` charges a packet of whatever content with the time of a full one. A
+//! receiver has little in flight, so its window and its bandwidth are the smallest that its congestion control allows, and
+//! these say how often it acknowledges (docs/studies/pacing.md).
+//!
+//! The study runs it with BBR and with CUBIC: set `congestion_control`. The example program picoquicdemo has BBR at both ends
+//! unless option `-G` says otherwise.
 
 use super::*;
 
 profile! {
     /// The commit of the pacing study.
     PICOQUIC: "picoquic",
-        "picoquic at bf84867 (2020), in C: NewReno or BBR, pacing at cwnd / srtt, acknowledgements after RTT / 4";
+        "picoquic at bf84867 (2020), in C: NewReno or BBR, pacing at cwnd / srtt, acknowledgements paced, too";
 
     quic.version = QuicVersion::V1,
         "picoquic_internal.h PICOQUIC_INTEROP_VERSION_LATEST (draft 29), bf84867; the study says draft 27";
@@ -29,16 +35,21 @@ profile! {
     fixed.client_connection_id = bytes(8),
         "picoquic_internal.h PICOQUIC_ENFORCED_INITIAL_CID_LENGTH, bf84867 (assumed for later ones)";
     quic.packet_number = Some(bytes(4)),
-        "packet.c picoquic_create_packet_header: 4 B (assumed: not read at this commit)";
+        "sender.c picoquic_create_packet_header: 4 B in long headers (assumed for short ones)";
     congestion_control = CongestionControl::Newreno, "picoquic.h PICOQUIC_DEFAULT_CONGESTION_ALGORITHM";
-    slow_start_exit = SlowStartExit::Aioquic,
+    slow_start_exit = SlowStartExit::Picoquic,
         "cc_common.c picoquic_hystart_test, PICOQUIC_MIN_MAX_RTT_SCOPE 7";
     initial_window = InitialWindow::Bytes(10 * 1536), "picoquic_internal.h PICOQUIC_CWIN_INITIAL, bf84867";
     quic.max_window = None, "newreno.c, cubic.c have none";
-    quic.window_validation = true, "sender.c: a sender that is limited by the application tells it (assumed)";
-    fixed.window_packet = None, "newreno.c: send_mtu (assumed)";
-    fixed.newreno_beta = 0.5,
-        "newreno.c picoquic_newreno_enter_recovery: cwin / 2 (assumed: not read at this commit)";
+    quic.window_validation = true, "newreno.c picoquic_newreno_notify: last_sender_limited_time";
+    fixed.window_packet = None, "newreno.c picoquic_newreno_sim_notify: send_mtu";
+    fixed.newreno_beta = 0.5, "newreno.c picoquic_newreno_sim_enter_recovery: cwin / 2";
+    fixed.paces_packets = true,
+        "sender.c picoquic_prepare_packet_ready, picoquic_queue_for_retransmit, bf84867";
+    fixed.timeout_is_congestion = true,
+        "sender.c picoquic_retransmit_needed: picoquic_congestion_notification_timeout, bf84867";
+    fixed.ack_ping = AckOfAckPolicy::OneInFlight(24),
+        "sender.c picoquic_prepare_packet_ready: highest_acknowledged + 24 < send_sequence, bf84867";
     pacing = Pacing::LeakyBucket {
         factor: 1.0,
         slow_start_factor: Some(1.25),
@@ -54,26 +65,25 @@ profile! {
     quic.adaptive_packet_threshold = false, "sender.c picoquic_retransmit_needed_by_packet";
     quic.adaptive_time_threshold = false, "sender.c picoquic_retransmit_needed_by_packet";
     initial_rtt = Duration::from_millis(250), "picoquic_internal.h PICOQUIC_INITIAL_RTT, bf84867";
-    quic.rtt_variation = RttVariation::Rfc9002,
-        "frames.c picoquic_update_path_rtt (assumed: not read at this commit)";
+    quic.rtt_variation = RttVariation::QuarterMinRtt, "frames.c picoquic_update_path_rtt, bf84867";
     fixed.initial_timeout = 1, "picoquic_internal.h PICOQUIC_INITIAL_RETRANSMIT_TIMER 250 ms, bf84867";
-    fixed.timeout_variations = 4, "frames.c picoquic_update_path_rtt (assumed); 50 ms at least, not modelled";
+    fixed.timeout_variations = 4, "frames.c picoquic_update_path_rtt, bf84867; 50 ms at least, not modelled";
     quic.probe_packets = 1, "sender.c picoquic_retransmit_needed: one packet at a time";
     fixed.probes_carry_data = true, "sender.c picoquic_copy_before_retransmit";
-    quic.persistent_congestion = false, "newreno.c: a timeout halves the window (assumed)";
+    quic.persistent_congestion = false, "each timeout is a congestion event instead, as above";
     quic.acknowledgement = Acknowledgement::RttFraction {
         fraction: 0.25,
         packets: 2,
         delay: Duration::from_millis(10),
         from_packet: 0
-    }, "frames.c picoquic_compute_ack_gap, picoquic_compute_ack_delay_max; PICOQUIC_ACK_DELAY_MAX, bf84867";
+    }, "frames.c picoquic_compute_ack_gap, picoquic_compute_ack_delay_max (of the smallest RTT), bf84867";
     quic.max_ack_delay = Duration::from_millis(10),
         "quicctx.c picoquic_init_transport_parameters: PICOQUIC_ACK_DELAY_MAX";
     quic.ack_ranges = u32::MAX, "sacks.c has no limit (assumed)";
     ack_frequency = None,
         "frames.c: asked only of a peer that announces min_ack_delay; not modelled by default";
     quic.flow_control = FlowControl::DoubleWhenHalfUsed,
-        "frames.c picoquic_format_required_max_stream_data_frames (assumed: twice what has arrived)";
+        "frames.c picoquic_format_required_max_stream_data_frames, bf84867: three times as much";
     stream_receive_window = kib(2 * 1024), "quicctx.c picoquic_init_transport_parameters: 0x200000";
     connection_receive_window = kib(1024), "quicctx.c picoquic_init_transport_parameters: 0x100000";
     quic.max_stream_receive_window = UNLIMITED, "frames.c has none (assumed)";
@@ -81,10 +91,10 @@ profile! {
     send_window = UNLIMITED, "sender.c asks the application for data when they can leave";
     quic.max_streams = 512, "quicctx.c picoquic_init_transport_parameters: 2048 / 4";
     quic.stream_scheduler = StreamScheduler::RoundRobin,
-        "sender.c picoquic_find_ready_stream (assumed: not read at this commit)";
+        "frames.c picoquic_find_ready_stream takes the first stream that has data (assumed: one stream)";
     quic.datagram_congestion_control = true, "sender.c (assumed)";
     fixed.client_hello = bytes(280), "assumed: any that fits into the first datagram gives the same packets";
-    quic.amplification_factor = 3, "packet.c (assumed: the factor of RFC 9000)";
+    quic.amplification_factor = 3, "sender.c: 3 * initial_data_received";
     quic.idle_timeout = Duration::from_secs(30),
         "quicctx.c picoquic_init_transport_parameters: PICOQUIC_MICROSEC_HANDSHAKE_MAX, bf84867";
 }

@@ -348,7 +348,7 @@ fn timeouts_leave_chromium_alone_and_cut_picoquic_to_two_packets() {
     let mut picoquic = controller("picoquic", 1);
     picoquic.on_ack(&ack(40, 9 * MSS));
     picoquic.on_timeout(&event(300, 0), true);
-    assert_eq!((picoquic.window(), picoquic.phase()), (2 * MSS, Phase::Drain));
+    assert_eq!((picoquic.window(), picoquic.phase()), (2 * 1536, Phase::Drain));
 }
 
 #[test]

@@ -1,27 +1,18 @@
-//! picoquic's two filters of slow start (picoquic/cc_common.c, 2021): when the RTT has risen, and when
-//! losses are too many.
-//!
-//! | Filter | Rule |
-//! |---|---|
-//! | [`DelayTest`] | the smallest of 7 samples, 1 ms apart at least, exceeds the smallest "largest of 7" so far by a quarter, 7 times |
-//! | [`LossTest`] | the share of lost packets, smoothed by 1/16 per packet, exceeds 20 % |
+//! picoquic's exit from slow start: the RTT has risen by a quarter (picoquic/cc_common.c at bf84867, 2020,
+//! `picoquic_hystart_test`): the smallest of 7 samples, 1 ms apart at least, exceeds the smallest "largest of 7" so far by a
+//! quarter, 7 times. NewReno and CUBIC use it, and BBR where the RTT is above 100 ms.
 
+use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy};
 use quiclab_core::{Duration, Time};
 
 /// Samples that are looked at together (`PICOQUIC_MIN_MAX_RTT_SCOPE`).
 const SCOPE: usize = 7;
 /// Shortest time between two samples (`picoquic_hystart_test`).
 const SPACING: Duration = Duration::from_millis(1);
-/// Packets that smoothing looks back at most (`PICOQUIC_SMOOTHED_LOSS_SCOPE`).
-const LOSS_SCOPE: u32 = 32;
-/// `PICOQUIC_SMOOTHED_LOSS_FACTOR`.
-const LOSS_FACTOR: f64 = 1.0 / 16.0;
-/// `PICOQUIC_SMOOTHED_LOSS_THRESHOLD`.
-const LOSS_THRESHOLD: f64 = 0.2;
 
 /// Whether the RTT has risen by a quarter (`picoquic_hystart_test`).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct DelayTest {
+pub struct DelayTest {
     samples: [Duration; SCOPE],
     next: usize,
     filled: bool,
@@ -62,28 +53,11 @@ impl DelayTest {
     }
 }
 
-/// Whether losses are too many (`picoquic_hystart_loss_test`).
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LossTest {
-    share: f64,
-    /// Packets delivered since the last loss.
-    delivered: u32,
-}
-
-impl LossTest {
-    /// `packets` are delivered.
-    pub(crate) fn on_delivered(&mut self, packets: u32) {
-        self.delivered = self.delivered.saturating_add(packets).min(LOSS_SCOPE - 1);
-    }
-
-    /// A packet is lost; `true` if the share of losses is above 20 %.
-    pub(crate) fn lost_too_many(&mut self) -> bool {
-        for _ in 0..=self.delivered {
-            self.share *= 1.0 - LOSS_FACTOR;
-        }
-        self.delivered = 0;
-        self.share += (1.0 - self.share) * LOSS_FACTOR;
-        self.share > LOSS_THRESHOLD
+/// As in newreno.c and cubic.c: the threshold becomes the window before the acknowledgement lets it grow.
+impl SlowStartPolicy for DelayTest {
+    fn on_ack(&mut self, question: &SlowStartInput<'_>) -> SlowStartDecision {
+        let Some(rtt) = question.rtt.filter(|_| question.initial) else { return SlowStartDecision::GO_ON };
+        if self.risen(question.ack.now, rtt) { SlowStartDecision::Leave } else { SlowStartDecision::GO_ON }
     }
 }
 
@@ -119,19 +93,5 @@ mod tests {
             assert!(!test.risen(now, Duration::from_millis(100 * (1 + step))));
         }
         assert!(!test.filled, "two samples at most in 1 ms");
-    }
-
-    #[test]
-    fn four_losses_in_a_row_are_above_a_fifth_and_one_in_ten_is_not() {
-        // n losses in a row: s(n) = (15/16) s' + 1/16 (1 - (15/16) s'), s' the last share:
-        // 0.0625, 0.1174, 0.1656, 0.2081 by s = 1 - (1 - s'·15/16)·15/16
-        let mut test = LossTest::default();
-        assert_eq!([0; 4].map(|_| test.lost_too_many()), [false, false, false, true]);
-        // one in ten: s = 1/16 + (15/16)^11 s, so s = 0.0625 / (1 - 0.4917) = 0.123
-        let mut test = LossTest::default();
-        for _ in 0..100 {
-            test.on_delivered(9);
-            assert!(!test.lost_too_many());
-        }
     }
 }
