@@ -36,7 +36,8 @@ pub enum RttVariation {
     Rfc9002,
     /// |smallest - sample| (aioquic): a standing queue makes it large.
     FromMinRtt,
-    /// As `rfc9002`, but at least a quarter of the smallest RTT where that is below 610 ms (picoquic).
+    /// As `rfc9002`, of samples from which the peer's delay is always subtracted, and at least a quarter of the smallest
+    /// RTT where that is below 610 ms (picoquic).
     QuarterMinRtt,
 }
 
@@ -87,21 +88,28 @@ impl RttEstimator {
 
     /// A sample: `latest` from sending to acknowledgement, of which the peer says it waited `ack_delay`,
     /// and may have waited `max_ack_delay` at most (`None`: not limited yet). Only acknowledgements that
-    /// newly acknowledge their largest packet, and something ack-eliciting, give one (section 5.1).
+    /// newly acknowledge their largest packet, and something ack-eliciting, give one (section 5.1). Returns the sample
+    /// that congestion control takes: `latest`, in picoquic less the delay.
     pub fn on_sample(
         &mut self,
         now: Time,
         latest: Duration,
         ack_delay: Duration,
         max_ack_delay: Option<Duration>,
-    ) {
+    ) -> Duration {
         let from_min_rtt = self.variation == RttVariation::FromMinRtt;
+        let from_delay = self.variation == RttVariation::QuarterMinRtt;
+        if from_delay && latest <= ack_delay {
+            return latest; // no sample: `rtt_estimate > 0`
+        }
+        let (latest, ack_delay) =
+            if from_delay { (latest.saturating_sub(ack_delay), Duration::ZERO) } else { (latest, ack_delay) };
         // aioquic: "RTT estimate, which cannot be < 1 ms"
         let sample = if from_min_rtt { latest.max(GRANULARITY) } else { latest };
         let Some(sampled) = &mut self.sampled else {
             let (min, variation) = (Some(sample), latest / 2);
             self.sampled = Some(Sampled { latest: sample, min, smoothed: latest, variation, first: now });
-            return;
+            return latest;
         };
         // the minimum is of unadjusted samples: the peer's word does not make it smaller (section 5.2)
         let min = sampled.min.map_or(sample, |min| min.min(sample));
@@ -114,10 +122,11 @@ impl RttEstimator {
         let (low, high) = (mean.min(adjusted), mean.max(adjusted));
         sampled.latest = if from_min_rtt { adjusted } else { latest };
         sampled.variation = (sampled.variation * 3 + (high - low)) / 4;
-        if self.variation == RttVariation::QuarterMinRtt && min < SATELLITE_RTT {
+        if from_delay && min < SATELLITE_RTT {
             sampled.variation = sampled.variation.max(min / 4); // picoquic_update_path_rtt
         }
         sampled.smoothed = (sampled.smoothed * 7 + adjusted) / 8;
+        latest
     }
 
     /// Persistent congestion is established: the path may be another one (section 5.2).

@@ -45,6 +45,9 @@ const LOW_RATE: f64 = 150_000.0;
 const MEDIUM_RATE: f64 = 3_000_000.0;
 /// `PICOQUIC_MAX_PACKET_SIZE`.
 const MAX_PACKET: u64 = 1536;
+/// Bytes of a packet that do not count as delivered: `delivered` adds up lengths without the tag (`picoquic_process_ack_range`),
+/// so that the estimate is a percent below the rate of the link, and its queue empties.
+const TAG: u64 = 16;
 /// `PICOQUIC_CWIN_MINIMUM`.
 const CUT_WINDOW: u64 = 2 * MAX_PACKET;
 
@@ -240,7 +243,7 @@ impl BbrPicoquic {
             return;
         };
         self.app_limited = rate.app_limited;
-        let sample = per_second(rate.delivered, interval);
+        let sample = per_second(rate.delivered * (self.mss - TAG) / self.mss, interval);
         if !rate.app_limited || sample > self.estimate {
             self.estimate = sample;
         }

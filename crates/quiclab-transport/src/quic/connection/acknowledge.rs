@@ -170,7 +170,7 @@ impl Connection {
         if matches!(id, SpaceId::Path(_)) { ack.delay } else { Duration::ZERO }
     }
 
-    /// Takes an RTT sample of a packet sent at `sent`, and returns it, the peer's delay not taken off.
+    /// Takes an RTT sample of a packet sent at `sent`, and returns it as congestion control sees it.
     fn sample_rtt(
         &mut self,
         now: Time,
@@ -197,8 +197,7 @@ impl Connection {
             let wanted = self.operations.run(Operation::RttSample, inputs, || native);
             sample = Duration::from_nanos_f64(wanted * 1e6);
         }
-        path.rtt.on_sample(now, sample, delay, max_delay);
-        Some(sample)
+        Some(path.rtt.on_sample(now, sample, delay, max_delay))
     }
 
     /// The packet threshold of a plugin holds until the next acknowledgement.
