@@ -137,9 +137,7 @@ def _seconds(times_ns: Any) -> np.ndarray[Any, Any]:
     return times_ns.to_numpy() // 1_000_000_000  # type: ignore[no-any-return]
 
 
-def _totals(
-    steps: np.ndarray[Any, Any], values: np.ndarray[Any, Any], first: int, last: int
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _totals(steps: np.ndarray[Any, Any], values: np.ndarray[Any, Any], first: int, last: int) -> np.ndarray[Any, Any]:
     """Return the sum of the values of each second from `first` up to `last`, without it."""
     inside = (steps >= first) & (steps < last)
     return np.bincount(steps[inside] - first, weights=values[inside], minlength=max(last - first, 0))
