@@ -14,6 +14,7 @@ from quiclab.studies.pacing import claims as _pacing_claims
 from quiclab.studies.pacing import common as _pacing
 from quiclab.studies.pacing import metrics
 from quiclab.studies.pacing import tables as _pacing_tables
+from quiclab.studies.pacing import variants as _variants
 from quiclab.study import Study
 from quiclab.study.findings import Sample
 from quiclab.study.registry import find
@@ -34,7 +35,7 @@ def test_the_queue_is_the_rest_of_netem_after_its_delay() -> None:
     queues = [_pacing.rate(rate)["links.bottleneck.queue"] for rate in (10, 100)]
     assert queues == [{"kind": "drop_tail", "packets": packets} for packets in (1000 - 21, 1000 - 206)]
     # 200 ms of 10 Mbit/s and the bucket
-    assert _pacing.four_bdp(_pacing.rate(10))["links.bottleneck.queue"] == {"kind": "drop_tail", "bytes": "251600 B"}
+    assert _variants.four_bdp(_pacing.rate(10))["links.bottleneck.queue"] == {"kind": "drop_tail", "bytes": "251600 B"}
 
 
 def test_the_socket_option_has_the_rate_of_the_bottleneck() -> None:
@@ -43,7 +44,7 @@ def test_the_socket_option_has_the_rate_of_the_bottleneck() -> None:
     paced = changes(_pacing.rate(100))
     assert paced["flows.main.sender"]["pacing"]["max_rate"] == "100 Mbit/s"  # type: ignore[index]
     # 1448 of 1514 B are payload: 95.64 Mbit/s, rounded down to kbit/s
-    slower = _pacing.payload_rate(paced)["flows.main.sender"]
+    slower = _variants.payload_rate(paced)["flows.main.sender"]
     assert slower["pacing"]["max_rate"] == "95640 kbit/s"  # type: ignore[index]
 
 

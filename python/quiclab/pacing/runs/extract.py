@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quiclab.libraries import np, pl
+from quiclab.pacing.runs.over_time import half_widths, over_time
 from quiclab.pacing.runs.taps import ETHERNET_BYTES, of_flow
 from quiclab.quantity import megabits_per_second
 
@@ -44,7 +45,8 @@ def main_flow(result: RunResult, directory: Path) -> dict[str, Any]:
     -------
     dict
         A flow of the document `quiclab.pacing/1`, and `period_s`: the period of the packets that an acknowledgement
-        covers (`None` without one, or in the kernel lane).
+        covers (`None` without one, or in the kernel lane). In the sim lane also `over_time`, and `half_widths_us` of
+        the clusters of each gain (`quiclab.pacing.runs.over_time`).
     """
     kernel = result.data.get("lane") == "kernel"
     settings = {
@@ -60,7 +62,14 @@ def main_flow(result: RunResult, directory: Path) -> dict[str, Any]:
         from quiclab.pacing.runs.captures import acknowledgements  # noqa: PLC0415 - of the kernel lane alone
 
         return {**found, **acknowledgements(directory / "main.sender.pcapng", settings), "period_s": None}
-    return {**found, "period_s": period_s(result)}
+    together = 2 if result.data["scenario"]["flows"]["main"].get("stack") == "lab-tcp" else 1
+    expected_ms = [together * item["interval_ms"] for item in found["data"]["clusters"]["expected"]]
+    return {
+        **found,
+        "period_s": period_s(result),
+        "over_time": over_time(result, "main", SKIP_S),
+        "half_widths_us": half_widths(result, "main", SKIP_S, expected_ms),
+    }
 
 
 def link_use(result: RunResult, directory: Path) -> dict[str, float]:

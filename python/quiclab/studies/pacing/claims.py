@@ -8,7 +8,7 @@ means of the runs of the resample in turn.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +109,9 @@ class Names(Vocabulary):
             **{name: getattr(self, name if name != "max" else "largest") for name in own},
             **{name: getattr(self, name) for name in ("util", "dup_ack_share", "loss_rate", "frame_bytes")},
             "packet_weighted_median": self.packet_weighted_median,
+            "above": self.above,
+            "rel": self.rel,
+            "ks": self.ks,
             "QUIC": QUIC,
             "TCP_APPS": TCP_APPS,
         }
@@ -138,6 +141,23 @@ class Names(Vocabulary):
         if series.kind == "covered":
             return self._of(series, f"covered_share_{low:g}_{high:g}")
         return self._of(series, f"{series.kind}_share_{low / series.unit:g}_{high / series.unit:g}")
+
+    @staticmethod
+    def above(series: Series, limit: float) -> Series:
+        """The values larger than a limit."""
+        return replace(series, kind=f"{series.kind}_above_{limit / series.unit:g}")
+
+    @staticmethod
+    def rel(value: float, expected: float) -> float:
+        """Distance from a value, as a part of it."""
+        return abs(value / expected - 1)
+
+    def ks(self, first: Series, second: Series) -> float:
+        """Kolmogorov-Smirnov distance of two distributions of the same runs: between bursts, and between ACKs."""
+        one, other = sorted((first, second), key=lambda series: series.kind)
+        if (one.kind, other.kind) != ("ack", "between") or (one.variant, one.rate) != (other.variant, other.rate):
+            raise NotMeasuredError((first.variant, first.rate, f"{first.kind} and {second.kind}"), first.study)
+        return self._of(other, "clock_distance")
 
     def percentile(self, series: Series, percent: float) -> float:
         """A percentile."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quiclab.quantity import megabits_per_second
-from quiclab.studies.hosts import AIOQUIC_DATAGRAM, AIOQUIC_DATAGRAM_SLOW, C_SEND_CALL
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Value, Variant
+from quiclab.studies.hosts import AIOQUIC_DATAGRAM, C_SEND_CALL
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,8 +26,6 @@ FULL_FRAME_BYTES = 1514
 
 # --- hosts
 
-WAKE_UP = {"mean": "67 us", "deviation": "66 us", "distribution": "uniform"}
-"""Wake-up time of a sleeping processor, in a variant."""
 C_HOST = {
     "send_call": C_SEND_CALL,
     "timer_slack": {"mean": "55 us", "deviation": "5 us", "distribution": "normal"},
@@ -85,8 +82,8 @@ QUARTER_RTT = {
     "pacing": {"kind": "none"},
     "quic": {"acknowledgement": {"kind": "rtt_fraction", "fraction": 0.25, "packets": 65535, "delay": "1 s"}},
 }
-"""Acknowledgements of a BBR whose timeout has ended STARTUP, as the thesis saw them beside CUBIC: after about a quarter of
-the round trip time, however many packets."""
+"""Acknowledgements of a BBR whose timeout has ended STARTUP, as the thesis saw them beside CUBIC: after about a quarter
+of the round trip time, however many packets."""
 BOTTLENECK = "RATE"
 """Placeholder for the rate of the bottleneck in the changes of a configuration."""
 
@@ -239,12 +236,12 @@ HOST_ASSUMPTIONS = (
         "asyncio waits in whole milliseconds (selectors.EpollSelector), and so does Go's runtime (netpoll_epoll.go).",
     ),
     Assumption(
-        "picoquic's client has BBR, the default of its example program, which paces its acknowledgements. Beside CUBIC it "
-        "acknowledges after a quarter of the round trip time, however many packets have come.",
-        "picoquic_prepare_packet_ready looks for an acknowledgement when the pacer lets a packet go. The program itself, "
-        "built at bf84867, acknowledged each 8.1 ms beside BBR, as here, and each 119 to 306 ms beside CUBIC: a timeout of "
-        "the client, whose RTT samples end where the queue grows fast, ends its STARTUP. That timeout is not modelled; "
-        "without the pacer it would be every second packet or 10 ms (variant `picoquic_every_second`).",
+        "picoquic's client has BBR, the default of its example program, which paces its acknowledgements. Beside "
+        "CUBIC it acknowledges after a quarter of the round trip time, however many packets have come.",
+        "picoquic_prepare_packet_ready looks for an acknowledgement when the pacer lets a packet go "
+        "(reference/picoquic_program.csv has what the program does). Beside CUBIC a timeout ends STARTUP of the "
+        "client's BBR, since packets that are older than the timeout give no RTT samples; that is not modelled. "
+        "Without the pacer it would be every second packet, or 10 ms (variant `picoquic_every_second`).",
     ),
     Assumption(
         "ngtcp2's client has the flow-control windows of its release of 2022, 6 and 15 MiB; all others have their own.",
@@ -311,90 +308,3 @@ LINK_ASSUMPTIONS = (
     *HOST_ASSUMPTIONS,
 )
 """Of the study `utilisation`, whose network is that of `link`; its hosts are those of the others."""
-
-
-def without_hosts(changes: Changes) -> Changes:
-    """Take the costs of the hosts away."""
-    return {**changes, **({"hosts.user": {}} if "hosts.user" in changes else {})}
-
-
-def late_processes(changes: Changes) -> Changes:
-    """Delay the wake-up of programs after the arrival of a packet."""
-    host: Mapping[str, Any] | None = changes.get("hosts.user")  # type: ignore[assignment]
-    return changes if host is None else {**changes, "hosts.user": {**host, "wake_up": WAKE_UP}}
-
-
-def four_bdp(changes: Changes) -> Changes:
-    """Return a queue of 200 ms at the bottleneck's rate, and the bucket, as tbf makes it without a child."""
-    bucket: Mapping[str, Any] = changes["links.bottleneck.rate"]  # type: ignore[assignment]
-    queue_bytes = megabits_per_second(bucket["rate"]) * 1e6 * 0.2 / 8 + 1600
-    return {**changes, "links.bottleneck.queue": {"kind": "drop_tail", "bytes": f"{queue_bytes:.0f} B"}}
-
-
-def every_second(changes: Changes) -> Changes:
-    """Let picoquic's client acknowledge without a pacer."""
-    receiver: Mapping[str, Any] = changes["flows.main.receiver"]  # type: ignore[assignment]
-    if receiver.get("profile") != "picoquic":
-        return changes
-    unpaced = {"congestion_control": "newreno", "pacing": {"kind": "none"}}
-    return {**changes, "flows.main.receiver": {**receiver, **unpaced}}
-
-
-def payload_rate(changes: Changes) -> Changes:
-    """Let the kernel's pacers be as slow as the bottleneck is, which also counts headers."""
-    sender: Mapping[str, Any] = changes["flows.main.sender"]  # type: ignore[assignment]
-    pacing = sender.get("pacing", {})
-    if pacing.get("kind") not in ("fq", "linux"):
-        return changes
-    bucket: Mapping[str, Any] = changes["links.bottleneck.rate"]  # type: ignore[assignment]
-    rate_kbps = int(megabits_per_second(str(bucket["rate"])) * 1e3 * 1448 / FULL_FRAME_BYTES)
-    return {**changes, "flows.main.sender": {**sender, "pacing": {**pacing, "max_rate": f"{rate_kbps} kbit/s"}}}
-
-
-def slow_python(changes: Changes) -> Changes:
-    """Give aioquic the cost that the testbed had."""
-    host: Mapping[str, Any] = changes.get("hosts.user", {})  # type: ignore[assignment]
-    if "send_datagram" not in host:
-        return changes
-    slow = {"send_datagram": AIOQUIC_DATAGRAM_SLOW, "receive_datagram": AIOQUIC_DATAGRAM_SLOW}
-    return {**changes, "hosts.user": {**host, **slow}}
-
-
-SLOW_PYTHON = Variant(
-    "slow_python",
-    "180 us a datagram in Python",
-    "The testbed's cost, from the least published utilisation of 10 Gbit/s.",
-    slow_python,
-    5,
-)
-VARIANTS = (
-    SLOW_PYTHON,
-    Variant(
-        "payload_rate",
-        "fq and SO_MAX_PACING_RATE limited to what of the bottleneck's rate is payload",
-        "Linux counts the payload, tbf whole frames: paced to the rate of the bottleneck, a sender "
-        "overfills it by 5 %. "
-        "Timers of Linux 4.19 that are late are not made good, which would slow it down by as much.",
-        payload_rate,
-        5,
-    ),
-    Variant(
-        "ideal_hosts", "hosts that cost nothing", "The remaining effects are those of the transports.", without_hosts, 3
-    ),
-    Variant(
-        "late_processes",
-        "programs that run up to 133 us after a packet has come",
-        "The states of rest of the testbed's processors, Broadwell-DE, take 2 to 133 us to leave "
-        "(drivers/idle/intel_idle.c, `bdx_cstates`); which ones they were in is not known.",
-        late_processes,
-        5,
-    ),
-    Variant("four_bdp", "queue of 200 ms", "Section 5.4 says 4 BDP: the meaning of the latency of tbf.", four_bdp, 3),
-    Variant(
-        "picoquic_every_second",
-        "picoquic acknowledges every second packet, or after 10 ms",
-        "So have it stored copies of its source of that time.",
-        every_second,
-        3,
-    ),
-)

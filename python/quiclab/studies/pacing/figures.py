@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from quiclab.libraries import alt
+from quiclab.pacing.runs.extract import SKIP_S
 from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH
 from quiclab.study import BASE, Figure
 
@@ -155,6 +156,41 @@ def shares(rate: int, kind: str, most: int, title: str) -> Callable[[Evaluation,
     return draw
 
 
+def frequency(rate: int) -> Callable[[Evaluation, str], Any]:
+    """Return what draws the packets per ACK over time, of the first run of each configuration, one below the other."""
+
+    def draw(evaluation: Evaluation, engine: str) -> Any:
+        runs = kept_of(evaluation, engine, rate)
+        order = [label for name, label in evaluation.study.design.labels.items() if name in runs]
+        rows = [
+            {"stack": evaluation.study.design.labels[name], "s": SKIP_S + second, "packets": packets}
+            for name, found in runs.items()
+            for second, packets in enumerate(found[0]["over_time"]["covered_median"])
+        ]
+        return (
+            alt.Chart({"values": rows})
+            .mark_line(color=COLOURS[0], strokeWidth=1.4)
+            .encode(
+                x=alt.X("s:Q", title="time [s]", scale=alt.Scale(nice=False)),
+                y=alt.Y("packets:Q", title=None, axis=alt.Axis(tickCount=2)),
+                tooltip=["stack:N", "s:Q", "packets:Q"],
+            )
+            .properties(width=WIDTH, height=ROW_HEIGHT)
+            .facet(
+                row=alt.Row(
+                    "stack:N",
+                    sort=order,
+                    title=None,
+                    header=alt.Header(labelAngle=0, labelAlign="left", labelLimit=160),
+                ),
+                spacing=4,
+            )
+            .resolve_scale(y="independent")
+        )
+
+    return draw
+
+
 def interval_figures(of: str = "") -> tuple[Figure, ...]:
     """Return the figures of the intervals: as published, or of something else."""
     found = []
@@ -196,6 +232,26 @@ def interval_figures(of: str = "") -> tuple[Figure, ...]:
     return tuple(found)
 
 
+def rate_figures() -> tuple[Figure, ...]:
+    """Return the figures of a pacer's rate: within the spacing, and over time."""
+    return (
+        Figure(
+            "Rate within the spacing, over that of the bottleneck",
+            "Figures 6.13 and 6.14",
+            "rate",
+            "Interval of evenly spaced packets over the median interval.",
+            metric="pace_ratio",
+        ),
+        Figure(
+            "Variation of the rate of a second",
+            "not published",
+            "rate",
+            "Standard deviation over mean of the rate at the tap in each second.",
+            metric="rate_variation",
+        ),
+    )
+
+
 def acks_figures() -> tuple[Figure, ...]:
     """Return the figures of the acknowledgements."""
     return (
@@ -209,5 +265,23 @@ def acks_figures() -> tuple[Figure, ...]:
             )
             for rate, number in ((10, "6.3a, 6.5a and 6.8"), (100, "6.3b, 6.5b and 6.7"))
         ),
+        *(
+            Figure(
+                f"Packets per acknowledgement over time, {rate} Mbit/s",
+                f"Figures {number}",
+                "",
+                "Median of the packets that the acknowledgements of a second cover, of one run each.",
+                draw=frequency(rate),
+            )
+            for rate, number in ((10, "6.4 and 6.8"), (100, "6.6 and 6.7"))
+        ),
         Figure("Duplicate acknowledgements", "Figure 6.3", "rate", "Of all acknowledgements.", metric="dup_ack_share"),
+        Figure("Acknowledgements in a second", "section 6.2", "rate", "Mean over the run.", metric="ack_rate_hz"),
+        Figure(
+            "Interval between acknowledgements over the round trip time",
+            "section 6.2.2",
+            "rate",
+            "Interval that half of the time lies in or below; the round trip time is the mean, queue included.",
+            metric="ack_over_rtt",
+        ),
     )

@@ -132,14 +132,17 @@ def counts(result: RunResult, kind: str) -> dict[int, int]:
     return {int(packets): count for packets, count in table.items()}
 
 
-def count_share_metric(kind: str, low: int, high: int) -> Metric:
-    """Return the share of bursts or ACKs with this number of packets."""
+def count_share_metric(kind: str, low: int, high: int | None = None) -> Metric:
+    """Return the share of bursts or ACKs with this number of packets; without `high`, with `low` or more."""
+    most = math.inf if high is None else high
 
     def measure(result: RunResult) -> float:
         table = counts(result, kind)
         total = sum(table.values())
-        return sum(count for packets, count in table.items() if low <= packets <= high) / total if total else math.nan
+        return sum(count for packets, count in table.items() if low <= packets <= most) / total if total else math.nan
 
+    if high is None:
+        return Metric(f"{kind}_share_{low}_up", f"{COUNTED[kind]} of {low} or more packets", "", measure)
     return Metric(f"{kind}_share_{low}_{high}", f"{COUNTED[kind]} of {low} to {high} packets", "", measure)
 
 

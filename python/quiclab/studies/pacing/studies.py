@@ -20,15 +20,14 @@ from quiclab.studies.pacing.common import (
     REAL,
     RUNS,
     SCENARIO,
-    SLOW_PYTHON,
     SOURCE,
     TCP,
-    VARIANTS,
     configurations,
     describe,
     rates,
 )
-from quiclab.studies.pacing.figures import acks_figures, interval_figures
+from quiclab.studies.pacing.figures import acks_figures, interval_figures, rate_figures
+from quiclab.studies.pacing.further import ACK_METRICS, CLUSTER_METRICS, INTERVAL_METRICS, LINK_RATE
 from quiclab.studies.pacing.metrics import (
     BURSTY,
     CENTRE,
@@ -52,6 +51,7 @@ from quiclab.studies.pacing.metrics import (
     width_metric,
 )
 from quiclab.studies.pacing.tables import CLUSTERS, FRAMES, theory
+from quiclab.studies.pacing.variants import SLOW_PYTHON, VARIANTS
 from quiclab.study import Design, Factor, Figure, Measures, Metric, Presentation, Study, Table
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ UTILISATION = study(
     ),
     measures=measures(
         metric=Metric("utilisation", "Utilisation of the link", "", utilisation),
+        further=(LINK_RATE,),
         keep=link_use,
     ),
     presentation=presentation(
@@ -131,13 +132,14 @@ INTERVALS = study(
             count_mode_metric("burst"),
             count_quantile_metric("burst", 0.99),
             count_quantile_metric("burst", 0.999),
+            *INTERVAL_METRICS,
         ),
         table=FRAMES,
     ),
     presentation=presentation(
         title="Intervals between packets",
         abstract="Packets of a sender on a fast link before a bottleneck: intervals, bursts, and ACK clocking.",
-        figures=interval_figures(),
+        figures=(*interval_figures(), *rate_figures()),
     ),
 )
 ACKS = study(
@@ -159,6 +161,7 @@ ACKS = study(
             count_share_metric("covered", 2, 3),
             count_quantile_metric("covered", 0.95),
             count_quantile_metric("covered", 0.5, by_packets=True),
+            *ACK_METRICS,
         ),
     ),
     presentation=presentation(
@@ -176,7 +179,7 @@ CLUSTERED = study(
     ),
     measures=measures(
         metric=CLUSTER,
-        further=(CENTRE,),
+        further=(CENTRE, *CLUSTER_METRICS),
         table=CLUSTERS,
         model=theory(),
     ),
