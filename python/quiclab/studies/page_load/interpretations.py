@@ -1,10 +1,13 @@
-"""How the description of the page-load thesis was read: assumptions, and other readings as variants."""
+"""How the description of the page-load thesis was read: assumptions, and other interpretations as variants.
+
+Variants that take a mechanism away, or put one in, are in `mechanisms`.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quiclab.studies.page_load.common import BROWSER_TIMES, QUIC, TCP
+from quiclab.studies.page_load.common import QUIC, RUNS, TCP
 from quiclab.study import Assumption, Variant
 
 if TYPE_CHECKING:
@@ -175,21 +178,17 @@ def whole_packets(edited: dict[str, Any]) -> None:
             edited[name] = {"kind": "drop_tail", "bytes": limit}
 
 
-def in_no_time(edited: dict[str, Any]) -> None:
-    """Let the browser take no time for requests and images."""
-    for name in BROWSER_TIMES:
-        edited[f"{FLOW}.workload.{name}"] = "0 ns"
-
-
 def think(edited: dict[str, Any]) -> None:
     """Let the HTML of Apache and Flask take 10 ms; the sample server has its pages in memory."""
     if edited.get(f"{FLOW}.stack") == TCP:
         edited[f"{FLOW}.workload.html_think_time"] = "10 ms"
 
 
-def variant(name: str, label: str, reason: str, changes: Callable[[Changes], Changes]) -> Variant:
-    """Return a variant of the pages."""
-    return Variant(name, label, reason, changes, runs=VARIANT_RUNS)
+def variant(
+    name: str, label: str, reason: str, changes: Callable[[Changes], Changes], runs: int = VARIANT_RUNS
+) -> Variant:
+    """Return a variant of the pages; those that explain means under jitter have as many runs as published."""
+    return Variant(name, label, reason, changes, runs)
 
 
 VARIANTS = (
@@ -208,6 +207,7 @@ VARIANTS = (
         "jitter of the data only",
         "The explanations of the thesis are about data.",
         constant_delay("up"),
+        RUNS,
     ),
     variant(
         "jitter_each_packet",
@@ -220,6 +220,7 @@ VARIANTS = (
         "the loop's commands take no time",
         "Literally, a delay holds for the 100 ms that the loop sleeps.",
         jitter_link(every="100 ms"),
+        RUNS,
     ),
     variant(
         "queue_50_packets",
@@ -268,30 +269,5 @@ VARIANTS = (
         "images in turn in QUIC",
         "RFC 9218 with incremental images: newer versions of google/quiche.",
         quic_options(stream_scheduler="priority"),
-    ),
-    variant(
-        "browser_in_no_time",
-        "the browser takes no time for requests and images",
-        "An ablation: what remains of the cost of many images is the transport's.",
-        edited_changes(in_no_time),
-    ),
-    variant(
-        "no_hystart",
-        "QUIC without Hybrid Slow Start",
-        "An ablation: the cost of the exit on delay.",
-        edited_changes(
-            lambda edited: (
-                edited.update({f"{FLOW}.sender": {**edited[f"{FLOW}.sender"], "slow_start_exit": "none"}})
-                if edited.get(f"{FLOW}.stack") == QUIC
-                and "bbr" not in str(edited[f"{FLOW}.sender"].get("congestion_control"))
-                else None
-            )
-        ),
-    ),
-    variant(
-        "static_threshold",
-        "QUIC with a static threshold of 3 packets",
-        "An ablation: the gain of the adaptive threshold.",
-        quic_options(adaptive_packet_threshold=False),
     ),
 )

@@ -27,6 +27,7 @@ from quiclab.studies.page_load.common import (
 )
 from quiclab.studies.page_load.figures import lines, maps, phases, rates_beside, view
 from quiclab.studies.page_load.interpretations import ASSUMPTIONS, VARIANTS
+from quiclab.studies.page_load.mechanisms import OF_PAGES, OF_TRACES
 from quiclab.studies.page_load.traces import (
     FAIRNESS_METRICS,
     HTML,
@@ -35,7 +36,7 @@ from quiclab.studies.page_load.traces import (
     REORDERING_METRICS,
     WINDOW_METRICS,
 )
-from quiclab.study import Design, Factor, Figure, Measures, Presentation, Study
+from quiclab.study import Design, Factor, Figure, Measures, Presentation, Study, Variant
 
 FAIRNESS_RUNS = 5
 STACKS_SHOWN = (("quic1_n1", "QUICv1, N = 1"), ("tcp", "TCP"), ("gquic37", "gQUIC 37"))
@@ -45,6 +46,11 @@ JITTER_SHOWN = (("gquic37", "gQUIC 37"), ("quic1", "QUICv1"), ("tcp", "TCP"), ("
 design = partial(Design, scenario=SCENARIO, engines=ENGINES, runs=RUNS, own_seeds=True)
 measures = partial(Measures, metric=PLT)
 presentation = partial(Presentation, source=SOURCE, assumptions=ASSUMPTIONS, describe=describe)
+
+
+def chosen(*names: str) -> tuple[Variant, ...]:
+    """Return the variants of these names."""
+    return tuple(item for item in (*VARIANTS, *OF_PAGES, *OF_TRACES) if item.name in names)
 
 
 def study(name: str, *, design: Design, measures: Measures, presentation: Presentation) -> Study:
@@ -59,7 +65,7 @@ def all_networks(name: str, title: str, abstract: str, pages: Factor, **parts: A
         design=design(
             configurations=configurations(),
             factors=(NETWORK, RATE, pages),
-            variants=VARIANTS,
+            variants=(*VARIANTS, *OF_PAGES),
         ),
         measures=measures(series_factor=pages.name, **parts),
         presentation=presentation(
@@ -91,7 +97,7 @@ HYSTART = study(
         configurations=configurations("quic1_n1", "tcp", "quic1", "gquic37", "quic1_bbr"),
         factors=(networks("base"), rates(100), pages("100x10", "10x100")),
         engine_changes=lambda _: {"record.series_interval": "5 ms"},
-        variants=tuple(item for item in VARIANTS if item.name == "browser_in_no_time"),
+        variants=chosen("browser_in_no_time", "traces_at_10_mbit"),
     ),
     measures=measures(
         kept_series=KEPT_SERIES,
@@ -164,7 +170,7 @@ REORDERING = study(
         factors=(networks("jit"), rates(100)),
         engine_changes=lambda _: {"record.series_interval": "100 ms"},
         runs=FAIRNESS_RUNS,
-        variants=tuple(item for item in VARIANTS if item.name == "script_in_no_time"),
+        variants=chosen("script_in_no_time", "adaptive_time_threshold"),
     ),
     measures=measures(
         kept_series=KEPT_SERIES,
@@ -220,7 +226,7 @@ FAIRNESS = study(
         configurations=tuple(concurrent_transfers(name) for name in BESIDE),
         factors=(FLOW,),
         engine_changes=lambda _: {"record.series_interval": "10 ms"},
-        variants=tuple(item for item in VARIANTS if item.name == "queue_whole_packets"),
+        variants=chosen("queue_whole_packets"),
         runs=FAIRNESS_RUNS,
     ),
     measures=measures(
