@@ -81,15 +81,23 @@ reference: setup ## write the generated files: the reference pages and the Pytho
 teardown: setup ## kill a hundred runs of the kernel lane at random moments and count leftover objects
 	QUICLAB_KILLED_RUNS=100 cargo test --quiet -p quiclab-live --test teardown
 
-STUDY_PAGES := tunnel pacing page_load dual_connectivity
+STUDY_GROUPS := tunnel pacing page_load dual_connectivity
+STUDY_PAGES := $(STUDY_GROUPS) pacing_beyond linux_tcp
 .PHONY: study-pages
 study-pages: setup ## all results that pages of docs/studies state, and the pages; takes hours, and goes on where it was stopped
-	for group in $(STUDY_PAGES); do \
+	for group in $(STUDY_GROUPS); do \
 		$(RUN)/quiclab study run $$group --jobs $(JOBS); \
 		$(RUN)/quiclab study decide $$group --jobs $(JOBS); \
 		$(RUN)/quiclab study ablate $$group --jobs $(JOBS); \
 	done
+	$(RUN)/quiclab study run validation/linux_tcp --jobs $(JOBS)
 	$(RUN)/python tools/study_pages.py $(STUDY_PAGES) --results results --run --jobs $(JOBS)
+
+.PHONY: lanes-page
+lanes-page: setup ## results and page of docs/studies/lanes.md, with the virtual clock (first: make adapters, quiclab kernel build)
+	$(RUN)/quiclab study run validation/lanes --engines sim,kernel-virtual --runs 1 --jobs $(JOBS)
+	$(RUN)/quiclab study run validation/linux_tcp/dual_connectivity --jobs $(JOBS)
+	$(RUN)/python tools/study_pages.py lanes --results results
 
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz

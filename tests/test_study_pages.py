@@ -55,7 +55,7 @@ def test_all_stored_values_are_used_and_say_where_they_come_from(name: str) -> N
     PAGE.rendered(name, values)
     assert PAGE.written({**values.document, "quiclab": data["quiclab"]}) == PAGE.written(data)
     for item in data["values"].values():
-        source = data["studies"][item["study"]]
+        source = data["studies"][item["study"] + PAGE.of_engine(item.get("engine", ""))]
         assert source["results"] >= 1
         assert source["versions"]
         assert item["runs"] >= 1
@@ -74,7 +74,7 @@ def test_some_of_the_values_are_those_of_runs(name: str) -> None:
     done = 0
     for item in (data["values"][key] for key in chosen):
         study = find(item["study"])
-        engine = study.design.default_engine
+        engine = item.get("engine") or study.design.default_engine
         if available_engines(study, [engine])[1] or study.design.engine(engine).lane is not None:
             continue
         job = first_job(item)
@@ -137,3 +137,31 @@ def test_placeholders_read_values_variants_and_verdicts(tmp_path: Path, monkeypa
     }
     assert json.loads(PAGE.written(values.document))["values"] == values.document["values"]
     assert math.isnan(PAGE.PageFindings(values, "at_once").value("tunnel/four", "rtt_ms", "std", ("fq", "homo", "rr")))
+
+
+def test_placeholders_read_engines_criteria_and_published_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    # every run of the model has 21 Mbit/s, every one of the kernel 20; the engine is asked for last
+    monkeypatch.setattr(PAGE.Values, "value", lambda _, *asked: {"mean": 20.0 if asked[-1] else 21.0, "runs": 1})
+    names = PAGE.names_of("validation", PAGE.Values({}, None))
+    assert names["of"]("lanes", "", "mean", "", "kernel-virtual")("reno", path="20mbit_40ms_q1") == 20
+    # VL-1: eight paths without loss, at most 15 % each and 5 % in the mean
+    found = names["criterion"]("VL-1", "", ("reno",))
+    assert [line.difference for line in found.lines] == pytest.approx([0.05] * 8)
+    assert PAGE.largest(found.lines).key[0] == "reno"
+    # bulk.csv: three runs of CUBIC at 20 Mbit/s, 20 ms and 30 packets; its criterion compares with them
+    published = names["published"]("linux_tcp/bulk")("cubic", path="20mbit_20ms_q30")
+    assert 19 < published < 19.2
+    line = next(one for one in names["criterion"]("LT-B1").lines if one.key == ("cubic", "20mbit_20ms_q30"))
+    assert line.difference == pytest.approx(21 / published - 1, rel=1e-5)
+
+
+def test_values_of_another_engine_have_their_own_source() -> None:
+    name = "validation/lanes: goodput_mbps of reno, 20mbit_40ms_q1, engine kernel-virtual"
+    stored = {
+        "studies": {"validation/lanes, engine kernel-virtual": {"runs": 1}, "validation/lanes": {"runs": 3}},
+        "values": {name: {"mean": 18.5, "runs": 1}},
+    }
+    values = PAGE.Values(stored, None)
+    read = PAGE.names_of("validation", values)["of"]("lanes", "", "mean", "", "kernel-virtual")
+    assert read("reno", path="20mbit_40ms_q1") == 18.5
+    assert values.document["studies"] == {"validation/lanes, engine kernel-virtual": {"runs": 1}}

@@ -6,7 +6,7 @@
 Three tables as markdown. For each situation: the pacers whose goodput is within 1 % of the best, or not told apart from
 it by the 95 % interval; the best and the worst; what the best gains over none; and losses and times in the bottleneck
 without a pacer and with the best. Then the longest bursts, and the fewest acknowledgements, that cost at most 1 % of
-goodput.
+goodput. The page docs/studies/pacing_beyond.md has them from its stored values.
 """
 
 from __future__ import annotations
@@ -14,17 +14,22 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from quiclab.errors import QuiclabError
-from quiclab.stats import Summary, difference_half_width
+from quiclab.stats import Summary, difference_half_width, summarise
 from quiclab.study.evaluate import Evaluation
+from quiclab.study.findings import Key
 from quiclab.study.registry import find
 
 if TYPE_CHECKING:
-    from quiclab.study import Value
+    from quiclab.study import Study, Value
+
+Reading: TypeAlias = Callable[[str, str, Key], Summary]
+"""Gives the runs of a study `pacing/beyond_...` by its short name, of a metric, in a setting."""
 
 ENGINE = "lab-quic"
 COST = 0.01
@@ -78,35 +83,33 @@ LIMITS = (
 )
 
 
+def study_of(name: str) -> Study:
+    """Return a study by its short name."""
+    return find(f"pacing/beyond_{name}")
+
+
 class Results:
-    """The summaries of the studies, read once."""
+    """The summaries of the studies in a results directory, read once."""
 
     def __init__(self, out: Path) -> None:
         self.out = out
         self.known: dict[str, Evaluation] = {}
-
-    def evaluation(self, study: str) -> Evaluation:
-        """Return a study's results."""
-        if study not in self.known:
-            self.known[study] = Evaluation(find(f"pacing/beyond_{study}"), self.out)
-        return self.known[study]
+        self.found: dict[tuple[str, str], dict[Key, Summary]] = {}
 
     def were_made(self, study: str) -> bool:
         """Return whether the study was run, with all of its settings."""
         try:
-            evaluation = self.evaluation(study)
+            self.known[study] = evaluation = Evaluation(study_of(study), self.out)
             return evaluation.missing(ENGINE) == 0
         except QuiclabError as error:
             print(f"pacing/beyond_{study} is left out: {error}", file=sys.stderr)
             return False
 
-    def of(self, study: str, metric: str) -> dict[tuple[Value, ...], Summary]:
-        """Return the summaries of a metric."""
-        return self.evaluation(study).summaries(ENGINE, metric=metric)
-
-    def has(self, study: str, metric: str) -> bool:
-        """Return whether a study measures something."""
-        return metric in {item.name for item in self.evaluation(study).study.measures.metrics}
+    def read(self, study: str, metric: str, key: Key) -> Summary:
+        """Return the runs of a setting."""
+        if (study, metric) not in self.found:
+            self.found[study, metric] = self.known[study].summaries(ENGINE, metric=metric)
+        return self.found[study, metric].get(key, summarise([]))
 
 
 def spread(summary: Summary, decimals: int = 2) -> str:
@@ -120,12 +123,12 @@ def gain(base: Summary, found: Summary) -> str:
     return f"{100 * (found.mean / base.mean - 1):+.1f} ± {100 * margin / base.mean:.1f} %"
 
 
-def row(results: Results, situation: Situation) -> str:
+def row(read: Reading, situation: Situation) -> str:
     """Return the row of a situation: those within 1 % or within the interval of the best one are as good."""
-    labels = results.evaluation(situation.study).study.design.labels
-    goodput = {
-        name: results.of(situation.study, "goodput_mbps")[name, *situation.at] for name in situation.among or labels
-    }
+    study = study_of(situation.study)
+    labels = study.design.labels
+    names = situation.among or labels
+    goodput = {name: read(situation.study, "goodput_mbps", (name, *situation.at)) for name in names}
     best, worst = (choose(goodput, key=lambda name: goodput[name].mean) for choose in (max, min))
     found, without = goodput[best], goodput[situation.without]
     alike = [
@@ -136,9 +139,8 @@ def row(results: Results, situation: Situation) -> str:
     choice = "any" if len(alike) == len(goodput) else "; ".join(labels[name] for name in alike)
     changed = []
     for metric, unit in (("loss_percent", "%"), ("dropped_percent", "%"), ("sojourn_p95_ms", "ms")):
-        if results.has(situation.study, metric):
-            values = results.of(situation.study, metric)
-            old, new = values[situation.without, *situation.at], values[best, *situation.at]
+        if metric in {item.name for item in study.measures.metrics}:
+            old, new = (read(situation.study, metric, (name, *situation.at)) for name in (situation.without, best))
             changed.append(f"{old.mean:.{2 if unit == '%' else 0}f} → {new.mean:.{2 if unit == '%' else 0}f} {unit}")
     cells = (
         situation.label,
@@ -163,32 +165,51 @@ def longest(values: dict[int, Summary]) -> int:
     return fitting
 
 
-def numbers_of(results: Results, study: str, configuration: str, other: Value, metric: str) -> dict[int, Summary]:
+def numbers_of(read: Reading, study: str, configuration: str, other: Value, metric: str) -> dict[int, Summary]:
     """Return the summaries over the first factor, at a value of the second."""
-    return {
-        int(key[1]): summary
-        for key, summary in results.of(study, metric).items()
-        if key[0] == configuration and key[2] == other and not math.isnan(summary.mean)
-    }
+    values = study_of(study).design.factors[0].values
+    found = {int(value): read(study, metric, (configuration, value, other)) for value in values}
+    return {value: summary for value, summary in found.items() if not math.isnan(summary.mean)}
 
 
-def limits(results: Results, study: str, heads: tuple[str, str], metric: str) -> None:
-    """Print the largest number that costs at most 1 %, by configuration and value of the second factor."""
-    found = results.evaluation(study).study
-    second = found.design.factors[1]
-    print(f"| {heads[0]} | {second.label} | at most | goodput there | at the largest | {heads[1]} |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    for item in found.design.configurations:
+def limits(read: Reading, study: str, heads: tuple[str, str], metric: str) -> list[str]:
+    """Return a table of the largest number that costs at most 1 %, by configuration and value of the second factor."""
+    design = study_of(study).design
+    second = design.factors[1]
+    lines = [f"| {heads[0]} | {second.label} | at most | goodput there | at the largest | {heads[1]} |"]
+    lines.append("| --- | --- | --- | --- | --- | --- |")
+    for item in design.configurations:
         for value in second.values:
-            goodput = numbers_of(results, study, item.name, value, "goodput_mbps")
+            goodput = numbers_of(read, study, item.name, value, "goodput_mbps")
             at = longest(goodput)
-            further = numbers_of(results, study, item.name, value, metric)
+            further = numbers_of(read, study, item.name, value, metric)
             last = max(goodput)
             shown = spread(goodput[at]) if at else "–"
             beside = f"{further[at].mean:.3g} → {further[last].mean:.3g}" if at else f"– → {further[last].mean:.3g}"
-            print(
-                f"| {item.label} | {value} | {at or 'none'} | {shown} | {spread(goodput[last])} ({last}) | {beside} |"
-            )
+            cells = (item.label, value, at or "none", shown, f"{spread(goodput[last])} ({last})", beside)
+            lines.append(f"| {' | '.join(map(str, cells))} |")
+    return lines
+
+
+def tables(read: Reading, made: Callable[[str], bool] = lambda study: True) -> list[str]:  # noqa: ARG005
+    """Return the lines of all tables.
+
+    Parameters
+    ----------
+    read
+        Gives the runs.
+    made
+        Whether there are runs of a study; it is left out otherwise.
+    """
+    studies = dict.fromkeys([*(item.study for item in SITUATIONS), *(item[0] for item in LIMITS)])
+    present = {name: made(name) for name in studies}
+    lines = ["| when | as good as the best | without a pacer | best | gain | worst | losses | 95 % of the waits |"]
+    lines.append("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    lines += [row(read, situation) for situation in SITUATIONS if present[situation.study]]
+    for study, title, heads, metric in LIMITS:
+        if present[study]:
+            lines += ["", title, "", *limits(read, study, heads, metric)]
+    return lines
 
 
 def main() -> None:
@@ -196,16 +217,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("results"), help="results directory")
     results = Results(parser.parse_args().out)
-    print("| when | as good as the best | without a pacer | best | gain | worst | losses | 95 % of the waits |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    made = {study: results.were_made(study) for study in dict.fromkeys(item.study for item in SITUATIONS)}
-    for situation in SITUATIONS:
-        if made[situation.study]:
-            print(row(results, situation))
-    for study, title, heads, metric in LIMITS:
-        if results.were_made(study):
-            print(f"\n{title}\n")
-            limits(results, study, heads, metric)
+    print("\n".join(tables(results.read, results.were_made)))
 
 
 if __name__ == "__main__":

@@ -4,15 +4,22 @@
 with the number of runs, seeds and versions that they come from. `--results DIR` takes the values anew from the results
 of the studies; studies without results there keep the values that are stored. Without it the page is written from the
 stored values. `--run` makes the runs that the page reads and DIR lacks; verdicts need all runs of their studies, which
-`quiclab study run` and `quiclab study ablate` make. Placeholders:
+`quiclab study run` and `quiclab study ablate` make, and so are those of other engines than the default one of a study
+(`quiclab study run --engines`). Placeholders:
 
 - the names of the claims' predicates, such as `T('tcp', batch=100)`, and `under('VARIANT')`, which has them under a
   variant;
-- `of(STUDY, METRIC, STATISTIC, VARIANT)`, whose result is called with a configuration and a value of each factor;
+- `of(STUDY, METRIC, STATISTIC, VARIANT, ENGINE)`, whose result is called with a configuration and a value of each
+  factor; `published(STUDY, METRIC, STATISTIC)`, the same of the published table;
+- `criterion(CRITERION, ENGINE, CONFIGURATIONS)`, the assessment of a criterion from the values, of all configurations
+  or of some;
 - `median_difference(STUDY, CONFIGURATION, FACTOR=VALUE...)` from the published table, `map_score(STUDY, TITLE)`;
 - `verdict(CLAIM)`, `claims(VERDICT)`, `supported(SUPPORT)`, `agreement()`, `skill(STUDY, SERIES...)`, `runs(STUDY)`,
   `available(STUDY)`;
-- filters `figures(DIGITS)`, `signed(DIGITS)`, `percent(DIGITS)`, `share`, `listed`.
+- `pacing_choice()`, the tables of tools/pacing_choice.py, and `longest(STUDY, CONFIGURATION, SECOND_FACTOR)`, the
+  largest burst or number of packets that costs at most 1 %;
+- filters `figures(DIGITS)`, `signed(DIGITS)`, `percent(DIGITS)`, `share`, `listed`, and `largest` of the lines of a
+  criterion.
 """
 
 from __future__ import annotations
@@ -22,28 +29,32 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import pacing_choice
 from quiclab.errors import QuiclabError
 from quiclab.identity import RESULTS
 from quiclab.libraries import np
 from quiclab.native import extension
 from quiclab.progress import BeatingProgress
-from quiclab.stats import reduced
+from quiclab.stats import Summary, reduced
 from quiclab.study import agreement
 from quiclab.study.ablate import make
 from quiclab.study.claims import Verdict
 from quiclab.study.compare import fidelity_rows, judgement_row, map_rows
+from quiclab.study.criteria import Assessment, Line
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.explanation import environment
 from quiclab.study.findings import Grid, Key, Sample
 from quiclab.study.manifest import Setting, setting_of
 from quiclab.study.predicates import Reference
-from quiclab.study.published import read_published
+from quiclab.study.published import printed_findings, read_published
 from quiclab.study.registry import find, find_all
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,6 +68,8 @@ STALE = (
 )
 """Stands above a page with values that an earlier version of results made."""
 STATISTICS = ("mean", "median", "std")
+GROUPS = {"lanes": "validation", "linux_tcp": "validation", "pacing_beyond": "pacing"}
+"""Group of the studies of a page; of pages that are not named, their name is that of the group."""
 
 
 class Values:
@@ -86,29 +99,31 @@ class Values:
             return None
         return found
 
-    def _read(self, part: str, name: str, study: str, make: Callable[[Evaluation], Any]) -> Any:
+    def _read(self, part: str, name: str, study: str, make: Callable[[Evaluation], Any], engine: str = "") -> Any:
         """Return a value, made from results or stored, and note that it is used."""
+        origin = study + of_engine(engine)
         if name not in self.used[part]:
             evaluation = self.evaluation(study)
             found = None if evaluation is None else make(evaluation)
             if evaluation is None or found is None:
                 found = self.stored.get(part, {}).get(name)
-                source = self.stored.get("studies", {}).get(study)
+                source = self.stored.get("studies", {}).get(origin)
             else:
-                source = _source(evaluation)
+                source = _source(evaluation, engine)
             if found is None or source is None:
                 raise QuiclabError(f"{name} is not stored; run the study, then {COMMAND}")
-            self.used[part][name], self.used["studies"][study] = found, source
+            self.used[part][name], self.used["studies"][origin] = found, source
         return self.used[part][name]
 
-    def value(self, study: str, variant: str, metric: str, key: Key) -> Mapping[str, Any]:
+    def value(self, study: str, variant: str, metric: str, key: Key, engine: str = "") -> Mapping[str, Any]:
         """Return mean, median and deviation of a metric in a setting, the number of runs, and the first of them."""
         metric = metric or find(study).measures.metric.name
         name = f"{study}: {metric} of {', '.join(map(str, key))}" + (f", variant {variant}" if variant else "")
+        name += of_engine(engine)
 
         def make(evaluation: Evaluation) -> dict[str, Any] | None:
-            engine = evaluation.study.design.default_engine
-            runs = evaluation.by_seed(engine, variant, metric).get(key)
+            made_by = engine or evaluation.study.design.default_engine
+            runs = evaluation.by_seed(made_by, variant, metric).get(key)
             if not runs:
                 return None
             seed = min(runs)
@@ -116,6 +131,7 @@ class Values:
             return {
                 "study": study,
                 "variant": variant,
+                **({"engine": engine} if engine else {}),
                 "metric": metric,
                 "setting": list(key),
                 "runs": len(runs),
@@ -124,7 +140,7 @@ class Values:
                 "first": _rounded(runs[seed]),
             }
 
-        found: Mapping[str, Any] = self._read("values", name, study, make)
+        found: Mapping[str, Any] = self._read("values", name, study, make, engine)
         return found
 
     def claim(self, study: str, identity: str) -> Mapping[str, Any]:
@@ -197,12 +213,12 @@ class Asked(Values):
         super().__init__({}, None)
         self.needed: dict[tuple[str, str], set[Setting]] = {}
 
-    def value(self, study: str, variant: str, metric: str, key: Key) -> Mapping[str, Any]:
+    def value(self, study: str, variant: str, metric: str, key: Key, engine: str = "") -> Mapping[str, Any]:
         """Note a setting."""
         del metric
         found = find(study)
         values = dict(zip(found.design.columns[1:], key[1:], strict=True))
-        setting = setting_of(found, found.design.default_engine, str(key[0]), values)
+        setting = setting_of(found, engine or found.design.default_engine, str(key[0]), values)
         self.needed.setdefault((study, variant), set()).add(setting)
         return {"runs": 5, "mean": 1.0, "median": 1.0, "std": 1.0}
 
@@ -232,13 +248,20 @@ class Asked(Values):
         return 5
 
 
-def _source(evaluation: Evaluation) -> dict[str, Any]:
+def of_engine(engine: str) -> str:
+    """Return what follows the name of a study or value that another engine than the default one has made."""
+    return f", engine {engine}" if engine else ""
+
+
+def _source(evaluation: Evaluation, engine: str = "") -> dict[str, Any]:
     """Return where the values of a study come from."""
+    engine = engine or evaluation.study.design.default_engine
+    jobs = [job for job in evaluation.jobs if job.labels["engine"] == engine]
     return {
         "runs": evaluation.runs,
         "seed": evaluation.study.design.seed,
         "results": RESULTS,
-        "versions": sorted({job.versions for job in evaluation.jobs[:1]}),
+        "versions": sorted({job.versions for job in jobs[:1]}),
     }
 
 
@@ -250,8 +273,8 @@ def _rounded(value: float) -> float | None:
 class PageFindings:
     """The values of a page under a variant, as predicates read them; there is one value of each, and no resample."""
 
-    def __init__(self, values: Values, variant: str) -> None:
-        self._values, self._variant = values, variant
+    def __init__(self, values: Values, variant: str, engine: str = "") -> None:
+        self._values, self._variant, self._engine = values, variant, engine
         self.index = 0
 
     def grid(self, study: str, metric: str) -> Grid:
@@ -264,7 +287,7 @@ class PageFindings:
     def value(self, study: str, metric: str, statistic: str, key: Key) -> float:
         """Return a statistic of the runs; NaN if it is not defined."""
         self.grid(study, metric).check(key)
-        found = self._values.value(study, self._variant, metric, key)[statistic]
+        found = self._values.value(study, self._variant, metric, key, self._engine)[statistic]
         return np.nan if found is None else float(found)
 
     def series(self, study: str, metric: str, statistic: str, key: Key) -> Any:
@@ -273,28 +296,54 @@ class PageFindings:
 
     def count(self, study: str, metric: str, key: Key) -> int:
         """Return the number of runs."""
-        return int(self._values.value(study, self._variant, metric, key)["runs"])
+        return int(self._values.value(study, self._variant, metric, key, self._engine)["runs"])
 
 
 def names_of(group: str, values: Values) -> dict[str, Any]:
     """Return the names of the placeholders of the pages of a group."""
 
     @cache
-    def readings(variant: str) -> Sample:
-        return Sample(PageFindings(values, variant), find_all(group)[0].name)
+    def readings(variant: str, engine: str = "") -> Sample:
+        return Sample(PageFindings(values, variant, engine), find_all(group)[0].name)
 
-    def of(study: str, metric: str = "", statistic: str = "mean", variant: str = "") -> Sample:
-        return readings(variant).of(f"{group}/{study}", metric, statistic)  # type: ignore[arg-type]
+    def of(study: str, metric: str = "", statistic: str = "mean", variant: str = "", engine: str = "") -> Sample:
+        return readings(variant, engine).of(f"{group}/{study}", metric, statistic)  # type: ignore[arg-type]
+
+    def published(study: str, metric: str = "", statistic: str = "mean") -> Sample:
+        name = f"{group}/{study}"
+        return Sample(printed_findings(find(name)), name, metric, statistic)  # type: ignore[arg-type]
 
     homes = {claim.identity: study.name for study in find_all(group) for claim in study.measures.claims}
+
+    def criterion(identity: str, engine: str = "", configurations: Sequence[str] = ()) -> Assessment:
+        measures = find(homes[identity]).measures
+        item = next(one for one in measures.criteria if one.identity == identity)
+        read = partial(of, homes[identity].removeprefix(f"{group}/"), item.metric, item.statistic)
+        limits = {key: limit for key, limit in item.limits.items() if not configurations or key[0] in configurations}
+        by = measures.table.engine
+        reference = {key: read(engine=by).at(key) for key in limits} if by else item.reference
+        judged = replace(item, limits=limits, reference=reference)
+        return Assessment(judged, judged.lines(read(engine=engine).at))
 
     def every() -> list[dict[str, Any]]:
         return [{"identity": name, **values.claim(home, name)} for name, home in homes.items()]
 
-    reference: Reference = import_module(f"quiclab.studies.{group}.claims").REFERENCE
+    def summary(study: str, metric: str, key: Key) -> Summary:
+        found = values.value(f"{group}/beyond_{study}", "", metric, key)
+        mean, std = (np.nan if found[name] is None else float(found[name]) for name in ("mean", "std"))
+        return Summary(int(found["runs"]), mean, std, np.nan, np.nan)
+
+    claims = f"quiclab.studies.{group}.claims"
+    reference: Reference | None = import_module(claims).REFERENCE if find_spec(claims) else None
     return {
-        **reference.terms(readings),
+        **({} if reference is None else reference.terms(readings)),
         "of": of,
+        "published": published,
+        "criterion": criterion,
+        "longest": lambda study, configuration, other: pacing_choice.longest(
+            pacing_choice.numbers_of(summary, study, configuration, other, "goodput_mbps")
+        ),
+        "pacing_choice": lambda: "\n".join(pacing_choice.tables(summary)),
         "verdict": lambda identity: Verdict(values.claim(homes[identity], identity)["verdict"]).word,
         "claim": lambda identity: values.claim(homes[identity], identity),
         "claims": lambda verdict="": [item["identity"] for item in every() if verdict in ("", item["verdict"])],
@@ -329,13 +378,17 @@ def listed(identities: Sequence[str]) -> str:
     return ", ".join(identities) or "none"
 
 
+def largest(lines: Sequence[Line]) -> Line:
+    """Return the setting that is furthest away, as a part of its limit."""
+    return max(lines, key=lambda line: abs(line.difference) / line.limit)
+
+
 def rendered(name: str, values: Values) -> str:
     """Return a page."""
     language = environment().overlay()
-    language.filters = {**language.filters, "listed": listed}
+    language.filters = {**language.filters, "listed": listed, "largest": largest}
     text = (PAGES / "templates" / f"{name}.md.j2").read_text(encoding="utf-8")
-    group = name.partition("-")[0]
-    page = language.from_string(text).render(names_of(group, values))
+    page = language.from_string(text).render(names_of(GROUPS.get(name, name), values))
     older = sorted(
         study for study, source in values.used["studies"].items() if source.get("results", RESULTS) != RESULTS
     )
