@@ -18,7 +18,7 @@ from quiclab.study.sweep import result_of
 from quiclab.study.trial import measured
 from quiclab.study.workers import run_job
 
-PAGE = tool("study_pages")
+VALUES, TERMS, PAGE = (tool(name) for name in ("page_values", "page_terms", "study_pages"))
 NAMES = PAGE.made()
 #: Values of each page that are run again; a transfer of minutes takes seconds.
 REPEATED = 4
@@ -55,7 +55,7 @@ def test_all_stored_values_are_used_and_say_where_they_come_from(name: str) -> N
     PAGE.rendered(name, values)
     assert PAGE.written({**values.document, "quiclab": data["quiclab"]}) == PAGE.written(data)
     for item in data["values"].values():
-        source = data["studies"][item["study"] + PAGE.of_engine(item.get("engine", ""))]
+        source = data["studies"][item["study"] + VALUES.of_engine(item.get("engine", ""))]
         assert source["results"] >= 1
         assert source["versions"]
         assert item["runs"] >= 1
@@ -102,7 +102,7 @@ def first_job(item: dict[str, Any]) -> Any:
 
 
 def test_a_value_that_is_not_stored_names_the_command() -> None:
-    names = PAGE.names_of("tunnel", PAGE.Values({}, None))
+    names = TERMS.names_of("tunnel", PAGE.Values({}, None))
     with pytest.raises(QuiclabError, match=r"tunnel/four: rtt_ms of fq, homo, rr is not stored; .*study_pages"):
         names["rtt_ms"]("tcp4", "homo", "rr", "fq")
     with pytest.raises(QuiclabError, match="TN01 is not stored"):
@@ -136,18 +136,18 @@ def test_placeholders_read_values_variants_and_verdicts(tmp_path: Path, monkeypa
         ("tunnel/four", "at_once"): {("lab-quic", "fq", ("homo", "rr"))},
     }
     assert json.loads(PAGE.written(values.document))["values"] == values.document["values"]
-    assert math.isnan(PAGE.PageFindings(values, "at_once").value("tunnel/four", "rtt_ms", "std", ("fq", "homo", "rr")))
+    assert math.isnan(TERMS.PageFindings(values, "at_once").value("tunnel/four", "rtt_ms", "std", ("fq", "homo", "rr")))
 
 
 def test_placeholders_read_engines_criteria_and_published_values(monkeypatch: pytest.MonkeyPatch) -> None:
     # every run of the model has 21 Mbit/s, every one of the kernel 20; the engine is asked for last
     monkeypatch.setattr(PAGE.Values, "value", lambda _, *asked: {"mean": 20.0 if asked[-1] else 21.0, "runs": 1})
-    names = PAGE.names_of("validation", PAGE.Values({}, None))
+    names = TERMS.names_of("validation", PAGE.Values({}, None))
     assert names["of"]("lanes", "", "mean", "", "kernel-virtual")("reno", path="20mbit_40ms_q1") == 20
     # VL-1: eight paths without loss, at most 15 % each and 5 % in the mean
     found = names["criterion"]("VL-1", "", ("reno",))
     assert [line.difference for line in found.lines] == pytest.approx([0.05] * 8)
-    assert PAGE.largest(found.lines).key[0] == "reno"
+    assert TERMS.largest(found.lines).key[0] == "reno"
     # bulk.csv: three runs of CUBIC at 20 Mbit/s, 20 ms and 30 packets; its criterion compares with them
     published = names["published"]("linux_tcp/bulk")("cubic", path="20mbit_20ms_q30")
     assert 19 < published < 19.2
@@ -162,6 +162,6 @@ def test_values_of_another_engine_have_their_own_source() -> None:
         "values": {name: {"mean": 18.5, "runs": 1}},
     }
     values = PAGE.Values(stored, None)
-    read = PAGE.names_of("validation", values)["of"]("lanes", "", "mean", "", "kernel-virtual")
+    read = TERMS.names_of("validation", values)["of"]("lanes", "", "mean", "", "kernel-virtual")
     assert read("reno", path="20mbit_40ms_q1") == 18.5
     assert values.document["studies"] == {"validation/lanes, engine kernel-virtual": {"runs": 1}}

@@ -1,0 +1,144 @@
+"""Names in templates of docs/studies (tools/study_pages.py has the list)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pacing_choice
+from page_values import Values
+from quiclab.libraries import np, pl
+from quiclab.stats import Summary
+from quiclab.study import agreement
+from quiclab.study.claims import Verdict
+from quiclab.study.criteria import Assessment, Line
+from quiclab.study.findings import Grid, Key, Sample
+from quiclab.study.predicates import Reference
+from quiclab.study.published import printed_findings, read_published
+from quiclab.study.registry import find, find_all
+
+PICOQUIC = Path(__file__).parent.parent / "python/quiclab/studies/pacing/reference/picoquic_program.csv"
+
+
+class PageFindings:
+    """The values of a page under a variant, as predicates read them; there is one value of each, and no resample."""
+
+    def __init__(self, values: Values, variant: str, engine: str = "") -> None:
+        self._values, self._variant, self._engine = values, variant, engine
+        self.index = 0
+
+    def grid(self, study: str, metric: str) -> Grid:
+        """Return the factors of a study without runs."""
+        del metric
+        design = find(study).design
+        factors = {factor.name: factor.values for factor in design.factors}
+        return Grid(factors, tuple(item.name for item in design.configurations), {}, known=tuple(design.labels))
+
+    def value(self, study: str, metric: str, statistic: str, key: Key) -> float:
+        """Return a statistic of the runs; NaN if it is not defined."""
+        self.grid(study, metric).check(key)
+        found = self._values.value(study, self._variant, metric, key, self._engine)[statistic]
+        return np.nan if found is None else float(found)
+
+    def series(self, study: str, metric: str, statistic: str, key: Key) -> Any:
+        """Return the value as a series."""
+        return np.array([self.value(study, metric, statistic, key)])
+
+    def count(self, study: str, metric: str, key: Key) -> int:
+        """Return the number of runs."""
+        return int(self._values.value(study, self._variant, metric, key, self._engine)["runs"])
+
+
+def names_of(group: str, values: Values) -> dict[str, Any]:
+    """Return the names of the placeholders of the pages of a group."""
+
+    @cache
+    def readings(variant: str, engine: str = "") -> Sample:
+        return Sample(PageFindings(values, variant, engine), find_all(group)[0].name)
+
+    def of(study: str, metric: str = "", statistic: str = "mean", variant: str = "", engine: str = "") -> Sample:
+        return readings(variant, engine).of(f"{group}/{study}", metric, statistic)  # type: ignore[arg-type]
+
+    def published(study: str, metric: str = "", statistic: str = "mean") -> Sample:
+        name = f"{group}/{study}"
+        return Sample(printed_findings(find(name)), name, metric, statistic)  # type: ignore[arg-type]
+
+    homes = {claim.identity: study.name for study in find_all(group) for claim in study.measures.claims}
+
+    def criterion(identity: str, engine: str = "", configurations: Sequence[str] = ()) -> Assessment:
+        measures = find(homes[identity]).measures
+        item = next(one for one in measures.criteria if one.identity == identity)
+        read = partial(of, homes[identity].removeprefix(f"{group}/"), item.metric, item.statistic)
+        limits = {key: limit for key, limit in item.limits.items() if not configurations or key[0] in configurations}
+        by = measures.table.engine
+        reference = {key: read(engine=by).at(key) for key in limits} if by else item.reference
+        judged = replace(item, limits=limits, reference=reference)
+        return Assessment(judged, judged.lines(read(engine=engine).at))
+
+    def every() -> list[dict[str, Any]]:
+        return [{"identity": name, **values.claim(home, name)} for name, home in homes.items()]
+
+    def summary(study: str, metric: str, key: Key) -> Summary:
+        found = values.value(f"{group}/beyond_{study}", "", metric, key)
+        mean, std = (np.nan if found[name] is None else float(found[name]) for name in ("mean", "std"))
+        return Summary(int(found["runs"]), mean, std, np.nan, np.nan)
+
+    def program(server: str, client: str) -> dict[str, float]:
+        rows = pl.read_csv(PICOQUIC).filter((pl.col("server") == server) & (pl.col("client") == client))
+        return {name: value for name, value in rows.row(0, named=True).items() if isinstance(value, int | float)}
+
+    claims = f"quiclab.studies.{group}.claims"
+    reference: Reference | None = import_module(claims).REFERENCE if find_spec(claims) else None
+    return {
+        **({} if reference is None else reference.terms(readings)),
+        "of": of,
+        "published": published,
+        "criterion": criterion,
+        "longest": lambda study, configuration, other: pacing_choice.longest(
+            pacing_choice.numbers_of(summary, study, configuration, other, "goodput_mbps")
+        ),
+        "program": program,
+        "pacing_choice": lambda: "\n".join(pacing_choice.tables(summary)),
+        "verdict": lambda identity: Verdict(values.claim(homes[identity], identity)["verdict"]).word,
+        "claim": lambda identity: values.claim(homes[identity], identity),
+        "claims": lambda verdict="": [item["identity"] for item in every() if verdict in ("", item["verdict"])],
+        "supported": lambda support: [item["identity"] for item in every() if item["support"] == support],
+        "agreement": lambda: agreement.agreement(every()),
+        "aims": {"agreed": agreement.AGREED_AIM, "undecided": agreement.UNDECIDED_AIM},
+        "skill": lambda study, *series: values.skill(f"{group}/{study}", series),
+        "median_difference": partial(_median_difference, group, values),
+        "map_score": lambda study, title: values.map_score(f"{group}/{study}", title),
+        "available": lambda study: values.available(f"{group}/{study}"),
+        "runs": lambda study: values.runs(f"{group}/{study}"),
+    }
+
+
+def _median_difference(
+    group: str, values: Values, study: str, configuration: str, variant: str = "", **at: Any
+) -> float:
+    """Return the median magnitude of measured / published - 1 over the printed settings with some values of factors."""
+    found = find(f"{group}/{study}")
+    names = [factor.name for factor in found.design.factors]
+    rows = [
+        row
+        for row in read_published(found)
+        if row.key[0] == configuration and at.items() <= dict(zip(names, row.key[1:], strict=True)).items()
+    ]
+    differences = [abs(values.value(found.name, variant, "", row.key)["mean"] / row.summary.mean - 1.0) for row in rows]
+    return float(median(differences))
+
+
+def listed(identities: Sequence[str]) -> str:
+    """Write a list of claims; `none` without any."""
+    return ", ".join(identities) or "none"
+
+
+def largest(lines: Sequence[Line]) -> Line:
+    """Return the setting that is furthest away, as a part of its limit."""
+    return max(lines, key=lambda line: abs(line.difference) / line.limit)

@@ -1,0 +1,223 @@
+"""Values of a page of docs/studies: those that are stored, and those taken from results as a template asks for them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from quiclab.errors import QuiclabError
+from quiclab.identity import RESULTS
+from quiclab.libraries import np
+from quiclab.native import extension
+from quiclab.stats import reduced
+from quiclab.study.claims import Verdict
+from quiclab.study.compare import fidelity_rows, judgement_row, map_rows
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.findings import Key
+from quiclab.study.manifest import Setting, setting_of
+from quiclab.study.registry import find
+
+SCHEMA = "quiclab.page/1"
+COMMAND = "`python tools/study_pages.py --results results`"
+STATISTICS = ("mean", "median", "std")
+
+
+class Values:
+    """The values of a page: those that are stored, and those taken from results as the page asks for them.
+
+    Parameters
+    ----------
+    stored
+        Values of before, as in the file.
+    results
+        Results directory; `None` to read only the stored values.
+    """
+
+    def __init__(self, stored: Mapping[str, Any], results: Path | None) -> None:
+        self.stored, self.results = stored, results
+        self.used: dict[str, dict[str, Any]] = {"studies": {}, "values": {}, "claims": {}, "skill": {}, "maps": {}}
+
+    @cache  # noqa: B019 - one object a page
+    def evaluation(self, study: str) -> Evaluation | None:
+        """Return the results of a study, if there are any."""
+        if self.results is None:
+            return None
+        try:
+            found = Evaluation(find(study), self.results)
+            _ = found.table
+        except QuiclabError:
+            return None
+        return found
+
+    def _read(self, part: str, name: str, study: str, make: Callable[[Evaluation], Any], engine: str = "") -> Any:
+        """Return a value, made from results or stored, and note that it is used."""
+        origin = study + of_engine(engine)
+        if name not in self.used[part]:
+            evaluation = self.evaluation(study)
+            found = None if evaluation is None else make(evaluation)
+            if evaluation is None or found is None:
+                found = self.stored.get(part, {}).get(name)
+                source = self.stored.get("studies", {}).get(origin)
+            else:
+                source = _source(evaluation, engine)
+            if found is None or source is None:
+                raise QuiclabError(f"{name} is not stored; run the study, then {COMMAND}")
+            self.used[part][name], self.used["studies"][origin] = found, source
+        return self.used[part][name]
+
+    def value(self, study: str, variant: str, metric: str, key: Key, engine: str = "") -> Mapping[str, Any]:
+        """Return mean, median and deviation of a metric in a setting, the number of runs, and the first of them."""
+        metric = metric or find(study).measures.metric.name
+        name = f"{study}: {metric} of {', '.join(map(str, key))}" + (f", variant {variant}" if variant else "")
+        name += of_engine(engine)
+
+        def make(evaluation: Evaluation) -> dict[str, Any] | None:
+            made_by = engine or evaluation.study.design.default_engine
+            runs = evaluation.by_seed(made_by, variant, metric).get(key)
+            if not runs:
+                return None
+            seed = min(runs)
+            statistics = {item: _rounded(reduced(list(runs.values()), item)) for item in STATISTICS}  # type: ignore[arg-type]
+            return {
+                "study": study,
+                "variant": variant,
+                **({"engine": engine} if engine else {}),
+                "metric": metric,
+                "setting": list(key),
+                "runs": len(runs),
+                **statistics,
+                "seed": seed,
+                "first": _rounded(runs[seed]),
+            }
+
+        found: Mapping[str, Any] = self._read("values", name, study, make, engine)
+        return found
+
+    def claim(self, study: str, identity: str) -> Mapping[str, Any]:
+        """Return the verdict on a claim, as `verify --json` prints it, without its words."""
+
+        def make(evaluation: Evaluation) -> dict[str, Any]:
+            row = self._judged(evaluation.study.name)[identity]
+            kept = ("study", "verdict", "share_true", "least_runs", "on_published", "limit", "numbers")
+            ablation = row["ablation"]
+            return {**{name: row[name] for name in kept}, "support": ablation and ablation["support"]}
+
+        found: Mapping[str, Any] = self._read("claims", identity, study, make)
+        return found
+
+    @cache  # noqa: B019 - one object a page
+    def _judged(self, study: str) -> dict[str, dict[str, Any]]:
+        evaluation = self.evaluation(study)
+        judged = [] if evaluation is None else evaluation.judgements(evaluation.study.design.default_engine)
+        return {item.claim.identity: judgement_row(study, item) for item in judged}
+
+    def skill(self, study: str, series: Sequence[Any]) -> Mapping[str, Any]:
+        """Return the fidelity of a series, as `study compare --json` prints it."""
+
+        def make(evaluation: Evaluation) -> dict[str, Any] | None:
+            found = evaluation.fidelity(evaluation.study.design.default_engine)
+            rows = dict(zip(found, fidelity_rows(evaluation.study, found), strict=True))
+            return rows.get(tuple(series))
+
+        found: Mapping[str, Any] = self._read("skill", f"{study}: {', '.join(map(str, series))}", study, make)
+        return found
+
+    def available(self, study: str) -> bool:
+        """Return whether there are results or stored values of a study."""
+        return study in self.stored.get("studies", {}) or self.evaluation(study) is not None
+
+    def runs(self, study: str) -> int:
+        """Return the number of runs of each setting of a study."""
+        evaluation = self.evaluation(study)
+        found = self.stored.get("studies", {}).get(study) if evaluation is None else _source(evaluation)
+        if found is None:
+            raise QuiclabError(f"the runs of {study} are not stored; run the study, then {COMMAND}")
+        self.used["studies"][study] = found
+        return int(found["runs"])
+
+    def map_score(self, study: str, title: str) -> Mapping[str, Any]:
+        """Return how a map of differences agrees with the published one, as `study compare --json` prints it."""
+
+        def make(evaluation: Evaluation) -> dict[str, Any] | None:
+            rows = map_rows(evaluation, evaluation.study.design.default_engine)
+            found = next((row for row in rows if row["title"] == title), None)
+            return found and {name: value for name, value in found.items() if name != "lines"}
+
+        found: Mapping[str, Any] = self._read("maps", f"{study}: {title}", study, make)
+        return found
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What is stored: the values that the page used, sorted."""
+        return {
+            "schema": SCHEMA,
+            "quiclab": extension().version(),
+            **{part: dict(sorted(found.items())) for part, found in self.used.items() if found},
+        }
+
+
+class Asked(Values):
+    """Notes what a page asks for, in place of values: each is 1."""
+
+    def __init__(self) -> None:
+        super().__init__({}, None)
+        self.needed: dict[tuple[str, str], set[Setting]] = {}
+
+    def value(self, study: str, variant: str, metric: str, key: Key, engine: str = "") -> Mapping[str, Any]:
+        """Note a setting."""
+        del metric
+        found = find(study)
+        values = dict(zip(found.design.columns[1:], key[1:], strict=True))
+        setting = setting_of(found, engine or found.design.default_engine, str(key[0]), values)
+        self.needed.setdefault((study, variant), set()).add(setting)
+        return {"runs": 5, "mean": 1.0, "median": 1.0, "std": 1.0}
+
+    def claim(self, study: str, identity: str) -> Mapping[str, Any]:
+        """Return a claim without a verdict of its own."""
+        del identity
+        return {"study": study, "verdict": Verdict.NOT_TESTED, "on_published": None, "numbers": {}, "support": None}
+
+    def skill(self, study: str, series: Sequence[Any]) -> Mapping[str, Any]:
+        """Return a fidelity without values."""
+        del study, series
+        return defaultdict(lambda: 1.0)
+
+    def map_score(self, study: str, title: str) -> Mapping[str, Any]:
+        """Return a score without values of a map that the study has."""
+        if title not in {figure.title for figure in find(study).presentation.figures if figure.map is not None}:
+            raise QuiclabError(f"{study} has no map `{title}`")
+        return defaultdict(lambda: 1.0)
+
+    def available(self, study: str) -> bool:
+        """Return whether the simulator makes the runs of a study."""
+        return all(engine.lane is None for engine in find(study).design.engines[:1])
+
+    def runs(self, study: str) -> int:
+        """Return a number of runs."""
+        del study
+        return 5
+
+
+def of_engine(engine: str) -> str:
+    """Return what follows the name of a study or value that another engine than the default one has made."""
+    return f", engine {engine}" if engine else ""
+
+
+def _source(evaluation: Evaluation, engine: str = "") -> dict[str, Any]:
+    """Return where the values of a study come from."""
+    engine = engine or evaluation.study.design.default_engine
+    jobs = [job for job in evaluation.jobs if job.labels["engine"] == engine]
+    return {
+        "runs": evaluation.runs,
+        "seed": evaluation.study.design.seed,
+        "results": RESULTS,
+        "versions": sorted({job.versions for job in jobs[:1]}),
+    }
+
+
+def _rounded(value: float) -> float | None:
+    """Return a value with ten digits, which is the same for all machines; `None` for NaN."""
+    return None if np.isnan(value) else float(f"{value:.10g}")
