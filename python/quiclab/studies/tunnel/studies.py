@@ -222,10 +222,32 @@ DELAYED = study(
     },
 )
 
+
+def light_load(given: Changes) -> Changes:
+    """Offer less than the windows hold: four flows of datagrams at 3 Mbit/s in place of the downloads."""
+    flow = {
+        "stack": "lab-udp",
+        "down": ["vpn", "out"],
+        "up": ["vpn"],
+        "workload": {"kind": "datagrams", "rate": "3 Mbit/s", "size": "1372 B", "duration": f"{LENGTH_S} s"},
+        "start": f"{START_S} s",
+    }
+    return {**given, **{f"flows.down{number}": flow for number in range(1, 5)}}
+
+
 FOUR = study(
     "four",
     design=design(
         factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
+        variants=(
+            *VARIANTS,
+            variant(
+                "light_load",
+                "datagrams at 12 Mbit/s in place of the downloads",
+                "Path A alone carries them, and no window fills: the scheduler has a choice.",
+                light_load,
+            ),
+        ),
     ),
     measures=measures(),
     presentation=presentation(
