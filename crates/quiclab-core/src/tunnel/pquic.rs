@@ -7,6 +7,7 @@
 //! | choice of the path | before frames are pulled; while all windows are full, the first path (`schedule_path_rr.c`) | the same |
 //! | pulling | into the connection's queue of reserved frames; as many bytes as the window of the path has room for, only while none are reserved that would fill a packet | the same |
 //! | deficit round robin over plugins (`picoquic_frame_fair_reserve`) | two passes: queues of congestion-controlled frames while the window has room, then the others | the same; of one plugin, so nothing is in turn |
+//! | what is reserved, while no window has room | leaves (`scheduler_write_new_frames` does not look at the window) | waits; frames of the second queue pass it |
 //! | a packet counts as in flight | if one of its frames is congestion-controlled | the same |
 //! | a packet leaves | when it is full | by [`LeaveRule`] |
 //! | FQ-CoDel | asked before the two queues | the queue discipline, with its published variant |
@@ -117,7 +118,11 @@ impl Pquic {
             let Some(path) = chosen else { return };
             // the room of a packet: a datagram of the largest size and its frame header
             let room = tunnel.largest(carrier, path) + FRAME_HEADER;
-            if self.reserved.front().is_some_and(|item| item.packet.size.bytes() + FRAME_HEADER > room) {
+            let count = |this: &Self| {
+                if scheduled.is_some() { this.reserved.len() } else { this.uncontrolled_first() }
+            };
+            let too_long = |item: &QueuedPacket| item.packet.size.bytes() + FRAME_HEADER > room;
+            if self.reserved.iter().take(count(self)).next().is_some_and(too_long) {
                 if self.waits_for_mtu(tunnel, carrier, &states, out) {
                     small |= 1 << path;
                 } else {
@@ -125,14 +130,14 @@ impl Pquic {
                 }
                 continue;
             }
-            let mut fill = self.fill(room);
+            let mut fill = self.fill(room, count(self));
             if !fill.full {
                 // without room in a window nothing is pulled that needs it
                 let window = scheduled
                     .map(|path| states[path].window.bytes().saturating_sub(states[path].in_flight.bytes()));
                 self.pull(tunnel, now, room, window, out);
-                fill = self.fill(room);
-                if fill.frames == 0 && !self.reserved.is_empty() {
+                fill = self.fill(room, count(self));
+                if fill.frames == 0 && count(self) > 0 {
                     continue; // the first one does not fit: see above
                 }
             }
@@ -150,10 +155,15 @@ impl Pquic {
         }
     }
 
-    /// The first path that works, while only frames without congestion control are reserved or none.
+    /// Reserved frames without congestion control before the first one that has it.
+    fn uncontrolled_first(&self) -> usize {
+        self.reserved.iter().take_while(|item| !self.is_controlled(&item.packet)).count()
+    }
+
+    /// The first path that works, if there are frames that need no window.
     fn path_without_window(&self, states: &[PathState], closed: u64) -> Option<usize> {
-        self.second.as_ref()?;
-        if self.is_empty() || self.reserved.iter().any(|item| self.is_controlled(&item.packet)) {
+        let waiting = self.second_waiting()?;
+        if waiting.packets == 0 && self.uncontrolled_first() == 0 {
             return None;
         }
         (0..states.len().min(64)).find(|path| states[*path].usable && closed & (1 << path) == 0)
@@ -210,14 +220,19 @@ impl Pquic {
     }
 
     /// Moves frames from the queues to those that are reserved: as many as the `window` has room for, a packet at least;
-    /// without a window a packet of those that need none.
+    /// without a window a packet of those that need none, before those that wait for one.
     fn pull(&mut self, tunnel: &mut Tunnel, now: Time, room: u64, window: Option<u64>, out: &mut Emitted) {
-        let bytes = window.map_or(room, |window| window.max(room));
-        let mut reserved: u64 = self.sizes().map(|size| size.bytes() + FRAME_HEADER).sum();
+        let (bytes, mut place) = match window {
+            Some(window) => (window.max(room), self.reserved.len()),
+            None => (room, self.uncontrolled_first()),
+        };
+        let before = self.sizes().take(place);
+        let mut reserved: u64 = before.map(|size| size.bytes() + FRAME_HEADER).sum();
         while window.is_some() && reserved < bytes {
             let Some(item) = tunnel.take_next(now, out) else { break };
             reserved += item.packet.size.bytes() + FRAME_HEADER;
             self.reserved.push_back(item);
+            place += 1;
         }
         let Some((_, second)) = &mut self.second else { return };
         while reserved < bytes {
@@ -226,21 +241,22 @@ impl Pquic {
                 return;
             };
             reserved += item.packet.size.bytes() + FRAME_HEADER;
-            self.reserved.push_back(item);
+            self.reserved.insert(place, item);
+            place += 1;
         }
     }
 
-    /// What a packet with `room` for frames would hold.
-    fn fill(&self, room: u64) -> PacketContents {
+    /// What a packet with `room` for the first `count` frames would hold.
+    fn fill(&self, room: u64, count: usize) -> PacketContents {
         let mut left = room;
-        for (frames, size) in self.sizes().enumerate() {
+        for (frames, size) in self.sizes().take(count).enumerate() {
             let frame = size.bytes() + FRAME_HEADER;
             if frame > left {
                 return PacketContents { frames, full: frames > 0 };
             }
             left -= frame;
         }
-        PacketContents { frames: self.reserved.len(), full: left < MIN_FRAME && !self.reserved.is_empty() }
+        PacketContents { frames: count, full: left < MIN_FRAME && count > 0 }
     }
 
     /// Values over the whole run: those that can be other than 0.

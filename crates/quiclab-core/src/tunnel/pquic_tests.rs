@@ -119,6 +119,20 @@ fn the_second_queue_is_asked_after_the_first_and_needs_no_window() {
     assert_eq!((lanes.sent.len(), tunnel.backlog().packets), (4, 0));
 }
 
+/// A window of 3000 B has room for two packets of TCP and part of a third, which is reserved, too. The ping passes it.
+#[test]
+fn what_is_reserved_for_a_window_does_not_hold_back_the_second_queue() {
+    let (mut tunnel, mut out) = (end(Some(SecondQueue::Icmp)), Emitted::default());
+    let mut lanes = Lanes::new([(3000, 1400)]);
+    (0..4).for_each(|_| enter(&mut tunnel, Protocol::Tcp, 1400, &mut out));
+    enter(&mut tunnel, Protocol::Icmp, 1400, &mut out);
+    tunnel.run(Time::ZERO, &mut lanes, &mut out);
+    assert_eq!(lanes.sent, [(0, 1400, true), (0, 1400, true), (0, 1400, false)]);
+    lanes.acknowledge(0);
+    tunnel.run(Time::ZERO, &mut lanes, &mut out);
+    assert_eq!(lanes.sent[3..], [(0, 1400, true); 2]);
+}
+
 #[test]
 fn without_the_second_queue_all_wait_for_the_window() {
     let (mut tunnel, mut out) = (end(None), Emitted::default());

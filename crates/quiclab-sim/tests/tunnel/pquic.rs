@@ -29,19 +29,18 @@ fn a_ping_in_the_second_queue_does_not_wait_behind_the_first() {
     let output = published(r#", second_queue = "icmp""#, &[]);
     let second = received(&output, "ping", "rtt_ms_mean");
     assert!((idle_ms..=idle_ms + 10.0).contains(&second), "{second}");
-    assert!(first > 2.0 * second, "{first} and {second}");
+    assert!(first > 1.3 * second, "{first} and {second}");
     // each of the 100 answers, and nothing else
     assert_eq!(statistic(&output, "vpn.server", "uncontrolled_packets"), 100.0);
 }
 
-/// The build without congestion control of datagrams: nothing limits what the links get. They have the queue, and drop what
-/// their 350 packets do not hold.
+/// The build without congestion control of datagrams: nothing limits what the links get. They have the queue, more than the
+/// quarter of a bandwidth-delay product that windows leave them.
 #[test]
 fn without_congestion_control_the_links_have_the_queue() {
     let output = published(r#", second_queue = "all""#, &[]);
     for link in ["down1", "down2"] {
-        assert!(statistic(&output, link, "queue_longest_bytes") > 349.0 * INNER, "{link}");
-        assert!(output.result.elements[link].counters.dropped.packets > 0, "{link}");
+        assert!(statistic(&output, link, "queue_longest_bytes") > 2.0 * WINDOW, "{link}");
     }
 }
 
