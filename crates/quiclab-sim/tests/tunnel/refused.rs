@@ -15,7 +15,7 @@ fn each_field_is_named_with_what_is_allowed() {
         ("tunnels.vpn.paths", "[]", "1 to 8 entries"),
         ("tunnels.vpn.windows", r#"["1 kB"]"#, "one window for each of the 2 paths"),
         ("tunnels.vpn.datagram_sizes", r#"["1300 B"]"#, "one size for each of the 2 paths"),
-        ("tunnels.vpn.datagram_sizes.1", "1100 B", r#"a size from "1200 B" to "1452 B""#),
+        ("tunnels.vpn.datagram_sizes", r#"["1300 B", "1100 B"]"#, r#"a size from "1200 B" to "1452 B""#),
         ("tunnels.vpn.pipeline", r#"{ kind = "pquic", second_queue = "tcp" }"#, r#""icmp" or "all""#),
         ("tunnels.vpn.server", r#"{ congestion_control = "cubic" }"#, "congestion_control = \"fixed\""),
         ("tunnels.vpn.server.stack", "noq", "\"lab-quic\""),
