@@ -12,6 +12,7 @@ import yaml
 import quiclab
 from conftest import ROOT
 from quiclab.series import by_flow
+from quiclab.studies.tunnel.where import WHERE_IT_WAITS
 from quiclab.study.registry import find
 
 if TYPE_CHECKING:
@@ -67,6 +68,25 @@ def test_every_finding_of_the_reference_belongs_to_a_study() -> None:
     entries = yaml.safe_load((ROOT / "python/quiclab/studies/tunnel/reference/claims.yaml").read_text(encoding="utf-8"))
     claims = {claim.identity for name in STUDIES for claim in find(f"tunnel/{name}").measures.claims}
     assert claims == {entry["id"] for entry in entries}
+
+
+def test_windows_that_only_grow_move_the_queue_from_the_tunnel_into_the_paths() -> None:
+    # Y07: section 4.5 of the thesis
+    study = find("tunnel/window")
+    measured: dict[str, dict[str, float]] = {}
+    only = {"configuration": ("static", "cubic_grows"), "network": ("homo",), "scheduler": ("rr",)}
+    for point in study.points((study.design.default_engine,), only=only):
+        scenario = quiclab.load(ROOT / "scenarios" / "tunnel_published.toml")
+        for path, value in {**point.changes, "duration": "14 s"}.items():
+            scenario = scenario.with_value(path, value)
+        result = quiclab.run(scenario, seed=1)
+        measured[point.configuration] = {metric.name: metric.value(result, {}) for metric in WHERE_IT_WAITS}
+    static, grows = measured["static"], measured["cubic_grows"]
+    assert static["in_flight_bdp"] <= 1 < grows["in_flight_bdp"]
+    assert static["path_drops"] == 0
+    # the window leaves the queue to FQ-CoDel, or nothing
+    assert static["tunnel_queue_bytes"] > static["path_queue_bytes"]
+    assert grows["tunnel_queue_bytes"] < grows["path_queue_bytes"]
 
 
 STUDIES = ("bottleneck", "single", "delayed", "four", "rrul", "window", "media")

@@ -32,7 +32,8 @@ pub struct Tunnel {
     /// Path scheduler. `redundant` needs `resequencing`.
     #[serde(default = "default_scheduler")]
     pub scheduler: PathSchedulerKind,
-    /// Maximum size of an IP packet that enters; larger packets are rejected. At most 36 B less than `datagram_size`.
+    /// Maximum size of an IP packet that enters; larger packets are rejected. At most 36 B less than `datagram_size`, and than
+    /// the largest of `datagram_sizes`.
     #[serde(default = "default_mtu")]
     #[schemars(transform = limits::between("576 B", "65000 B"))]
     pub mtu: ByteCount,
@@ -45,6 +46,10 @@ pub struct Tunnel {
     /// One above 0 for each path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<ByteCount>,
+    /// Maximum UDP payload of each path, where their MTUs differ (default: `datagram_size` of each end on all paths). One for
+    /// each path, from 1200 B to `datagram_size`. Needs the stack `lab-quic`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub datagram_sizes: Vec<ByteCount>,
     /// Options of the transport at the server: the end that packets `down` enter.
     #[serde(default)]
     pub server: EndpointConfig,

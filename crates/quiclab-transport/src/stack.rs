@@ -97,6 +97,8 @@ pub struct CarrierRequest<'a> {
     pub paths: usize,
     /// Windows of the paths that never change; none: those of the congestion control.
     pub windows: &'a [ByteCount],
+    /// Longest datagrams of the paths, where they differ; none: those of the options.
+    pub datagram_sizes: &'a [ByteCount],
     /// Stack and options of the end, resolved.
     pub config: &'a EndpointConfig,
     /// Seed of the run.

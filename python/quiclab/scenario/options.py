@@ -100,6 +100,7 @@ __all__ = [
     "RoundRobin",
     "RttVariation",
     "ScenarioFields",
+    "SecondQueue",
     "ShapedRate",
     "SlowStartExit",
     "Splitter",
@@ -1062,6 +1063,9 @@ class QuicOptions:
         8.1: 3); 0: no limit.
     datagram_congestion_control
         DATAGRAM frames wait for the congestion window (RFC 9221 section 5.4).
+    datagram_back_off
+        Lost packets reduce the window although they carry DATAGRAM frames alone. In PQUIC they do not: what it need not
+        send again is no sign of congestion, and with DATAGRAM frames alone the window only grows.
     idle_timeout
         The connection ends when nothing was received for this time (RFC 9000 section 10.1). Takes a duration from
         "1 ms" to "1440 min".
@@ -1090,6 +1094,7 @@ class QuicOptions:
     stream_scheduler: StreamScheduler | None = None
     amplification_factor: int | None = None
     datagram_congestion_control: bool | None = None
+    datagram_back_off: bool | None = None
     idle_timeout: Duration | None = None
     path_scheduler: PathScheduler | None = None
 
@@ -1978,6 +1983,12 @@ class DirectPipeline:
 LeaveRule: TypeAlias = Literal["full", "full_or_acknowledging", "at_once"]
 
 
+#: Packets whose DATAGRAM frames leave whatever the window says, from the second queue of PQUIC's datagram plugin.
+#: - `icmp`: Those of ICMP.
+#: - `all`: All, as the public plugin without its build flag `DATAGRAM_CONGESTION_CONTROLLED`.
+SecondQueue: TypeAlias = Literal["icmp", "all"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class PquicPipeline:
     """That of PQUIC with the datagram plugin: see `tunnel/pquic.rs`.
@@ -1986,9 +1997,13 @@ class PquicPipeline:
     ----------
     leaves
         Condition on which a packet of the tunnel leaves. Default: `"full"`.
+    second_queue
+        Packets that go to the second queue of the datagram plugin, that of frames without congestion control (default:
+        none).
     """
 
     leaves: LeaveRule | None = None
+    second_queue: SecondQueue | None = None
     kind: Literal["pquic"] = "pquic"
 
 
@@ -2021,14 +2036,17 @@ class Tunnel:
     scheduler
         Path scheduler. `redundant` needs `resequencing`. Default: `{ kind = "lowest_rtt" }`.
     mtu
-        Maximum size of an IP packet that enters; larger packets are rejected. At most 36 B less than `datagram_size`.
-        Takes a size from "576 B" to "65000 B". Default: `"1400 B"`.
+        Maximum size of an IP packet that enters; larger packets are rejected. At most 36 B less than `datagram_size`,
+        and than the largest of `datagram_sizes`. Takes a size from "576 B" to "65000 B". Default: `"1400 B"`.
     resequencing
         Maximum wait of packets that arrived out of order for those before them (default: no resequencing, packets leave
         in order of arrival). Takes a duration above "0 s".
     windows
         Congestion windows of the paths that never change, with `congestion_control = "fixed"`. One above 0 for each
         path.
+    datagram_sizes
+        Maximum UDP payload of each path, where their MTUs differ (default: `datagram_size` of each end on all paths).
+        One for each path, from 1200 B to `datagram_size`. Needs the stack `lab-quic`.
     server
         Options of the transport at the server: the end that packets `down` enter.
     client
@@ -2044,6 +2062,7 @@ class Tunnel:
     mtu: ByteCount | None = None
     resequencing: Duration | None = None
     windows: tuple[ByteCount, ...] | None = None
+    datagram_sizes: tuple[ByteCount, ...] | None = None
     server: EndpointConfig | None = None
     client: EndpointConfig | None = None
 

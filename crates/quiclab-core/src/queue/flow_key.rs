@@ -120,12 +120,18 @@ impl FlowKey {
         xxh3_64_with_seed(&bytes, seed)
     }
 
+    /// Whether it is one of ICMP or ICMPv6.
+    #[must_use]
+    pub fn is_icmp(&self) -> bool {
+        matches!(self.protocol, ICMP | ICMPV6)
+    }
+
     /// The key of the published tunnel: the sum of protocol, addresses and ports, 0 for ICMP. Both directions
     /// have the same, and so have flows whose ports differ by as much up as down. (Of IPv6 addresses,
     /// which that tunnel did not know, the four words are added.)
     #[must_use]
     pub fn field_sum(&self) -> u32 {
-        if matches!(self.protocol, ICMP | ICMPV6) {
+        if self.is_icmp() {
             return 0;
         }
         let words = |address: IpAddr| match address {

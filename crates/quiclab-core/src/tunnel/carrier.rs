@@ -58,6 +58,20 @@ pub trait Carrier: Send {
     /// Gives the cargo back if the path has no room, is not usable, or cannot take that much.
     fn send(&mut self, now: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload>;
 
+    /// The same without congestion control: `cargo` leaves whatever window and pacer say. Only the published pipeline asks.
+    ///
+    /// # Errors
+    /// Gives the cargo back if the path is not usable or cannot take that much, or the carrier has no such datagrams.
+    fn send_uncontrolled(
+        &mut self,
+        now: Time,
+        path: usize,
+        cargo: TunnelPayload,
+    ) -> Result<(), TunnelPayload> {
+        let _ = (now, path);
+        Err(cargo)
+    }
+
     /// Whether more waits to be sent: congestion control asks whether it limits the sender, or the sender
     /// has nothing to send.
     fn set_backlogged(&mut self, backlogged: bool);

@@ -31,7 +31,21 @@ pub enum Pipeline {
         /// Condition on which a packet of the tunnel leaves.
         #[serde(default)]
         leaves: LeaveRule,
+        /// Packets that go to the second queue of the datagram plugin, that of frames without congestion control
+        /// (default: none).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        second_queue: Option<SecondQueue>,
     },
+}
+
+/// Packets whose DATAGRAM frames leave whatever the window says, from the second queue of PQUIC's datagram plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SecondQueue {
+    /// Those of ICMP.
+    Icmp,
+    /// All, as the public plugin without its build flag `DATAGRAM_CONGESTION_CONTROLLED`.
+    All,
 }
 
 /// Condition on which PQUIC sends a packet with datagrams.

@@ -32,7 +32,7 @@ mod waiting;
 mod tests;
 
 pub use carrier::{Carrier, TunnelPayload};
-pub use config::{CarrierKind, LeaveRule, Pipeline, check_sender};
+pub use config::{CarrierKind, LeaveRule, Pipeline, SecondQueue, check_sender};
 pub use element::TunnelElement;
 pub use payload::{PacketStore, PacketStores};
 pub use waiting::SojournRecord;
@@ -142,7 +142,7 @@ impl Tunnel {
             held_until: None,
             pquic: match config.pipeline {
                 Pipeline::Direct => None,
-                Pipeline::Pquic { leaves } => Some(Pquic::new(leaves)),
+                Pipeline::Pquic { leaves, second_queue } => Some(Pquic::new(leaves, second_queue)),
             },
             resequencer: config.resequencing.map(Resequencer::new),
             sojourns: SojournLog { keep: config.keep_sojourns, records: Vec::new() },
@@ -169,13 +169,14 @@ impl Tunnel {
         if packet.size > self.config.mtu {
             return self.refuse(packet, out);
         }
-        let Self { queue, sojourns, counts, .. } = self;
+        let Self { queue, pquic, sojourns, counts, .. } = self;
         let mut dropped = |item: QueuedPacket, reason| {
             sojourns.note(now, &item, Some(reason));
             counts.dropped += 1;
             out.dropped.push((reason, item.packet));
         };
-        queue.enqueue(now, QueuedPacket { packet, entered: now }, &mut dropped);
+        let second = pquic.as_mut().and_then(|pquic| pquic.second_queue_of(&packet));
+        second.unwrap_or(queue).enqueue(now, QueuedPacket { packet, entered: now }, &mut dropped);
     }
 
     /// Takes what the carrier has brought, and sends what it can take; after every event.
@@ -215,7 +216,12 @@ impl Tunnel {
     pub fn backlog(&self) -> Backlog {
         let next = self.next.iter().map(|item| item.packet.size);
         let reserved = self.pquic.iter().flat_map(Pquic::sizes);
-        next.chain(reserved).fold(self.queue.waiting(), Backlog::with)
+        let mut waiting = self.queue.waiting();
+        if let Some(second) = self.pquic.as_ref().and_then(Pquic::second_waiting) {
+            waiting.packets += second.packets;
+            waiting.bytes += second.bytes;
+        }
+        next.chain(reserved).fold(waiting, Backlog::with)
     }
 
     fn is_empty(&self) -> bool {
@@ -281,10 +287,21 @@ impl Tunnel {
         path: usize,
         item: QueuedPacket,
     ) -> Option<QueuedPacket> {
+        self.load_with(now, path, item, |cargo| carrier.send(now, path, cargo))
+    }
+
+    /// The same with another way to `send`.
+    fn load_with(
+        &mut self,
+        now: Time,
+        path: usize,
+        item: QueuedPacket,
+        send: impl FnOnce(TunnelPayload) -> Result<(), TunnelPayload>,
+    ) -> Option<QueuedPacket> {
         let (numbered, entered, size) = (self.numbered(), item.entered, item.packet.size);
         let (flow, direction) = (item.packet.flow, item.packet.direction);
         let loaded = self.freight.load(item.packet, self.sent, numbered);
-        match carrier.send(now, path, loaded) {
+        match send(loaded) {
             Ok(()) => {
                 self.sent += 1;
                 self.sojourns.note_of(now, flow, direction, entered, None);
@@ -354,6 +371,7 @@ impl Tunnel {
             out.count(name, self.sent_by_path.get(path).copied().unwrap_or(0));
         }
         self.queue.statistics(out);
+        self.pquic.iter().for_each(|pquic| pquic.statistics(out));
         if let Some(resequencer) = &mut self.resequencer {
             resequencer.statistics(now, out);
         }
@@ -366,6 +384,9 @@ impl Tunnel {
         out.count("queue_bytes", waiting.bytes.bytes());
         let reserved: u64 = self.pquic.iter().flat_map(Pquic::sizes).map(ByteCount::bytes).sum();
         out.count("reserved_bytes", reserved);
+        if let Some(second) = self.pquic.as_ref().and_then(Pquic::second_waiting) {
+            out.count("second_queue_bytes", second.bytes.bytes());
+        }
         for path in 0..carrier.paths().min(8) {
             let state = carrier.state(now, path);
             out.count(CWND[path], state.window.bytes());

@@ -3,20 +3,29 @@
 //!
 //! | | thesis and code | here |
 //! | --- | --- | --- |
-//! | queues of the plugin | one for congestion-controlled frames, one for others | the queue discipline is the first; the VPN has no others |
-//! | choice of the path | before frames are pulled | the same |
+//! | queues of the plugin | one for congestion-controlled frames, one for others | the queue discipline is the first; the second holds what [`SecondQueue`] says, by default nothing |
+//! | choice of the path | before frames are pulled; while all windows are full, the first path (`schedule_path_rr.c`) | the same |
 //! | pulling | into the connection's queue of reserved frames; as many bytes as the window of the path has room for, only while none are reserved that would fill a packet | the same |
-//! | deficit round robin over plugins | two passes | one plugin: no effect |
+//! | deficit round robin over plugins (`picoquic_frame_fair_reserve`) | two passes: queues of congestion-controlled frames while the window has room, then the others | the same; of one plugin, so nothing is in turn |
+//! | what is reserved, while no window has room | leaves (`scheduler_write_new_frames` does not look at the window) | waits; frames of the second queue pass it |
+//! | a packet counts as in flight | if one of its frames is congestion-controlled | the same |
 //! | a packet leaves | when it is full | by [`LeaveRule`] |
-//! | FQ-CoDel | a queue of the plugin | the queue discipline, with its published variant |
+//! | FQ-CoDel | asked before the two queues | the queue discipline, with its published variant |
+//! | limit of the second queue | that of the send buffer, for both | the 10 MB of the author's public code, for itself |
+//! | the first frame does not fit the path's MTU | not described; the public code sends nothing, and chooses the same path again | it waits for a path that it fits, and the others behind it; [`Pquic::statistics`] counts it |
 //!
 //! A packet is full when the next frame does not fit, or nothing that carries an IP packet would. What has been
 //! reserved waits behind the queue: no discipline sees it any more.
 
 use super::waiting::QueuedPacket;
 use super::{Carrier, Emitted, Tunnel, flush};
+use crate::element::Metrics;
+use crate::packet::Packet;
+use crate::queue::{Backlog, Discipline, FlowKey, HeadDrop, QueueConfig};
+use crate::random::RandomStream;
+use crate::scheduler::PathState;
 use crate::time::Time;
-use crate::tunnel::LeaveRule;
+use crate::tunnel::{LeaveRule, SecondQueue};
 use crate::units::ByteCount;
 use std::collections::VecDeque;
 
@@ -24,11 +33,21 @@ use std::collections::VecDeque;
 const FRAME_HEADER: u64 = 3;
 /// The shortest frame: an IPv4 header alone.
 const MIN_FRAME: u64 = FRAME_HEADER + 20;
+/// Limit of the second queue.
+const SECOND_QUEUE: ByteCount = ByteCount::from_bytes(10_000_000);
 
-/// The connection's queue of reserved frames.
+/// The connection's queue of reserved frames, and the second queue of the plugin.
 pub(super) struct Pquic {
     leaves: LeaveRule,
     reserved: VecDeque<QueuedPacket>,
+    /// With whose packets it holds; `None`: all are congestion-controlled.
+    second: Option<(SecondQueue, Discipline<QueuedPacket>)>,
+    /// The first reserved frame has been found not to fit a path.
+    first_waits: bool,
+    /// Packets that had to wait for a path with a larger MTU than that chosen.
+    mtu_waits: u64,
+    /// Packets that left without congestion control.
+    uncontrolled: u64,
 }
 
 /// What a packet would hold.
@@ -38,16 +57,45 @@ struct PacketContents {
 }
 
 impl Pquic {
-    pub(super) fn new(leaves: LeaveRule) -> Self {
-        Self { leaves, reserved: VecDeque::new() }
+    pub(super) fn new(leaves: LeaveRule, second: Option<SecondQueue>) -> Self {
+        let fifo = QueueConfig::HeadDrop(HeadDrop { packets: None, bytes: Some(SECOND_QUEUE) });
+        Self {
+            leaves,
+            reserved: VecDeque::new(),
+            // it draws nothing
+            second: second.map(|whose| (whose, Discipline::new(&fifo, RandomStream::new(0, "")))),
+            first_waits: false,
+            mtu_waits: 0,
+            uncontrolled: 0,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.reserved.is_empty()
+        self.reserved.is_empty() && self.second_waiting().is_none_or(|waiting| waiting.packets == 0)
     }
 
+    /// Sizes of what is reserved.
     pub(super) fn sizes(&self) -> impl Iterator<Item = ByteCount> {
         self.reserved.iter().map(|item| item.packet.size)
+    }
+
+    /// What waits in the second queue; `None`: there is none.
+    pub(super) fn second_waiting(&self) -> Option<Backlog> {
+        self.second.as_ref().map(|(_, queue)| queue.waiting())
+    }
+
+    /// The second queue, if `packet` goes there.
+    pub(super) fn second_queue_of(&mut self, packet: &Packet) -> Option<&mut Discipline<QueuedPacket>> {
+        if self.is_controlled(packet) { None } else { self.second.as_mut().map(|(_, queue)| queue) }
+    }
+
+    /// Whether the frame of `packet` waits for the window.
+    fn is_controlled(&self, packet: &Packet) -> bool {
+        match self.second {
+            None => true,
+            Some((SecondQueue::Icmp, _)) => !FlowKey::of_packet(packet).is_icmp(),
+            Some((SecondQueue::All, _)) => false,
+        }
     }
 
     /// One packet after the other, each on the path that the scheduler chooses for it.
@@ -58,25 +106,39 @@ impl Pquic {
         carrier: &mut dyn Carrier,
         out: &mut Emitted,
     ) {
-        let mut closed = 0;
+        // paths that have refused a packet, and those that the first reserved frame does not fit
+        let (mut closed, mut small) = (0, 0);
         loop {
-            let states = Tunnel::states(now, carrier, closed);
-            let waiting: ByteCount = self.sizes().fold(tunnel.queue.waiting().bytes, |sum, size| sum + size);
-            let Some(path) = tunnel.scheduler.select(now, waiting, &states) else { return };
+            let states = Tunnel::states(now, carrier, closed | small);
+            let second = self.second_waiting().map_or(ByteCount::ZERO, |second| second.bytes);
+            let waiting: ByteCount =
+                self.sizes().fold(tunnel.queue.waiting().bytes + second, |sum, size| sum + size);
+            let scheduled = tunnel.scheduler.select(now, waiting, &states);
+            let chosen = scheduled.or_else(|| self.path_without_window(&states, closed | small));
+            let Some(path) = chosen else { return };
             // the room of a packet: a datagram of the largest size and its frame header
             let room = tunnel.largest(carrier, path) + FRAME_HEADER;
-            let window = states[path].window.bytes().saturating_sub(states[path].in_flight.bytes());
-            if self.reserved.front().is_some_and(|item| item.packet.size.bytes() + FRAME_HEADER > room) {
-                let item = self.reserved.pop_front().expect("it was looked at");
-                tunnel.refuse(item.packet, out);
+            let count = |this: &Self| {
+                if scheduled.is_some() { this.reserved.len() } else { this.uncontrolled_first() }
+            };
+            let too_long = |item: &QueuedPacket| item.packet.size.bytes() + FRAME_HEADER > room;
+            if self.reserved.iter().take(count(self)).next().is_some_and(too_long) {
+                if self.waits_for_mtu(tunnel, carrier, &states, out) {
+                    small |= 1 << path;
+                } else {
+                    small = 0;
+                }
                 continue;
             }
-            let mut fill = self.fill(room);
+            let mut fill = self.fill(room, count(self));
             if !fill.full {
-                self.pull(tunnel, now, window.max(room), out);
-                fill = self.fill(room);
-                if fill.frames == 0 && !self.reserved.is_empty() {
-                    continue; // the first one does not fit: it is refused above
+                // without room in a window nothing is pulled that needs it
+                let window = scheduled
+                    .map(|path| states[path].window.bytes().saturating_sub(states[path].in_flight.bytes()));
+                self.pull(tunnel, now, room, window, out);
+                fill = self.fill(room, count(self));
+                if fill.frames == 0 && count(self) > 0 {
+                    continue; // the first one does not fit: see above
                 }
             }
             let acknowledges =
@@ -85,38 +147,129 @@ impl Pquic {
             if fill.frames == 0 || !leaves {
                 return;
             }
-            for _ in 0..fill.frames {
-                let item = self.reserved.pop_front().expect("it was counted");
-                if let Some(item) = tunnel.load(now, carrier, path, item) {
-                    self.reserved.push_front(item);
-                    closed |= 1 << path;
-                    break;
-                }
+            if !self.load(tunnel, now, carrier, path, fill.frames) {
+                closed |= 1 << path;
             }
+            (small, self.first_waits) = (0, false);
             flush(now, carrier, out);
         }
     }
 
-    /// Moves frames from the queue to those that are reserved, up to `bytes` of them.
-    fn pull(&mut self, tunnel: &mut Tunnel, now: Time, bytes: u64, out: &mut Emitted) {
-        let mut reserved: u64 = self.sizes().map(|size| size.bytes() + FRAME_HEADER).sum();
-        while reserved < bytes {
-            let Some(item) = tunnel.take_next(now, out) else { return };
+    /// Reserved frames without congestion control before the first one that has it.
+    fn uncontrolled_first(&self) -> usize {
+        self.reserved.iter().take_while(|item| !self.is_controlled(&item.packet)).count()
+    }
+
+    /// The first path that works, if there are frames that need no window.
+    fn path_without_window(&self, states: &[PathState], closed: u64) -> Option<usize> {
+        let waiting = self.second_waiting()?;
+        if waiting.packets == 0 && self.uncontrolled_first() == 0 {
+            return None;
+        }
+        (0..states.len().min(64)).find(|path| states[*path].usable && closed & (1 << path) == 0)
+    }
+
+    /// The first reserved frame does not fit the path chosen: whether it waits for another. If no path takes it, it is
+    /// dropped.
+    fn waits_for_mtu(
+        &mut self,
+        tunnel: &mut Tunnel,
+        carrier: &dyn Carrier,
+        states: &[PathState],
+        out: &mut Emitted,
+    ) -> bool {
+        let item = self.reserved.front().expect("it was looked at");
+        let takes = |path: usize| item.packet.size.bytes() <= tunnel.largest(carrier, path);
+        if (0..states.len()).any(|path| states[path].usable && takes(path)) {
+            self.mtu_waits += u64::from(!self.first_waits);
+            self.first_waits = true;
+            return true;
+        }
+        let item = self.reserved.pop_front().expect("it was looked at");
+        tunnel.refuse(item.packet, out);
+        self.first_waits = false;
+        false
+    }
+
+    /// Gives the first `frames` to the carrier, for one packet on `path`; whether it took them all.
+    fn load(
+        &mut self,
+        tunnel: &mut Tunnel,
+        now: Time,
+        carrier: &mut dyn Carrier,
+        path: usize,
+        frames: usize,
+    ) -> bool {
+        let controlled = self.reserved.iter().take(frames).any(|item| self.is_controlled(&item.packet));
+        for _ in 0..frames {
+            let item = self.reserved.pop_front().expect("it was counted");
+            let refused = tunnel.load_with(now, path, item, |cargo| {
+                if controlled {
+                    carrier.send(now, path, cargo)
+                } else {
+                    carrier.send_uncontrolled(now, path, cargo)
+                }
+            });
+            if let Some(item) = refused {
+                self.reserved.push_front(item);
+                return false;
+            }
+            self.uncontrolled += u64::from(!controlled);
+        }
+        true
+    }
+
+    /// Moves frames from the queues to those that are reserved: as many as the `window` has room for, a packet at least;
+    /// without a window a packet of those that need none, before those that wait for one.
+    fn pull(&mut self, tunnel: &mut Tunnel, now: Time, room: u64, window: Option<u64>, out: &mut Emitted) {
+        let (bytes, mut place) = match window {
+            Some(window) => (window.max(room), self.reserved.len()),
+            None => (room, self.uncontrolled_first()),
+        };
+        let before = self.sizes().take(place);
+        let mut reserved: u64 = before.map(|size| size.bytes() + FRAME_HEADER).sum();
+        while window.is_some() && reserved < bytes {
+            let Some(item) = tunnel.take_next(now, out) else { break };
             reserved += item.packet.size.bytes() + FRAME_HEADER;
             self.reserved.push_back(item);
+            place += 1;
+        }
+        let Some((_, second)) = &mut self.second else { return };
+        while reserved < bytes {
+            let Some(item) = second.dequeue(now, &mut |_, _| unreachable!("a FIFO drops at its limit only"))
+            else {
+                return;
+            };
+            reserved += item.packet.size.bytes() + FRAME_HEADER;
+            self.reserved.insert(place, item);
+            place += 1;
         }
     }
 
-    /// What a packet with `room` for frames would hold.
-    fn fill(&self, room: u64) -> PacketContents {
+    /// What a packet with `room` for the first `count` frames would hold.
+    fn fill(&self, room: u64, count: usize) -> PacketContents {
         let mut left = room;
-        for (frames, size) in self.sizes().enumerate() {
+        for (frames, size) in self.sizes().take(count).enumerate() {
             let frame = size.bytes() + FRAME_HEADER;
             if frame > left {
                 return PacketContents { frames, full: frames > 0 };
             }
             left -= frame;
         }
-        PacketContents { frames: self.reserved.len(), full: left < MIN_FRAME && !self.reserved.is_empty() }
+        PacketContents { frames: count, full: left < MIN_FRAME && count > 0 }
+    }
+
+    /// Values over the whole run: those that can be other than 0.
+    pub(super) fn statistics(&self, out: &mut Metrics) {
+        if self.second.is_some() {
+            out.count("uncontrolled_packets", self.uncontrolled);
+        }
+        if self.mtu_waits > 0 {
+            out.count("mtu_waits", self.mtu_waits);
+        }
     }
 }
+
+#[cfg(test)]
+#[path = "pquic_tests.rs"]
+mod tests;

@@ -40,6 +40,7 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         }
     }
     check_windows(&path.child("windows"), tunnel)?;
+    check_datagram_sizes(&path.child("datagram_sizes"), tunnel)?;
     let (paths, numbered) = (Some(tunnel.paths.len()), tunnel.resequencing.is_some());
     check_sender(&tunnel.queue, &tunnel.scheduler, paths, numbered).map_err(|problem| problem.below(path))?;
     let routes = || tunnel.paths.iter().map(|path| (&path.down[..], &path.up[..]));
@@ -65,6 +66,30 @@ fn check_windows(path: &FieldPath, tunnel: &Tunnel) -> Check {
     })
 }
 
+fn check_datagram_sizes(path: &FieldPath, tunnel: &Tunnel) -> Check {
+    let sizes = &tunnel.datagram_sizes;
+    if sizes.is_empty() {
+        return Ok(());
+    }
+    ensure(tunnel.stack == "lab-quic", || {
+        let given = format!("{} sizes", sizes.len());
+        Problem::conflict(path.clone(), given, "none").because("they need the stack `lab-quic`")
+    })?;
+    ensure(sizes.len() == tunnel.paths.len(), || {
+        let expected = format!("one size for each of the {} paths", tunnel.paths.len());
+        Problem::conflict(path.clone(), format!("{} sizes", sizes.len()), expected)
+    })?;
+    let largest = tunnel.ends().iter().map(|(_, _, end)| end.datagram_size.expect("it is filled in")).min();
+    let largest = largest.expect("a tunnel has two ends");
+    for (index, size) in sizes.iter().enumerate() {
+        ensure((SMALLEST..=largest).contains(size), || {
+            let expected = format!("a size from \"{SMALLEST}\" to \"{largest}\", the `datagram_size`");
+            Problem::conflict(path.child(index), quoted(size), expected)
+        })?;
+    }
+    Ok(())
+}
+
 /// Asks the caller about the transport of both ends.
 pub(super) fn check_stacks(name: &str, tunnel: &Tunnel, stacks: StackCheck<'_>) -> Check {
     let end_of = EndOf::Tunnel { fixed_windows: !tunnel.windows.is_empty() };
@@ -80,6 +105,8 @@ pub(super) fn check_stacks(name: &str, tunnel: &Tunnel, stacks: StackCheck<'_>) 
         })?;
         debug_assert_eq!(abilities.protocol, StackProtocol::Quic, "carriers speak QUIC");
         let datagram = end.datagram_size.expect("a tunnel fills it in");
+        // the size rule of PQUIC: the maximum over all paths
+        let datagram = tunnel.datagram_sizes.iter().max().map_or(datagram, |size| *size.min(&datagram));
         let largest = datagram.bytes().saturating_sub(HEADERS);
         ensure(tunnel.mtu.bytes() <= largest, || {
             let expected = format!("a size of at most \"{largest} B\"");
@@ -90,6 +117,8 @@ pub(super) fn check_stacks(name: &str, tunnel: &Tunnel, stacks: StackCheck<'_>) 
     Ok(())
 }
 
+/// What every path carries (RFC 9000 section 14).
+const SMALLEST: ByteCount = ByteCount::from_bytes(1200);
 /// Bytes around an IP packet in a datagram: short header with an ID of 8 B and 4 B of packet number, tag, frame type and
 /// length (RFC 9000 section 17.3, RFC 9221 section 4), kind and number of the tunnel. With longer IDs packets of this
 /// size are refused in the run.

@@ -31,6 +31,7 @@ pub(super) fn build(
                 kind: tunnel.carrier,
                 paths: tunnel.paths.len(),
                 windows: &tunnel.windows,
+                datagram_sizes: &tunnel.datagram_sizes,
                 config: &tunnel.end(role),
                 seed,
                 name: &element,

@@ -9,5 +9,7 @@ mod common;
 mod latency;
 mod order;
 mod paths;
+mod pquic;
 mod refused;
 mod throughput;
+mod windows;

@@ -63,6 +63,9 @@ impl LabCarrier {
                 if let Some(window) = request.windows.get(connection * each + path) {
                     made.set_fixed_window(path, window.bytes());
                 }
+                if let Some(size) = request.datagram_sizes.get(connection * each + path) {
+                    made.set_datagram_size(path, size.bytes());
+                }
             }
             made
         };
@@ -110,6 +113,23 @@ impl LabCarrier {
         if self.role == Role::Server { tuple } else { tuple.reverse() }
     }
 
+    /// Hands `cargo` to the connection of `path`.
+    fn give(
+        &mut self,
+        now: Time,
+        path: usize,
+        cargo: TunnelPayload,
+        controlled: bool,
+    ) -> Result<(), TunnelPayload> {
+        let TunnelPayload::Reference { number, length } = cargo else { return Err(cargo) };
+        let (connection, path) = self.place(path);
+        let connection = &mut self.connections[connection];
+        if !connection.send_datagram_on(now, path, length, number, controlled) {
+            return Err(cargo);
+        }
+        Ok(())
+    }
+
     fn note_deadline(&mut self, now: Time) {
         self.wake = self.connections.iter_mut().filter_map(|connection| connection.next_timer(now)).min();
     }
@@ -137,13 +157,16 @@ impl Carrier for LabCarrier {
     }
 
     fn send(&mut self, now: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
-        let TunnelPayload::Reference { number, length } = cargo else { return Err(cargo) };
-        let (connection, path) = self.place(path);
-        let connection = &mut self.connections[connection];
-        if !connection.send_datagram_on(now, path, length, number) {
-            return Err(cargo);
-        }
-        Ok(())
+        self.give(now, path, cargo, true)
+    }
+
+    fn send_uncontrolled(
+        &mut self,
+        now: Time,
+        path: usize,
+        cargo: TunnelPayload,
+    ) -> Result<(), TunnelPayload> {
+        self.give(now, path, cargo, false)
     }
 
     fn set_backlogged(&mut self, backlogged: bool) {

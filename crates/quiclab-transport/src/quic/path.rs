@@ -129,6 +129,16 @@ impl Path {
         }
     }
 
+    /// Length of its longest datagrams.
+    pub(super) fn datagram(&self) -> u64 {
+        self.datagram
+    }
+
+    /// Datagrams have at most `bytes`; no more than those of the connection.
+    pub(super) fn set_datagram(&mut self, bytes: u64) {
+        self.datagram = bytes;
+    }
+
     /// Bytes that the window lets the next datagram have; 0: it must wait.
     pub(super) fn window_room(&self, now: Time, operations: &mut Operations) -> u64 {
         let (window, next) = (self.window(now, operations), self.in_flight + self.datagram);
@@ -210,11 +220,15 @@ impl Path {
         self.recovery_start.is_some_and(|start| sent <= start)
     }
 
-    /// Packets of `bytes` are lost, the newest sent at `newest`.
-    pub(super) fn on_lost(&mut self, now: Time, packets: u64, bytes: u64, newest: Time, persistent: bool) {
+    /// Packets of `bytes` are lost: they are no longer in flight.
+    pub(super) fn on_lost(&mut self, packets: u64, bytes: u64) {
         self.lost_packets += packets;
         self.rate.on_lost(bytes);
         self.in_flight -= bytes;
+    }
+
+    /// Of the packets that are lost, those that congestion control is to know of were sent up to `newest`.
+    pub(super) fn on_congestion(&mut self, now: Time, newest: Time, persistent: bool) {
         let starts = !self.is_before_recovery(newest);
         let event = self.congestion_event(now);
         if starts {

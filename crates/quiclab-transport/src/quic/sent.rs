@@ -62,3 +62,13 @@ pub(crate) enum SentFrame {
     PathChallenge,
     PathResponse,
 }
+
+impl SentFrame {
+    /// Whether a packet with this content carried DATAGRAM frames, and besides them acknowledgements at most: nothing
+    /// of it is sent again.
+    pub(crate) fn are_datagrams_alone(content: &[Self]) -> bool {
+        let datagram = |frame: &Self| matches!(frame, Self::Datagram { .. });
+        content.iter().any(datagram)
+            && content.iter().all(|frame| datagram(frame) || matches!(frame, Self::Ack { .. }))
+    }
+}

@@ -118,6 +118,7 @@ fn quic(random: &mut RandomStream, tiny: bool) -> QuicOptions {
         ),
         amplification_factor: maybe(random, &[0, 1, 3, 10]),
         datagram_congestion_control: flag(random),
+        datagram_back_off: flag(random),
         path_scheduler: maybe(
             random,
             &["round_robin", "strict_round_robin", "lowest_rtt", "blest", "ecf", "earliest_arrival"],

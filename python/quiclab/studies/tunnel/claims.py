@@ -30,7 +30,7 @@ PLACES: Mapping[str, tuple[str, ...]] = {
 }
 """Study that reports a claim, without the group."""
 SCOPES: Mapping[str, str] = {
-    "TN01": "The other queue of the plugin is not modelled: the VPN reserves no frames for it.",
+    "TN01": "The other queue of the plugin is empty: the VPN reserves no frames for it (no `second_queue`).",
     "TN07": "That FQ-CoDel stays below its memory limit is read from drops at the limit.",
     "TN11": "The last five sojourn times are read as the hundredth of a second that ends two intervals later.",
 }

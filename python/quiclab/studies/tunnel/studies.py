@@ -40,6 +40,7 @@ from quiclab.studies.tunnel.common import (
     variant,
 )
 from quiclab.studies.tunnel.views import views_of
+from quiclab.studies.tunnel.where import WHERE_IT_WAITS
 from quiclab.study import Assumption, Configuration, Design, Factor, Figure, Measures, Metric, Presentation, Study
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ SECOND_START_S = 5.0
 INTERVALS_S = 0.2
 TARGET_MS = 5.0
 FIGURE_RTT = "The round-trip time of the ping under load."
+FIGURE_IN_FLIGHT = "The most on a path, seconds 1 to 30, over its bandwidth-delay product."
+FIGURE_WAITS = "Mean of seconds 5 to 30."
 
 
 design = partial(
@@ -219,10 +222,32 @@ DELAYED = study(
     },
 )
 
+
+def light_load(given: Changes) -> Changes:
+    """Offer less than the windows hold: four flows of datagrams at 3 Mbit/s in place of the downloads."""
+    flow = {
+        "stack": "lab-udp",
+        "down": ["vpn", "out"],
+        "up": ["vpn"],
+        "workload": {"kind": "datagrams", "rate": "3 Mbit/s", "size": "1372 B", "duration": f"{LENGTH_S} s"},
+        "start": f"{START_S} s",
+    }
+    return {**given, **{f"flows.down{number}": flow for number in range(1, 5)}}
+
+
 FOUR = study(
     "four",
     design=design(
         factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
+        variants=(
+            *VARIANTS,
+            variant(
+                "light_load",
+                "datagrams at 12 Mbit/s in place of the downloads",
+                "Path A alone carries them, and no window fills: the scheduler has a choice.",
+                light_load,
+            ),
+        ),
     ),
     measures=measures(),
     presentation=presentation(
@@ -273,9 +298,12 @@ RRUL = study(
 # --- Y07: windows
 
 
-def controlled(control: str) -> Callable[[Changes], Changes]:
-    """Change the congestion control of both ends: one with windows of its own."""
-    changes = {
+def controlled(control: str, *, backs_off: bool = True) -> Callable[[Changes], Changes]:
+    """Change the congestion control of both ends: one with windows of its own.
+
+    With `backs_off` false lost datagrams do not reduce them, as in PQUIC.
+    """
+    changes: dict[str, object] = {
         "tunnels.vpn.queue": PUBLISHED_FQ_CODEL,
         "tunnels.vpn.windows": None,
         "tunnels.vpn.server.pacing": None,
@@ -283,6 +311,8 @@ def controlled(control: str) -> Callable[[Changes], Changes]:
         "tunnels.vpn.server.congestion_control": control,
         "tunnels.vpn.client.congestion_control": control,
     }
+    if not backs_off:
+        changes |= {f"tunnels.vpn.{end}.quic.datagram_back_off": False for end in ("server", "client")}
     return lambda given: {**given, **changes}
 
 
@@ -295,17 +325,42 @@ WINDOW = study(
                 Configuration(control, label, controlled(control))
                 for control, label in (("newreno", "NewReno"), ("cubic", "CUBIC"), ("bbr-linux", "BBR"))
             ),
+            *(
+                Configuration(f"{control}_grows", f"{label} without back-off", controlled(control, backs_off=False))
+                for control, label in (("newreno", "NewReno"), ("cubic", "CUBIC"))
+            ),
         ),
         factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
         variants=(),
     ),
-    measures=measures(),
+    measures=measures(further=(*FURTHER, *WHERE_IT_WAITS)),
     presentation=presentation(
         title="Windows that never change against congestion control",
-        abstract="PQUIC did not reduce windows for lost datagrams, so the thesis uses windows of one bandwidth-delay "
-        "product. Here "
-        "congestion control also works for datagrams: what do CUBIC, NewReno and BBR do with the paths' queues?",
+        abstract="PQUIC does not reduce windows for lost datagrams (`cubic_grows`, `newreno_grows`), so the thesis has "
+        "windows of one bandwidth-delay product. Where congestion control also works for datagrams: what do CUBIC, "
+        "NewReno and BBR do with the paths' queues?",
         figures=(
+            bar(
+                "Data in flight by congestion control of the paths",
+                "Section 4.5",
+                "net",
+                FIGURE_IN_FLIGHT,
+                "in_flight_bdp",
+            ),
+            bar(
+                "Queue of the tunnel by congestion control of the paths",
+                "Section 4.5",
+                "net",
+                FIGURE_WAITS,
+                "tunnel_queue_bytes",
+            ),
+            bar(
+                "Queues of the paths by congestion control of the paths",
+                "Section 4.5",
+                "net",
+                FIGURE_WAITS,
+                "path_queue_bytes",
+            ),
             bar("Ping by congestion control of the paths", "Section 4.5", "net", FIGURE_RTT),
             bar("Goodput by congestion control of the paths", "Section 4.5", "net", "All together.", "goodput_mbps"),
         ),

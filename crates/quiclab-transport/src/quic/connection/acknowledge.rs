@@ -29,7 +29,7 @@ struct Losses {
     /// Those of them that counted as in flight.
     in_flight: u64,
     bytes: u64,
-    /// When the newest lost packet in flight was sent.
+    /// When the newest of them was sent that congestion control is to know of (`quic.datagram_back_off`).
     newest: Option<Time>,
     persistent: bool,
 }
@@ -232,6 +232,7 @@ impl Connection {
         let path_index = id.path();
         let max_ack_delay = self.peer_max_ack_delay();
         let persistent_allowed = self.config.quic.persistent_congestion;
+        let datagrams_back_off = self.config.quic.datagram_back_off;
         let Self { paths, handshake_spaces, streams, crypto, lost_numbers, .. } = self;
         let path = &mut paths[path_index];
         let (conservative, first_sample) = (path.rtt.conservative(), path.rtt.first_sample());
@@ -259,7 +260,9 @@ impl Connection {
             lost_numbers.push(lost.number);
             if lost.packet.bytes > 0 {
                 losses.in_flight += 1;
-                losses.newest = losses.newest.max(Some(lost.packet.time));
+                if datagrams_back_off || !SentFrame::are_datagrams_alone(content) {
+                    losses.newest = losses.newest.max(Some(lost.packet.time));
+                }
             }
             losses.persistent |= persistent.on_lost(
                 lost.packet.time,
@@ -305,9 +308,11 @@ impl Connection {
             };
             observer.observe(now, &TransportEvent::PacketsLost { space, numbers: &self.lost_numbers });
         }
-        if let Some(newest) = losses.newest {
-            let persistent = losses.persistent && persistent_allowed;
-            path.on_lost(now, losses.in_flight, losses.bytes, newest, persistent);
+        if losses.in_flight > 0 {
+            path.on_lost(losses.in_flight, losses.bytes);
+            if let Some(newest) = losses.newest {
+                path.on_congestion(now, newest, losses.persistent && persistent_allowed);
+            }
             path.update_pacer(now, &mut self.operations);
         }
         losses.bytes

@@ -15,6 +15,11 @@ impl Connection {
         self.paths[path].controller = Box::new(Fixed::new(bytes));
     }
 
+    /// Datagrams on `path` have `bytes` at most.
+    pub(in crate::quic) fn set_datagram_size(&mut self, path: usize, bytes: u64) {
+        self.paths[path].set_datagram(bytes);
+    }
+
     /// Probe timeouts in a row on `path`; `None` while it carries nothing anyway.
     pub(in crate::quic) fn path_timeouts(&self, path: usize) -> Option<u32> {
         let path = &self.paths[path];
@@ -25,7 +30,7 @@ impl Connection {
     pub(in crate::quic) fn path_state(&self, now: Time, path: usize, least: Option<u32>) -> PathState {
         let this = &self.paths[path];
         let in_flight = this.in_flight + self.pending(path);
-        let full = self.datagram();
+        let full = this.datagram();
         let fits = in_flight + full <= this.native_window() || in_flight == 0;
         let usable = self.path_timeouts(path).is_some_and(|count| least.is_none_or(|least| count <= least));
         PathState {
@@ -43,22 +48,18 @@ impl Connection {
         self.short_overhead() + frames.sum::<u64>()
     }
 
-    /// Whether a datagram leaves on `path` with the next packet there: window and pacer let a full packet go, or
-    /// it fits into the one that waits already.
-    fn takes(&self, now: Time, path: usize, length: u16) -> bool {
-        if self.state != State::Open
-            || u64::from(length) + FRAME_HEADER + self.short_overhead() > self.datagram()
-        {
+    /// Whether a datagram leaves on `path` with the next packet there: window and pacer let a full packet go, or it is
+    /// not `controlled`, or it fits into the one that waits already.
+    fn takes(&self, now: Time, path: usize, length: u16, controlled: bool) -> bool {
+        let full = self.paths[path].datagram();
+        if self.state != State::Open || u64::from(length) + FRAME_HEADER + self.short_overhead() > full {
             return false;
         }
         match self.pending(path) {
-            0 => self.path_state(now, path, None).is_open(),
-            pending => pending + u64::from(length) + FRAME_HEADER <= self.datagram(),
+            0 if controlled => self.path_state(now, path, None).is_open(),
+            0 => self.path_timeouts(path).is_some(),
+            pending => pending + u64::from(length) + FRAME_HEADER <= full,
         }
-    }
-
-    fn datagram(&self) -> u64 {
-        self.config.datagram_size.bytes()
     }
 
     /// Datagrams that were given up because their path failed before they could leave.
@@ -73,7 +74,7 @@ impl Connection {
 
     /// Longest payload of a datagram on `path`; `None` while it carries none.
     pub(in crate::quic) fn largest_datagram(&self, path: usize) -> Option<u16> {
-        let room = self.datagram() - self.short_overhead() - FRAME_HEADER;
+        let room = self.paths[path].datagram() - self.short_overhead() - FRAME_HEADER;
         self.path_timeouts(path).map(|_| room as u16)
     }
 
@@ -92,15 +93,17 @@ impl Connection {
         1 + u64::from(self.peer.connection_id_length) + 4 + 16
     }
 
-    /// A datagram for `path`, which leaves with the next packet there; `false`: there is no room, or it is too long.
+    /// A datagram for `path`, which leaves with the next packet there; `false`: there is no room, or it is too long. A
+    /// packet with datagrams that are not `controlled` needs no window, and does not count as in flight.
     pub(in crate::quic) fn send_datagram_on(
         &mut self,
         now: Time,
         path: usize,
         length: u16,
         number: u64,
+        controlled: bool,
     ) -> bool {
-        if !self.takes(now, path, length) {
+        if !self.takes(now, path, length, controlled) {
             return false;
         }
         if self.datagram_path != Some(path) {
@@ -108,6 +111,7 @@ impl Connection {
             self.dropped_datagrams += self.datagrams.len() as u64;
             self.datagrams.clear();
         }
+        self.datagrams_free = !controlled && (self.datagrams.is_empty() || self.datagrams_free);
         self.datagram_path = Some(path);
         self.datagrams.push_back(Datagram { length, number, sent: now, echo: false });
         true

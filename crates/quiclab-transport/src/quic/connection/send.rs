@@ -216,6 +216,7 @@ impl Connection {
         permit: usize,
         room: usize,
     ) -> Option<(Box<QuicDatagram>, u64)> {
+        let room = room.min(self.paths[path].datagram() as usize);
         let mut datagram = self.spare.take().unwrap_or_default();
         if path != 0 || self.handshake_spaces.iter().all(Option::is_none) {
             // the rule once the handshake is over: one packet, never padded
