@@ -504,7 +504,15 @@ Controller: TypeAlias = Literal["stack", "quiclab"]
 #: - `hystart-chromium`: HyStart as in Chromium: delay only, from a window of 16 packets on.
 #: - `hystart-plus-plus`: HyStart++ (RFC 9406).
 #: - `aioquic`: aioquic's: five RTT samples a quarter above the smallest.
-SlowStartExit: TypeAlias = Literal["none", "hystart-linux", "hystart-chromium", "hystart-plus-plus", "aioquic"]
+#: - `picoquic`: picoquic's: seven RTT samples a quarter above the smallest, seven times.
+SlowStartExit: TypeAlias = Literal[
+    "none",
+    "hystart-linux",
+    "hystart-chromium",
+    "hystart-plus-plus",
+    "aioquic",
+    "picoquic",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -844,7 +852,9 @@ Acknowledgement: TypeAlias = AckEvery | AckTimer | AckRttFraction | AckAsRequest
 #: Quantity whose mean is the RTT variation.
 #: - `rfc9002`: |smoothed - adjusted sample| (RFC 9002 section 5.3).
 #: - `from_min_rtt`: |smallest - sample| (aioquic): a standing queue makes it large.
-RttVariation: TypeAlias = Literal["rfc9002", "from_min_rtt"]
+#: - `quarter_min_rtt`: As `rfc9002`, of samples from which the peer's delay is always subtracted, and at least a
+#:   quarter of the smallest RTT where that is below 610 ms (picoquic).
+RttVariation: TypeAlias = Literal["rfc9002", "from_min_rtt", "quarter_min_rtt"]
 
 
 #: Growth of receive windows.
