@@ -55,7 +55,10 @@ registry::controls! {
     /// BBR version 1 as in Chromium's QUIC.
     BbrChromium = "bbr-chromium", Family::Rate => |s, random| bbr::BbrChromium::new(s.mss, s.initial_window, random);
     /// BBR version 1 as in picoquic.
-    BbrPicoquic = "bbr-picoquic", Family::Rate => |s, random| bbr::BbrPicoquic::new(s.mss, s.initial_window, random);
+    BbrPicoquic = "bbr-picoquic", Family::Rate => |s, random| {
+        let bbr = bbr::BbrPicoquic::new(s.mss, s.initial_window, random);
+        if s.flavour == Flavour::LinuxTcp { bbr.without_tag() } else { bbr }
+    };
     /// A constant window of the size `initial_window`.
     Fixed = "fixed", Family::Plain => |s, _| fixed::Fixed::new(s.initial_window);
     /// Coupled over several paths: linked increases (RFC 6356).

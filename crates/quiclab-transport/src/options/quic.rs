@@ -73,7 +73,7 @@ options! {
     /// DATAGRAM frames wait for the congestion window (RFC 9221 section 5.4).
     datagram_congestion_control: bool = true, "RFC 9221 section 5.4";
     /// Lost packets reduce the window although they carry DATAGRAM frames alone. In PQUIC they do not: what it need not
-    /// send again is no sign of congestion, and with DATAGRAM frames alone the window only grows.
+    /// send again is no sign of congestion, and with DATAGRAM frames alone the window of NewReno and CUBIC only grows.
     datagram_back_off: bool = true, "RFC 9221 section 5.4: controlled as all other packets; RFC 9002 section 7.3.2";
     /// The connection ends when nothing was received for this time (RFC 9000 section 10.1).
     #[schemars(transform = limits::between("1 ms", "1440 min"))]

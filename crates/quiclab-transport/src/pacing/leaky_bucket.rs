@@ -101,11 +101,8 @@ impl LeakyBucket {
         if paused { self.idle_burst } else { self.unpaced }
     }
 
-    /// Bytes that may leave at once after a pause: those that the controller says, if it does.
+    /// Bytes that may leave at once after a pause.
     fn capacity(&self, rate: DataRate, input: &PacingInput) -> u64 {
-        if let Some(quantum) = input.quantum {
-            return quantum.max(input.mss);
-        }
         let mut capacity = u64::from(self.burst_packets) * input.mss;
         if let Some(time) = self.burst_time {
             capacity = capacity.max(rate.bytes_in(time).bytes());

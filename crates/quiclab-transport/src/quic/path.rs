@@ -193,9 +193,13 @@ impl Path {
         }
     }
 
-    /// A probe timeout has expired where that is a sign of congestion.
+    /// A probe timeout has expired where that is a sign of congestion: it begins a recovery period, unless there is one.
     pub(super) fn on_probe_timeout(&mut self, now: Time, operations: &mut Operations) {
+        if self.in_recovery {
+            return;
+        }
         let event = self.congestion_event(now);
+        (self.recovery_start, self.in_recovery) = (Some(now), true);
         self.congestion_events += 1;
         self.controller.on_timeout(&event, true);
         self.update_pacer(now, operations);
@@ -248,7 +252,7 @@ impl Path {
     }
 
     /// Tells the controller what an acknowledgement has delivered; `lost_bytes` were found lost by it,
-    /// `rtt` is its RTT sample as it was measured: aioquic's estimator keeps another (`RttEstimator::latest`).
+    /// `rtt` is its RTT sample as congestion control takes it: aioquic's estimator keeps another (`RttEstimator::latest`).
     pub(super) fn on_delivered(
         &mut self,
         now: Time,

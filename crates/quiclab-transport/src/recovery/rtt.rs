@@ -89,18 +89,18 @@ impl RttEstimator {
     /// A sample: `latest` from sending to acknowledgement, of which the peer says it waited `ack_delay`,
     /// and may have waited `max_ack_delay` at most (`None`: not limited yet). Only acknowledgements that
     /// newly acknowledge their largest packet, and something ack-eliciting, give one (section 5.1). Returns the sample
-    /// that congestion control takes: `latest`, in picoquic less the delay.
+    /// that congestion control takes: `latest`, in picoquic less the delay; `None` if nothing is left of it.
     pub fn on_sample(
         &mut self,
         now: Time,
         latest: Duration,
         ack_delay: Duration,
         max_ack_delay: Option<Duration>,
-    ) -> Duration {
+    ) -> Option<Duration> {
         let from_min_rtt = self.variation == RttVariation::FromMinRtt;
         let from_delay = self.variation == RttVariation::QuarterMinRtt;
         if from_delay && latest <= ack_delay {
-            return latest; // no sample: `rtt_estimate > 0`
+            return None; // `rtt_estimate > 0`
         }
         let (latest, ack_delay) =
             if from_delay { (latest.saturating_sub(ack_delay), Duration::ZERO) } else { (latest, ack_delay) };
@@ -109,7 +109,7 @@ impl RttEstimator {
         let Some(sampled) = &mut self.sampled else {
             let (min, variation) = (Some(sample), latest / 2);
             self.sampled = Some(Sampled { latest: sample, min, smoothed: latest, variation, first: now });
-            return latest;
+            return Some(latest);
         };
         // the minimum is of unadjusted samples: the peer's word does not make it smaller (section 5.2)
         let min = sampled.min.map_or(sample, |min| min.min(sample));
@@ -126,7 +126,7 @@ impl RttEstimator {
             sampled.variation = sampled.variation.max(min / 4); // picoquic_update_path_rtt
         }
         sampled.smoothed = (sampled.smoothed * 7 + adjusted) / 8;
-        latest
+        Some(latest)
     }
 
     /// Persistent congestion is established: the path may be another one (section 5.2).
@@ -272,6 +272,15 @@ mod tests {
             }
             assert_eq!(rtt.variation().as_nanos() / 1000, variation.as_nanos() / 1000, "{millis} ms");
         }
+    }
+
+    #[test]
+    fn the_delay_is_always_subtracted_for_picoquic_and_what_leaves_nothing_is_no_sample() {
+        let mut rtt = RttEstimator::new(ms(100)).with_variation(RttVariation::QuarterMinRtt);
+        assert_eq!(rtt.on_sample(Time::ZERO, ms(60), ms(8), Some(ms(1))), Some(ms(52)));
+        assert_eq!((rtt.min(), rtt.smoothed()), (Some(ms(52)), Some(ms(52))));
+        assert_eq!(rtt.on_sample(Time::ZERO, ms(8), ms(8), None), None);
+        assert_eq!((rtt.min(), rtt.latest()), (Some(ms(52)), Some(ms(52))));
     }
 
     fn from_min_rtt(first: u64) -> RttEstimator {

@@ -1,7 +1,7 @@
 """Variants of the page-load studies that change one mechanism: what explanations of refuted claims rest on.
 
 Each changes one assumption about stack, browser or traces, for all settings alike. Values come from the code of the
-stacks, or from the claims as a whole, not from a single cell:
+stacks, but for `gquic_reads_slowly`, whose value is fitted to claims:
 
 | variant | what it changes | where its value comes from |
 | --- | --- | --- |
@@ -23,7 +23,7 @@ from quiclab.studies.page_load.common import BROWSER_TIMES, QUIC, RATES_MBPS, RU
 from quiclab.studies.page_load.interpretations import FLOW, edited_changes, quic_options, variant
 
 READ_TIME = "150 us"
-"""Time of the browser of 2017 for a packet. With less than 130 us it keeps up with 100 Mbit/s, with more than 230 us
+"""Time of the browser of 2017 for a packet, fitted: a value that was tried, not measured. With less than 130 us it keeps up with 100 Mbit/s, with more than 230 us
 not with 50, at which the thesis has it ahead of TCP; above 165 us a page of 1 MB would not be within ten points of that
 over QUICv1, as PL10 says that it is."""
 ACK_EVERY_SECOND = {"kind": "every", "packets": 2, "delay": "25 ms"}

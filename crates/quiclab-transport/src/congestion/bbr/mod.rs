@@ -22,13 +22,13 @@
 //! | a round ends when | a packet is delivered that was sent after its start (`delivered`) | the same, by packet number | as Linux |
 //! | pacing rate       | gain x 99 % of bandwidth | gain x bandwidth              | gain x bandwidth             |
 //! | first pacing rate | 2.885 x window / srtt (1 ms) | 2.885 x window / 100 ms, then window / RTT | none: the pacer's from the window |
-//! | long RTT          | nothing                  | nothing                       | above 50 ms: slow start with a delay test |
-//! | startup ends early | no                      | losses in a round without growth | delay (above 50 ms), losses above 20 %, ECN |
+//! | long RTT          | nothing                  | nothing                       | above 100 ms: slow start with a delay test |
+//! | startup ends early | no                      | losses in a round without growth | delay (above 100 ms), losses above 20 %, ECN |
 //! | gain cycle        | starts at random, not at 0.75 | starts at random, not at 0.75 | 1 x n, 1.25, 0.75: n from the RTT, then 6 to 1 by success |
 //! | 0.75 ends         | after an RTT or at the BDP | after an RTT or at the BDP | after an RTT, if at the BDP  |
 //! | window            | 2 BDP + aggregation + 3 quanta, even | 2 BDP + aggregation | 2 BDP + 3 quanta             |
 //! | recovery          | one round of conservation, then slow start; window restored | after startup, a second window: conservation, then growth | none; losses above 20 %: half |
-//! | timeout           | what is in flight + 1    | nothing                       | 2 packets, drain             |
+//! | timeout           | what is in flight + 1    | nothing                       | 2 x 1536 B, drain            |
 //! | PROBE_RTT         | 10 s, ends on the clock  | the same, one packet more     | 10 s and 20 RTT; 5 % tolerance |
 //! | quantum           | 1 ms, 1 or 2 to 127 packets | the pacer's                | 1, 2 packets, 1 ms up to 64 KiB |
 //! | policer (lt_bw)   | yes                      | no                            | yes, differs (`policer.rs`)   |

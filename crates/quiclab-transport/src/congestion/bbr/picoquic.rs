@@ -1,4 +1,5 @@
-//! BBR of picoquic at bf84867 (October 2020): picoquic/bbr.c (later bbr1.c), in bytes and with floating-point gains. It follows the draft and departs from it where its author's tests told him to.
+//! BBR of picoquic at bf84867 (October 2020): picoquic/bbr.c (later bbr1.c), in bytes and with floating-point gains. It
+//! follows the draft and departs from it where its author's tests told him to.
 //!
 //! | picoquic | here |
 //! |---|---|
@@ -46,7 +47,7 @@ const MEDIUM_RATE: f64 = 3_000_000.0;
 /// `PICOQUIC_MAX_PACKET_SIZE`.
 const MAX_PACKET: u64 = 1536;
 /// Bytes of a packet that do not count as delivered: `delivered` adds up lengths without the tag (`picoquic_process_ack_range`),
-/// so that the estimate is a percent below the rate of the link, and its queue empties.
+/// so that the estimate is a percent below the rate of the link.
 const TAG: u64 = 16;
 /// `PICOQUIC_CWIN_MINIMUM`.
 const CUT_WINDOW: u64 = 2 * MAX_PACKET;
@@ -55,6 +56,8 @@ const CUT_WINDOW: u64 = 2 * MAX_PACKET;
 #[derive(Clone, Debug)]
 pub struct BbrPicoquic {
     mss: u64,
+    /// Bytes of a packet that do not count as delivered.
+    tag: u64,
     initial_window: u64,
     mode: Mode,
     /// Startup is slow start with a delay test.
@@ -99,11 +102,18 @@ pub struct BbrPicoquic {
 }
 
 impl BbrPicoquic {
+    /// The same for TCP, whose packets have no tag.
+    #[must_use]
+    pub fn without_tag(self) -> Self {
+        Self { tag: 0, ..self }
+    }
+
     /// A connection with packets of `mss` bytes and a first window in bytes. No random number is drawn.
     #[must_use]
     pub fn new(mss: u64, initial_window: u64, _random: RandomStream) -> Self {
         Self {
             mss,
+            tag: TAG,
             initial_window,
             mode: Mode::Startup,
             long_rtt: false,
@@ -243,7 +253,7 @@ impl BbrPicoquic {
             return;
         };
         self.app_limited = rate.app_limited;
-        let sample = per_second(rate.delivered * (self.mss - TAG) / self.mss, interval);
+        let sample = per_second(rate.delivered * (self.mss - self.tag) / self.mss, interval);
         if !rate.app_limited || sample > self.estimate {
             self.estimate = sample;
         }

@@ -197,7 +197,7 @@ impl Connection {
             let wanted = self.operations.run(Operation::RttSample, inputs, || native);
             sample = Duration::from_nanos_f64(wanted * 1e6);
         }
-        Some(path.rtt.on_sample(now, sample, delay, max_delay))
+        path.rtt.on_sample(now, sample, delay, max_delay)
     }
 
     /// The packet threshold of a plugin holds until the next acknowledgement.
@@ -258,15 +258,16 @@ impl Connection {
             losses.packets += 1;
             losses.bytes += lost.packet.bytes;
             lost_numbers.push(lost.number);
+            let counts = datagrams_back_off || !SentFrame::are_datagrams_alone(content);
             if lost.packet.bytes > 0 {
                 losses.in_flight += 1;
-                if datagrams_back_off || !SentFrame::are_datagrams_alone(content) {
+                if counts {
                     losses.newest = losses.newest.max(Some(lost.packet.time));
                 }
             }
             losses.persistent |= persistent.on_lost(
                 lost.packet.time,
-                lost.packet.ack_eliciting,
+                lost.packet.ack_eliciting && counts,
                 lost.follows,
                 first_sample,
                 duration,

@@ -200,7 +200,8 @@ impl Connection {
         path.probed = now;
         path.pto.on_expired();
         let in_flight = path.in_flight > 0;
-        if self.confirmed && in_flight && self.config.fixed.timeout_is_congestion {
+        let congestion = self.config.fixed.timeout_is_congestion && self.config.quic.datagram_back_off;
+        if congestion && self.confirmed && in_flight {
             path.on_probe_timeout(now, &mut self.operations);
         }
         if !self.confirmed && in_flight && id.path() == 0 && self.config.fixed.restarts_handshake {

@@ -34,7 +34,7 @@ use quiclab_core::Duration;
 pub const DEFAULT_PROFILE: &str = "rfc9002";
 
 /// All profiles; the default first, then by stack, the oldest release first.
-const PROFILES: [&Profile; 10] = [
+const PROFILES: [&Profile; 11] = [
     &rfc9002::RFC9002,
     &aioquic::AIOQUIC_0_8_8,
     &aioquic::AIOQUIC,
@@ -43,6 +43,7 @@ const PROFILES: [&Profile; 10] = [
     &ngtcp2::NGTCP2_2020,
     &ngtcp2::NGTCP2_2022,
     &picoquic::PICOQUIC,
+    &picoquic::PQUIC,
     &quic_go::QUIC_GO,
     &quinn::QUINN,
 ];

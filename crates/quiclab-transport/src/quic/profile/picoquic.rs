@@ -1,4 +1,4 @@
-//! picoquic, in C, at bf84867 (November 2020), the commit of the pacing study.
+//! picoquic, in C, at bf84867 (October 2020), the commit of the pacing study, and as the base of PQUIC.
 //!
 //! Read at that commit, but for what is marked *assumed*.
 //!
@@ -8,7 +8,9 @@
 //! | ACKs above 16 Mbit/s | every 4 packets, every 10 with an RTT above 100 ms | every 2, as below: the pacer of the receiver decides |
 //! | packets with acknowledgements only | in flight until acknowledged | not in flight: some hundred bytes |
 //! | a timeout | the oldest packet counts as lost | the window falls, nothing counts as lost |
-//! | smallest window | 2 x 1536 B | two datagrams |
+//! | smallest window of NewReno and CUBIC | 2 x 1536 B | two datagrams |
+//! | growth of receive windows | to three times as much when half is used | to twice as much |
+//! | stream that sends next | the first that has data | round robin |
 //! | window below eight packets | not paced | paced |
 //!
 //! **Acknowledgements are paced.** `picoquic_prepare_packet_ready` looks for an acknowledgement to send only when the pacer
@@ -83,7 +85,7 @@ profile! {
     ack_frequency = None,
         "frames.c: asked only of a peer that announces min_ack_delay; not modelled by default";
     quic.flow_control = FlowControl::DoubleWhenHalfUsed,
-        "frames.c picoquic_format_required_max_stream_data_frames, bf84867: three times as much";
+        "frames.c picoquic_format_required_max_stream_data_frames, bf84867 (three times as much there)";
     stream_receive_window = kib(2 * 1024), "quicctx.c picoquic_init_transport_parameters: 0x200000";
     connection_receive_window = kib(1024), "quicctx.c picoquic_init_transport_parameters: 0x100000";
     quic.max_stream_receive_window = UNLIMITED, "frames.c has none (assumed)";
@@ -91,10 +93,25 @@ profile! {
     send_window = UNLIMITED, "sender.c asks the application for data when they can leave";
     quic.max_streams = 512, "quicctx.c picoquic_init_transport_parameters: 2048 / 4";
     quic.stream_scheduler = StreamScheduler::RoundRobin,
-        "frames.c picoquic_find_ready_stream takes the first stream that has data (assumed: one stream)";
+        "frames.c picoquic_find_ready_stream (the first that has data there)";
     quic.datagram_congestion_control = true, "sender.c (assumed)";
     fixed.client_hello = bytes(280), "assumed: any that fits into the first datagram gives the same packets";
     quic.amplification_factor = 3, "sender.c: 3 * initial_data_received";
     quic.idle_timeout = Duration::from_secs(30),
         "quicctx.c picoquic_init_transport_parameters: PICOQUIC_MICROSEC_HANDSHAKE_MAX, bf84867";
+}
+
+profile! {
+    /// The fork of 2019 that the multipath tunnel is built on. Its pacer and its timeouts were not read: they are those of other
+    /// stacks.
+    PQUIC: "pquic",
+        "PQUIC at 5bde5bb (2019), a fork of picoquic, in C: as picoquic, acknowledgements not paced",
+    base PICOQUIC;
+
+    slow_start_exit = SlowStartExit::Aioquic,
+        "assumed: written after picoquic's; the published tunnel has fixed windows";
+    fixed.paces_packets = false, "assumed";
+    fixed.timeout_is_congestion = false, "assumed";
+    fixed.ack_ping = AckOfAckPolicy::After(20), "assumed";
+    quic.rtt_variation = RttVariation::Rfc9002, "frames.c picoquic_update_path_rtt (assumed)";
 }
