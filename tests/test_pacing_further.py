@@ -14,7 +14,6 @@ from quiclab.pacing.runs import extract
 from quiclab.pacing.runs.over_time import half_widths, over_time, phases
 from quiclab.studies.pacing import claims, further, variants
 from quiclab.studies.pacing import common as pacing
-from quiclab.studies.pacing.figures import frequency
 from quiclab.study.findings import NotMeasuredError
 from quiclab.study.registry import find
 
@@ -201,7 +200,3 @@ def test_every_study_measures_what_it_lists_once() -> None:
     for name in ("utilisation", "intervals", "acks", "clusters"):
         names = [item.name for item in find(f"pacing/{name}").measures.metrics]
         assert len(names) == len(set(names)), name
-
-
-def test_the_frequency_over_time_is_drawn_for_runs_that_have_it() -> None:
-    assert callable(frequency(100))

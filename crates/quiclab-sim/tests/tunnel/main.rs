@@ -9,7 +9,7 @@ mod common;
 mod latency;
 mod order;
 mod paths;
-mod pquic;
+mod pipeline;
 mod refused;
 mod throughput;
 mod windows;

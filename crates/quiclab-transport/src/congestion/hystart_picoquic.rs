@@ -64,6 +64,7 @@ impl SlowStartPolicy for DelayTest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::Ack;
 
     #[test]
     fn a_rise_by_more_than_a_quarter_is_noticed_once_seven_windows_lie_above_it() {
@@ -93,5 +94,27 @@ mod tests {
             assert!(!test.risen(now, Duration::from_millis(100 * (1 + step))));
         }
         assert!(!test.filled, "two samples at most in 1 ms");
+    }
+
+    #[test]
+    fn only_the_first_slow_start_ends_by_delay() {
+        for initial in [true, false] {
+            let (mut test, mut left) = (DelayTest::default(), false);
+            for step in 0..60 {
+                let ack = Ack { now: Time::ZERO + Duration::from_millis(2 * step), ..Ack::default() };
+                let rtt = Some(Duration::from_millis(if step < 20 { 100 } else { 130 }));
+                let known = SlowStartInput {
+                    ack: &ack,
+                    rtt,
+                    min_rtt: rtt,
+                    window: 20_000,
+                    mss: 1000,
+                    initial,
+                    grows: true,
+                };
+                left |= test.on_ack(&known) == SlowStartDecision::Leave;
+            }
+            assert_eq!(left, initial);
+        }
     }
 }
