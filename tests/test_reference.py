@@ -115,8 +115,11 @@ def test_a_profile_is_taken(stack: str, profile: str, tmp_path: Path) -> None:
 
 
 def test_profiles_change_the_packets_of_a_run(small: Path) -> None:
-    """A run of 100 kB over a link of 100 packets shows the initial window, which differs among profiles of lab-quic."""
+    """A run of 100 kB over a link of 100 packets shows the initial window, which differs among profiles of lab-quic.
+
+    But for that of PQUIC, a fork, which is picoquic's.
+    """
     profiles = [profile for stack, profile in PROFILES if stack == "lab-quic"]
     sets = [("flows.dc.stack", "lab-quic")]
     digests = {run(load(small, [*sets, ("flows.dc.sender.profile", profile)])).digest for profile in profiles}
-    assert len(digests) == len(profiles) > 1
+    assert len(digests) == len(profiles) - 1 > 1

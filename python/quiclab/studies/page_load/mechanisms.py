@@ -23,9 +23,9 @@ from quiclab.studies.page_load.common import BROWSER_TIMES, QUIC, RATES_MBPS, RU
 from quiclab.studies.page_load.interpretations import FLOW, edited_changes, quic_options, variant
 
 READ_TIME = "150 us"
-"""Time of the browser of 2017 for a packet, fitted: a value that was tried, not measured. With less than 130 us it keeps up with 100 Mbit/s, with more than 230 us
-not with 50, at which the thesis has it ahead of TCP; above 165 us a page of 1 MB would not be within ten points of that
-over QUICv1, as PL10 says that it is."""
+"""Time of the browser of 2017 for a packet, fitted: a value that was tried, not measured. With less than 130 us it
+keeps up with 100 Mbit/s, with more than 230 us not with 50, at which the thesis has it ahead of TCP; above 165 us a
+page of 1 MB would not be within ten points of that over QUICv1, as PL10 says that it is."""
 ACK_EVERY_SECOND = {"kind": "every", "packets": 2, "delay": "25 ms"}
 """The rule of gQUIC 37. QUICv1's browser acknowledges each tenth packet, or after a quarter of the round trip time."""
 
