@@ -1075,7 +1075,7 @@ class QuicOptions:
         DATAGRAM frames wait for the congestion window (RFC 9221 section 5.4).
     datagram_back_off
         Lost packets reduce the window although they carry DATAGRAM frames alone. In PQUIC they do not: what it need not
-        send again is no sign of congestion, and with DATAGRAM frames alone the window only grows.
+        send again is no sign of congestion, and with DATAGRAM frames alone the window of NewReno and CUBIC only grows.
     idle_timeout
         The connection ends when nothing was received for this time (RFC 9000 section 10.1). Takes a duration from
         "1 ms" to "1440 min".
