@@ -44,8 +44,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "studies"
 NOTE = "<!-- Written by tools/study_pages.py from templates/{name}.md.j2 and data/{name}.json; edit the template. -->\n"
 STALE = (
-    "> **Values of an earlier version.** The mechanisms of the transports have changed since the runs of these studies "
-    "were made: {studies}. `make study-pages` makes them again.\n\n"
+    "> **Values of an earlier version.** Mechanisms of some transports have changed since the runs of these studies "
+    "were made, not necessarily theirs: {studies}. `make study-pages` makes them again.\n\n"
 )
 """Stands above a page with values that an earlier version of results made."""
 GROUPS = {"lanes": "validation", "linux_tcp": "validation", "pacing_beyond": "pacing"}
