@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import math
-import time
 from dataclasses import replace
 from statistics import fmean, median
 
@@ -245,11 +244,3 @@ def test_extremes_end() -> None:
             parameters = replace(Parameters(), **values)  # type: ignore[arg-type]
             result = model.model(parameters, sender)
             assert 0 < result.throughput_mbps <= result.split_bound_mbps
-
-
-def test_a_point_takes_milliseconds() -> None:
-    model.estimate(LARGE)
-    begun = time.process_time()
-    for batch in BATCHES:
-        model.estimate(LARGE, batch_packets=batch, loss_1_percent=0.1, loss_2_percent=0.1)
-    assert (time.process_time() - begun) / len(BATCHES) < 0.02
