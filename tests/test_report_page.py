@@ -17,6 +17,7 @@ from quiclab import cli
 from quiclab.errors import QuiclabError
 from quiclab.native import build_id
 from quiclab.report import figures
+from quiclab.report.html import responsive
 from quiclab.report.show_comparison import published_decimals
 from quiclab.report.study_page import write_page
 from quiclab.study.compare import compare_document
@@ -256,3 +257,9 @@ def test_on_a_phone_nothing_is_wider_than_the_window(page: Path, tmp_path: Path)
     shown = Shown()
     shown.feed(done.stdout)
     assert int(shown.charts[0]["width"]) <= width
+
+
+def test_a_chart_in_rows_has_a_width_of_its_own() -> None:
+    rows = {"facet": {"row": {"field": "stack"}}, "spec": {"width": 400}}
+    assert responsive(rows) == rows
+    assert responsive({"mark": "line"})["width"] == "container"
