@@ -52,7 +52,7 @@ def counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[Verdict, int]]:
 def responsive(spec: dict[str, Any]) -> dict[str, Any]:
     """Let a chart take the width of the page; panels get theirs from the page's script.
 
-    A chart in rows has the width of its own: Vega-Lite draws nothing where such a one is to be as wide as its container.
+    A chart in rows keeps its own width: Vega-Lite draws nothing where such a one is to be as wide as its container.
     """
     if "vconcat" in spec or "facet" in spec:
         return spec

@@ -381,3 +381,7 @@ impl Path {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "path_tests.rs"]
+mod tests;

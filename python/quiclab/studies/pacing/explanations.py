@@ -66,7 +66,7 @@ EXPLANATIONS: dict[str, str] = {
         `ideal_hosts`) the number of peaks is {{ under('ideal_hosts').peaks(send_interval_us('picoquic_bbr', 100), 108,
         130) | figures(0) }}, with processes that wake late (`late_processes`) {{
         under('late_processes').peaks(send_interval_us('picoquic_bbr', 100), 108, 130) | figures(0) }}, with a card of
-        the client that interrupts late (`receive_card`) {{
+        the client with interrupt coalescing (`receive_card`) {{
         under('receive_card').peaks(send_interval_us('picoquic_bbr', 100), 108, 130) | figures(0) }}, and with a queue
         of four BDP (`four_bdp`) {{ under('four_bdp').peaks(send_interval_us('picoquic_bbr', 100), 108, 130)
         | figures(0) }}. What splits all three clusters is a factor of the pacing rate, hence BBR's estimate of the
@@ -79,7 +79,7 @@ EXPLANATIONS: dict[str, str] = {
 ABLATIONS: dict[str, Ablation] = {
     "PA-05": Ablation("pacers limited to the payload's share (`payload_rate`), and the claim holds", "payload_rate"),
     "PA-07": Ablation(
-        "a card of the client that interrupts late and merges segments, and pacers that begin late"
+        "a card of the client with interrupt coalescing and GRO, and pacers that begin late"
         " (`receive_card_late_pacers`), and the claim holds",
         "receive_card_late_pacers",
     ),
@@ -94,7 +94,7 @@ ABLATIONS: dict[str, Ablation] = {
         " width('ngtcp2', 10)",
     ),
     "PA-19": Ablation(
-        "a card of the client that interrupts late (`receive_card`), and ACK intervals gather at three packets",
+        "a card of the client with interrupt coalescing (`receive_card`), and ACK intervals gather at three packets",
         shows="under('receive_card').has_mode(ack_interval_ms('ngtcp2', 100), 0.3, 0.4)"
         " and not has_mode(ack_interval_ms('ngtcp2', 100), 0.3, 0.4)",
     ),

@@ -13,7 +13,7 @@ from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH
 from quiclab.study import BASE, Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from quiclab.study.evaluate import Evaluation
 
@@ -21,6 +21,14 @@ Kept = Mapping[str, Any]
 ROW_HEIGHT = 46
 MIN_MS = 0.0005
 GAIN_COLOUR = COLOURS[1]
+
+
+def in_rows(chart: Any, order: Sequence[str]) -> Any:
+    """Return a chart with a row for each stack, in this order, each with a vertical scale of its own."""
+    names = alt.Header(labelAngle=0, labelAlign="left", labelLimit=160)
+    row = alt.Row("stack:N", sort=list(order), title=None, header=names)
+    rows = chart.properties(width=WIDTH, height=ROW_HEIGHT).facet(row=row, spacing=4)
+    return rows.resolve_scale(y="independent")
 
 
 def kept_of(evaluation: Evaluation, engine: str, rate: int) -> dict[str, list[Kept]]:
@@ -85,19 +93,9 @@ def densities(rate: int, read: Callable[[Kept], Kept], title: str, *, gains: boo
             .encode(x="ms:Q")
             .transform_filter("isValid(datum.gain)")
         )
-        return (
-            alt.layer(area, rules, data={"values": [*rows, *marks]})
-            .properties(width=WIDTH, height=ROW_HEIGHT)
-            .facet(
-                row=alt.Row(
-                    "stack:N",
-                    sort=order,
-                    title=None,
-                    header=alt.Header(labelAngle=0, labelAlign="left", labelLimit=160),
-                ),
-                spacing=4,
-            )
-            .resolve_scale(y="independent")
+        return in_rows(
+            alt.layer(area, rules, data={"values": [*rows, *marks]}),
+            order,
         )
 
     return draw
@@ -167,25 +165,15 @@ def frequency(rate: int) -> Callable[[Evaluation, str], Any]:
             for name, found in runs.items()
             for second, packets in enumerate(found[0]["over_time"]["covered_median"])
         ]
-        return (
+        return in_rows(
             alt.Chart({"values": rows})
             .mark_line(color=COLOURS[0], strokeWidth=1.4)
             .encode(
                 x=alt.X("s:Q", title="time [s]", scale=alt.Scale(nice=False)),
                 y=alt.Y("packets:Q", title=None, axis=alt.Axis(tickCount=2)),
                 tooltip=["stack:N", "s:Q", "packets:Q"],
-            )
-            .properties(width=WIDTH, height=ROW_HEIGHT)
-            .facet(
-                row=alt.Row(
-                    "stack:N",
-                    sort=order,
-                    title=None,
-                    header=alt.Header(labelAngle=0, labelAlign="left", labelLimit=160),
-                ),
-                spacing=4,
-            )
-            .resolve_scale(y="independent")
+            ),
+            order,
         )
 
     return draw

@@ -304,8 +304,8 @@ def half_width(result: RunResult, gain: Value) -> float:
     of 1 us, and the distance is half of the width.
     """
     expected = kept(result)["data"]["clusters"]["expected"]
-    place = next(index for index, item in enumerate(expected) if item["gain"] == gain)
-    return number(kept(result)["half_widths_us"][place])
+    places = [index for index, item in enumerate(expected) if item["gain"] == gain]
+    return number(kept(result)["half_widths_us"][places[0]]) if places else math.nan
 
 
 def cluster_peaks(result: RunResult, gain: Value) -> float:

@@ -143,7 +143,7 @@ VARIANTS = (
     Variant(
         "late_processes",
         "programs that run up to 133 us after a packet has come",
-        "The states of rest of the testbed's processors, Broadwell-DE, take 2 to 133 us to leave "
+        "The idle states of the testbed's processors, Broadwell-DE, take 2 to 133 us to leave "
         "(drivers/idle/intel_idle.c, `bdx_cstates`); which ones they were in is not known.",
         late_processes,
         5,

@@ -189,7 +189,7 @@ impl Connection {
         let Frames { frames, content, reliable, .. } = frames;
         let path = id.path() as u8;
         datagram.packets.push(QuicPacket { space: packet_space, path, number, format, frames });
-        let controlled = self.config.quic.datagram_congestion_control && !self.datagrams_free;
+        let controlled = self.config.quic.datagram_congestion_control && !self.datagrams_uncontrolled;
         let in_flight = eliciting && (reliable || controlled);
         let length = datagram.packets.last().map_or(0, QuicPacket::length);
         Some(Assembled { id, content, length, in_flight })
@@ -343,7 +343,7 @@ impl Connection {
 
     /// Whether a DATAGRAM frame leaves whatever the window says.
     fn datagram_is_free(&mut self, now: Time, number: usize, length: u16) -> bool {
-        let native = !self.config.quic.datagram_congestion_control || self.datagrams_free;
+        let native = !self.config.quic.datagram_congestion_control || self.datagrams_uncontrolled;
         if !self.operations.has(Operation::DatagramMayLeave) {
             return native;
         }

@@ -58,6 +58,8 @@ impl Connection {
         match self.pending(path) {
             0 if controlled => self.path_state(now, path, None).is_open(),
             0 => self.path_timeouts(path).is_some(),
+            // a packet has datagrams of one kind: those that are controlled must not leave without a window
+            _ if self.datagrams_uncontrolled == controlled => false,
             pending => pending + u64::from(length) + FRAME_HEADER <= full,
         }
     }
@@ -111,7 +113,7 @@ impl Connection {
             self.dropped_datagrams += self.datagrams.len() as u64;
             self.datagrams.clear();
         }
-        self.datagrams_free = !controlled && (self.datagrams.is_empty() || self.datagrams_free);
+        self.datagrams_uncontrolled = !controlled;
         self.datagram_path = Some(path);
         self.datagrams.push_back(Datagram { length, number, sent: now, echo: false });
         true

@@ -125,7 +125,7 @@ pub(super) struct Connection {
     /// The only path that DATAGRAM frames take: that of the tunnel's choice; `None`: any.
     datagram_path: Option<usize>,
     /// Those that wait for `datagram_path` leave whatever its window says.
-    datagrams_free: bool,
+    datagrams_uncontrolled: bool,
     /// More datagrams wait outside, for room on some path.
     backlogged: bool,
     arrived_datagrams: VecDeque<Datagram>,
@@ -205,7 +205,7 @@ impl Connection {
             path_challenges: Vec::new(),
             datagrams: VecDeque::new(),
             datagram_path: None,
-            datagrams_free: false,
+            datagrams_uncontrolled: false,
             backlogged: false,
             arrived_datagrams: VecDeque::new(),
             dropped_datagrams: 0,
