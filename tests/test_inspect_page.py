@@ -22,10 +22,10 @@ pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed (apt-get install chromium)"),
 ]
 
+# without a window a browser may draw no frame: pages wait for a timer instead
+FRAMES = "<script>window.requestAnimationFrame = (callback) => setTimeout(callback, 16);</script>"
 PROBE = """
 <script>
-// without a window there are no frames to wait for, once the first one is drawn
-window.requestAnimationFrame = (callback) => setTimeout(callback, 16);
 addEventListener("load", () => setTimeout(async () => {
   const probe = {};
   const drawn = () => new Promise((done) => setTimeout(done, 500));
@@ -60,7 +60,9 @@ def probe(page: Path, profile: Path, body: str, *flags: str) -> tuple[dict[str, 
     copy = profile.with_suffix(".html")
     # the last one: scripts of a page may have the word, too
     before, end, after = page.read_text(encoding="utf-8").rpartition("</body>")
-    copy.write_text(before + PROBE.replace("// BODY", body) + end + after, encoding="utf-8")
+    head, start, rest = before.partition("<head>")
+    assert start, "the page has no <head>"
+    copy.write_text(head + start + FRAMES + rest + PROBE.replace("// BODY", body) + end + after, encoding="utf-8")
     done = subprocess.run(
         [BROWSER, *FLAGS, *flags, "--window-size=1400,1000", f"--user-data-dir={profile}", "--dump-dom", copy.as_uri()],
         capture_output=True,

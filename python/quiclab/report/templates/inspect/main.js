@@ -135,8 +135,9 @@ function build() {
     notes(panel, side, several);
   }
   for (const draw of [drawCongestion, drawSequences, drawStreams, drawPackets, drawLinks]) draw();
-  charts.changed();
-  sequences.changed();
+  // at once: a pointer may be over a chart before the first frame
+  charts.draw();
+  sequences.draw();
 }
 
 function listen() {

@@ -41,8 +41,12 @@ class TimeWindow {
     this.waiting = true;
     requestAnimationFrame(() => {
       this.waiting = false;
-      for (const listener of this.listeners) listener();
+      this.draw();
     });
+  }
+
+  draw() {
+    for (const listener of this.listeners) listener();
   }
 
   key(name) {
