@@ -27,7 +27,8 @@ from quiclab.kernel import newest_kernel
 from quiclab.lane.run import Lane
 from quiclab.scenario import load
 
-pytestmark = pytest.mark.guest
+# one worker: each pair of runs is made once for all tests of it
+pytestmark = [pytest.mark.guest, pytest.mark.xdist_group("queues")]
 ARRIVALS = ROOT / "tests" / "data" / "arrivals"
 SECONDS = 10
 SCENARIO = f"""\
