@@ -102,20 +102,14 @@ impl TcpEndpoint {
                 break;
             }
         }
-        self.end_step(now);
+        self.observe(now);
+        self.set_wake(now);
     }
 
     fn transmit(&mut self, now: Time, out: &mut Outputs) {
         while let Some((leaves, segment)) = self.connection.next_segment(now) {
             self.send(now, leaves, segment, out);
         }
-    }
-
-    fn end_step(&mut self, now: Time) {
-        if self.observer.is_some() {
-            self.observe(now);
-        }
-        self.set_wake(now);
     }
 
     /// When something is due but the departure of a segment.
@@ -313,13 +307,12 @@ impl TcpEndpoint {
 
     /// Tells the observer the state of recovery, if it has changed.
     fn observe(&mut self, now: Time) {
+        let Some(observer) = &mut self.observer else { return };
         let Some(snapshot) = self.connection.snapshot() else { return };
         let state = recovery_state(&snapshot);
         if self.observed != Some(state) {
             self.observed = Some(state);
-            if let Some(observer) = &mut self.observer {
-                observer.observe(now, &TransportEvent::Recovery(state));
-            }
+            observer.observe(now, &TransportEvent::Recovery(state));
         }
     }
 
@@ -379,7 +372,8 @@ impl Element for TcpEndpoint {
         if has_data && self.told.open {
             self.transmit(now, out);
             self.reads = Some(now);
-            self.end_step(now);
+            self.observe(now);
+            self.wake = Some(now); // nothing can be due before
         } else {
             self.advance(now, out);
         }
@@ -387,9 +381,9 @@ impl Element for TcpEndpoint {
 
     fn wake(&mut self, now: Time, out: &mut Outputs) {
         let departs = self.waiting.front().is_some_and(|(leaves, _)| *leaves <= now);
-        let is_due = self.next_event(now).is_some_and(|event| event <= now);
+        let only_departs = departs && self.next_event(now).is_none_or(|event| event > now);
         let waited = self.release(now, out);
-        if departs && !waited && !is_due {
+        if only_departs && !waited {
             return self.set_wake(now);
         }
         if self.start.is_some_and(|start| start <= now) {
