@@ -65,7 +65,8 @@ EXPLANATIONS = {
         order fall from {{ (100 * under('window_162500').reordered('tcp4', 'hetero', 'rr', 'fq')) | figures(0)
         }} to {{ (100 * under('window_162500').reordered('tcp4', 'hetero', 'lowrtt', 'fq')) | figures(0) }} %,
         and throughput rises by {{ (under('window_162500').goodput_mbps('tcp4', 'hetero', 'lowrtt', 'fq') /
-        under('window_162500').goodput_mbps( 'tcp4', 'hetero', 'rr', 'fq') - 1) | percent }}.
+        under('window_162500').goodput_mbps( 'tcp4', 'hetero', 'rr', 'fq') - 1) | percent }}: the direction of the
+        claim, not its size.
         """,
     "TN26": """
         The part on media holds, the part on UDP does not. A flow of datagrams has no feedback that could wait for
