@@ -48,7 +48,7 @@ STALE = (
     "were made, not necessarily theirs: {studies}. `make study-pages` makes them again.\n\n"
 )
 """Stands above a page with values that an earlier version of results made."""
-GROUPS = {"lanes": "validation", "linux_tcp": "validation", "pacing_beyond": "pacing"}
+GROUPS = {"lanes": "validation", "linux_tcp": "validation", "pacing_beyond": "pacing", "loss_detection": "validation"}
 """Group of the studies of a page; of pages that are not named, their name is that of the group."""
 
 
