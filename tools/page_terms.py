@@ -79,15 +79,17 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         by = measures.table.engine
         reference = {key: read(engine=by).at(key) for key in limits} if by else item.reference
         judged = replace(item, limits=limits, reference=reference)
-        return Assessment(judged, judged.lines(read(engine=engine).at))
+        spread = partial(_summary, values, homes[identity], item.metric)
+        published_rows = read_published(find(homes[identity]), item.metric)
+        scatter = {key: spread(key, by) for key in limits} if by else {row.key: row.summary for row in published_rows}
+        lines = judged.lines(read(engine=engine).at)
+        return Assessment(judged, judged.with_margins(lines, {key: spread(key, engine) for key in limits}, scatter))
 
     def every() -> list[dict[str, Any]]:
         return [{"identity": name, **values.claim(home, name)} for name, home in homes.items()]
 
     def summary(study: str, metric: str, key: Key) -> Summary:
-        found = values.value(f"{group}/beyond_{study}", "", metric, key)
-        mean, std = (np.nan if found[name] is None else float(found[name]) for name in ("mean", "std"))
-        return Summary(int(found["runs"]), mean, std, np.nan, np.nan)
+        return _summary(values, f"{group}/beyond_{study}", metric, key)
 
     def program(server: str, client: str) -> dict[str, float]:
         rows = pl.read_csv(PICOQUIC).filter((pl.col("server") == server) & (pl.col("client") == client))
@@ -117,6 +119,13 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "available": lambda study: values.available(f"{group}/{study}"),
         "runs": lambda study: values.runs(f"{group}/{study}"),
     }
+
+
+def _summary(values: Values, study: str, metric: str, key: Key, engine: str = "") -> Summary:
+    """Return mean and spread of the runs of a setting, without an interval."""
+    found = values.value(study, "", metric, key, engine)
+    mean, std = (np.nan if found[name] is None else float(found[name]) for name in ("mean", "std"))
+    return Summary(int(found["runs"]), mean, std, np.nan, np.nan)
 
 
 def _median_difference(

@@ -48,7 +48,13 @@ STALE = (
     "were made, not necessarily theirs: {studies}. `make study-pages` makes them again.\n\n"
 )
 """Stands above a page with values that an earlier version of results made."""
-GROUPS = {"lanes": "validation", "linux_tcp": "validation", "pacing_beyond": "pacing", "loss_detection": "validation"}
+GROUPS = {
+    "lanes": "validation",
+    "linux_tcp": "validation",
+    "pacing_beyond": "pacing",
+    "loss_detection": "validation",
+    "lab_quic": "validation",
+}
 """Group of the studies of a page; of pages that are not named, their name is that of the group."""
 
 
