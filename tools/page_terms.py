@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median
+from statistics import median, pvariance
 from typing import Any
 
 import pacing_choice
 from page_values import Values
+from quiclab.errors import QuiclabError
+from quiclab.formats import figures
 from quiclab.libraries import np, pl
 from quiclab.stats import Summary
+from quiclab.studies.dual_connectivity.model import model
+from quiclab.studies.dual_connectivity.setting import Parameters
 from quiclab.study import agreement
 from quiclab.study.claims import Verdict
-from quiclab.study.criteria import Assessment, Line
+from quiclab.study.criteria import Assessment, Criterion, Line
 from quiclab.study.findings import Grid, Key, Sample
 from quiclab.study.predicates import Reference
 from quiclab.study.published import printed_findings, read_published
 from quiclab.study.registry import find, find_all
 
 PICOQUIC = Path(__file__).parent.parent / "python/quiclab/studies/pacing/reference/picoquic_program.csv"
+
+LEAST_POINTS, FLAT = 3, 1.1
+"""Points of a curve that an estimate is compared with, and how much they differ at least if it has a shape."""
 
 
 class PageFindings:
@@ -91,6 +99,17 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
     def summary(study: str, metric: str, key: Key) -> Summary:
         return _summary(values, f"{group}/beyond_{study}", metric, key)
 
+    def estimated(study: str, configuration: str, by: str = "simulation") -> tuple[Line, ...]:
+        found = find(f"{group}/{study}")
+        [factor] = found.design.factors
+        printed = {row.key: row.summary.mean for row in read_published(found) if row.key[0] == configuration}
+        keys = [(configuration, value) for value in factor.values]
+        reference = printed if by == "publication" else {key: of(study).at(key) for key in keys}
+        if (alone := found.measures.model) is None:
+            raise QuiclabError(f"{study} has no model")
+        compared = Criterion(study, by, reference, dict.fromkeys(reference, math.inf))
+        return compared.lines(lambda key: alone.estimate(configuration, {factor.column: key[1]}) or math.nan)
+
     def program(server: str, client: str) -> dict[str, float]:
         rows = pl.read_csv(PICOQUIC).filter((pl.col("server") == server) & (pl.col("client") == client))
         return {name: value for name, value in rows.row(0, named=True).items() if isinstance(value, int | float)}
@@ -102,6 +121,8 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "of": of,
         "published": published,
         "criterion": criterion,
+        "estimated": estimated,
+        "on_paper": lambda **given: model(Parameters(**given)),
         "longest": lambda study, configuration, other: pacing_choice.longest(
             pacing_choice.numbers_of(summary, study, configuration, other, "goodput_mbps")
         ),
@@ -146,6 +167,18 @@ def _median_difference(
 def listed(identities: Sequence[str]) -> str:
     """Write a list of claims; `none` without any."""
     return ", ".join(identities) or "none"
+
+
+def spread(lines: Sequence[Line]) -> str:
+    """Write the median and the largest relative difference, and the skill: 1 - squared error over variance."""
+    if len(lines) < LEAST_POINTS:
+        return "none"
+    sizes = [100 * abs(line.difference) for line in lines]
+    values = [line.reference for line in lines]
+    error = sum((line.measured - line.reference) ** 2 for line in lines)
+    # where the curve is flat, there is nothing to explain
+    skill = 1 - error / (len(values) * pvariance(values)) if max(values) > FLAT * min(values) else None
+    return f"{median(sizes):.1f} %, {max(sizes):.0f} %, {figures(skill)}"
 
 
 def largest(lines: Sequence[Line]) -> Line:
