@@ -107,7 +107,8 @@ def main() -> None:
         draw(file, title, rows_of(values, name, [float(x) for x in fine], configurations))
     rows = []
     for queue in (50, 100, 200, 400):
-        found = {x: estimate(LARGE, batch_packets=x, queue_packets=queue, file_mb=1000) for x in range(2, 1001, 2)}
+        batches = [float(x) for x in range(2, 1001, 2)]
+        found = {x: estimate(LARGE, batch_packets=x, queue_packets=queue, file_mb=1000) for x in batches}
         rows += points(found, MODEL, f"queue of {queue} packets")
     draw(options.figures / "dual_connectivity_model_queue.png", "Batch size [packets]", rows)
 

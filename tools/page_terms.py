@@ -103,7 +103,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         found = find(f"{group}/{study}")
         [factor] = found.design.factors
         printed = {row.key: row.summary.mean for row in read_published(found) if row.key[0] == configuration}
-        keys = [(configuration, value) for value in factor.values]
+        keys: list[Key] = [(configuration, value) for value in factor.values]
         reference = printed if by == "publication" else {key: of(study).at(key) for key in keys}
         if (alone := found.measures.model) is None:
             raise QuiclabError(f"{study} has no model")
