@@ -99,6 +99,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
     def summary(study: str, metric: str, key: Key) -> Summary:
         return _summary(values, f"{group}/beyond_{study}", metric, key)
 
+    @cache
     def estimated(study: str, configuration: str, by: str = "simulation") -> tuple[Line, ...]:
         found = find(f"{group}/{study}")
         [factor] = found.design.factors
