@@ -82,7 +82,7 @@ teardown: setup ## kill a hundred runs of the kernel lane at random moments and 
 	QUICLAB_KILLED_RUNS=100 cargo test --quiet -p quiclab-live --test teardown
 
 STUDY_GROUPS := tunnel pacing page_load dual_connectivity
-STUDY_PAGES := $(STUDY_GROUPS) pacing_beyond linux_tcp
+STUDY_PAGES := $(STUDY_GROUPS) pacing_beyond linux_tcp loss_detection lab_quic dual_connectivity_model
 .PHONY: study-pages
 study-pages: setup ## all results that pages of docs/studies state, and the pages; takes hours, and goes on where it was stopped
 	for group in $(STUDY_GROUPS); do \
@@ -91,7 +91,10 @@ study-pages: setup ## all results that pages of docs/studies state, and the page
 		$(RUN)/quiclab study ablate $$group --jobs $(JOBS); \
 	done
 	$(RUN)/quiclab study run validation/linux_tcp --jobs $(JOBS)
+	$(RUN)/quiclab study run validation/loss_detection --jobs $(JOBS)
+	$(RUN)/quiclab study run validation/lab_quic --engines all --jobs $(JOBS)
 	$(RUN)/python tools/study_pages.py $(STUDY_PAGES) --results results --run --jobs $(JOBS)
+	$(RUN)/python tools/dual_connectivity_model.py
 
 .PHONY: lanes-page
 lanes-page: setup ## results and page of docs/studies/lanes.md, with the virtual clock (first: make adapters, quiclab kernel build)

@@ -94,7 +94,7 @@ def first_job(item: dict[str, Any]) -> Any:
     columns = study.design.columns
     only = {column: (str(value),) for column, value in zip(columns, item["setting"], strict=True)}
     variants = (item["variant"],) if item["variant"] else ()
-    points = study.points((study.design.default_engine,), 1, only, variants)
+    points = study.points((item.get("engine") or study.design.default_engine,), 1, only, variants)
     [point] = [point for point in points if point.variant == item["variant"]]
     [job] = jobs_of(study, [point])
     assert job.seed == item["seed"]
@@ -141,7 +141,9 @@ def test_placeholders_read_values_variants_and_verdicts(tmp_path: Path, monkeypa
 
 def test_placeholders_read_engines_criteria_and_published_values(monkeypatch: pytest.MonkeyPatch) -> None:
     # every run of the model has 21 Mbit/s, every one of the kernel 20; the engine is asked for last
-    monkeypatch.setattr(PAGE.Values, "value", lambda _, *asked: {"mean": 20.0 if asked[-1] else 21.0, "runs": 1})
+    monkeypatch.setattr(
+        PAGE.Values, "value", lambda _, *asked: {"mean": 20.0 if asked[-1] else 21.0, "std": None, "runs": 1}
+    )
     names = TERMS.names_of("validation", PAGE.Values({}, None))
     assert names["of"]("lanes", "", "mean", "", "kernel-virtual")("reno", path="20mbit_40ms_q1") == 20
     # VL-1: eight paths without loss, at most 15 % each and 5 % in the mean

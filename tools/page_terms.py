@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median
+from statistics import median, pvariance
 from typing import Any
 
 import pacing_choice
 from page_values import Values
+from quiclab.errors import QuiclabError
+from quiclab.formats import figures
 from quiclab.libraries import np, pl
 from quiclab.stats import Summary
+from quiclab.studies.dual_connectivity.model import model
+from quiclab.studies.dual_connectivity.setting import Parameters
 from quiclab.study import agreement
 from quiclab.study.claims import Verdict
-from quiclab.study.criteria import Assessment, Line
+from quiclab.study.criteria import Assessment, Criterion, Line
 from quiclab.study.findings import Grid, Key, Sample
 from quiclab.study.predicates import Reference
 from quiclab.study.published import printed_findings, read_published
 from quiclab.study.registry import find, find_all
 
 PICOQUIC = Path(__file__).parent.parent / "python/quiclab/studies/pacing/reference/picoquic_program.csv"
+
+LEAST_POINTS, FLAT = 3, 1.1
+"""Points of a curve that an estimate is compared with, and how much they differ at least if it has a shape."""
 
 
 class PageFindings:
@@ -79,15 +87,29 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         by = measures.table.engine
         reference = {key: read(engine=by).at(key) for key in limits} if by else item.reference
         judged = replace(item, limits=limits, reference=reference)
-        return Assessment(judged, judged.lines(read(engine=engine).at))
+        spread = partial(_summary, values, homes[identity], item.metric)
+        published_rows = read_published(find(homes[identity]), item.metric)
+        scatter = {key: spread(key, by) for key in limits} if by else {row.key: row.summary for row in published_rows}
+        lines = judged.lines(read(engine=engine).at)
+        return Assessment(judged, judged.with_margins(lines, {key: spread(key, engine) for key in limits}, scatter))
 
     def every() -> list[dict[str, Any]]:
         return [{"identity": name, **values.claim(home, name)} for name, home in homes.items()]
 
     def summary(study: str, metric: str, key: Key) -> Summary:
-        found = values.value(f"{group}/beyond_{study}", "", metric, key)
-        mean, std = (np.nan if found[name] is None else float(found[name]) for name in ("mean", "std"))
-        return Summary(int(found["runs"]), mean, std, np.nan, np.nan)
+        return _summary(values, f"{group}/beyond_{study}", metric, key)
+
+    @cache
+    def estimated(study: str, configuration: str, by: str = "simulation") -> tuple[Line, ...]:
+        found = find(f"{group}/{study}")
+        [factor] = found.design.factors
+        printed = {row.key: row.summary.mean for row in read_published(found) if row.key[0] == configuration}
+        keys: list[Key] = [(configuration, value) for value in factor.values]
+        reference = printed if by == "publication" else {key: of(study).at(key) for key in keys}
+        if (alone := found.measures.model) is None:
+            raise QuiclabError(f"{study} has no model")
+        compared = Criterion(study, by, reference, dict.fromkeys(reference, math.inf))
+        return compared.lines(lambda key: alone.estimate(configuration, {factor.column: key[1]}) or math.nan)
 
     def program(server: str, client: str) -> dict[str, float]:
         rows = pl.read_csv(PICOQUIC).filter((pl.col("server") == server) & (pl.col("client") == client))
@@ -100,6 +122,8 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "of": of,
         "published": published,
         "criterion": criterion,
+        "estimated": estimated,
+        "on_paper": lambda **given: model(Parameters(**given)),
         "longest": lambda study, configuration, other: pacing_choice.longest(
             pacing_choice.numbers_of(summary, study, configuration, other, "goodput_mbps")
         ),
@@ -117,6 +141,13 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "available": lambda study: values.available(f"{group}/{study}"),
         "runs": lambda study: values.runs(f"{group}/{study}"),
     }
+
+
+def _summary(values: Values, study: str, metric: str, key: Key, engine: str = "") -> Summary:
+    """Return mean and spread of the runs of a setting, without an interval."""
+    found = values.value(study, "", metric, key, engine)
+    mean, std = (np.nan if found[name] is None else float(found[name]) for name in ("mean", "std"))
+    return Summary(int(found["runs"]), mean, std, np.nan, np.nan)
 
 
 def _median_difference(
@@ -137,6 +168,18 @@ def _median_difference(
 def listed(identities: Sequence[str]) -> str:
     """Write a list of claims; `none` without any."""
     return ", ".join(identities) or "none"
+
+
+def spread(lines: Sequence[Line]) -> str:
+    """Write the median and the largest relative difference, and the skill: 1 - squared error over variance."""
+    if len(lines) < LEAST_POINTS:
+        return "none"
+    sizes = [100 * abs(line.difference) for line in lines]
+    values = [line.reference for line in lines]
+    error = sum((line.measured - line.reference) ** 2 for line in lines)
+    # where the curve is flat, there is nothing to explain
+    skill = 1 - error / (len(values) * pvariance(values)) if max(values) > FLAT * min(values) else None
+    return f"{median(sizes):.1f} %, {max(sizes):.0f} %, {figures(skill)}"
 
 
 def largest(lines: Sequence[Line]) -> Line:

@@ -19,6 +19,9 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - `program(SERVER, CLIENT)`, what picoquicdemo did, from the measured table of the pacing study;
 - `pacing_choice()`, the tables of tools/pacing_choice.py, and `longest(STUDY, CONFIGURATION, SECOND_FACTOR)`, the
   largest burst or number of packets that costs at most 1 %;
+- `estimated(STUDY, CONFIGURATION, 'simulation' or 'publication')`, lines that compare the model of a study with its
+  runs or with its published table, and filter `spread` of them; `on_paper(PARAMETER=VALUE...)`, the analytical
+  model of the Dual Connectivity study;
 - filters `figures(DIGITS)`, `signed(DIGITS)`, `percent(DIGITS)`, `share`, `listed`, and `largest` of the lines of a
   criterion.
 """
@@ -32,7 +35,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from page_terms import largest, listed, names_of
+from page_terms import largest, listed, names_of, spread
 from page_values import Asked, Values
 from quiclab.errors import QuiclabError
 from quiclab.identity import RESULTS
@@ -48,14 +51,21 @@ STALE = (
     "were made, not necessarily theirs: {studies}. `make study-pages` makes them again.\n\n"
 )
 """Stands above a page with values that an earlier version of results made."""
-GROUPS = {"lanes": "validation", "linux_tcp": "validation", "pacing_beyond": "pacing"}
+GROUPS = {
+    "lanes": "validation",
+    "linux_tcp": "validation",
+    "pacing_beyond": "pacing",
+    "loss_detection": "validation",
+    "lab_quic": "validation",
+    "dual_connectivity_model": "dual_connectivity",
+}
 """Group of the studies of a page; of pages that are not named, their name is that of the group."""
 
 
 def rendered(name: str, values: Values) -> str:
     """Return a page."""
     language = environment().overlay()
-    language.filters = {**language.filters, "listed": listed, "largest": largest}
+    language.filters = {**language.filters, "listed": listed, "largest": largest, "spread": spread}
     text = (PAGES / "templates" / f"{name}.md.j2").read_text(encoding="utf-8")
     page = language.from_string(text).render(names_of(GROUPS.get(name, name), values))
     older = sorted(

@@ -116,15 +116,22 @@ class Criterion:
             Mean and spread of the reference by setting, for the interval of the difference.
         """
         lines = self.lines(lambda key: reduced(samples.get(key, ()), self.statistic))
-        if not self.together and self.statistic == "mean":
-            lines = tuple(replace(line, margin=self._margin(line, samples, scatter or {})) for line in lines)
-        return Assessment(self, lines)
+        measured = {key: summarise(samples.get(key, ())) for key in self.limits}
+        return Assessment(self, self.with_margins(lines, measured, scatter or {}))
 
-    def _margin(self, line: Line, samples: Mapping[Key, Sequence[float]], scatter: Mapping[Key, Summary]) -> float:
-        """Return half of the 95 % interval of a difference; NaN where neither side has two runs."""
-        nothing = summarise([])
-        margin = difference_half_width(summarise(samples.get(line.key, ())), scatter.get(line.key, nothing))
-        return margin / abs(line.reference) if self.relative and line.reference else margin
+    def with_margins(
+        self, lines: tuple[Line, ...], measured: Mapping[Key, Summary], scatter: Mapping[Key, Summary]
+    ) -> tuple[Line, ...]:
+        """Return lines with half of the 95 % intervals of their differences; NaN where neither side has two runs."""
+        if self.together or self.statistic != "mean":
+            return lines
+
+        def margin(line: Line) -> float:
+            nothing = summarise([])
+            found = difference_half_width(measured[line.key], scatter.get(line.key, nothing))
+            return found / abs(line.reference) if self.relative and line.reference else found
+
+        return tuple(replace(line, margin=margin(line)) for line in lines)
 
     def lines(self, measured: Callable[[Key], float]) -> tuple[Line, ...]:
         """Return the judged settings, in the order of the limits.

@@ -13,9 +13,11 @@ from quiclab.studies.dual_connectivity.lte import LTE, PROBLEM, SYNTHETIC
 from quiclab.studies.dual_connectivity.mechanisms import MECHANISMS, PACER_OFF, PAIRS
 from quiclab.studies.dual_connectivity.ngtcp2 import NGTCP2
 from quiclab.studies.dual_connectivity.views import with_views
+from quiclab.studies.dual_connectivity.windows import FIXED_WINDOW
 
 STUDIES = (
     *(with_views(with_claims(study)) for study in (*MECHANISMS, *ALONE, *FAIRNESS, PAIRS, PACER_OFF, *NGTCP2)),
     *(with_claims(study, synthetic=SYNTHETIC, problem=PROBLEM) for study in LTE),
+    FIXED_WINDOW,
     *BEYOND,
 )

@@ -38,14 +38,20 @@ UNDO = (
     "step 3 does not say of what was sent again"
 )
 CHROMIUM = "packet threshold grows after a spurious loss; 5/4 of the RTT (general_loss_algorithm.h)"
+TIMEOUT = (
+    "retransmission timeout, which the model has not: the first flight fills the window, and nothing is sent after it"
+)
 MECHANISMS = {
+    "noq": "timers of its program: whole milliseconds, up to two late",
     "lab-quic:chromium-quic1": CHROMIUM,
     "lab-quic:chromium-gquic37": "packet threshold 3 for ever; 5/4 of the RTT (early retransmission)",
     "lab-quic:picoquic": "no packet threshold: 5/4 of the RTT stand in the profile for picoquic's RACK (sender.c)",
     "lab-tcp:linux-4.15": "three duplicates count in addition to RACK (RFC 6675 section 4), regardless of observed "
     "reordering",
     **{f"lab-tcp:linux-{release}": UNDO for release in ("4.19", "5.3", "5.15", "7")},
+    **{f"lab-tcp:linux-{release}, retransmission": TIMEOUT for release in ("5.3", "5.15")},
 }
+"""Why an engine deviates, or why it does in one case."""
 
 
 def runs_of(evaluation: Evaluation, engine: str) -> dict[tuple[str, str], Row]:
@@ -67,7 +73,8 @@ def listing(evaluation: Evaluation, engine: str) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
     for (configuration, case), run in runs_of(evaluation, engine).items():
         declared, expected = run["declared"], run["expected"]
-        why = "" if run["agrees"] else MECHANISMS.get(configuration, "")
+        known = MECHANISMS.get(f"{configuration}, {case}") or MECHANISMS.get(configuration, "")
+        why = "" if run["agrees"] else known
         found.append(
             (
                 evaluation.study.design.labels[configuration],
