@@ -107,6 +107,7 @@ __all__ = [
     "StreamScheduler",
     "StrictRoundRobin",
     "Tap",
+    "TcpEcn",
     "TcpLossDetection",
     "TcpMetrics",
     "TcpOptions",
@@ -455,6 +456,7 @@ Workload: TypeAlias = Download | RequestResponse | Datagrams | Page | Ping | Med
 #: - `bbr-linux`: BBR version 1 as in Linux 5.15 and later.
 #: - `bbr-chromium`: BBR version 1 as in Chromium's QUIC.
 #: - `bbr-picoquic`: BBR version 1 as in picoquic.
+#: - `dctcp`: DCTCP (RFC 8257): the reduction follows the share of packets with marks.
 #: - `fixed`: A constant window of the size `initial_window`.
 #: - `lia`: Coupled over several paths: linked increases (RFC 6356).
 #: - `olia`: Coupled over several paths: opportunistic linked increases.
@@ -465,6 +467,7 @@ CongestionControl: TypeAlias = Literal[
     "bbr-linux",
     "bbr-chromium",
     "bbr-picoquic",
+    "dctcp",
     "fixed",
     "lia",
     "olia",
@@ -666,6 +669,14 @@ TcpLossDetection: TypeAlias = Literal["duplicate_acks", "duplicate_acks_and_rack
 RateReduction: TypeAlias = Literal["none", "prr", "prr_safe_ack"]
 
 
+#: How TCP uses explicit congestion notification, and what it returns of the marks.
+#: - `off`: Not at all.
+#: - `classic`: New data are ECN-capable; acknowledgements echo a mark until the sender has reduced its window (RFC
+#:   3168).
+#: - `dctcp`: All packets are ECN-capable; acknowledgements say of all data whether they had marks (RFC 8257).
+TcpEcn: TypeAlias = Literal["off", "classic", "dctcp"]
+
+
 #: Saved metrics of a destination when a connection to it begins.
 #: - `none`: None: the connection is the first.
 #: - `warm_start`: Metrics that Linux saves at the end of the same connection in a warm-up run, of which nothing else is
@@ -739,6 +750,8 @@ class TcpOptions:
     kernel_hz
         Ticks of the kernel per second (`CONFIG_HZ`): its timers end at ticks, and CUBIC counts time in them. Takes an
         integer from 100 to 1000 Hz.
+    ecn
+        Explicit congestion notification, if both ends agree to it.
     metrics
         Metrics of the destination that earlier connections left in the kernel of this end (`tcp_no_metrics_save`).
     """
@@ -768,6 +781,7 @@ class TcpOptions:
     gso_segments: int | None = None
     initial_rto: Duration | None = None
     kernel_hz: int | None = None
+    ecn: TcpEcn | None = None
     metrics: TcpMetrics | None = None
 
 

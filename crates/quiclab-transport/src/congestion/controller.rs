@@ -85,6 +85,19 @@ pub struct Ack {
     pub rate: Option<RateSample>,
 }
 
+/// What an acknowledgement says of marks (CE); only where ECN is in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Packets newly delivered.
+    pub delivered_packets: u64,
+    /// Those of them that had marks; where the receiver does not count them, all or none.
+    pub marked_packets: u64,
+    /// [`Ack::acked_position`].
+    pub acked_position: u64,
+    /// [`Ack::next_position`].
+    pub next_position: u64,
+}
+
 /// Losses, or marks, that start a recovery period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CongestionEvent {
@@ -129,8 +142,16 @@ pub trait Controller: Send {
     /// Something was delivered.
     fn on_ack(&mut self, ack: &Ack);
 
+    /// Marks of what was delivered, before [`Controller::on_congestion`] and [`Controller::on_ack`] of the same
+    /// acknowledgement.
+    fn on_marks(&mut self, _marks: &Marks) {}
+
     /// A recovery period starts: the window and the threshold are cut.
     fn on_congestion(&mut self, event: &CongestionEvent);
+
+    /// Losses are noticed in a period that marks have started: most controls have done what there is to do.
+    /// `window` is the one in use, in bytes.
+    fn on_loss_after_marks(&mut self, _window: u64) {}
 
     /// A recovery period is over.
     fn on_recovery_end(&mut self, _now: Time) {}

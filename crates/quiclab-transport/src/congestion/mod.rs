@@ -15,6 +15,7 @@ pub mod bbr;
 mod controller;
 pub mod coupled;
 pub mod cubic;
+pub mod dctcp;
 mod exit;
 pub mod fixed;
 pub mod hystart_aioquic;
@@ -28,7 +29,7 @@ mod settings;
 pub mod slow_start;
 mod window;
 
-pub use controller::{Ack, CongestionEvent, Controller, PathView, Phase, RecoveryPhase};
+pub use controller::{Ack, CongestionEvent, Controller, Marks, PathView, Phase, RecoveryPhase};
 pub use exit::SlowStartExit;
 pub use registry::Family;
 pub use settings::Settings;
@@ -59,6 +60,8 @@ registry::controls! {
         let bbr = bbr::BbrPicoquic::new(s.mss, s.initial_window, random);
         if s.flavour == Flavour::LinuxTcp { bbr.without_tag() } else { bbr }
     };
+    /// DCTCP (RFC 8257): the reduction follows the share of packets with marks.
+    Dctcp = "dctcp", Family::Scalable => |s, _| dctcp::Dctcp::new(&s.window(), s.policy());
     /// A constant window of the size `initial_window`.
     Fixed = "fixed", Family::Plain => |s, _| fixed::Fixed::new(s.initial_window);
     /// Coupled over several paths: linked increases (RFC 6356).

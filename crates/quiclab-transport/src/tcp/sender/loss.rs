@@ -32,7 +32,7 @@ impl Sender {
     /// Marks what is lost after an acknowledgement (`tcp_identify_packet_loss`).
     pub(super) fn detect_losses(&mut self, now: Time, work: &mut Work) {
         if !self.sack {
-            if self.board.duplicates() >= self.reordering && self.state <= State::Disorder {
+            if self.board.duplicates() >= self.reordering && self.state < State::Recovery {
                 self.mark_head_lost(work);
             }
             return;
