@@ -329,6 +329,9 @@ impl TcpEndpoint {
             out.count("tail_loss_probes", snapshot.tail_loss_probes);
             out.count("undos", snapshot.undos);
             out.count("reordering_packets", u64::from(snapshot.reordering));
+            if let Some(marked) = snapshot.marked_segments {
+                out.count("marked_packets", marked);
+            }
         }
         self.nic.report(out);
     }

@@ -52,6 +52,7 @@ impl Connection {
         let prior_in_flight = path.in_flight;
         let (mut delivered, mut spurious, mut challenged) = (Delivered::default(), 0, false);
         let mut acks_of_acks = None;
+        let mut capable = 0;
         let conservative = path.rtt.conservative();
         let recovery_start = path.recovery_start();
         let ignore_late_acks = config.fixed.ignore_late_acks;
@@ -64,6 +65,7 @@ impl Connection {
         };
         let each = |acked: &Acked, content: &Content| {
             let packet = &acked.packet;
+            capable += u64::from(packet.ecn_capable);
             // packets that do not count as in flight are not counted as lost, either
             spurious += u64::from(acked.spurious && packet.bytes > 0);
             if acked.spurious && ignore_late_acks {
@@ -96,6 +98,7 @@ impl Connection {
                 }
             }
         };
+        let largest = space.sent.largest_acked();
         let mut summary = match space.sent.on_ack(now, ack.ranges.iter().cloned(), conservative, each) {
             Ok(summary) => summary,
             Err(error) => return self.violate(error),
@@ -104,6 +107,8 @@ impl Connection {
             summary.packets -= summary.spurious;
             summary.rtt_sample_of = summary.rtt_sample_of.filter(|_| !forgotten_largest);
         }
+        let raised = ack.ranges.first().is_some_and(|range| largest.is_none_or(|before| *range.end() > before));
+        let marked = if raised { path.ecn.on_ack(capable, &mut space.ecn, ack.ecn) } else { 0 };
         path.in_flight -= delivered.outstanding_bytes;
         path.spurious_losses += spurious;
         if challenged && !path.usable && !self.path_challenges.contains(&path_index) {
@@ -131,6 +136,9 @@ impl Connection {
         let sample = self.sample_rtt(now, path_index, summary.rtt_sample_of, delay, max_delay);
         if self.operations.has(Operation::PacketThreshold) {
             self.ask_packet_threshold(now, id);
+        }
+        if self.paths[path_index].ecn.marked().is_some() {
+            self.paths[path_index].on_marks(now, &delivered, marked);
         }
         let validate = self.config.quic.window_validation;
         if self.config.fixed.growth_before_losses {

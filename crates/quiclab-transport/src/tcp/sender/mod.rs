@@ -124,8 +124,8 @@ pub(crate) struct Snapshot {
     pub(crate) timeouts: u64,
     pub(crate) tail_loss_probes: u64,
     pub(crate) undos: u64,
-    /// Segments delivered by acknowledgements that reported marks.
-    pub(crate) marked_segments: u64,
+    /// Segments delivered by acknowledgements that reported marks; `None` without ECN.
+    pub(crate) marked_segments: Option<u64>,
     /// Reordering that is tolerated, in segments.
     pub(crate) reordering: u32,
 }
@@ -439,7 +439,7 @@ impl Sender {
             timeouts: self.counts.timeouts,
             tail_loss_probes: self.counts.tail_loss_probes,
             undos: self.counts.undos,
-            marked_segments: self.counts.marked,
+            marked_segments: self.ecn.is_on().then_some(self.counts.marked),
             reordering: self.reordering,
         }
     }
