@@ -104,6 +104,18 @@ fn dctcp_keeps_the_queue_near_its_threshold() {
     }
 }
 
+/// RFC 9000 section 13.4.2: a path that clears the field is found out by its counts, and nothing is capable any more. TCP
+/// does not notice, and nothing is marked.
+#[test]
+fn a_path_that_clears_the_field_ends_ecn() {
+    let cleared = [("links.down.ecn_rewrites", "[{ to = 'not_ect' }]")];
+    for sets in [&TCP[..], &QUIC[..]] {
+        let output = run_text(SCENARIO, &[&cleared[..], sets].concat(), 1);
+        assert_eq!((link(&output, "ce_marks"), sender(&output, "marked_packets")), (0.0, 0.0));
+        assert!(link(&output, "codel_drops") > 0.0 && sender(&output, "lost_packets") > 0.0);
+    }
+}
+
 #[test]
 fn a_control_that_counts_marks_needs_a_receiver_that_does() {
     for (sets, path) in [
