@@ -8,7 +8,7 @@
 //! | 4 | PTO backoff is reset | the same |
 
 use super::{Connection, SpaceId};
-use crate::congestion::PathView;
+use crate::congestion::{LostPacket, PathView};
 use crate::operations::Operation;
 use crate::quic::path::{Delivered, Path, ms_or_0, now_ms};
 use crate::quic::sent::{Content, SentFrame};
@@ -245,6 +245,8 @@ impl Connection {
         let path = &mut paths[path_index];
         let (conservative, first_sample) = (path.rtt.conservative(), path.rtt.first_sample());
         let duration = persistent_duration(&path.rtt, max_ack_delay);
+        let (total_delivered, total_lost) = (path.rate.delivered(), path.rate.lost());
+        let controller = &mut path.controller;
         let space: &mut Space = match id {
             SpaceId::Initial => match handshake_spaces[0].as_mut() {
                 Some(space) => space,
@@ -265,6 +267,18 @@ impl Connection {
         let each = |lost: &Lost, content: &Content| {
             losses.packets += 1;
             losses.bytes += lost.packet.bytes;
+            if lost.packet.bytes > 0 {
+                let position = lost.packet.position;
+                controller.on_packet_lost(&LostPacket {
+                    now,
+                    bytes: lost.packet.bytes,
+                    position,
+                    end: position + 1,
+                    state: lost.packet.state,
+                    total_delivered,
+                    total_lost: total_lost + losses.bytes,
+                });
+            }
             lost_numbers.push(lost.number);
             let counts = datagrams_back_off || !SentFrame::are_datagrams_alone(content);
             if lost.packet.bytes > 0 {

@@ -305,8 +305,8 @@ impl Connection {
         }
         self.sent_bytes += length;
         let path = &mut self.paths[id.path()];
-        let state = path.rate.on_sent(now, path.in_flight == 0);
         let bytes = if in_flight { length } else { 0 };
+        let state = path.rate.on_sent(now, path.in_flight, bytes);
         let position = path.sent_packets;
         if in_flight {
             path.on_sent(now, bytes);

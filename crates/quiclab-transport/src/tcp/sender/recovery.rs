@@ -34,7 +34,7 @@ impl Sender {
         match self.state {
             State::Recovery => {
                 if work.advanced && !self.sack {
-                    self.mark_head_lost(work); // NewReno's partial acknowledgement (RFC 6582 section 3.2)
+                    self.mark_head_lost(now, work); // NewReno's partial acknowledgement (RFC 6582 section 3.2)
                 }
                 if work.advanced && self.undo_partial(now, work) {
                     return Retransmit::Nothing;

@@ -160,7 +160,7 @@ impl Sender {
         let end = data_end + u64::from(fin);
         let in_flight = self.in_flight_bytes();
         let Burst { departure, leaves, .. } = self.burst;
-        let rate = self.rate.on_sent(departure, was_idle);
+        let rate = self.rate.on_sent(departure, in_flight, end - start);
         self.controller.on_sent(now, end - start, in_flight);
         self.board.push(start, end, departure, rate, fin, push);
         self.next = end;
@@ -209,10 +209,10 @@ impl Sender {
 
     fn send_again(&mut self, now: Time, index: usize, probe: bool) -> Transmission {
         let Burst { departure, leaves, .. } = self.burst;
-        let rate = self.rate.on_sent(departure, self.board.in_flight() == 0);
         let in_flight = self.in_flight_bytes();
         let segment = self.board.get(index);
         let (start, end, marks) = (segment.start, segment.end, segment.marks);
+        let rate = self.rate.on_sent(departure, in_flight, end - start);
         self.controller.on_sent(now, end - start, in_flight);
         self.board.retransmit(index, departure, rate, probe);
         self.counts.retransmitted += 1;

@@ -113,7 +113,7 @@ impl Sender {
             let segment = self.board.get(index);
             let recent = index > 0 && self.rack.deadline(segment.sent, Duration::ZERO) > now && self.sack;
             if !segment.marks.sacked && !recent {
-                self.declare_lost(index);
+                self.declare_lost(now, index);
             }
         }
         self.board.forget_duplicates();
