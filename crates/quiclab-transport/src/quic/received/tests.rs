@@ -56,14 +56,14 @@ fn the_count_of_ranges_has_a_length_too() {
     assert_eq!(ranges(&received, 1000).len(), 70);
 }
 
-/// Largest 100 takes 2 bytes. Counts: 99 of ECT(0) take 2 bytes, no ECT(1) and 2 CE 1 byte each.
+/// Largest 100 takes 2 bytes, and each of the counts of ECT(0), ECT(1) and CE 1 byte.
 #[test]
 fn marks_are_counted_and_take_room() {
     let mut received = received(8);
     received.on_packet(ms(0), 99, true, Ecn::Ce, None);
     received.on_packet(ms(0), 100, false, Ecn::Ce, None);
-    assert_eq!(received.ack_frame(ms(0), 9), None);
-    assert_eq!(received.ack_frame(ms(0), 10).unwrap().ecn, Some(EcnCounts { ce: 2, ..EcnCounts::default() }));
+    assert_eq!(received.ack_frame(ms(0), 8), None);
+    assert_eq!(received.ack_frame(ms(0), 9).unwrap().ecn, Some(EcnCounts { ce: 2, ..EcnCounts::default() }));
 }
 
 #[test]
