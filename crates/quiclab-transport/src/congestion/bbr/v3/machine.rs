@@ -169,6 +169,7 @@ impl BbrV3 {
         if !self.full_bw_reached || self.adapt_long_term_model() {
             return;
         }
+        let goes_down = self.state == State::ProbeUp && self.is_time_to_go_down();
         match self.state {
             State::ProbeDown if self.is_time_to_probe_bw() => self.start_probe_bw_refill(),
             State::ProbeDown if self.is_time_to_cruise() => self.state = State::ProbeCruise,
@@ -177,11 +178,9 @@ impl BbrV3 {
                 self.is_bw_probe_sample = true;
                 self.start_probe_bw_up();
             }
-            State::ProbeUp => {
-                if self.is_time_to_go_down() {
-                    self.prev_probe_too_high = false;
-                    self.start_probe_bw_down(self.rs.now);
-                }
+            State::ProbeUp if goes_down => {
+                self.prev_probe_too_high = false;
+                self.start_probe_bw_down(self.rs.now);
             }
             _ => {}
         }
