@@ -41,6 +41,8 @@ __all__ = [
     "EarliestArrival",
     "EarlyData",
     "Ecf",
+    "EcnField",
+    "EcnRewrite",
     "EndpointConfig",
     "Even",
     "Exchange",
@@ -455,6 +457,7 @@ Workload: TypeAlias = Download | RequestResponse | Datagrams | Page | Ping | Med
 #: - `cubic`: CUBIC (RFC 9438).
 #: - `bbr-linux`: BBR version 1 as in Linux 5.15 and later.
 #: - `bbr-chromium`: BBR version 1 as in Chromium's QUIC.
+#: - `bbr-v3`: BBR version 3 (draft-ietf-ccwg-bbr-06).
 #: - `bbr-picoquic`: BBR version 1 as in picoquic.
 #: - `dctcp`: DCTCP (RFC 8257): the reduction follows the share of packets with marks.
 #: - `fixed`: A constant window of the size `initial_window`.
@@ -466,6 +469,7 @@ CongestionControl: TypeAlias = Literal[
     "cubic",
     "bbr-linux",
     "bbr-chromium",
+    "bbr-v3",
     "bbr-picoquic",
     "dctcp",
     "fixed",
@@ -1093,6 +1097,9 @@ class QuicOptions:
     idle_timeout
         The connection ends when nothing was received for this time (RFC 9000 section 10.1). Takes a duration from
         "1 ms" to "1440 min".
+    ecn
+        Packets are ECN-capable, where the path and the peer pass the validation (RFC 9000 section 13.4). Marks on what
+        arrives are always reported.
     path_scheduler
         Path scheduler of connections with several paths.
     """
@@ -1120,6 +1127,7 @@ class QuicOptions:
     datagram_congestion_control: bool | None = None
     datagram_back_off: bool | None = None
     idle_timeout: Duration | None = None
+    ecn: bool | None = None
     path_scheduler: PathScheduler | None = None
 
 
@@ -1404,6 +1412,30 @@ ShapedRate: TypeAlias = TokenBucket | Trace
 
 #: Rate at which a link serialises.
 Rate: TypeAlias = DataRate | ShapedRate
+
+
+#: ECN field of the IP header (RFC 3168 section 5).
+#: - `not_ect`: Not ECN-capable.
+#: - `ect1`: ECN-capable, code point 01.
+#: - `ect0`: ECN-capable, code point 10.
+#: - `ce`: Congestion experienced.
+EcnField: TypeAlias = Literal["not_ect", "ect1", "ect0", "ce"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EcnRewrite:
+    """A change of the ECN field.
+
+    Attributes
+    ----------
+    to
+        Field that they get.
+    from_
+        Field of the packets that are changed (default: any).
+    """
+
+    to: EcnField
+    from_: EcnField | None = field(default=None, metadata={"name": "from"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1729,6 +1761,9 @@ class Link:
         `kind`.
     overhead_per_packet
         Bytes that serialisation adds to each packet (Ethernet header: 14 B). Needs a `rate`. Default: `"0 B"`.
+    ecn_rewrites
+        Changes of the ECN field on the way to the link, such as those of a router that clears it: the first that
+        applies to a packet is made.
     queue
         Queue of packets that wait for serialisation. Needs a `rate`. Default: `{ kind = "drop_tail", packets = 1000 }`.
     loss
@@ -1745,6 +1780,7 @@ class Link:
 
     rate: Rate | None = None
     overhead_per_packet: ByteCount | None = None
+    ecn_rewrites: tuple[EcnRewrite, ...] | None = None
     queue: Queue | None = None
     loss: Loss | None = None
     delay: Duration | Delay | None = None

@@ -38,8 +38,8 @@ mod trace;
 mod tests;
 
 pub use config::{
-    Delay, Distribution, EcnRewrite, FeedbackConfig, Hold, LinkConfig, Loss, Rate, RateAt, ShapedRate, TraceEnd,
-    TraceFormat,
+    Delay, Distribution, EcnRewrite, FeedbackConfig, Hold, LinkConfig, Loss, Rate, RateAt, ShapedRate,
+    TraceEnd, TraceFormat,
 };
 pub use trace::{Trace, TraceError};
 

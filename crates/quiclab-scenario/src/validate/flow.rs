@@ -6,7 +6,9 @@ use super::super::{Scenario, StackCheck};
 use super::network::check_time;
 use super::{Check, about, endpoint, ensure, plugin, quoted, undefined};
 use quiclab_core::problem::values;
-use quiclab_core::{ByteCount, Direction, Duration, FieldPath, MarkFeedback, Problem, ProblemKind, Role, StackProtocol};
+use quiclab_core::{
+    ByteCount, Direction, Duration, FieldPath, MarkFeedback, Problem, ProblemKind, Role, StackProtocol,
+};
 use quiclab_transport::EndOf;
 use quiclab_transport::options::{EndpointConfig, PageObjects, PageResource, Workload};
 use std::collections::BTreeMap;

@@ -101,9 +101,7 @@ pub enum TcpMetrics {
 }
 
 /// How TCP uses explicit congestion notification, and what it returns of the marks.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TcpEcn {
     /// Not at all.

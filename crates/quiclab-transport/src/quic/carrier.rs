@@ -199,7 +199,8 @@ impl Carrier for LabCarrier {
         }
         for _ in 0..self.connections.len() {
             let turn = self.turn;
-            if let Some(Departure { path, datagram, length, ecn }) = self.connections[turn].next_datagram(now) {
+            if let Some(Departure { path, datagram, length, ecn }) = self.connections[turn].next_datagram(now)
+            {
                 let path = self.path_of(turn, path);
                 let size = ByteCount::from_bytes(HEADERS + length);
                 let (tuple, payload) = (self.tuple(path), Payload::Quic(datagram));

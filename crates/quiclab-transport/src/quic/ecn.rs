@@ -69,7 +69,9 @@ impl PathEcn {
             return 0;
         }
         let new = match counts {
-            Some(counts) => self.increase(*before, counts).filter(|new| new.ect0 + new.ect1 + new.ce >= capable),
+            Some(counts) => {
+                self.increase(*before, counts).filter(|new| new.ect0 + new.ect1 + new.ce >= capable)
+            }
             None => (capable == 0).then(EcnCounts::default),
         };
         let Some(new) = new else {

@@ -18,8 +18,8 @@ use crate::workload::{Application, Command};
 use quiclab_core::{
     ByteCount, Counters, DataRate, Duration, Element, Endpoint, EndpointIdentity, FiveTuple, Flags,
     Http2Frame, Metrics, Nic, Outputs, Packet, PageClient, Payload, Port, Progress, Protocol, RandomStream,
-    Record, RecoveryState, Role, SavedTcpMetrics, SegmentOptions, Time, TransportEvent,
-    TransportObserver, WarmStart,
+    Record, RecoveryState, Role, SavedTcpMetrics, SegmentOptions, Time, TransportEvent, TransportObserver,
+    WarmStart,
 };
 use std::collections::VecDeque;
 

@@ -238,11 +238,13 @@ mod tests {
         // 6 MiB: ilog2 22, less 15
         let all = Offer { mss: 1460, window_scale: Some(7), sack: true, timestamps: true };
         assert_eq!(own, all);
-        let agreed = Agreed { payload: 1448, sack: true, timestamps: true, window_scaling: true, ecn: TcpEcn::Off };
+        let agreed =
+            Agreed { payload: 1448, sack: true, timestamps: true, window_scaling: true, ecn: TcpEcn::Off };
         assert_eq!(Agreed::new(&config, all, TcpEcn::Off), agreed);
         let plain = Offer { mss: 1000, window_scale: None, sack: false, timestamps: false };
         assert_eq!(own.answer(plain), Offer { mss: 1460, ..plain });
-        let agreed = Agreed { payload: 1000, sack: false, timestamps: false, window_scaling: false, ecn: TcpEcn::Off };
+        let agreed =
+            Agreed { payload: 1000, sack: false, timestamps: false, window_scaling: false, ecn: TcpEcn::Off };
         assert_eq!(Agreed::new(&config, plain, TcpEcn::Off), agreed);
         assert_eq!(Agreed::new(&config, Offer::of_peer(None), TcpEcn::Off).payload, 536);
     }

@@ -6,7 +6,9 @@ use crate::error::Error;
 use crate::options::{EndpointConfig, TcpEcn, Workload};
 use crate::stack::CONTROLLER;
 use crate::{EndpointRequest, NativeStack, http, profile, workload};
-use quiclab_core::{Endpoint, MarkFeedback, Problem, ProblemKind, RandomStream, StackAbilities, StackInfo, StackProtocol};
+use quiclab_core::{
+    Endpoint, MarkFeedback, Problem, ProblemKind, RandomStream, StackAbilities, StackInfo, StackProtocol,
+};
 use std::sync::LazyLock;
 
 static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
@@ -45,8 +47,7 @@ impl NativeStack for LabTcp {
             TcpEcn::Classic => MarkFeedback::Echo,
             TcpEcn::Dctcp => MarkFeedback::Count,
         };
-        let needs_mark_feedback =
-            if ecn == TcpEcn::Dctcp { MarkFeedback::Count } else { MarkFeedback::None };
+        let needs_mark_feedback = if ecn == TcpEcn::Dctcp { MarkFeedback::Count } else { MarkFeedback::None };
         Ok(StackAbilities { mark_feedback, needs_mark_feedback, ..INFO.abilities() })
     }
 

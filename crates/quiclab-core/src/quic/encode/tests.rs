@@ -265,8 +265,13 @@ fn length() -> impl Strategy<Value = u16> {
 
 fn any_ack() -> impl Strategy<Value = QuicFrame> {
     let step = || prop_oneof![0..5u64, 0..300u64, 0..30_000u64];
-    (0..1u64 << 40, vec((step(), step()), 1..90), any::<u32>(), proptest::option::of((integer(), integer(), 0..100u64))).prop_map(
-        |(smallest, steps, delay_us, ecn)| {
+    (
+        0..1u64 << 40,
+        vec((step(), step()), 1..90),
+        any::<u32>(),
+        proptest::option::of((integer(), integer(), 0..100u64)),
+    )
+        .prop_map(|(smallest, steps, delay_us, ecn)| {
             let mut next = smallest;
             let mut ranges: Vec<_> = steps
                 .into_iter()
@@ -279,8 +284,7 @@ fn any_ack() -> impl Strategy<Value = QuicFrame> {
             ranges.reverse();
             let ecn = ecn.map(|(ect0, ect1, ce)| EcnCounts { ect0, ect1, ce });
             QuicFrame::Ack(AckFrame { ecn, ..ack(&ranges, u64::from(delay_us)) }.into())
-        },
-    )
+        })
 }
 
 /// Frames that both versions have.

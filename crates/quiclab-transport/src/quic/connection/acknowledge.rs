@@ -107,7 +107,8 @@ impl Connection {
             summary.packets -= summary.spurious;
             summary.rtt_sample_of = summary.rtt_sample_of.filter(|_| !forgotten_largest);
         }
-        let raised = ack.ranges.first().is_some_and(|range| largest.is_none_or(|before| *range.end() > before));
+        let raised =
+            ack.ranges.first().is_some_and(|range| largest.is_none_or(|before| *range.end() > before));
         let marked = if raised { path.ecn.on_ack(capable, &mut space.ecn, ack.ecn) } else { 0 };
         path.in_flight -= delivered.outstanding_bytes;
         path.spurious_losses += spurious;

@@ -220,13 +220,7 @@ impl Connection {
 
     /// Assembles what fits into a datagram; `permit` says how many bytes it may have of what needs window and
     /// pacer.
-    fn assemble(
-        &mut self,
-        now: Time,
-        path: usize,
-        permit: usize,
-        room: usize,
-    ) -> Option<Departure> {
+    fn assemble(&mut self, now: Time, path: usize, permit: usize, room: usize) -> Option<Departure> {
         let room = room.min(self.paths[path].datagram() as usize);
         let ecn = self.paths[path].ecn.field();
         let mut datagram = self.spare.take().unwrap_or_default();

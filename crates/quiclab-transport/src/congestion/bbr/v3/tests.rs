@@ -37,7 +37,10 @@ fn startup_ends_at_the_plateau_and_drain_at_the_bdp() {
     let mut bbr = bbr(1);
     reach(&mut link, &mut bbr, State::Drain, Duration::from_secs(2));
     assert!(bbr.full_bw_reached && bbr.full_bw_now);
-    assert_eq!((bbr.full_bw_count, bbr.state.gains()), (FULL_BW_COUNT, (DRAIN_PACING_GAIN, DEFAULT_CWND_GAIN)));
+    assert_eq!(
+        (bbr.full_bw_count, bbr.state.gains()),
+        (FULL_BW_COUNT, (DRAIN_PACING_GAIN, DEFAULT_CWND_GAIN))
+    );
     let (capacity, bw) = (link.capacity(), bbr.max_bw());
     assert!((capacity * 98 / 100..=capacity * 102 / 100).contains(&bw), "{bw} of {capacity}");
     // the window bounds the queue to a BDP
@@ -66,7 +69,8 @@ fn the_cycle_probes_every_two_to_three_seconds() {
     use Phase::{ProbeCruise, ProbeDown, ProbeRefill, ProbeUp};
     let names: Vec<_> = found.iter().map(|(phase, _)| *phase).collect();
     assert!(names.starts_with(&[ProbeCruise, ProbeRefill, ProbeUp, ProbeDown, ProbeCruise]), "{names:?}");
-    let refills: Vec<_> = found.iter().filter(|(phase, _)| *phase == ProbeRefill).map(|(_, at)| *at).collect();
+    let refills: Vec<_> =
+        found.iter().filter(|(phase, _)| *phase == ProbeRefill).map(|(_, at)| *at).collect();
     let round = link.base_rtt();
     let up = found.iter().find(|(phase, _)| *phase == ProbeUp).expect("a probe").1;
     assert!((round..=round * 2).contains(&up.since(refills[0])), "one round of REFILL");

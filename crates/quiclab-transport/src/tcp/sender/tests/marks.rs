@@ -31,15 +31,21 @@ impl Bench {
 fn a_mark_halves_the_window_once_in_a_round_trip() {
     let mut bench = capable();
     let sent = bench.marked(1, &[]);
-    let told: Vec<_> = sent.iter().map(|sent| (sent.sequence / 1000, sent.ecn, sent.window_reduced)).collect();
+    let told: Vec<_> =
+        sent.iter().map(|sent| (sent.sequence / 1000, sent.ecn, sent.window_reduced)).collect();
     assert_eq!(told, [(10, Ecn::Ect0, true)]);
     let mut new = Vec::new();
     for next in 2..=10 {
-        new.extend(bench.marked(next, &[]).into_iter().map(|sent| (sent.sequence / 1000, sent.window_reduced)));
+        new.extend(
+            bench.marked(next, &[]).into_iter().map(|sent| (sent.sequence / 1000, sent.window_reduced)),
+        );
     }
     assert_eq!(new, [(11, false), (12, false), (13, false), (14, false)]);
     let state = bench.sender.snapshot();
-    assert_eq!((state.congestion_events, state.retransmitted_segments, state.marked_segments), (1, 0, Some(10)));
+    assert_eq!(
+        (state.congestion_events, state.retransmitted_segments, state.marked_segments),
+        (1, 0, Some(10))
+    );
     assert_eq!((bench.sender.state, bench.sender.cwnd()), (State::Cwr, 5));
     // the eleventh segment carried CWR
     bench.wait(100);
