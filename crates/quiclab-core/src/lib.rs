@@ -60,7 +60,7 @@ pub use random::RandomStream;
 pub use recovery::RecoveryState;
 pub use segment::{Flags, SackBlocks, Segment, SegmentOptions};
 pub use shorthand::no_field;
-pub use stack::{OptionInfo, ProfileInfo, StackAbilities, StackInfo, StackProtocol};
+pub use stack::{MarkFeedback, OptionInfo, ProfileInfo, StackAbilities, StackInfo, StackProtocol};
 pub use tap::{Tap, TapConfig, TapRecord, TapRecords};
 pub use time::{Duration, Time};
 pub use topology::{Node, Target, Topology, WireError};

@@ -44,7 +44,11 @@ impl RecoveryState {
     /// | 5 | `probe_bw` | BBR: probing for bandwidth |
     /// | 6 | `probe_rtt` | BBR: probing for the smallest RTT |
     /// | 7 | `fixed` | the window does not change |
-    pub const PHASES: [&str; 8] = [
+    /// | 8 | `probe_bw_down` | BBR version 3: below the bandwidth, to empty the queue of a probe |
+    /// | 9 | `probe_bw_cruise` | BBR version 3: at the bandwidth |
+    /// | 10 | `probe_bw_refill` | BBR version 3: at the bandwidth, before a probe |
+    /// | 11 | `probe_bw_up` | BBR version 3: above the bandwidth |
+    pub const PHASES: [&str; 12] = [
         "slow_start",
         "conservative_slow_start",
         "congestion_avoidance",
@@ -53,6 +57,10 @@ impl RecoveryState {
         "probe_bw",
         "probe_rtt",
         "fixed",
+        "probe_bw_down",
+        "probe_bw_cruise",
+        "probe_bw_refill",
+        "probe_bw_up",
     ];
 
     /// The phase that window and threshold tell, for NewReno and CUBIC of stacks that do not name it: slow

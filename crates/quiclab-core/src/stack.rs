@@ -114,6 +114,18 @@ impl Display for StackProtocol {
     }
 }
 
+/// How much a receiver tells the sender of packets with CE marks; each tells what those before it do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MarkFeedback {
+    /// Nothing.
+    #[default]
+    None,
+    /// That there were some since the last reduction (RFC 3168).
+    Echo,
+    /// How many (RFC 8257, RFC 9768, RFC 9000 section 19.3.2).
+    Count,
+}
+
 /// What a stack can do in a flow: what validation needs of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackAbilities {
@@ -127,6 +139,10 @@ pub struct StackAbilities {
     pub multipath: bool,
     /// Whether no other stack understands its packets.
     pub proprietary: bool,
+    /// What this end returns of the CE marks of packets that it receives.
+    pub mark_feedback: MarkFeedback,
+    /// What its congestion control needs of the other end.
+    pub needs_mark_feedback: MarkFeedback,
 }
 
 impl StackInfo {
@@ -139,6 +155,12 @@ impl StackInfo {
             operations: self.operations,
             multipath: self.multipath,
             proprietary: self.proprietary,
+            // QUIC acknowledges with counts of marks
+            mark_feedback: match self.protocol {
+                StackProtocol::Quic => MarkFeedback::Count,
+                StackProtocol::Tcp | StackProtocol::Udp => MarkFeedback::None,
+            },
+            needs_mark_feedback: MarkFeedback::None,
         }
     }
 }

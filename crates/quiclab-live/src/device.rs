@@ -3,7 +3,7 @@
 use crate::ip;
 use crate::timing::{Lateness, MachineClock};
 use bytes::BytesMut;
-use quiclab_core::ip::mark_ce;
+use quiclab_core::ip::set_ecn;
 use quiclab_core::{
     ByteCount, Counters, Direction, Ecn, Element, Endpoint, EndpointIdentity, FlowId, Metrics, Outputs,
     Packet, Payload, Port, Progress, Time,
@@ -103,10 +103,11 @@ impl Element for Device {
         let Payload::Ip(mut bytes) = packet.payload else {
             unreachable!("all endpoints of a live run are devices")
         };
-        if packet.ecn == Ecn::Ce {
-            mark_ce(&mut bytes);
+        let header = ip::parse(&bytes);
+        if header.is_some_and(|header| header.ecn != packet.ecn) {
+            set_ecn(&mut bytes, packet.ecn);
         }
-        self.progress.delivered_bytes += ip::parse(&bytes).map_or(0, |header| header.payload_bytes as u64);
+        self.progress.delivered_bytes += header.map_or(0, |header| header.payload_bytes as u64);
         if self.tun.send(&bytes).is_err() {
             self.refused += 1;
         }

@@ -4,7 +4,7 @@ use crate::error::ScenarioError;
 use crate::stacks::is_native;
 use pyo3::prelude::*;
 use quiclab_core::problem::values;
-use quiclab_core::{FieldPath, Problem, ProblemKind, StackAbilities, StackProtocol};
+use quiclab_core::{FieldPath, MarkFeedback, Problem, ProblemKind, StackAbilities, StackProtocol};
 use quiclab_scenario::Scenario;
 use quiclab_transport::options::{EndpointConfig, Workload};
 use serde::Deserialize;
@@ -52,6 +52,8 @@ impl Programs {
             operations: &[],
             multipath: false,
             proprietary: false,
+            mark_feedback: MarkFeedback::Count,
+            needs_mark_feedback: MarkFeedback::None,
         })
     }
 

@@ -8,8 +8,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use quiclab_core::{
-    ByteCount, DataRate, Duration, Endpoint, Problem, ProblemKind, RandomStream, Role, StackAbilities,
-    StackProtocol,
+    ByteCount, DataRate, Duration, Endpoint, MarkFeedback, Problem, ProblemKind, RandomStream, Role,
+    StackAbilities, StackProtocol,
 };
 use quiclab_scenario::Computation;
 use quiclab_sim::{EndpointRequest, FunctionError, NativeStacks, OperationFunction, Stacks};
@@ -67,6 +67,8 @@ fn abilities(py: Python<'_>, name: &str, config: &EndpointConfig) -> PyResult<St
         operations: &[],
         multipath: false,
         proprietary,
+        mark_feedback: MarkFeedback::None,
+        needs_mark_feedback: MarkFeedback::None,
     })
 }
 

@@ -16,7 +16,7 @@
 use crate::options::Options;
 use crate::time::Clock;
 use quiclab_core::{Duration, RandomStream, Time};
-use quiclab_transport::congestion::{Ack, CongestionEvent, Controller, RecoveryPhase};
+use quiclab_transport::congestion::{Ack, CongestionEvent, Controller, LostPacket, RecoveryPhase};
 use quiclab_transport::congestion::{Flavour, Settings, build};
 use quiclab_transport::recovery::delivery_rate::{DeliveryRate, SentState};
 use std::collections::VecDeque;
@@ -98,7 +98,7 @@ impl LabControllerState {
     fn on_sent(&mut self, now: Instant, bytes: u64) {
         self.now = self.clock.deadline(now);
         self.controller.on_sent(self.now, bytes, self.in_flight);
-        let state = self.rate.on_sent(self.now, self.in_flight == 0);
+        let state = self.rate.on_sent(self.now, self.in_flight, bytes);
         self.sent.push_back(Sent { time: self.now, bytes, state, outstanding: true });
         self.tracked += bytes;
         self.in_flight += bytes;
@@ -140,14 +140,14 @@ impl LabControllerState {
     }
 
     /// The oldest outstanding packet is gone; returns its bytes.
-    fn forget_oldest(&mut self, until: Option<Time>) -> Option<u64> {
+    fn forget_oldest(&mut self, until: Option<Time>) -> Option<(u64, Sent)> {
         let index = self.sent.iter().position(|packet| packet.outstanding)?;
-        let Sent { time, bytes, .. } = self.sent[index];
-        if until.is_some_and(|until| time > until) {
+        let packet = self.sent[index];
+        if until.is_some_and(|until| packet.time > until) {
             return None;
         }
         self.forget(index);
-        Some(bytes)
+        Some((self.first_position + index as u64, packet))
     }
 
     /// Drops packets whose fate is known from the front.
@@ -210,13 +210,25 @@ impl LabControllerState {
     pub(crate) fn on_congestion(&mut self, now: Instant, sent: Instant, persistent: bool, lost: u64) {
         (self.now, self.lost) = (self.clock.deadline(now), self.lost + lost);
         let sent = self.clock.deadline(sent);
+        let mut total_lost = self.rate.lost();
         self.rate.on_lost(lost);
         self.in_flight = self.in_flight.saturating_sub(lost);
         // both thresholds are monotone in the packet number: those lost are the oldest (section 6.1)
         let mut left = lost;
         while left > 0 {
-            let Some(bytes) = self.forget_oldest(Some(sent)) else { break };
+            let Some((position, packet)) = self.forget_oldest(Some(sent)) else { break };
+            let Sent { bytes, state, .. } = packet;
             left = left.saturating_sub(bytes);
+            total_lost += bytes;
+            self.controller.on_packet_lost(&LostPacket {
+                now: self.now,
+                bytes,
+                position,
+                end: position + 1,
+                state,
+                total_delivered: self.rate.delivered(),
+                total_lost,
+            });
         }
         self.trim();
         // section 7.3.2: a packet sent before the recovery period started does not start another

@@ -3,8 +3,9 @@
 //! Both stacks take the same options with the same limits; an option left out keeps the default of
 //! the stack (`stack/family.rs`).
 
-use quiclab_core::problem::name_of;
+use quiclab_core::problem::{ensure, name_of, quoted};
 use quiclab_core::{ByteCount, Duration, FiveTuple, Problem};
+use quiclab_transport::congestion::Family;
 use quiclab_transport::options::{
     AckFrequency, CongestionControl, Controller, EndpointConfig, SlowStartExit, Workload,
 };
@@ -43,6 +44,11 @@ impl LabControl {
             emulated_connections: config.emulated_connections.unwrap_or(1),
             slow_start_exit: config.slow_start_exit.unwrap_or(SlowStartExit::None),
         };
+        ensure(wanted.control.family() != Family::Scalable, || {
+            let expected = "a congestion control that needs no number of marks";
+            Problem::conflict("congestion_control", quoted(wanted.control.name()), expected)
+                .because(format!("{stack} does not tell its congestion control how many packets were marked"))
+        })?;
         let lacking = if !matches!(wanted.control, CongestionControl::Newreno | CongestionControl::Cubic) {
             Some(format!("`{}`", wanted.control.name()))
         } else if wanted.emulated_connections != 1 {

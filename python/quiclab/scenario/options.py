@@ -41,6 +41,8 @@ __all__ = [
     "EarliestArrival",
     "EarlyData",
     "Ecf",
+    "EcnField",
+    "EcnRewrite",
     "EndpointConfig",
     "Even",
     "Exchange",
@@ -107,6 +109,7 @@ __all__ = [
     "StreamScheduler",
     "StrictRoundRobin",
     "Tap",
+    "TcpEcn",
     "TcpLossDetection",
     "TcpMetrics",
     "TcpOptions",
@@ -454,7 +457,9 @@ Workload: TypeAlias = Download | RequestResponse | Datagrams | Page | Ping | Med
 #: - `cubic`: CUBIC (RFC 9438).
 #: - `bbr-linux`: BBR version 1 as in Linux 5.15 and later.
 #: - `bbr-chromium`: BBR version 1 as in Chromium's QUIC.
+#: - `bbr-v3`: BBR version 3 (draft-ietf-ccwg-bbr-06).
 #: - `bbr-picoquic`: BBR version 1 as in picoquic.
+#: - `dctcp`: DCTCP (RFC 8257): the reduction follows the share of packets with marks.
 #: - `fixed`: A constant window of the size `initial_window`.
 #: - `lia`: Coupled over several paths: linked increases (RFC 6356).
 #: - `olia`: Coupled over several paths: opportunistic linked increases.
@@ -464,7 +469,9 @@ CongestionControl: TypeAlias = Literal[
     "cubic",
     "bbr-linux",
     "bbr-chromium",
+    "bbr-v3",
     "bbr-picoquic",
+    "dctcp",
     "fixed",
     "lia",
     "olia",
@@ -666,6 +673,14 @@ TcpLossDetection: TypeAlias = Literal["duplicate_acks", "duplicate_acks_and_rack
 RateReduction: TypeAlias = Literal["none", "prr", "prr_safe_ack"]
 
 
+#: How TCP uses explicit congestion notification, and what it returns of the marks.
+#: - `off`: Not at all.
+#: - `classic`: New data are ECN-capable; acknowledgements echo a mark until the sender has reduced its window (RFC
+#:   3168).
+#: - `dctcp`: All packets are ECN-capable; acknowledgements say of all data whether they had marks (RFC 8257).
+TcpEcn: TypeAlias = Literal["off", "classic", "dctcp"]
+
+
 #: Saved metrics of a destination when a connection to it begins.
 #: - `none`: None: the connection is the first.
 #: - `warm_start`: Metrics that Linux saves at the end of the same connection in a warm-up run, of which nothing else is
@@ -739,6 +754,8 @@ class TcpOptions:
     kernel_hz
         Ticks of the kernel per second (`CONFIG_HZ`): its timers end at ticks, and CUBIC counts time in them. Takes an
         integer from 100 to 1000 Hz.
+    ecn
+        Explicit congestion notification, if both ends agree to it.
     metrics
         Metrics of the destination that earlier connections left in the kernel of this end (`tcp_no_metrics_save`).
     """
@@ -768,6 +785,7 @@ class TcpOptions:
     gso_segments: int | None = None
     initial_rto: Duration | None = None
     kernel_hz: int | None = None
+    ecn: TcpEcn | None = None
     metrics: TcpMetrics | None = None
 
 
@@ -1079,6 +1097,9 @@ class QuicOptions:
     idle_timeout
         The connection ends when nothing was received for this time (RFC 9000 section 10.1). Takes a duration from
         "1 ms" to "1440 min".
+    ecn
+        Packets are ECN-capable, where the path and the peer pass the validation (RFC 9000 section 13.4). Marks on what
+        arrives are always reported.
     path_scheduler
         Path scheduler of connections with several paths.
     """
@@ -1106,6 +1127,7 @@ class QuicOptions:
     datagram_congestion_control: bool | None = None
     datagram_back_off: bool | None = None
     idle_timeout: Duration | None = None
+    ecn: bool | None = None
     path_scheduler: PathScheduler | None = None
 
 
@@ -1390,6 +1412,30 @@ ShapedRate: TypeAlias = TokenBucket | Trace
 
 #: Rate at which a link serialises.
 Rate: TypeAlias = DataRate | ShapedRate
+
+
+#: ECN field of the IP header (RFC 3168 section 5).
+#: - `not_ect`: Not ECN-capable.
+#: - `ect1`: ECN-capable, code point 01.
+#: - `ect0`: ECN-capable, code point 10.
+#: - `ce`: Congestion experienced.
+EcnField: TypeAlias = Literal["not_ect", "ect1", "ect0", "ce"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EcnRewrite:
+    """A change of the ECN field.
+
+    Attributes
+    ----------
+    to
+        Field that they get.
+    from_
+        Field of the packets that are changed (default: any).
+    """
+
+    to: EcnField
+    from_: EcnField | None = field(default=None, metadata={"name": "from"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1715,6 +1761,9 @@ class Link:
         `kind`.
     overhead_per_packet
         Bytes that serialisation adds to each packet (Ethernet header: 14 B). Needs a `rate`. Default: `"0 B"`.
+    ecn_rewrites
+        Changes of the ECN field on the way to the link, such as those of a router that clears it: the first that
+        applies to a packet is made.
     queue
         Queue of packets that wait for serialisation. Needs a `rate`. Default: `{ kind = "drop_tail", packets = 1000 }`.
     loss
@@ -1731,6 +1780,7 @@ class Link:
 
     rate: Rate | None = None
     overhead_per_packet: ByteCount | None = None
+    ecn_rewrites: tuple[EcnRewrite, ...] | None = None
     queue: Queue | None = None
     loss: Loss | None = None
     delay: Duration | Delay | None = None

@@ -30,7 +30,7 @@ mod tests;
 pub use fragment::fragment;
 pub use header::{Fragment, IpHeader, Malformed, SMALLEST_IPV6_MTU, parse, read};
 pub use length::{ICMP_HEADER, IPV4_HEADER, IPV6_HEADER, TCP_HEADER, UDP_HEADER, headers};
-pub use mark::mark_ce;
+pub use mark::set_ecn;
 pub use mss::clamp_mss;
 pub use prefix::{IpPrefix, PrefixError};
 pub use too_big::{IcmpRateLimiter, too_big};

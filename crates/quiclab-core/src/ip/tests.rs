@@ -292,14 +292,18 @@ proptest! {
 }
 
 #[test]
-fn a_mark_keeps_the_checksum_right() {
+fn another_ecn_field_keeps_the_checksum_right() {
     for mut packet in [ipv4(17, 0x4000, &[7; 12]), ipv6(17, &[7; 12])] {
-        mark_ce(&mut packet);
-        let header = parse(&packet).unwrap();
-        assert_eq!(header.ecn, Ecn::Ce);
-        if header.source.is_ipv4() {
-            assert_eq!(checksum::finish(checksum::sum(&packet[..IPV4_HEADER])), 0);
+        let before = packet.clone();
+        for field in [Ecn::Ce, Ecn::Ect1, Ecn::Ect0, Ecn::NotEct] {
+            set_ecn(&mut packet, field);
+            let header = parse(&packet).unwrap();
+            assert_eq!(header.ecn, field);
+            if header.source.is_ipv4() {
+                assert_eq!(checksum::finish(checksum::sum(&packet[..IPV4_HEADER])), 0);
+            }
         }
+        assert_eq!(packet, before, "nothing else changes");
     }
 }
 

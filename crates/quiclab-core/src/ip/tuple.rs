@@ -1,9 +1,13 @@
 //! What headers say of a packet's way: addresses, ports, protocol, ECN field.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// ECN field of the IP header (RFC 3168 section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "EcnField")]
 pub enum Ecn {
     /// Not ECN-capable.
     #[default]

@@ -1,5 +1,6 @@
 //! Options of links.
 
+use crate::ip::Ecn;
 use crate::limits;
 use crate::queue::QueueConfig;
 use crate::shorthand::{or_short, string_or_table};
@@ -20,6 +21,10 @@ pub struct LinkConfig {
     /// Bytes that serialisation adds to each packet (Ethernet header: 14 B). Needs a `rate`.
     #[serde(default)]
     pub overhead_per_packet: ByteCount,
+    /// Changes of the ECN field on the way to the link, such as those of a router that clears it: the first that applies
+    /// to a packet is made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ecn_rewrites: Vec<EcnRewrite>,
     /// Queue of packets that wait for serialisation. Needs a `rate`.
     #[serde(default)]
     pub queue: QueueConfig,
@@ -196,6 +201,17 @@ pub struct Delay {
     #[serde(default = "one_step", skip_serializing_if = "is_one")]
     #[schemars(transform = limits::between(1, 1000))]
     pub steps: u32,
+}
+
+/// A change of the ECN field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EcnRewrite {
+    /// Field of the packets that are changed (default: any).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Ecn>,
+    /// Field that they get.
+    pub to: Ecn,
 }
 
 /// A packet that a link holds back after its delay.

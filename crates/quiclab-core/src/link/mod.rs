@@ -12,6 +12,7 @@
 //! | delay | limited number of packets in flight | unlimited |
 //! | jitter | packets overtake each other | only with `reorder` |
 //! | delay changed while packets wait | they keep their times, so later ones overtake | the same with `every` |
+//! | ECN field | unchanged | `ecn_rewrites` |
 //! | prescribed reordering | none | `holds`: packets by number, see `hold` |
 //!
 //! At equal times departures come before arrivals: a packet that arrives in the nanosecond in which
@@ -37,8 +38,8 @@ mod trace;
 mod tests;
 
 pub use config::{
-    Delay, Distribution, FeedbackConfig, Hold, LinkConfig, Loss, Rate, RateAt, ShapedRate, TraceEnd,
-    TraceFormat,
+    Delay, Distribution, EcnRewrite, FeedbackConfig, Hold, LinkConfig, Loss, Rate, RateAt, ShapedRate,
+    TraceEnd, TraceFormat,
 };
 pub use trace::{Trace, TraceError};
 
@@ -70,6 +71,7 @@ pub const FEEDBACK_OUTPUT: Port = Port(1);
 pub struct Link {
     loss: LossModel,
     overhead: ByteCount,
+    ecn_rewrites: Box<[EcnRewrite]>,
     queue: Discipline<Queued>,
     serialiser: Serialiser,
     /// `None` while the serialiser is idle.
@@ -129,6 +131,7 @@ impl Link {
         Self {
             loss: LossModel::new(config.loss.as_ref(), stream("loss")),
             overhead: config.overhead_per_packet,
+            ecn_rewrites: config.ecn_rewrites.clone().into(),
             queue: Discipline::new(&config.queue, stream("queue")),
             serialiser,
             in_service: None,
@@ -241,12 +244,16 @@ impl Link {
 }
 
 impl Element for Link {
-    fn receive(&mut self, now: Time, port: Port, packet: Box<Packet>, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, port: Port, mut packet: Box<Packet>, out: &mut Outputs) {
         debug_assert_eq!(port, Port(0), "a link has one input");
         self.serialise_until(now, out);
         self.totals.received(now, &packet);
         if let Some(holding) = &mut self.holding {
             holding.arrives(&packet);
+        }
+        let is_of = |change: &&EcnRewrite| change.from.is_none_or(|from| from == packet.ecn);
+        if let Some(change) = self.ecn_rewrites.iter().find(is_of) {
+            packet.ecn = change.to;
         }
         let wire_size = packet.wire_size() + self.overhead;
         if self.loss.loses_next() {

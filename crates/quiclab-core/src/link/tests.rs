@@ -354,3 +354,19 @@ fn codel_marks_what_leaves_the_link() {
     assert_eq!(value("longest_sojourn_ms"), Some(3.0));
     assert_eq!(link.counters().balance(), (0, 0));
 }
+
+/// The first change that applies is made: ECT(1) becomes ECT(0), and what else is capable loses its field.
+#[test]
+fn the_ecn_field_is_changed_by_the_first_rule_that_applies() {
+    let config: LinkConfig = toml::from_str(
+        r#"ecn_rewrites = [{ from = "ect1", to = "ect0" }, { from = "ce", to = "ce" }, { to = "not_ect" }]"#,
+    )
+    .unwrap();
+    let mut link = Link::new(&config, None, 1, "link");
+    let mut out = Outputs::default();
+    for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
+        link.receive(Time::ZERO, Port(0), Box::new(Packet { ecn, ..Packet::default() }), &mut out);
+    }
+    let fields: Vec<_> = out.packets.iter().map(|(_, packet)| packet.ecn).collect();
+    assert_eq!(fields, [Ecn::NotEct, Ecn::Ect0, Ecn::NotEct, Ecn::Ce]);
+}

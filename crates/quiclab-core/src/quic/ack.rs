@@ -20,7 +20,7 @@ pub struct Ack<'a> {
 }
 
 /// ECN counts of an ACK frame (RFC 9000 section 19.3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EcnCounts {
     /// Packets received with ECT(0).
     pub ect0: u64,

@@ -3,6 +3,7 @@
 //! What lab-quic sends. Sizes on the wire are exact, because each packet can be written as bytes
 //! ([`encode`](super::encode)); connection IDs, tokens and data are then zeros.
 
+use super::EcnCounts;
 use crate::time::{Duration, Time};
 use smallvec::SmallVec;
 use std::ops::RangeInclusive;
@@ -167,8 +168,8 @@ pub struct AckFrame {
     pub delay: Duration,
     /// Ranges of packet numbers, the largest first; not empty.
     pub ranges: SmallVec<[RangeInclusive<u64>; 4]>,
-    /// Packets that arrived with a CE mark, if ECN is in use.
-    pub ce: Option<u64>,
+    /// ECN fields of the packets that arrived, if any were ECN-capable.
+    pub ecn: Option<EcnCounts>,
 }
 
 impl QuicFrame {

@@ -176,6 +176,9 @@ impl Request<'_> {
         if !self.link.holds.is_empty() {
             return refuse("holds", "a list".to_owned(), "no held packets");
         }
+        if !self.link.ecn_rewrites.is_empty() {
+            return refuse("ecn_rewrites", "a list".to_owned(), "no changes of the ECN field");
+        }
         if self.link.feedback.is_some() {
             return refuse("feedback", "a table".to_owned(), "no feedback");
         }

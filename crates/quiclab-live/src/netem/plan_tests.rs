@@ -105,6 +105,13 @@ fn packets_held_by_number_are_refused() {
 }
 
 #[test]
+fn changes_of_the_ecn_field_are_refused() {
+    let fields = "delay = \"5 ms\"\necn_rewrites = [{ to = \"not_ect\" }]";
+    let error = planned(fields, DelayStage::NextHop, true).unwrap_err().to_string();
+    assert!(error.starts_with("links.a.ecn_rewrites: expected no changes of the ECN field, "), "{error}");
+}
+
+#[test]
 fn managed_queues_are_children_of_a_bucket() {
     let fields = |queue: &str| format!("rate = \"10 Mbit/s\"\nqueue = {{ {queue} }}\ndelay = \"5 ms\"");
     let bucket = "root handle 1: tbf rate 10000000bit burst 1600b limit 4294967295b";

@@ -10,7 +10,7 @@ mod wires;
 
 use super::Scenario;
 use quiclab_config::{ConfigError, Document};
-use quiclab_core::{OPERATIONS, Problem, StackAbilities, StackProtocol};
+use quiclab_core::{MarkFeedback, OPERATIONS, Problem, StackAbilities, StackProtocol};
 use quiclab_transport::EndOf;
 use quiclab_transport::options::EndpointConfig;
 use std::path::PathBuf;
@@ -53,6 +53,8 @@ fn some_stacks(end: &EndpointConfig, _: EndOf) -> Result<StackAbilities, Problem
         operations,
         multipath: own,
         proprietary: own,
+        mark_feedback: MarkFeedback::None,
+        needs_mark_feedback: MarkFeedback::None,
     };
     match &end.profile {
         None => Ok(abilities),

@@ -6,7 +6,9 @@ use super::super::{Scenario, StackCheck};
 use super::network::check_time;
 use super::{Check, about, endpoint, ensure, plugin, quoted, undefined};
 use quiclab_core::problem::values;
-use quiclab_core::{ByteCount, Direction, Duration, FieldPath, Problem, ProblemKind, Role, StackProtocol};
+use quiclab_core::{
+    ByteCount, Direction, Duration, FieldPath, MarkFeedback, Problem, ProblemKind, Role, StackProtocol,
+};
 use quiclab_transport::EndOf;
 use quiclab_transport::options::{EndpointConfig, PageObjects, PageResource, Workload};
 use std::collections::BTreeMap;
@@ -245,6 +247,15 @@ pub(super) fn check_stacks(
             value,
             "the same TLS options as the sender's, or none at both ends",
         )
+    })?;
+    let [returned, needed] = [abilities[1].mark_feedback, abilities[0].needs_mark_feedback];
+    ensure(returned >= needed, || {
+        Problem::conflict(
+            path.child(receiver.0).child("tcp").child("ecn"),
+            quoted(if returned == MarkFeedback::None { "off" } else { "classic" }),
+            quoted("dctcp"),
+        )
+        .because("the congestion control of the sender needs the number of marks")
     })?;
     let kind = flow.workload.kind();
     for ((_, end), abilities) in flow.ends().into_iter().zip(abilities) {

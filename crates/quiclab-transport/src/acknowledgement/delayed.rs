@@ -155,6 +155,12 @@ impl DelayedAck {
         self.segment
     }
 
+    /// Whether the timer of a delayed acknowledgement runs.
+    #[must_use]
+    pub fn is_delayed(&self) -> bool {
+        self.delayed.is_some()
+    }
+
     /// Smoothed RTT of the sending half.
     pub fn set_srtt(&mut self, srtt: Option<Duration>) {
         self.srtt = srtt;
@@ -220,15 +226,22 @@ impl DelayedAck {
     }
 
     fn raise_quick(&mut self, window: u64) {
+        self.raise_quick_to(window, self.settings.quick_acks);
+    }
+    fn raise_quick_to(&mut self, window: u64, most: u32) {
         let segments = match window / (2 * self.segment) {
             0 => 2,
             segments => u32::try_from(segments).unwrap_or(u32::MAX),
         };
-        self.quick = self.quick.max(segments.min(self.settings.quick_acks));
+        self.quick = self.quick.max(segments.min(most));
     }
     /// A duplicate, or data outside the window: the sender's picture is wrong (`tcp_enter_quickack_mode`).
     pub fn enter_quick_mode(&mut self, window: u64) {
-        self.raise_quick(window);
+        self.enter_short_quick_mode(window, self.settings.quick_acks);
+    }
+    /// The same for at most `most` segments.
+    pub fn enter_short_quick_mode(&mut self, window: u64, most: u32) {
+        self.raise_quick_to(window, most);
         self.pingpong = false;
         self.timeout = self.settings.min_delay;
         self.schedule();

@@ -1,6 +1,6 @@
 //! The interface of congestion controls.
 
-use crate::recovery::delivery_rate::RateSample;
+use crate::recovery::delivery_rate::{RateSample, SentState};
 use quiclab_core::{DataRate, Duration, Time};
 
 /// What recovery a sender is in; Linux calls it the congestion-avoidance state.
@@ -35,11 +35,19 @@ pub enum Phase {
     ProbeRtt,
     /// The window does not change.
     Fixed,
+    /// BBR version 3: below the bandwidth, to empty the queue of a probe.
+    ProbeDown,
+    /// BBR version 3: at the bandwidth.
+    ProbeCruise,
+    /// BBR version 3: at the bandwidth, without what short-term losses have said.
+    ProbeRefill,
+    /// BBR version 3: above the bandwidth.
+    ProbeUp,
 }
 
 impl Phase {
     /// Number in time series: 0 slow start, 1 conservative slow start, 2 congestion avoidance,
-    /// 3 startup, 4 drain, 5 probing bandwidth, 6 probing RTT, 7 fixed.
+    /// 3 startup, 4 drain, 5 probing bandwidth, 6 probing RTT, 7 fixed, 8 to 11 ProbeBW_DOWN, CRUISE, REFILL and UP.
     #[must_use]
     pub const fn number(self) -> u64 {
         self as u64
@@ -83,6 +91,38 @@ pub struct Ack {
     pub may_grow: bool,
     /// Delivery rate; `None` where the sender does not estimate it.
     pub rate: Option<RateSample>,
+}
+
+/// What an acknowledgement says of marks (CE); only where ECN is in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Packets newly delivered.
+    pub delivered_packets: u64,
+    /// Those of them that had marks; where the receiver does not count them, all or none.
+    pub marked_packets: u64,
+    /// [`Ack::acked_position`].
+    pub acked_position: u64,
+    /// [`Ack::next_position`].
+    pub next_position: u64,
+}
+
+/// A packet that is declared lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostPacket {
+    /// When.
+    pub now: Time,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Its position, and that after it.
+    pub position: u64,
+    /// ... after it.
+    pub end: u64,
+    /// State when it was sent.
+    pub state: SentState,
+    /// Bytes delivered in all, and declared lost in all, itself included.
+    pub total_delivered: u64,
+    /// ... declared lost.
+    pub total_lost: u64,
 }
 
 /// Losses, or marks, that start a recovery period.
@@ -129,8 +169,20 @@ pub trait Controller: Send {
     /// Something was delivered.
     fn on_ack(&mut self, ack: &Ack);
 
+    /// A packet is declared lost, before [`Controller::on_congestion`] and [`Controller::on_ack`] of the same
+    /// acknowledgement.
+    fn on_packet_lost(&mut self, _packet: &LostPacket) {}
+
+    /// Marks of what was delivered, before [`Controller::on_congestion`] and [`Controller::on_ack`] of the same
+    /// acknowledgement.
+    fn on_marks(&mut self, _marks: &Marks) {}
+
     /// A recovery period starts: the window and the threshold are cut.
     fn on_congestion(&mut self, event: &CongestionEvent);
+
+    /// Losses are noticed in a period that marks have started: most controls have done what there is to do.
+    /// `window` is the one in use, in bytes.
+    fn on_loss_after_marks(&mut self, _window: u64) {}
 
     /// A recovery period is over.
     fn on_recovery_end(&mut self, _now: Time) {}
@@ -205,6 +257,10 @@ mod tests {
             (Phase::ProbeBandwidth, "probe_bw"),
             (Phase::ProbeRtt, "probe_rtt"),
             (Phase::Fixed, "fixed"),
+            (Phase::ProbeDown, "probe_bw_down"),
+            (Phase::ProbeCruise, "probe_bw_cruise"),
+            (Phase::ProbeRefill, "probe_bw_refill"),
+            (Phase::ProbeUp, "probe_bw_up"),
         ] {
             assert_eq!(RecoveryState::PHASES[phase.number() as usize], name);
         }

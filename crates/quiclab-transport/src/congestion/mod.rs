@@ -15,6 +15,7 @@ pub mod bbr;
 mod controller;
 pub mod coupled;
 pub mod cubic;
+pub mod dctcp;
 mod exit;
 pub mod fixed;
 pub mod hystart_aioquic;
@@ -28,7 +29,7 @@ mod settings;
 pub mod slow_start;
 mod window;
 
-pub use controller::{Ack, CongestionEvent, Controller, PathView, Phase, RecoveryPhase};
+pub use controller::{Ack, CongestionEvent, Controller, LostPacket, Marks, PathView, Phase, RecoveryPhase};
 pub use exit::SlowStartExit;
 pub use registry::Family;
 pub use settings::Settings;
@@ -54,11 +55,18 @@ registry::controls! {
     };
     /// BBR version 1 as in Chromium's QUIC.
     BbrChromium = "bbr-chromium", Family::Rate => |s, random| bbr::BbrChromium::new(s.mss, s.initial_window, random);
+    /// BBR version 3 (draft-ietf-ccwg-bbr-06).
+    BbrV3 = "bbr-v3", Family::Rate => |s, random| {
+        let offload = if s.flavour == Flavour::LinuxTcp { bbr::Offload::Tcp } else { bbr::Offload::Quic };
+        bbr::BbrV3::new(s.mss, s.initial_window, offload, random).after_handshake(s.handshake_rtt)
+    };
     /// BBR version 1 as in picoquic.
     BbrPicoquic = "bbr-picoquic", Family::Rate => |s, random| {
         let bbr = bbr::BbrPicoquic::new(s.mss, s.initial_window, random);
         if s.flavour == Flavour::LinuxTcp { bbr.without_tag() } else { bbr }
     };
+    /// DCTCP (RFC 8257): the reduction follows the share of packets with marks.
+    Dctcp = "dctcp", Family::Scalable => |s, _| dctcp::Dctcp::new(&s.window(), s.policy());
     /// A constant window of the size `initial_window`.
     Fixed = "fixed", Family::Plain => |s, _| fixed::Fixed::new(s.initial_window);
     /// Coupled over several paths: linked increases (RFC 6356).

@@ -5,6 +5,9 @@
 pub enum Family {
     /// Changes its window by AIMD: it can stand for several connections, and has a slow start to leave.
     Window,
+    /// As [`Family::Window`], and reduces its window by the share of packets with marks, so that it needs ECN; it stands for
+    /// one connection.
+    Scalable,
     /// Controls a rate, so packets are paced.
     Rate,
     /// As [`Family::Window`] in congestion avoidance, over several paths; it stands for one connection.

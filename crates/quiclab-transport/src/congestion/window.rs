@@ -115,7 +115,7 @@ impl Window {
     }
 
     /// Unit of the window in bytes.
-    fn unit(&self) -> u64 {
+    pub(crate) fn unit(&self) -> u64 {
         match self.flavour {
             Flavour::LinuxTcp => self.mss,
             Flavour::Quic | Flavour::Quinn => 1,

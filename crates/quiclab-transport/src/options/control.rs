@@ -52,7 +52,7 @@ pub fn check(control: CongestionControl, options: &EndpointConfig) -> Result<(),
         })?;
     }
     if let Some(exit) = options.slow_start_exit {
-        ensure(window || exit == SlowStartExit::None, || {
+        ensure(window || control.family() == Family::Scalable || exit == SlowStartExit::None, || {
             conflict("slow_start_exit", quoted(name_of(&exit)), "\"none\"")
                 .because(format!("{named} has no slow start"))
         })?;

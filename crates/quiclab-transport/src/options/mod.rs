@@ -21,6 +21,6 @@ pub(crate) use quic::QuicValues;
 pub use quic::{FlowControl, QuicOptions, QuicVersion, StreamScheduler};
 pub(crate) use table::values;
 pub(crate) use tcp::TcpValues;
-pub use tcp::{RateReduction, TcpLossDetection, TcpMetrics, TcpOptions};
+pub use tcp::{RateReduction, TcpEcn, TcpLossDetection, TcpMetrics, TcpOptions};
 pub use tls::{EarlyData, Tls, TlsVersion};
 pub use workload::{MAX_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload};

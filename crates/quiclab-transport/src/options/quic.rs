@@ -78,6 +78,9 @@ options! {
     /// The connection ends when nothing was received for this time (RFC 9000 section 10.1).
     #[schemars(transform = limits::between("1 ms", "1440 min"))]
     idle_timeout: Duration = Duration::from_secs(30), "RFC 9308 section 3.2: 30 s without need for another";
+    /// Packets are ECN-capable, where the path and the peer pass the validation (RFC 9000 section 13.4). Marks on what
+    /// arrives are always reported.
+    ecn: bool = false, "RFC 9000 section 13.4: optional";
     /// Path scheduler of connections with several paths.
     path_scheduler: PathSchedulerKind = PathSchedulerKind::LOWEST_RTT, "assumed: RFC 9000 has one path at a time";
 }

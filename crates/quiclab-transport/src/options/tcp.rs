@@ -81,6 +81,8 @@ options! {
     /// Ticks of the kernel per second (`CONFIG_HZ`): its timers end at ticks, and CUBIC counts time in them.
     #[schemars(transform = limits::between(100, 1000).unit("Hz"))]
     kernel_hz: u32, or "none" = Some(250), "kernel/Kconfig.hz HZ_250, which Debian has";
+    /// Explicit congestion notification, if both ends agree to it.
+    ecn: TcpEcn = TcpEcn::Off, "sysctl tcp_ecn 2: accepted, but not asked for";
     /// Metrics of the destination that earlier connections left in the kernel of this end (`tcp_no_metrics_save`).
     metrics: TcpMetrics = TcpMetrics::None,
         "a first connection: sysctl tcp_no_metrics_save is 0, but net/ipv4/tcp_metrics.c keeps nothing \
@@ -96,6 +98,19 @@ pub enum TcpMetrics {
     None,
     /// Metrics that Linux saves at the end of the same connection in a warm-up run, of which nothing else is kept.
     WarmStart,
+}
+
+/// How TCP uses explicit congestion notification, and what it returns of the marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TcpEcn {
+    /// Not at all.
+    #[default]
+    Off,
+    /// New data are ECN-capable; acknowledgements echo a mark until the sender has reduced its window (RFC 3168).
+    Classic,
+    /// All packets are ECN-capable; acknowledgements say of all data whether they had marks (RFC 8257).
+    Dctcp,
 }
 
 /// Algorithm with which TCP detects losses.

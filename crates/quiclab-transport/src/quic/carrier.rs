@@ -7,7 +7,7 @@
 //! | a path that does not answer | carries nothing while probe timeouts have expired on it since its last acknowledgement, and on another path not as many ("potentially failed", De Coninck and Bonaventure, CoNEXT 2017) |
 //! | idling | connections stay open |
 
-use super::connection::{Connection, Event};
+use super::connection::{Connection, Departure, Event};
 use super::options;
 use crate::CarrierRequest;
 use crate::error::Error;
@@ -18,7 +18,7 @@ use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::tunnel::{Carrier, TunnelPayload};
 use quiclab_core::{
-    ByteCount, Duration, Ecn, FiveTuple, Metrics, Packet, Payload, Protocol, RandomStream, Role, Time,
+    ByteCount, Duration, FiveTuple, Metrics, Packet, Payload, Protocol, RandomStream, Role, Time,
 };
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -180,7 +180,7 @@ impl Carrier for LabCarrier {
         let (connection, _) = self.place(path);
         let size = packet.size.bytes().saturating_sub(HEADERS);
         let connection = &mut self.connections[connection];
-        connection.receive(now, *datagram, size, packet.ecn == Ecn::Ce);
+        connection.receive(now, *datagram, size, packet.ecn);
         while let Some(event) = connection.next_event() {
             if let Event::Datagram(Datagram { length, number, .. }) = event {
                 self.delivered.push_back((path, TunnelPayload::Reference { number, length }));
@@ -199,11 +199,12 @@ impl Carrier for LabCarrier {
         }
         for _ in 0..self.connections.len() {
             let turn = self.turn;
-            if let Some((path, datagram, length)) = self.connections[turn].next_datagram(now) {
+            if let Some(Departure { path, datagram, length, ecn }) = self.connections[turn].next_datagram(now)
+            {
                 let path = self.path_of(turn, path);
                 let size = ByteCount::from_bytes(HEADERS + length);
                 let (tuple, payload) = (self.tuple(path), Payload::Quic(datagram));
-                return Some((path, Box::new(Packet { size, tuple, payload, ..Packet::default() })));
+                return Some((path, Box::new(Packet { size, tuple, ecn, payload, ..Packet::default() })));
             }
             self.turn = (turn + 1) % self.connections.len();
         }

@@ -8,7 +8,7 @@ use crate::options::{
 };
 use crate::profile::UNLIMITED;
 use crate::tls_messages::NEW_SESSION_TICKET;
-use quiclab_core::{ByteCount, Duration, Role};
+use quiclab_core::{ByteCount, Duration, Ecn, Role};
 
 pub(super) const fn bytes(bytes: u64) -> ByteCount {
     ByteCount::from_bytes(bytes)
@@ -146,6 +146,11 @@ impl Config {
             Role::Client => self.fixed.client_connection_id,
             Role::Server => self.quic.connection_id,
         }
+    }
+
+    /// ECN field of packets on paths that can.
+    pub(crate) fn codepoint(&self) -> Ecn {
+        if self.quic.ecn { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
     /// Initial congestion window: at least a datagram.

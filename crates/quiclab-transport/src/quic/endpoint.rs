@@ -6,13 +6,12 @@
 //! packet arrives, its packet number space tells.
 
 use super::Config;
-use super::connection::{Connection, Event, State};
+use super::connection::{Connection, Departure, Event, State};
 use super::stream::StreamEvent;
 use crate::operations::Operations;
 use crate::workload::StreamApplication;
-use quiclab_core::quic::QuicDatagram;
 use quiclab_core::{
-    ByteCount, Counters, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple, Metrics, Nic, Outputs, Packet,
+    ByteCount, Counters, Element, Endpoint, EndpointIdentity, FiveTuple, Metrics, Nic, Outputs, Packet,
     PageClient, Payload, Port, Progress, Protocol, RandomStream, RecoveryState, Role, Time, TransportEvent,
     TransportObserver,
 };
@@ -68,8 +67,8 @@ impl QuicEndpoint {
     fn advance(&mut self, now: Time, out: &mut Outputs) {
         self.connection.fail_with_plugins();
         self.act(now);
-        while let Some((path, datagram, length)) = self.connection.next_datagram(now) {
-            self.send(now, path, datagram, length, out);
+        while let Some(departure) = self.connection.next_datagram(now) {
+            self.send(now, departure, out);
         }
         self.observe(now);
         let application = self.application.deadline().filter(|_| !self.notified_closed);
@@ -77,8 +76,8 @@ impl QuicEndpoint {
         if self.connection.fail_with_plugins() {
             // what remains is the news: CONNECTION_CLOSE, and the application's failure
             self.act(now);
-            while let Some((path, datagram, length)) = self.connection.next_datagram(now) {
-                self.send(now, path, datagram, length, out);
+            while let Some(departure) = self.connection.next_datagram(now) {
+                self.send(now, departure, out);
             }
             timer = None;
         }
@@ -119,9 +118,10 @@ impl QuicEndpoint {
         }
     }
 
-    fn send(&mut self, now: Time, path: usize, datagram: Box<QuicDatagram>, length: u64, out: &mut Outputs) {
+    fn send(&mut self, now: Time, departure: Departure, out: &mut Outputs) {
+        let Departure { path, datagram, length, ecn } = departure;
         let (port, size) = (Port(path as u16), ByteCount::from_bytes(length));
-        self.nic.send(now, port, size, Ecn::NotEct, Payload::Quic(datagram), out);
+        self.nic.send(now, port, size, ecn, Payload::Quic(datagram), out);
     }
 
     /// Tells the observer the state of recovery, if it has changed.
@@ -141,6 +141,9 @@ impl QuicEndpoint {
         if self.connection.state != State::Idle {
             self.connection.recovery_state().report(out);
             out.count("timeouts", self.connection.timeouts());
+            if let Some(marked) = self.connection.marked_packets() {
+                out.count("marked_packets", marked);
+            }
         }
         self.nic.report(out);
     }
@@ -152,8 +155,7 @@ impl Element for QuicEndpoint {
         let Payload::Quic(datagram) = packet.payload else {
             return; // background traffic that went astray
         };
-        let ce = packet.ecn == Ecn::Ce;
-        self.connection.receive(now, *datagram, size.bytes(), ce);
+        self.connection.receive(now, *datagram, size.bytes(), packet.ecn);
         self.advance(now, out);
     }
 

@@ -6,6 +6,7 @@
 //!   │     ├── handshake   flights of TLS or QUIC Crypto: which keys there are, and when
 //!   │     ├── space       a packet number space: what was sent, what arrived, what to acknowledge
 //!   │     ├── path        RTT, congestion control, pacer of a path
+//!   │     ├── ecn         whether packets of a path are ECN-capable, and what is marked
 //!   │     └── stream      streams, flow control, which stream sends next
 //!   └── crate::workload, crate::http
 //! carrier ── connections without an application, for the datagrams of a tunnel
@@ -17,6 +18,7 @@ mod carrier;
 mod config;
 mod connection;
 mod crypto;
+mod ecn;
 mod endpoint;
 mod handshake;
 mod options;

@@ -13,6 +13,7 @@
 
 use super::config::{BUCKET, Config, InitialWindow};
 use super::profile::{self, DEFAULT_PROFILE, profiles};
+use crate::congestion::Family;
 use crate::error::{Error, conflict};
 use crate::options::{Control, EndpointConfig, QuicOptions, QuicVersion, Tls, TlsVersion};
 use crate::profile::UNLIMITED;
@@ -125,7 +126,15 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         slow_start_exit: &mut config.slow_start_exit,
         pacing: &mut config.pacing,
     };
-    control.take(options, BUCKET)
+    control.take(options, BUCKET)?;
+    if config.congestion_control.family() == Family::Scalable {
+        ensure(options.quic.as_ref().is_none_or(|quic| quic.ecn != Some(false)), || {
+            let named = format!("congestion control `{}` needs marks", config.congestion_control.name());
+            conflict("quic.ecn", "false", "true").because(named)
+        })?;
+        config.quic.ecn = true;
+    }
+    Ok(())
 }
 
 /// The congestion window at the start and at most, with the datagrams in effect.

@@ -4,8 +4,9 @@
 
 use super::Config;
 use super::config::WindowCheck;
+use super::ecn::PathEcn;
 use super::space::Space;
-use crate::congestion::{Ack, CongestionEvent, Controller, PathView, RecoveryPhase};
+use crate::congestion::{Ack, CongestionEvent, Controller, Marks, PathView, RecoveryPhase};
 use crate::congestion::{Settings, build};
 use crate::operations::{Operation, Operations};
 use crate::options::Pacing;
@@ -47,6 +48,7 @@ pub(super) struct Path {
     pub(super) rtt: RttEstimator,
     pub(super) pto: Pto,
     pub(super) rate: DeliveryRate,
+    pub(super) ecn: PathEcn,
     pub(super) controller: Box<dyn Controller>,
     pacer: Box<dyn Pacer>,
     /// The same pacer without plugins: says what rate they replace.
@@ -60,6 +62,8 @@ pub(super) struct Path {
     /// `None` before the first recovery period.
     recovery_start: Option<Time>,
     in_recovery: bool,
+    /// Marks have begun the recovery period, and nothing was lost in it.
+    marks_alone: bool,
     /// Packets sent on the path that counted as in flight, in all spaces: positions of the controller.
     pub(super) sent_packets: u64,
     /// The path is validated: it carries data.
@@ -105,6 +109,7 @@ impl Path {
                 .with_timeout(config.fixed.timeout_variations, config.fixed.initial_timeout),
             pto: Pto::default(),
             rate: DeliveryRate::default(),
+            ecn: PathEcn::new(config.codepoint()),
             controller: build(&settings, random),
             pacer: pacing::build(&config.pacing),
             native_pacer: pacing::build(&config.pacing),
@@ -113,6 +118,7 @@ impl Path {
             limited: false,
             recovery_start: None,
             in_recovery: false,
+            marks_alone: false,
             sent_packets: 0,
             usable: false,
             left_up_to: 0,
@@ -198,7 +204,7 @@ impl Path {
         if self.in_recovery {
             return;
         }
-        let event = self.congestion_event(now);
+        let event = self.congestion_event(now, false);
         (self.recovery_start, self.in_recovery) = (Some(now), true);
         self.congestion_events += 1;
         self.controller.on_timeout(&event, true);
@@ -233,22 +239,48 @@ impl Path {
 
     /// Of the packets that are lost, those that congestion control is to know of were sent up to `newest`.
     pub(super) fn on_congestion(&mut self, now: Time, newest: Time, persistent: bool) {
-        let starts = !self.is_before_recovery(newest);
-        let event = self.congestion_event(now);
-        if starts {
-            (self.recovery_start, self.in_recovery) = (Some(now), true);
-            self.congestion_events += 1;
-        }
+        let starts = self.begin_recovery(now, newest);
+        let event = self.congestion_event(now, false);
+        let first_loss = std::mem::take(&mut self.marks_alone);
         if persistent {
             self.rtt.on_persistent_congestion();
             self.controller.on_timeout(&event, starts);
         } else if starts {
             self.controller.on_congestion(&event);
+        } else if first_loss {
+            self.controller.on_loss_after_marks(self.controller.window());
         }
     }
 
-    fn congestion_event(&self, now: Time) -> CongestionEvent {
-        CongestionEvent { now, in_flight: self.in_flight, next_position: self.sent_packets, ecn: false }
+    /// An acknowledgement of `delivered` says that packets were marked, which were sent up to `newest` (RFC 9002 appendix
+    /// A.7, `ProcessECN`).
+    pub(super) fn on_marks(&mut self, now: Time, delivered: &Delivered, marked: u64) {
+        let Some((newest, position)) = delivered.newest else { return };
+        self.controller.on_marks(&Marks {
+            delivered_packets: delivered.packets.into(),
+            marked_packets: marked,
+            acked_position: position + 1,
+            next_position: self.sent_packets,
+        });
+        if marked > 0 && self.begin_recovery(now, newest) {
+            self.marks_alone = true;
+            let event = self.congestion_event(now, true);
+            self.controller.on_congestion(&event);
+        }
+    }
+
+    /// A recovery period begins, unless what was sent up to `newest` belongs to one that has begun.
+    fn begin_recovery(&mut self, now: Time, newest: Time) -> bool {
+        let starts = !self.is_before_recovery(newest);
+        if starts {
+            (self.recovery_start, self.in_recovery, self.marks_alone) = (Some(now), true, false);
+            self.congestion_events += 1;
+        }
+        starts
+    }
+
+    fn congestion_event(&self, now: Time, ecn: bool) -> CongestionEvent {
+        CongestionEvent { now, in_flight: self.in_flight, next_position: self.sent_packets, ecn }
     }
 
     /// Tells the controller what an acknowledgement has delivered; `lost_bytes` were found lost by it,

@@ -6,15 +6,15 @@
 //! | packets in or below a forgotten range | count as duplicates | "MUST retain an ACK Range unless it can ensure that it will not subsequently accept packets with numbers in that range" |
 //! | ranges in a frame | the largest that fit | "A receiver SHOULD include an ACK Range containing the largest received packet number in every ACK frame" |
 //! | a packet out of order | any but the one after the largest; the first never is | section 13.2.1 |
-//! | a CE count | of all packets of the space, once there is one | section 13.4.1 |
+//! | ECN counts | of all packets of the space, once one was ECN-capable | section 13.4.1 |
 
 #[cfg(test)]
 mod tests;
 
 use crate::acknowledgement::{AckPolicy, Arrival};
 use crate::range_set::RangeSet;
-use quiclab_core::quic::{AckFrame, varint_length};
-use quiclab_core::{Duration, Time};
+use quiclab_core::quic::{AckFrame, EcnCounts, varint_length};
+use quiclab_core::{Duration, Ecn, Time};
 
 /// ACK Delay is counted in 2^3 microseconds (RFC 9000 section 18.2, ack_delay_exponent).
 const DELAY_UNIT_NS: u64 = 8_000;
@@ -28,8 +28,8 @@ pub(crate) struct Received {
     forgotten: u64,
     /// Largest number that arrived, and when; `None`: nothing has arrived.
     largest: Option<(u64, Time)>,
-    /// Packets with a CE mark.
-    ce: u64,
+    /// Packets that were ECN-capable, by their field.
+    ecn: EcnCounts,
     /// Ack-eliciting packets since the last acknowledgement.
     unacknowledged: u32,
     /// The last packet was not the next one.
@@ -47,7 +47,7 @@ impl Received {
             most_ranges: most_ranges.max(1) as usize,
             forgotten: 0,
             largest: None,
-            ce: 0,
+            ecn: EcnCounts::default(),
             unacknowledged: 0,
             out_of_order: false,
             asked_due: None,
@@ -62,13 +62,13 @@ impl Received {
             && (number < self.forgotten || self.ranges.contains(number))
     }
 
-    /// Packet `number`, not a duplicate, has arrived; `srtt` as this end knows it.
+    /// Packet `number`, not a duplicate, has arrived with the ECN field `field`; `srtt` as this end knows it.
     pub(crate) fn on_packet(
         &mut self,
         now: Time,
         number: u64,
         ack_eliciting: bool,
-        ce: bool,
+        field: Ecn,
         srtt: Option<Duration>,
     ) {
         self.ranges.insert(number..number + 1);
@@ -79,7 +79,13 @@ impl Received {
         if largest.is_none_or(|largest| number > largest) {
             self.largest = Some((number, now));
         }
-        self.ce += u64::from(ce);
+        match field {
+            Ecn::NotEct => {}
+            Ecn::Ect0 => self.ecn.ect0 += 1,
+            Ecn::Ect1 => self.ecn.ect1 += 1,
+            Ecn::Ce => self.ecn.ce += 1,
+        }
+        let ce = field == Ecn::Ce;
         if ack_eliciting {
             let out_of_order = largest.is_some_and(|largest| number != largest + 1);
             self.unacknowledged += 1;
@@ -132,16 +138,16 @@ impl Received {
         let mut ranges = self.ranges.iter().rev().map(|range| range.start..=range.end - 1);
         let first = ranges.next()?;
         let mut frame = AckFrame { delay: now.since(arrived), ..AckFrame::default() };
-        frame.ce = (self.ce > 0).then_some(self.ce);
+        frame.ecn = (self.ecn != EcnCounts::default()).then_some(self.ecn);
         // all but the count of further ranges, which may itself grow: type, Largest Acknowledged, ACK
-        // Delay, First ACK Range, and the counts of ECT(0), ECT(1), CE: what has no mark counts as ECT(0)
+        // Delay, First ACK Range, and the counts of ECT(0), ECT(1), CE
         let mut length = 1
             + varint_length(largest)
             + varint_length(frame.delay.as_nanos() / DELAY_UNIT_NS)
             + varint_length(first.end() - first.start())
-            + frame
-                .ce
-                .map_or(0, |ce| varint_length((largest + 1).saturating_sub(ce)) + 1 + varint_length(ce));
+            + frame.ecn.map_or(0, |EcnCounts { ect0, ect1, ce }| {
+                varint_length(ect0) + varint_length(ect1) + varint_length(ce)
+            });
         if length + varint_length(0) > room {
             return None;
         }

@@ -6,7 +6,7 @@ use super::sent::Content;
 use crate::acknowledgement::{self, Every};
 use crate::recovery::persistent::PersistentCongestion;
 use crate::recovery::threshold::{LossDetection, Thresholds};
-use quiclab_core::quic::PacketFormat;
+use quiclab_core::quic::{EcnCounts, PacketFormat};
 use quiclab_core::{Role, Time};
 
 /// One space of a connection, or of a path of it.
@@ -20,6 +20,8 @@ pub(super) struct Space {
     pub(super) lone_acks: u32,
     /// When a packet was last newly acknowledged; the start of the run before the first.
     pub(super) acked: Time,
+    /// What the peer has reported of the ECN fields of packets.
+    pub(super) ecn: EcnCounts,
     next_number: u64,
 }
 
@@ -50,6 +52,7 @@ impl Space {
             probes: 0,
             lone_acks: 0,
             acked: Time::ZERO,
+            ecn: EcnCounts::default(),
             next_number: 0,
         }
     }

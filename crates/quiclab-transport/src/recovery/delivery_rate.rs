@@ -17,6 +17,10 @@ pub struct SentState {
     pub first_sent: Time,
     /// Whether the application, not the window, limited what was sent then.
     pub app_limited: bool,
+    /// Bytes in flight right after it was sent, itself included.
+    pub in_flight: u64,
+    /// Bytes declared lost when it was sent.
+    pub lost: u64,
 }
 
 /// Result of one acknowledgement.
@@ -36,6 +40,10 @@ pub struct RateSample {
     pub app_limited: bool,
     /// Whether the RTT of the acknowledgement may hold a delayed ACK.
     pub ack_delayed: bool,
+    /// [`SentState::in_flight`] of the packet the sample comes from.
+    pub tx_in_flight: u64,
+    /// Bytes declared lost since it was sent.
+    pub lost: u64,
 }
 
 impl RateSample {
@@ -71,9 +79,9 @@ struct Pending {
 }
 
 impl DeliveryRate {
-    /// State for a packet that is sent now; `idle` if nothing is in flight.
-    pub fn on_sent(&mut self, now: Time, idle: bool) -> SentState {
-        if idle {
+    /// State for a packet of `bytes` that is sent now; `in_flight` bytes are before it.
+    pub fn on_sent(&mut self, now: Time, in_flight: u64, bytes: u64) -> SentState {
+        if in_flight == 0 {
             // the intervals start anew after idling (section 3.2)
             self.first_sent = now;
             self.delivered_time = now;
@@ -83,6 +91,8 @@ impl DeliveryRate {
             delivered_time: self.delivered_time,
             first_sent: self.first_sent,
             app_limited: self.app_limited_until != 0,
+            in_flight: in_flight + bytes,
+            lost: self.lost,
         }
     }
 
@@ -115,6 +125,12 @@ impl DeliveryRate {
         self.app_limited_until != 0
     }
 
+    /// Bytes declared lost so far.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
     /// Bytes delivered so far.
     #[must_use]
     pub fn delivered(&self) -> u64 {
@@ -142,6 +158,8 @@ impl DeliveryRate {
             interval: valid.then_some(interval),
             prior_delivered: state.delivered,
             app_limited: state.app_limited,
+            tx_in_flight: state.in_flight,
+            lost: self.lost - state.lost,
             ..totals
         }
     }

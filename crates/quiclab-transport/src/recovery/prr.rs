@@ -55,6 +55,11 @@ impl Prr {
         self.out += 1;
     }
 
+    /// The reduction is to end with another window.
+    pub fn set_target(&mut self, ssthresh: u32) {
+        self.ssthresh = ssthresh;
+    }
+
     /// Target of the reduction.
     #[must_use]
     pub const fn ssthresh(&self) -> u32 {

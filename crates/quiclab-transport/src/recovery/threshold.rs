@@ -26,6 +26,8 @@ pub struct SentPacket {
     pub bytes: u64,
     /// Whether it asks for an acknowledgement.
     pub ack_eliciting: bool,
+    /// Whether it was sent as ECN-capable.
+    pub ecn_capable: bool,
     /// How many packets in flight were sent before it on its path, in all packet number spaces.
     pub position: u64,
     /// What the estimator of the delivery rate remembers of it.

@@ -10,6 +10,7 @@ fn packet(millis: u64) -> SentPacket {
         time: at(millis),
         bytes: 1200,
         ack_eliciting: true,
+        ecn_capable: false,
         position: 0,
         state: SentState::default(),
     }

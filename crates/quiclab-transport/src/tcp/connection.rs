@@ -15,15 +15,16 @@
 //! | initial window after lost SYNs | one segment | one segment, for the start only | for restarts after idling, too |
 
 use super::config::{Config, INITIAL_SEGMENTS, UNSCALED_WINDOW};
+use super::ecn::PriorAck;
 use super::handshake::{Agreed, Expiry, Offer, Retransmission, syn_window};
 use super::metrics::FinalState;
 use super::receiver::Receiver;
 use super::sender::{self, AckOutcome, Sender, Snapshot, Transmission, timestamp};
 use crate::congestion::{Flavour, Settings};
-use crate::options::{CongestionControl, Pacing, TcpValues};
+use crate::options::{CongestionControl, Pacing, TcpEcn, TcpValues};
 use crate::{congestion, pacing};
 use quiclab_core::{
-    Duration, Flags, RandomStream, Role, SackBlocks, SavedTcpMetrics, Segment, SegmentOptions, Time,
+    Duration, Ecn, Flags, RandomStream, Role, SackBlocks, SavedTcpMetrics, Segment, SegmentOptions, Time,
 };
 
 /// One ACK for old duplicates without data in this time (Linux `tcp_invalid_ratelimit`).
@@ -53,6 +54,16 @@ enum Control {
     Reset(u64),
     /// Answers a segment of no connection; the sequence number.
     Refuse(u64),
+}
+
+/// A segment to send now.
+#[derive(Debug)]
+pub(super) struct Departure {
+    /// When it leaves the host.
+    pub(super) leaves: Time,
+    /// ECN field of its packet.
+    pub(super) ecn: Ecn,
+    pub(super) segment: Segment,
 }
 
 /// Both halves of an open connection.
@@ -227,13 +238,14 @@ impl Connection {
 
     // segments that arrive
 
-    pub(super) fn receive(&mut self, now: Time, segment: &Segment) {
+    /// A segment arrived in a packet with the ECN field `field`.
+    pub(super) fn receive(&mut self, now: Time, segment: &Segment, field: Ecn) {
         match self.state {
             State::Closed => self.refuse(segment),
-            State::Listen => self.receive_listen(now, segment),
+            State::Listen => self.receive_listen(now, segment, field),
             State::SynSent => self.receive_syn_sent(now, segment),
-            State::SynReceived => self.receive_syn_received(now, segment),
-            State::Open => self.receive_open(now, segment),
+            State::SynReceived => self.receive_syn_received(now, segment, field),
+            State::Open => self.receive_open(now, segment, field),
         }
     }
 
@@ -245,19 +257,19 @@ impl Connection {
         }
     }
 
-    fn receive_listen(&mut self, now: Time, segment: &Segment) {
+    fn receive_listen(&mut self, now: Time, segment: &Segment, field: Ecn) {
         if !segment.flags.has(Flags::SYN) || segment.flags.has(Flags::ACK) {
             return self.refuse(segment);
         }
-        self.take_offer(segment);
+        self.take_offer(segment, self.config.tcp.ecn.accept(segment.flags, field));
         self.state = State::SynReceived;
         self.handshake = Some(Retransmission::of_syn_ack(self.config.tcp.initial_rto, now));
         self.control = Some(Control::SynAck);
     }
 
-    fn take_offer(&mut self, segment: &Segment) {
+    fn take_offer(&mut self, segment: &Segment, ecn: TcpEcn) {
         self.offer = Offer::of_peer(segment.options.as_deref());
-        self.agreed = Agreed::new(&self.config.tcp, self.offer);
+        self.agreed = Agreed::new(&self.config.tcp, self.offer, ecn);
         self.syn_timestamp = segment.timestamp;
     }
 
@@ -269,13 +281,13 @@ impl Connection {
                 self.close();
             }
         } else if acceptable && segment.flags.has(Flags::SYN) {
-            self.take_offer(segment);
+            self.take_offer(segment, self.config.tcp.ecn.settle(segment.flags));
             self.open(now, segment);
             self.control = Some(Control::Ack);
         }
     }
 
-    fn receive_syn_received(&mut self, now: Time, segment: &Segment) {
+    fn receive_syn_received(&mut self, now: Time, segment: &Segment, field: Ecn) {
         if segment.flags.has(Flags::RST) {
             // back to LISTEN (RFC 9293 section 3.10.7.4)
             self.state = State::Listen;
@@ -287,7 +299,7 @@ impl Connection {
         } else if segment.flags.has(Flags::ACK) && segment.acknowledgement == 1 {
             self.open(now, segment);
             if segment.end() > segment.sequence {
-                self.receive_open(now, segment);
+                self.receive_open(now, segment, field);
             }
         }
     }
@@ -295,7 +307,7 @@ impl Connection {
     /// The handshake is done by `segment`.
     fn open(&mut self, now: Time, segment: &Segment) {
         let handshake = self.handshake.take().expect("a handshake is under way");
-        let Agreed { payload, sack, timestamps, window_scaling, .. } = self.agreed;
+        let Agreed { payload, sack, timestamps, window_scaling, ecn } = self.agreed;
         let config = &self.config;
         let fixed = config.congestion_control == CongestionControl::Fixed;
         let initial_window = if handshake.starts_with_one_segment() && !fixed {
@@ -325,18 +337,19 @@ impl Connection {
             timestamps,
             window: u64::from(segment.window),
             rtt: handshake.rtt(now),
+            ecn,
         };
         let mut sender = Sender::new(config, agreed, now, controller, pacer);
         sender.load_metrics(now, &self.known);
-        let tcp = TcpValues { window_scaling, ..config.tcp.clone() };
+        let tcp = TcpValues { window_scaling, ecn, ..config.tcp.clone() };
         let config = Config { tcp, ..config.clone() };
         let mut receiver = Receiver::new(&config, payload, sack, timestamps).opened(now, self.offered);
-        receiver.on_segment(now, segment, None);
+        receiver.on_segment(now, segment, Ecn::NotEct, None);
         self.halves = Some(Halves { sender, receiver });
         self.state = State::Open;
     }
 
-    fn receive_open(&mut self, now: Time, segment: &Segment) {
+    fn receive_open(&mut self, now: Time, segment: &Segment, field: Ecn) {
         let halves = self.halves.as_mut().expect("an open connection has its halves");
         if segment.flags.has(Flags::RST) {
             return self.receive_reset(now, segment);
@@ -353,7 +366,7 @@ impl Connection {
             let outcome = halves.sender.on_ack(now, segment);
             self.acknowledgement = (!outcome.ignored).then_some(outcome);
         }
-        halves.receiver.on_segment(now, segment, halves.sender.srtt());
+        halves.receiver.on_segment(now, segment, field, halves.sender.srtt());
         self.readable |= segment.end() > segment.sequence;
     }
 
@@ -420,34 +433,37 @@ impl Connection {
         self.halves.as_mut().is_some_and(|halves| halves.sender.leave_host(now))
     }
 
-    /// What leaves while the application writes ([`Sender::push`]), and when it leaves the host.
-    pub(super) fn push(&mut self, now: Time, one: bool) -> Option<(Time, Segment)> {
+    /// What leaves while the application writes ([`Sender::push`]).
+    pub(super) fn push(&mut self, now: Time, one: bool) -> Option<Departure> {
         let transmission = self.halves.as_mut()?.sender.push(now, one)?;
-        Some((transmission.leaves, self.transmission(now, &transmission)))
+        Some(self.transmission(now, &transmission))
     }
 
-    /// The next segment to send now, and when it leaves the host; call it until it returns `None`.
-    pub(super) fn next_segment(&mut self, now: Time) -> Option<(Time, Segment)> {
-        let at_once = |segment| Some((now, segment));
+    /// The next segment to send now; call it until it returns `None`.
+    pub(super) fn next_segment(&mut self, now: Time) -> Option<Departure> {
         if let Some(control) = self.control.take() {
-            return at_once(self.control_segment(now, control));
+            return Some(self.control_segment(now, control));
         }
         if self.state != State::Open {
             return None;
         }
         let halves = self.halves.as_mut()?;
+        if let Some(prior) = halves.receiver.take_prior_ack() {
+            return Some(self.prior_ack(now, prior));
+        }
         let due = halves.receiver.ack_due().is_some_and(|due| due <= now);
         if due && let Some(blocks) = halves.receiver.sack_blocks() {
-            return at_once(self.pure_ack(now, Some(blocks)));
+            return Some(self.pure_ack(now, Some(blocks)));
         }
         match halves.sender.transmit(now) {
-            Some(transmission) => Some((transmission.leaves, self.transmission(now, &transmission))),
-            None if due => at_once(self.pure_ack(now, None)),
+            Some(transmission) => Some(self.transmission(now, &transmission)),
+            None if due => Some(self.pure_ack(now, None)),
             None => None,
         }
     }
 
-    fn control_segment(&mut self, now: Time, control: Control) -> Segment {
+    fn control_segment(&mut self, now: Time, control: Control) -> Departure {
+        let mut ecn = Ecn::NotEct;
         let mut segment = Segment {
             sequence: 0,
             acknowledgement: 0,
@@ -464,6 +480,9 @@ impl Connection {
                 segment.window = syn_window(&self.config.tcp, self.config.tcp.mss.bytes());
                 self.offered = segment.window;
                 segment.options = Some(Box::new(Offer::new(&self.config.tcp).options()));
+                let again = segment.retransmission;
+                segment.flags = segment.flags.with(self.config.tcp.ecn.request(again));
+                ecn = self.config.tcp.ecn.field_without_new_data();
             }
             Control::SynAck => {
                 segment.flags = Flags::SYN.with(Flags::ACK);
@@ -473,6 +492,8 @@ impl Connection {
                 segment.timestamp_echo = if self.agreed.timestamps { self.syn_timestamp } else { 0 };
                 let answer = Offer::new(&self.config.tcp).answer(self.offer);
                 segment.options = Some(Box::new(answer.options()));
+                segment.flags = segment.flags.with(self.agreed.ecn.answer());
+                ecn = self.agreed.ecn.field_without_new_data();
             }
             Control::Refuse(sequence) => {
                 // "<SEQ=SEG.ACK><CTL=RST>" (RFC 9293 section 3.10.7.1)
@@ -490,29 +511,43 @@ impl Connection {
                 return self.pure_ack(now, blocks);
             }
         }
-        segment
+        Departure { leaves: now, ecn, segment }
     }
 
-    fn pure_ack(&mut self, now: Time, blocks: Option<SackBlocks>) -> Segment {
+    fn pure_ack(&mut self, now: Time, blocks: Option<SackBlocks>) -> Departure {
         let sequence = self.halves.as_ref().map_or(0, |halves| halves.sender.next_position());
-        let options = blocks.map(|blocks| Box::new(SegmentOptions::Sack(blocks)));
-        let transmission = Transmission {
-            sequence,
-            length: 0,
-            fin: false,
-            push: false,
-            retransmission: false,
-            departure: now,
-            leaves: now,
-        };
-        Segment { options, ..self.transmission(now, &transmission) }
+        let transmission = Transmission::pure_ack(sequence, self.agreed.ecn, now);
+        let mut departure = self.transmission(now, &transmission);
+        departure.segment.options = blocks.map(|blocks| Box::new(SegmentOptions::Sack(blocks)));
+        departure
     }
 
-    fn transmission(&mut self, now: Time, transmission: &Transmission) -> Segment {
+    /// An acknowledgement of a part of what has arrived; the delayed one stays due (`__tcp_send_ack`).
+    fn prior_ack(&mut self, now: Time, prior: PriorAck) -> Departure {
+        let halves = self.halves.as_mut().expect("only an open connection acknowledges");
+        let mut departure = Departure {
+            leaves: now,
+            ecn: self.agreed.ecn.field_without_new_data(),
+            segment: Segment {
+                sequence: halves.sender.next_position(),
+                acknowledgement: prior.acknowledgement,
+                window: announced(self.agreed, &mut halves.receiver),
+                timestamp: timestamp(now),
+                timestamp_echo: halves.receiver.timestamp_to_echo().unwrap_or(0),
+                flags: Flags::ACK,
+                ..Segment::default()
+            },
+        };
+        if prior.echo {
+            departure.segment.flags = Flags::ACK.with(Flags::ECE);
+        }
+        departure
+    }
+
+    fn transmission(&mut self, now: Time, transmission: &Transmission) -> Departure {
         let Transmission { sequence, length, fin, push, retransmission, departure, .. } = *transmission;
         let receiver = &mut self.halves.as_mut().expect("only an open connection sends").receiver;
-        let window = receiver.window();
-        let window = if self.agreed.window_scaling { window } else { window.min(UNSCALED_WINDOW as u32) };
+        let window = announced(self.agreed, receiver);
         let mut flags = Flags::ACK;
         // Linux: a FIN without data has no PSH (`tcp_send_fin`)
         if push && length > 0 {
@@ -521,6 +556,12 @@ impl Connection {
         if fin {
             flags = flags.with(Flags::FIN);
         }
+        if receiver.echoes_mark() {
+            flags = flags.with(Flags::ECE);
+        }
+        if transmission.window_reduced {
+            flags = flags.with(Flags::CWR);
+        }
         let acknowledgement = receiver.next_expected();
         let timestamp_echo = receiver.timestamp_to_echo().unwrap_or(0);
         let pure = length == 0 && !fin;
@@ -528,7 +569,7 @@ impl Connection {
         if !pure && !retransmission {
             receiver.on_data_sent(now);
         }
-        Segment {
+        let segment = Segment {
             sequence,
             acknowledgement,
             window,
@@ -538,6 +579,13 @@ impl Connection {
             flags,
             retransmission,
             options: None,
-        }
+        };
+        Departure { leaves: transmission.leaves, ecn: transmission.ecn, segment }
     }
+}
+
+/// The window that a segment announces.
+fn announced(agreed: Agreed, receiver: &mut Receiver) -> u32 {
+    let window = receiver.window();
+    if agreed.window_scaling { window } else { window.min(UNSCALED_WINDOW as u32) }
 }

@@ -9,17 +9,17 @@
 //! (TCP_NOTSENT_LOWAT unset: what is in the buffer is chosen, sent or not).
 
 use super::config::Config;
-use super::connection::Connection;
+use super::connection::{Connection, Departure};
 use super::metrics::MetricsCache;
 use super::records::Records;
 use super::sender::{PushWithinWrite, Snapshot};
 use super::tls::{Channel, RECORD};
 use crate::workload::{Application, Command};
 use quiclab_core::{
-    ByteCount, Counters, DataRate, Duration, Ecn, Element, Endpoint, EndpointIdentity, FiveTuple, Flags,
+    ByteCount, Counters, DataRate, Duration, Element, Endpoint, EndpointIdentity, FiveTuple, Flags,
     Http2Frame, Metrics, Nic, Outputs, Packet, PageClient, Payload, Port, Progress, Protocol, RandomStream,
-    Record, RecoveryState, Role, SavedTcpMetrics, Segment, SegmentOptions, Time, TransportEvent,
-    TransportObserver, WarmStart,
+    Record, RecoveryState, Role, SavedTcpMetrics, SegmentOptions, Time, TransportEvent, TransportObserver,
+    WarmStart,
 };
 use std::collections::VecDeque;
 
@@ -47,8 +47,8 @@ pub(super) struct TcpEndpoint {
     nic: Nic,
     /// Data have arrived that the application reads when all of this instant have.
     reads: Option<Time>,
-    /// Segments that wait in the queue of the host, and when they leave it.
-    waiting: VecDeque<(Time, Segment)>,
+    /// Segments that wait in the queue of the host.
+    waiting: VecDeque<Departure>,
     wake: Option<Time>,
 }
 
@@ -107,8 +107,8 @@ impl TcpEndpoint {
     }
 
     fn transmit(&mut self, now: Time, out: &mut Outputs) {
-        while let Some((leaves, segment)) = self.connection.next_segment(now) {
-            self.send(now, leaves, segment, out);
+        while let Some(departure) = self.connection.next_segment(now) {
+            self.send(now, departure, out);
         }
     }
 
@@ -119,15 +119,15 @@ impl TcpEndpoint {
     }
 
     fn set_wake(&mut self, now: Time) {
-        let departure = self.waiting.front().map(|(leaves, _)| *leaves);
+        let departure = self.waiting.front().map(|waiting| waiting.leaves);
         self.wake = [self.next_event(now), departure].into_iter().flatten().min();
     }
 
     /// Segments that are due leave the host. Returns whether the connection waited for that.
     fn release(&mut self, now: Time, out: &mut Outputs) -> bool {
-        while self.waiting.front().is_some_and(|(leaves, _)| *leaves <= now) {
-            let (_, segment) = self.waiting.pop_front().expect("there is one");
-            self.pass_on(now, segment, out);
+        while self.waiting.front().is_some_and(|waiting| waiting.leaves <= now) {
+            let departure = self.waiting.pop_front().expect("there is one");
+            self.pass_on(now, departure, out);
         }
         self.connection.leave_host(now)
     }
@@ -264,9 +264,9 @@ impl TcpEndpoint {
     fn push(&mut self, now: Time, push: PushWithinWrite, out: &mut Outputs) {
         let one = push == PushWithinWrite::One;
         while push != PushWithinWrite::Nothing
-            && let Some((leaves, segment)) = self.connection.push(now, one)
+            && let Some(departure) = self.connection.push(now, one)
         {
-            self.send(now, leaves, segment, out);
+            self.send(now, departure, out);
             if one && !self.connection.writer().is_some_and(|sender| sender.is_in_burst()) {
                 break;
             }
@@ -288,21 +288,22 @@ impl TcpEndpoint {
     }
 
     /// Sends a segment, or keeps it until it leaves the host.
-    fn send(&mut self, now: Time, leaves: Time, segment: Segment, out: &mut Outputs) {
-        if leaves > now {
-            self.waiting.push_back((leaves, segment));
+    fn send(&mut self, now: Time, departure: Departure, out: &mut Outputs) {
+        if departure.leaves > now {
+            self.waiting.push_back(departure);
         } else {
-            self.pass_on(now, segment, out);
+            self.pass_on(now, departure, out);
         }
     }
 
-    fn pass_on(&mut self, now: Time, mut segment: Segment, out: &mut Outputs) {
+    fn pass_on(&mut self, now: Time, departure: Departure, out: &mut Outputs) {
+        let Departure { ecn, mut segment, .. } = departure;
         let bytes = self.connection.header_bytes(&segment) + u64::from(segment.length);
         if let Some(records) = self.records.as_ref().filter(|_| segment.length > 0) {
             segment.options = records.of(segment.sequence, segment.length);
         }
         let size = ByteCount::from_bytes(bytes);
-        self.nic.send(now, Port(0), size, Ecn::NotEct, Payload::Segment(segment), out);
+        self.nic.send(now, Port(0), size, ecn, Payload::Segment(segment), out);
     }
 
     /// Tells the observer the state of recovery, if it has changed.
@@ -328,6 +329,9 @@ impl TcpEndpoint {
             out.count("tail_loss_probes", snapshot.tail_loss_probes);
             out.count("undos", snapshot.undos);
             out.count("reordering_packets", u64::from(snapshot.reordering));
+            if let Some(marked) = snapshot.marked_segments {
+                out.count("marked_packets", marked);
+            }
         }
         self.nic.report(out);
     }
@@ -356,7 +360,7 @@ impl Element for TcpEndpoint {
             return; // background traffic that went astray
         };
         let has_data = segment.length > 0 || segment.flags.has(Flags::FIN);
-        self.connection.receive(now, &segment);
+        self.connection.receive(now, &segment, packet.ecn);
         if let Some(records) = &mut self.records {
             records.acknowledge(segment.acknowledgement);
             if let Some(SegmentOptions::Records(said)) = segment.options.map(|options| *options) {
@@ -380,7 +384,7 @@ impl Element for TcpEndpoint {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outputs) {
-        let departs = self.waiting.front().is_some_and(|(leaves, _)| *leaves <= now);
+        let departs = self.waiting.front().is_some_and(|waiting| waiting.leaves <= now);
         let only_departs = departs && self.next_event(now).is_none_or(|event| event > now);
         let waited = self.release(now, out);
         if only_departs && !waited {

@@ -8,7 +8,7 @@
 
 use super::config::{UNSCALED_WINDOW, payload};
 use super::receiver::Receiver;
-use crate::options::TcpValues;
+use crate::options::{TcpEcn, TcpValues};
 use crate::recovery::tcp_rtt::MAX_RTO;
 use quiclab_core::{Duration, SegmentOptions, Time};
 
@@ -73,10 +73,11 @@ pub(super) struct Agreed {
     pub(super) sack: bool,
     pub(super) timestamps: bool,
     pub(super) window_scaling: bool,
+    pub(super) ecn: TcpEcn,
 }
 
 impl Agreed {
-    pub(super) fn new(config: &TcpValues, peer: Offer) -> Self {
+    pub(super) fn new(config: &TcpValues, peer: Offer, ecn: TcpEcn) -> Self {
         let own = Offer::new(config);
         let timestamps = own.timestamps && peer.timestamps;
         Self {
@@ -84,6 +85,7 @@ impl Agreed {
             sack: own.sack && peer.sack,
             timestamps,
             window_scaling: own.window_scale.is_some() && peer.window_scale.is_some(),
+            ecn,
         }
     }
 }
@@ -236,13 +238,15 @@ mod tests {
         // 6 MiB: ilog2 22, less 15
         let all = Offer { mss: 1460, window_scale: Some(7), sack: true, timestamps: true };
         assert_eq!(own, all);
-        let agreed = Agreed { payload: 1448, sack: true, timestamps: true, window_scaling: true };
-        assert_eq!(Agreed::new(&config, all), agreed);
+        let agreed =
+            Agreed { payload: 1448, sack: true, timestamps: true, window_scaling: true, ecn: TcpEcn::Off };
+        assert_eq!(Agreed::new(&config, all, TcpEcn::Off), agreed);
         let plain = Offer { mss: 1000, window_scale: None, sack: false, timestamps: false };
         assert_eq!(own.answer(plain), Offer { mss: 1460, ..plain });
-        let agreed = Agreed { payload: 1000, sack: false, timestamps: false, window_scaling: false };
-        assert_eq!(Agreed::new(&config, plain), agreed);
-        assert_eq!(Agreed::new(&config, Offer::of_peer(None)).payload, 536);
+        let agreed =
+            Agreed { payload: 1000, sack: false, timestamps: false, window_scaling: false, ecn: TcpEcn::Off };
+        assert_eq!(Agreed::new(&config, plain, TcpEcn::Off), agreed);
+        assert_eq!(Agreed::new(&config, Offer::of_peer(None), TcpEcn::Off).payload, 536);
     }
 
     /// Linux 4.20 and later: 131072 / 2 limited to 65535, in segments of 1460: 44 of them.

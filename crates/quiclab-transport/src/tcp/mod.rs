@@ -6,6 +6,7 @@
 //!   ├── records      what the payload of segments says, where the application tells
 //!   ├── connection   states, acknowledgements, timestamps
 //!   │     ├── handshake   options, SYN retransmission
+//!   │     ├── ecn         which packets are ECN-capable, and how marks travel back
 //!   │     ├── sender      what may be sent, what was, and what became of it
 //!   │     └── receiver    what has arrived, and what to acknowledge
 //!   ├── memory       what segments take of the buffers
@@ -17,6 +18,7 @@
 
 mod config;
 mod connection;
+mod ecn;
 mod endpoint;
 mod handshake;
 mod memory;

@@ -6,9 +6,9 @@ use super::profile::{self, DEFAULT_PROFILE, profiles};
 use crate::congestion::Family;
 use crate::error::{Error, conflict};
 use crate::options::{
-    CongestionControl, Control, EndpointConfig, Pacing, SlowStartExit, TcpOptions, TcpValues, Tls,
+    CongestionControl, Control, EndpointConfig, Pacing, SlowStartExit, TcpEcn, TcpOptions, TcpValues, Tls,
 };
-use quiclab_core::problem::{ensure, quoted};
+use quiclab_core::problem::{ensure, name_of, quoted};
 use quiclab_core::{ByteCount, Problem};
 
 const MAX_WINDOW: ByteCount = ByteCount::from_bytes(1 << 30);
@@ -62,6 +62,14 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         ensure(control.family() != Family::Coupled, || {
             conflict("congestion_control", quoted(control.name()), "a congestion control for one path")
         })?;
+        if control.family() == Family::Scalable {
+            let asked = options.tcp.as_ref().and_then(|tcp| tcp.ecn);
+            ensure(asked.is_none_or(|ecn| ecn == TcpEcn::Dctcp), || {
+                conflict("tcp.ecn", quoted(name_of(&config.tcp.ecn)), "\"dctcp\"")
+                    .because(format!("congestion control `{}` needs the number of marks", control.name()))
+            })?;
+            config.tcp.ecn = TcpEcn::Dctcp;
+        }
         // a module of its own in Linux: only CUBIC has HyStart
         if control != CongestionControl::Cubic {
             config.slow_start_exit = SlowStartExit::None;

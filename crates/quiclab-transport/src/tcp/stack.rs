@@ -3,10 +3,12 @@
 use super::endpoint::TcpEndpoint;
 use super::{DEFAULT_PROFILE, LAB_TCP, options, profiles, rows};
 use crate::error::Error;
-use crate::options::{EndpointConfig, Workload};
+use crate::options::{EndpointConfig, TcpEcn, Workload};
 use crate::stack::CONTROLLER;
 use crate::{EndpointRequest, NativeStack, http, profile, workload};
-use quiclab_core::{Endpoint, Problem, ProblemKind, RandomStream, StackAbilities, StackInfo, StackProtocol};
+use quiclab_core::{
+    Endpoint, MarkFeedback, Problem, ProblemKind, RandomStream, StackAbilities, StackInfo, StackProtocol,
+};
 use std::sync::LazyLock;
 
 static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
@@ -39,7 +41,14 @@ impl NativeStack for LabTcp {
     }
 
     fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, Error> {
-        options::resolve(config).map(|_| INFO.abilities())
+        let ecn = options::resolve(config)?.tcp.ecn;
+        let mark_feedback = match ecn {
+            TcpEcn::Off => MarkFeedback::None,
+            TcpEcn::Classic => MarkFeedback::Echo,
+            TcpEcn::Dctcp => MarkFeedback::Count,
+        };
+        let needs_mark_feedback = if ecn == TcpEcn::Dctcp { MarkFeedback::Count } else { MarkFeedback::None };
+        Ok(StackAbilities { mark_feedback, needs_mark_feedback, ..INFO.abilities() })
     }
 
     fn instead(&self, option: &str) -> &'static str {

@@ -126,7 +126,7 @@ prop_compose! {
         holds in holds(),
     ) -> (crate::link::LinkConfig, Option<TraceText>) {
         let overhead_per_packet = bytes(overhead);
-        (crate::link::LinkConfig { rate, overhead_per_packet, queue, loss, delay, holds, feedback: None }, trace)
+        (crate::link::LinkConfig { rate, overhead_per_packet, queue, loss, delay, holds, ecn_rewrites: Vec::new(), feedback: None }, trace)
     }
 }
 

@@ -9,7 +9,6 @@
 //! | token of an Initial packet | empty |
 //! | connection ID and reset token of NEW_CONNECTION_ID | 8 and 16 bytes |
 //! | ACK Delay | in units of 8 us, the default exponent (section 18.2) |
-//! | ECN counts | ECT(0) as if every packet up to the largest had arrived; ECT(1) zero |
 //! | reason of CONNECTION_CLOSE | empty |
 //! | DATAGRAM | with Length (type 0x31): it may be followed by another frame |
 
@@ -225,7 +224,7 @@ impl AckFields {
     fn new(ack: &AckFrame) -> Self {
         let largest = *ack.ranges[0].end();
         let path = (ack.path > 0).then_some(u64::from(ack.path));
-        let ecn = ack.ce.map(|ce| [(largest + 1).saturating_sub(ce), 0, ce]);
+        let ecn = ack.ecn.map(|counts| [counts.ect0, counts.ect1, counts.ce]);
         let frame_type = if path.is_some() { PATH_ACK } else { ACK } + u64::from(ecn.is_some());
         Self { frame_type, path, largest, delay: micros(ack.delay) >> 3, ecn }
     }

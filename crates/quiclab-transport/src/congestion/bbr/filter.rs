@@ -37,6 +37,11 @@ impl WindowedFilter {
         Self { which, window, best: [Sample { at: 0, value }; 3] }
     }
 
+    /// Looks at another window from the next sample on.
+    pub fn set_window(&mut self, window: u64) {
+        self.window = window;
+    }
+
     /// The extremum of the window.
     #[must_use]
     pub fn get(&self) -> u64 {

@@ -467,8 +467,11 @@ impl Controller for BbrLinux {
         self.set_window(ack);
     }
 
-    fn on_congestion(&mut self, _event: &CongestionEvent) {
-        self.save_window(); // `bbr_ssthresh`
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        // `bbr_ssthresh`; what is saved for marks is saved again before it is used
+        if !event.ecn {
+            self.save_window();
+        }
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent, cut: bool) {

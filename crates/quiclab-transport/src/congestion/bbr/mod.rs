@@ -1,4 +1,5 @@
-//! BBR version 1: the window and the pacing rate follow a model of the path, not losses.
+//! BBR: the window and the pacing rate follow a model of the path. Version 3 is in `v3`; the rest is about version 1,
+//! which does not look at losses.
 //!
 //! The model (Cardwell, Cheng, Gunn, Yeganeh, Jacobson: "BBR: Congestion-Based Congestion Control", ACM Queue
 //! 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00) has two numbers, which cannot be measured
@@ -42,10 +43,12 @@ mod picoquic;
 mod policer;
 #[cfg(test)]
 mod tests;
+mod v3;
 
 pub use chromium::BbrChromium;
 pub use linux::BbrLinux;
 pub use picoquic::BbrPicoquic;
+pub use v3::{BbrV3, Offload};
 
 use crate::congestion::Phase;
 use quiclab_core::{ByteCount, DataRate, Duration, Time};

@@ -8,7 +8,7 @@
 //! | 4 | PTO backoff is reset | the same |
 
 use super::{Connection, SpaceId};
-use crate::congestion::PathView;
+use crate::congestion::{LostPacket, PathView};
 use crate::operations::Operation;
 use crate::quic::path::{Delivered, Path, ms_or_0, now_ms};
 use crate::quic::sent::{Content, SentFrame};
@@ -52,6 +52,7 @@ impl Connection {
         let prior_in_flight = path.in_flight;
         let (mut delivered, mut spurious, mut challenged) = (Delivered::default(), 0, false);
         let mut acks_of_acks = None;
+        let mut capable = 0;
         let conservative = path.rtt.conservative();
         let recovery_start = path.recovery_start();
         let ignore_late_acks = config.fixed.ignore_late_acks;
@@ -64,6 +65,7 @@ impl Connection {
         };
         let each = |acked: &Acked, content: &Content| {
             let packet = &acked.packet;
+            capable += u64::from(packet.ecn_capable);
             // packets that do not count as in flight are not counted as lost, either
             spurious += u64::from(acked.spurious && packet.bytes > 0);
             if acked.spurious && ignore_late_acks {
@@ -96,6 +98,7 @@ impl Connection {
                 }
             }
         };
+        let largest = space.sent.largest_acked();
         let mut summary = match space.sent.on_ack(now, ack.ranges.iter().cloned(), conservative, each) {
             Ok(summary) => summary,
             Err(error) => return self.violate(error),
@@ -104,6 +107,9 @@ impl Connection {
             summary.packets -= summary.spurious;
             summary.rtt_sample_of = summary.rtt_sample_of.filter(|_| !forgotten_largest);
         }
+        let raised =
+            ack.ranges.first().is_some_and(|range| largest.is_none_or(|before| *range.end() > before));
+        let marked = if raised { path.ecn.on_ack(capable, &mut space.ecn, ack.ecn) } else { 0 };
         path.in_flight -= delivered.outstanding_bytes;
         path.spurious_losses += spurious;
         if challenged && !path.usable && !self.path_challenges.contains(&path_index) {
@@ -131,6 +137,9 @@ impl Connection {
         let sample = self.sample_rtt(now, path_index, summary.rtt_sample_of, delay, max_delay);
         if self.operations.has(Operation::PacketThreshold) {
             self.ask_packet_threshold(now, id);
+        }
+        if self.paths[path_index].ecn.marked().is_some() {
+            self.paths[path_index].on_marks(now, &delivered, marked);
         }
         let validate = self.config.quic.window_validation;
         if self.config.fixed.growth_before_losses {
@@ -237,6 +246,8 @@ impl Connection {
         let path = &mut paths[path_index];
         let (conservative, first_sample) = (path.rtt.conservative(), path.rtt.first_sample());
         let duration = persistent_duration(&path.rtt, max_ack_delay);
+        let (total_delivered, total_lost) = (path.rate.delivered(), path.rate.lost());
+        let controller = &mut path.controller;
         let space: &mut Space = match id {
             SpaceId::Initial => match handshake_spaces[0].as_mut() {
                 Some(space) => space,
@@ -257,6 +268,18 @@ impl Connection {
         let each = |lost: &Lost, content: &Content| {
             losses.packets += 1;
             losses.bytes += lost.packet.bytes;
+            if lost.packet.bytes > 0 {
+                let position = lost.packet.position;
+                controller.on_packet_lost(&LostPacket {
+                    now,
+                    bytes: lost.packet.bytes,
+                    position,
+                    end: position + 1,
+                    state: lost.packet.state,
+                    total_delivered,
+                    total_lost: total_lost + losses.bytes,
+                });
+            }
             lost_numbers.push(lost.number);
             let counts = datagrams_back_off || !SentFrame::are_datagrams_alone(content);
             if lost.packet.bytes > 0 {

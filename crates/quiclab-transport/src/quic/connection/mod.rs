@@ -25,6 +25,8 @@ mod receive;
 mod send;
 mod timers;
 
+pub(super) use send::Departure;
+
 use super::Config;
 use super::crypto::CryptoStream;
 use super::handshake::{EarlyState, Handshake, Level};
@@ -37,7 +39,7 @@ use crate::workload::{Datagram, Priority, StreamId};
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, TransportParameters};
 use quiclab_core::scheduler::{self, PathScheduler};
 use quiclab_core::{
-    Duration, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent, TransportObserver,
+    Duration, Ecn, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent, TransportObserver,
 };
 use std::collections::VecDeque;
 
@@ -136,7 +138,7 @@ pub(super) struct Connection {
     received_bytes: u64,
     sent_bytes: u64,
     /// Packets whose keys are not there yet.
-    early_packets: Vec<QuicPacket>,
+    early_packets: Vec<(QuicPacket, Ecn)>,
     /// When something was received, or the first ack-eliciting packet after it sent.
     active: Time,
     sent_since_received: bool,
@@ -361,6 +363,11 @@ impl Connection {
     /// Probe timeouts on all paths.
     pub(super) fn timeouts(&self) -> u64 {
         self.paths.iter().map(|path| path.timeouts).sum()
+    }
+
+    /// Packets with marks that the peer has reported on all paths; `None` without ECN.
+    pub(super) fn marked_packets(&self) -> Option<u64> {
+        self.paths.iter().map(|path| path.ecn.marked()).sum()
     }
 
     /// Packets with stream data that were sent, ACK frames that arrived.

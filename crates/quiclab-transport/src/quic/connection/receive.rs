@@ -7,11 +7,11 @@ use crate::options::QuicVersion;
 use crate::quic::handshake::EarlyState;
 use crate::quic::path::{Path, ms_or_0, now_ms};
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
-use quiclab_core::{Duration, PacketSpace, Role, Time, TransportEvent};
+use quiclab_core::{Duration, Ecn, PacketSpace, Role, Time, TransportEvent};
 
 impl Connection {
-    /// A datagram of `size` bytes of UDP payload has arrived; `ce` says whether it is marked.
-    pub(in crate::quic) fn receive(&mut self, now: Time, datagram: QuicDatagram, size: u64, ce: bool) {
+    /// A datagram of `size` bytes of UDP payload has arrived; `field` is its ECN field.
+    pub(in crate::quic) fn receive(&mut self, now: Time, datagram: QuicDatagram, size: u64, field: Ecn) {
         match &mut self.state {
             State::Over => return,
             State::Idle if self.role == Role::Client => return,
@@ -31,7 +31,7 @@ impl Connection {
         self.active = now;
         self.sent_since_received = false;
         for packet in datagram.packets {
-            self.receive_packet(now, packet, ce);
+            self.receive_packet(now, packet, field);
         }
         if was_limited && self.state == State::Open && !self.is_amplification_limited() {
             // "the server resets the PTO timer. If the PTO timer is then set to a time in the past, it is executed
@@ -41,7 +41,7 @@ impl Connection {
         }
     }
 
-    fn receive_packet(&mut self, now: Time, packet: QuicPacket, ce: bool) {
+    fn receive_packet(&mut self, now: Time, packet: QuicPacket, field: Ecn) {
         if matches!(self.state, State::Over) {
             return;
         }
@@ -53,7 +53,7 @@ impl Connection {
             let rejected = packet.space == PacketSpace::ZeroRtt
                 && matches!(self.handshake.early_data(), EarlyState::Rejected);
             if !rejected && self.early_packets.len() < self.config.fixed.kept_packets {
-                self.early_packets.push(packet);
+                self.early_packets.push((packet, field));
             }
             if self.role == Role::Client {
                 self.restart_handshake(now);
@@ -85,7 +85,7 @@ impl Connection {
         // afterwards: what the packet says may have changed the RTT that a policy looks at
         let srtt = self.paths[id.path()].rtt.smoothed();
         if let Some(space) = self.space(id) {
-            space.received.on_packet(now, packet.number, eliciting, ce, srtt);
+            space.received.on_packet(now, packet.number, eliciting, field, srtt);
         }
         if let (SpaceId::Path(path), true) = (id, eliciting)
             && self.operations.has(Operation::AckDelay)
@@ -239,10 +239,10 @@ impl Connection {
             }
         }
         if !self.early_packets.is_empty() {
-            let able = |packet: &mut QuicPacket| self.handshake.can_receive(packet.space);
+            let able = |(packet, _): &mut (QuicPacket, _)| self.handshake.can_receive(packet.space);
             let ready: Vec<_> = self.early_packets.extract_if(.., able).collect();
-            for packet in ready {
-                self.receive_packet(now, packet, false);
+            for (packet, field) in ready {
+                self.receive_packet(now, packet, field);
             }
         }
     }

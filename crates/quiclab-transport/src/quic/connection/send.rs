@@ -17,7 +17,7 @@ use crate::quic::space;
 use crate::recovery::threshold::SentPacket;
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket};
 use quiclab_core::scheduler::PathState;
-use quiclab_core::{ByteCount, PacketSpace, Role, Time};
+use quiclab_core::{ByteCount, Ecn, PacketSpace, Role, Time};
 use smallvec::{SmallVec, smallvec};
 
 /// Smallest datagram that carries Initial packets (RFC 9000 section 14.1).
@@ -35,9 +35,20 @@ pub(super) struct Assembled {
     pub(super) in_flight: bool,
 }
 
+/// A datagram that leaves.
+#[derive(Debug)]
+pub(in crate::quic) struct Departure {
+    /// The path that it takes.
+    pub(in crate::quic) path: usize,
+    pub(in crate::quic) datagram: Box<QuicDatagram>,
+    /// UDP payload in bytes.
+    pub(in crate::quic) length: u64,
+    pub(in crate::quic) ecn: Ecn,
+}
+
 impl Connection {
-    /// The next datagram that may leave now, its bytes, and the path it takes.
-    pub(in crate::quic) fn next_datagram(&mut self, now: Time) -> Option<(usize, Box<QuicDatagram>, u64)> {
+    /// The next datagram that may leave now.
+    pub(in crate::quic) fn next_datagram(&mut self, now: Time) -> Option<Departure> {
         match &mut self.state {
             State::Idle | State::Over => None,
             State::Closing { pending, .. } => {
@@ -47,7 +58,7 @@ impl Connection {
                 }
                 let (path, datagram) = self.close_datagram(now)?;
                 let length = datagram.length() as u64;
-                Some((path, Box::new(datagram), length))
+                Some(Departure { path, datagram: Box::new(datagram), length, ecn: Ecn::NotEct })
             }
             State::Open => {
                 let room = self.amplification_room();
@@ -61,16 +72,16 @@ impl Connection {
                     if datagram.is_none() {
                         self.end_pass(now);
                     }
-                    return datagram.map(|(datagram, length)| (0, datagram, length));
+                    return datagram;
                 }
                 let (order, waits) = self.order_of_paths(now);
                 for path in order {
                     let permit = if waits { 0 } else { self.may_send(now, path) };
-                    if let Some((datagram, length)) = self.assemble(now, path, permit, room) {
+                    if let Some(departure) = self.assemble(now, path, permit, room) {
                         if permit > 0 {
-                            self.scheduler.on_sent(now, path, ByteCount::from_bytes(length));
+                            self.scheduler.on_sent(now, path, ByteCount::from_bytes(departure.length));
                         }
-                        return Some((path, datagram, length));
+                        return Some(departure);
                     }
                 }
                 self.end_pass(now);
@@ -209,14 +220,9 @@ impl Connection {
 
     /// Assembles what fits into a datagram; `permit` says how many bytes it may have of what needs window and
     /// pacer.
-    fn assemble(
-        &mut self,
-        now: Time,
-        path: usize,
-        permit: usize,
-        room: usize,
-    ) -> Option<(Box<QuicDatagram>, u64)> {
+    fn assemble(&mut self, now: Time, path: usize, permit: usize, room: usize) -> Option<Departure> {
         let room = room.min(self.paths[path].datagram() as usize);
+        let ecn = self.paths[path].ecn.field();
         let mut datagram = self.spare.take().unwrap_or_default();
         if path != 0 || self.handshake_spaces.iter().all(Option::is_none) {
             // the rule once the handshake is over: one packet, never padded
@@ -224,9 +230,9 @@ impl Connection {
                 self.spare = Some(datagram);
                 return None;
             };
-            let length = self.commit(now, assembled, &datagram.packets[0]);
+            let length = self.commit(now, assembled, &datagram.packets[0], ecn);
             self.last_path = path;
-            return Some((datagram, length));
+            return Some(Departure { path, datagram, length, ecn });
         }
         let mut assembled: SmallVec<[Assembled; 3]> = SmallVec::new();
         let (mut left, mut permit) = (room, permit);
@@ -249,10 +255,10 @@ impl Connection {
         self.pad(&mut datagram, &mut assembled, room);
         let mut length = 0;
         for (assembled, packet) in assembled.into_iter().zip(&datagram.packets) {
-            length += self.commit(now, assembled, packet);
+            length += self.commit(now, assembled, packet, ecn);
         }
         self.last_path = path;
-        Some((datagram, length))
+        Some(Departure { path, datagram, length, ecn })
     }
 
     /// Fills a datagram that must be long, in its Initial packet.
@@ -284,7 +290,7 @@ impl Connection {
     }
 
     /// An assembled packet leaves; returns its bytes.
-    fn commit(&mut self, now: Time, assembled: Assembled, packet: &QuicPacket) -> u64 {
+    fn commit(&mut self, now: Time, assembled: Assembled, packet: &QuicPacket, ecn: Ecn) -> u64 {
         let Assembled { id, content, length, in_flight } = assembled;
         let ack_eliciting = packet.is_ack_eliciting();
         let length = length as u64;
@@ -293,8 +299,8 @@ impl Connection {
         }
         self.sent_bytes += length;
         let path = &mut self.paths[id.path()];
-        let state = path.rate.on_sent(now, path.in_flight == 0);
         let bytes = if in_flight { length } else { 0 };
+        let state = path.rate.on_sent(now, path.in_flight, bytes);
         let position = path.sent_packets;
         if in_flight {
             path.on_sent(now, bytes);
@@ -302,7 +308,11 @@ impl Connection {
             path.on_sent_unlimited(now);
         }
         let number = packet.number;
-        let sent = SentPacket { time: now, bytes, ack_eliciting, position, state };
+        let ecn_capable = ecn != Ecn::NotEct;
+        if ecn_capable {
+            path.ecn.on_sent();
+        }
+        let sent = SentPacket { time: now, bytes, ack_eliciting, ecn_capable, position, state };
         let space = self.space(id).expect("the packet is of a space");
         space.sent.on_sent(number, sent, content);
         if ack_eliciting {

@@ -15,7 +15,7 @@ fn with(most_ranges: u32, numbers: impl IntoIterator<Item = u64>) -> Received {
     let mut received = received(most_ranges);
     for number in numbers {
         assert!(!received.is_duplicate(number), "{number}");
-        received.on_packet(ms(number), number, true, false, None);
+        received.on_packet(ms(number), number, true, Ecn::NotEct, None);
     }
     received
 }
@@ -30,7 +30,7 @@ fn the_largest_ranges_come_first_with_the_delay_of_the_largest_packet() {
     let frame = received.ack_frame(ms(13), 100).unwrap();
     assert_eq!(frame.ranges.as_slice(), [9..=9, 5..=6, 0..=2]);
     assert_eq!(frame.delay, Duration::from_millis(4));
-    assert_eq!((frame.ce, frame.path), (None, 0));
+    assert_eq!((frame.ecn, frame.path), (None, 0));
     assert_eq!(self::received(8).ack_frame(ms(13), 100), None);
 }
 
@@ -56,14 +56,14 @@ fn the_count_of_ranges_has_a_length_too() {
     assert_eq!(ranges(&received, 1000).len(), 70);
 }
 
-/// Largest 100 takes 2 bytes. Counts: 99 of ECT(0) take 2 bytes, no ECT(1) and 2 CE 1 byte each.
+/// Largest 100 takes 2 bytes, and each of the counts of ECT(0), ECT(1) and CE 1 byte.
 #[test]
 fn marks_are_counted_and_take_room() {
     let mut received = received(8);
-    received.on_packet(ms(0), 99, true, true, None);
-    received.on_packet(ms(0), 100, false, true, None);
-    assert_eq!(received.ack_frame(ms(0), 9), None);
-    assert_eq!(received.ack_frame(ms(0), 10).unwrap().ce, Some(2));
+    received.on_packet(ms(0), 99, true, Ecn::Ce, None);
+    received.on_packet(ms(0), 100, false, Ecn::Ce, None);
+    assert_eq!(received.ack_frame(ms(0), 8), None);
+    assert_eq!(received.ack_frame(ms(0), 9).unwrap().ecn, Some(EcnCounts { ce: 2, ..EcnCounts::default() }));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn the_oldest_ranges_are_forgotten_and_count_as_received() {
     let mut received = with(2, [0, 2, 4]);
     assert_eq!(ranges(&received, 100), [4..=4, 2..=2]);
     assert!(received.is_duplicate(0) && !received.is_duplicate(1));
-    received.on_packet(ms(5), 6, true, false, None);
+    received.on_packet(ms(5), 6, true, Ecn::NotEct, None);
     assert_eq!(ranges(&received, 100), [6..=6, 4..=4]);
     assert!(received.is_duplicate(1) && received.is_duplicate(2) && !received.is_duplicate(3));
 }
@@ -85,7 +85,7 @@ fn what_the_peer_knows_is_acknowledged_is_forgotten() {
     received.forget_up_to(6);
     assert_eq!(received.ack_frame(ms(9), 100), None);
     assert!(received.is_duplicate(3) && received.is_duplicate(6) && !received.is_duplicate(7));
-    received.on_packet(ms(9), 7, true, false, None);
+    received.on_packet(ms(9), 7, true, Ecn::NotEct, None);
     assert_eq!(ranges(&received, 100), vec![7..=7]);
 }
 
@@ -94,7 +94,7 @@ fn what_the_peer_knows_is_acknowledged_is_forgotten() {
 fn the_policy_learns_what_is_out_of_order() {
     let mut received = received(8);
     let mut at_once = |number, ack_eliciting| {
-        received.on_packet(ms(number), number, ack_eliciting, false, None);
+        received.on_packet(ms(number), number, ack_eliciting, Ecn::NotEct, None);
         let due = received.due() == Some(ms(number));
         if due {
             received.on_ack_sent(ms(number));
@@ -115,7 +115,7 @@ fn the_policy_learns_what_is_out_of_order() {
 #[test]
 fn a_packet_that_asks_for_nothing_makes_nothing_due_but_is_acknowledged() {
     let mut received = Received::new(Box::new(Timer::new(Duration::from_millis(1))), 8);
-    received.on_packet(ms(0), 0, false, false, None);
+    received.on_packet(ms(0), 0, false, Ecn::NotEct, None);
     assert!(received.due().is_none() && !received.is_pending());
     assert_eq!(ranges(&received, 100), vec![0..=0]);
 }
@@ -138,7 +138,7 @@ proptest! {
             let is_duplicate = received.is_duplicate(*number);
             prop_assert!(is_duplicate || !model.contains(number), "{} is taken twice", number);
             if !is_duplicate {
-                received.on_packet(ms(step as u64), *number, true, false, None);
+                received.on_packet(ms(step as u64), *number, true, Ecn::NotEct, None);
                 model.insert(*number);
             }
             let all = ranges(&received, 1000);

@@ -6,10 +6,11 @@ use crate::options::{CongestionControl, EndpointConfig, TcpOptions, Tls, TlsVers
 use crate::stack::build;
 use crate::testing::ms;
 use crate::{EndpointRequest, STACKS};
-use quiclab_core::{Flags, FlowId, SegmentOptions};
+use quiclab_core::{Ecn, Flags, FlowId, Segment, SegmentOptions};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+mod marks;
 mod page;
 
 const DELAY: Duration = Duration::from_millis(10);
@@ -32,6 +33,7 @@ struct Sent {
     time: Time,
     role: Role,
     size: u64,
+    ecn: Ecn,
     segment: Segment,
 }
 
@@ -45,6 +47,8 @@ struct Pipe {
     sent: Vec<Sent>,
     /// Numbers of sent packets, by both ends together, that do not arrive.
     lost: Lost,
+    /// Numbers of sent packets that are marked, if they are ECN-capable.
+    marked: fn(usize) -> bool,
 }
 
 impl Pipe {
@@ -74,6 +78,7 @@ impl Pipe {
             travelling: VecDeque::new(),
             sent: Vec::new(),
             lost: Box::new(|_, _| false),
+            marked: |_| false,
         }
     }
 
@@ -104,12 +109,15 @@ impl Pipe {
                 Role::Server
             };
             assert_eq!(self.client.counters().balance(), (0, 0));
-            for (_, packet) in out.packets.drain(..) {
+            for (_, mut packet) in out.packets.drain(..) {
                 let Payload::Segment(segment) = &packet.payload else { panic!("not a segment") };
                 assert_eq!(packet.tuple.protocol(), Protocol::Tcp);
                 let number = self.sent.len();
                 let size = packet.size.bytes();
-                self.sent.push(Sent { time: now, role, size, segment: segment.clone() });
+                self.sent.push(Sent { time: now, role, size, ecn: packet.ecn, segment: segment.clone() });
+                if packet.ecn != Ecn::NotEct && (self.marked)(number) {
+                    packet.ecn = Ecn::Ce;
+                }
                 if !(self.lost)(number, &self.sent[number]) {
                     self.travelling.push_back((now + DELAY, role, packet));
                 }
@@ -439,10 +447,10 @@ fn sack_blocks_that_are_due_leave_before_data() {
     let random = RandomStream::new(1, "client");
     let mut client = Connection::new(config, Role::Client, random);
     client.connect(ms(0));
-    let syn = client.next_segment(ms(0)).expect("a SYN").1;
+    let syn = client.next_segment(ms(0)).expect("a SYN").segment;
     let syn_ack = Segment { acknowledgement: 1, flags: Flags::SYN.with(Flags::ACK), ..syn.clone() };
-    client.receive(ms(20), &syn_ack);
-    assert!(client.next_segment(ms(20)).is_some_and(|(_, ack)| ack.length == 0));
+    client.receive(ms(20), &syn_ack, Ecn::NotEct);
+    assert!(client.next_segment(ms(20)).is_some_and(|ack| ack.segment.length == 0));
     client.write(500);
     let flags = Flags::ACK;
     client.receive(
@@ -456,10 +464,11 @@ fn sack_blocks_that_are_due_leave_before_data() {
             options: None,
             ..syn
         },
+        Ecn::NotEct,
     );
-    let ack = client.next_segment(ms(30)).expect("an ACK at once: RFC 5681 section 4.2").1;
+    let ack = client.next_segment(ms(30)).expect("an ACK at once: RFC 5681 section 4.2").segment;
     assert_eq!((ack.length, ack.sack()), (0, &[(1449, 2897)][..]));
-    let data = client.next_segment(ms(30)).expect("data").1;
+    let data = client.next_segment(ms(30)).expect("data").segment;
     assert_eq!((data.length, data.sack().len(), data.acknowledgement), (500, 0, 1));
-    assert_eq!(client.next_segment(ms(30)), None);
+    assert!(client.next_segment(ms(30)).is_none());
 }

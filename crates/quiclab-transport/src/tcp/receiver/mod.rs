@@ -28,8 +28,9 @@ mod tests;
 use crate::acknowledgement::delayed::{DelayedAck, InOrder, Settings, State};
 use crate::options::TcpValues;
 use crate::tcp::config::Config;
+use crate::tcp::ecn::{Echo, PriorAck, QUICK_ACKS};
 use crate::ticks::Ticks;
-use quiclab_core::{Duration, Flags, SackBlocks, Segment, Time};
+use quiclab_core::{Duration, Ecn, Flags, SackBlocks, Segment, Time};
 use reassembly::{Outcome, Reassembly};
 use timestamps::Timestamps;
 use window::{GROWTH_PAYLOAD, Window};
@@ -50,6 +51,8 @@ pub(crate) struct Receiver {
     window: Window,
     acks: DelayedAck,
     timestamps: Timestamps,
+    echo: Echo,
+    prior_ack: Option<PriorAck>,
     /// First position that the application has not read.
     unread: u64,
     /// Acknowledgement number sent last (Linux `rcv_wup`).
@@ -62,7 +65,7 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// The receiver of a connection. `payload` is that of a full segment; the peer's stream begins at 1.
-    /// `config.tcp.window_scaling` must say what was negotiated, as `sack` and `timestamps` do.
+    /// `window_scaling` and `ecn` of `config.tcp` must say what was negotiated, as `sack` and `timestamps` do.
     pub(crate) fn new(config: &Config, payload: u64, sack: bool, timestamps: bool) -> Self {
         let window = Window::new(config, payload);
         let (compressed_percent, full_pushes) =
@@ -86,6 +89,8 @@ impl Receiver {
             window,
             acks: DelayedAck::new(settings, window.announced()),
             timestamps: Timestamps::new(timestamps, config.min_rto.as_nanos() / 1_000_000),
+            echo: Echo::new(config.ecn),
+            prior_ack: None,
             unread: 1,
             acknowledged: 1,
             answered: None,
@@ -107,8 +112,8 @@ impl Receiver {
 
     /// A segment arrived (the caller has checked PAWS): with data or FIN, or an empty one, whose timestamp
     /// is to be echoed, too, and which is answered if it is a window probe. `srtt` is that of the sending
-    /// half, if it has one: it bounds the delayed acknowledgement.
-    pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, srtt: Option<Duration>) {
+    /// half, if it has one: it bounds the delayed acknowledgement. `field` is the ECN field of the packet.
+    pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, field: Ecn, srtt: Option<Duration>) {
         self.acks.set_srtt(srtt);
         if segment.flags.has(Flags::SYN) {
             // of the handshake
@@ -119,6 +124,9 @@ impl Receiver {
             return self.refuse(now, segment);
         }
         self.timestamps.update(segment, self.acknowledged);
+        if segment.flags.has(Flags::CWR) && self.echo.on_cwr() && start != end {
+            self.acks.require(); // the sender's window may be a single segment
+        }
         if self.has_timestamps {
             // the echo of a pure ACK is not new any more when data repeat it
             let full_sized = end - start >= self.acks.segment();
@@ -127,9 +135,21 @@ impl Receiver {
         if start == end {
             return;
         }
-        self.take(now, segment);
+        self.take(now, segment, field);
         let state = self.state();
         self.acks.decide(now, &state);
+    }
+
+    /// Data that are new arrived in a packet with this ECN field (`tcp_data_ecn_check`).
+    fn note_mark(&mut self, field: Ecn) {
+        let demand = self.echo.on_data(field, self.next_expected(), self.acks.is_delayed());
+        if demand.quick {
+            self.acks.enter_short_quick_mode(self.window.announced(), QUICK_ACKS);
+        }
+        if demand.now {
+            self.acks.require();
+        }
+        self.prior_ack = demand.before;
     }
 
     /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply"
@@ -155,7 +175,7 @@ impl Receiver {
     }
 
     /// An acceptable segment with data or FIN.
-    fn take(&mut self, now: Time, segment: &Segment) {
+    fn take(&mut self, now: Time, segment: &Segment, field: Ecn) {
         let (start, edge) = (segment.sequence, self.window.edge());
         let end = segment.end().min(edge);
         let next = self.next_expected();
@@ -170,7 +190,7 @@ impl Receiver {
         match self.reassembly.insert(start, end, fin) {
             Outcome::Duplicate => self.acks.enter_quick_mode(self.window.announced()),
             Outcome::InOrder { filled } => {
-                self.on_order(now, segment);
+                self.on_order(now, segment, field);
                 // RFC 5681 section 4.2: "SHOULD send an immediate ACK when it receives a data segment that
                 // fills in all or part of a gap"; Linux: all of it
                 if filled || self.reassembly.is_complete() {
@@ -178,6 +198,7 @@ impl Receiver {
                 }
             }
             Outcome::OutOfOrder { distant } => {
+                self.note_mark(field);
                 if distant {
                     self.acks.flush_merged(now);
                 }
@@ -192,7 +213,7 @@ impl Receiver {
     }
 
     /// Data in order (Linux `tcp_event_data_recv`).
-    fn on_order(&mut self, now: Time, segment: &Segment) {
+    fn on_order(&mut self, now: Time, segment: &Segment, field: Ecn) {
         let payload = u64::from(segment.length);
         if payload == 0 {
             return self.acks.schedule();
@@ -208,6 +229,7 @@ impl Receiver {
         };
         let segment = self.acks.segment();
         self.acks.on_data(now, &arrival);
+        self.note_mark(field);
         if payload > segment {
             self.window.measure_ratio(payload);
         }
@@ -277,6 +299,14 @@ impl Receiver {
     /// FIN has arrived and everything before it was read.
     pub(crate) fn is_finished(&self) -> bool {
         self.reassembly.is_complete() && self.unread == self.reassembly.readable()
+    }
+    /// Whether an acknowledgement that leaves now echoes a mark (ECE).
+    pub(crate) fn echoes_mark(&self) -> bool {
+        self.echo.is_on()
+    }
+    /// An acknowledgement that must leave before any other, of a part of what has arrived.
+    pub(crate) fn take_prior_ack(&mut self) -> Option<PriorAck> {
+        self.prior_ack.take()
     }
     /// When an acknowledgement must leave; not after now: at once; `None`: nothing to acknowledge.
     pub(crate) fn ack_due(&self) -> Option<Time> {

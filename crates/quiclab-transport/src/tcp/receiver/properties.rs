@@ -60,7 +60,7 @@ fn arrive(receiver: &mut Receiver, model: &mut Model, now: Time, piece: &Segment
     for position in piece.sequence..end.max(piece.sequence) {
         model.arrived[position as usize] = true;
     }
-    receiver.on_segment(now, piece, None);
+    receiver.on_segment(now, piece, Ecn::NotEct, None);
     assert_eq!(receiver.next_expected(), model.next());
     let is_beyond = piece.sequence > before && piece.sequence < end;
     if is_beyond || piece.end() <= before {

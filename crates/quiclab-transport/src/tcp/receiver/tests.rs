@@ -41,11 +41,11 @@ fn an_idle_receiver_is_small() {
 #[test]
 fn data_in_order_is_read_once() {
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
-    receiver.on_segment(ms(0), &segment(1, PAYLOAD), None);
+    receiver.on_segment(ms(0), &segment(1, PAYLOAD), Ecn::NotEct, None);
     assert_eq!((receiver.read(ms(0)), receiver.read(ms(0))), (PAYLOAD, 0));
     assert_eq!(receiver.ack_due(), Some(ms(0)), "quick mode at the start");
     assert_eq!(ack(&mut receiver, ms(0)).0, 1449);
-    receiver.on_segment(ms(1), &segment(1, PAYLOAD), None);
+    receiver.on_segment(ms(1), &segment(1, PAYLOAD), Ecn::NotEct, None);
     assert_eq!((receiver.read(ms(1)), receiver.ack_due()), (0, Some(ms(1))), "a duplicate: at once");
     assert_eq!(ack(&mut receiver, ms(1)).2, [(1, 1449)], "and a D-SACK");
 }
@@ -55,10 +55,10 @@ fn data_in_order_is_read_once() {
 #[test]
 fn after_an_answer_the_acknowledgement_waits_for_the_next() {
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
-    receiver.on_segment(ms(0), &segment(1, PAYLOAD), None);
+    receiver.on_segment(ms(0), &segment(1, PAYLOAD), Ecn::NotEct, None);
     receiver.on_ack_sent(ms(10), false);
     receiver.on_data_sent(ms(10));
-    receiver.on_segment(ms(100), &segment(1449, PAYLOAD), None);
+    receiver.on_segment(ms(100), &segment(1449, PAYLOAD), Ecn::NotEct, None);
     receiver.read(ms(100));
     assert_eq!(receiver.ack_due(), Some(ms(140)));
 }
@@ -69,12 +69,12 @@ fn as_many_blocks_as_fit_are_sent() {
     for (timestamps, places) in [(true, 3), (false, 4)] {
         let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, timestamps);
         for gap in 1..=5 {
-            receiver.on_segment(ms(0), &segment(gap * 3000, PAYLOAD), None);
+            receiver.on_segment(ms(0), &segment(gap * 3000, PAYLOAD), Ecn::NotEct, None);
         }
         let newest: Vec<_> =
             (0..places).map(|back| ((5 - back) * 3000, (5 - back) * 3000 + PAYLOAD)).collect();
         assert_eq!(ack(&mut receiver, ms(0)).2, newest);
-        receiver.on_segment(ms(0), &segment(15_100, 100), None);
+        receiver.on_segment(ms(0), &segment(15_100, 100), Ecn::NotEct, None);
         let (_, _, blocks) = ack(&mut receiver, ms(0));
         assert_eq!(blocks[..2], [(15_100, 15_200), newest[0]]);
         assert_eq!(blocks.len() as u64, places);
@@ -87,16 +87,16 @@ fn as_many_blocks_as_fit_are_sent() {
 #[test]
 fn filling_the_last_gap_is_acknowledged_at_once() {
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
-    receiver.on_segment(ms(0), &segment(1, 100), None);
+    receiver.on_segment(ms(0), &segment(1, 100), Ecn::NotEct, None);
     ack(&mut receiver, ms(0));
     receiver.acks.on_little_room();
-    receiver.on_segment(ms(1), &segment(201, 100), None);
+    receiver.on_segment(ms(1), &segment(201, 100), Ecn::NotEct, None);
     assert_eq!(receiver.ack_due(), Some(ms(1)), "a duplicate ACK");
     ack(&mut receiver, ms(1));
-    receiver.on_segment(ms(2), &segment(101, 100), None);
+    receiver.on_segment(ms(2), &segment(101, 100), Ecn::NotEct, None);
     assert_eq!((receiver.ack_due(), receiver.next_expected()), (Some(ms(2)), 301));
     ack(&mut receiver, ms(2));
-    receiver.on_segment(ms(3), &segment(301, 100), None);
+    receiver.on_segment(ms(3), &segment(301, 100), Ecn::NotEct, None);
     assert_eq!(receiver.ack_due(), Some(ms(43)), "nothing was missing");
 }
 
@@ -111,15 +111,15 @@ fn a_distant_block_ends_merging() {
     ack(&mut receiver, ms(1200));
     receiver.acks.on_little_room();
     for number in 1..=3 {
-        receiver.on_segment(ms(1200), &segment(next + number * PAYLOAD, PAYLOAD), None);
+        receiver.on_segment(ms(1200), &segment(next + number * PAYLOAD, PAYLOAD), Ecn::NotEct, None);
         assert_eq!(receiver.ack_due(), Some(ms(1200)));
         ack(&mut receiver, ms(1200));
     }
-    receiver.on_segment(ms(1200), &segment(next + 4 * PAYLOAD, PAYLOAD), None);
+    receiver.on_segment(ms(1200), &segment(next + 4 * PAYLOAD, PAYLOAD), Ecn::NotEct, None);
     assert_eq!(receiver.ack_due(), Some(ms(1201)));
-    receiver.on_segment(ms(1200), &segment(next + 10 * PAYLOAD, PAYLOAD), None);
+    receiver.on_segment(ms(1200), &segment(next + 10 * PAYLOAD, PAYLOAD), Ecn::NotEct, None);
     assert_eq!(receiver.ack_due(), Some(ms(1201)), "the second block");
-    receiver.on_segment(ms(1200), &segment(next + 20 * PAYLOAD, PAYLOAD), None);
+    receiver.on_segment(ms(1200), &segment(next + 20 * PAYLOAD, PAYLOAD), Ecn::NotEct, None);
     assert_eq!(receiver.ack_due(), Some(ms(1200)), "the third");
 }
 
@@ -130,11 +130,11 @@ fn an_application_that_does_not_read_closes_the_window() {
     let mut receiver = small();
     assert_eq!(receiver.window(), 11_584);
     for number in 0..8 {
-        receiver.on_segment(ms(number), &segment(1 + number * PAYLOAD, PAYLOAD), None);
+        receiver.on_segment(ms(number), &segment(1 + number * PAYLOAD, PAYLOAD), Ecn::NotEct, None);
         let (next, window, _) = ack(&mut receiver, ms(number));
         assert_eq!(next + u64::from(window), 11_585, "the edge does not move");
     }
-    receiver.on_segment(ms(10), &segment(11_585, PAYLOAD), None);
+    receiver.on_segment(ms(10), &segment(11_585, PAYLOAD), Ecn::NotEct, None);
     assert_eq!((receiver.ack_due(), receiver.next_expected()), (Some(ms(10)), 11_585));
     assert_eq!(ack(&mut receiver, ms(10)).1, 0);
     assert_eq!(receiver.read(ms(20)), 11_584);
@@ -147,13 +147,13 @@ fn an_application_that_does_not_read_closes_the_window() {
 fn what_exceeds_the_window_is_cut_off() {
     let mut receiver = small();
     for number in 0..7 {
-        receiver.on_segment(ms(0), &segment(1 + number * PAYLOAD, PAYLOAD), None);
+        receiver.on_segment(ms(0), &segment(1 + number * PAYLOAD, PAYLOAD), Ecn::NotEct, None);
     }
     let long = Segment { flags: Flags::ACK.with(Flags::FIN), ..segment(10_137, 2000) };
-    receiver.on_segment(ms(0), &long, None);
+    receiver.on_segment(ms(0), &long, Ecn::NotEct, None);
     assert_eq!((receiver.next_expected(), receiver.read(ms(0))), (11_585, 11_584));
     assert!(!receiver.is_finished());
-    receiver.on_segment(ms(0), &segment(11_586 + 20_000, 100), None);
+    receiver.on_segment(ms(0), &segment(11_586 + 20_000, 100), Ecn::NotEct, None);
     assert_eq!((receiver.reassembly.held_bytes(), receiver.ack_due()), (0, Some(ms(0))));
 }
 
@@ -161,22 +161,22 @@ fn what_exceeds_the_window_is_cut_off() {
 fn fin_finishes_when_all_is_read_and_is_acknowledged_at_once() {
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
     let fin = Segment { flags: Flags::ACK.with(Flags::FIN), ..segment(101, 0) };
-    receiver.on_segment(ms(0), &fin, None);
+    receiver.on_segment(ms(0), &fin, Ecn::NotEct, None);
     assert_eq!((receiver.next_expected(), receiver.read(ms(0))), (1, 0));
     ack(&mut receiver, ms(0));
-    receiver.on_segment(ms(1), &segment(1, 100), None);
+    receiver.on_segment(ms(1), &segment(1, 100), Ecn::NotEct, None);
     assert!(!receiver.is_finished(), "not read yet");
     assert_eq!((receiver.read(ms(1)), receiver.is_finished()), (100, true));
     assert_eq!((receiver.ack_due(), receiver.next_expected()), (Some(ms(1)), 102));
     ack(&mut receiver, ms(1));
-    receiver.on_segment(ms(2), &fin, None);
+    receiver.on_segment(ms(2), &fin, Ecn::NotEct, None);
     assert_eq!((receiver.ack_due(), receiver.read(ms(2))), (Some(ms(2)), 0), "FIN again");
     // out of quick mode, too
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
-    receiver.on_segment(ms(0), &segment(1, 100), None);
+    receiver.on_segment(ms(0), &segment(1, 100), Ecn::NotEct, None);
     ack(&mut receiver, ms(0));
     receiver.acks.on_little_room();
-    receiver.on_segment(ms(1), &fin, None);
+    receiver.on_segment(ms(1), &fin, Ecn::NotEct, None);
     assert_eq!(receiver.ack_due(), Some(ms(1)));
 }
 
@@ -186,11 +186,11 @@ fn a_window_probe_is_answered() {
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, false);
     let probe = segment(0, 0);
     for (now, answered) in [(0, true), (499, false), (500, true), (600, false)] {
-        receiver.on_segment(ms(now), &probe, None);
+        receiver.on_segment(ms(now), &probe, Ecn::NotEct, None);
         assert_eq!(receiver.ack_due(), answered.then_some(ms(now)), "at {now} ms");
         receiver.on_ack_sent(ms(now), true);
     }
-    receiver.on_segment(ms(2000), &segment(1, 0), None);
+    receiver.on_segment(ms(2000), &segment(1, 0), Ecn::NotEct, None);
     assert_eq!(receiver.ack_due(), None, "a pure ACK is not acknowledged");
 }
 
@@ -210,14 +210,14 @@ fn the_timestamp_of_the_rules_is_echoed() {
         (4001, 5, 5, true),
         (6001, 7, 7, true),
     ] {
-        receiver.on_segment(ms(1), &stamped(sequence, timestamp), None);
+        receiver.on_segment(ms(1), &stamped(sequence, timestamp), Ecn::NotEct, None);
         assert_eq!(receiver.timestamp_to_echo(), Some(echo), "after {timestamp}");
         if acknowledge {
             receiver.on_ack_sent(ms(1), true);
         }
     }
     let pure = Segment { timestamp: 9, ..segment(7001, 0) };
-    receiver.on_segment(ms(1), &pure, None);
+    receiver.on_segment(ms(1), &pure, Ecn::NotEct, None);
     assert_eq!(receiver.timestamp_to_echo(), Some(9), "pure ACKs count, too");
 }
 
@@ -227,13 +227,13 @@ fn old_duplicates_are_recognised_across_the_wrap() {
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, true);
     let stamped = |timestamp, length| Segment { timestamp, ..segment(1, length) };
     assert!(!receiver.is_too_old(&stamped(0, 10)), "nothing known yet");
-    receiver.on_segment(ms(0), &stamped(5, 0), None);
+    receiver.on_segment(ms(0), &stamped(5, 0), Ecn::NotEct, None);
     for (age, old) in [(0, false), (1, false), (2, true), (100, true), (u32::MAX, false)] {
         assert_eq!(receiver.is_too_old(&stamped(5_u32.wrapping_sub(age), 10)), old, "age {age}");
     }
     assert!(!receiver.is_too_old(&stamped(5_u32.wrapping_sub(200), 0)));
     assert!(receiver.is_too_old(&stamped(5_u32.wrapping_sub(201), 0)));
-    receiver.on_segment(ms(0), &stamped(4, 0), None);
+    receiver.on_segment(ms(0), &stamped(4, 0), Ecn::NotEct, None);
     assert_eq!(receiver.timestamp_to_echo(), Some(5), "tolerated, but not echoed");
     receiver.on_too_old(ms(1), &stamped(u32::MAX, 10));
     assert_eq!((receiver.ack_due(), receiver.next_expected()), (Some(ms(1)), 1));

@@ -1,10 +1,10 @@
 //! The way of an acknowledgement through the sender (Linux `tcp_ack`).
 
 use super::{AckOutcome, Sender, State, timestamp};
-use crate::congestion::{Ack, RecoveryPhase};
+use crate::congestion::{Ack, Marks, RecoveryPhase};
 use crate::recovery::delivery_rate::{RateSample, SentState};
 use crate::recovery::prr::PrrAck;
-use quiclab_core::{Duration, Segment, Time};
+use quiclab_core::{Duration, Flags, Segment, Time};
 
 /// Results of the steps that process one acknowledgement.
 #[derive(Debug)]
@@ -45,6 +45,8 @@ pub(super) struct Work {
     pub(super) set_timer: bool,
     /// It may have been delayed: a lone, short segment.
     pub(super) maybe_delayed: bool,
+    /// It reports marks (`FLAG_ECE`).
+    pub(super) marked: bool,
 }
 
 /// What may be sent after an acknowledgement.
@@ -76,6 +78,7 @@ impl Sender {
         if ack < self.acknowledged {
             return self.on_old_ack(now, segment, work);
         }
+        work.marked = self.ecn.is_on() && segment.flags.has(Flags::ECE);
         let window = u64::from(segment.window);
         // an older acknowledgement does not take the window back (tcp_may_update_window)
         if ack > self.acknowledged || window > self.window || window == 0 {
@@ -105,6 +108,9 @@ impl Sender {
         self.clean(now, ack, prior_high, prior_sacked, &mut work);
         if work.prior_delivered > 0 {
             self.rack.update_window(work.prior_delivered, self.rate.delivered());
+        }
+        if self.ecn.is_on() {
+            self.report_marks(&work);
         }
         self.on_probe_acked(now, ack, &mut work);
         let mut retransmit = Retransmit::Nothing;
@@ -141,7 +147,20 @@ impl Sender {
     /// Whether recovery must look at the acknowledgement (`tcp_ack_is_dubious`).
     fn is_dubious(&self, work: &Work) -> bool {
         let progress = work.advanced || work.not_duplicate;
-        !progress || work.sacked || work.dsack || self.state != State::Open
+        !progress || work.sacked || work.dsack || work.marked || self.state != State::Open
+    }
+
+    /// Tells the controller of the marks, before the window is reduced for them (`tcp_in_ack_event`).
+    fn report_marks(&mut self, work: &Work) {
+        let delivered = u64::from(work.delivered);
+        let marked = if work.marked { delivered } else { 0 };
+        self.counts.marked += marked;
+        self.controller.on_marks(&Marks {
+            delivered_packets: delivered,
+            marked_packets: marked,
+            acked_position: self.acknowledged,
+            next_position: self.next,
+        });
     }
 
     /// Takes what is acknowledged cumulatively out of the queue, and its RTT (`tcp_clean_rtx_queue`).
@@ -252,12 +271,12 @@ impl Sender {
     /// Window and rate after the acknowledgement (`tcp_cong_control`).
     pub(super) fn control(&mut self, now: Time, prior_in_flight: u32, work: &Work) {
         let rate = self.rate.sample(now, self.rtt.min(), work.maybe_delayed);
-        let reducing = self.state == State::Recovery;
+        let reducing = self.is_reducing();
         let progress = work.advanced || (self.reordering > self.options.reordering && work.sacked);
         let may_grow = self.controller.owns_recovery() || (!reducing && progress);
         let delivered = work.delivered + work.duplicates;
         self.inform(now, prior_in_flight, work, rate, may_grow);
-        if !self.controller.owns_recovery() && self.state == State::Recovery {
+        if !self.controller.owns_recovery() && reducing {
             let ack = PrrAck {
                 delivered,
                 lost: work.lost,
@@ -293,7 +312,7 @@ impl Sender {
             acked_position: self.acknowledged,
             next_position: self.next,
             phase: match self.state {
-                State::Open | State::Disorder => RecoveryPhase::Open,
+                State::Open | State::Disorder | State::Cwr => RecoveryPhase::Open,
                 State::Recovery => RecoveryPhase::Recovery,
                 State::Loss => RecoveryPhase::Loss,
             },
@@ -345,6 +364,7 @@ impl Work {
             prior_delivered: 0,
             set_timer: false,
             maybe_delayed: false,
+            marked: false,
         }
     }
 

@@ -7,6 +7,7 @@ use super::Sender;
 use super::State;
 use super::acknowledge::Work;
 use super::timers::Timer;
+use crate::congestion::LostPacket;
 use crate::options::TcpLossDetection;
 use quiclab_core::Time;
 
@@ -32,14 +33,14 @@ impl Sender {
     /// Marks what is lost after an acknowledgement (`tcp_identify_packet_loss`).
     pub(super) fn detect_losses(&mut self, now: Time, work: &mut Work) {
         if !self.sack {
-            if self.board.duplicates() >= self.reordering && self.state <= State::Disorder {
-                self.mark_head_lost(work);
+            if self.board.duplicates() >= self.reordering && self.state < State::Recovery {
+                self.mark_head_lost(now, work);
             }
             return;
         }
         let detection = self.options.loss_detection;
         if detection != TcpLossDetection::Rack {
-            self.mark_by_count(work);
+            self.mark_by_count(now, work);
         }
         if detection != TcpLossDetection::DuplicateAcks && self.rack.take_advanced() {
             let before = self.board.retransmitted();
@@ -74,7 +75,7 @@ impl Sender {
             }
             let deadline = self.rack.deadline(segment.sent, window);
             if deadline <= now {
-                lost += u32::from(self.declare_lost(index));
+                lost += u32::from(self.declare_lost(now, index));
                 self.board.remove_from_index(index);
             } else {
                 wait = wait.max(Some(deadline));
@@ -84,7 +85,7 @@ impl Sender {
     }
 
     /// RFC 6675 section 4: `IsLost` with DupThresh segments above selectively acknowledged.
-    fn mark_by_count(&mut self, work: &mut Work) {
+    fn mark_by_count(&mut self, now: Time, work: &mut Work) {
         if self.board.sacked() < self.reordering {
             return;
         }
@@ -98,26 +99,30 @@ impl Sender {
                 break;
             }
             if !marks.sacked && !marks.lost {
-                work.lost += u32::from(self.declare_lost(index));
+                work.lost += u32::from(self.declare_lost(now, index));
             }
         }
     }
 
     /// The first segment is lost: all that one knows without SACK.
-    pub(super) fn mark_head_lost(&mut self, work: &mut Work) {
+    pub(super) fn mark_head_lost(&mut self, now: Time, work: &mut Work) {
         if !self.board.is_empty() && !self.board.get(0).marks.lost {
-            work.lost += u32::from(self.declare_lost(0));
+            work.lost += u32::from(self.declare_lost(now, 0));
         }
     }
 
     /// Declares a segment lost, or its retransmission.
-    pub(super) fn declare_lost(&mut self, index: usize) -> bool {
+    pub(super) fn declare_lost(&mut self, now: Time, index: usize) -> bool {
         let segment = self.board.get(index);
-        let bytes = segment.end - segment.start;
+        let (position, end, state) = (segment.start, segment.end, segment.rate);
         let (lost, _) = self.board.mark_lost(index);
         if lost {
             self.counts.lost += 1;
+            let bytes = end - position;
             self.rate.on_lost(bytes);
+            let (total_delivered, total_lost) = (self.rate.delivered(), self.rate.lost());
+            let packet = LostPacket { now, bytes, position, end, state, total_delivered, total_lost };
+            self.controller.on_packet_lost(&packet);
         }
         lost
     }

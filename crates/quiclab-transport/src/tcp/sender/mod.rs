@@ -16,7 +16,7 @@
 //! scoreboard    the retransmission queue with its marks
 //! ```
 //!
-//! Not modelled: ECN, urgent data, SACK reneging, MTU probing, fast open.
+//! Not modelled: urgent data, SACK reneging, MTU probing, fast open.
 
 mod acknowledge;
 mod burst;
@@ -36,7 +36,7 @@ pub(crate) use write::PushWithinWrite;
 use super::config::{Config, INITIAL_SEGMENTS};
 use super::metrics::FinalState;
 use crate::congestion::{Controller, Phase};
-use crate::options::{RateReduction, TcpValues};
+use crate::options::{RateReduction, TcpEcn, TcpValues};
 use crate::pacing::{Pacer, Pacing, PacingInput};
 use crate::recovery::delivery_rate::DeliveryRate;
 use crate::recovery::prr::{Prr, PrrVersion};
@@ -44,7 +44,7 @@ use crate::recovery::rack::Rack;
 use crate::recovery::tcp_rtt::TcpRtt;
 use crate::ticks::Ticks;
 use host_queue::HostQueue;
-use quiclab_core::{DataRate, Duration, SackBlocks, SavedTcpMetrics, Time};
+use quiclab_core::{DataRate, Duration, Ecn, SackBlocks, SavedTcpMetrics, Time};
 use scoreboard::Scoreboard;
 use std::collections::VecDeque;
 use timers::Timer;
@@ -65,6 +65,27 @@ pub(crate) struct Transmission {
     /// When it departs (`skb_mstamp_ns`), and when it leaves the host, which may be later.
     pub(crate) departure: Time,
     pub(crate) leaves: Time,
+    /// ECN field of its packet.
+    pub(crate) ecn: Ecn,
+    /// It tells the receiver that the window was reduced for its marks (CWR).
+    pub(crate) window_reduced: bool,
+}
+
+impl Transmission {
+    /// A segment without data that leaves now, and acknowledges.
+    pub(crate) const fn pure_ack(sequence: u64, ecn: TcpEcn, now: Time) -> Self {
+        Self {
+            sequence,
+            length: 0,
+            fin: false,
+            push: false,
+            retransmission: false,
+            departure: now,
+            leaves: now,
+            ecn: ecn.field_without_new_data(),
+            window_reduced: false,
+        }
+    }
 }
 
 /// What an acknowledgement did; for the series of acknowledgements.
@@ -103,6 +124,8 @@ pub(crate) struct Snapshot {
     pub(crate) timeouts: u64,
     pub(crate) tail_loss_probes: u64,
     pub(crate) undos: u64,
+    /// Segments delivered by acknowledgements that reported marks; `None` without ECN.
+    pub(crate) marked_segments: Option<u64>,
     /// Reordering that is tolerated, in segments.
     pub(crate) reordering: u32,
 }
@@ -114,6 +137,8 @@ enum State {
     Open,
     /// Something was selectively acknowledged: loss or reordering.
     Disorder,
+    /// Packets were marked: the window is being reduced, and nothing is to be sent again.
+    Cwr,
     /// Segments were lost and are sent again.
     Recovery,
     /// A retransmission timeout went off.
@@ -186,6 +211,11 @@ pub(crate) struct Sender {
     /// Window during recovery, in segments; `None`: that of the controller.
     recovery_window: Option<u32>,
     undo: Option<Undo>,
+    /// The last reduction can be undone: it was not for marks (`prior_ssthresh` is not 0).
+    undo_allowed: bool,
+    /// ECN as agreed on, and the next new data tell of a reduction (`TCP_ECN_QUEUE_CWR`).
+    ecn: TcpEcn,
+    cwr_due: bool,
     /// Timestamp of the first retransmission of the present recovery.
     first_retransmission: Option<u32>,
     frto: bool,
@@ -244,6 +274,7 @@ struct Counts {
     timeouts: u64,
     tail_loss_probes: u64,
     undos: u64,
+    marked: u64,
 }
 
 /// What the handshake has settled.
@@ -257,6 +288,7 @@ pub(crate) struct Agreed {
     pub(crate) window: u64,
     /// RTT of the handshake; `None` if SYN or SYN-ACK was retransmitted.
     pub(crate) rtt: Option<Duration>,
+    pub(crate) ecn: TcpEcn,
 }
 
 impl Sender {
@@ -300,6 +332,9 @@ impl Sender {
             prr: None,
             recovery_window: None,
             undo: None,
+            undo_allowed: false,
+            ecn: agreed.ecn,
+            cwr_due: false,
             first_retransmission: None,
             frto: false,
             new_data_first: false,
@@ -404,6 +439,7 @@ impl Sender {
             timeouts: self.counts.timeouts,
             tail_loss_probes: self.counts.tail_loss_probes,
             undos: self.counts.undos,
+            marked_segments: self.ecn.is_on().then_some(self.counts.marked),
             reordering: self.reordering,
         }
     }

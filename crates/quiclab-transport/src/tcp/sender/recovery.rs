@@ -1,4 +1,4 @@
-//! The states of recovery (Linux `tcp_fastretrans_alert`): when it begins and ends, when a reduction of
+//! The states of recovery and of reductions for marks (Linux `tcp_fastretrans_alert`): when it begins and ends, when a reduction of
 //! the window was wrong and is undone, and what follows a timeout.
 //!
 //! | undo | evidence | after |
@@ -17,26 +17,34 @@ impl Sender {
     /// Recovery looks at an acknowledgement that is not plain progress.
     pub(super) fn alert(&mut self, now: Time, duplicate: bool, work: &mut Work) -> Retransmit {
         self.new_data_first = false;
+        // congestion is proven, the reduction is required
+        self.undo_allowed &= !work.marked;
         self.count_duplicate(duplicate, work);
         if self.state == State::Open {
             self.first_retransmission = None;
         } else if self.state == State::Recovery && self.acknowledged >= self.high {
             self.finish_recovery(now, work);
+        } else if self.state == State::Cwr && self.acknowledged > self.high {
+            // something behind `high` has brought CWR to the receiver
+            self.state = State::Open;
+            if !self.controller.owns_recovery() {
+                self.end_reduction(now);
+            }
         }
         match self.state {
             State::Recovery => {
                 if work.advanced && !self.sack {
-                    self.mark_head_lost(work); // NewReno's partial acknowledgement (RFC 6582 section 3.2)
+                    self.mark_head_lost(now, work); // NewReno's partial acknowledgement (RFC 6582 section 3.2)
                 }
                 if work.advanced && self.undo_partial(now, work) {
                     return Retransmit::Nothing;
                 }
                 if self.undo_by_dsack(now) {
-                    self.try_open();
+                    self.try_open(now, work);
                 }
                 self.detect_losses(now, work);
                 if self.state != State::Recovery && self.must_recover() {
-                    self.enter_recovery(now);
+                    self.enter_recovery(now, work.marked);
                 }
             }
             State::Loss => {
@@ -46,45 +54,67 @@ impl Sender {
                 if self.state != State::Open && !work.retransmission_lost {
                     return next;
                 }
-                self.open_or_recover(now);
+                self.open_or_recover(now, work);
             }
-            State::Open | State::Disorder => {
+            State::Open | State::Disorder | State::Cwr => {
                 if work.advanced {
                     self.board.forget_duplicates(); // they were of another hole (tcp_reset_reno_sack)
                 }
-                self.undo_by_dsack(now);
+                if self.state != State::Cwr {
+                    self.undo_by_dsack(now);
+                }
                 self.detect_losses(now, work);
-                self.open_or_recover(now);
+                self.open_or_recover(now, work);
             }
         }
         Retransmit::Nothing
     }
 
-    fn open_or_recover(&mut self, now: Time) {
-        if self.must_recover() { self.enter_recovery(now) } else { self.try_open() }
+    fn open_or_recover(&mut self, now: Time, work: &Work) {
+        if self.must_recover() { self.enter_recovery(now, work.marked) } else { self.try_open(now, work) }
     }
 
     fn must_recover(&self) -> bool {
         self.board.lost() > 0
     }
 
-    /// Recovery begins: once for all losses of a round trip (RFC 6675 section 5).
-    pub(super) fn enter_recovery(&mut self, now: Time) {
+    /// Recovery begins: once for all losses of a round trip (RFC 6675 section 5). A reduction for marks goes on.
+    pub(super) fn enter_recovery(&mut self, now: Time, marked: bool) {
         self.begin_undo();
-        if self.state != State::Recovery {
-            self.cut(now);
+        self.undo_allowed = !marked && self.state != State::Cwr;
+        if self.state == State::Cwr {
+            self.controller.on_loss_after_marks(u64::from(self.cwnd()) * self.payload);
+            self.retarget();
+        } else if self.state != State::Recovery {
+            self.cut(now, false);
         }
         self.state = State::Recovery;
     }
 
-    /// The window is cut, and what follows paced by PRR (`tcp_init_cwnd_reduction`).
-    fn cut(&mut self, now: Time) {
+    /// Marks are reported: the window is reduced, once in a round trip (RFC 3168 section 6.1.2; `tcp_enter_cwr`).
+    fn enter_cwr(&mut self, now: Time) {
+        self.undo_allowed = false;
+        if self.state < State::Cwr {
+            self.undo = None;
+            self.cut(now, true);
+            self.state = State::Cwr;
+        }
+    }
+
+    /// Whether the window is being reduced step by step (`tcp_in_cwnd_reduction`).
+    pub(super) fn is_reducing(&self) -> bool {
+        matches!(self.state, State::Cwr | State::Recovery)
+    }
+
+    /// The window is cut, for marks or losses, and what follows paced by PRR (`tcp_init_cwnd_reduction`).
+    fn cut(&mut self, now: Time, ecn: bool) {
         let prior = self.cwnd();
         self.high = self.next;
         self.probe = None;
         self.counts.congestion_events += 1;
-        let event = self.event(now);
+        let event = self.event(now, ecn);
         self.controller.on_congestion(&event);
+        self.cwr_due = self.ecn.is_on();
         if self.controller.owns_recovery() {
             return;
         }
@@ -93,14 +123,22 @@ impl Sender {
         self.recovery_window = self.prr.map(|_| prior);
     }
 
-    fn event(&self, now: Time) -> CongestionEvent {
-        CongestionEvent { now, in_flight: self.in_flight_bytes(), next_position: self.next, ecn: false }
+    /// The controller has another window than when the reduction began.
+    fn retarget(&mut self) {
+        let target = u32::try_from(self.controller.window() / self.payload).unwrap_or(u32::MAX);
+        if let Some(prr) = &mut self.prr {
+            prr.set_target(target);
+        }
+    }
+
+    fn event(&self, now: Time, ecn: bool) -> CongestionEvent {
+        CongestionEvent { now, in_flight: self.in_flight_bytes(), next_position: self.next, ecn }
     }
 
     /// The tail loss probe repaired a loss: the window is reduced without recovery (RFC 8985
     /// section 7.4.2).
     pub(super) fn cut_for_probe(&mut self, now: Time) {
-        self.cut(now);
+        self.cut(now, false);
         self.end_reduction(now);
         self.try_keep_open();
     }
@@ -144,10 +182,12 @@ impl Sender {
         self.recovery_window = None;
         if cut {
             self.begin_undo();
+            self.undo_allowed = true;
             self.counts.congestion_events += 1;
         }
-        let event = self.event(now);
+        let event = self.event(now, false);
         self.controller.on_timeout(&event, cut);
+        self.cwr_due = self.ecn.is_on();
         if self.state <= State::Disorder && self.board.sacked() >= self.options.reordering {
             // many duplicates and yet a timeout: reordering was overestimated
             self.reordering = self.reordering.min(self.options.reordering);
@@ -239,7 +279,10 @@ impl Sender {
         }
         self.prr = None;
         self.recovery_window = None;
-        self.controller.on_spurious(now);
+        if self.undo_allowed {
+            self.controller.on_spurious(now);
+            self.cwr_due = false;
+        }
         self.counts.undos += 1;
         self.undo = None;
         self.rack.reconsider();
@@ -280,12 +323,17 @@ impl Sender {
         true
     }
 
-    /// Nothing is lost: back to Open or Disorder (`tcp_try_to_open`).
-    fn try_open(&mut self) {
+    /// Nothing is lost: back to Open or Disorder, or a reduction for marks (`tcp_try_to_open`).
+    fn try_open(&mut self, now: Time, work: &Work) {
         if self.board.retransmitted() == 0 && !self.any_retransmitted() {
             self.first_retransmission = None;
         }
-        self.try_keep_open();
+        if work.marked {
+            self.enter_cwr(now);
+        }
+        if self.state != State::Cwr {
+            self.try_keep_open();
+        }
     }
 
     fn try_keep_open(&mut self) {

@@ -16,15 +16,8 @@ impl Sender {
     pub(crate) fn transmit(&mut self, now: Time) -> Option<Transmission> {
         if std::mem::take(&mut self.window_probe_due) {
             // one byte below the window: the answer tells the window (tcp_xmit_probe_skb)
-            return Some(Transmission {
-                sequence: self.next - 1,
-                length: 0,
-                fin: false,
-                push: false,
-                retransmission: true,
-                departure: now,
-                leaves: now,
-            });
+            let probe = Transmission::pure_ack(self.next - 1, self.ecn, now);
+            return Some(Transmission { retransmission: true, ..probe });
         }
         if std::mem::take(&mut self.tail_probe_due) {
             return self.send_tail_probe(now);
@@ -167,7 +160,7 @@ impl Sender {
         let end = data_end + u64::from(fin);
         let in_flight = self.in_flight_bytes();
         let Burst { departure, leaves, .. } = self.burst;
-        let rate = self.rate.on_sent(departure, was_idle);
+        let rate = self.rate.on_sent(departure, in_flight, end - start);
         self.controller.on_sent(now, end - start, in_flight);
         self.board.push(start, end, departure, rate, fin, push);
         self.next = end;
@@ -182,8 +175,18 @@ impl Sender {
         if self.burst.left == 0 {
             self.check_space_when_sent();
         }
-        let length = length as u16;
-        Transmission { sequence: start, length, fin, push, retransmission: false, departure, leaves }
+        Transmission {
+            sequence: start,
+            length: length as u16,
+            fin,
+            push,
+            retransmission: false,
+            departure,
+            leaves,
+            // `tcp_ecn_send`: a FIN alone is no data
+            ecn: if length > 0 { self.ecn.field() } else { self.ecn.field_without_new_data() },
+            window_reduced: length > 0 && std::mem::take(&mut self.cwr_due),
+        }
     }
 
     /// Retransmits a segment and, as one burst, those after it that are lost and were sent with it: what is left of one
@@ -206,10 +209,10 @@ impl Sender {
 
     fn send_again(&mut self, now: Time, index: usize, probe: bool) -> Transmission {
         let Burst { departure, leaves, .. } = self.burst;
-        let rate = self.rate.on_sent(departure, self.board.in_flight() == 0);
         let in_flight = self.in_flight_bytes();
         let segment = self.board.get(index);
         let (start, end, marks) = (segment.start, segment.end, segment.marks);
+        let rate = self.rate.on_sent(departure, in_flight, end - start);
         self.controller.on_sent(now, end - start, in_flight);
         self.board.retransmit(index, departure, rate, probe);
         self.counts.retransmitted += 1;
@@ -223,6 +226,8 @@ impl Sender {
             retransmission: true,
             departure,
             leaves,
+            ecn: self.ecn.field_without_new_data(),
+            window_reduced: false,
         }
     }
 
@@ -270,7 +275,7 @@ impl Sender {
         self.counts.sent += 1;
         self.last_sent = now;
         self.usage_burst += 1;
-        if self.state == State::Recovery
+        if self.is_reducing()
             && let Some(prr) = &mut self.prr
         {
             prr.on_sent();

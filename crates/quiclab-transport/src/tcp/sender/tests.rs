@@ -3,6 +3,7 @@
 
 mod bursts;
 mod corners;
+mod marks;
 
 use super::*;
 use crate::congestion::{Ack, CongestionEvent};
@@ -89,6 +90,7 @@ impl Bench {
             timestamps: true,
             window: 1_000_000,
             rtt: Some(Duration::from_millis(100)),
+            ecn: config.tcp.ecn,
         };
         let controller = Box::new(Halving { window: window * 1000, prior: 0, grows: false });
         let now = Time::ZERO + Duration::from_secs(1);

@@ -82,7 +82,7 @@ impl Sender {
     /// Schedules a tail loss probe (`tcp_schedule_loss_probe`). `advancing`: the retransmission timeout would
     /// start anew now; otherwise it runs since the head was sent.
     pub(super) fn schedule_probe(&mut self, now: Time, advancing: bool) -> bool {
-        let open = matches!(self.state, State::Open);
+        let open = matches!(self.state, State::Open | State::Cwr);
         if !(self.options.tail_loss_probe && self.sack)
             || self.board.is_empty()
             || !open
@@ -113,7 +113,7 @@ impl Sender {
             let segment = self.board.get(index);
             let recent = index > 0 && self.rack.deadline(segment.sent, Duration::ZERO) > now && self.sack;
             if !segment.marks.sacked && !recent {
-                self.declare_lost(index);
+                self.declare_lost(now, index);
             }
         }
         self.board.forget_duplicates();
@@ -156,7 +156,7 @@ impl Sender {
         let (lost, _) = self.mark_by_rack(now);
         if self.board.in_flight() != prior {
             if self.state != State::Recovery {
-                self.enter_recovery(now);
+                self.enter_recovery(now, false);
                 if !self.controller.owns_recovery() {
                     self.reduce(PrrAck { delivered: 1, lost, ..PrrAck::default() });
                 }

@@ -6,6 +6,7 @@
 const BANDS = {
   slow_start: "green", conservative_slow_start: "sky", congestion_avoidance: "blue", recovery: "vermillion",
   startup: "green", drain: "orange", probe_bw: "blue", probe_rtt: "purple", application_limited: "grey", fixed: "grey",
+  probe_bw_down: "orange", probe_bw_cruise: "blue", probe_bw_refill: "blue", probe_bw_up: "green",
 };
 const bandColour = (state) => BANDS[state] ?? "orange";
 const words = (state) => state.replaceAll("_", " ");

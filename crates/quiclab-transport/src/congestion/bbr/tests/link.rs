@@ -2,12 +2,12 @@
 //! acknowledged by itself, in order. A packet dropped by a full buffer is reported lost with the next
 //! acknowledgement after the one it would have had.
 
-use crate::congestion::{Ack, CongestionEvent, Controller, Phase, RecoveryPhase};
+use crate::congestion::{Ack, CongestionEvent, Controller, LostPacket, Phase, RecoveryPhase};
 use crate::recovery::delivery_rate::{DeliveryRate, SentState};
 use quiclab_core::{ByteCount, DataRate, Duration, Time};
 use std::collections::VecDeque;
 
-pub(super) const MSS: u64 = 1250;
+pub(in crate::congestion::bbr) const MSS: u64 = 1250;
 
 struct Packet {
     number: u64,
@@ -18,26 +18,26 @@ struct Packet {
 }
 
 /// What the sender sees after an acknowledgement.
-pub(super) struct Seen {
-    pub(super) now: Time,
-    pub(super) in_flight: u64,
-    pub(super) window: u64,
+pub(in crate::congestion::bbr) struct Seen {
+    pub(in crate::congestion::bbr) now: Time,
+    pub(in crate::congestion::bbr) in_flight: u64,
+    pub(in crate::congestion::bbr) window: u64,
     /// byte/s
-    pub(super) rate: u64,
-    pub(super) phase: Phase,
-    pub(super) delivered: u64,
-    pub(super) recovery: RecoveryPhase,
+    pub(in crate::congestion::bbr) rate: u64,
+    pub(in crate::congestion::bbr) phase: Phase,
+    pub(in crate::congestion::bbr) delivered: u64,
+    pub(in crate::congestion::bbr) recovery: RecoveryPhase,
 }
 
-pub(super) struct Link {
-    pub(super) rate: DataRate,
+pub(in crate::congestion::bbr) struct Link {
+    pub(in crate::congestion::bbr) rate: DataRate,
     /// RTT without queue and transmission.
-    pub(super) delay: Duration,
+    pub(in crate::congestion::bbr) delay: Duration,
     /// Bytes that may wait; more are dropped.
-    pub(super) buffer: u64,
+    pub(in crate::congestion::bbr) buffer: u64,
     /// Delay added to all acknowledgements from a time on.
-    pub(super) detour: Option<(Time, Duration)>,
-    pub(super) now: Time,
+    pub(in crate::congestion::bbr) detour: Option<(Time, Duration)>,
+    pub(in crate::congestion::bbr) now: Time,
     free: Time,
     release: Time,
     flight: VecDeque<Packet>,
@@ -53,7 +53,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(mbps: u64, delay_ms: u64) -> Self {
+    pub(in crate::congestion::bbr) fn new(mbps: u64, delay_ms: u64) -> Self {
         Self {
             rate: DataRate::from_mbps(mbps),
             delay: Duration::from_millis(delay_ms),
@@ -74,23 +74,28 @@ impl Link {
         }
     }
 
+    /// Bytes that the buffer had no room for.
+    pub(in crate::congestion::bbr) fn lost(&self) -> u64 {
+        self.estimator.lost()
+    }
+
     /// Byte/s.
-    pub(super) fn capacity(&self) -> u64 {
+    pub(in crate::congestion::bbr) fn capacity(&self) -> u64 {
         self.rate.bits_per_second() / 8
     }
 
     /// Smallest RTT: delay and one transmission.
-    pub(super) fn base_rtt(&self) -> Duration {
+    pub(in crate::congestion::bbr) fn base_rtt(&self) -> Duration {
         self.delay + self.rate.time_for(ByteCount::from_bytes(MSS))
     }
 
     /// Bandwidth x smallest RTT in bytes.
-    pub(super) fn bdp(&self) -> u64 {
+    pub(in crate::congestion::bbr) fn bdp(&self) -> u64 {
         self.rate.bytes_in(self.base_rtt()).bytes()
     }
 
     /// Runs for a time, showing the state after every acknowledgement.
-    pub(super) fn run(
+    pub(in crate::congestion::bbr) fn run(
         &mut self,
         controller: &mut dyn Controller,
         time: Duration,
@@ -127,7 +132,7 @@ impl Link {
 
     fn send(&mut self, controller: &mut dyn Controller) {
         let size = ByteCount::from_bytes(MSS);
-        let state = self.estimator.on_sent(self.now, self.in_flight == 0);
+        let state = self.estimator.on_sent(self.now, self.in_flight, MSS);
         controller.on_sent(self.now, MSS, self.in_flight);
         if let Some(rate) = controller.pacing_rate() {
             self.release = self.release.max(self.now) + rate.time_for(size);
@@ -152,6 +157,15 @@ impl Link {
         if packet.dropped {
             self.in_flight -= MSS;
             self.estimator.on_lost(MSS);
+            controller.on_packet_lost(&LostPacket {
+                now: self.now,
+                bytes: MSS,
+                position: packet.number,
+                end: packet.number + 1,
+                state: packet.state,
+                total_delivered: self.estimator.delivered(),
+                total_lost: self.estimator.lost(),
+            });
             self.pending_loss(controller, packet.number);
             return;
         }

@@ -1,6 +1,6 @@
 //! The three variants on a link of 20 Mbit/s and 40 ms (BDP: 81 packets of 1250 bytes), and what differs.
 
-mod link;
+pub(super) mod link;
 
 use super::chromium::{self, BbrChromium};
 use super::linux::{self, BbrLinux};

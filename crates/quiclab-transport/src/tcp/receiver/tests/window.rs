@@ -38,7 +38,7 @@ fn the_echo_of_a_pure_acknowledgement_is_not_new() {
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, true).opened(ms(5000), 64_240);
     let mut arrive = |now: u64, echo: u32, number: u64, payload: u64| {
         let arrived = Segment { timestamp_echo: echo, ..segment(1 + number * PAYLOAD, payload) };
-        receiver.on_segment(ms(now), &arrived, None);
+        receiver.on_segment(ms(now), &arrived, Ecn::NotEct, None);
         receiver.window.rtt()
     };
     assert_eq!(arrive(5090, 5000, 0, 0), None);
@@ -54,7 +54,7 @@ pub(super) fn grown(config: &Config) -> Receiver {
     let mut arrive = |now: u64, number: u64| {
         let echo = u32::try_from(now - 100).expect("milliseconds of a test");
         let data = Segment { timestamp_echo: echo, ..segment(1 + number * PAYLOAD, PAYLOAD) };
-        receiver.on_segment(ms(now), &data, None);
+        receiver.on_segment(ms(now), &data, Ecn::NotEct, None);
         receiver.read(ms(now));
         if receiver.ack_due().is_some_and(|due| due <= ms(now)) {
             ack(&mut receiver, ms(now));
@@ -87,7 +87,7 @@ fn the_window_opens_by_two_segments_with_each_one() {
     let mut receiver = grown(&test_config());
     for (number, window) in [(42, 67_072), (43, 69_888)] {
         let now = ms(1100 + number);
-        receiver.on_segment(now, &segment(1 + number * PAYLOAD, PAYLOAD), None);
+        receiver.on_segment(now, &segment(1 + number * PAYLOAD, PAYLOAD), Ecn::NotEct, None);
         receiver.read(now);
         assert_eq!(receiver.ack_due(), Some(now));
         assert_eq!(ack(&mut receiver, now).1, window);
@@ -102,7 +102,7 @@ fn without_timestamps_a_window_is_a_round_trip() {
     for number in 0..=45 {
         let now = ms(10 + 2 * number);
         assert_eq!(receiver.window.rtt(), None);
-        receiver.on_segment(now, &segment(1 + number * PAYLOAD, PAYLOAD), None);
+        receiver.on_segment(now, &segment(1 + number * PAYLOAD, PAYLOAD), Ecn::NotEct, None);
         receiver.read(now);
         ack(&mut receiver, now);
     }
@@ -110,7 +110,7 @@ fn without_timestamps_a_window_is_a_round_trip() {
     // a longer time holds a pause, perhaps: the minimum counts
     for number in 46..=200 {
         let now = ms(10 + 3 * number);
-        receiver.on_segment(now, &segment(1 + number * PAYLOAD, PAYLOAD), None);
+        receiver.on_segment(now, &segment(1 + number * PAYLOAD, PAYLOAD), Ecn::NotEct, None);
         receiver.read(now);
         ack(&mut receiver, now);
     }
@@ -123,7 +123,7 @@ fn echoes_are_smoothed_upwards() {
     let mut receiver = grown(&test_config());
     for (now, echo, rtt) in [(1300, 1120, 110), (1310, 1250, 60), (1320, 1250, 60)] {
         let data = Segment { timestamp_echo: echo, ..segment(receiver.next_expected(), PAYLOAD) };
-        receiver.on_segment(ms(now), &data, None);
+        receiver.on_segment(ms(now), &data, Ecn::NotEct, None);
         assert_eq!(receiver.window.rtt(), Some(Duration::from_millis(rtt)));
     }
 }
@@ -135,7 +135,7 @@ fn a_gap_leaves_the_window_as_it_is_without_sack() {
         let mut receiver = grown(&test_config_with(|tcp| tcp.sack = sack));
         receiver.read(ms(1100));
         let (next, before, _) = ack(&mut receiver, ms(1100));
-        receiver.on_segment(ms(1101), &segment(next + PAYLOAD, PAYLOAD), None);
+        receiver.on_segment(ms(1101), &segment(next + PAYLOAD, PAYLOAD), Ecn::NotEct, None);
         let (_, after, blocks) = ack(&mut receiver, ms(1101));
         assert_eq!((after > before, blocks.is_empty()), (grows, !grows));
     }
@@ -163,7 +163,7 @@ fn measured() -> Config {
 fn the_window_follows_the_memory_of_a_packet() {
     let mut receiver = Receiver::new(&measured(), PAYLOAD, true, true);
     assert_eq!(receiver.window.clamp(), 64_088, "half of the buffer, less a segment");
-    receiver.on_segment(ms(0), &segment(1, PAYLOAD), None);
+    receiver.on_segment(ms(0), &segment(1, PAYLOAD), Ecn::NotEct, None);
     assert_eq!(receiver.window.clamp(), 81_920);
 }
 

@@ -1,0 +1,143 @@
+//! Explicit congestion notification of whole runs: marks in place of losses, and what DCTCP does with them.
+
+#[path = "../whole_runs/mod.rs"]
+mod whole_runs;
+
+use quiclab_sim::RunOutput;
+use whole_runs::{load, run_text};
+
+const SCENARIO: &str = r#"
+version = 1
+name = "ecn"
+duration = "30 s"
+until = "duration_over"
+links.down = { rate = "100 Mbit/s", delay = "5 ms", queue = { kind = "codel", ecn = true, packets = 10000 } }
+links.up = { delay = "5 ms" }
+[flows.f]
+stack = "lab-tcp"
+down = ["down"]
+up = ["up"]
+workload = { kind = "download", size = "1000 GB" }
+"#;
+const TCP: [(&str, &str); 4] = [
+    ("flows.f.sender.congestion_control", "newreno"),
+    ("flows.f.sender.tcp.ecn", "classic"),
+    ("flows.f.receiver.tcp.ecn", "classic"),
+    ("flows.f.sender.tcp.max_send_buffer", "64 MiB"),
+];
+const QUIC: [(&str, &str); 3] = [
+    ("flows.f.stack", "lab-quic"),
+    ("flows.f.sender.congestion_control", "newreno"),
+    ("flows.f.sender.quic.ecn", "true"),
+];
+
+fn sender(output: &RunOutput, name: &str) -> f64 {
+    output.result.flows["f"].sender[name]
+}
+
+fn link(output: &RunOutput, name: &str) -> f64 {
+    output.result.elements["down"].statistics[name]
+}
+
+/// CoDel marks, nothing is lost, and every mark that is noticed in a round trip of its own reduces the window.
+#[test]
+fn marks_reduce_the_window_and_nothing_is_lost() {
+    for sets in [&TCP[..], &QUIC[..]] {
+        let output = run_text(SCENARIO, sets, 1);
+        let (marks, events) = (link(&output, "ce_marks"), sender(&output, "congestion_events"));
+        assert!(events > 5.0 && events <= marks, "{events} of {marks}");
+        assert_eq!((sender(&output, "lost_packets"), link(&output, "codel_drops")), (0.0, 0.0));
+        // CoDel's target is 5 ms, a quarter of which the mean of a sawtooth is at least
+        assert!(link(&output, "queue_sojourn_ms") < 10.0);
+        assert!(sender(&output, "marked_packets") > 0.0);
+    }
+}
+
+/// Without ECN on one side the same queue drops.
+#[test]
+fn without_ecn_the_queue_drops() {
+    for sets in [&[("flows.f.sender.tcp.ecn", "classic")][..], &[("flows.f.stack", "lab-quic")]] {
+        let output = run_text(SCENARIO, sets, 1);
+        assert_eq!(link(&output, "ce_marks"), 0.0);
+        assert!(link(&output, "codel_drops") > 0.0 && sender(&output, "lost_packets") > 0.0);
+    }
+}
+
+/// A queue that marks above K = 20 packets, as a switch does: it oscillates between K + 1 and K + 1 - A packets with an
+/// amplitude of A = sqrt(2 (C RTT + K)) / 2 (Alizadeh et al., "Data Center TCP", SIGCOMM 2010, section 3.3: one flow),
+/// which is 7 packets here, while Reno needs the product of bandwidth and delay. The link is always busy.
+#[test]
+fn dctcp_keeps_the_queue_near_its_threshold() {
+    let packet = 1500.0 * 8.0 / 100e6 * 1e3; // ms
+    let threshold = 20.0 * packet;
+    let amplitude = (2.0 * (10.0 / packet + 20.0_f64)).sqrt() / 2.0 * packet;
+    let threshold_text = format!("{} us", (threshold * 1e3) as u64);
+    // CoDel's own marks come after waits of more than 1 s: never
+    let queue = [
+        ("links.down.queue.ce_threshold", &*threshold_text),
+        ("links.down.queue.target", "1 s"),
+        ("links.down.queue.interval", "10 s"),
+    ];
+    let tcp = [
+        ("flows.f.sender.congestion_control", "dctcp"),
+        ("flows.f.receiver.tcp.ecn", "dctcp"),
+        ("flows.f.sender.tcp.max_send_buffer", "64 MiB"),
+        // single segments: bursts would add to the queue
+        ("flows.f.sender.tcp.gso_segments", "1"),
+    ];
+    let quic = [
+        ("flows.f.stack", "lab-quic"),
+        ("flows.f.sender.congestion_control", "dctcp"),
+        ("flows.f.sender.datagram_size", "1472 B"),
+    ];
+    for sets in [&tcp[..], &quic[..]] {
+        let output = run_text(SCENARIO, &[&queue[..], sets].concat(), 1);
+        let sojourn = link(&output, "queue_sojourn_ms");
+        let sent = output.result.elements["down"].counters.sent.bytes;
+        let busy = sent as f64 * 8.0 / (100e6 * 30.0);
+        assert!(
+            (threshold - amplitude - packet..=threshold + 2.0 * packet).contains(&sojourn),
+            "{sojourn} ms, K is {threshold} ms, A {amplitude} ms"
+        );
+        assert!(busy > 0.99, "{busy}");
+        assert_eq!(sender(&output, "lost_packets"), 0.0);
+    }
+}
+
+/// RFC 9000 section 13.4.2: a path that clears the field is found out by its counts, and nothing is capable any more. TCP
+/// does not notice, and nothing is marked.
+#[test]
+fn a_path_that_clears_the_field_ends_ecn() {
+    let cleared = [("links.down.ecn_rewrites", "[{ to = 'not_ect' }]")];
+    for sets in [&TCP[..], &QUIC[..]] {
+        let output = run_text(SCENARIO, &[&cleared[..], sets].concat(), 1);
+        assert_eq!((link(&output, "ce_marks"), sender(&output, "marked_packets")), (0.0, 0.0));
+        assert!(link(&output, "codel_drops") > 0.0 && sender(&output, "lost_packets") > 0.0);
+    }
+}
+
+#[test]
+fn a_control_that_counts_marks_needs_a_receiver_that_does() {
+    for (sets, path) in [
+        (&[("flows.f.sender.congestion_control", "dctcp")][..], "flows.f.receiver.tcp.ecn"),
+        (
+            &[("flows.f.sender.congestion_control", "dctcp"), ("flows.f.receiver.tcp.ecn", "classic")],
+            "flows.f.receiver.tcp.ecn",
+        ),
+        (
+            &[("flows.f.sender.congestion_control", "dctcp"), ("flows.f.sender.tcp.ecn", "classic")],
+            "flows.f.sender.tcp.ecn",
+        ),
+        (
+            &[
+                ("flows.f.stack", "lab-quic"),
+                ("flows.f.sender.congestion_control", "dctcp"),
+                ("flows.f.sender.quic.ecn", "false"),
+            ],
+            "flows.f.sender.quic.ecn",
+        ),
+    ] {
+        let error = load(SCENARIO, sets).expect_err("it is to be refused").to_string();
+        assert!(error.contains(path), "{error}");
+    }
+}

@@ -1,0 +1,190 @@
+//! Explicit congestion notification of TCP: what the handshake settles, which packets are ECN-capable, and how CE marks
+//! travel back (RFC 3168 section 6.1; Linux include/net/tcp_ecn.h, `tcp_data_ecn_check`, `tcp_ecn_send`).
+//!
+//! | | RFC 3168 | Linux | here |
+//! | --- | --- | --- | --- |
+//! | echo | ECE until CWR arrives (section 6.1.3) | the same; Dctcp: ECE of each acknowledgement is that of its data (RFC 8257 section 3.2) | as Linux |
+//! | ECN-capable | new data | the same; with Dctcp all packets, SYN included | as Linux |
+//! | a lost SYN that asked for ECN | sent again without (section 6.1.1.1, RFC 8311) | the same (`tcp_ecn_fallback`) | as Linux |
+//! | a SYN that is ECN-capable | not ECN | agreed to where the congestion control needs ECN | as Linux |
+//! | a packet that is not ECN-capable among others | | probably a retransmission: two quick acknowledgements | as Linux |
+
+use crate::options::TcpEcn;
+use quiclab_core::{Ecn, Flags};
+
+/// Quick acknowledgements after a mark: the sender's window may be small (`tcp_enter_quickack_mode(sk, 2)`).
+pub(super) const QUICK_ACKS: u32 = 2;
+
+impl TcpEcn {
+    /// Flags of a SYN that asks for ECN (RFC 3168 section 6.1.1), `again` if it was lost before.
+    pub(super) fn request(self, again: bool) -> Flags {
+        if self.is_on() && !again { Flags::ECE.with(Flags::CWR) } else { Flags::NONE }
+    }
+
+    /// What a server agrees to: a SYN with these flags has arrived in a packet with the ECN field `field`.
+    pub(super) fn accept(self, flags: Flags, field: Ecn) -> Self {
+        let asked = flags.has(Flags::ECE.with(Flags::CWR));
+        let believed = self == Self::Dctcp || field == Ecn::NotEct;
+        if asked && believed { self } else { Self::Off }
+    }
+
+    /// Flags of the SYN-ACK, of what was agreed to.
+    pub(super) fn answer(self) -> Flags {
+        if self.is_on() { Flags::ECE } else { Flags::NONE }
+    }
+
+    /// What a client has settled: a SYN-ACK with these flags has answered.
+    pub(super) fn settle(self, flags: Flags) -> Self {
+        if flags.has(Flags::ECE) && !flags.has(Flags::CWR) { self } else { Self::Off }
+    }
+
+    pub(crate) const fn is_on(self) -> bool {
+        !matches!(self, Self::Off)
+    }
+
+    /// ECN field of new data.
+    pub(crate) fn field(self) -> Ecn {
+        if self.is_on() { Ecn::Ect0 } else { Ecn::NotEct }
+    }
+
+    /// ECN field of other packets: SYN, pure acknowledgement, retransmission.
+    pub(crate) const fn field_without_new_data(self) -> Ecn {
+        if matches!(self, Self::Dctcp) { Ecn::Ect0 } else { Ecn::NotEct }
+    }
+}
+
+/// What the arrival of a segment with data demands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Demand {
+    /// Quick acknowledgements.
+    pub(super) quick: bool,
+    /// An acknowledgement at once.
+    pub(super) now: bool,
+    /// Before it, one with the state before of everything before: the next position expected, and ECE.
+    pub(super) before: Option<PriorAck>,
+}
+
+/// An acknowledgement of less than has arrived, with the echo of that part (RFC 8257 section 3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PriorAck {
+    pub(super) acknowledgement: u64,
+    pub(super) echo: bool,
+}
+
+/// The echo of the receiving half.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Echo {
+    ecn: TcpEcn,
+    /// Acknowledgements carry ECE (`TCP_ECN_DEMAND_CWR`).
+    on: bool,
+    /// ECN-capable packets have arrived (`TCP_ECN_SEEN`).
+    seen: bool,
+    /// The last segment with data had a mark, and where the next one was expected after it (Dctcp).
+    marked: bool,
+    prior_next: u64,
+}
+
+impl Echo {
+    /// The echo of a connection, whose first data have the position 1.
+    pub(super) fn new(ecn: TcpEcn) -> Self {
+        Self { ecn, prior_next: 1, ..Self::default() }
+    }
+
+    /// Whether an acknowledgement that leaves now carries ECE.
+    pub(super) fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// A segment with CWR arrived: the sender has reduced its window. Returns whether to acknowledge it at once.
+    pub(super) fn on_cwr(&mut self) -> bool {
+        let was_told = self.ecn.is_on();
+        if was_told {
+            self.on = false;
+        }
+        was_told
+    }
+
+    /// A segment with data arrived in a packet with the ECN field `field`; `next` is expected after it, and an
+    /// acknowledgement waits if `delayed`.
+    pub(super) fn on_data(&mut self, field: Ecn, next: u64, delayed: bool) -> Demand {
+        let mut demand = Demand::default();
+        if !self.ecn.is_on() {
+            return demand;
+        }
+        if field == Ecn::NotEct {
+            demand.quick = self.seen;
+            return demand;
+        }
+        self.seen = true;
+        if self.ecn == TcpEcn::Dctcp {
+            let marked = field == Ecn::Ce;
+            if marked != self.marked {
+                let before = PriorAck { acknowledgement: self.prior_next, echo: self.marked };
+                demand = Demand { quick: false, now: true, before: delayed.then_some(before) };
+            }
+            (self.marked, self.prior_next, self.on) = (marked, next, marked);
+        } else if field == Ecn::Ce && !self.on {
+            self.on = true;
+            demand.quick = true;
+        }
+        demand
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use TcpEcn::{Classic, Dctcp, Off};
+
+    #[test]
+    fn both_ends_must_want_it() {
+        for (client, server, agreed) in
+            [(Classic, Classic, true), (Classic, Off, false), (Off, Classic, false), (Off, Off, false)]
+        {
+            let server = server.accept(client.request(false), client.field_without_new_data());
+            let client = client.settle(server.answer());
+            assert_eq!((client.is_on(), server.is_on()), (agreed, agreed));
+        }
+        // a SYN that was lost may have been lost for its flags
+        assert_eq!(Classic.request(true), Flags::NONE);
+        // an ECN-capable SYN is believed only where all packets are
+        let syn = Dctcp.request(false);
+        assert!(!Classic.accept(syn, Ecn::Ect0).is_on());
+        assert!(Dctcp.accept(syn, Ecn::Ect0).is_on());
+    }
+
+    #[test]
+    fn ece_is_repeated_until_cwr() {
+        let mut echo = Echo::new(Classic);
+        assert_eq!(echo.on_data(Ecn::Ect0, 1001, false), Demand::default());
+        assert!(!echo.is_on());
+        assert!(echo.on_data(Ecn::Ce, 2001, false).quick);
+        assert!(!echo.on_data(Ecn::Ce, 3001, false).quick, "it is on already");
+        assert_eq!(echo.on_data(Ecn::Ect0, 4001, true), Demand::default());
+        assert!(echo.is_on());
+        assert!(echo.on_cwr());
+        assert!(!echo.is_on());
+    }
+
+    #[test]
+    fn dctcp_acknowledges_each_run_of_marks_with_its_own_echo() {
+        let mut echo = Echo::new(Dctcp);
+        assert_eq!(echo.on_data(Ecn::Ect0, 1001, false), Demand::default());
+        let before = PriorAck { acknowledgement: 1001, echo: false };
+        let demand = echo.on_data(Ecn::Ce, 2001, true);
+        assert_eq!(demand, Demand { quick: false, now: true, before: Some(before) });
+        assert!(echo.is_on());
+        assert_eq!(echo.on_data(Ecn::Ce, 3001, true), Demand::default());
+        let demand = echo.on_data(Ecn::Ect0, 4001, false);
+        assert_eq!(demand, Demand { quick: false, now: true, before: None });
+        assert!(!echo.is_on());
+    }
+
+    #[test]
+    fn a_packet_that_is_not_capable_among_others_is_taken_for_a_retransmission() {
+        let mut echo = Echo::new(Classic);
+        assert_eq!(echo.on_data(Ecn::NotEct, 1001, false), Demand::default());
+        echo.on_data(Ecn::Ect0, 2001, false);
+        assert!(echo.on_data(Ecn::NotEct, 3001, false).quick);
+    }
+}
