@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any
 
 import pacing_choice
+from page_cases import Cases
 from page_values import Values
 from quiclab.libraries import np, pl
 from quiclab.stats import Summary
@@ -100,6 +101,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "of": of,
         "published": published,
         "criterion": criterion,
+        "cases": lambda study: Cases(values, f"{group}/{study}"),
         "longest": lambda study, configuration, other: pacing_choice.longest(
             pacing_choice.numbers_of(summary, study, configuration, other, "goodput_mbps")
         ),
