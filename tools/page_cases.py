@@ -132,7 +132,7 @@ class Cases:
 
     @property
     def unexplained(self) -> list[str]:
-        """What is wrong with the explanations: cases without one, and explanations of others than the worst."""
+        """Messages about the explanations: cases without one, and explanations of others than the worst."""
         worst = {case.name: case.scenario for case in self.worst}
         known = explanations(self.name, self.seed)
         where = f"{self.name}, seed {self.seed}"
