@@ -102,6 +102,14 @@ lanes-page: setup ## results and page of docs/studies/lanes.md, with the virtual
 	$(RUN)/quiclab study run validation/linux_tcp/dual_connectivity --jobs $(JOBS)
 	$(RUN)/python tools/study_pages.py lanes --results results
 
+BLIND_SEED ?= 13
+BLIND_QUIC_SEED ?= 2
+.PHONY: blind-page
+blind-page: setup ## results and page of docs/studies/blind.md for BLIND_SEED (13) and BLIND_QUIC_SEED (2); takes hours (first: as lanes-page)
+	$(RUN)/quiclab study run validation/blind --seed $(BLIND_SEED) --engines all --jobs $(JOBS)
+	$(RUN)/quiclab study run validation/blind_quic --seed $(BLIND_QUIC_SEED) --engines all --jobs $(JOBS)
+	$(RUN)/python tools/study_pages.py blind --results results
+
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
 fuzz: toolchain ## random input for parsers of untrusted bytes, FUZZ_SECONDS (60) each; stops at a failure

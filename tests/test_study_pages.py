@@ -54,12 +54,18 @@ def test_all_stored_values_are_used_and_say_where_they_come_from(name: str) -> N
     values = PAGE.Values(data, None)
     PAGE.rendered(name, values)
     assert PAGE.written({**values.document, "quiclab": data["quiclab"]}) == PAGE.written(data)
-    for item in data["values"].values():
+    settings, samples = (list(data.get(part, {}).values()) for part in ("values", "samples"))
+    assert settings or samples
+    for item in [*settings, *samples]:
         source = data["studies"][item["study"] + VALUES.of_engine(item.get("engine", ""))]
         assert source["results"] >= 1
         assert source["versions"]
-        assert item["runs"] >= 1
         assert find(item["study"]).measures.metric_of(item["metric"]).name == item["metric"]
+    assert all(item["runs"] >= 1 for item in settings)
+    for item in samples:
+        width = len(find(item["study"]).design.columns) + len(item["seeds"])
+        assert {len(row) for row in item["rows"]} == {width}
+        assert item["seeds"][0] == data["studies"][item["study"] + VALUES.of_engine(item.get("engine", ""))]["seed"]
 
 
 @pytest.mark.slow
@@ -70,9 +76,10 @@ def test_some_of_the_values_are_those_of_runs(name: str) -> None:
     if PAGE.is_stale(data):  # the page says so
         assert "Values of an earlier version" in (PAGE.PAGES / f"{name}.md").read_text(encoding="utf-8")
         return
-    chosen = sorted(data["values"], key=lambda key: hashlib.sha256(key.encode()).digest())
+    runs = first_runs(data)
+    chosen = sorted(runs, key=lambda key: hashlib.sha256(key.encode()).digest())
     done = 0
-    for item in (data["values"][key] for key in chosen):
+    for item in (runs[key] for key in chosen):
         study = find(item["study"])
         engine = item.get("engine") or study.design.default_engine
         if available_engines(study, [engine])[1] or study.design.engine(engine).lane is not None:
@@ -81,16 +88,30 @@ def test_some_of_the_values_are_those_of_runs(name: str) -> None:
         result, series, reason = run_job(job)
         assert result is not None, reason
         value = measured(study, item["metric"], job.labels, job.seed, result_of(result, series))
-        assert value == pytest.approx(item["first"], rel=1e-9, nan_ok=True), f"{item}: {job.replay}"
+        first = math.nan if item["first"] is None else item["first"]
+        assert value == pytest.approx(first, rel=1e-9, nan_ok=True), f"{item}: {job.replay}"
         done += 1
         if done == REPEATED:
             break
     assert done
 
 
+def first_runs(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the settings of the values of a page, each with its first run."""
+    found = dict(data.get("values", {}))
+    for name, item in data.get("samples", {}).items():
+        width = len(find(item["study"]).design.columns)
+        for row in item["rows"]:
+            first = {"setting": row[:width], "variant": "", "seed": item["seeds"][0], "first": row[width]}
+            found[f"{name} of {row[:width]}"] = item | first
+    return found
+
+
 def first_job(item: dict[str, Any]) -> Any:
     """Return the first run of the setting of a value."""
     study = find(item["study"])
+    if study.drawn is not None:
+        study = study.with_seed(item["seed"])
     columns = study.design.columns
     only = {column: (str(value),) for column, value in zip(columns, item["setting"], strict=True)}
     variants = (item["variant"],) if item["variant"] else ()

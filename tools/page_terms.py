@@ -13,6 +13,7 @@ from statistics import median, pvariance
 from typing import Any
 
 import pacing_choice
+from page_cases import Cases
 from page_values import Values
 from quiclab.errors import QuiclabError
 from quiclab.formats import figures
@@ -124,6 +125,9 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "criterion": criterion,
         "estimated": estimated,
         "on_paper": lambda **given: model(Parameters(**given)),
+=======
+        "cases": lambda study: Cases(values, f"{group}/{study}"),
+>>>>>>> w-bl
         "longest": lambda study, configuration, other: pacing_choice.longest(
             pacing_choice.numbers_of(summary, study, configuration, other, "goodput_mbps")
         ),

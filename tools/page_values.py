@@ -23,6 +23,7 @@ from quiclab.study.registry import find
 SCHEMA = "quiclab.page/1"
 COMMAND = "`python tools/study_pages.py --results results`"
 STATISTICS = ("mean", "median", "std")
+PARTS = ("studies", "values", "samples", "claims", "skill", "maps")
 
 
 class Values:
@@ -38,7 +39,7 @@ class Values:
 
     def __init__(self, stored: Mapping[str, Any], results: Path | None) -> None:
         self.stored, self.results = stored, results
-        self.used: dict[str, dict[str, Any]] = {"studies": {}, "values": {}, "claims": {}, "skill": {}, "maps": {}}
+        self.used: dict[str, dict[str, Any]] = {name: {} for name in PARTS}
 
     @cache  # noqa: B019 - one object a page
     def evaluation(self, study: str) -> Evaluation | None:
@@ -73,6 +74,11 @@ class Values:
         metric = metric or find(study).measures.metric.name
         name = f"{study}: {metric} of {', '.join(map(str, key))}" + (f", variant {variant}" if variant else "")
         name += of_engine(engine)
+        if find(study).drawn is not None and not variant:  # all of its settings are stored
+            values = self.samples(study, metric, engine).get(key)
+            if not values:
+                raise QuiclabError(f"{name} is not stored; run the study, then {COMMAND}")
+            return {"runs": len(values), **{item: reduced(values, item) for item in STATISTICS}}  # type: ignore[arg-type]
 
         def make(evaluation: Evaluation) -> dict[str, Any] | None:
             made_by = engine or evaluation.study.design.default_engine
@@ -95,6 +101,20 @@ class Values:
 
         found: Mapping[str, Any] = self._read("values", name, study, make, engine)
         return found
+
+    def samples(self, study: str, metric: str, engine: str = "") -> dict[Key, list[float]]:
+        """Return the values of the runs of all settings: of studies that draw these from their seed."""
+
+        def make(evaluation: Evaluation) -> dict[str, Any] | None:
+            runs = evaluation.by_seed(engine or evaluation.study.design.default_engine, metric=metric)
+            seeds = sorted({seed for values in runs.values() for seed in values})
+            rows = [[*key, *(_rounded(values.get(seed, np.nan)) for seed in seeds)] for key, values in runs.items()]
+            about = {"study": study, **({"engine": engine} if engine else {}), "metric": metric, "seeds": seeds}
+            return {**about, "rows": rows} if rows else None
+
+        found = self._read("samples", f"{study}: {metric}{of_engine(engine)}", study, make, engine)
+        width = len(find(study).design.columns)
+        return {tuple(row[:width]): [item for item in row[width:] if item is not None] for row in found["rows"]}
 
     def claim(self, study: str, identity: str) -> Mapping[str, Any]:
         """Return the verdict on a claim, as `verify --json` prints it, without its words."""
@@ -129,14 +149,21 @@ class Values:
         """Return whether there are results or stored values of a study."""
         return study in self.stored.get("studies", {}) or self.evaluation(study) is not None
 
+    def source(self, study: str, engine: str = "") -> Mapping[str, Any]:
+        """Return where the values of a study come from: the number of runs of each setting, the seed of the study."""
+        name = study + of_engine(engine)
+        if name not in self.used["studies"]:
+            evaluation = self.evaluation(study)
+            found = self.stored.get("studies", {}).get(name) if evaluation is None else _source(evaluation, engine)
+            if found is None:
+                raise QuiclabError(f"the runs of {name} are not stored; run the study, then {COMMAND}")
+            self.used["studies"][name] = found
+        source: Mapping[str, Any] = self.used["studies"][name]
+        return source
+
     def runs(self, study: str) -> int:
         """Return the number of runs of each setting of a study."""
-        evaluation = self.evaluation(study)
-        found = self.stored.get("studies", {}).get(study) if evaluation is None else _source(evaluation)
-        if found is None:
-            raise QuiclabError(f"the runs of {study} are not stored; run the study, then {COMMAND}")
-        self.used["studies"][study] = found
-        return int(found["runs"])
+        return int(self.source(study)["runs"])
 
     def map_score(self, study: str, title: str) -> Mapping[str, Any]:
         """Return how a map of differences agrees with the published one, as `study compare --json` prints it."""
@@ -195,10 +222,16 @@ class Asked(Values):
         """Return whether the simulator makes the runs of a study."""
         return all(engine.lane is None for engine in find(study).design.engines[:1])
 
-    def runs(self, study: str) -> int:
-        """Return a number of runs."""
-        del study
-        return 5
+    def samples(self, study: str, metric: str, engine: str = "") -> dict[Key, list[float]]:
+        """Return runs of all settings."""
+        del metric, engine
+        keys = list(find(study).measures.criteria[0].limits)
+        return {key: [1.0, 1.0] for key in keys}
+
+    def source(self, study: str, engine: str = "") -> Mapping[str, Any]:
+        """Return a number of runs, and the seed of the study."""
+        del engine
+        return {"runs": 5, "seed": find(study).design.seed}
 
 
 def of_engine(engine: str) -> str:
@@ -209,12 +242,12 @@ def of_engine(engine: str) -> str:
 def _source(evaluation: Evaluation, engine: str = "") -> dict[str, Any]:
     """Return where the values of a study come from."""
     engine = engine or evaluation.study.design.default_engine
-    jobs = [job for job in evaluation.jobs if job.labels["engine"] == engine]
+    jobs = {job.labels["configuration"]: job for job in evaluation.jobs if job.labels["engine"] == engine}
     return {
         "runs": evaluation.runs,
         "seed": evaluation.study.design.seed,
         "results": RESULTS,
-        "versions": sorted({job.versions for job in jobs[:1]}),
+        "versions": sorted({job.versions for job in jobs.values()}),
     }
 
 

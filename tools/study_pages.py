@@ -5,7 +5,7 @@ with the number of runs, seeds and versions that they come from. `--results DIR`
 of the studies; studies without results there keep the values that are stored. Without it the page is written from the
 stored values. `--run` makes the runs that the page reads and DIR lacks; verdicts need all runs of their studies, which
 `quiclab study run` and `quiclab study ablate` make, and so are those of other engines than the default one of a study
-(`quiclab study run --engines`). Placeholders:
+(`quiclab study run --engines`), and those of another seed (`--seed`), which is stored with the values. Placeholders:
 
 - the names of the claims' predicates, such as `T('tcp', batch=100)`, and `under('VARIANT')`, which has them under a
   variant;
@@ -16,6 +16,9 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - `median_difference(STUDY, CONFIGURATION, FACTOR=VALUE...)` from the published table, `map_score(STUDY, TITLE)`;
 - `verdict(CLAIM)`, `claims(VERDICT)`, `supported(SUPPORT)`, `agreement()`, `skill(STUDY, SERIES...)`, `runs(STUDY)`,
   `available(STUDY)`;
+- `cases(STUDY)` of a study that draws its settings from its seed, and `cases(STUDY).of(CONFIGURATION...)`: `seed`, the
+  table `distribution`, `apart(METRIC, LIMIT)` of the model and of two runs of the kernel lane, and the `worst` cases
+  with their explanations (tools/page_cases.py);
 - `program(SERVER, CLIENT)`, what picoquicdemo did, from the measured table of the pacing study;
 - `pacing_choice()`, the tables of tools/pacing_choice.py, and `longest(STUDY, CONFIGURATION, SECOND_FACTOR)`, the
   largest burst or number of packets that costs at most 1 %;
@@ -52,6 +55,7 @@ STALE = (
 )
 """Stands above a page with values that an earlier version of results made."""
 GROUPS = {
+    "blind": "validation",
     "lanes": "validation",
     "linux_tcp": "validation",
     "pacing_beyond": "pacing",

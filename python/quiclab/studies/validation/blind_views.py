@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from quiclab.libraries import alt
 from quiclab.stats import reduced
@@ -13,8 +13,7 @@ from quiclab.study import TextTable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from quiclab.study import Metric
-    from quiclab.study.evaluate import Evaluation
+    from quiclab.study import Metric, Study
     from quiclab.study.findings import Key
 
 WORST = 10
@@ -25,6 +24,17 @@ def quantile(values: Sequence[float], share: float) -> float:
     """Return the smallest magnitude that at least this share of the values has at most."""
     ordered = sorted(map(abs, values))
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
+
+
+class Runs(Protocol):
+    """The runs that differences are made from: an evaluation, or what is stored of one."""
+
+    @property
+    def study(self) -> Study:
+        """The study, with the seed of the runs."""
+
+    def samples(self, engine: str, variant: str = "", metric: str = "") -> dict[Key, list[float]]:
+        """Return the values of the runs by setting."""
 
 
 @dataclass(frozen=True)
@@ -65,17 +75,16 @@ class Views:
             ),
         )
 
-    def differences(self, evaluation: Evaluation, metric: str) -> dict[Key, float]:
+    def differences(self, runs: Runs, metric: str) -> dict[Key, float]:
         """Return the difference of the model from the kernel by setting: relative [%], or in the unit of the metric."""
-        reference = _means(evaluation.samples(self.kernel, metric=metric))
-        return self.apart(_means(evaluation.samples(self.model, metric=metric)), reference, metric)
+        reference = _means(runs.samples(self.kernel, metric=metric))
+        return self.apart(_means(runs.samples(self.model, metric=metric)), reference, metric)
 
-    def repeatability(self, evaluation: Evaluation, metric: str) -> dict[Key, float]:
+    def repeatability(self, runs: Runs, metric: str) -> dict[Key, float]:
         """Return the difference of the kernel's second run from its first by setting: what chance alone makes."""
-        runs = {
-            key: values for key, values in evaluation.samples(self.kernel, metric=metric).items() if len(values) > 1
-        }
-        first, second = ({key: values[index] for key, values in runs.items()} for index in (0, 1))
+        known = runs.samples(self.kernel, metric=metric)
+        twice = {key: values for key, values in known.items() if len(values) > 1}
+        first, second = ({key: values[index] for key, values in twice.items()} for index in (0, 1))
         return self.apart(second, first, metric)
 
     def apart(self, measured: Mapping[Key, float], reference: Mapping[Key, float], metric: str) -> dict[Key, float]:
@@ -89,17 +98,17 @@ class Views:
         found = {key: difference(measured[key], reference[key]) for key in reference if key in measured}
         return {key: value for key, value in found.items() if not math.isnan(value)}
 
-    def _pairs(self, evaluation: Evaluation, metric: str) -> dict[str, dict[Key, float]]:
-        found = (self.differences(evaluation, metric), self.repeatability(evaluation, metric))
+    def _pairs(self, runs: Runs, metric: str) -> dict[str, dict[Key, float]]:
+        found = (self.differences(runs, metric), self.repeatability(runs, metric))
         return dict(zip(PAIRS, found, strict=True))
 
-    def distribution(self, evaluation: Evaluation, engine: str) -> list[list[str]]:
+    def distribution(self, runs: Runs, engine: str) -> list[list[str]]:
         """Return the rows of the table of differences, one for each metric and pair."""
         del engine
         rows = []
         for metric in self.metrics:
             is_relative = metric.name in self.relative
-            for pair, found in self._pairs(evaluation, metric.name).items():
+            for pair, found in self._pairs(runs, metric.name).items():
                 values = list(found.values())
                 unit = "%" if is_relative else metric.unit or "1"
                 cells = [f"{quantile(values, share):.2g}" if values else "" for share in (0.5, 0.9, 0.95, 1.0)]
@@ -108,16 +117,21 @@ class Views:
                 rows.append([metric.label, pair, str(len(values)), *cells, unit, within])
         return rows
 
-    def worst(self, evaluation: Evaluation, engine: str) -> list[list[str]]:
-        """Return the rows of the settings with the largest differences of goodput or RTT."""
-        del engine
-        study = evaluation.study
-        goodput, rtt = (self.differences(evaluation, metric.name) for metric in self.metrics[:2])
-        chance = self.repeatability(evaluation, self.metrics[0].name)
+    def furthest(self, runs: Runs) -> list[Key]:
+        """Return the settings with the largest differences of goodput or RTT."""
+        goodput, rtt = (self.differences(runs, metric.name) for metric in self.metrics[:2])
 
         def largest(key: Key) -> float:
             return -max(abs(goodput[key]), abs(rtt.get(key, 0.0)))
 
+        return sorted(goodput, key=largest)[:WORST]
+
+    def worst(self, runs: Runs, engine: str) -> list[list[str]]:
+        """Return the rows of the settings with the largest differences of goodput or RTT."""
+        del engine
+        study = runs.study
+        goodput, rtt = (self.differences(runs, metric.name) for metric in self.metrics[:2])
+        chance = self.repeatability(runs, self.metrics[0].name)
         return [
             [
                 " ".join(map(str, key)),
@@ -128,17 +142,17 @@ class Views:
                 f"quiclab study inspect {study.name} --seed {study.design.seed} "
                 f"--only configuration={key[0]} --only case={key[1]}",
             ]
-            for key in sorted(goodput, key=largest)[:WORST]
+            for key in self.furthest(runs)
         ]
 
-    def curves(self, evaluation: Evaluation, engine: str) -> Any:
+    def curves(self, runs: Runs, engine: str) -> Any:
         """Draw the share of the settings over the magnitude of their difference."""
         del engine
         rows = []
         for metric in self.metrics:
             if metric.name not in self.relative:
                 continue
-            for pair, found in self._pairs(evaluation, metric.name).items():
+            for pair, found in self._pairs(runs, metric.name).items():
                 ordered = sorted(map(abs, found.values()))
                 rows += [
                     {
