@@ -125,9 +125,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "criterion": criterion,
         "estimated": estimated,
         "on_paper": lambda **given: model(Parameters(**given)),
-=======
         "cases": lambda study: Cases(values, f"{group}/{study}"),
->>>>>>> w-bl
         "longest": lambda study, configuration, other: pacing_choice.longest(
             pacing_choice.numbers_of(summary, study, configuration, other, "goodput_mbps")
         ),
