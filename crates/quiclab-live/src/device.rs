@@ -5,8 +5,8 @@ use crate::timing::{Lateness, MachineClock};
 use bytes::BytesMut;
 use quiclab_core::ip::set_ecn;
 use quiclab_core::{
-    ByteCount, Counters, Direction, Ecn, Element, Endpoint, EndpointIdentity, FlowId, Metrics, Outputs,
-    Packet, Payload, Port, Progress, Time,
+    ByteCount, Counters, Direction, Element, Endpoint, EndpointIdentity, FlowId, Metrics, Outputs, Packet,
+    Payload, Port, Progress, Time,
 };
 use quiclab_sim::Simulation;
 use std::io::ErrorKind;
