@@ -295,7 +295,8 @@ proptest! {
 fn another_ecn_field_keeps_the_checksum_right() {
     for mut packet in [ipv4(17, 0x4000, &[7; 12]), ipv6(17, &[7; 12])] {
         let before = packet.clone();
-        for field in [Ecn::Ce, Ecn::Ect1, Ecn::Ect0, Ecn::NotEct] {
+        let original = parse(&before).unwrap().ecn;
+        for field in [Ecn::Ce, Ecn::Ect1, Ecn::Ect0, Ecn::NotEct, original] {
             set_ecn(&mut packet, field);
             let header = parse(&packet).unwrap();
             assert_eq!(header.ecn, field);

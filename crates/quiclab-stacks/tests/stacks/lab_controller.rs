@@ -10,7 +10,9 @@ use quiclab_transport::options::{CongestionControl, Controller, SlowStartExit};
 #[test]
 fn every_control_completes_downloads_despite_losses() {
     for stack in STACKS {
-        for &control in CongestionControl::ALL {
+        // the stacks do not tell how many packets were marked
+        let told = |control: &&CongestionControl| control.family() != Family::Scalable;
+        for &control in CongestionControl::ALL.iter().filter(told) {
             let mut setup = Setup::new(stack, 1_000_000).random_loss(0.02, 7).bottleneck(20, 100);
             setup.server.controller = Some(Controller::Quiclab);
             setup.server.congestion_control = Some(control);
@@ -119,9 +121,11 @@ fn bbr_starts_up_drains_and_probes_and_noq_paces_at_its_rate() {
             };
             let mut phases: Vec<_> = run("phase").into_iter().map(|(_, phase)| phase).collect();
             phases.dedup();
-            // 3 startup, 4 drain, 5 probing for bandwidth: `RecoveryState::PHASES`
+            // 3 startup, 4 drain, 5 probing for bandwidth, 8 or 9 in version 3: `RecoveryState::PHASES`
             let from = phases.iter().position(|phase| *phase == 3.0).expect("startup comes first");
-            assert_eq!(phases[from..from + 3], [3.0, 4.0, 5.0], "{stack} {control:?}: {phases:?}");
+            assert_eq!(phases[from..from + 2], [3.0, 4.0], "{stack} {control:?}: {phases:?}");
+            let probing = if control == CongestionControl::BbrV3 { &[8.0, 9.0][..] } else { &[5.0] };
+            assert!(probing.contains(&phases[from + 2]), "{stack} {control:?}: {phases:?}");
             let rates = run("pacing_rate_mbps");
             // quinn's pacer does not follow: it would be a rate that nothing has
             assert_eq!(rates.is_empty(), stack == "quinn", "{stack} {control:?}");
