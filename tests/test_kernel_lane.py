@@ -42,7 +42,7 @@ def scenario(*sets: tuple[str, str]) -> Scenario:
         ([("flows.main.stack", "moon")], ("flows.main.stack", '"moon"', "program of the kernel lane", '"linux"')),
         (
             [LINUX, ("flows.main.sender.congestion_control", "bbr-picoquic")],
-            ("flows.main.sender.congestion_control", '"newreno", "cubic" or "bbr-linux"'),
+            ("flows.main.sender.congestion_control", '"newreno", "cubic", "bbr-linux" or "dctcp"'),
         ),
         (
             [LINUX, ("flows.main.sender.profile", "linux-7")],

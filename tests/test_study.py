@@ -50,7 +50,7 @@ def test_names_are_the_agreed_ones() -> None:
         *("pairs", "pacer_off", "ngtcp2_default", *(f"ngtcp2_{name}" for name in alone)),
         *(f"ngtcp2_fairness_{name}" for name in alone[1:]),
         *(f"lte_{name}" for name in ("batch_size", "share", "delay_ratio_low", "delay_ratio_high")),
-        *("lte_loss", "lte_loss_duplicated"),
+        *("lte_loss", "lte_loss_duplicated", "fixed_window"),
         *(f"beyond_{name}" for name in ("splitters", "fairness", "timer", "duplication", "multipath", "bbr")),
     )
     dual_connectivity = [f"dual_connectivity/{name}" for name in parts]

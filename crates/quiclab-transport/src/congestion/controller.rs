@@ -113,15 +113,15 @@ pub struct LostPacket {
     pub now: Time,
     /// Its bytes.
     pub bytes: u64,
-    /// Its position, and that after it.
+    /// Its position.
     pub position: u64,
-    /// ... after it.
+    /// The position after it.
     pub end: u64,
     /// State when it was sent.
     pub state: SentState,
-    /// Bytes delivered in all, and declared lost in all, itself included.
+    /// Bytes delivered in all.
     pub total_delivered: u64,
-    /// ... declared lost.
+    /// Bytes declared lost in all, its own included.
     pub total_lost: u64,
 }
 

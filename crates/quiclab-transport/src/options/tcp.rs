@@ -82,7 +82,7 @@ options! {
     #[schemars(transform = limits::between(100, 1000).unit("Hz"))]
     kernel_hz: u32, or "none" = Some(250), "kernel/Kconfig.hz HZ_250, which Debian has";
     /// Explicit congestion notification, if both ends agree to it.
-    ecn: TcpEcn = TcpEcn::Off, "sysctl tcp_ecn 2: accepted, but not asked for";
+    ecn: TcpEcn = TcpEcn::Off, "sysctl tcp_ecn 2: clients do not ask for it; a server would accept it, here both ends must set it";
     /// Metrics of the destination that earlier connections left in the kernel of this end (`tcp_no_metrics_save`).
     metrics: TcpMetrics = TcpMetrics::None,
         "a first connection: sysctl tcp_no_metrics_save is 0, but net/ipv4/tcp_metrics.c keeps nothing \

@@ -4,7 +4,7 @@
 //! | | RFC 9000 | here |
 //! | --- | --- | --- |
 //! | capable packets before the path is validated | ten, or those of three PTO (A.4) | ten |
-//! | counts that fail | fewer than packets newly acknowledged that were capable; another codepoint than was sent; none | the same, and counts that become smaller |
+//! | counts that fail | fewer than packets newly acknowledged that were capable; another codepoint than was sent; none; more than were sent | the same, marks included in what was sent, and counts that become smaller |
 //! | acknowledgements that do not raise the largest number | not looked at | the same |
 //! | after a failure | not capable; may be tried again | not capable |
 

@@ -253,12 +253,13 @@ impl Path {
     }
 
     /// An acknowledgement of `delivered` says that packets were marked, which were sent up to `newest` (RFC 9002 appendix
-    /// A.7, `ProcessECN`).
+    /// B.7).
     pub(super) fn on_marks(&mut self, now: Time, delivered: &Delivered, marked: u64) {
         let Some((newest, position)) = delivered.newest else { return };
         self.controller.on_marks(&Marks {
             delivered_packets: delivered.packets.into(),
-            marked_packets: marked,
+            // of all packets of the space, while those delivered were in flight
+            marked_packets: marked.min(delivered.packets.into()),
             acked_position: position + 1,
             next_position: self.sent_packets,
         });

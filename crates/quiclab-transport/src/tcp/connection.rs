@@ -282,7 +282,7 @@ impl Connection {
             }
         } else if acceptable && segment.flags.has(Flags::SYN) {
             self.take_offer(segment, self.config.tcp.ecn.settle(segment.flags));
-            self.open(now, segment);
+            self.open(now, segment, Ecn::NotEct);
             self.control = Some(Control::Ack);
         }
     }
@@ -297,7 +297,7 @@ impl Connection {
             self.handshake.iter_mut().for_each(|handshake| handshake.repeat(now));
             self.control = Some(Control::SynAck);
         } else if segment.flags.has(Flags::ACK) && segment.acknowledgement == 1 {
-            self.open(now, segment);
+            self.open(now, segment, field);
             if segment.end() > segment.sequence {
                 self.receive_open(now, segment, field);
             }
@@ -305,7 +305,7 @@ impl Connection {
     }
 
     /// The handshake is done by `segment`.
-    fn open(&mut self, now: Time, segment: &Segment) {
+    fn open(&mut self, now: Time, segment: &Segment, field: Ecn) {
         let handshake = self.handshake.take().expect("a handshake is under way");
         let Agreed { payload, sack, timestamps, window_scaling, ecn } = self.agreed;
         let config = &self.config;
@@ -344,7 +344,7 @@ impl Connection {
         let tcp = TcpValues { window_scaling, ecn, ..config.tcp.clone() };
         let config = Config { tcp, ..config.clone() };
         let mut receiver = Receiver::new(&config, payload, sack, timestamps).opened(now, self.offered);
-        receiver.on_segment(now, segment, Ecn::NotEct, None);
+        receiver.on_segment(now, segment, field, None);
         self.halves = Some(Halves { sender, receiver });
         self.state = State::Open;
     }

@@ -7,6 +7,7 @@
 //! | ECN-capable | new data | the same; with Dctcp all packets, SYN included | as Linux |
 //! | a lost SYN that asked for ECN | sent again without (section 6.1.1.1, RFC 8311) | the same (`tcp_ecn_fallback`) | as Linux |
 //! | a SYN that is ECN-capable | not ECN | agreed to where the congestion control needs ECN | as Linux |
+//! | a reduction for marks that an undo would revert | | the window stays where the reduction has brought it | it becomes that of the controller |
 //! | a packet that is not ECN-capable among others | | probably a retransmission: two quick acknowledgements | as Linux |
 
 use crate::options::TcpEcn;

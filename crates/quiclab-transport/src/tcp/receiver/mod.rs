@@ -149,7 +149,9 @@ impl Receiver {
         if demand.now {
             self.acks.require();
         }
-        self.prior_ack = demand.before;
+        if demand.before.is_some() {
+            self.prior_ack = demand.before;
+        }
     }
 
     /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply"

@@ -40,6 +40,11 @@ impl BbrV3 {
         self.bdp_of(self.bw)
     }
 
+    /// A gain times the BDP; the first window itself before there is an RTT.
+    fn bdp_multiple(&self, gain: u64) -> u64 {
+        if self.min_rtt.is_some() { percent(self.bdp(), gain) } else { self.initial_cwnd }
+    }
+
     fn bdp_of(&self, bandwidth: u64) -> u64 {
         self.min_rtt.map_or(self.initial_cwnd, |rtt| bytes_in(bandwidth, rtt))
     }
@@ -59,7 +64,7 @@ impl BbrV3 {
     }
 
     fn max_inflight(&self) -> u64 {
-        let cap = percent(self.bdp(), self.state.gains().1) + self.extra_acked;
+        let cap = self.bdp_multiple(self.state.gains().1) + self.extra_acked;
         self.quantization_budget(cap)
     }
 
@@ -78,7 +83,7 @@ impl BbrV3 {
     }
 
     pub(super) fn probe_rtt_cwnd(&self) -> u64 {
-        percent(self.bdp(), PROBE_RTT_CWND_GAIN).max(MIN_PIPE_CWND * self.mss)
+        self.bdp_multiple(PROBE_RTT_CWND_GAIN).max(MIN_PIPE_CWND * self.mss)
     }
 
     fn bound_cwnd_for_model(&mut self) {

@@ -15,7 +15,10 @@
 //! | `MarkConnectionAppLimited` in ProbeRTT | of the transport | [`ProbeRttLimited`] |
 //! | losses of Startup in fast recovery | at least a round of it | as of the acknowledgement that ends a round of losses |
 //! | timeout | the window lets one packet go | the same; QUIC: at persistent congestion (RFC 9002 section 7.6) |
-//! | state saved for an undo | at the first loss of a round, and when recovery begins | the same, but not twice: the second would forget that a probe ended |
+//! | state saved for an undo | at the first loss of each round, and when recovery begins | once for a recovery: another time would forget that a loss ended a probe |
+//! | spurious recoveries | known to the transport | lab-tcp and noq tell, lab-quic and quinn do not |
+//! | connections without SACK | any loss is too much | losses above 2 %, as with it |
+//! | `InflightAtLoss` | may be less than what was in flight before the packet | at least that |
 //! | ECN | not a part of the algorithm | marks are not looked at |
 
 mod control;
@@ -52,7 +55,7 @@ const PACED_PERCENT: u64 = 99;
 const LOSS_THRESH_PERCENT: u64 = 2;
 /// `BBRStartupFullLossCnt`.
 const STARTUP_FULL_LOSS_COUNT: u32 = 6;
-/// `BBR.Beta` in percent, and what `BBR.Headroom` leaves.
+/// `BBR.Beta` and `BBR.Headroom` in percent.
 const BETA_PERCENT: u64 = 70;
 const HEADROOM_PERCENT: u64 = 15;
 /// `BBR.MinPipeCwnd` in packets.
@@ -140,6 +143,10 @@ pub struct BbrV3 {
     extra_acked_filter: WindowedFilter,
     extra_acked: u64,
     undo: Undo,
+    /// The state is that before the present recovery.
+    is_state_saved: bool,
+    /// A packet was sent.
+    started: bool,
     // what the transport said last
     rs: RateSample,
     recovery: RecoveryPhase,
@@ -215,6 +222,8 @@ impl BbrV3 {
             extra_acked_filter: WindowedFilter::new(Extremum::Max, 1, 0),
             extra_acked: 0,
             undo: Undo::default(),
+            is_state_saved: false,
+            started: false,
             rs: RateSample::default(),
             recovery: RecoveryPhase::Open,
             lost_ranges: 0,
@@ -256,6 +265,10 @@ fn limited(value: u64, limit: Option<u64>) -> u64 {
 
 impl Controller for BbrV3 {
     fn on_sent(&mut self, now: Time, bytes: u64, in_flight: u64) {
+        if !self.started {
+            self.started = true;
+            (self.probe_rtt_min_stamp, self.min_rtt_stamp) = (now, now);
+        }
         if self.idle.on_sent(now, in_flight, time_of(self.pacing_rate, bytes)) {
             self.handle_restart_from_idle(now);
         }
@@ -281,10 +294,7 @@ impl Controller for BbrV3 {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if !event.ecn {
-            self.save_cwnd();
-            if !self.is_loss_in_round {
-                self.save_state_upon_loss();
-            }
+            self.save_state_upon_loss();
             self.recovery = RecoveryPhase::Recovery;
         }
     }
@@ -292,11 +302,11 @@ impl Controller for BbrV3 {
     fn on_recovery_end(&mut self, _now: Time) {
         self.restore_cwnd();
         self.recovery = RecoveryPhase::Open;
+        self.is_state_saved = false;
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent, cut: bool) {
         if cut {
-            self.save_cwnd();
             self.save_state_upon_loss();
         }
         self.cwnd = event.in_flight + self.mss;

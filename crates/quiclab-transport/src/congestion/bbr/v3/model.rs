@@ -29,7 +29,7 @@ impl BbrV3 {
         Some(longterm.saturating_sub(headroom).max(MIN_PIPE_CWND * self.mss))
     }
 
-    /// Our estimated BDP, unless congestion has cut the window.
+    /// The estimated BDP, unless congestion has cut the window.
     pub(super) fn target_inflight(&self) -> u64 {
         self.bdp().min(self.cwnd)
     }
@@ -69,6 +69,7 @@ impl BbrV3 {
     }
 
     pub(super) fn handle_lost_packet(&mut self, packet: &LostPacket) {
+        self.rs.total_delivered = packet.total_delivered;
         self.note_loss(packet);
         if !self.is_bw_probe_sample {
             return; // not sent while probing for bandwidth
@@ -83,7 +84,6 @@ impl BbrV3 {
     fn note_loss(&mut self, packet: &LostPacket) {
         if !self.is_loss_in_round {
             self.loss_round_delivered = packet.total_delivered;
-            self.save_cwnd();
             self.save_state_upon_loss();
         }
         self.is_loss_in_round = true;
@@ -106,7 +106,12 @@ impl BbrV3 {
         }
     }
 
+    /// Once for a recovery.
     pub(super) fn save_state_upon_loss(&mut self) {
+        self.save_cwnd();
+        if std::mem::replace(&mut self.is_state_saved, true) {
+            return;
+        }
         self.undo = Undo {
             state: None,
             bw_shortterm: self.bw_shortterm,
@@ -121,7 +126,7 @@ impl BbrV3 {
             Some(one?.max(other?))
         }
         self.restore_cwnd();
-        self.is_loss_in_round = false;
+        (self.is_loss_in_round, self.is_state_saved) = (false, false);
         self.reset_full_bw();
         self.bw_shortterm = larger(self.bw_shortterm, self.undo.bw_shortterm);
         self.inflight_shortterm = larger(self.inflight_shortterm, self.undo.inflight_shortterm);

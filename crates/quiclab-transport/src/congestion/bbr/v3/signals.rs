@@ -90,6 +90,7 @@ impl BbrV3 {
         if self.loss_round_start {
             (self.bw_latest, self.inflight_latest) = (self.rs.delivery_rate, self.rs.delivered);
             self.lost_ranges = 0;
+            self.is_state_saved &= self.is_in_recovery();
         }
     }
 
