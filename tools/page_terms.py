@@ -31,7 +31,7 @@ from quiclab.study.registry import find, find_all
 
 PICOQUIC = Path(__file__).parent.parent / "python/quiclab/studies/pacing/reference/picoquic_program.csv"
 
-LEAST_POINTS, FLAT = 3, 1.1
+MINIMUM_POINTS, FLAT = 3, 1.1
 """Points of a curve that an estimate is compared with, and how much they differ at least if it has a shape."""
 
 
@@ -174,7 +174,7 @@ def listed(identities: Sequence[str]) -> str:
 
 def spread(lines: Sequence[Line]) -> str:
     """Write the median and the largest relative difference, and the skill: 1 - squared error over variance."""
-    if len(lines) < LEAST_POINTS:
+    if len(lines) < MINIMUM_POINTS:
         return "none"
     sizes = [100 * abs(line.difference) for line in lines]
     values = [line.reference for line in lines]

@@ -114,12 +114,14 @@ def made() -> list[str]:
 def main() -> None:
     """Write pages, and their values where results are given."""
     parser = argparse.ArgumentParser(description="Writes pages of docs/studies from templates and stored results.")
-    parser.add_argument("name", nargs="*", help="pages, such as tunnel (default: all)")
+    parser.add_argument(
+        "name", nargs="*", help="pages, such as tunnel (default: all; without --results those that have values)"
+    )
     parser.add_argument("--results", type=Path, metavar="DIR", help="take the values from these results")
     parser.add_argument("--run", action="store_true", help="make the runs that the pages read and DIR lacks")
     parser.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: one per CPU)")
     arguments = parser.parse_args()
-    chosen = arguments.name or pages()
+    chosen = arguments.name or (made() if arguments.results is None else pages())
     if arguments.run and arguments.results is None:
         parser.error("--run needs --results DIR")
     for name in chosen if arguments.run else ():
