@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: Version of the results of the engine (network, lab-quic, lab-tcp, lab-udp, adapters of stacks) and of the metrics of
 #: sweeps. It is raised whenever the digest of a run changes, a counter or a metric, which makes quiclab run again what
 #: was stored before.
-RESULTS: Final = 8
+RESULTS: Final = 9
 #: Columns of a stored run that say what computed it: the versions, which identify it, and the build.
 VERSIONS, BUILD = "versions", "build"
 

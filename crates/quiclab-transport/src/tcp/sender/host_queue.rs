@@ -58,7 +58,7 @@ impl Sender {
     /// (`tcp_small_queue_check`; retransmissions have twice the room).
     pub(super) fn is_throttled(&mut self, bytes: u64, retransmission: bool) -> bool {
         let millisecond = self.pacer.rate().map_or(0, |rate| (rate.bits_per_second() / 8) >> 10);
-        let single = self.board.bursts() <= 1;
+        let single = self.board.skbs() <= 1;
         let Some(queue) = &mut self.host_queue else { return false };
         let limit = (2 * (bytes + SENT_OVERHEAD)).max(millisecond).min(LIMIT) << u32::from(retransmission);
         // the socket itself counts as a byte

@@ -43,7 +43,7 @@ pub(super) struct Marks {
     pub(super) fin: bool,
     /// It carries PSH.
     pub(super) push: bool,
-    /// It is the first segment of a burst.
+    /// It is the first segment of an skb.
     first: bool,
     listed: bool,
 }
@@ -66,8 +66,8 @@ pub(super) struct Scoreboard {
     hint: u64,
     /// End of the highest segment selectively acknowledged; 0: none.
     highest_sacked: u64,
-    /// Bursts with outstanding segments; and the next segment begins another one.
-    bursts: u64,
+    /// Skbs with outstanding segments; and the next segment begins another one.
+    skbs: u64,
     opens: bool,
 }
 
@@ -84,7 +84,7 @@ impl Scoreboard {
             duplicates: 0,
             hint: u64::MAX,
             highest_sacked: 0,
-            bursts: 0,
+            skbs: 0,
             opens: false,
         }
     }
@@ -152,11 +152,11 @@ impl Scoreboard {
         self.segments.len()
     }
 
-    /// Bursts with outstanding segments.
-    pub(super) const fn bursts(&self) -> u64 {
-        self.bursts
+    /// Skbs with outstanding segments.
+    pub(super) const fn skbs(&self) -> u64 {
+        self.skbs
     }
-    /// The next segment is the first of a burst.
+    /// The next segment is the first of an skb.
     pub(super) const fn open_burst(&mut self) {
         self.opens = true;
     }
@@ -164,10 +164,8 @@ impl Scoreboard {
     /// Appends a segment that is sent for the first time.
     pub(super) fn push(&mut self, start: u64, end: u64, now: Time, rate: SentState, fin: bool, push: bool) {
         let number = self.first + self.segments.len() as u64;
-        let first = std::mem::take(&mut self.opens);
-        if first {
-            self.bursts += 1;
-        }
+        let first = std::mem::take(&mut self.opens) || self.segments.is_empty();
+        self.skbs += u64::from(first);
         let marks = Marks { fin, push, first, ..Marks::default() };
         self.segments.push_back(Sent { start, end, sent: now, rate, marks, before: NONE, after: NONE });
         self.list(number);
@@ -178,9 +176,9 @@ impl Scoreboard {
         self.remove_from_index(0);
         let sent = self.segments.pop_front().expect("the caller has looked at the front");
         self.first += 1;
-        // a burst ends where the next begins, or with everything
+        // an skb ends where the next begins, or with everything
         if self.segments.front().is_none_or(|next| next.marks.first) {
-            self.bursts = self.bursts.saturating_sub(1);
+            self.skbs -= 1;
         }
         self.sacked -= u32::from(sent.marks.sacked);
         self.lost -= u32::from(sent.marks.lost);
@@ -215,6 +213,8 @@ impl Scoreboard {
         self.remove_from_index(index);
         let segment = &mut self.segments[index];
         let marks = &mut segment.marks;
+        // "Normally R but no L won't result in plain S"
+        let merges = marks.lost || !marks.retransmitted;
         if marks.lost {
             // a retransmission not declared lost is taken to be in flight still
             self.lost -= 1;
@@ -227,6 +227,38 @@ impl Scoreboard {
         marks.sacked = true;
         self.sacked += 1;
         self.highest_sacked = self.highest_sacked.max(segment.end);
+        self.merge_sacked(index, merges);
+        self.merge_sacked(index + 1, merges);
+    }
+
+    /// The segment at `index` and the one before it, of which one was just marked selectively acknowledged, are in one skb if
+    /// both have arrived, and in two if not (`tcp_shift_skb_data`, `tcp_match_skb_to_sack`). That an skb takes 512 KiB at
+    /// most is left out.
+    fn merge_sacked(&mut self, index: usize, merges: bool) {
+        let Some(before) = index.checked_sub(1) else { return };
+        let (Some(left), Some(right)) = (self.segments.get(before), self.segments.get(index)) else { return };
+        let both = left.marks.sacked && right.marks.sacked;
+        let equal = left.end - left.start == right.end - right.start;
+        self.set_first(index, !(both && equal && merges));
+    }
+
+    /// An skb ends before the segment at `index`, if there is one: what is sent again of an skb is split from the rest
+    /// (`tcp_fragment`).
+    pub(super) fn split(&mut self, index: usize) {
+        if index > 0 && index < self.segments.len() && !self.segments[index].marks.sacked {
+            self.set_first(index, true);
+        }
+    }
+
+    /// Whether the segment at `index`, which is not the first, begins an skb.
+    fn set_first(&mut self, index: usize, first: bool) {
+        let marks = &mut self.segments[index].marks;
+        match (marks.first, first) {
+            (false, true) => self.skbs += 1,
+            (true, false) => self.skbs -= 1,
+            _ => {}
+        }
+        marks.first = first;
     }
 
     /// Marks a segment lost; one whose retransmission is in flight loses that. Returns whether something

@@ -194,6 +194,8 @@ impl Sender {
     fn retransmit_burst(&mut self, now: Time, index: usize, room: u32) -> Transmission {
         let most = if self.pacer.rate().is_some() { room.min(self.burst_limit) } else { 1 };
         let (count, bytes) = self.board.lost_together(index, most);
+        let (together, _) = self.board.lost_together(index, room.min(self.burst_limit));
+        self.board.split(index + together as usize);
         self.begin_burst(now, bytes, Burst { lost: true, left: count - 1, ..Burst::default() });
         self.retransmit(now, index)
     }
@@ -249,6 +251,7 @@ impl Sender {
             self.send_new(now)
         } else {
             let last = self.board.last_index();
+            self.board.split(last);
             let sent = self.board.get(last);
             let bytes = sent.end - sent.start - u64::from(sent.marks.fin);
             self.begin_burst(now, bytes, Burst { probe: true, ..Burst::default() });

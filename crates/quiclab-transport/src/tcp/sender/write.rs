@@ -167,7 +167,7 @@ impl Sender {
 
     /// Memory of what is written and not acknowledged (`sk_wmem_queued`).
     pub(super) fn memory(&self) -> u64 {
-        let skbs = self.board.bursts() + self.skbs.len() as u64;
+        let skbs = self.board.skbs() + self.skbs.len() as u64;
         self.written.saturating_sub(self.acknowledged) + skbs * memory::SENT_OVERHEAD
     }
 }

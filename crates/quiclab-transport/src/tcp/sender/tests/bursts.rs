@@ -291,3 +291,28 @@ fn an_application_is_limiting_when_it_writes() {
     bench.sender.write(1000);
     assert!(bench.sender.rate.is_app_limited());
 }
+
+/// Six pairs of 1000 B, of which segment 2 is lost: segment 3 is split from it, what arrives after it is merged into one
+/// skb, and the segment that is sent again is an skb of its own. Each skb takes 832 B.
+#[test]
+fn what_has_arrived_is_merged_into_one_skb() {
+    let mut bench = empty(12);
+    bench.sender.write(12_000);
+    assert_eq!(bench.sent().len(), 12);
+    assert_eq!(bench.sender.memory(), 12_000 + 6 * 832);
+    bench.wait(100);
+    bench.ack(2, &[]);
+    assert_eq!(bench.sender.memory(), 10_000 + 5 * 832);
+    bench.ack(2, &[(3, 4)]);
+    assert_eq!(bench.sender.board.skbs(), 6, "2, 3, and four pairs");
+    bench.ack(2, &[(3, 7)]);
+    assert_eq!(bench.sender.board.skbs(), 5, "2, 3 to 6, 7, and two pairs");
+    bench.ack(2, &[(9, 12), (3, 7)]);
+    assert_eq!(bench.sender.board.skbs(), 5, "2, 3 to 6, 7, 8, 9 to 11");
+    bench.ack(2, &[(3, 12)]);
+    assert_eq!(bench.sender.memory(), 10_000 + 2 * 832, "2, and all that came after it");
+    bench.ack(7, &[(7, 12)]);
+    assert_eq!(bench.sender.memory(), 5_000 + 832, "the middle of an skb is acknowledged");
+    bench.ack(12, &[]);
+    assert_eq!(bench.sender.memory(), 0);
+}
