@@ -1,7 +1,4 @@
-"""Print which splitter, batch and timer to choose for which links, from the results of the studies beyond the papers.
-
-    quiclab study run dual_connectivity/beyond_splitters && quiclab study run dual_connectivity/beyond_fairness
-    python tools/dual_connectivity_choice.py [--out results]
+"""The table of docs/studies/dual_connectivity.md by which to choose a splitter, from the studies beyond the papers.
 
 For each network: the best choice for the bearer's flow alone, its gain over the published default, and what the choice
 costs the two flows with single connectivity when they share the links.
@@ -9,49 +6,49 @@ costs the two flows with single connectivity when they share the links.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from collections.abc import Callable
+from typing import TypeAlias
 
 from quiclab.stats import Summary, difference_half_width
-from quiclab.study.evaluate import Evaluation
-from quiclab.study.registry import find
+from quiclab.studies.dual_connectivity.beyond import CHOICES, NETWORKS, PUBLISHED
+from quiclab.studies.dual_connectivity.lte import MARK
+from quiclab.study.findings import Key
 
-PUBLISHED = "published"
+Reading: TypeAlias = Callable[[str, str, Key], Summary]
+"""Gives the runs of a study `dual_connectivity/beyond_...` by its short name, of a metric, in a setting."""
 
-
-def main() -> None:
-    """Print the table as markdown."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path("results"), help="results directory")
-    out = parser.parse_args().out
-    alone = Evaluation(find("dual_connectivity/beyond_splitters"), out)
-    beside = Evaluation(find("dual_connectivity/beyond_fairness"), out)
-    throughput = alone.summaries("lab-quic")
-    flows = beside.summaries("lab-quic")
-    single = beside.summaries("lab-quic", metric="single_connectivity_mbps")
-    labels = alone.study.design.labels
-    names = [item.name for item in alone.study.design.configurations]
-    print("| links | default alone | best choice | alone | gain | bearer's flow beside others | both others |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    for network in alone.study.design.factors[0].values:
-        if any((name, network) not in throughput for name in names):
-            continue  # not run
-        default = throughput[PUBLISHED, network]
-        best = max(names, key=lambda name, at=network: throughput[name, at].mean)
-        found = throughput[best, network]
-        dc = [flows[name, network, "dc"] for name in (PUBLISHED, best)]
-        others = [single[name, network, "dc"] for name in (PUBLISHED, best)]
-        print(
-            f"| {network} | {default.mean:.1f} | {labels[best]} | {found.mean:.1f} | {gain(default, found)} "
-            f"| {dc[0].mean:.1f} → {dc[1].mean:.1f} | {others[0].mean:.1f} → {others[1].mean:.1f} |"
-        )
+HEADS = ("links", "default alone", "best choice", "alone", "gain", "bearer's flow with the others", "both others")
+#: The trace of the publication must not be passed on, so that there are no stored runs of it.
+CHOSEN = tuple(network for network in NETWORKS if network != MARK)
 
 
-def gain(default: Summary, found: Summary) -> str:
+def table(read: Reading) -> list[str]:
+    """Return the lines of the table, rates in Mbit/s."""
+    return [f"| {' | '.join(HEADS)} |", "| --- " * len(HEADS) + "|", *(_row(read, network) for network in CHOSEN)]
+
+
+def _row(read: Reading, network: str) -> str:
+    alone = {name: read("splitters", "throughput_mbps", (name, network)) for name in CHOICES}
+    best = max(alone, key=lambda name: alone[name].mean)
+    default, found = alone[PUBLISHED], alone[best]
+
+    def changed(metric: str) -> str:
+        rates = {name: read("fairness", metric, (name, network, "dc")).mean for name in CHOICES}
+        return f"{rates[PUBLISHED]:.1f} → {rates[best]:.1f}"
+
+    cells = (
+        network,
+        f"{default.mean:.1f}",
+        CHOICES[best].label,
+        f"{found.mean:.1f}",
+        _gain(default, found),
+        changed(""),
+        changed("single_connectivity_mbps"),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _gain(default: Summary, found: Summary) -> str:
     """Write a gain with half of its 95 % interval, relative to the default."""
     margin = difference_half_width(default, found)
     return f"{100 * (found.mean / default.mean - 1):+.0f} ± {100 * margin / default.mean:.0f} %"
-
-
-if __name__ == "__main__":
-    main()

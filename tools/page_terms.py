@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median, pvariance
 from typing import Any
 
+import dual_connectivity_choice
 import pacing_choice
 from page_cases import Cases
 from page_values import Values
@@ -130,6 +131,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
             pacing_choice.numbers_of(summary, study, configuration, other, "goodput_mbps")
         ),
         "program": program,
+        "splitter_choice": lambda: "\n".join(dual_connectivity_choice.table(summary)),
         "pacing_choice": lambda: "\n".join(pacing_choice.tables(summary)),
         "verdict": lambda identity: Verdict(values.claim(homes[identity], identity)["verdict"]).word,
         "claim": lambda identity: values.claim(homes[identity], identity),

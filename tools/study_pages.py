@@ -20,6 +20,7 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
   table `distribution`, `apart(METRIC, LIMIT)` of the model and of two runs of the kernel lane, and the `worst` cases
   with their explanations (tools/page_cases.py);
 - `program(SERVER, CLIENT)`, what picoquicdemo did, from the measured table of the pacing study;
+- `splitter_choice()`, the table of tools/dual_connectivity_choice.py;
 - `pacing_choice()`, the tables of tools/pacing_choice.py, and `longest(STUDY, CONFIGURATION, SECOND_FACTOR)`, the
   largest burst or number of packets that costs at most 1 %;
 - `estimated(STUDY, CONFIGURATION, 'simulation' or 'publication')`, lines that compare the model of a study with its
