@@ -106,6 +106,17 @@ def test_the_times_of_the_browser_are_those_measured() -> None:
         assert milliseconds(page[name]) == pytest.approx(CLIENT * float(measured[column]), abs=0.005), name
 
 
+def test_servers_take_a_fraction_of_the_time_of_the_browser() -> None:
+    """So the model has no cost of an object in servers (decision 0128)."""
+    folder = ROOT / "python/quiclab/studies" / REFERENCE
+    with (folder / "browser_objects.csv").open() as rows:
+        browser = min(1000 * float(row["object_ms"]) for row in csv.DictReader(rows))
+    with (folder / "server_objects.csv").open() as rows:
+        servers = {(row["server"], row["object_size_kb"]): float(row["object_us"]) for row in csv.DictReader(rows)}
+    assert servers.keys() == {(name, size) for name in ("nginx", "apache") for size in ("5", "10")}
+    assert 0 < max(servers.values()) < browser / 8
+
+
 def test_settings_have_seeds_of_their_own_that_variants_share() -> None:
     study = find(SIZES)
     only = {"network": ("loss",), "rate": ("10",), "size": ("5", "10"), "configuration": ("quic1", "tcp")}

@@ -30,7 +30,7 @@ from quiclab.study.predicates import Reference
 from quiclab.study.published import printed_findings, read_published
 from quiclab.study.registry import find, find_all
 
-PICOQUIC = Path(__file__).parent.parent / "python/quiclab/studies/pacing/reference/picoquic_program.csv"
+STUDIES = Path(__file__).parent.parent / "python/quiclab/studies"
 
 MINIMUM_POINTS, FLAT = 3, 1.1
 """Points of a curve that an estimate is compared with, and how much they differ at least if it has a shape."""
@@ -113,8 +113,12 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         compared = Criterion(study, by, reference, dict.fromkeys(reference, math.inf))
         return compared.lines(lambda key: alone.estimate(configuration, {factor.column: key[1]}) or math.nan)
 
-    def program(server: str, client: str) -> dict[str, float]:
-        rows = pl.read_csv(PICOQUIC).filter((pl.col("server") == server) & (pl.col("client") == client))
+    def measured(file: str, **at: Any) -> dict[str, float]:
+        rows = pl.read_csv(STUDIES / group / "reference" / f"{file}.csv").filter(
+            *(pl.col(column) == value for column, value in at.items())
+        )
+        if len(rows) != 1:
+            raise QuiclabError(f"{file}.csv has {len(rows)} rows with {at}, expected one")
         return {name: value for name, value in rows.row(0, named=True).items() if isinstance(value, int | float)}
 
     claims = f"quiclab.studies.{group}.claims"
@@ -130,7 +134,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "longest": lambda study, configuration, other: pacing_choice.longest(
             pacing_choice.numbers_of(summary, study, configuration, other, "goodput_mbps")
         ),
-        "program": program,
+        "measured": measured,
         "splitter_choice": lambda: "\n".join(dual_connectivity_choice.table(summary)),
         "pacing_choice": lambda: "\n".join(pacing_choice.tables(summary)),
         "verdict": lambda identity: Verdict(values.claim(homes[identity], identity)["verdict"]).word,

@@ -19,7 +19,8 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - `cases(STUDY)` of a study that draws its settings from its seed, and `cases(STUDY).of(CONFIGURATION...)`: `seed`, the
   table `distribution`, `apart(METRIC, LIMIT)` of the model and of two runs of the kernel lane, and the `worst` cases
   with their explanations (tools/page_cases.py);
-- `program(SERVER, CLIENT)`, what picoquicdemo did, from the measured table of the pacing study;
+- `measured(FILE, COLUMN=VALUE...)`, the numbers of a row of a table in `reference/` of the studies' group, which a
+  tool has measured of programs;
 - `splitter_choice()`, the table of tools/dual_connectivity_choice.py;
 - `pacing_choice()`, the tables of tools/pacing_choice.py, and `longest(STUDY, CONFIGURATION, SECOND_FACTOR)`, the
   largest burst or number of packets that costs at most 1 %;
