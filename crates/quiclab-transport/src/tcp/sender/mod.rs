@@ -152,8 +152,10 @@ struct Burst {
     lost: bool,
     /// Segments.
     left: u32,
-    /// A write of the application has ended in it.
+    /// A write of the application has ended in it: the skb has PSH, and keeps it when it is sent again.
     push: bool,
+    /// It has several segments, of which the last one carries PSH, this time (`__tcp_transmit_skb`).
+    forced: bool,
     /// It is a tail loss probe.
     probe: bool,
     /// When it departs and leaves the host.

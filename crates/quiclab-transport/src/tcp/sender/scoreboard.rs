@@ -41,7 +41,7 @@ pub(super) struct Marks {
     pub(super) ever_retransmitted: bool,
     /// It carries FIN.
     pub(super) fin: bool,
-    /// It carries PSH.
+    /// The skb that it ends has PSH.
     pub(super) push: bool,
     /// It is the first segment of an skb.
     first: bool,
@@ -327,8 +327,8 @@ impl Scoreboard {
         index
     }
 
-    /// How many segments from `index` on, `most` at most, are lost and were sent last at the same time; and their
-    /// bytes. One at least, whatever its marks are.
+    /// How many segments from `index` on, `most` at most, are lost and in one skb; and their bytes. One at least, whatever its
+    /// marks are.
     pub(super) fn lost_together(&self, index: usize, most: u32) -> (u32, u64) {
         let first = &self.segments[index];
         let mut end = first.end;
@@ -337,7 +337,7 @@ impl Scoreboard {
             && let Some(next) = self.segments.get(index + count as usize)
             && next.marks.lost
             && !next.marks.retransmitted
-            && next.sent == first.sent
+            && !next.marks.first
         {
             end = next.end;
             count += 1;

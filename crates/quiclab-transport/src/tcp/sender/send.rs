@@ -71,8 +71,7 @@ impl Sender {
         match self.next_burst(now, room, at_once) {
             NextBurst::Bytes(bytes) if !self.is_throttled(bytes, false) => {
                 let count = bytes.div_ceil(self.segment()).max(1) as u32;
-                let push = self.push_bursts && count > 1;
-                self.begin_burst(now, bytes, Burst { left: count - 1, push, ..Burst::default() });
+                self.begin_burst(now, bytes, Burst { left: count - 1, ..Burst::default() });
                 self.board.open_burst();
                 return Some(self.send_new(now));
             }
@@ -91,7 +90,8 @@ impl Sender {
     fn begin_burst(&mut self, now: Time, bytes: u64, burst: Burst) {
         let departure = self.departure(now);
         let leaves = self.hand_over(now, departure, bytes);
-        self.burst = Burst { departure, leaves, ..burst };
+        let forced = self.push_bursts && burst.left > 0;
+        self.burst = Burst { departure, leaves, forced, ..burst };
     }
 
     /// The next segment of the burst that leaves now: window and pacing have let the whole of it go.
@@ -156,13 +156,14 @@ impl Sender {
             self.burst.push = true;
         }
         // PSH is a flag of the whole burst: its last segment carries it
-        let push = fin || (self.burst.left == 0 && std::mem::take(&mut self.burst.push));
+        let last = self.burst.left == 0;
+        let written = fin || (last && std::mem::take(&mut self.burst.push));
         let end = data_end + u64::from(fin);
         let in_flight = self.in_flight_bytes();
         let Burst { departure, leaves, .. } = self.burst;
         let rate = self.rate.on_sent(departure, in_flight, end - start);
         self.controller.on_sent(now, end - start, in_flight);
-        self.board.push(start, end, departure, rate, fin, push);
+        self.board.push(start, end, departure, rate, fin, written);
         self.next = end;
         self.after_transmission(now);
         // tcp_event_new_data_sent, then tcp_schedule_loss_probe
@@ -179,7 +180,7 @@ impl Sender {
             sequence: start,
             length: length as u16,
             fin,
-            push,
+            push: written || (last && self.burst.forced),
             retransmission: false,
             departure,
             leaves,
@@ -189,13 +190,11 @@ impl Sender {
         }
     }
 
-    /// Retransmits a segment and, as one burst, those after it that are lost and were sent with it: what is left of one
-    /// skb.
+    /// Retransmits a segment and, as one burst, those after it that are lost and in the same skb, which is split if window or
+    /// pacing allow less.
     fn retransmit_burst(&mut self, now: Time, index: usize, room: u32) -> Transmission {
-        let most = if self.pacer.rate().is_some() { room.min(self.burst_limit) } else { 1 };
-        let (count, bytes) = self.board.lost_together(index, most);
-        let (together, _) = self.board.lost_together(index, room.min(self.burst_limit));
-        self.board.split(index + together as usize);
+        let (count, bytes) = self.board.lost_together(index, room.min(self.burst_limit));
+        self.board.split(index + count as usize);
         self.begin_burst(now, bytes, Burst { lost: true, left: count - 1, ..Burst::default() });
         self.retransmit(now, index)
     }
@@ -210,7 +209,7 @@ impl Sender {
     }
 
     fn send_again(&mut self, now: Time, index: usize, probe: bool) -> Transmission {
-        let Burst { departure, leaves, .. } = self.burst;
+        let Burst { departure, leaves, left, forced, .. } = self.burst;
         let in_flight = self.in_flight_bytes();
         let segment = self.board.get(index);
         let (start, end, marks) = (segment.start, segment.end, segment.marks);
@@ -224,7 +223,7 @@ impl Sender {
             sequence: start,
             length: length as u16,
             fin: marks.fin,
-            push: marks.push,
+            push: marks.push || (left == 0 && forced),
             retransmission: true,
             departure,
             leaves,
@@ -243,8 +242,7 @@ impl Sender {
             // new data leave as a burst, if the window has room for one (`tcp_write_xmit` with `push_one` 2)
             let bytes = self.probe_bytes(now);
             let left = u32::try_from(bytes.div_ceil(self.segment()).max(1)).unwrap_or(u32::MAX) - 1;
-            let push = self.push_bursts && left > 0;
-            self.begin_burst(now, bytes, Burst { left, push, probe: true, ..Burst::default() });
+            self.begin_burst(now, bytes, Burst { left, probe: true, ..Burst::default() });
             self.board.open_burst();
             let end = self.next + bytes;
             self.probe = Some((end + u64::from(self.finished && end == self.written), false));

@@ -316,3 +316,28 @@ fn what_has_arrived_is_merged_into_one_skb() {
     bench.ack(12, &[]);
     assert_eq!(bench.sender.memory(), 0);
 }
+
+/// PSH of a burst belongs to its transmission (`__tcp_transmit_skb` sets it in the clone): of a pair whose second segment was
+/// lost, this has none when it is sent again; of one that was lost as a whole, the second has. The end of the write has it always.
+#[test]
+fn what_is_sent_again_has_psh_as_a_burst_or_as_the_end_of_a_write() {
+    let mut bench = empty(12);
+    bench.sender.write(12_000);
+    let pushed = |bench: &mut Bench| {
+        let sent = std::iter::from_fn(|| bench.sender.transmit(bench.now));
+        sent.map(|sent| (sent.sequence / 1000, sent.push)).collect::<Vec<_>>()
+    };
+    assert!(pushed(&mut bench).iter().all(|(segment, push)| (segment % 2 == 1) == *push));
+    bench.wait(100);
+    let mut sack = SackBlocks::default();
+    sack.push(4001, 11_001);
+    let options = Some(Box::new(SegmentOptions::Sack(sack)));
+    let ack = Segment { options, ..bench.segment(1001, 1_000_000) };
+    bench.sender.on_ack(bench.now, &ack);
+    assert_eq!(pushed(&mut bench), [(1, false), (2, false), (3, true)]);
+    bench.wait(100);
+    bench.ack(11, &[]);
+    bench.now = bench.sender.next_timer(bench.now).expect("a tail loss probe is due");
+    bench.sender.on_timer(bench.now);
+    assert_eq!(pushed(&mut bench), [(11, true)]);
+}
