@@ -253,7 +253,12 @@ fn requests_follow_responses_and_pauses() {
 fn a_download_of_a_given_duration_ends_by_a_reset() {
     let duration = Some(Duration::from_millis(100));
     let workload = Workload::Download { size: None, duration, request: ByteCount::from_bytes(100) };
-    let tcp = TcpOptions { gso_segments: Some(1), quick_acks: Some(1000), ..TcpOptions::default() };
+    let tcp = TcpOptions {
+        gso_segments: Some(1),
+        quick_acks: Some(1000),
+        receive_buffer: Some(ByteCount::from_bytes(1_000_000)),
+        ..TcpOptions::default()
+    };
     let end = EndpointConfig { tcp: Some(tcp), ..fixed() };
     let mut pipe = Pipe::new(&end, &end, &workload);
     pipe.run(ms(10_000));

@@ -35,10 +35,6 @@ use reassembly::{Outcome, Reassembly};
 use timestamps::Timestamps;
 use window::{GROWTH_PAYLOAD, Window};
 
-/// Maximum number of segments in one skb of the receive queue: each but the first is a fragment of it (`MAX_SKB_FRAGS`,
-/// `skb_try_coalesce`), where the device does not merge them itself.
-const COALESCED: u64 = 18;
-
 /// Least time between answers to unacceptable empty segments (Linux `tcp_invalid_ratelimit`).
 const ANSWER_INTERVAL: Duration = Duration::from_millis(500);
 /// Blocks that fit beside the timestamps option, and without it (RFC 2018 section 3).
@@ -130,7 +126,8 @@ impl Receiver {
         if self.has_timestamps {
             // the echo of a pure ACK is not new any more when data repeat it
             let full_sized = end - start >= self.acks.segment();
-            self.window.measure_by_echo(now, segment.timestamp_echo, full_sized);
+            let unread = self.reassembly.readable() > self.unread;
+            self.window.measure_by_echo(now, segment.timestamp_echo, full_sized, unread);
         }
         if start == end {
             return;
@@ -189,6 +186,7 @@ impl Receiver {
             return self.acks.enter_quick_mode(self.window.announced());
         }
         let fin = segment.flags.has(Flags::FIN) && end == segment.end();
+        let held = self.held();
         match self.reassembly.insert(start, end, fin) {
             Outcome::Duplicate => self.acks.enter_quick_mode(self.window.announced()),
             Outcome::InOrder { filled } => {
@@ -205,9 +203,10 @@ impl Receiver {
                     self.acks.flush_merged(now);
                 }
                 self.acks.schedule();
-                // without SACK the window must not move, or the ACK is no duplicate (RFC 5681 section 2)
+                // without SACK the window must not move, or the ACK is no duplicate (RFC 5681 section 2); the segment is
+                // charged afterwards (skb_set_owner_r)
                 if self.sack {
-                    self.grow(u64::from(segment.length));
+                    self.grow(u64::from(segment.length), held);
                 }
                 self.window.on_out_of_order(self.reassembly.highest().saturating_sub(self.next_expected()));
             }
@@ -237,19 +236,20 @@ impl Receiver {
         }
         self.window.measure_by_window(now, self.next_expected());
         if payload >= GROWTH_PAYLOAD {
-            self.grow(payload);
+            self.grow(payload, self.held());
         }
     }
 
-    fn grow(&mut self, payload: u64) {
-        if self.window.grow(payload, self.held()) {
+    fn grow(&mut self, payload: u64, held: u64) {
+        if self.window.grow(payload, held) {
             self.acks.on_window_grown();
         }
     }
 
-    /// Bytes in the receive buffer: unread and out of order.
+    /// Part of the window that is taken: by what is unread and what is out of order.
     fn held(&self) -> u64 {
-        self.reassembly.readable().saturating_sub(self.unread) + self.reassembly.held_bytes()
+        let bytes = self.reassembly.readable().saturating_sub(self.unread) + self.reassembly.held_bytes();
+        self.window.taken(bytes, self.reassembly.memory())
     }
 
     fn state(&self) -> State {
@@ -272,10 +272,12 @@ impl Receiver {
         let readable = self.reassembly.readable();
         let bytes = readable - self.unread;
         self.unread = readable;
+        self.reassembly.on_read();
         let beyond = self.reassembly.highest().saturating_sub(readable);
         if bytes > 0 {
-            // the buffer is looked at when the first of the queued skbs is copied
-            let left = bytes.saturating_sub(COALESCED * self.acks.segment());
+            // the buffer is looked at when the first of the queued skbs is copied; those of a device without page fragments are
+            // not merged (`skb_head_is_locked`)
+            let left = bytes.saturating_sub(self.acks.segment());
             self.window.on_read(now, readable - left, left, beyond);
         }
         let state = self.state();

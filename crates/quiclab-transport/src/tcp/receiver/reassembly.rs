@@ -14,6 +14,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::tcp::memory;
 use quiclab_core::SackBlocks;
 use std::collections::VecDeque;
 
@@ -24,6 +25,14 @@ const EXPECTED: usize = 2;
 
 /// An interval of positions, end exclusive.
 type Interval = (u64, u64);
+
+/// An interval that is held, and the memory of its segments.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    start: u64,
+    end: u64,
+    memory: u64,
+}
 
 /// What a segment did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +51,11 @@ pub(super) struct Reassembly {
     /// First position not yet received in order (RCV.NXT).
     next: u64,
     /// Received beyond `next`: ascending, disjoint, not even touching.
-    held: VecDeque<Interval>,
+    held: VecDeque<Held>,
     held_bytes: u64,
+    /// Memory of the segments that are held or in order and not read, in bytes.
+    memory: u64,
+    memory_in_order: u64,
     /// Blocks for the SACK option, changed last first; `remembered` of them are valid.
     recent: [Interval; REMEMBERED],
     remembered: u8,
@@ -62,6 +74,8 @@ impl Reassembly {
             next: 1,
             held: VecDeque::new(),
             held_bytes: 0,
+            memory: 0,
+            memory_in_order: 0,
             recent: [(0, 0); REMEMBERED],
             remembered: 0,
             duplicate: None,
@@ -85,11 +99,19 @@ impl Reassembly {
     }
     /// Position after everything that has arrived.
     pub(super) fn highest(&self) -> u64 {
-        self.held.back().map_or(self.next, |(_, end)| *end)
+        self.held.back().map_or(self.next, |last| last.end)
     }
     /// Positions held out of order.
     pub(super) fn held_bytes(&self) -> u64 {
         self.held_bytes
+    }
+    /// Memory of the segments that are out of order, or in order and not read, in bytes.
+    pub(super) fn memory(&self) -> u64 {
+        self.memory
+    }
+    /// What is in order was read.
+    pub(super) fn on_read(&mut self) {
+        self.memory -= std::mem::take(&mut self.memory_in_order);
     }
 
     /// The positions `start..end` have arrived, the last of them FIN if `fin`; all within the window.
@@ -103,40 +125,49 @@ impl Reassembly {
             // a FIN that contradicts an earlier one cannot extend the stream
             self.fin = Some(self.fin.map_or(end - 1, |known| known.min(end - 1)));
         }
-        if start > self.next { self.insert_beyond(start, end) } else { self.insert_next(start, end) }
+        let memory = memory::of_received(end - start);
+        self.memory += memory;
+        let arrived = Held { start, end, memory };
+        if start > self.next { self.insert_beyond(arrived) } else { self.insert_next(arrived) }
     }
 
     /// What is in order leaves the store (Linux `tcp_ofo_queue`).
-    fn insert_next(&mut self, start: u64, end: u64) -> Outcome {
-        self.report_duplicate(start, self.next);
+    fn insert_next(&mut self, arrived: Held) -> Outcome {
+        let end = arrived.end;
+        self.report_duplicate(arrived.start, self.next);
+        self.memory_in_order += arrived.memory;
         let was_held = !self.held.is_empty();
         self.next = end;
-        while let Some(&(from, to)) = self.held.front() {
-            if from > self.next {
+        while let Some(&block) = self.held.front() {
+            if block.start > self.next {
                 break;
             }
             self.held.pop_front();
-            self.held_bytes -= to - from;
-            self.report_duplicate(from, to.min(end));
-            self.next = self.next.max(to);
+            self.held_bytes -= block.end - block.start;
+            self.memory_in_order += block.memory;
+            self.report_duplicate(block.start, block.end.min(end));
+            self.next = self.next.max(block.end);
         }
         if let Some(fin) = self.fin.filter(|fin| self.next > *fin) {
             self.next = fin + 1;
             self.held.clear();
             self.held_bytes = 0;
+            self.memory = self.memory_in_order;
         }
         self.forget_covered();
         Outcome::InOrder { filled: was_held && self.held.is_empty() }
     }
 
-    fn insert_beyond(&mut self, start: u64, end: u64) -> Outcome {
+    fn insert_beyond(&mut self, arrived: Held) -> Outcome {
+        let Held { start, end, memory } = arrived;
         match self.held.back_mut() {
             // a window behind one loss arrives in order: no search
-            Some(last) if last.1 == start => {
-                last.1 = end;
+            Some(last) if last.end == start => {
+                last.end = end;
+                last.memory += memory;
                 self.held_bytes += end - start;
             }
-            _ => self.merge(start, end),
+            _ => self.merge(arrived),
         }
         if !self.sack {
             return Outcome::OutOfOrder { distant: false };
@@ -145,20 +176,27 @@ impl Reassembly {
     }
 
     /// Puts an interval into the store and merges what it touches.
-    fn merge(&mut self, start: u64, end: u64) {
-        let first = self.held.partition_point(|block| block.1 < start);
-        let mut merged = (start, end);
+    fn merge(&mut self, arrived: Held) {
+        let Held { start, end, .. } = arrived;
+        let first = self.held.partition_point(|block| block.end < start);
+        if self.held.get(first).is_some_and(|block| block.start <= start && end <= block.end) {
+            self.memory -= arrived.memory; // nothing of it is new: it is dropped
+            return self.report_duplicate(start, end);
+        }
+        let mut merged = arrived;
         let mut last = first;
-        while let Some(&(from, to)) = self.held.get(last) {
-            if from > end {
+        while let Some(&block) = self.held.get(last) {
+            if block.start > end {
                 break;
             }
-            self.report_duplicate(from.max(start), to.min(end));
-            self.held_bytes -= to - from;
-            merged = (merged.0.min(from), merged.1.max(to));
+            self.report_duplicate(block.start.max(start), block.end.min(end));
+            self.held_bytes -= block.end - block.start;
+            merged.start = merged.start.min(block.start);
+            merged.end = merged.end.max(block.end);
+            merged.memory += block.memory;
             last += 1;
         }
-        self.held_bytes += merged.1 - merged.0;
+        self.held_bytes += merged.end - merged.start;
         if last == first {
             self.held.insert(first, merged);
         } else {
@@ -251,7 +289,7 @@ impl Reassembly {
     /// Whether all positions `start..end` are held out of order, and the store is in good order.
     #[cfg(test)]
     pub(super) fn holds(&self, start: u64, end: u64) -> bool {
-        let intervals: Vec<_> = self.held.iter().copied().collect();
+        let intervals: Vec<_> = self.held.iter().map(|block| (block.start, block.end)).collect();
         let ordered = intervals.windows(2).all(|pair| pair[0].1 < pair[1].0)
             && intervals.first().is_none_or(|first| first.0 > self.next)
             && intervals.iter().map(|(from, to)| to - from).sum::<u64>() == self.held_bytes;

@@ -9,7 +9,7 @@
 //! | | before 6.6 | 6.6 to 6.15 | 6.16 on | here |
 //! |---|---|---|---|---|
 //! | window / buffer | 1/2 (`tcp_adv_win_scale` 1) | measured: payload / memory of a packet | measured | as before 6.6, or as 6.16 |
-//! | memory of a packet | truesize | truesize | truesize | measured: a buffer of its own, as from a device without page fragments; otherwise twice its payload |
+//! | memory of a packet | truesize | truesize | truesize | as 6.16: a buffer of its own, as from a device without page fragments; otherwise twice its payload |
 //! | cushion of the buffer | 16 segments | 16 segments | what is out of order | as the release |
 //! | RTT below 1 ms | | | the buffer grows in proportion to it | as the release |
 //! | memory pressure of the host | yes | yes | yes | none |
@@ -150,7 +150,16 @@ impl Window {
         }
     }
 
-    /// Free part of the window when `held` bytes are kept, unread or out of order.
+    /// Part of the window that is taken by `bytes` that are unread or out of order and have this `memory`: by their memory
+    /// since 6.16 (`tcp_space`).
+    pub(super) fn taken(&self, bytes: u64, memory: u64) -> u64 {
+        if self.ratio.is_none() {
+            return bytes;
+        }
+        self.full() - window_of(self.buffer.saturating_sub(memory), self.ratio)
+    }
+
+    /// Free part of the window when `held` bytes of it are taken.
     fn free(&self, held: u64) -> u64 {
         self.full().saturating_sub(held)
     }
@@ -208,8 +217,9 @@ impl Window {
     }
 
     /// RTT by timestamps (Linux `tcp_rcv_rtt_measure_ts`): a full segment echoes the clock of this end, in
-    /// milliseconds, and no segment has echoed the same before.
-    pub(super) fn measure_by_echo(&mut self, now: Time, echo: u32, full_sized: bool) {
+    /// milliseconds, and no segment has echoed the same before. Since 6.16 a longer one than before does not count while
+    /// data are `unread`.
+    pub(super) fn measure_by_echo(&mut self, now: Time, echo: u32, full_sized: bool, unread: bool) {
         if echo == self.last_echo {
             return;
         }
@@ -219,7 +229,7 @@ impl Window {
         // Linux: what does not fit into 31 bits of microseconds is not an RTT; nor is nothing, since 6.16
         let too_short = self.ratio.is_some() && sample == 0;
         if full_sized && sample < i32::MAX as u32 / 1000 && !too_short {
-            self.update_rtt(u64::from(sample.max(1)) * 1_000_000, false);
+            self.update_rtt(u64::from(sample.max(1)) * 1_000_000, unread && self.ratio.is_some());
         }
     }
 
@@ -234,13 +244,13 @@ impl Window {
         self.round = Some((next + self.announced, now));
     }
 
-    /// The minimum counts at once; longer times are smoothed, but not those of windows: they also hold
-    /// pauses of the application.
-    fn update_rtt(&mut self, sample: u64, by_window: bool) {
+    /// The minimum counts at once; longer times are smoothed, but not those that hold pauses of the application: of windows,
+    /// and while data are unread.
+    fn update_rtt(&mut self, sample: u64, with_pauses: bool) {
         let new = sample.saturating_mul(8);
         if self.rtt_by_8 == 0 || new < self.rtt_by_8 {
             self.rtt_by_8 = new;
-        } else if !by_window {
+        } else if !with_pauses {
             self.rtt_by_8 = self.rtt_by_8 - self.rtt_by_8 / 8 + sample;
         }
     }

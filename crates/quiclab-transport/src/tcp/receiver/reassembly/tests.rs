@@ -214,3 +214,26 @@ fn thousands_of_gaps_are_merged() {
     assert_eq!(store.insert(1, 11, false), Outcome::InOrder { filled: true });
     assert_eq!(store.next(), 200_011);
 }
+
+/// Segments of 500 B have 1280 B of memory each ((500 + 436) rounded up to 1024, and 256), one of 100 B has 1280, too. What is
+/// in order has memory until it is read, a duplicate has none.
+#[test]
+fn memory_is_that_of_the_segments() {
+    let mut store = at_5000();
+    store.on_read();
+    assert_eq!(store.memory(), 0);
+    for start in [5500, 6000, 7000, 6000] {
+        arrive(&mut store, start);
+    }
+    assert_eq!(store.memory(), 3 * 1280);
+    store.insert(7600, 7700, false);
+    assert_eq!((store.memory(), store.held_bytes()), (4 * 1280, 1600));
+    arrive(&mut store, 5000);
+    assert_eq!((store.next(), store.memory()), (6500, 5 * 1280));
+    store.on_read();
+    assert_eq!(store.memory(), 2 * 1280, "7000 to 7500, and 7600 to 7700");
+    arrive(&mut store, 6500);
+    store.insert(7500, 7600, false);
+    store.on_read();
+    assert_eq!((store.next(), store.memory()), (7700, 0));
+}

@@ -24,7 +24,7 @@ fn the_first_window_is_that_of_linux() {
 fn the_window_of_a_syn_is_not_taken_back() {
     let mut receiver = Receiver::new(&test_config(), PAYLOAD, true, true).opened(ms(5000), 64_240);
     assert_eq!(receiver.window(), 64_256);
-    receiver.window.measure_by_echo(ms(5100), 5000, true);
+    receiver.window.measure_by_echo(ms(5100), 5000, true, false);
     let buffer = receiver.window.buffer();
     receiver.window.on_read(ms(5099), 100_001, 0, 0);
     assert_eq!(receiver.window.buffer(), buffer, "before the end of the first RTT");
@@ -174,4 +174,45 @@ fn the_measured_buffer_grows_with_what_is_read_in_a_round_trip() {
     let receiver = grown(&measured());
     assert_eq!(receiver.window.buffer(), 1_367_838);
     assert_eq!(receiver.window.clamp(), 854_898);
+}
+
+/// 131 072 B, of which 160 / 256 are window when a segment of 1448 B in 2304 B was seen: 81 920 B. Five segments out of order
+/// take 5 * 2304 B of the buffer, so 7200 B of the window; ten of 100 B in 1280 B take 8000.
+#[test]
+fn what_is_out_of_order_takes_its_memory_from_the_window() {
+    for (count, payload, taken) in [(5, PAYLOAD, 7200), (10, 100, 8000)] {
+        let mut receiver = Receiver::new(&measured(), PAYLOAD, true, true);
+        receiver.on_segment(ms(0), &segment(1, PAYLOAD), Ecn::NotEct, None);
+        receiver.read(ms(0));
+        for number in 0..count {
+            receiver.on_segment(ms(1), &segment(10_001 + number * payload, payload), Ecn::NotEct, None);
+        }
+        assert_eq!(receiver.held(), taken, "{count} segments of {payload} B");
+    }
+}
+
+/// The window may grow to what is free, and a segment out of order is charged after that: where there was room beside one, the
+/// first one makes it grow once more.
+#[test]
+fn a_segment_out_of_order_is_charged_when_the_window_has_grown() {
+    let mut receiver = Receiver::new(&measured(), PAYLOAD, true, true);
+    receiver.on_segment(ms(0), &segment(1, PAYLOAD), Ecn::NotEct, None);
+    receiver.read(ms(0));
+    while receiver.window.grow(PAYLOAD, 1440) {}
+    receiver.on_segment(ms(1), &segment(10_001, PAYLOAD), Ecn::NotEct, None);
+    assert_eq!(receiver.held(), 1440);
+    assert!(!receiver.window.grow(PAYLOAD, 0), "it has grown to all that there is");
+}
+
+/// 100 ms were measured. 500 ms of a segment that finds another one unread do not count since 6.16, less than before does.
+#[test]
+fn long_times_do_not_count_while_data_are_unread() {
+    for (config, rtt) in [(measured(), 100), (test_config(), 150)] {
+        let mut receiver = Receiver::new(&config, PAYLOAD, true, true).opened(ms(5000), 64_240);
+        for (number, now, echo) in [(0, 5100, 5000), (1, 5600, 5100)] {
+            let arrived = Segment { timestamp_echo: echo, ..segment(1 + number * PAYLOAD, PAYLOAD) };
+            receiver.on_segment(ms(now), &arrived, Ecn::NotEct, None);
+        }
+        assert_eq!(receiver.window.rtt(), Some(Duration::from_millis(rtt)));
+    }
 }
