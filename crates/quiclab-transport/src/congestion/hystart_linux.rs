@@ -9,6 +9,7 @@
 //! | | here | elsewhere |
 //! |---|---|---|
 //! | minimum of the round | over all its samples | over the first 8: the paper, and Linux before 5.16 (5.15.5) |
+//! | samples of the ACK that ends a round | of the next round | of the old one, which ends only if the window grows: Linux before 5.16 (5.15.5) |
 //! | test of the delay | from the 9th sample on, at each | at the 8th: Chromium; at the end of a round: the paper |
 //! | pacing rate for the cushion | 2 · window / srtt, now | Linux: that of the ACK before, 1.2 · near the threshold |
 //! | times | exact | Linux: microseconds |
@@ -92,10 +93,14 @@ impl SlowStartPolicy for HystartLinux {
     fn on_ack(&mut self, question: &SlowStartInput<'_>) -> SlowStartDecision {
         let ack = question.ack;
         let mut round = self.round.unwrap_or_else(|| Round::new(ack.now, ack.next_position));
-        if let (Some(rtt), Some(min_rtt)) = (question.rtt, question.min_rtt)
-            && !self.found
-            && question.window >= LOW_WINDOW * question.mss
-        {
+        let Some((rtt, min_rtt)) = question.rtt.zip(question.min_rtt).filter(|_| !self.found) else {
+            return SlowStartDecision::GO_ON;
+        };
+        // the acknowledgement that ends a round belongs to the next one
+        if ack.acked_position > round.end {
+            round = Round::new(ack.now, ack.next_position);
+        }
+        if question.window >= LOW_WINDOW * question.mss {
             if ack.now.since(round.last_ack) <= TRAIN_SPACING {
                 round.last_ack = ack.now;
                 self.found |= ack.now.since(round.start) > self.train_threshold(question, min_rtt);
@@ -110,11 +115,6 @@ impl SlowStartPolicy for HystartLinux {
                 self.round = Some(round);
                 return SlowStartDecision::Leave;
             }
-        }
-        // the acknowledgement that ends a round belongs to it: Linux tests in pkts_acked and starts the next
-        // round in cong_avoid, later and only if the window may grow
-        if question.grows && ack.acked_position > round.end {
-            round = Round::new(ack.now, ack.next_position);
         }
         self.round = Some(round);
         SlowStartDecision::GO_ON
@@ -170,9 +170,8 @@ mod tests {
     /// sample, counted from 1, at which slow start ends.
     fn delay_ends(rtts: &[u64]) -> Option<usize> {
         let mut driver = Driver::new(HystartLinux::new(PACED), 100);
-        // first ACK: starts round 1 with end 10; the ACK of packet 11 ends it
+        // first ACK: starts round 1 with end 10; that of packet 11 is the first of the next round
         assert_eq!(driver.ack(0, 80_000, 1, 10), SlowStartDecision::GO_ON);
-        assert_eq!(driver.ack(10_000, 80_000, 11, 1000), SlowStartDecision::GO_ON);
         let mut left =
             (1..).zip(rtts).map(|(i, rtt)| driver.ack(10_000 + 10_000 * i, rtt * 1000, 11 + i, 1000));
         left.position(|answer| answer == SlowStartDecision::Leave).map(|at| at + 1)
@@ -207,11 +206,11 @@ mod tests {
         for packet in 12..=30 {
             assert_eq!(driver.ack(packet * 10_000, 100_000, packet, 10), SlowStartDecision::GO_ON);
         }
-        // the end moves away: one ACK more ends the round, nine follow
+        // the end moves away: one ACK more begins a round, eight follow
         assert_eq!(driver.ack(310_000, 100_000, 31, 100), SlowStartDecision::GO_ON);
         let left = (32..60)
             .find(|packet| driver.ack(packet * 10_000, 100_000, *packet, 100) == SlowStartDecision::Leave);
-        assert_eq!(left, Some(40));
+        assert_eq!(left, Some(39));
     }
 
     #[test]

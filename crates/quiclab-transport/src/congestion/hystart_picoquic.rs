@@ -103,15 +103,8 @@ mod tests {
             for step in 0..60 {
                 let ack = Ack { now: Time::ZERO + Duration::from_millis(2 * step), ..Ack::default() };
                 let rtt = Some(Duration::from_millis(if step < 20 { 100 } else { 130 }));
-                let known = SlowStartInput {
-                    ack: &ack,
-                    rtt,
-                    min_rtt: rtt,
-                    window: 20_000,
-                    mss: 1000,
-                    initial,
-                    grows: true,
-                };
+                let known =
+                    SlowStartInput { ack: &ack, rtt, min_rtt: rtt, window: 20_000, mss: 1000, initial };
                 left |= test.on_ack(&known) == SlowStartDecision::Leave;
             }
             assert_eq!(left, initial);

@@ -30,8 +30,6 @@ pub struct SlowStartInput<'a> {
     pub mss: u64,
     /// Whether it is the first slow start of the connection: the threshold is still unlimited.
     pub initial: bool,
-    /// Whether the acknowledgement lets the window grow.
-    pub grows: bool,
 }
 
 /// Answer to a [`SlowStartInput`].
@@ -124,7 +122,6 @@ pub(crate) mod testing {
                 window: self.window * MSS,
                 mss: MSS,
                 initial: self.initial,
-                grows: true,
             })
         }
     }

@@ -142,7 +142,7 @@ impl Window {
             return acked;
         }
         let (window, mss, initial) = (self.window, self.mss, self.ssthresh.is_none());
-        match self.policy.on_ack(&SlowStartInput { ack, rtt, min_rtt, window, mss, initial, grows }) {
+        match self.policy.on_ack(&SlowStartInput { ack, rtt, min_rtt, window, mss, initial }) {
             SlowStartDecision::Leave => {
                 self.ssthresh = Some(self.window);
                 (self.carry, self.conservative) = (0, false);

@@ -227,19 +227,26 @@ impl Scoreboard {
         marks.sacked = true;
         self.sacked += 1;
         self.highest_sacked = self.highest_sacked.max(segment.end);
-        self.merge_sacked(index, merges);
-        self.merge_sacked(index + 1, merges);
+        let merged = merges && self.is_merged(index);
+        if index > 0 {
+            self.set_first(index, !merged);
+        }
+        if index + 1 < self.segments.len() {
+            // "Hole filled allows collapsing with the next as well"
+            let next = merged && self.is_merged(index + 1);
+            self.set_first(index + 1, !next);
+        }
     }
 
-    /// The segment at `index` and the one before it, of which one was just marked selectively acknowledged, are in one skb if
-    /// both have arrived, and in two if not (`tcp_shift_skb_data`, `tcp_match_skb_to_sack`). That an skb takes 512 KiB at
-    /// most is left out.
-    fn merge_sacked(&mut self, index: usize, merges: bool) {
-        let Some(before) = index.checked_sub(1) else { return };
-        let (Some(left), Some(right)) = (self.segments.get(before), self.segments.get(index)) else { return };
-        let both = left.marks.sacked && right.marks.sacked;
-        let equal = left.end - left.start == right.end - right.start;
-        self.set_first(index, !(both && equal && merges));
+    /// Whether the segment at `index` and the one before it have both arrived, so that they get into one skb
+    /// (`tcp_shift_skb_data`); otherwise they are in two (`tcp_match_skb_to_sack`). That an skb takes 512 KiB at most is left
+    /// out.
+    fn is_merged(&self, index: usize) -> bool {
+        let Some(left) = index.checked_sub(1).and_then(|before| self.segments.get(before)) else {
+            return false;
+        };
+        let right = &self.segments[index];
+        left.marks.sacked && right.marks.sacked && left.end - left.start == right.end - right.start
     }
 
     /// An skb ends before the segment at `index`, if there is one: what is sent again of an skb is split from the rest
