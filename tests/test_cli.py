@@ -417,7 +417,10 @@ print(code, *(name for name in heavy if name in sys.modules), file=sys.stderr)
         (["scenario", "show", "FILE"], ""),
         (["scenario", "show", "FILE", "--json"], ""),
         (["stack", "list"], " rich _hashlib"),
-        (["study", "run", "--help"], " _hashlib multiprocessing quiclab.scenario.options quiclab.study.evaluate quiclab.study.registry"),
+        (
+            ["study", "run", "--help"],
+            " _hashlib multiprocessing quiclab.scenario.options quiclab.study.evaluate quiclab.study.registry",
+        ),
     ],
 )
 def test_a_command_loads_only_its_modules(arguments: list[str], loaded: str, small: Path) -> None:

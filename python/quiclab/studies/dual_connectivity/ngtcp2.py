@@ -12,6 +12,7 @@ from quiclab.studies.dual_connectivity.common import (
     LINUX,
     PAPER,
     PROFILES,
+    QUEUE_300,
     design,
     file_over,
     host,
@@ -135,7 +136,7 @@ def of_ngtcp2(study: Study) -> Study:
             configurations=CONFIGURATIONS if alone else tuple(three_of(control) for control in CONTROLS),
             engines=(*ENGINES, *((PROGRAMS, LINUX) if name in WITH_PROGRAMS else ())),
             engine_changes=of_engine if alone else three,
-            variants=(NEWER,),
+            variants=(NEWER, *((QUEUE_300,) if name == "batch_size" else ())),
         ),
         replace(study.measures, table=Table("", source), criteria=(), model=None),
         replace(
