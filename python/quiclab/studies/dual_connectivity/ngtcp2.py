@@ -23,7 +23,7 @@ from quiclab.studies.dual_connectivity.common import (
 )
 from quiclab.studies.dual_connectivity.common import NGTCP2 as PROGRAMS
 from quiclab.studies.dual_connectivity.fairness import FAIRNESS, three
-from quiclab.studies.hosts import C_DATAGRAM
+from quiclab.studies.hosts import C_DATAGRAM, C_SEND_CALL
 from quiclab.study import Assumption, Changes, Configuration, Engine, Figure, Measures, Study, Table, Variant
 
 CONTROLS = {"newreno": "NewReno", "cubic": "CUBIC"}
@@ -37,7 +37,8 @@ NGTCP2_ASSUMPTIONS = (
     ),
     Assumption(
         f"Receiving a datagram costs its client {C_DATAGRAM.replace('us', 'µs')}.",
-        "A system call and the decryption of 1280 bytes in C; the burst of a stall must not wait for it.",
+        f"A system call of {C_SEND_CALL.replace('us', 'µs')}, as in the pacing study, and the decryption of 1280 bytes "
+        "(assumed). What the server takes to send is left out: links leave it many times as long.",
     ),
     *ASSUMPTIONS[2:3],
     *ASSUMPTIONS[4:],

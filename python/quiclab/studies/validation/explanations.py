@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from quiclab.study.criteria import Criterion
 
 SHORT = "'20mbit_20ms', 'jitter'"
-"""The settings whose round trip is short enough for a timer of a millisecond to count, and in which packets overtake."""
+"""Settings whose round trip is short enough for a timer of a millisecond to count, and in which packets overtake."""
 TIMERS = """
     quinn in process has the timers of its program, whole milliseconds and up to two late; those of lab-quic are exact.
     Where packets overtake one another, a late timer of loss detection leaves them more time, which counts where an
@@ -27,20 +27,19 @@ LATE_TIMERS = Ablation(
     shows=f"under('late_timers').distance({SHORT}) < 0.5 * distance({SHORT})",
 )
 
-JITTER = "100mbit_112ms_q1867_uniform25ms_64MB"
+JITTER = "'100mbit_112ms_q1867_uniform25ms_64MB'"
 EXPLANATIONS: dict[str, str] = {
     **dict.fromkeys(("LQ-Q1", "LQ-Q2", "LQ-Q3", "LQ-Q4"), TIMERS),
-    "LT-B1": f"""
+    "LT-B1": """
         The cause is not known. All settings are within the limit but the two with the largest jitter, of each of which
-        the reference has a single run: CUBIC has {{{{ value('cubic', '{JITTER}') | figures(1) }}}} Mbit/s with a
-        standard deviation of {{{{ deviation('cubic', '{JITTER}') | figures(1) }}}} where the kernel's run has {{{{
-        reference('cubic', '{JITTER}') | figures(1) }}}}, Reno {{{{ value('reno', '{JITTER}') | figures(1) }}}} with {{{{
-        deviation('reno', '{JITTER}') | figures(1) }}}} where it has {{{{ reference('reno', '{JITTER}') | figures(1) }}}}.
-        HyStart alone is not it: without it (variant `no_hystart`) CUBIC has {{{{ under('no_hystart').value('cubic',
-        '{JITTER}') | figures(1) }}}} with {{{{ under('no_hystart').deviation('cubic', '{JITTER}') | figures(1) }}}}, and
-        Reno, which has none, differs as well. More runs of the kernel would tell whether its mean differs from the
-        model's.
-        """,
+        the reference has a single run: CUBIC has {{ value('cubic', JITTER) | figures(1) }} Mbit/s with a standard
+        deviation of {{ deviation('cubic', JITTER) | figures(1) }} where the kernel's run has {{ reference('cubic',
+        JITTER) | figures(1) }}, Reno {{ value('reno', JITTER) | figures(1) }} with {{ deviation('reno', JITTER) |
+        figures(1) }} where it has {{ reference('reno', JITTER) | figures(1) }}. HyStart alone is not it: without it
+        (variant `no_hystart`) CUBIC has {{ under('no_hystart').value('cubic', JITTER) | figures(1) }} with {{
+        under('no_hystart').deviation('cubic', JITTER) | figures(1) }}, and Reno has none. More runs of the kernel would
+        tell whether its mean differs from the model's.
+        """.replace("JITTER", JITTER),
 }
 ABLATIONS: dict[str, Ablation] = dict.fromkeys(("LQ-Q1", "LQ-Q2", "LQ-Q3", "LQ-Q4"), LATE_TIMERS)
 
