@@ -307,7 +307,7 @@ def test_the_new_scenario_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_the_readme_types_no_result() -> None:
-    """Its numbers are those of commands, releases and options; what was measured, and how often, is on generated pages."""
+    """Its numbers are those of commands, releases and options; what was measured is on generated pages."""
     text = re.sub(
         r"```.*?```|^    .*$|`[^`]*`", "", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.M | re.S
     )
