@@ -42,7 +42,7 @@ $(UV): | toolchain
 	@.tools/bin/python -m pip install --quiet --disable-pip-version-check 'uv==$(UV_VERSION)'
 
 .venv/.synced: pyproject.toml uv.lock | $(UV)
-	$(UV) sync --quiet --locked --no-install-project --all-extras --all-groups --python $(PYTHON)
+	$(UV) sync --quiet --locked --compile-bytecode --no-install-project --all-extras --all-groups --python $(PYTHON)
 	@touch $@
 
 .venv/.built: .venv/.synced $(RUST_SOURCES) | toolchain

@@ -12,8 +12,9 @@ import pytest
 from conftest import ROOT
 from quiclab import cli
 from quiclab.study.ablate import needed
-from quiclab.study.ablation import Ablation, AblationResult, Support, judge_ablation
+from quiclab.study.ablation import Ablation, AblationResult, Support, Worlds, judge_ablation
 from quiclab.study.claims import Claim
+from quiclab.study.criteria import Criterion
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.explanation import PLACEHOLDER, filled
 from quiclab.study.findings import Grid, Key, NotMeasuredError, Resamples
@@ -142,10 +143,11 @@ def test_no_explanation_has_a_typed_number(study, claim) -> None:  # type: ignor
     for pattern in NOT_MEASURED:
         text = re.sub(pattern, "", text)
     group = study.name.partition("/")[0]
-    entries = read_entries(ROOT / "python/quiclab/studies" / group / "reference/claims.yaml")
+    file = ROOT / "python/quiclab/studies" / group / "reference/claims.yaml"
+    entry = read_entries(file)[claim.identity].values() if file.exists() else (claim.statement,)  # criteria have none
     # settings that placeholders and ablation name, and what the source says
     read = [*PLACEHOLDER.findall(claim.explanation), claim.ablation.shows if claim.ablation else ""]
-    published = set(re.findall(r"\d+(?:\.\d+)?", " ".join([*map(str, entries[claim.identity].values()), *read])))
+    published = set(re.findall(r"\d+(?:\.\d+)?", " ".join([*map(str, entry), *read])))
     typed = [number for number in re.findall(r"\d+(?:\.\d+)?", text) if number not in published]
     assert typed == [], f"{claim.identity}: typed numbers {typed}; use placeholders over the claim's terms"
 
@@ -223,4 +225,56 @@ def test_the_command_makes_the_runs_that_verdicts_on_explanations_need(
 
 
 def test_groups_without_ablations_need_no_runs() -> None:
-    assert needed(find_all("validation")) == {}
+    assert needed(find_all("validation/lanes")) == {}
+
+
+def test_ablations_of_criteria_need_only_the_settings_that_they_name() -> None:
+    found = needed(find_all("validation/lab_quic"))
+    assert {variant for _, variant in found} == {"", "late_timers"}
+    assert {name for name, _ in found} == {"validation/lab_quic/quinn"}
+    settings = {str(setting) for some in found.values() for setting in some}
+    assert len(settings) == 6
+    assert all("20mbit_20ms" in setting and "jitter" in setting for setting in settings)
+
+
+TIMES: Mapping[str, Mapping[Key, list[float]]] = {
+    "": {("a", 1): [8.0, 8.2, 7.8, 8.1, 7.9], ("a", 2): [10.0, 10.1, 9.9, 10.0, 10.0]},
+    "repaired": {("a", 1): [9.7, 9.9, 9.8, 9.6, 10.0]},
+}
+
+
+@pytest.mark.parametrize(
+    ("shows", "support"),
+    [
+        ("under('repaired').distance('a', '1') < 0.5 * distance('a', '1')", Support.SUPPORTED),
+        ("under('repaired').distance('a', '1') < 0.01 * distance('a', '1')", Support.NOT_SUPPORTED),
+        (
+            "abs(difference('a', 1)) > 0.1 > abs(difference('a', 2)) and deviation('a', 1) < reference('a', 1)",
+            "supported",
+        ),
+        ("under('repaired').distance('a', '2') < distance('a', '2')", Support.NOT_RUN),
+    ],
+)
+def test_criteria_have_ablations(shows: str, support: str) -> None:
+    limits: Mapping[Key, float] = {("a", 1): 0.05, ("a", 2): 0.05}
+    criterion = Criterion(
+        "T-2",
+        "within 5 %",
+        dict.fromkeys(limits, 10.0),
+        limits,
+        explanation="{{ (100 * distance('a', '1')) | figures(0) }} %.",
+        ablation=Ablation("it is removed", shows=shows),
+    )
+    claim = criterion.claim("test")
+
+    def runs(variant: str) -> Resamples:
+        grid = Grid({"x": (1, 2)}, ("a",), TIMES[variant])
+        return Resamples(lambda study, metric: grid, 400)  # noqa: ARG005
+
+    found = judge_ablation(claim, runs, "`this`")
+    assert found is not None
+    assert found.support == (Support.SUPPORTED if support == "true" else support)
+    if support is Support.SUPPORTED:
+        assert found.numbers == pytest.approx({"distance(a, 1)": 0.2, "distance(a, 1) under repaired": 0.02}, abs=1e-9)
+    assert claim.terms is not None
+    assert filled(claim.explanation, claim.terms(Worlds(claim, runs))) == "20 %."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,16 +13,20 @@ import yaml
 
 from conftest import ROOT
 from quiclab.stats import bootstrap
+from quiclab.study.agreement import agreement
 from quiclab.study.claims import (
     CONFIRMED_SHARE,
     EDGE_DECIDED_SHARE,
     REFUTED_SHARE,
     Claim,
+    Errors,
     Judgement,
+    Limit,
     Verdict,
     judge,
     verdict_of,
 )
+from quiclab.study.criteria import Criterion
 from quiclab.study.findings import Grid, Key, NotMeasuredError, Printed, Resamples, Sample
 from quiclab.study.margins import NAMES, quantitative, relative_rise
 from quiclab.study.published import printed_findings
@@ -136,12 +141,42 @@ def test_at_the_limit_is_what_the_table_leaves_open_too() -> None:
     assert against(table(9.5, 0.6, 9)).verdict is Verdict.UNDECIDED
 
 
-@pytest.mark.parametrize("published", [table(10.0, math.nan, 9), table(10.0, 0.6, 1), NOTHING])
-def test_a_table_without_scatter_tells_no_limit(published: Printed) -> None:
-    found = against(published)
+def test_a_table_without_errors_is_drawn_with_those_of_the_runs() -> None:
+    # the five runs have a standard error of 0.07 (of the bootstrap: divided by five, not four)
+    error = math.sqrt(statistics.pvariance(NEAR["a", 1]) / 5)
+    for published in (table(10.0 + error, math.nan, 9), table(10.0 + error, 0.6, 1)):
+        found = against(published)
+        assert found.verdict is Verdict.AT_THE_LIMIT
+        assert found.limit is not None
+        assert found.limit.errors is Errors.MEASURED
+        assert found.limit.published_share_true == pytest.approx(statistics.NormalDist().cdf(1.0), abs=0.06)
+    # further away than the runs scatter, the table has decided, and the runs have not: nothing is at the limit
+    for mean in (10.0 - 4 * error, 10.0 + 4 * error):
+        found = against(table(mean, math.nan, 9))
+        assert found.verdict is Verdict.UNDECIDED
+    assert against(table(10.3, 0.6, 9)).limit == replace(against(table(10.3, 0.6, 9)).limit, errors=Errors.PRINTED)
+
+
+def test_no_table_tells_no_limit() -> None:
+    found = against(NOTHING)
     assert found.verdict is Verdict.UNDECIDED
     assert found.limit is not None
-    assert found.limit.published_share_true is None
+    assert (found.limit.published_share_true, found.limit.errors) == (None, None)
+
+
+def test_a_criterion_is_not_at_the_limit_because_its_runs_scatter() -> None:
+    """Its table is its reference, in the middle of the limits, whatever the runs do."""
+    criterion = Criterion("T-9", "within 1 %", {("a", 1): 10.0}, {("a", 1): 0.01})
+    grid = Grid(FACTORS, ("a",), NEAR)
+    found = judge(criterion.claim("test"), Resamples(lambda study, metric: grid), table(10.0, math.nan, 1))  # noqa: ARG005
+    assert found.verdict is Verdict.UNDECIDED
+    assert found.limit == Limit(None, None, None, None)
+
+
+def test_at_the_limit_is_no_confirmation() -> None:
+    entries = [{"verdict": str(verdict), "on_published": True} for verdict in (Verdict.AT_THE_LIMIT, Verdict.CONFIRMED)]
+    found = agreement(entries)
+    assert (found.compared, found.at_the_limit, found.tested) == (1, 1, 2)
 
 
 def test_decided_claims_and_those_with_few_runs_are_not_at_the_limit() -> None:

@@ -400,6 +400,7 @@ import sys
 from quiclab.cli import invoke
 code = invoke(sys.argv[1:])
 heavy = ("numpy", "polars", "scipy", "altair", "jinja2", "pydantic", "rich")
+heavy += ("matplotlib", "pygments", "yaml", "_hashlib", "asyncio", "multiprocessing")
 heavy += ("quiclab.scenario.options", "quiclab.lane.run", "quiclab.study.evaluate", "quiclab.study.registry")
 print(code, *(name for name in heavy if name in sys.modules), file=sys.stderr)
 """
@@ -410,13 +411,16 @@ print(code, *(name for name in heavy if name in sys.modules), file=sys.stderr)
     [
         (["--help"], ""),
         (["run", "--help"], ""),
-        (["run", "FILE"], ""),
-        (["run", "FILE", "--json"], ""),
+        (["run", "FILE"], " _hashlib"),
+        (["run", "FILE", "--json"], " _hashlib"),
         (["scenario", "new"], ""),
         (["scenario", "show", "FILE"], ""),
         (["scenario", "show", "FILE", "--json"], ""),
-        (["stack", "list"], " rich"),
-        (["study", "run", "--help"], " quiclab.scenario.options quiclab.study.evaluate quiclab.study.registry"),
+        (["stack", "list"], " rich _hashlib"),
+        (
+            ["study", "run", "--help"],
+            " _hashlib multiprocessing quiclab.scenario.options quiclab.study.evaluate quiclab.study.registry",
+        ),
     ],
 )
 def test_a_command_loads_only_its_modules(arguments: list[str], loaded: str, small: Path) -> None:

@@ -23,6 +23,7 @@ from conftest import ROOT, has_stack
 from quiclab import cli
 from quiclab.native import extension
 from quiclab.scenario import load
+from quiclab.studies.hosts import AIOQUIC_DATAGRAM
 
 DOCUMENTS = [
     *sorted(ROOT.glob("*.md")),
@@ -303,3 +304,14 @@ def test_the_new_scenario_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str
     file.write_text(capsys.readouterr().out)
     assert cli.invoke(["run", str(file)]) == 0
     assert "completed" in capsys.readouterr().out
+
+
+def test_the_readme_types_no_result() -> None:
+    """Its numbers are those of commands, releases and options; what was measured is on generated pages."""
+    text = re.sub(
+        r"```.*?```|^    .*$|`[^`]*`", "", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.M | re.S
+    )
+    words = "two|three|four|five|six|seven|eight|nine|ten|twenty|thirty|fifty|hundred"
+    assert re.findall(rf"\b(?:\d+|{words}) (?:runs?|seeds|resamples|repetitions)\b", text) == []
+    assert re.findall(r"\d+\.\d+ ?(?:Mbit/s|%|ms|s)\b|\d+ ?%", text) == []
+    assert f"the {AIOQUIC_DATAGRAM.replace('us', 'µs')} that aioquic's client takes" in text

@@ -23,6 +23,7 @@ from quiclab.stats import Summary
 from quiclab.studies.dual_connectivity.model import model
 from quiclab.studies.dual_connectivity.setting import Parameters
 from quiclab.study import agreement
+from quiclab.study.ablation import Support
 from quiclab.study.claims import Verdict
 from quiclab.study.criteria import Assessment, Criterion, Line
 from quiclab.study.findings import Grid, Key, Sample
@@ -141,6 +142,11 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "claim": lambda identity: values.claim(homes[identity], identity),
         "claims": lambda verdict="": [item["identity"] for item in every() if verdict in ("", item["verdict"])],
         "supported": lambda support: [item["identity"] for item in every() if item["support"] == support],
+        "unexplained": lambda: [
+            item["identity"]
+            for item in every()
+            if item["verdict"] == Verdict.REFUTED and item["support"] in (None, Support.NOT_SUPPORTED)
+        ],
         "agreement": lambda: agreement.agreement(every()),
         "aims": {"agreed": agreement.AGREED_AIM, "undecided": agreement.UNDECIDED_AIM},
         "skill": lambda study, *series: values.skill(f"{group}/{study}", series),

@@ -14,7 +14,8 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - `criterion(CRITERION, ENGINE, CONFIGURATIONS)`, the assessment of a criterion from the values, of all configurations
   or of some;
 - `median_difference(STUDY, CONFIGURATION, FACTOR=VALUE...)` from the published table, `map_score(STUDY, TITLE)`;
-- `verdict(CLAIM)`, `claims(VERDICT)`, `supported(SUPPORT)`, `agreement()`, `skill(STUDY, SERIES...)`, `runs(STUDY)`,
+- `verdict(CLAIM)`, `claim(CLAIM)`, `claims(VERDICT)`, `supported(SUPPORT)`, `unexplained()` (refuted claims without an
+  explanation that its ablation leaves standing), `agreement()`, `skill(STUDY, SERIES...)`, `runs(STUDY)`,
   `available(STUDY)`;
 - `cases(STUDY)` of a study that draws its settings from its seed, and `cases(STUDY).of(CONFIGURATION...)`: `seed`, the
   table `distribution`, `apart(METRIC, LIMIT)` of the model and of two runs of the kernel lane, and the `worst` cases

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from contextlib import suppress
 from functools import cache
@@ -85,6 +84,8 @@ def hash_of_folder(folder: Path) -> str:
     """Return a hash of all files of a folder and of those in it, but for compiled Python."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
     lines = [f"{path.relative_to(folder)} {hash_of(path)}" for path in files]
+    import hashlib  # noqa: PLC0415 - as below
+
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -92,6 +93,8 @@ def hash_of_folder(folder: Path) -> str:
 def _content_hash(path: Path, changed_ns: int, size: int) -> str:
     """Hash a file once, although every run of a sweep uses it; changes are detected by time and size."""
     del changed_ns, size
+    import hashlib  # noqa: PLC0415 - it loads OpenSSL, which most commands do not need
+
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

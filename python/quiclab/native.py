@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import shutil
-import subprocess
 from functools import cache
 from operator import index
 from pathlib import Path
@@ -64,6 +61,8 @@ def build_id() -> str:
     file = extension().__file__
     if file is None:
         raise QuiclabError("the native extension quiclab._quiclab has no file, so results cannot identify its build")
+    import hashlib  # noqa: PLC0415 - it loads OpenSSL, which help texts do not need
+
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
 
 
@@ -73,6 +72,8 @@ def source_commit() -> str | None:
 
     It ends in `+dirty` if a tracked file differs from the commit.
     """
+    import shutil  # noqa: PLC0415 - only what makes a result needs it
+
     root = Path(__file__).resolve().parents[2]
     git = shutil.which("git")
     if git is None or not (root / ".git").exists():
@@ -85,6 +86,8 @@ def source_commit() -> str | None:
 
 def _output(git: str, root: Path, *arguments: str) -> str:
     """Return the output of git; git is found on PATH, and no part of the command comes from a user."""
+    import subprocess  # noqa: PLC0415 - as above
+
     done = subprocess.run([git, "-C", str(root), *arguments], capture_output=True, text=True, check=False)
     return done.stdout.strip()
 

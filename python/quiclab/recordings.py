@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from quiclab.errors import RequestError
 
@@ -16,6 +15,8 @@ def recordings(record_dir: str | Path | None) -> Iterator[str | None]:
     if record_dir is None:
         yield None
         return
+    from tempfile import TemporaryDirectory  # noqa: PLC0415 - few runs need one
+
     try:
         with TemporaryDirectory(prefix=".recording-", dir=record_dir) as temporary:
             yield temporary

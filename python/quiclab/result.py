@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from quiclab import windows
@@ -446,6 +445,8 @@ def run_and_keep(
             scenario = Scenario.from_dict(json.loads(scenario))
     if keep is None:
         return runs(scenario, seed, base_dir=base_dir)
+    from tempfile import TemporaryDirectory  # noqa: PLC0415 - few runs need one
+
     with TemporaryDirectory(prefix="quiclab-keep-") as directory:
         result = runs(scenario, seed, base_dir=base_dir, record_dir=directory)
         return replace(result, data={**result.data, "kept": keep(result, Path(directory))})

@@ -8,7 +8,7 @@ from quiclab.report.show import console, percent
 from quiclab.report.summary import text
 from quiclab.study.ablation import Support
 from quiclab.study.agreement import agreement, sentences
-from quiclab.study.claims import Verdict
+from quiclab.study.claims import Errors, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,7 +64,14 @@ def explained(entry: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def distance(limit: Mapping[str, float | None]) -> str:
+#: Standard errors within which tables were drawn, by `Errors`.
+DRAWN = {
+    Errors.PRINTED: "the published standard errors",
+    Errors.MEASURED: "the standard errors of the runs, as the source prints none",
+}
+
+
+def distance(limit: Mapping[str, Any]) -> str:
     """Return how far an open claim is from its limit, as a sentence."""
     margins = [
         f"{word} {percent(margin, '+')}"
@@ -73,5 +80,5 @@ def distance(limit: Mapping[str, float | None]) -> str:
     ]
     parts = [f"distance from its limit: {', '.join(margins)}"] if margins else []
     if (share := limit["published_share_true"]) is not None:
-        parts.append(f"true in {percent(share)} of the tables drawn within the published standard errors")
+        parts.append(f"true in {percent(share)} of the tables drawn within {DRAWN[Errors(limit['errors'])]}")
     return "; ".join(parts) or "its source has no table that tells how far it is from its limit"

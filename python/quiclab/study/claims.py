@@ -5,8 +5,9 @@ The whole predicate is evaluated on each of 2000 resamples: true in at least 97.
 predicate reads has fewer than five, the verdict is `undecided`, regardless of the share.
 
 What the runs leave undecided is `at_the_limit` if the source's own table does not decide it, either: if the predicate
-holds in more than 5 % and less than 95 % of 2000 tables whose means are drawn within the printed standard errors. It
-takes a deviation and a number of runs of every setting that the predicate reads.
+holds in more than 5 % and less than 95 % of 2000 tables whose means are drawn within the printed standard errors. Where
+a source prints a mean without a deviation, the standard error of the measured runs takes its place: a table that is as
+close to the limit as the runs can tell decides no more than they do. `Limit.errors` says which of both it was.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ __all__ = [
     "MIN_RUNS",
     "REFUTED_SHARE",
     "Claim",
+    "Errors",
     "Findings",
     "Grid",
     "Judgement",
@@ -56,6 +58,13 @@ than the rest."""
 EDGE_DECIDED_SHARE: Mapping[int, float] = {2: 0.50, 3: 0.25, 5: 0.16, 10: 0.11}
 """Share of verdicts that are decided, by number of runs, where nothing can be: one normally distributed setting whose
 true mean lies exactly on the limit of the claim. Simulated; 0.05 is the target of the limits of the verdicts."""
+
+
+class Errors(StrEnum):
+    """Where the standard errors of redrawn tables come from."""
+
+    PRINTED = "printed"
+    MEASURED = "measured"
 
 
 class Verdict(StrEnum):
@@ -141,11 +150,15 @@ class Limit:
         Share of the redrawn tables of the source in which the predicate holds; `None` if they do not determine it.
     published_margin, measured_margin
         Margin (`Claim.margin`) of the published values and of the measured ones; `None` if the claim has none.
+    errors
+        Standard errors within which the tables were drawn: the printed ones, or those of the measured runs for the
+        settings without; `None` if none were drawn.
     """
 
     published_share_true: float | None
     published_margin: float | None
     measured_margin: float | None
+    errors: Errors | None = None
 
 
 @dataclass(frozen=True)
@@ -228,7 +241,7 @@ def judge(claim: Claim, runs: Resamples, published: Printed) -> Judgement:
     elif least < MIN_RUNS:
         verdict, reason = Verdict.UNDECIDED, f"{least} runs; at least {MIN_RUNS} are needed"
     elif verdict is Verdict.UNDECIDED:
-        limit = _limit(claim, sample, published)
+        limit = _limit(claim, sample, runs, published)
         if is_at_the_limit(limit.published_share_true):
             verdict = Verdict.AT_THE_LIMIT
     return Judgement(claim, verdict, share, on_published, numbers, reason, least, held[0], limit, read)
@@ -249,13 +262,19 @@ def is_at_the_limit(published_share_true: float | None) -> bool:
     return share is not None and AT_THE_LIMIT_SHARE < share < 1.0 - AT_THE_LIMIT_SHARE
 
 
-def _limit(claim: Claim, measured: Sample, published: Printed) -> Limit:
+def _limit(claim: Claim, measured: Sample, runs: Resamples, published: Printed) -> Limit:
+    share, errors = share_true_of_table(claim, published), Errors.PRINTED
+    if share is None and claim.margin is not None:  # a criterion holds its reference: its table is in the middle
+        share, errors = share_true_of_table(claim, published, runs), Errors.MEASURED
     return Limit(
-        share_true_of_table(claim, published), _margin(claim, claim.sample(published)), _margin(claim, measured)
+        share,
+        _margin(claim, claim.sample(published)),
+        _margin(claim, measured),
+        None if share is None else errors,
     )
 
 
-def share_true_of_table(claim: Claim, published: Printed) -> float | None:
+def share_true_of_table(claim: Claim, published: Printed, runs: Resamples | None = None) -> float | None:
     """Return the share of the redrawn tables of a source in which a predicate holds.
 
     Parameters
@@ -264,15 +283,18 @@ def share_true_of_table(claim: Claim, published: Printed) -> float | None:
         The claim.
     published
         The tables.
+    runs
+        Measured runs, whose scatter stands in for deviations that are not printed.
 
     Returns
     -------
     float or None
-        `None` if the tables do not determine it, or lack the deviation or the number of runs of a setting.
+        `None` if the tables do not determine it, or if a setting has neither a deviation and a number of runs, nor
+        measured runs.
     """
     if claim.check is None:
         return None
-    redrawn = published.redrawn()
+    redrawn = published.redrawn(runs=runs)
     try:
         sample = claim.sample(redrawn)
         held = [bool(claim.check(sample)) for _ in redrawn.each()]

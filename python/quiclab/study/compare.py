@@ -311,11 +311,14 @@ def judgement_row(study: str, judgement: Judgement) -> dict[str, Any]:
     }
 
 
-def _limit(limit: Limit | None) -> dict[str, float | None] | None:
+def _limit(limit: Limit | None) -> dict[str, float | str | None] | None:
     """Return how far an open claim is from its limit."""
     if limit is None:
         return None
-    return {name: None if value is None else rounded(value) for name, value in asdict(limit).items()}
+    return {
+        name: value if value is None or isinstance(value, str) else rounded(value)
+        for name, value in asdict(limit).items()
+    }
 
 
 def _ablation(judgement: Judgement) -> dict[str, Any] | None:

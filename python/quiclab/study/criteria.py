@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from functools import cache, lru_cache
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from quiclab.libraries import np
 from quiclab.stats import Statistic, Summary, difference_half_width, reduced, summarise
@@ -18,6 +20,9 @@ from quiclab.study.findings import Key, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from types import CodeType
+
+    from quiclab.study.ablation import Ablation, Readings
 
 
 class Outcome(StrEnum):
@@ -89,6 +94,8 @@ class Criterion:
         The same for their mean.
     share
         Share of the lines that must be within their limits.
+    explanation, ablation
+        Where its claim is refuted: the mechanism, and what shows it, over the names of `terms`.
     """
 
     identity: str
@@ -102,6 +109,8 @@ class Criterion:
     median_limit: float | None = None
     mean_limit: float | None = None
     share: float = 1.0
+    explanation: str = ""
+    ablation: Ablation | None = None
 
     def assess(
         self, samples: Mapping[Key, Sequence[float]], scatter: Mapping[Key, Summary] | None = None
@@ -184,7 +193,79 @@ class Criterion:
             note="The limits are quiclab's.",
             metric=self.metric,
             statistic=self.statistic,
+            explanation=" ".join(self.explanation.split()),
+            ablation=self._ablation(),
+            terms=self.terms,
         )
+
+    def terms(self, readings: Readings) -> dict[str, Any]:
+        """Return the names that its explanation and its ablation may use, over the runs.
+
+        `distance(WORD...)` is the mean of the magnitudes of the differences over the settings whose names have all of
+        these words, `difference(KEY...)` that of one setting with its sign, `value(KEY...)`, `deviation(KEY...)` and
+        `reference(KEY...)` mean and standard deviation of its runs and its reference; `under(VARIANT)` has the same
+        names under a variant.
+        """
+
+        @cache
+        def under(variant: str) -> SimpleNamespace:
+            return SimpleNamespace(**self._names(readings(variant)))
+
+        return {**vars(under("")), "under": under}
+
+    def _names(self, sample: Sample) -> dict[str, Callable[..., float]]:
+        spread = sample.of("", self.metric, "std")
+
+        def difference(*key: str | int | float) -> float:
+            return self._line(key, self.reference.get(key, math.nan), sample.at(key), self.limits[key]).difference
+
+        def distance(*words: str) -> float:
+            keys = [key for key in self.limits if all(word in "_".join(map(str, key)) for word in words)]
+            return math.fsum(abs(difference(*key)) for key in keys) / len(keys)
+
+        return {
+            "difference": difference,
+            "distance": distance,
+            "value": lambda *key: sample.at(key),
+            "deviation": lambda *key: spread.at(key),
+            "reference": lambda *key: self.reference.get(key, math.nan),
+        }
+
+    def _ablation(self) -> Ablation | None:
+        """Return its ablation with functions in place of the expression."""
+        if self.ablation is None or not self.ablation.shows:
+            return self.ablation
+        code = compile(self.ablation.shows, self.identity, "eval")
+
+        @lru_cache(maxsize=1)
+        def names(readings: Readings) -> dict[str, Any]:
+            return {**self.terms(readings), "abs": abs, "__builtins__": {}}
+
+        def numbers(readings: Readings) -> Mapping[str, float]:
+            found: dict[str, float] = {}
+            terms = self.terms(readings)
+
+            def noted(name: str, function: Callable[..., float], where: str = "") -> Callable[..., float]:
+                def call(*key: Any) -> float:
+                    value = found[f"{name}({', '.join(map(str, key))}){where}"] = function(*key)
+                    return value
+
+                return call
+
+            def under(variant: str) -> SimpleNamespace:
+                each = vars(terms["under"](variant))
+                return SimpleNamespace(**{name: noted(name, one, f" under {variant}") for name, one in each.items()})
+
+            plain = {name: noted(name, one) for name, one in terms.items() if name != "under"}
+            _evaluate(code, {**plain, "under": under, "abs": abs, "__builtins__": {}})
+            return found
+
+        return replace(self.ablation, check=lambda readings: bool(_evaluate(code, names(readings))), numbers=numbers)
+
+
+def _evaluate(code: CodeType, names: dict[str, Any]) -> object:
+    """Evaluate an expression of a study, which comes with it."""
+    return eval(code, names)  # noqa: S307 - no other builtins; not external input
 
 
 @dataclass(frozen=True)

@@ -229,9 +229,9 @@ class Printed:
         """Return the number of runs of a published value; 0 if unknown."""
         return self._counts(study, metric).get(key, 0)
 
-    def redrawn(self, draws: int = RESAMPLES) -> Redrawn:
-        """Return the printed values as further measurements could give them."""
-        return Redrawn(self, draws)
+    def redrawn(self, draws: int = RESAMPLES, runs: Resamples | None = None) -> Redrawn:
+        """Return the printed values as further measurements could give them; see `Redrawn`."""
+        return Redrawn(self, draws, runs)
 
 
 class Redrawn:
@@ -246,17 +246,22 @@ class Redrawn:
     printed
         The publication.
     draws
-        Number of draws.
+        Number of draws; with `runs` their number of resamples.
+    runs
+        Measured runs. A value without a printed deviation is moved by what each resample of the runs of that setting
+        differs from all of them.
 
     Attributes
     ----------
     scattered
-        Whether each setting that was read has a deviation and a number of runs: what is drawn says nothing otherwise.
+        Whether each setting that was read has a deviation and a number of runs, or measured runs in their place: what
+        is drawn says nothing otherwise.
     """
 
-    def __init__(self, printed: Printed, draws: int = RESAMPLES) -> None:
+    def __init__(self, printed: Printed, draws: int = RESAMPLES, runs: Resamples | None = None) -> None:
         self._printed = printed
-        self.draws = draws
+        self._runs = runs
+        self.draws = draws if runs is None else runs.resamples
         self.grid = printed.grid
         self.index = 0
         self.scattered = True
@@ -290,8 +295,11 @@ class Redrawn:
         if math.isnan(printed):
             return np.full(1 + self.draws, math.nan)
         if math.isnan(deviation) or runs < 2:
-            self.scattered = False
-            return np.full(1 + self.draws, printed)
+            measured = None if self._runs is None else self._runs.series(study, metric, statistic, key)
+            if measured is None or not np.isfinite(measured).all():
+                self.scattered = False
+                return np.full(1 + self.draws, printed)
+            return np.asarray(printed + (measured - measured[0]))
         generator = generator_of("|".join(["printed", statistic, study, metric, *map(str, key)]))
         if statistic == "std":
             drawn = printed * np.sqrt(generator.chisquare(runs - 1, self.draws) / (runs - 1))

@@ -13,6 +13,7 @@ from quiclab.studies.dual_connectivity.common import (
     LINUX,
     PAPER,
     PROXIES_MS,
+    QUEUE_300,
     REFERENCE,
     THESIS,
     VARIANT_RUNS,
@@ -288,6 +289,7 @@ ALONE = (
         table("5.3", "5_03_batch_size"),
         f"{THESIS}, Fig. 5.5; {PAPER}, Fig. 4a",
         BARS + "100 MB, two links of 20 Mbit/s, even split.",
+        variants=(QUEUE_300,),
         kernel=(LINUX,),
     ),
     experiment(

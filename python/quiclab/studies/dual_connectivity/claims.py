@@ -195,6 +195,10 @@ class Names(Vocabulary):
         """Share of the seconds in which a flow has less than a third."""
         return self._at(("quic_large_buffer", flow), "fairness_default", "time_share_below")
 
+    def time_share_below_deviation(self, flow: str) -> float:
+        """Standard deviation of that share over the runs."""
+        return self._at(("quic_large_buffer", flow), "fairness_default", "time_share_below", "std")
+
 
 MEASURED = (
     "loss_events",
@@ -213,6 +217,7 @@ MEASURED = (
     "short_term_gap",
     "windowed_jfi",
     "time_share_below",
+    "time_share_below_deviation",
 )
 
 

@@ -367,6 +367,14 @@ VARIANTS = (
         runs=VARIANT_RUNS,
     ),
 )
+QUEUE_300 = Variant(
+    "queue_300",
+    "queues of 300 packets",
+    "An ablation: queues that hold half a batch of 500, and do not overflow.",
+    {"links.down1.queue.packets": 300, "links.down2.queue.packets": 300},
+    runs=VARIANT_RUNS,
+)
+"""Of the studies over the batch size."""
 
 
 def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[str, object]:

@@ -12,6 +12,7 @@ from quiclab.studies.dual_connectivity.common import (
     LINUX,
     PAPER,
     PROFILES,
+    QUEUE_300,
     design,
     file_over,
     host,
@@ -22,7 +23,7 @@ from quiclab.studies.dual_connectivity.common import (
 )
 from quiclab.studies.dual_connectivity.common import NGTCP2 as PROGRAMS
 from quiclab.studies.dual_connectivity.fairness import FAIRNESS, three
-from quiclab.studies.hosts import C_DATAGRAM
+from quiclab.studies.hosts import C_DATAGRAM, C_SEND_CALL
 from quiclab.study import Assumption, Changes, Configuration, Engine, Figure, Measures, Study, Table, Variant
 
 CONTROLS = {"newreno": "NewReno", "cubic": "CUBIC"}
@@ -36,7 +37,8 @@ NGTCP2_ASSUMPTIONS = (
     ),
     Assumption(
         f"Receiving a datagram costs its client {C_DATAGRAM.replace('us', 'µs')}.",
-        "A system call and the decryption of 1280 bytes in C; the burst of a stall must not wait for it.",
+        f"A system call of {C_SEND_CALL.replace('us', 'µs')}, as in the pacing study, and the decryption of 1280 bytes "
+        "(assumed). What the server takes to send is left out: links leave it many times as long.",
     ),
     *ASSUMPTIONS[2:3],
     *ASSUMPTIONS[4:],
@@ -135,7 +137,7 @@ def of_ngtcp2(study: Study) -> Study:
             configurations=CONFIGURATIONS if alone else tuple(three_of(control) for control in CONTROLS),
             engines=(*ENGINES, *((PROGRAMS, LINUX) if name in WITH_PROGRAMS else ())),
             engine_changes=of_engine if alone else three,
-            variants=(NEWER,),
+            variants=(NEWER, *((QUEUE_300,) if name == "batch_size" else ())),
         ),
         replace(study.measures, table=Table("", source), criteria=(), model=None),
         replace(

@@ -224,30 +224,33 @@ DELAYED = study(
 
 
 def light_load(given: Changes) -> Changes:
-    """Offer less than the windows hold: four flows of datagrams at 3 Mbit/s in place of the downloads."""
-    flow = {
-        "stack": "lab-udp",
-        "down": ["vpn", "out"],
-        "up": ["vpn"],
-        "workload": {"kind": "datagrams", "rate": "3 Mbit/s", "size": "1372 B", "duration": f"{LENGTH_S} s"},
-        "start": f"{START_S} s",
-    }
-    return {**given, **{f"flows.down{number}": flow for number in range(1, 5)}}
+    """Offer less than the windows hold: flows of datagrams at 3 Mbit/s in place of the downloads, and of uploads."""
 
+    def datagrams(route: Changes) -> Changes:
+        return {
+            "stack": "lab-udp",
+            **route,
+            "workload": {"kind": "datagrams", "rate": "3 Mbit/s", "size": "1372 B", "duration": f"{LENGTH_S} s"},
+            "start": f"{START_S} s",
+        }
+
+    down, up = {"down": ["vpn", "out"], "up": ["vpn"]}, {"down": ["vpn.client", "back"], "up": ["vpn.server"]}
+    uploads = {path: datagrams(up) for path in given if path.startswith("flows.up")}
+    return {**given, **{f"flows.down{number}": datagrams(down) for number in range(1, 5)}, **uploads}
+
+
+LIGHT_LOAD = variant(
+    "light_load",
+    "datagrams at 12 Mbit/s in place of the downloads, and of the uploads",
+    "Path A alone carries them, and no window fills: the scheduler has a choice.",
+    light_load,
+)
 
 FOUR = study(
     "four",
     design=design(
         factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
-        variants=(
-            *VARIANTS,
-            variant(
-                "light_load",
-                "datagrams at 12 Mbit/s in place of the downloads",
-                "Path A alone carries them, and no window fills: the scheduler has a choice.",
-                light_load,
-            ),
-        ),
+        variants=(*VARIANTS, LIGHT_LOAD),
     ),
     measures=measures(),
     presentation=presentation(
@@ -269,6 +272,7 @@ RRUL = study(
     "rrul",
     design=design(
         factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
+        variants=(*VARIANTS, LIGHT_LOAD),
     ),
     measures=measures(
         further=(

@@ -10,6 +10,7 @@ from functools import partial
 
 from quiclab.result import RunResult
 from quiclab.studies.split_bearer import batch_factor
+from quiclab.studies.validation.explanations import explained
 from quiclab.studies.validation.lab_quic_aioquic import (
     BATCH_CRITERIA,
     BATCHES,
@@ -51,7 +52,7 @@ CONTROLS = (
     Configuration("cubic", "CUBIC", {"flows.main.sender.congestion_control": "cubic"}),
 )
 ONLY_AIOQUIC = (Configuration(CONFIGURATION, "aioquic 0.9.25", {}),)
-QUINN_CRITERIA = criteria("LQ-Q", "quinn", CONTROLS, {})
+QUINN_CRITERIA = explained(criteria("LQ-Q", "quinn", CONTROLS, {}))
 AIOQUIC_CRITERIA = (*criteria("LQ-A", "aioquic", ONLY_AIOQUIC, PATH_REFERENCE), FIRST_BYTE)
 
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from quiclab.lane.run import Lane
 from quiclab.studies.split_bearer import batch_factor
+from quiclab.studies.validation.explanations import explained
 from quiclab.studies.validation.linux_tcp_bulk import BULK, BULK_CRITERIA, PATHS, bulk_table
 from quiclab.studies.validation.linux_tcp_cells import CONTROLS
 from quiclab.studies.validation.linux_tcp_metrics import BATCH_METRICS, BULK_METRICS, PAIR_METRICS, TRANSFER_TIME
@@ -44,6 +45,7 @@ from quiclab.study import (
     Study,
     Table,
     Unavailable,
+    Variant,
 )
 
 LINUX = "Linux 7.3.4 in virtual time (validation/reference/linux_tcp)"
@@ -58,6 +60,7 @@ ALL_ENGINES = (
     Engine("linux-netem-child", runs=3, lane=Lane(clock="virtual", emulation="netem", delay_stage="child")),
 )
 LINUX_PROFILE = "linux-7"
+JUDGED_BULK = explained(BULK_CRITERIA)
 LABELS = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR"}
 
 
@@ -132,13 +135,22 @@ BULK_STUDY = Study(
         ),
         factors=(Factor("path", "path", "Path", "", tuple(PATHS), lambda name: PATHS[str(name)].changes),),
         runs=5,
+        variants=(
+            Variant(
+                "no_hystart",
+                "slow start without HyStart",
+                "An ablation: whether chance in the end of slow start makes CUBIC's runs differ under jitter.",
+                {"flows.main.sender.slow_start_exit": "none"},
+                runs=5,
+            ),
+        ),
     ),
     measures=Measures(
         metric=BULK_METRICS[0],
         further=BULK_METRICS[1:],
         table=Table(BULK, f"{LINUX}, bulk.csv", lambda _: bulk_table()),
-        claims=tuple(criterion.claim(LINUX) for criterion in BULK_CRITERIA),
-        criteria=BULK_CRITERIA,
+        claims=tuple(criterion.claim(LINUX) for criterion in JUDGED_BULK),
+        criteria=JUDGED_BULK,
     ),
     presentation=presentation(
         title="Linux TCP: bulk transfers",
