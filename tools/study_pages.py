@@ -19,6 +19,7 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - `cases(STUDY)` of a study that draws its settings from its seed, and `cases(STUDY).of(CONFIGURATION...)`: `seed`, the
   table `distribution`, `apart(METRIC, LIMIT)` of the model and of two runs of the kernel lane, and the `worst` cases
   with their explanations (tools/page_cases.py);
+- `fixed_differences()`, the settings of `validation/regressions`;
 - `program(SERVER, CLIENT)`, what picoquicdemo did, from the measured table of the pacing study;
 - `pacing_choice()`, the tables of tools/pacing_choice.py, and `longest(STUDY, CONFIGURATION, SECOND_FACTOR)`, the
   largest burst or number of packets that costs at most 1 %;
@@ -60,6 +61,7 @@ GROUPS = {
     "linux_tcp": "validation",
     "pacing_beyond": "pacing",
     "loss_detection": "validation",
+    "regressions": "validation",
     "lab_quic": "validation",
     "dual_connectivity_model": "dual_connectivity",
 }

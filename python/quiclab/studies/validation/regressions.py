@@ -8,11 +8,12 @@ the stored runs of the kernel.
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
-from quiclab.studies.validation.blind import goodput_mbps, srtt_ms
-from quiclab.studies.validation.regressions_cells import BY_NAME
+from quiclab.studies.validation.blind import srtt_ms
+from quiclab.studies.validation.regressions_cells import BY_NAME, CELLS
 from quiclab.studies.validation.regressions_views import HEADS, Views
 from quiclab.study import (
     Assumption,
@@ -27,11 +28,13 @@ from quiclab.study import (
     Study,
     Table,
     TextTable,
+    Variant,
 )
 from quiclab.study.criteria import Criterion
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
+    from quiclab.study import Changes
     from quiclab.study.findings import Key
 
 MODEL, KERNEL = "lab-tcp", "kernel-virtual"
@@ -41,6 +44,13 @@ GOODPUT, ROUND_TRIP_TIME, ACKS = 0.05, 0.05, 0.05
 DATA_LINKS = ("bottleneck", "down1", "down2")
 
 
+def goodput_mbps(result: RunResult) -> float:
+    """Return the goodput of all flows over the run [Mbit/s]."""
+    delivered = math.fsum(flow.delivered_bytes for flow in result.flows.values())
+    end_s: float = result.data["run"]["network_time_s"]
+    return 8e-6 * delivered / end_s
+
+
 def late_goodput_mbps(result: RunResult) -> float:
     """Return the goodput of the flow that starts last, from its start [Mbit/s]; NaN where there is one flow."""
     if len(result.flows) < 2:
@@ -48,7 +58,8 @@ def late_goodput_mbps(result: RunResult) -> float:
     flow = list(result.flows.values())[-1]
     if flow.start_s is None:
         return math.nan
-    return 8e-6 * flow.delivered_bytes / (result.data["run"]["network_time_s"] - flow.start_s)
+    end_s: float = result.data["run"]["network_time_s"]
+    return 8e-6 * flow.delivered_bytes / (end_s - flow.start_s)
 
 
 def retransmissions(result: RunResult) -> float:
@@ -67,6 +78,25 @@ def drops(result: RunResult) -> float:
     return math.fsum(elements[name]["dropped"]["packets"] for name in DATA_LINKS if name in elements)
 
 
+def _without_hystart(setting: Changes) -> Changes:
+    """Return the changes of a setting with senders that leave slow start by losses only."""
+    found = deepcopy(dict(setting))
+    for name, flow in found.items():
+        if name.startswith("flows.") and isinstance(flow, dict):
+            flow["sender"]["slow_start_exit"] = "none"
+    return found
+
+
+VARIANTS = (
+    Variant(
+        "no_hystart",
+        "lab-tcp without HyStart",
+        "Whether a difference comes from the end of slow start. In the kernel lane HyStart cannot be switched off.",
+        _without_hystart,
+        RUNS,
+    ),
+)
+
 METRIC = Metric("goodput_mbps", "Goodput of all flows", "Mbit/s", goodput_mbps)
 FURTHER = (
     Metric("late_goodput_mbps", "Goodput of the flow that starts late", "Mbit/s", late_goodput_mbps),
@@ -79,8 +109,8 @@ VIEWS = Views(MODEL, KERNEL, (METRIC, *FURTHER))
 
 
 def _criteria() -> tuple[Criterion, ...]:
-    keys: list[Key] = [("tcp", name) for name in BY_NAME]
-    late: list[Key] = [("tcp", cell.name) for cell in BY_NAME.values() if len(cell.case.flows) > 1]
+    keys: list[Key] = [("tcp", cell.name) for cell in CELLS]
+    late: list[Key] = [("tcp", cell.name) for cell in CELLS if len(cell.case.flows) > 1]
     return (
         Criterion("VR-1", "Goodput is within 5 % in every setting.", {}, dict.fromkeys(keys, GOODPUT)),
         Criterion(
@@ -114,6 +144,7 @@ STUDY = Study(
         engines=(Engine(MODEL), Engine(KERNEL, lane=Lane(clock="virtual"), stacks={MODEL: "linux"})),
         engine_changes=lambda _: {},
         runs=RUNS,
+        variants=VARIANTS,
     ),
     measures=Measures(
         metric=METRIC,
@@ -124,7 +155,7 @@ STUDY = Study(
     ),
     presentation=Presentation(
         title="Differences that were fixed: the TCP model and Linux",
-        abstract=f"{len(BY_NAME)} settings, one for each difference from Linux that was found in lab-tcp and fixed: "
+        abstract=f"{len(CELLS)} settings, one for each difference from Linux that was found in lab-tcp and fixed: "
         "CUBIC after steps of the rate, over a split bearer and in a short queue, BBR behind rate limits and with "
         "losses, NewReno over jittered links, numbers of acknowledgements, a flow that starts behind a full queue.",
         source="quiclab: no publication",

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 HEADS = ("setting", "found", "metric", "unit", "lab-tcp", "Linux", "difference", "runs of Linux differ by")
 MODEL_AND_LINUX, BETWEEN_RUNS = "lab-tcp and Linux", "second and first run of Linux"
 LIMIT_PERCENT = 5.0
+#: Unit of metrics that are whole numbers in each run.
+COUNTED = "packets"
 
 
 def relative(measured: float, reference: float) -> float:
@@ -49,8 +51,10 @@ class Views:
                     continue
                 means = [reduced(values, "mean") for values in (one, other)]
                 apart = _signed(relative(other[1], other[0])) if len(other) > 1 else ""
-                texts = [figures(value, metric.digits) for value in means]
-                rows.append((cell.name, cell.found, metric.label, metric.unit, *texts, _signed(relative(*means)), apart))
+                texts = [figures(value, 0 if metric.unit == COUNTED else 2) for value in means]
+                rows.append(
+                    (cell.name, cell.found, metric.label, metric.unit, *texts, _signed(relative(*means)), apart)
+                )
         return rows
 
     def chart(self, runs: Runs, engine: str) -> Any:
