@@ -127,13 +127,22 @@ CELLS = (
     Cell("bbr_tiny_queue", "the same", _single(10, 40, 1, BBR, 20, packets=MIN_QUEUE_PACKETS)),
     Cell("bbr_bursts", "the same", _single(10, 40, 1, BBR, 20, loss=BURSTS)),
 )
-#: Added after the results of the others, to explain one of them; no criterion has it.
+LATE_S = (6.02, 6.04, 6.06)
+#: Added after the results of the others, to explain two of them; no criterion has these.
 EXPLAINING = (
     Cell(
         "bearer_jitter_no_timestamps",
-        "none: the receiver's round trip times come from timestamps in the setting before",
+        "none: `bearer_jitter` without the receiver's round trip times by timestamps",
         BEARER_JITTER,
         {f"flows.flow1.{end}.tcp.timestamps": False for end in ("sender", "receiver")},
+    ),
+    *(
+        Cell(
+            f"late_flow_{round(1000 * start)}ms",
+            "none: `late_flow` with a start a few packets later",
+            _single(10, 40, 1, CUBIC, 20, packets=100, late_s=start),
+        )
+        for start in LATE_S
     ),
 )
 BY_NAME = {cell.name: cell for cell in (*CELLS, *EXPLAINING)}
