@@ -76,7 +76,7 @@ SHORTENED = [
 # results of a shortened study are incomplete, and these say so: exit code 1
 INCOMPLETE = re.compile(
     r"quiclab (verify|study (compare|table|package)) (dual_connectivity|validation|page_load|pacing)\b"
-    r"|quiclab study report validation\b(?!/loss_detection|/blind)"
+    r"|quiclab study report validation\b(?!/loss_detection|/blind|/regressions)"
     r"|quiclab study (report|multiverse) dual_connectivity(?!/)"
 )
 
