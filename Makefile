@@ -102,6 +102,12 @@ lanes-page: setup ## results and page of docs/studies/lanes.md, with the virtual
 	$(RUN)/quiclab study run validation/linux_tcp/dual_connectivity --jobs $(JOBS)
 	$(RUN)/python tools/study_pages.py lanes --results results
 
+.PHONY: regressions-page
+regressions-page: setup ## results and page of docs/studies/regressions.md (first: as lanes-page)
+	$(RUN)/quiclab study run validation/regressions --engines all --jobs $(JOBS)
+	$(RUN)/quiclab study run validation/regressions --variants no_hystart --only variant=no_hystart --only cell=short_queue --jobs $(JOBS)
+	$(RUN)/python tools/study_pages.py regressions --results results
+
 BLIND_SEED ?= 13
 BLIND_QUIC_SEED ?= 2
 .PHONY: blind-page

@@ -61,6 +61,7 @@ SHORTENED = [
     (r"(quiclab study run validation/linux_tcp)\b.*", r"\1/short --runs 1 --only size=5000"),
     (r"(quiclab study run validation/loss_detection)\b.*", r"\1 --only configuration=lab-quic:rfc9002"),
     (r"quiclab study run validation/(blind|blind_quic)\b.*", r"quiclab study run validation/\1 --runs 1 --only case=3"),
+    (r"(quiclab study run validation/regressions)\b.*", r"\1 --runs 1 --only cell=short_queue"),
     (r"(quiclab study run validation/lab_quic)\b.*", r"\1/quinn --runs 1 --only path=10mbit_112ms"),
     (
         r"quiclab study run page_load\b.*",
@@ -76,7 +77,7 @@ SHORTENED = [
 # results of a shortened study are incomplete, and these say so: exit code 1
 INCOMPLETE = re.compile(
     r"quiclab (verify|study (compare|table|package)) (dual_connectivity|validation|page_load|pacing)\b"
-    r"|quiclab study report validation\b(?!/loss_detection|/blind)"
+    r"|quiclab study report validation\b(?!/loss_detection|/blind|/regressions)"
     r"|quiclab study (report|multiverse) dual_connectivity(?!/)"
 )
 

@@ -76,6 +76,7 @@ def test_names_are_the_agreed_ones() -> None:
         "validation/lanes",
         *linux_tcp,
         "validation/loss_detection",
+        "validation/regressions",
     ]
     groups = {name.split("/")[0] for name in agreed}
     assert [name for name in studies() if name.split("/")[0] in groups] == agreed

@@ -22,6 +22,7 @@ from quiclab.libraries import np, pl
 from quiclab.stats import Summary
 from quiclab.studies.dual_connectivity.model import model
 from quiclab.studies.dual_connectivity.setting import Parameters
+from quiclab.studies.validation.regressions_cells import BY_NAME
 from quiclab.study import agreement
 from quiclab.study.ablation import Support
 from quiclab.study.claims import Verdict
@@ -131,6 +132,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "criterion": criterion,
         "estimated": estimated,
         "on_paper": lambda **given: model(Parameters(**given)),
+        "fixed_differences": lambda: tuple(BY_NAME.values()),
         "cases": lambda study: Cases(values, f"{group}/{study}"),
         "longest": lambda study, configuration, other: pacing_choice.longest(
             pacing_choice.numbers_of(summary, study, configuration, other, "goodput_mbps")

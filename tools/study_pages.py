@@ -23,6 +23,7 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - `measured(FILE, COLUMN=VALUE...)`, the numbers of a row of a table in `reference/` of the studies' group, which a
   tool has measured of programs;
 - `splitter_choice()`, the table of tools/dual_connectivity_choice.py;
+- `fixed_differences()`, the settings of `validation/regressions`;
 - `pacing_choice()`, the tables of tools/pacing_choice.py, and `longest(STUDY, CONFIGURATION, SECOND_FACTOR)`, the
   largest burst or number of packets that costs at most 1 %;
 - `estimated(STUDY, CONFIGURATION, 'simulation' or 'publication')`, lines that compare the model of a study with its
@@ -63,6 +64,7 @@ GROUPS = {
     "linux_tcp": "validation",
     "pacing_beyond": "pacing",
     "loss_detection": "validation",
+    "regressions": "validation",
     "lab_quic": "validation",
     "dual_connectivity_model": "dual_connectivity",
 }
