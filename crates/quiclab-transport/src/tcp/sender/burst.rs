@@ -112,6 +112,6 @@ impl Sender {
     }
 
     fn ends_write(&self) -> bool {
-        self.writes.back() == Some(&self.written)
+        self.pushed == self.written
     }
 }

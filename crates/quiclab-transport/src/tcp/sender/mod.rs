@@ -145,6 +145,15 @@ enum State {
     Loss,
 }
 
+/// An skb of the application's writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Skb {
+    /// End of its data in the stream.
+    end: u64,
+    /// It has PSH: a write has ended with it, and data may have been appended since.
+    push: bool,
+}
+
 /// The rest of a burst that leaves at this instant.
 #[derive(Clone, Copy, Debug, Default)]
 struct Burst {
@@ -152,8 +161,6 @@ struct Burst {
     lost: bool,
     /// Segments.
     left: u32,
-    /// A write of the application has ended in it: the skb has PSH, and keeps it when it is sent again.
-    push: bool,
     /// It has several segments, of which the last one carries PSH, this time (`__tcp_transmit_skb`).
     forced: bool,
     /// It is a tail loss probe.
@@ -182,12 +189,10 @@ pub(crate) struct Sender {
     // the stream
     /// End of what the application has written.
     written: u64,
-    /// Ends of its writes that were not sent yet.
-    writes: VecDeque<u64>,
     /// End of what was written when something was pushed last (`pushed_seq`).
     pushed: u64,
-    /// Ends of the skbs that were not sent completely.
-    skbs: VecDeque<u64>,
+    /// The skbs that were not sent completely.
+    skbs: VecDeque<Skb>,
     /// The application waits for room in the send buffer (`SOCK_NOSPACE`).
     blocked: bool,
     finished: bool,
@@ -314,7 +319,6 @@ impl Sender {
             timestamps: agreed.timestamps,
             options: options.clone(),
             written: 1,
-            writes: VecDeque::new(),
             pushed: 1,
             skbs: VecDeque::new(),
             blocked: false,

@@ -147,17 +147,10 @@ impl Sender {
         let start = self.next;
         let data_end = start + self.segment().min(self.head());
         let length = data_end - start;
-        if self.skbs.front() == Some(&data_end) {
-            self.skbs.pop_front();
-        }
+        let ended = self.skbs.pop_front_if(|skb| skb.end == data_end);
         let fin = self.finished && data_end == self.written;
-        while self.writes.front().is_some_and(|end| *end <= data_end) {
-            self.writes.pop_front();
-            self.burst.push = true;
-        }
-        // PSH is a flag of the whole burst: its last segment carries it
-        let last = self.burst.left == 0;
-        let written = fin || (last && std::mem::take(&mut self.burst.push));
+        // PSH is a flag of the skb: its last segment carries it, which is the last one of a burst
+        let written = fin || ended.is_some_and(|skb| skb.push);
         let end = data_end + u64::from(fin);
         let in_flight = self.in_flight_bytes();
         let Burst { departure, leaves, .. } = self.burst;
@@ -180,7 +173,7 @@ impl Sender {
             sequence: start,
             length: length as u16,
             fin,
-            push: written || (last && self.burst.forced),
+            push: written || (self.burst.left == 0 && self.burst.forced),
             retransmission: false,
             departure,
             leaves,

@@ -5,7 +5,7 @@
 //! the peer's largest window was written.
 
 use super::burst::MAX_BYTES;
-use super::{INITIAL_SEGMENTS, Sender};
+use super::{INITIAL_SEGMENTS, Sender, Skb};
 use crate::tcp::memory;
 
 /// What leaves before a write goes on.
@@ -57,22 +57,17 @@ impl Sender {
     pub(crate) fn append(&mut self, bytes: u64) {
         let (free, new) = self.free_in_tail();
         debug_assert!(bytes <= free, "{bytes} bytes in an skb with room for {free}");
-        if !new {
-            self.skbs.pop_back();
-            // the end of the write before is no end any more
-            if self.writes.back() == Some(&self.written) {
-                self.writes.pop_back();
-            }
-        }
+        // an skb that a write has ended with keeps its PSH
+        let push = !new && self.skbs.pop_back().is_some_and(|tail| tail.push);
         self.written += bytes;
-        self.skbs.push_back(self.written);
+        self.skbs.push_back(Skb { end: self.written, push });
     }
 
-    /// The write ends: its last segment carries PSH.
+    /// The write ends: the last segment of the last skb carries PSH (`tcp_mark_push`).
     pub(crate) fn end_write(&mut self) {
         self.pushed = self.written;
-        if self.writes.back() != Some(&self.written) {
-            self.writes.push_back(self.written);
+        if let Some(tail) = self.skbs.back_mut() {
+            tail.push = true;
         }
     }
 
@@ -98,7 +93,7 @@ impl Sender {
         let start = match self.skbs.len() {
             0 => return (goal, true),
             1 => self.next,
-            skbs => self.skbs[skbs - 2],
+            skbs => self.skbs[skbs - 2].end,
         };
         let free = goal.saturating_sub(self.written - start);
         if free > 0 { (free, false) } else { (goal, true) }
@@ -106,20 +101,22 @@ impl Sender {
 
     /// What is left of the first skb that was not sent completely, in bytes; 0 if there is none.
     pub(super) fn head(&self) -> u64 {
-        self.skbs.front().map_or(0, |end| end - self.next)
+        self.skbs.front().map_or(0, |skb| skb.end - self.next)
     }
 
-    /// The first skb is filled up to `bytes` with what the second one has, which since 6.10 happens when it is to leave
-    /// (`tcp_grow_skb`).
+    /// The first skb is filled up to `bytes` with what the second one has, which since 6.10 happens when it is to leave, and
+    /// keeps its PSH (`tcp_grow_skb`).
     pub(super) fn fill_head(&mut self, bytes: u64) {
-        let (Some(&end), Some(&second)) = (self.skbs.front(), self.skbs.get(1)) else { return };
-        let filled = end.max(self.next + bytes).min(second);
-        if !self.fills_when_sent || filled == end {
+        let (Some(&head), Some(&second)) = (self.skbs.front(), self.skbs.get(1)) else { return };
+        let end = head.end.max(self.next + bytes).min(second.end);
+        if !self.fills_when_sent || end == head.end {
             return;
         }
-        self.skbs.pop_front();
-        if filled < second {
-            self.skbs.push_front(filled);
+        if end == second.end {
+            self.skbs.pop_front();
+            self.skbs[0].push |= head.push;
+        } else {
+            self.skbs[0].end = end;
         }
     }
 

@@ -18,7 +18,8 @@ fn a_segment_is_at_most_half_of_the_largest_window() {
 #[test]
 fn fin_waits_for_the_window() {
     let mut bench = Bench::new(10);
-    (bench.sender.written, bench.sender.skbs, bench.sender.window) = (1_001, [1_001].into(), 1_000);
+    (bench.sender.written, bench.sender.skbs, bench.sender.window) =
+        (1_001, [Skb { end: 1_001, push: true }].into(), 1_000);
     assert_eq!(bench.sent(), [0]);
     bench.sender.finish();
     assert!(bench.sent().is_empty());
