@@ -106,7 +106,8 @@ mod tests {
     /// In a recovery whose window has fallen to 3 packets, with 10 outstanding, the rate is 200 % of those 10.
     #[test]
     fn outstanding_packets_count_for_the_rate_not_for_slow_start() {
-        let recovering = PacingInput { outstanding: 10 * MSS, ssthresh: Some(8 * MSS), ..input(3 * MSS, 100) };
+        let recovering =
+            PacingInput { outstanding: 10 * MSS, ssthresh: Some(8 * MSS), ..input(3 * MSS, 100) };
         assert_eq!(rate(&recovering, None).unwrap().bits_per_second(), 1_920_000);
         let over = PacingInput { ssthresh: Some(6 * MSS), ..recovering };
         assert_eq!(rate(&over, None).unwrap().bits_per_second(), 1_152_000);

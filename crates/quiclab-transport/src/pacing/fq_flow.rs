@@ -141,15 +141,15 @@ mod tests {
         assert_eq!(sent, [0, 0, 0, 0, 0, 2, 4, 6].map(ms));
     }
 
-    /// A frame leaves 1514 bytes of credit, three more use it up and are waited for alone: 4542 B take 3 ms. The next credit
-    /// is again 1514 B.
+    /// A frame leaves 1514 bytes of credit, three more use it up and are waited for alone: 4542 B take 3 ms. At its turn
+    /// the flow gets quanta until it has credit, 3028 B.
     #[test]
     fn what_the_credit_let_go_is_not_waited_for() {
         let mut flow = paced();
         greedy(&mut flow, Time::ZERO, 2 * PAYLOAD, 5);
         assert_eq!(greedy(&mut flow, Time::ZERO, PAYLOAD, 1), [ms(2)]);
         assert_eq!(greedy(&mut flow, ms(2), 3 * PAYLOAD, 1), [ms(2)]);
-        assert_eq!(greedy(&mut flow, ms(2), PAYLOAD, 2), [ms(5), ms(7)]);
+        assert_eq!(greedy(&mut flow, ms(2), PAYLOAD, 2), [ms(5), ms(5)]);
     }
 
     /// What is handed over while another packet waits leaves after it.

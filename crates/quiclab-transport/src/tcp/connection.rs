@@ -330,7 +330,8 @@ impl Connection {
         };
         let random = self.random.take().expect("a connection opens once");
         let controller = congestion::build(&settings, random);
-        let pacer = pacing::build_for_bursts(&config.pacing, config.fixed.departure_times, header(timestamps));
+        let pacer =
+            pacing::build_for_bursts(&config.pacing, config.fixed.departure_times, header(timestamps));
         let agreed = sender::Agreed {
             payload,
             sack,

@@ -140,7 +140,7 @@ mod tests {
         let expected = [
             change("tcp.rate_reduction", "prr", "prr_safe_ack"),
             change("BBR takes an RTT that equals its smallest one as a new measurement of it", "on", "off"),
-            change("The timer of fq may be late by this", "0 s", "10 us"),
+            change("The timer of fq may be late by this", "0 ns", "10 us"),
             change("The last segment of each burst of two or more carries PSH", "off", "on"),
             change("The slow-start threshold is saved for the next connection", "on", "off"),
         ];
