@@ -1,7 +1,7 @@
 """CUBIC with fq in lab-tcp beside Linux: goodput, losses and pairs where pacing decides on them. In virtual time both.
 
-A tap between sender and bottleneck sees when packets leave. Linux makes skbs of two segments at least, and fq lets the two
-go together, so that queues of a few packets overflow as they would not with single segments.
+A tap between sender and bottleneck sees when packets leave. Linux makes skbs of two segments at least, and fq lets
+the two go together, so that queues of a few packets overflow as they would not with single segments.
 """
 
 from __future__ import annotations
