@@ -1,6 +1,6 @@
 //! From a scenario's option to a pacer.
 
-use super::{Even, Fq, LeakyBucket, Linux, Pacer, Quantum, TimeBucket, Unpaced};
+use super::{Even, Fq, FqFlow, LeakyBucket, Linux, Pacer, Quantum, TimeBucket, Timer, Unpaced};
 use crate::options::Pacing;
 
 /// The pacer that `pacing` describes, for a sender that hands over packets.
@@ -36,10 +36,12 @@ pub fn build(pacing: &Pacing) -> Box<dyn Pacer> {
 }
 
 /// The pacer that `pacing` describes, for a sender that hands over whole bursts: Linux' own pacing and fq then differ in
-/// nothing that a pacer does.
+/// nothing that a pacer does, unless packets have no departure times: then `tcp_header`, in bytes, is paced, too.
 #[must_use]
-pub fn build_for_bursts(pacing: &Pacing) -> Box<dyn Pacer> {
+pub fn build_for_bursts(pacing: &Pacing, departure_times: bool, tcp_header: u64) -> Box<dyn Pacer> {
     match *pacing {
+        Pacing::Linux { max_rate } if !departure_times => Box::new(Timer::new(max_rate, tcp_header)),
+        Pacing::Fq { max_rate } if !departure_times => Box::new(FqFlow::new(max_rate, tcp_header)),
         Pacing::Linux { max_rate } => Box::new(Fq::new(max_rate)),
         _ => build(pacing),
     }

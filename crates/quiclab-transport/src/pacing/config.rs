@@ -86,7 +86,8 @@ pub enum Pacing {
         burst_share: f64,
     },
     /// Linux TCP's internal pacing: 2 · cwnd / srtt in slow start, 1.2 · cwnd / srtt after it, or what
-    /// the congestion control asks for; each release is worth about a millisecond, two segments at least.
+    /// the congestion control asks for; each release is worth about a millisecond, two segments at least. Of profiles
+    /// before 4.20 a timer paces, which counts headers of TCP and makes nothing good.
     #[schemars(title = "LinuxPacing")]
     Linux {
         /// `SO_MAX_PACING_RATE`.
@@ -95,7 +96,7 @@ pub enum Pacing {
         max_rate: Option<DataRate>,
     },
     /// The same rates, kept by the fq queueing discipline of the sender's host: each packet has its
-    /// own departure time.
+    /// own departure time. Of profiles before 4.20 fq itself spaces packets, by their frames and its quantum of two.
     #[schemars(title = "FqPacing")]
     Fq {
         /// `SO_MAX_PACING_RATE`, or `maxrate` of the queueing discipline.

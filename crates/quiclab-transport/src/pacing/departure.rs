@@ -6,7 +6,7 @@
 //! | What | Here | Linux |
 //! | --- | --- | --- |
 //! | rate | bit/s, rounded down; waits rounded up to 1 ns | bytes/s, rounded down; waits rounded down |
-//! | window | as given: give max(cwnd, `packets_out`) to be exact | max(`snd_cwnd`, `packets_out`) for the rate, `snd_cwnd` against ssthresh |
+//! | window | the window, or what is outstanding if that is more, for the rate; the window against ssthresh | the same (`packets_out`) |
 //! | length | as given: payload, to be exact | `skb->len` of the queued skb: payload, no headers (the rate counts `mss_cache`, payload, too) |
 //! | first ten segments | not paced, whatever the congestion control | the same, since 4.20: `data_segs_out >= 10` |
 
@@ -101,6 +101,16 @@ mod tests {
         assert_eq!(bits(Some(22 * MSS)), 1_920_000); // 10 < 11
         assert_eq!(bits(Some(21 * MSS)), 1_152_000); // 21 / 2 = 10, and 10 < 10 is false
         assert_eq!(bits(Some(MSS)), 1_152_000);
+    }
+
+    /// In a recovery whose window has fallen to 3 packets, with 10 outstanding, the rate is 200 % of those 10.
+    #[test]
+    fn outstanding_packets_count_for_the_rate_not_for_slow_start() {
+        let recovering =
+            PacingInput { outstanding: 10 * MSS, ssthresh: Some(8 * MSS), ..input(3 * MSS, 100) };
+        assert_eq!(rate(&recovering, None).unwrap().bits_per_second(), 1_920_000);
+        let over = PacingInput { ssthresh: Some(6 * MSS), ..recovering };
+        assert_eq!(rate(&over, None).unwrap().bits_per_second(), 1_152_000);
     }
 
     #[test]

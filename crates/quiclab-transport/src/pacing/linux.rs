@@ -1,6 +1,6 @@
 //! Linux TCP's internal pacing (net/ipv4: `tcp_pacing_check`, `tcp_tso_autosize`,
 //! `tcp_update_skb_after_send`; since 4.20), for senders that hand over packets. lab-tcp makes its bursts itself
-//! (`tcp/sender/burst.rs`); each of them departs as a packet of [`super::Fq`] does.
+//! (`tcp/sender/burst.rs`); each of them departs as a packet of [`super::Fq`] does, before 4.20 as [`super::Timer`] says.
 //!
 //! Data leaves in chunks, as segmentation offload makes them: what the rate brings in 2^-10 s, two
 //! segments at least. The segments of a chunk leave back to back; the next chunk departs when this one's

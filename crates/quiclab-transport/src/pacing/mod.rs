@@ -6,6 +6,7 @@ mod config;
 mod departure;
 mod even;
 mod fq;
+mod fq_flow;
 mod leaky_bucket;
 mod linux;
 mod none;
@@ -14,17 +15,20 @@ mod rate;
 #[cfg(test)]
 pub(crate) mod testing;
 mod time_bucket;
+mod timer;
 
 pub use build::{build, build_for_bursts};
 pub use config::Pacing;
 pub(crate) use departure::rate as linux_rate;
 pub use even::Even;
 pub use fq::Fq;
+pub use fq_flow::FqFlow;
 pub use leaky_bucket::LeakyBucket;
 pub use linux::Linux;
 pub use none::Unpaced;
 pub use quantum::Quantum;
 pub use time_bucket::TimeBucket;
+pub use timer::Timer;
 
 use quiclab_core::{DataRate, Duration, Time};
 
@@ -33,6 +37,8 @@ use quiclab_core::{DataRate, Duration, Time};
 pub struct PacingInput {
     /// Congestion window in bytes.
     pub window: u64,
+    /// Bytes that are outstanding, for senders whose rate follows them where the window is smaller; 0 for others.
+    pub outstanding: u64,
     /// Smoothed RTT; `None` before the first sample: packets are not paced.
     pub srtt: Option<Duration>,
     /// Slow-start threshold in bytes; `None`: unlimited.
@@ -43,6 +49,13 @@ pub struct PacingInput {
     pub quantum: Option<u64>,
     /// Size of a full packet in bytes.
     pub mss: u64,
+}
+
+impl PacingInput {
+    /// Bytes that a round trip carries.
+    pub(crate) fn carried(&self) -> u64 {
+        self.window.max(self.outstanding)
+    }
 }
 
 /// A pacer. The sender asks before each packet and tells after it.

@@ -19,7 +19,7 @@ impl Factor {
     /// The controller's rate if it has one; `factor` x cwnd / srtt otherwise; `None` before the first
     /// RTT sample: there is nothing to derive a rate from.
     pub(crate) fn rate(self, input: &PacingInput) -> Option<DataRate> {
-        input.rate.or_else(|| Some(self.times(input.window, input.srtt?)))
+        input.rate.or_else(|| Some(self.times(input.carried(), input.srtt?)))
     }
 
     /// `factor` x `window` bytes in each `srtt`, rounded down to one bit/s.

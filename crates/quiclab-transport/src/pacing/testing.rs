@@ -15,7 +15,7 @@ pub(crate) fn at_us(micros: u64) -> Time {
 /// A window in bytes and a smoothed RTT in milliseconds; everything else is absent.
 pub(crate) fn input(window: u64, srtt_ms: u64) -> PacingInput {
     let srtt = Some(Duration::from_millis(srtt_ms));
-    PacingInput { window, srtt, ssthresh: None, rate: None, quantum: None, mss: MSS }
+    PacingInput { window, outstanding: 0, srtt, ssthresh: None, rate: None, quantum: None, mss: MSS }
 }
 
 /// Sends `count` packets as early as the pacer lets them, and says when they left.

@@ -332,6 +332,7 @@ impl Path {
         let rate = self.controller.pacing_rate();
         let input = PacingInput {
             window: self.controller.window(),
+            outstanding: 0,
             srtt: self.rtt.smoothed().or(self.paces_early.then(|| self.rtt.smoothed_or_initial())),
             ssthresh: self.controller.ssthresh(),
             rate,

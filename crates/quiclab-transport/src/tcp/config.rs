@@ -3,12 +3,14 @@
 
 use crate::options::values;
 use crate::options::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, TcpValues, Tls};
-use quiclab_core::ByteCount;
+use quiclab_core::{ByteCount, Duration};
 
 /// Largest window without scaling (RFC 9293 section 3.1: 16 bits).
 pub(super) const UNSCALED_WINDOW: u64 = 65_535;
 /// Initial window where none is given, in segments (RFC 6928; Linux `TCP_INIT_CWND`).
 pub(super) const INITIAL_SEGMENTS: u64 = 10;
+/// The timestamps option with its padding (RFC 7323 appendix A).
+const TIMESTAMPS: u64 = 12;
 
 values! {
     /// A complete configuration: options of [`EndpointConfig`], which has their meanings.
@@ -34,6 +36,10 @@ values! {
     linear_syns: u32 = 0, "RFC 6298 section 5.5";
     /// BBR takes an RTT that equals its smallest one as a new measurement of it.
     equal_rtt_renews: bool = true, "net/ipv4/tcp_bbr.c bbr_update_min_rtt";
+    /// TCP gives each packet its departure time, from which pacing, fq and RTTs count.
+    departure_times: bool = false, "net/ipv4/tcp_output.c tcp_internal_pacing; net/sched/sch_fq.c fq_dequeue";
+    /// The timer of fq may be late by this.
+    fq_timer_slack: Duration = Duration::ZERO, "net/sched/sch_fq.c fq_dequeue";
     /// Part of a burst that depends on the smallest RTT: it halves with every 2^n microseconds, n being this number.
     burst_rtt_log: u32, or "none" = None, "net/ipv4/tcp_output.c tcp_tso_autosize";
     /// The last segment of each burst of two or more carries PSH.
@@ -55,7 +61,12 @@ values! {
 
 /// Payload of a full segment in bytes: the MSS without the timestamps option, where it is used.
 pub(super) fn payload(mss: u64, timestamps: bool) -> u64 {
-    mss - if timestamps { 12 } else { 0 }
+    mss - if timestamps { TIMESTAMPS } else { 0 }
+}
+
+/// Length of the header of a segment of data in bytes.
+pub(super) const fn header(timestamps: bool) -> u64 {
+    20 + if timestamps { TIMESTAMPS } else { 0 }
 }
 
 /// The same with other options of TCP.

@@ -14,7 +14,7 @@
 //! | RST not at the left edge | | challenge ACK (RFC 5961 section 3.2) | as Linux |
 //! | initial window after lost SYNs | one segment | one segment, for the start only | for restarts after idling, too |
 
-use super::config::{Config, INITIAL_SEGMENTS, UNSCALED_WINDOW};
+use super::config::{Config, INITIAL_SEGMENTS, UNSCALED_WINDOW, header};
 use super::ecn::PriorAck;
 use super::handshake::{Agreed, Expiry, Offer, Retransmission, syn_window};
 use super::metrics::FinalState;
@@ -330,7 +330,8 @@ impl Connection {
         };
         let random = self.random.take().expect("a connection opens once");
         let controller = congestion::build(&settings, random);
-        let pacer = pacing::build_for_bursts(&config.pacing);
+        let pacer =
+            pacing::build_for_bursts(&config.pacing, config.fixed.departure_times, header(timestamps));
         let agreed = sender::Agreed {
             payload,
             sack,

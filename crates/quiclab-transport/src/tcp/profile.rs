@@ -8,7 +8,7 @@
 use super::config::{Config, Fixed};
 use crate::options::{RateReduction, TcpLossDetection, TcpValues};
 use crate::profile::{OptionRow, Value, table, value};
-use quiclab_core::ByteCount;
+use quiclab_core::{ByteCount, Duration};
 
 /// Profile of an endpoint that names none.
 pub const DEFAULT_PROFILE: &str = "linux-7";
@@ -41,8 +41,12 @@ const CHANGES: &[(Release, Value<Config>)] = changes! {
     (4, 18) tcp.compressed_acks = 44, "sysctl tcp_comp_sack_nr; tcp: add SACK compression (netdev, May 2018)";
     (4, 20) tcp.receive_buffer = ByteCount::from_bytes(131_072),
         "sysctl tcp_rmem, second value; commit a337531b942b (4.20)";
+    (4, 20) fixed.departure_times = true,
+        "commits d3edd06ea8ea, ab408b6dc744, tcp: switch tcp and sch_fq to new earliest departure time model (4.20)";
     (5, 4) fixed.push_bursts = true, "commit 051ba67447de, tcp: force a PSH flag on TSO packets (5.4)";
     (5, 6) fixed.saves_ssthresh = false, "sysctl tcp_no_ssthresh_metrics_save 1; commit 65e6d90168f3 (5.6)";
+    (5, 7) fixed.fq_timer_slack = Duration::from_micros(10),
+        "commit 583396f4ca4d, net_sched: sch_fq: enable use of hrtimer slack (5.7)";
     (5, 10) fixed.equal_rtt_renews = false,
         "commit 1b9e2a8c99a5, tcp: only postpone PROBE_RTT if RTT is < current min_rtt estimate (5.10)";
     (5, 11) tcp.rate_reduction = RateReduction::PrrSafeAck,
@@ -124,11 +128,19 @@ mod tests {
             change("tcp.gso_segments", "1", "65535"),
         ];
         assert_eq!(differences("linux-4.15", "linux-4.19"), expected);
-        let expected = [change("tcp.receive_buffer", "87380 B", "128 KiB")];
+        let expected = [
+            change("tcp.receive_buffer", "87380 B", "128 KiB"),
+            change(
+                "TCP gives each packet its departure time, from which pacing, fq and RTTs count",
+                "off",
+                "on",
+            ),
+        ];
         assert_eq!(differences("linux-4.19", "linux-5.3"), expected);
         let expected = [
             change("tcp.rate_reduction", "prr", "prr_safe_ack"),
             change("BBR takes an RTT that equals its smallest one as a new measurement of it", "on", "off"),
+            change("The timer of fq may be late by this", "0 ns", "10 us"),
             change("The last segment of each burst of two or more carries PSH", "off", "on"),
             change("The slow-start threshold is saved for the next connection", "on", "off"),
         ];

@@ -308,7 +308,7 @@ impl Sender {
             min_rtt: self.rtt.min(),
             prior_in_flight: u64::from(prior_in_flight) * self.payload,
             in_flight: self.in_flight_bytes(),
-            departure: self.pacer.release(now, self.payload),
+            departure: if self.departure_times { self.pacer.release(now, self.payload) } else { now },
             acked_position: self.acknowledged,
             next_position: self.next,
             phase: match self.state {

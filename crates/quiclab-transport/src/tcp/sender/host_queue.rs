@@ -2,7 +2,7 @@
 //! before their departure, and wait there until then.
 //!
 //! What was handed over counts as in flight, and is sent as of its departure: RTT, delivery rate and timestamps begin
-//! there. Only so much may wait (TCP small queues, `tcp_small_queue_check`): when that is the limit, the next burst is
+//! there; before 4.20, when it was handed over (`tcp_update_skb_after_send`). Only so much may wait (TCP small queues, `tcp_small_queue_check`): when that is the limit, the next burst is
 //! handed over when one has left.
 
 use super::Sender;
@@ -12,8 +12,6 @@ use std::collections::VecDeque;
 
 /// `sysctl_tcp_limit_output_bytes`.
 const LIMIT: u64 = 4 << 20;
-/// The timer of fq is late by this (`timer_slack` of the queueing discipline).
-const TIMER_SLACK: Duration = Duration::from_micros(10);
 
 /// What waits in the queue.
 #[derive(Clone, Debug, Default)]
@@ -24,22 +22,27 @@ pub(super) struct HostQueue {
     memory: u64,
     /// More would wait if it could (`TSQ_THROTTLED`).
     throttled: bool,
+    /// The timer is late by this (`timer_slack` of the queueing discipline).
+    slack: Duration,
+}
+
+impl HostQueue {
+    pub(super) fn new(slack: Duration) -> Self {
+        Self { slack, ..Self::default() }
+    }
 }
 
 impl Sender {
-    /// When what is handed over now departs.
-    pub(super) fn departure(&self, now: Time) -> Time {
-        if self.host_queue.is_some() { self.pacer.release(now, self.payload) } else { now }
-    }
-
-    /// A burst of `bytes` is handed over now and departs at `departure`. Returns when it leaves the host.
-    pub(super) fn hand_over(&mut self, now: Time, departure: Time, bytes: u64) -> Time {
+    /// A burst of `bytes` is handed over now. Returns when it is sent as of, and when it leaves the host.
+    pub(super) fn hand_over(&mut self, now: Time, bytes: u64) -> (Time, Time) {
+        let due = if self.host_queue.is_some() { self.pacer.release(now, self.payload) } else { now };
         self.pacer.on_sent(now, bytes);
-        let Some(queue) = self.host_queue.as_mut().filter(|_| departure > now) else { return departure };
-        let (leaves, memory) = (departure + TIMER_SLACK, bytes + SENT_OVERHEAD);
+        let departure = if self.departure_times { due } else { now };
+        let Some(queue) = self.host_queue.as_mut().filter(|_| due > now) else { return (departure, due) };
+        let (leaves, memory) = (due + queue.slack, bytes + SENT_OVERHEAD);
         queue.bursts.push_back((leaves, memory));
         queue.memory += memory;
-        leaves
+        (departure, leaves)
     }
 
     /// Bursts that are due have left. Returns whether the next one waited for that.

@@ -266,6 +266,8 @@ pub(crate) struct Sender {
     last_sent: Time,
     controller: Box<dyn Controller>,
     pacer: Box<dyn Pacer>,
+    /// What is sent counts from its departure, not from when it was handed over.
+    departure_times: bool,
     /// `None`: what is paced is held by the sender, not in fq.
     host_queue: Option<HostQueue>,
     counts: Counts,
@@ -370,7 +372,9 @@ impl Sender {
             last_sent: now,
             controller,
             pacer,
-            host_queue: matches!(config.pacing, Pacing::Fq { .. }).then(HostQueue::default),
+            departure_times: config.fixed.departure_times,
+            host_queue: matches!(config.pacing, Pacing::Fq { .. })
+                .then(|| HostQueue::new(config.fixed.fq_timer_slack)),
             counts: Counts::default(),
         };
         sender.expand_send_buffer();
@@ -471,9 +475,9 @@ impl Sender {
     }
 
     fn update_pacing(&mut self, now: Time) {
-        let window = u64::from(self.cwnd().max(self.board.outstanding())) * self.payload;
         let input = PacingInput {
-            window,
+            window: u64::from(self.cwnd()) * self.payload,
+            outstanding: u64::from(self.board.outstanding()) * self.payload,
             srtt: self.rtt.smoothed(),
             ssthresh: self.controller.ssthresh(),
             rate: self.controller.pacing_rate(),

@@ -88,8 +88,7 @@ impl Sender {
 
     /// A burst of `bytes` begins; when it departs is not in `burst` yet.
     fn begin_burst(&mut self, now: Time, bytes: u64, burst: Burst) {
-        let departure = self.departure(now);
-        let leaves = self.hand_over(now, departure, bytes);
+        let (departure, leaves) = self.hand_over(now, bytes);
         let forced = self.push_bursts && burst.left > 0;
         self.burst = Burst { departure, leaves, forced, ..burst };
     }

@@ -101,7 +101,7 @@ fn pacing_holds_whole_bursts() {
 fn fq_holds_two_bursts_that_count_as_in_flight() {
     let max = Some(DataRate::from_bits_per_second(12_000_000));
     let mut bench = Bench::paced(400, |_| {}, true, Box::new(Fq::new(max)));
-    bench.sender.host_queue = Some(HostQueue::default());
+    bench.sender.host_queue = Some(HostQueue::new(Duration::from_micros(10)));
     let sent: Vec<_> = std::iter::from_fn(|| bench.sender.transmit(bench.now)).collect();
     let micros = |time: Time| time.since(bench.now).as_nanos() / 1000;
     let times: Vec<_> = sent[8..].iter().map(|sent| (micros(sent.departure), micros(sent.leaves))).collect();
