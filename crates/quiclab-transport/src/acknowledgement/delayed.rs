@@ -59,7 +59,7 @@ pub struct Settings {
 
 /// A segment that arrived in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InOrder {
+pub struct Arrival {
     /// Its payload in bytes.
     pub payload: u64,
     /// Bytes of its TCP header that only some segments have (SACK): they make the payload smaller.
@@ -155,6 +155,12 @@ impl DelayedAck {
         self.segment
     }
 
+    /// Whether segments are acknowledged one by one (`tcp_in_quickack_mode`).
+    #[must_use]
+    pub fn is_quick(&self) -> bool {
+        self.quick > 0 && !self.pingpong
+    }
+
     /// Whether the timer of a delayed acknowledgement runs.
     #[must_use]
     pub fn is_delayed(&self) -> bool {
@@ -185,7 +191,7 @@ impl DelayedAck {
     }
 
     /// Data has arrived in order: the timeout follows the gap to the last (`tcp_event_data_recv`).
-    pub fn on_data(&mut self, now: Time, arrival: &InOrder) {
+    pub fn on_data(&mut self, now: Time, arrival: &Arrival) {
         self.schedule();
         self.measure_segment(arrival);
         let half = self.settings.min_delay / 2;
@@ -206,7 +212,7 @@ impl DelayedAck {
 
     /// Learns the peer's segment payload, without SACK's jitter; a smaller segment counts as the end of a
     /// write, unless two of a size follow each other (`tcp_measure_rcv_mss`).
-    fn measure_segment(&mut self, arrival: &InOrder) {
+    pub fn measure_segment(&mut self, arrival: &Arrival) {
         let before = std::mem::take(&mut self.smaller);
         if arrival.payload >= self.segment {
             self.segment = arrival.payload.min(self.settings.payload);
@@ -261,7 +267,7 @@ impl DelayedAck {
             return;
         }
         let second_segment = state.unacknowledged > self.segment && state.window_advances;
-        if second_segment || (self.quick > 0 && !self.pingpong) || self.required {
+        if second_segment || self.is_quick() || self.required {
             return self.acknowledge_now(now);
         }
         if state.out_of_order { self.merge(now, state) } else { self.delay(now) }

@@ -62,6 +62,7 @@ const CHANGES: &[(Release, Value<Config>)] = changes! {
         "commit 8ee602c63520, tcp: try to send bigger TSO packets (6.10)";
     (6, 16) fixed.measured_window = true,
         "commit dfa2f0483360, tcp: get rid of sysctl_tcp_adv_win_scale (6.6); net/ipv4/tcp_input.c tcp_rcvbuf_grow, 7.3";
+    (6, 17) fixed.measures_out_of_order = true, "tcp: call tcp_measure_rcv_mss() for ooo packets (6.17)";
     (6, 18) fixed.compressed_ack_percent = 33, "sysctl tcp_comp_sack_rtt_percent (6.18)";
     (6, 16) tcp.max_receive_buffer = ByteCount::from_bytes(33_554_432),
         "sysctl tcp_rmem, third value; commit 572be9bf9d0d (6.16): 32 MiB where memory allows";
@@ -172,6 +173,7 @@ mod tests {
                 "off",
                 "on",
             ),
+            change("What is out of order tells the size of segments and the memory of a packet, too", "off", "on"),
             change("Maximum wait of merged acknowledgements, as a share of the RTT in percent", "5", "33"),
             change("maximum retransmissions of SYN, SYN-ACK and data", "6, 5, 15 times", "10, 5, 15 times"),
         ];

@@ -25,8 +25,8 @@ const STATE: State = State {
     sack: true,
     rtt: None,
 };
-const FULL: InOrder =
-    InOrder { payload: PAYLOAD, extra_header: 0, ends_write: false, push: false, window: 64_240 };
+const FULL: Arrival =
+    Arrival { payload: PAYLOAD, extra_header: 0, ends_write: false, push: false, window: 64_240 };
 
 /// A policy out of quick mode that has received data at 1000 ms and acknowledged it: its timeout is 40 ms.
 fn settled() -> DelayedAck {
@@ -65,7 +65,7 @@ fn quick_mode_follows_the_window() {
     for (window, quick) in [(4344, 1), (PAYLOAD, 2), (29_000, 10)] {
         let mut acks = DelayedAck::new(SETTINGS, window);
         for segment in 0..=quick {
-            acks.on_data(ms(segment), &InOrder { window, ..FULL });
+            acks.on_data(ms(segment), &Arrival { window, ..FULL });
             acks.decide(ms(segment), &STATE);
             let at_once = acks.due() == Some(ms(segment));
             assert_eq!(at_once, segment < quick, "window {window}, segment {segment}");
@@ -129,7 +129,7 @@ fn a_deadline_about_to_expire_is_not_waited_for() {
     acks.on_little_room();
     acks.decide(ms(1000), &STATE);
     assert_eq!(acks.due(), Some(ms(1040)));
-    let small = InOrder { payload: 100, ends_write: true, ..FULL };
+    let small = Arrival { payload: 100, ends_write: true, ..FULL };
     acks.on_data(ms(1015), &small);
     acks.decide(ms(1015), &STATE);
     assert_eq!(acks.due(), Some(ms(1040)), "the earlier deadline stays");
@@ -166,7 +166,7 @@ fn a_duplicate_ends_interactivity() {
 
 #[test]
 fn the_end_of_a_write_is_acknowledged_when_it_is_read() {
-    let push = InOrder { push: true, ends_write: true, ..FULL };
+    let push = Arrival { push: true, ends_write: true, ..FULL };
     let mut acks = settled();
     acks.on_data(ms(1010), &push);
     acks.decide(ms(1010), &STATE);
@@ -177,7 +177,7 @@ fn the_end_of_a_write_is_acknowledged_when_it_is_read() {
     // interactive: one end of a write is not enough, two are
     let mut acks = settled();
     acks.on_data_sent(ms(1001));
-    let small = InOrder { payload: 50, ..push };
+    let small = Arrival { payload: 50, ..push };
     acks.on_data(ms(1010), &small);
     acks.decide(ms(1010), &STATE);
     acks.on_read(ms(1010), 50, &STATE);
@@ -193,14 +193,14 @@ fn the_end_of_a_write_is_acknowledged_when_it_is_read() {
 fn the_full_size_is_what_the_peer_sends() {
     let mut acks = settled();
     assert_eq!(acks.segment(), PAYLOAD);
-    let smaller = InOrder { payload: 1000, ..FULL };
+    let smaller = Arrival { payload: 1000, ..FULL };
     acks.on_data(ms(1001), &smaller);
     assert_eq!(acks.segment(), PAYLOAD);
     acks.on_data(ms(1002), &smaller);
     assert_eq!(acks.segment(), 1000);
     // 988 bytes beside a SACK option of 12 are full-sized
-    acks.on_data(ms(1003), &InOrder { payload: 988, extra_header: 12, ..FULL });
-    acks.on_data(ms(1004), &InOrder { payload: 988, extra_header: 12, ..FULL });
+    acks.on_data(ms(1003), &Arrival { payload: 988, extra_header: 12, ..FULL });
+    acks.on_data(ms(1004), &Arrival { payload: 988, extra_header: 12, ..FULL });
     assert_eq!(acks.segment(), 1000);
 }
 

@@ -25,7 +25,7 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
-use crate::acknowledgement::delayed::{DelayedAck, InOrder, Settings, State};
+use crate::acknowledgement::delayed::{Arrival, DelayedAck, Settings, State};
 use crate::options::TcpValues;
 use crate::tcp::config::Config;
 use crate::tcp::ecn::{Echo, PriorAck, QUICK_ACKS};
@@ -57,6 +57,8 @@ pub(crate) struct Receiver {
     answered: Option<Time>,
     sack: bool,
     has_timestamps: bool,
+    /// Segments out of order tell their size, too.
+    measures_out_of_order: bool,
 }
 
 impl Receiver {
@@ -64,8 +66,7 @@ impl Receiver {
     /// `window_scaling` and `ecn` of `config.tcp` must say what was negotiated, as `sack` and `timestamps` do.
     pub(crate) fn new(config: &Config, payload: u64, sack: bool, timestamps: bool) -> Self {
         let window = Window::new(config, payload);
-        let (compressed_percent, full_pushes) =
-            (config.fixed.compressed_ack_percent, config.fixed.acknowledge_full_pushes);
+        let fixed = config.fixed.clone();
         let config = &config.tcp;
         let settings = Settings {
             min_delay: config.min_delayed_ack,
@@ -73,12 +74,12 @@ impl Receiver {
             quick_acks: config.quick_acks,
             compressed_acks: config.compressed_acks,
             compressed_delay: config.compressed_ack_delay,
-            compressed_percent,
+            compressed_percent: fixed.compressed_ack_percent,
             min_rto: config.min_rto,
             initial_rto: config.initial_rto,
             payload,
             ticks: Ticks::new(config.kernel_hz),
-            full_pushes,
+            full_pushes: fixed.acknowledge_full_pushes,
         };
         Self {
             reassembly: Reassembly::new(sack, config.dsack),
@@ -92,6 +93,7 @@ impl Receiver {
             answered: None,
             sack,
             has_timestamps: timestamps,
+            measures_out_of_order: fixed.measures_out_of_order,
         }
     }
 
@@ -203,6 +205,10 @@ impl Receiver {
                     self.acks.flush_merged(now);
                 }
                 self.acks.schedule();
+                if self.measures_out_of_order {
+                    let arrival = self.measure(segment);
+                    self.acks.measure_segment(&arrival);
+                }
                 // without SACK the window must not move, or the ACK is no duplicate (RFC 5681 section 2); the segment is
                 // charged afterwards (skb_set_owner_r)
                 if self.sack {
@@ -219,25 +225,32 @@ impl Receiver {
         if payload == 0 {
             return self.acks.schedule();
         }
+        let arrival = self.measure(segment);
+        self.acks.on_data(now, &arrival);
+        self.note_mark(field);
+        self.window.measure_by_window(now, self.next_expected());
+        if payload >= GROWTH_PAYLOAD {
+            self.grow(payload, self.held());
+        }
+    }
+
+    /// What the acknowledgements are to know of a segment; a larger one than before tells how much of its memory is payload
+    /// (Linux `tcp_measure_rcv_mss`).
+    fn measure(&mut self, segment: &Segment) -> Arrival {
+        let payload = u64::from(segment.length);
         let plain = if self.has_timestamps { 32 } else { 20 };
         let push = segment.flags.has(Flags::PSH);
-        let arrival = InOrder {
+        let arrival = Arrival {
             payload,
             extra_header: segment.header_bytes(self.has_timestamps) - plain,
             ends_write: push || segment.flags.has(Flags::FIN),
             push,
             window: self.window.announced(),
         };
-        let segment = self.acks.segment();
-        self.acks.on_data(now, &arrival);
-        self.note_mark(field);
-        if payload > segment {
+        if payload > self.acks.segment() {
             self.window.measure_ratio(payload);
         }
-        self.window.measure_by_window(now, self.next_expected());
-        if payload >= GROWTH_PAYLOAD {
-            self.grow(payload, self.held());
-        }
+        arrival
     }
 
     fn grow(&mut self, payload: u64, held: u64) {

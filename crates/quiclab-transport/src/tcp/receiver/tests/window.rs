@@ -216,3 +216,24 @@ fn long_times_do_not_count_while_data_are_unread() {
         assert_eq!(receiver.window.rtt(), Some(Duration::from_millis(rtt)));
     }
 }
+
+/// The first packets are lost. Since 6.17 the first segment that arrives tells the memory of a packet, so that the window grows
+/// by two segments, and is acknowledged quickly; 15 quick acknowledgements at the first data in order are not given then.
+#[test]
+fn what_is_out_of_order_is_measured() {
+    for (measures, window, quick) in [(true, 67_072, false), (false, 64_256, true)] {
+        let mut config = measured();
+        config.fixed.measures_out_of_order = measures;
+        let mut receiver = Receiver::new(&config, PAYLOAD, true, true).opened(ms(0), 64_240);
+        receiver.on_segment(ms(1), &segment(10_001, PAYLOAD), Ecn::NotEct, None);
+        assert_eq!(ack(&mut receiver, ms(1)).1, window, "64 088 + 2896 B, or what was offered");
+        while receiver.window.grow(PAYLOAD, 0) {}
+        for number in 0..3 {
+            receiver.on_segment(ms(2), &segment(1 + number * PAYLOAD, PAYLOAD), Ecn::NotEct, None);
+            receiver.read(ms(2));
+            ack(&mut receiver, ms(2));
+        }
+        receiver.on_segment(ms(3), &segment(10_001 + PAYLOAD, PAYLOAD), Ecn::NotEct, None);
+        assert_eq!(receiver.acks.is_quick(), quick);
+    }
+}
