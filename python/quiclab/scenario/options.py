@@ -627,7 +627,8 @@ class LinuxPacing:
     """Linux TCP's internal pacing.
 
     2 · cwnd / srtt in slow start, 1.2 · cwnd / srtt after it, or what the congestion control asks for; each release is
-    worth about a millisecond, two segments at least.
+    worth about a millisecond, two segments at least. Of profiles before 4.20 a timer paces, which counts headers of TCP
+    and makes nothing good.
 
     Attributes
     ----------
@@ -643,7 +644,8 @@ class LinuxPacing:
 class FqPacing:
     """The same rates, kept by the fq queueing discipline of the sender's host.
 
-    Each packet has its own departure time.
+    Each packet has its own departure time. Of profiles before 4.20 fq itself spaces packets, by their frames and its
+    quantum of two.
 
     Attributes
     ----------
