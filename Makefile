@@ -105,7 +105,6 @@ lanes-page: setup ## results and page of docs/studies/lanes.md, with the virtual
 .PHONY: regressions-page
 regressions-page: setup ## results and page of docs/studies/regressions.md (first: as lanes-page)
 	$(RUN)/quiclab study run validation/regressions --engines all --jobs $(JOBS)
-	$(RUN)/quiclab study run validation/regressions --variants no_hystart --only variant=no_hystart --only cell=short_queue --jobs $(JOBS)
 	$(RUN)/python tools/study_pages.py regressions --results results
 
 BLIND_SEED ?= 13

@@ -82,15 +82,6 @@ def test_a_setting_without_timestamps_differs_in_nothing_else() -> None:
     assert one == other
 
 
-def test_the_variant_switches_hystart_off() -> None:
-    study = find(NAME)
-    points = study.points((MODEL,), 1, only={"cell": ("late_flow",)}, variants=("no_hystart",))
-    plain, changed = (json.loads(job.scenario) for job in jobs_of(study, list(points)))
-    for flow in ("flow1", "flow2"):
-        assert changed["flows"][flow]["sender"].pop("slow_start_exit") == "none"
-    assert plain == changed
-
-
 def test_the_table_has_means_and_differences() -> None:
     runs = Stored({MODEL: [11.0, 11.0], KERNEL: [10.0, 10.5]})
     rows = regressions.VIEWS.listing(runs, "")

@@ -8,7 +8,6 @@ the stored runs of the kernel.
 from __future__ import annotations
 
 import math
-from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
@@ -28,13 +27,11 @@ from quiclab.study import (
     Study,
     Table,
     TextTable,
-    Variant,
 )
 from quiclab.study.criteria import Criterion
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
-    from quiclab.study import Changes
     from quiclab.study.findings import Key
 
 MODEL, KERNEL = "lab-tcp", "kernel-virtual"
@@ -77,25 +74,6 @@ def drops(result: RunResult) -> float:
     elements = result.data["elements"]
     return math.fsum(elements[name]["dropped"]["packets"] for name in DATA_LINKS if name in elements)
 
-
-def _without_hystart(setting: Changes) -> Changes:
-    """Return the changes of a setting with senders that leave slow start by losses only."""
-    found = deepcopy(dict(setting))
-    for name, flow in found.items():
-        if name.startswith("flows.") and isinstance(flow, dict):
-            flow["sender"]["slow_start_exit"] = "none"
-    return found
-
-
-VARIANTS = (
-    Variant(
-        "no_hystart",
-        "lab-tcp without HyStart",
-        "Whether a difference comes from the end of slow start. In the kernel lane HyStart cannot be switched off.",
-        _without_hystart,
-        RUNS,
-    ),
-)
 
 METRIC = Metric("goodput_mbps", "Goodput of all flows", "Mbit/s", goodput_mbps)
 FURTHER = (
@@ -144,7 +122,6 @@ STUDY = Study(
         engines=(Engine(MODEL), Engine(KERNEL, lane=Lane(clock="virtual"), stacks={MODEL: "linux"})),
         engine_changes=lambda _: {},
         runs=RUNS,
-        variants=VARIANTS,
     ),
     measures=Measures(
         metric=METRIC,
