@@ -84,7 +84,12 @@ class Views:
                 scale=alt.Scale(domain=[MODEL_AND_LINUX, BETWEEN_RUNS], range=[COLOURS[0], NEUTRAL]),
                 legend=alt.Legend(orient="bottom"),
             ),
-            shape=alt.Shape("pair:N", title=None, legend=alt.Legend(orient="bottom")),
+            shape=alt.Shape(
+                "pair:N",
+                title=None,
+                scale=alt.Scale(domain=[MODEL_AND_LINUX, BETWEEN_RUNS]),
+                legend=alt.Legend(orient="bottom"),
+            ),
             tooltip=["setting:N", "metric:N", "pair:N", alt.Tooltip("difference:Q", format="+.2f")],
         )
         limits = [
