@@ -146,7 +146,10 @@ impl Sender {
         let start = self.next;
         let data_end = start + self.segment().min(self.head());
         let length = data_end - start;
-        let ended = self.skbs.pop_front_if(|skb| skb.end == data_end);
+        let ended = self.skbs.front().copied().filter(|skb| skb.end == data_end);
+        if ended.is_some() {
+            self.skbs.pop_front();
+        }
         let fin = self.finished && data_end == self.written;
         // PSH is a flag of the skb: its last segment carries it, which is the last one of a burst
         let written = fin || ended.is_some_and(|skb| skb.push);
