@@ -173,7 +173,11 @@ mod tests {
                 "off",
                 "on",
             ),
-            change("What is out of order tells the size of segments and the memory of a packet, too", "off", "on"),
+            change(
+                "What is out of order tells the size of segments and the memory of a packet, too",
+                "off",
+                "on",
+            ),
             change("Maximum wait of merged acknowledgements, as a share of the RTT in percent", "5", "33"),
             change("maximum retransmissions of SYN, SYN-ACK and data", "6, 5, 15 times", "10, 5, 15 times"),
         ];
