@@ -3,7 +3,8 @@
 //! `options/tcp.rs` and `config.rs` have the values of the oldest release; [`CHANGES`] has what came later. The
 //! configuration of a profile and the rows of its documentation both come from these.
 //!
-//! Not modelled although it changed between these releases: HyStart's allowance for delayed ACKs (5.6).
+//! Not modelled although it changed between these releases: HyStart's allowance for delayed ACKs (5.6), the rounds and minima of
+//! HyStart (5.16).
 
 use super::config::{Config, Fixed};
 use crate::options::{RateReduction, TcpLossDetection, TcpValues};
