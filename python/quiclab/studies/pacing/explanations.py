@@ -21,8 +21,9 @@ EXPLANATIONS: dict[str, str] = {
         under('receive_card').mode(packets_per_ack('bbr', 100)) | figures(0) }} with BBR; but also {{
         under('receive_card').mode(packets_per_ack('fq', 100)) | figures(0) }} with fq and {{
         under('receive_card').mode(packets_per_ack('so_max_pacing_rate', 100)) | figures(0) }} with the socket option,
-        which fill the queue, too, so that their frames arrive as close together. If the pacers begin each pair late,
-        which Linux 4.19 does not make good (variant `receive_card_late_pacers`), the queue stays empty, three frames
+        which fill the queue, too, so that their frames arrive as close together. If the pacers begin each pair late
+        and never make it good (variant `receive_card_late_pacers`; the internal pacing of Linux 4.19 does not, its fq
+        does up to half of the wait), the queue stays empty, three frames
         take longer than the card waits, and these two have {{
         under('receive_card_late_pacers').mode(packets_per_ack('fq', 100)) | figures(0) }} and {{
         under('receive_card_late_pacers').mode(packets_per_ack('so_max_pacing_rate', 100)) | figures(0) }}. Neither the

@@ -167,7 +167,8 @@ VARIANTS = (
     Variant(
         "receive_card_late_pacers",
         "the same card, and pacers of the kernel that send pairs, each 10 us late",
-        "Linux 4.19 does not make good what a pacing timer is late; 10 us is the time to leave the state of rest C1E. "
+        "The internal pacing of Linux 4.19 does not make good what its timer is late, its fq does up to half of the "
+        "wait; 10 us is the time to leave the state of rest C1E. "
         "Pairs are what the thesis sees of the socket option at both rates. From 8 us on, three frames in a row take "
         "longer than the card waits.",
         lambda changes: receive_card(late_pacers(changes)),
