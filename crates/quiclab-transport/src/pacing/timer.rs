@@ -3,7 +3,7 @@
 //!
 //! | What | Here | Linux |
 //! | --- | --- | --- |
-//! | length | payload and one TCP header of the burst | the same (`skb->len`): "Should account for header sizes as sch_fq does" |
+//! | length | payload and one TCP header of the burst | the same (`skb->len`), where fq counts all headers |
 //! | a timer or a sender that is late | nothing is made good | the same; since 4.20 up to half a wait |
 //! | first segments | paced as all | the same; since 4.20 ten are not |
 //! | what leaves although the timer runs, as a probe does | starts it again | the same |

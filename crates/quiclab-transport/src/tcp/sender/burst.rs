@@ -2,8 +2,8 @@
 //! `tcp_cwnd_test`, `tcp_tso_should_defer`).
 //!
 //! Since 4.17 TCP makes such skbs whatever the network card can do: where it cannot split them, they are split right
-//! before it. The segments of a burst leave back to back, and pacing, fq and BBR count bursts. So packets leave in pairs behind
-//! fq, which `tests/test_kernel_fq.py` compares with Linux.
+//! before it. The segments of a burst leave back to back, and pacing, fq and BBR count bursts. They have two segments at least, so
+//! that packets leave in pairs behind fq, which `tests/test_kernel_fq.py` compares with Linux.
 //!
 //! | what | here | Linux |
 //! | --- | --- | --- |

@@ -99,7 +99,10 @@ impl Sender {
         if !self.burst.lost {
             return Some(self.send_new(now));
         }
-        let index = self.board.next_lost()?;
+        let Some(index) = self.board.next_lost() else {
+            self.burst.left = 0; // no more is sent again than is lost (`retrans_out`, `lost_out`)
+            return None;
+        };
         Some(self.retransmit(now, index))
     }
 
