@@ -14,6 +14,7 @@ from conftest import quiclab_process
 from quiclab.lane.run import Lane
 from quiclab.scenario import Scenario
 from quiclab.studies.validation import regressions
+from quiclab.studies.validation.blind import KERNEL, MODEL
 from quiclab.studies.validation.regressions_cells import BY_NAME, CELLS, EXPLAINING
 from quiclab.studies.validation.regressions_views import BETWEEN_RUNS, HEADS, MODEL_AND_LINUX, relative
 from quiclab.study import Study
@@ -24,7 +25,6 @@ from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find
 
 NAME = "validation/regressions"
-MODEL, KERNEL = regressions.MODEL, regressions.KERNEL
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
 import sys
 from dataclasses import asdict
@@ -96,19 +97,18 @@ def _row(load: PageLoad) -> dict[str, Any]:
     return {name: round(value, 3) if isinstance(value, float) else value for name, value in values.items()}
 
 
-def table(rows: list[dict[str, Any]], file: Path) -> None:
-    """Write rows as CSV."""
-    lines: list[str] = []
-
-    class Lines:
-        def write(self, text: str) -> int:
-            lines.append(text)
-            return len(text)
-
-    writer = csv.DictWriter(Lines(), fieldnames=list(rows[0]), lineterminator="\n")
+def csv_of(rows: list[dict[str, Any]]) -> str:
+    """Return rows as CSV, with the names of the first one as heads."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    write_atomically(file, "".join(lines).encode())
+    return text.getvalue()
+
+
+def table(rows: list[dict[str, Any]], file: Path) -> None:
+    """Write rows as CSV."""
+    write_atomically(file, csv_of(rows).encode())
 
 
 def main() -> int:

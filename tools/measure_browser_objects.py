@@ -15,8 +15,6 @@ the loads:
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import sys
 from collections.abc import Iterator
@@ -25,7 +23,7 @@ from pathlib import Path
 from statistics import median, stdev
 from typing import Any
 
-from measure_browser import FOLDER, HTML_BYTES, RTT_MS, scenario
+from measure_browser import FOLDER, HTML_BYTES, RTT_MS, csv_of, scenario, table
 from quiclab.browser.runner import load_pages, write_hars
 from quiclab.errors import QuiclabError
 from quiclab.files import write_atomically
@@ -35,7 +33,6 @@ TOTAL_KB = 1000
 #: Of the HTML, for each image.
 LINE_BYTES = 20
 COUNTS = (1, 10, 50, 100, 200)
-FIELDS = ("protocol", "object_count", "object_size_kb", "loads", "page_load_ms", "page_load_sd_ms")
 TIMES = ("issue_ms", "request_ms", "object_ms")
 
 
@@ -101,14 +98,10 @@ def main() -> int:
             print(f"{count} images", flush=True)
             write_atomically(file, json.dumps(measure(count, options.loads, options.directory / str(count))).encode())
         rows += json.loads(file.read_text())
-    text = io.StringIO()
-    writer = csv.DictWriter(text, (*FIELDS, *TIMES), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
     if options.write:
-        write_atomically(FOLDER / "browser_objects.csv", text.getvalue().encode())
+        table(rows, FOLDER / "browser_objects.csv")
     else:
-        print(text.getvalue(), end="")
+        print(csv_of(rows), end="")
     return 0
 
 

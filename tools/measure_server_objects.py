@@ -13,8 +13,6 @@ new connection over the loopback device, TLS and HTTP/2, on which h2load asks fo
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import shutil
 import subprocess
 import sys
@@ -26,9 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from measure_browser import FOLDER
+from measure_browser import FOLDER, csv_of, table
 from quiclab.errors import QuiclabError
-from quiclab.files import write_atomically
+from quiclab.kernel.programs import tied
 from quiclab.libraries import np
 from quiclab.progress import BeatingProgress
 
@@ -36,7 +34,6 @@ PORT = 18443
 COUNTS = (1, 10, 50, 100, 200)
 SIZES_KB = (5, 10)
 START_S = 10.0
-FIELDS = ("server", "version", "object_size_kb", "rounds", "connection_us", "object_us", "largest_us")
 
 NGINX = """
 daemon off; worker_processes 1; pid {folder}/pid; error_log stderr;
@@ -109,7 +106,9 @@ def running(server: Server, folder: Path) -> Iterator[int]:
     file = folder / f"{server.program}.conf"
     file.write_text(server.configuration.format(folder=folder, port=PORT))
     with subprocess.Popen(
-        [path_of(server.program), *server.arguments, str(file)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        [*tied(path_of(server.program)), *server.arguments, str(file)],
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
     ) as process:
         try:
             end = time.monotonic() + START_S
@@ -170,6 +169,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--write", action="store_true", help="write the table of the page-load study, not print it")
     options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error(f"--rounds: expected at least 1, got {options.rounds}")
     with tempfile.TemporaryDirectory(prefix="quiclab-") as scratch:
         folder = Path(scratch)
         folder.chmod(0o755)  # workers of a server that was started as root are another user
@@ -187,14 +188,10 @@ def main() -> int:
         total = len(SERVERS) * len(SIZES_KB) * len(COUNTS) * options.rounds
         with BeatingProgress("pages", total, unit="pages") as progress:
             rows = [measure(name, size, options.rounds, folder, progress) for name in SERVERS for size in SIZES_KB]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
     if options.write:
-        write_atomically(FOLDER / "server_objects.csv", text.getvalue().encode())
+        table(rows, FOLDER / "server_objects.csv")
     else:
-        print(text.getvalue(), end="")
+        print(csv_of(rows), end="")
     return 0
 
 

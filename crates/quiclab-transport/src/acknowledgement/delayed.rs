@@ -57,7 +57,7 @@ pub struct Settings {
     pub full_pushes: bool,
 }
 
-/// A segment that arrived in order.
+/// A segment that arrived: in order, or measured although it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// Its payload in bytes.

@@ -8,7 +8,7 @@
 //! | What | Here | Linux |
 //! | --- | --- | --- |
 //! | quantum, first credit | frames of 1514 B: 2, 10 | 2, 10 times the MTU of the device and its header |
-//! | credit of a flow that was idle for 40 ms (`flow_refill_delay`) | a quantum at least | the same, in jiffies |
+//! | credit of a flow that was idle for 40 ms (`flow_refill_delay`) | a quantum at least, unless it is negative | the same, in jiffies |
 //! | rate | of when the packet is handed over | of when it leaves, which is two packets or a millisecond later at most (TCP small queues) |
 //! | pure acknowledgements of the sender | not counted | not paced, and they use credit |
 //! | retransmissions | in turn | leave before what waits |

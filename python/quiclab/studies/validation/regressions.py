@@ -11,9 +11,9 @@ import math
 from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
-from quiclab.studies.validation.blind import srtt_ms
+from quiclab.studies.validation.blind import KERNEL, MODEL, SOURCE, srtt_ms
 from quiclab.studies.validation.regressions_cells import BY_NAME, CELLS
-from quiclab.studies.validation.regressions_views import HEADS, Views
+from quiclab.studies.validation.regressions_views import HEADS, LIMIT, Views
 from quiclab.study import (
     Assumption,
     Configuration,
@@ -34,10 +34,7 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
     from quiclab.study.findings import Key
 
-MODEL, KERNEL = "lab-tcp", "kernel-virtual"
-SOURCE = "the kernel lane with the virtual clock, the same elements as the network"
 RUNS = 2
-GOODPUT, ROUND_TRIP_TIME, ACKS = 0.05, 0.05, 0.05
 DATA_LINKS = ("bottleneck", "down1", "down2")
 
 
@@ -90,22 +87,20 @@ def _criteria() -> tuple[Criterion, ...]:
     keys: list[Key] = [("tcp", cell.name) for cell in CELLS]
     late: list[Key] = [("tcp", cell.name) for cell in CELLS if len(cell.case.flows) > 1]
     return (
-        Criterion("VR-1", "Goodput is within 5 % in every setting.", {}, dict.fromkeys(keys, GOODPUT)),
-        Criterion(
-            "VR-2", "Mean RTT is within 5 % in every setting.", {}, dict.fromkeys(keys, ROUND_TRIP_TIME), "srtt_ms"
-        ),
+        Criterion("VR-1", "Goodput is within 5 % in every setting.", {}, dict.fromkeys(keys, LIMIT)),
+        Criterion("VR-2", "Mean RTT is within 5 % in every setting.", {}, dict.fromkeys(keys, LIMIT), "srtt_ms"),
         Criterion(
             "VR-3",
             "The number of acknowledgements is within 5 % in every setting.",
             {},
-            dict.fromkeys(keys, ACKS),
+            dict.fromkeys(keys, LIMIT),
             "acks",
         ),
         Criterion(
             "VR-4",
             "Goodput of a flow that starts late is within 5 %.",
             {},
-            dict.fromkeys(late, GOODPUT),
+            dict.fromkeys(late, LIMIT),
             "late_goodput_mbps",
         ),
     )

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from quiclab.studies.validation.blind_cases import Case, Flow
+from quiclab.studies.validation.blind_cases import FRAME_BYTES, MIN_QUEUE_PACKETS, Case, Flow
 from quiclab.study import Changes
 
 CUBIC, RENO, BBR = "cubic", "newreno", "bbr-linux"
-MIN_QUEUE_PACKETS = 8
-FRAME_BYTES = 1514
 STEPS = {"kind": "trace", "file": "traces/steps.csv", "format": "csv", "at_end": "loop"}
 #: Bad periods of five packets, half of which are lost; 0.5 % of all packets.
 BURSTS = {"kind": "gilbert_elliott", "good_to_bad": 0.00202, "bad_to_good": 0.2, "loss_in_bad": 0.5}
