@@ -10,6 +10,7 @@ import pytest
 
 from conftest import quiclab_process
 from quiclab.lane.run import Lane
+from quiclab.quantity import nanoseconds
 from quiclab.scenario import Scenario
 from quiclab.studies.validation import blind
 from quiclab.studies.validation.blind_cases import CASES, PACKETS, RATE_MBPS, RTT_MS, SECONDS, draw_case
@@ -30,12 +31,27 @@ def test_a_case_depends_on_seed_and_number_alone() -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_cases_are_valid_scenarios_in_both_lanes(seed: int) -> None:
     study = find("validation/blind").with_seed(seed)
-    jobs = jobs_of(study, list(study.points((blind.MODEL, blind.KERNEL), 1)))
+    jobs = jobs_of(study, list(study.points((blind.MODEL, blind.KERNEL), 1, variants=())))
     assert len({job.scenario for job in jobs}) == 2 * CASES
     assert {job.lane for job in jobs} == {None, Lane(clock="virtual")}
     stacks = Lane(clock="virtual").stacks()
     for job in jobs[CASES :: CASES // 10]:
         assert "lab-tcp" not in Scenario.from_dict(json.loads(job.scenario)).resolved_json(stacks)
+
+
+@pytest.mark.parametrize(("name", "case"), [("validation/blind", 155), ("validation/blind_quic", 7)])
+def test_all_flows_of_a_case_start_later(name: str, case: int) -> None:
+    study = find(name).with_seed(13)
+    model = study.design.default_engine
+    only = {"case": (str(case),), "configuration": (study.design.configurations[0].name,)}
+    points = study.points((model,), 1, only, ("start_300us",))
+    first, later = (json.loads(job.scenario) for job in jobs_of(study, list(points)))
+    starts = [{name: nanoseconds(flow["start"]) for name, flow in it["flows"].items()} for it in (first, later)]
+    assert starts[1] == {name: start + 300_000 for name, start in starts[0].items()}
+    for scenario in (first, later):
+        for flow in scenario["flows"].values():
+            del flow["start"]
+    assert first == later
 
 
 def test_draws_cover_their_ranges() -> None:

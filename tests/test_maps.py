@@ -48,6 +48,7 @@ ELSEWHERE = {
         "mine.toml": "written by the reader",
         "exchanged.toml": "written by the reader",
         "computed.toml": "written by the reader",
+        "share.toml": "output of `quiclab study scenario`",
         **dict.fromkeys(("acks.py", "losses.py", "my_functions.py"), "written by the reader"),
         **dict.fromkeys(("parts.py", "sweep.py", "window.py"), "written by the reader"),
         "mylab/*": "written by the reader",

@@ -24,6 +24,8 @@ from quiclab.study.registry import find
 
 EXPLANATIONS = Path(__file__).resolve().parent.parent / "docs" / "studies" / "templates" / "blind_cases.toml"
 NOT_LOOKED_AT = "Not looked at yet."
+TOLERANCE = 0.005
+"""How far a run of the kernel lane may be beyond the range of the model's: the limit of the median difference."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,27 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class Courses:
+    """The range of a metric over runs of the model with other starts, and the runs of the kernel lane."""
+
+    metric: str
+    runs: int
+    least: float
+    most: float
+    kernel: tuple[float, ...]
+
+    @property
+    def within(self) -> int:
+        """How many runs of the kernel lane are in the range, which `TOLERANCE` widens."""
+        return sum(self.least * (1 - TOLERANCE) <= value <= self.most * (1 + TOLERANCE) for value in self.kernel)
+
+
+@dataclass(frozen=True)
 class Case:
-    """A setting with a large difference; goodputs in Mbit/s, differences as ratios, NaN where they are not known."""
+    """A setting with a large difference; goodputs in Mbit/s, differences as ratios, NaN where they are not known.
+
+    `courses` are those of goodput [Mbit/s] and mean RTT [ms].
+    """
 
     name: str
     scenario: str
@@ -47,6 +68,7 @@ class Case:
     goodput: float
     round_trip_time: float
     chance: float
+    courses: tuple[Courses, ...]
     explanation: str
 
 
@@ -125,10 +147,20 @@ class Cases:
                 goodput[key] / 100,
                 rtt.get(key, math.nan) / 100,
                 chance.get(key, math.nan) / 100,
+                self.courses(key),
                 known.get(named(key), NOT_LOOKED_AT),
             )
             for key in self.views.furthest(self)
         ]
+
+    def courses(self, key: Key) -> tuple[Courses, ...]:
+        """Return the courses that the model takes in a setting when flows start at other times within a tick."""
+        found = []
+        for metric in self.views.metrics[:2]:
+            runs, least, most = self.values.courses(self.name, metric.name).get(key, (0, math.nan, math.nan))
+            kernel = self.samples(self.views.kernel, metric=metric.name).get(key, [])
+            found.append(Courses(metric.label, runs, least, most, tuple(kernel)))
+        return tuple(found)
 
     @property
     def unexplained(self) -> list[str]:

@@ -23,7 +23,7 @@ from quiclab.study.registry import find
 SCHEMA = "quiclab.page/1"
 COMMAND = "`python tools/study_pages.py --results results`"
 STATISTICS = ("mean", "median", "std")
-PARTS = ("studies", "values", "samples", "claims", "skill", "maps")
+PARTS = ("studies", "values", "samples", "courses", "claims", "skill", "maps")
 
 
 class Values:
@@ -115,6 +115,24 @@ class Values:
         found = self._read("samples", f"{study}: {metric}{of_engine(engine)}", study, make, engine)
         width = len(find(study).design.columns)
         return {tuple(row[:width]): [item for item in row[width:] if item is not None] for row in found["rows"]}
+
+    def courses(self, study: str, metric: str) -> dict[Key, tuple[int, float, float]]:
+        """Return how many runs the variants of a study have in a setting, smallest and largest value of all its runs.
+
+        Settings without runs of a variant have none.
+        """
+
+        def make(evaluation: Evaluation) -> dict[str, Any]:
+            engine = evaluation.study.design.default_engine
+            names = ("", *(variant.name for variant in evaluation.study.design.variants))
+            samples = [evaluation.samples(engine, name, metric) for name in names]
+            keys = sorted({key for found in samples[1:] for key in found})
+            runs = {key: [value for found in samples for value in found.get(key, [])] for key in keys}
+            rows = [[*key, len(values), _rounded(min(values)), _rounded(max(values))] for key, values in runs.items()]
+            return {"study": study, "metric": metric, "rows": rows}
+
+        found = self._read("courses", f"{study}: {metric}", study, make)
+        return {tuple(key): (runs, least, most) for *key, runs, least, most in found["rows"]}
 
     def claim(self, study: str, identity: str) -> Mapping[str, Any]:
         """Return the verdict on a claim, as `verify --json` prints it, without its words."""

@@ -165,10 +165,11 @@ fn check_traces(scenario: &Scenario, folder: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Prints a scenario as TOML.
+/// Prints a scenario as TOML. Its stacks are not checked: they may be programs of the kernel lane.
 #[pyfunction]
 pub(crate) fn to_toml(scenario_json: &str) -> PyResult<String> {
-    parse(scenario_json)?.to_toml().map_err(|error| ScenarioError::new_err(error.to_string()))
+    let scenario = Scenario::from_json(scenario_json).map_err(|error| scenario_error(&error))?;
+    scenario.to_toml().map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
 /// A commented scenario that can be run as it is.

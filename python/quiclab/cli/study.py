@@ -23,6 +23,7 @@ from quiclab.cli.study_group import (
     with_names,
 )
 from quiclab.cli.study_inspect import study_inspect_command
+from quiclab.cli.study_setting import study_scenario_command
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import QuiclabError, RequestError, not_one_of
 from quiclab.progress import BeatingProgress
@@ -83,7 +84,11 @@ def run_command(
     jobs: JobsOption = None,
     out: OutOption = RESULTS,
     lane: Annotated[
-        str | None, typer.Option(metavar="|".join(LANES), help="Only engines of this lane (default: all lanes).")
+        str | None,
+        typer.Option(
+            metavar="|".join(LANES),
+            help="Only engines of this lane, without a reference in the other one (default: all lanes).",
+        ),
     ] = None,
     variants: Annotated[
         str, typer.Option(metavar="none|all|A,B", help="Alternative interpretations of the description.")
@@ -100,7 +105,17 @@ def run_command(
         nonlocal failures
         study = study if seed is None else study.with_seed(seed)
         chosen = study.engines_of(lane, engines) if lane else study.chosen_engines(engines)
-        failures += _run_study(study, runs, keep, chosen, jobs, out, variants, asked=engines not in ("default", "all"))
+        failures += _run_study(
+            study,
+            runs,
+            keep,
+            chosen,
+            jobs,
+            out,
+            variants,
+            asked=engines not in ("default", "all"),
+            reference=lane is None,
+        )
 
     found = with_names(find_all(name), engines, "engine", Study.chosen_engines)
     found = with_names(found, variants, "variant", Study.chosen_variants)
@@ -119,8 +134,9 @@ def _run_study(
     variants: str,
     *,
     asked: bool,
+    reference: bool,
 ) -> int:
-    """Run the missing runs of one study; returns the number of failed runs."""
+    """Run the missing runs of one study, of its reference engine, too, if asked; returns the number of failed runs."""
     present, absent = available_engines(study, engines)
     if absent and (asked or not present):
         raise RequestError(f"{study.name} cannot run on this machine with {unavailable_reason(study, absent)}")
@@ -129,7 +145,8 @@ def _run_study(
             f"{study.name}: skipped, not available on this machine: {unavailable_reason(study, absent)}",
             file=sys.stderr,
         )
-    present, _ = available_engines(study, study.with_reference(present))
+    if reference:
+        present, _ = available_engines(study, study.with_reference(present))
     points = list(study.points(tuple(present), runs, keep, study.chosen_variants(variants)))
     directory = results_directory(study, out)
     wanted = runs or study.design.runs
@@ -310,6 +327,7 @@ def multiverse_command(name: NameArgument, as_json: JsonOption = False, out: Out
 
 
 app.command("inspect")(study_inspect_command)
+app.command("scenario")(study_scenario_command)
 
 
 @app.command("package")

@@ -26,6 +26,20 @@ def files_of(scenario: Mapping[str, Any]) -> list[str]:
     return sorted(_named(scenario)["file"])
 
 
+def with_absolute_files(scenario: Mapping[str, Any], base_dir: Path) -> dict[str, Any]:
+    """Return a scenario that names its files by absolute paths, so that it can be moved."""
+
+    def located(value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            return {name: located(item, name) for name, item in value.items()}
+        if isinstance(value, list):
+            return [located(item) for item in value]
+        return str((base_dir / value).absolute()) if key == "file" and isinstance(value, str) else value
+
+    found: dict[str, Any] = located(scenario)
+    return found
+
+
 def code_of(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
     """Return the files in `base_dir` that the functions of a scenario's plugins are made of, relative to it, sorted."""
     return sorted(file.relative_to(base_dir).as_posix() for file in source_files(function_names(scenario), base_dir))

@@ -144,7 +144,7 @@ impl Connection {
     pub(super) fn connect(&mut self, now: Time) {
         self.state = State::SynSent;
         let config = &self.config;
-        self.handshake = Some(Retransmission::of_syn(config.tcp.initial_rto, config.fixed.linear_syns, now));
+        self.handshake = Some(Retransmission::of_syn(config, now));
         self.control = Some(Control::Syn);
     }
 
@@ -263,7 +263,7 @@ impl Connection {
         }
         self.take_offer(segment, self.config.tcp.ecn.accept(segment.flags, field));
         self.state = State::SynReceived;
-        self.handshake = Some(Retransmission::of_syn_ack(self.config.tcp.initial_rto, now));
+        self.handshake = Some(Retransmission::of_syn_ack(&self.config, now));
         self.control = Some(Control::SynAck);
     }
 
@@ -310,7 +310,9 @@ impl Connection {
         let Agreed { payload, sack, timestamps, window_scaling, ecn } = self.agreed;
         let config = &self.config;
         let fixed = config.congestion_control == CongestionControl::Fixed;
-        let initial_window = if handshake.starts_with_one_segment() && !fixed {
+        let echo = timestamps.then_some(segment.timestamp_echo);
+        let rtt = handshake.rtt(now, echo);
+        let initial_window = if handshake.starts_with_one_segment(echo) && !fixed {
             payload
         } else {
             config.initial_window.map_or(INITIAL_SEGMENTS * payload, |window| window.bytes())
@@ -321,7 +323,7 @@ impl Connection {
             mss: payload,
             emulated_connections: config.emulated_connections,
             newreno_beta: 0.5,
-            handshake_rtt: handshake.rtt(now),
+            handshake_rtt: rtt,
             equal_rtt_renews: config.fixed.equal_rtt_renews,
             kernel_hz: config.tcp.kernel_hz,
             slow_start_exit: config.slow_start_exit,
@@ -332,14 +334,8 @@ impl Connection {
         let controller = congestion::build(&settings, random);
         let pacer =
             pacing::build_for_bursts(&config.pacing, config.fixed.departure_times, header(timestamps));
-        let agreed = sender::Agreed {
-            payload,
-            sack,
-            timestamps,
-            window: u64::from(segment.window),
-            rtt: handshake.rtt(now),
-            ecn,
-        };
+        let agreed =
+            sender::Agreed { payload, sack, timestamps, window: u64::from(segment.window), rtt, ecn };
         let mut sender = Sender::new(config, agreed, now, controller, pacer);
         sender.load_metrics(now, &self.known);
         let tcp = TcpValues { window_scaling, ecn, ..config.tcp.clone() };
@@ -473,7 +469,7 @@ impl Connection {
             timestamp_echo: 0,
             length: 0,
             flags: Flags::SYN,
-            retransmission: self.handshake.is_some_and(|handshake| handshake.rtt(now).is_none()),
+            retransmission: self.handshake.is_some_and(|handshake| handshake.is_repeated()),
             options: None,
         };
         match control {

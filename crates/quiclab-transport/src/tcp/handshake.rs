@@ -6,10 +6,12 @@
 //! | attempts | at least 3 min (RFC 9293 section 3.8.3) | 6 more SYN (10 since 6.5), 5 more SYN-ACK | as Linux |
 //! | window scale | any | from the largest receive buffer, `rmem_max` included | as Linux |
 
-use super::config::{UNSCALED_WINDOW, payload};
+use super::config::{Config, UNSCALED_WINDOW, payload};
 use super::receiver::Receiver;
+use super::sender::timestamp;
 use crate::options::{TcpEcn, TcpValues};
 use crate::recovery::tcp_rtt::MAX_RTO;
+use crate::ticks::Ticks;
 use quiclab_core::{Duration, SegmentOptions, Time};
 
 /// `tcp_syn_retries` and `tcp_synack_retries` (Documentation/networking/ip-sysctl.rst).
@@ -114,27 +116,31 @@ pub(super) struct Retransmission {
     sent: Time,
     deadline: Time,
     rto: Duration,
+    ticks: Ticks,
     /// Timeouts so far: they lead to giving up (`num_timeout`).
     timeouts: u32,
-    /// It was sent again because the peer's SYN came again.
-    repeated: bool,
+    /// How often it was sent again because the peer's SYN came again.
+    repeats: u32,
     linear: u32,
     most: u32,
 }
 
 impl Retransmission {
-    /// A SYN is sent `now` with the timeout `rto`; the first `linear` timeouts are not doubled.
-    pub(super) fn of_syn(rto: Duration, linear: u32, now: Time) -> Self {
-        Self::new(rto, linear, SYN_RETRIES + linear, now)
+    /// A SYN is sent `now`.
+    pub(super) fn of_syn(config: &Config, now: Time) -> Self {
+        let linear = config.fixed.linear_syns;
+        Self::new(&config.tcp, linear, SYN_RETRIES + linear, now)
     }
 
     /// A SYN-ACK is sent `now`.
-    pub(super) fn of_syn_ack(rto: Duration, now: Time) -> Self {
-        Self::new(rto, 0, SYN_ACK_RETRIES, now)
+    pub(super) fn of_syn_ack(config: &Config, now: Time) -> Self {
+        Self::new(&config.tcp, 0, SYN_ACK_RETRIES, now)
     }
 
-    fn new(rto: Duration, linear: u32, most: u32, now: Time) -> Self {
-        Self { sent: now, deadline: now + rto, rto, timeouts: 0, repeated: false, linear, most }
+    /// The first `linear` timeouts are not doubled.
+    fn new(config: &TcpValues, linear: u32, most: u32, now: Time) -> Self {
+        let (rto, ticks) = (config.initial_rto, Ticks::new(config.kernel_hz));
+        Self { sent: now, deadline: ticks.end(now, rto), rto, ticks, timeouts: 0, repeats: 0, linear, most }
     }
 
     pub(super) fn deadline(&self) -> Time {
@@ -152,27 +158,39 @@ impl Retransmission {
         if self.timeouts > self.linear {
             self.rto = (self.rto * 2).min(MAX_RTO);
         }
-        self.deadline = now + self.rto;
+        self.deadline = self.ticks.end(now, self.rto);
         Expiry::Again
     }
 
     /// It is sent again before its time, because the peer's SYN arrived again: the timer starts anew, and
-    /// nothing is given up for that (`tcp_check_req`, `inet_rtx_syn_ack`).
+    /// nothing is given up for that (`tcp_check_req`, `tcp_rtx_synack`).
     pub(super) fn repeat(&mut self, now: Time) {
-        self.repeated = true;
-        self.deadline = now + self.rto;
+        self.repeats += 1;
+        self.deadline = self.ticks.end(now, self.rto);
     }
 
-    /// RTT of the handshake answered `now`; `None` if it was sent more than once (Karn, RFC 6298 section
-    /// 3).
-    pub(super) fn rtt(&self, now: Time) -> Option<Duration> {
-        (self.timeouts == 0 && !self.repeated).then(|| now.since(self.sent))
+    /// Whether it was sent more than once.
+    pub(super) fn is_repeated(&self) -> bool {
+        self.timeouts + self.repeats > 0
     }
 
-    /// Whether the connection starts with a window of one segment. RFC 5681 section 3.1 asks for it after
-    /// any lost SYN or SYN-ACK; Linux, with its RTO of 1 s, after more than one (`tcp_init_transfer`).
-    pub(super) fn starts_with_one_segment(&self) -> bool {
-        self.timeouts > 1
+    /// RTT of the handshake answered `now` by a segment that echoes the timestamp `echo`, if timestamps are used. If it was
+    /// sent more than once, only the echo tells which one was answered (Karn, RFC 6298 section 3; `tcp_ack_update_rtt`,
+    /// `tcp_rtt_tsopt_us`): in whole milliseconds, at least one.
+    pub(super) fn rtt(&self, now: Time, echo: Option<u32>) -> Option<Duration> {
+        if !self.is_repeated() {
+            return Some(now.since(self.sent));
+        }
+        echo.map(|echo| Duration::from_millis(u64::from(timestamp(now).wrapping_sub(echo)).max(1)))
+    }
+
+    /// Whether the connection starts with a window of one segment. RFC 5681 section 3.1 asks for it after any lost SYN or
+    /// SYN-ACK; Linux, with its RTO of 1 s, where there was a timeout and it was sent more than twice, also because the
+    /// peer's SYN came again (`total_retrans` of `tcp_init_transfer`). `echo` of the first one tells that the timeout was
+    /// spurious (`tcp_try_undo_spurious_syn`, since 5.2; releases before do so here, too).
+    pub(super) fn starts_with_one_segment(&self, echo: Option<u32>) -> bool {
+        let spurious = echo == Some(timestamp(self.sent));
+        self.timeouts > 0 && self.timeouts + self.repeats > 1 && !spurious
     }
 }
 
@@ -195,15 +213,20 @@ mod tests {
         }
     }
 
+    fn linux(hz: Option<u32>, linear_syns: u32) -> Config {
+        let mut config = profile::find("linux-5.15").unwrap();
+        (config.tcp.kernel_hz, config.fixed.linear_syns) = (hz, linear_syns);
+        config
+    }
+
     /// ip-sysctl.rst: six retries end after 127 s; with four linear timeouts the last of ten is sent at
     /// 67 s and the attempt ends at 131 s; five retries of a SYN-ACK: 31 s and 63 s.
     #[test]
     fn syn_and_syn_ack_are_sent_again_when_linux_does() {
-        let config = profile::find("linux-5.15").unwrap().tcp;
-        let syn = |linear| times(Retransmission::of_syn(config.initial_rto, linear, Time::ZERO));
+        let syn = |linear| times(Retransmission::of_syn(&linux(None, linear), Time::ZERO));
         assert_eq!(syn(0), (vec![1, 3, 7, 15, 31, 63], 127));
         assert_eq!(syn(4), (vec![1, 2, 3, 4, 5, 7, 11, 19, 35, 67], 131));
-        let syn_ack = Retransmission::of_syn_ack(config.initial_rto, Time::ZERO);
+        let syn_ack = Retransmission::of_syn_ack(&linux(None, 0), Time::ZERO);
         assert_eq!(times(syn_ack), (vec![1, 3, 7, 15, 31], 63));
     }
 
@@ -211,24 +234,49 @@ mod tests {
     /// are still to come, 1, 2, 4, 8 and 16 s apart, and 32 s later it is given up.
     #[test]
     fn a_syn_that_comes_again_uses_no_retry_up() {
-        let config = profile::find("linux-5.15").unwrap().tcp;
-        let mut syn_ack = Retransmission::of_syn_ack(config.initial_rto, Time::ZERO);
+        let mut syn_ack = Retransmission::of_syn_ack(&linux(None, 0), Time::ZERO);
         let at = |half_seconds: u64| Time::from_nanos(half_seconds * 500_000_000);
         (1..=20).for_each(|half_seconds| syn_ack.repeat(at(half_seconds)));
-        assert_eq!((syn_ack.rtt(at(21)), syn_ack.starts_with_one_segment()), (None, false));
+        assert_eq!((syn_ack.rtt(at(21), None), syn_ack.starts_with_one_segment(None)), (None, false));
         assert_eq!(times(syn_ack), (vec![11, 13, 17, 25, 41], 73));
     }
 
     #[test]
     fn only_the_second_retransmission_costs_the_initial_window() {
-        let config = profile::find("linux-5.15").unwrap().tcp;
-        let mut syn = Retransmission::of_syn(config.initial_rto, 0, Time::ZERO);
-        let now = Time::from_nanos(30_000_000);
-        assert_eq!(syn.rtt(now), Some(Duration::from_millis(30)));
+        let mut syn = Retransmission::of_syn(&linux(None, 0), Time::from_nanos(7_000_000));
+        let now = Time::from_nanos(37_000_000);
+        assert_eq!(syn.rtt(now, Some(7)), Some(Duration::from_millis(30)));
         syn.expire(syn.deadline());
-        assert_eq!((syn.rtt(now), syn.starts_with_one_segment()), (None, false));
+        assert_eq!((syn.rtt(now, None), syn.starts_with_one_segment(None)), (None, false));
         syn.expire(syn.deadline());
-        assert!(syn.starts_with_one_segment());
+        assert!(syn.starts_with_one_segment(None));
+        // the third one was answered, or the first one, and both others were sent in vain
+        assert!(syn.starts_with_one_segment(Some(3007)));
+        assert!(!syn.starts_with_one_segment(Some(7)));
+        let answered = Time::from_nanos(3_037_900_000);
+        assert_eq!(syn.rtt(answered, Some(3007)), Some(Duration::from_millis(30)));
+        assert_eq!(syn.rtt(answered, Some(3037)), Some(Duration::from_millis(1)));
+    }
+
+    /// A SYN-ACK is lost. With ticks of a millisecond, a second ends with a multiple of 64 of them: that of the client, which
+    /// sent its SYN at 2,550.0 ms, and that of the server, 3.6 ms later, at 3,584 ms. Both send again, and the server once
+    /// more when that SYN arrives: its connection begins with one segment. With exact timers the SYN is there first.
+    #[test]
+    fn a_lost_syn_ack_costs_the_initial_window_where_timers_end_together() {
+        let begins = |hz: Option<u32>| {
+            let us = |micros: u64| Time::from_nanos(1000 * micros);
+            let config = linux(hz, 0);
+            let syn = Retransmission::of_syn(&config, us(2_550_000));
+            let mut syn_ack = Retransmission::of_syn_ack(&config, us(2_553_600));
+            let again = syn.deadline() + Duration::from_micros(3_600);
+            if syn_ack.deadline() < again {
+                assert_eq!(syn_ack.expire(syn_ack.deadline()), Expiry::Again);
+            }
+            syn_ack.repeat(again);
+            (syn.deadline(), syn_ack.starts_with_one_segment(Some(timestamp(again))))
+        };
+        assert_eq!(begins(Some(1000)), (Time::from_nanos(3_584_000_000), true));
+        assert_eq!(begins(None), (Time::from_nanos(3_550_000_000), false));
     }
 
     #[test]

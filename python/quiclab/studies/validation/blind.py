@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
 from quiclab.studies.validation.blind_cases import CASES, Case, draw_case
+from quiclab.studies.validation.blind_starts import STARTS
 from quiclab.studies.validation.blind_views import Views
 from quiclab.study import (
     Assumption,
@@ -146,6 +147,7 @@ def blind(seed: int) -> Study:
             ),
             engines=(Engine(MODEL), Engine(KERNEL, lane=Lane(clock="virtual"), stacks={MODEL: "linux"})),
             engine_changes=lambda _: {},
+            variants=STARTS,
             runs=RUNS,
             seed=seed,
         ),

@@ -14,6 +14,7 @@ from quiclab.lane.run import Lane
 from quiclab.studies.validation.blind import FURTHER as TCP_FURTHER
 from quiclab.studies.validation.blind import METRIC, RELATIVE
 from quiclab.studies.validation.blind_cases import QUIC_CASES, Case, draw_quic_case
+from quiclab.studies.validation.blind_starts import STARTS
 from quiclab.studies.validation.blind_views import Views
 from quiclab.studies.validation.lanes import DATAGRAM, QUIC
 from quiclab.study import (
@@ -101,6 +102,7 @@ def blind_quic(seed: int) -> Study:
             ),
             engines=(Engine(MODEL, needs="quinn"), Engine(KERNEL, lane=Lane(clock="virtual"))),
             engine_changes=lambda _: {},
+            variants=STARTS,
             runs=RUNS,
             seed=seed,
         ),

@@ -283,17 +283,26 @@ fn a_reset_behind_a_gap_is_found_out_by_a_challenge() {
     assert_eq!(pipe.client.progress().delivered_bytes, 2 * 1448, "what was read in order");
 }
 
+/// With ticks of a millisecond, a second ends with a multiple of 64 of them. The echo of the timestamp tells which SYN was
+/// answered; without timestamps there is no RTT (RFC 6298 section 3).
 #[test]
-fn a_lost_syn_is_sent_again_and_gives_no_rtt() {
-    let mut pipe = Pipe::new(&fixed(), &fixed(), &download(1000));
-    pipe.lost = Box::new(|number, _| number == 0);
-    pipe.run(ms(1005));
-    let syn = |sent: &Sent| (sent.time, sent.segment.flags, sent.segment.retransmission);
-    assert_eq!(syn(&pipe.sent[1]), (ms(1000), Flags::SYN, true));
-    pipe.run(ms(1025));
-    assert_eq!(Pipe::metric(&mut pipe.client, "srtt_ms"), None, "Karn: RFC 6298 section 3");
-    pipe.run(ms(5000));
-    assert_eq!(pipe.finished(), Some(ms(1040)));
+fn a_lost_syn_is_sent_again_and_its_echo_gives_an_rtt() {
+    for (timestamps, rtt) in [(true, Some(20.0)), (false, None)] {
+        let end = EndpointConfig {
+            tcp: Some(TcpOptions { timestamps: Some(timestamps), ..TcpOptions::default() }),
+            ..fixed()
+        };
+        let mut pipe = Pipe::new(&end, &end, &download(1000));
+        pipe.lost = Box::new(|number, _| number == 0);
+        pipe.run(ms(1030));
+        let syn = |sent: &Sent| (sent.time, sent.segment.flags, sent.segment.retransmission);
+        assert_eq!(syn(&pipe.sent[1]), (ms(1024), Flags::SYN, true));
+        pipe.run(ms(1049));
+        assert_eq!(Pipe::metric(&mut pipe.client, "srtt_ms"), rtt);
+        assert_eq!(Pipe::metric(&mut pipe.client, "rto_ms"), Some(if timestamps { 220.0 } else { 3000.0 }));
+        pipe.run(ms(5000));
+        assert_eq!(pipe.finished(), Some(ms(1064)));
+    }
 }
 
 /// Linux: more than one retransmission of SYN leaves a window of one segment (`tcp_init_transfer`).
@@ -303,8 +312,8 @@ fn two_lost_syns_cost_the_initial_window() {
         let cubic = EndpointConfig { congestion_control: None, ..fixed() };
         let mut pipe = Pipe::new(&cubic, &cubic, &download(1000));
         pipe.lost = Box::new(move |number, _| number < lost);
-        // linux-7: retransmissions after 1 s each
-        let syn_ack = Duration::from_secs(lost as u64) + DELAY * 2;
+        // linux-7: retransmissions after 1 s each, at ticks
+        let syn_ack = Duration::from_millis(1024) * lost as u64 + DELAY * 2;
         pipe.run(Time::ZERO + syn_ack);
         assert_eq!(Pipe::metric(&mut pipe.client, "cwnd_bytes"), Some(cwnd));
     }
@@ -312,7 +321,8 @@ fn two_lost_syns_cost_the_initial_window() {
 
 #[test]
 fn a_server_that_never_answers_is_given_up_in_a_sentence() {
-    for (profile, seconds, syns) in [("linux-5.15", 127, 7), ("linux-7", 131, 11)] {
+    // 127 and 131 s, but for the ticks at which timers end
+    for (profile, milliseconds, syns) in [("linux-5.15", 131_072, 7), ("linux-7", 135_168, 11)] {
         let config = EndpointConfig { profile: Some(profile.to_owned()), ..fixed() };
         let mut pipe = Pipe::new(&config, &config, &download(1000));
         pipe.lost = Box::new(|_, _| true);
@@ -320,7 +330,7 @@ fn a_server_that_never_answers_is_given_up_in_a_sentence() {
         assert_eq!(pipe.sent.len(), syns);
         assert!(pipe.client.progress().failed);
         let reason = pipe.client.failure().expect("a reason");
-        let time = Time::ZERO + Duration::from_secs(seconds);
+        let time = ms(milliseconds);
         assert_eq!(reason, format!("no answer to SYN by {time}: the connection was given up"));
         assert_eq!(pipe.client.next_wake(), None);
     }
@@ -331,9 +341,8 @@ fn a_lost_synack_is_sent_again_by_the_server_or_for_the_client() {
     let mut pipe = Pipe::new(&fixed(), &fixed(), &download(1000));
     pipe.lost = Box::new(|number, _| number == 1);
     pipe.run(ms(5000));
-    // the client's SYN of 1 s arrives at 1.01 s, the server's own timer goes off at 1.01 s: one or two
-    // answers, the connection as ever
-    assert_eq!(pipe.finished(), Some(ms(1040)));
+    // both timers go off at 1.024 s, and the server answers the SYN of 1.034 s, too
+    assert_eq!(pipe.finished(), Some(ms(1054)));
     assert_eq!(pipe.client.progress().delivered_bytes, 1000);
 }
 

@@ -295,10 +295,13 @@ pub(crate) struct Agreed {
     pub(crate) timestamps: bool,
     /// First receive window of the peer in bytes.
     pub(crate) window: u64,
-    /// RTT of the handshake; `None` if SYN or SYN-ACK was retransmitted.
+    /// RTT of the handshake; `None` if SYN or SYN-ACK was retransmitted and timestamps are not used.
     pub(crate) rtt: Option<Duration>,
     pub(crate) ecn: TcpEcn,
 }
+
+/// RTO of a connection whose handshake gave no RTT (RFC 6298 section 5.7; `tcp_init_metrics`, `TCP_TIMEOUT_FALLBACK`).
+const FALLBACK_RTO: Duration = Duration::from_secs(3);
 
 impl Sender {
     /// The sender of a connection whose handshake is done.
@@ -310,7 +313,8 @@ impl Sender {
         pacer: Box<dyn Pacer>,
     ) -> Self {
         let options = &config.tcp;
-        let mut rtt = TcpRtt::new(options.min_rto, options.initial_rto);
+        let initial_rto = if agreed.rtt.is_some() { options.initial_rto } else { FALLBACK_RTO };
+        let mut rtt = TcpRtt::new(options.min_rto, initial_rto);
         if let Some(sample) = agreed.rtt {
             rtt.on_min_sample(now, sample);
             rtt.on_sample(sample, 1, 1);

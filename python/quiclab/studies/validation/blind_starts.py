@@ -1,0 +1,39 @@
+"""Further starts of the flows in random scenarios: courses that a run takes by chance.
+
+Hosts count time in ticks: TCP's timestamps in milliseconds, timers in the kernel's ticks or in milliseconds. When in a
+tick a flow begins is chance, as random losses are, and a few microseconds may decide which of two courses a run takes.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from quiclab.quantity import seconds
+from quiclab.study import Changes, Variant
+
+#: Steps within a millisecond [us], and runs of each.
+STEP_US, RUNS = 50, 2
+#: The flow of a scenario whose cases change no start.
+ONLY_FLOW = {"flows.main": {"start": "0 s"}}
+
+
+def _later(microseconds: int, changes: Changes) -> Changes:
+    """Return the changes of a setting whose flows all start later."""
+    flows = {name: value for name, value in changes.items() if isinstance(value, dict) and "start" in value}
+    nanoseconds = {
+        f"{name}.start": round(1e9 * seconds(value["start"])) + 1000 * microseconds
+        for name, value in (flows or ONLY_FLOW).items()
+    }
+    return {**changes, **{path: f"{value} ns" for path, value in nanoseconds.items()}}
+
+
+STARTS = tuple(
+    Variant(
+        f"start_{microseconds}us",
+        f"flows start {microseconds} us later",
+        "When in the ticks of the hosts' clocks a flow starts is chance.",
+        partial(_later, microseconds),
+        RUNS,
+    )
+    for microseconds in range(STEP_US, 1000, STEP_US)
+)
