@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from conftest import quiclab_process
+from conftest import quiclab_process, tool
 from quiclab.lane.run import Lane
 from quiclab.quantity import nanoseconds
 from quiclab.scenario import Scenario
@@ -107,4 +108,19 @@ def test_quantiles_are_hand_computed() -> None:
     assert [quantile(values, share) for share in (0.25, 0.5, 0.75, 1.0)] == [1.0, 2.0, 3.0, 4.0]
     assert blind.VIEWS.apart({("tcp", 1): 11.0, ("tcp", 2): 5.0}, {("tcp", 1): 10.0}, "goodput_mbps") == {
         ("tcp", 1): pytest.approx(10.0)
+    }
+
+
+def test_settings_that_scatter_are_those_with_a_wide_range_in_either_engine() -> None:
+    further = tool("further_runs")
+    values = {
+        blind.MODEL: {("tcp", 1): [10.0, 10.3], ("tcp", 2): [10.0, 10.0], ("tcp", 3): [0.0, 0.0]},
+        blind.KERNEL: {("tcp", 1): [10.0, 10.0], ("tcp", 2): [10.0, 10.5]},
+    }
+    evaluation = SimpleNamespace(study=find("validation/blind"), samples=lambda engine: values[engine])
+    assert further.scattered(evaluation, 0.04) == {("tcp", 2)}
+    assert further.settings_of(evaluation, {("tcp", 2), ("tcp", 3)}, 8) == {
+        (blind.MODEL, "tcp", (2,)): 8,
+        (blind.MODEL, "tcp", (3,)): 8,
+        (blind.KERNEL, "tcp", (2,)): 8,
     }

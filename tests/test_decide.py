@@ -171,6 +171,12 @@ def test_a_study_that_was_not_run_is_an_error(tmp_path: Path, capsys: pytest.Cap
     assert "no results of tiny/spread" in capsys.readouterr().err
 
 
+def test_studies_of_a_group_that_were_not_run_are_skipped(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert cli.invoke(["study", "decide", "tiny", "--out", str(home / "decided")]) == 0
+    assert "tiny: skipped, without results: tiny/rate" in capsys.readouterr().err
+
+
 def test_the_next_number_of_runs_hand_computed() -> None:
     assert [next_count(now, 50) for now in (2, 5, 10, 20, 40, 50, 60)] == [4, 10, 20, 40, 50, 50, 60]
     assert next_count(10, 50, needed=13.2) == 14

@@ -122,7 +122,7 @@ def test_results_are_written_anew() -> None:
     document = f"Text of 7.544.\n\n```text\n{old}...\n```\n"
     assert sessions.shown(document) == old.splitlines()[2:]
     assert sessions.renewed(document, new) == f"Text of 7.544.\n\n```text\n{new}...\n```\n"
-    with pytest.raises(ValueError, match=r"expected one row of the output for '10 +quinn +7\.9"):
+    with pytest.raises(ValueError, match=r"expected one row like '10 +quinn +7\.9"):
         sessions.renewed(document, new.replace("10", "20"))
     with pytest.raises(ValueError, match="got 2"):
         sessions.renewed(document, new.replace("lab-tcp", "quinn  "))

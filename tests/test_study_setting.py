@@ -11,6 +11,7 @@ import pytest
 import quiclab
 from conftest import ROOT
 from quiclab import cli
+from quiclab.cli import study_setting
 from quiclab.studies.validation.blind import goodput_mbps
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.inputs import with_absolute_files
@@ -23,27 +24,47 @@ def test_the_scenario_of_a_setting_gives_its_run(tmp_path: Path, capsys: pytest.
     assert cli.invoke(CASE) == 0
     text = capsys.readouterr().out
     assert text.splitlines()[:2] == [
-        "# validation/blind, case=11, lab-tcp",
+        "# quiclab study scenario validation/blind --seed 12 --only case=11 --engine lab-tcp",
         "# its first run: quiclab run FILE --seed 12",
     ]
     file = tmp_path / "case.toml"
     file.write_text(text)
-    run = ["study", "run", *CASE[2:], "--runs", "1", "--out", str(tmp_path)]
+    run = ["study", "run", *CASE[2:], "--runs", "1", "--lane", "sim", "--out", str(tmp_path)]
     assert cli.invoke(run) == 0
-    values = Evaluation(find("validation/blind").with_seed(12), tmp_path).by_seed("lab-tcp")
+    stored = Evaluation(find("validation/blind").with_seed(12), tmp_path)
+    assert stored.by_seed("kernel-virtual") == {}
+    values = stored.by_seed("lab-tcp")
     result = quiclab.run(quiclab.load(file), seed=12)
     assert values == {("tcp", 11): {12: pytest.approx(goodput_mbps(result), rel=1e-9)}}
 
 
-def test_a_setting_of_the_kernel_lane_names_its_program(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("resource")
-    code = cli.invoke([*CASE, "--engine", "kernel-virtual"])
-    text = capsys.readouterr()
-    if code:
-        assert "cannot run on this machine with kernel-virtual" in text.err
-        return
-    assert "quiclab run FILE --seed 12 --lane kernel --clock virtual" in text.out
-    assert {flow["stack"] for flow in tomllib.loads(text.out)["flows"].values()} == {"linux"}
+@pytest.mark.parametrize(
+    ("study", "only", "engine", "options"),
+    [
+        ("validation/blind", ["case=11"], "kernel-virtual", "--clock virtual --emulation engine"),
+        (
+            "validation/lanes",
+            ["path=10mbit_60ms_q1", "configuration=cubic"],
+            "kernel-netem",
+            "--clock virtual --emulation netem",
+        ),
+    ],
+)
+def test_a_setting_of_the_kernel_lane_names_its_program_and_lane(
+    study: str,
+    only: list[str],
+    engine: str,
+    options: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # printing needs no kernel
+    monkeypatch.setattr(study_setting, "available_engines", lambda _, names: (list(names), []))
+    words = [word for item in only for word in ("--only", item)]
+    assert cli.invoke(["study", "scenario", study, *words, "--engine", engine]) == 0
+    text = capsys.readouterr().out
+    assert f"quiclab run FILE --seed 1 --lane kernel {options}" in text
+    assert {flow["stack"] for flow in tomllib.loads(text)["flows"].values()} == {"linux"}
 
 
 def test_files_are_named_from_the_root() -> None:
@@ -58,5 +79,19 @@ def test_one_setting_in_one_engine_is_chosen(capsys: pytest.CaptureFixture[str])
     assert cli.invoke(CASE[:-2]) == 2
     assert "200 settings; choose one with --only: case" in capsys.readouterr().err
     assert cli.invoke([*CASE, "--engine", "all"]) == 2
-    refused = "--engine: expected one engine, got 'all'; expected one of lab-tcp, kernel-virtual"
-    assert refused in capsys.readouterr().err
+    assert '--engine: expected "lab-tcp" or "kernel-virtual", got "all"' in capsys.readouterr().err
+
+
+def test_a_variant_of_a_setting_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke([*CASE, "--variant", "start_300us"]) == 0
+    text = capsys.readouterr().out
+    assert "--only case=11 --engine lab-tcp --variant start_300us" in text
+    assert {flow["start"] for flow in tomllib.loads(text)["flows"].values()} == {"300 us"}
+
+
+def test_the_reference_of_the_same_lane_runs_too(tmp_path: Path) -> None:
+    name = "validation/lab_quic/quinn"
+    setting = ["--only", "path=10mbit_112ms", "--only", "configuration=cubic", "--runs", "1"]
+    assert cli.invoke(["study", "run", name, *setting, "--lane", "sim", "--out", str(tmp_path)]) == 0
+    stored = Evaluation(find(name), tmp_path)
+    assert [len(stored.samples(engine)) for engine in ("lab-quic", "quinn")] == [1, 1]

@@ -231,7 +231,7 @@ def row_of(old: str, results: list[str]) -> str:
     same = {new: same_cells(old, new) for new in results if len(cells(new)) == len(cells(old))}
     best = [new for new, number in same.items() if number == max(same.values()) > 0]
     if len(best) != 1:
-        message = f"expected one row of the output for {old.strip()!r}, got {len(best)}"
+        message = f"expected one row like {old.strip()!r} in the output, got {len(best)}"
         raise ValueError(message)
     return best[0]
 
@@ -267,6 +267,8 @@ def main() -> int:
     arguments = parser.parse_args()
     differs = False
     for path in arguments.documents:
+        if not path.is_file():
+            parser.error(f"expected a document, got {path}: it does not exist")
         with tempfile.TemporaryDirectory() as folder:
             ended = run(path, Path(folder))
         for step in ended:
@@ -280,7 +282,11 @@ def main() -> int:
                 print(f"{path}: not in the output:\n{old}")
                 differs = differs or not arguments.write
         if arguments.write and not any(step.code != step.expected for step in ended):
-            path.write_text(renewed(text, output), encoding="utf-8")
+            try:
+                path.write_text(renewed(text, output), encoding="utf-8")
+            except ValueError as error:
+                print(f"{path}: {error}", file=sys.stderr)
+                differs = True
     return 1 if differs else 0
 
 

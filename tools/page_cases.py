@@ -24,8 +24,8 @@ from quiclab.study.registry import find
 
 EXPLANATIONS = Path(__file__).resolve().parent.parent / "docs" / "studies" / "templates" / "blind_cases.toml"
 NOT_LOOKED_AT = "Not looked at yet."
+#: How far a run of the kernel lane may be beyond the range of the model's: the limit of the median difference.
 TOLERANCE = 0.005
-"""How far a run of the kernel lane may be beyond the range of the model's: the limit of the median difference."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,18 @@ class Spread:
 class Courses:
     """The range of a metric over runs of the model with other starts, and the runs of the kernel lane."""
 
-    metric: str
     runs: int
     least: float
     most: float
     kernel: tuple[float, ...]
+    tolerance: float = TOLERANCE
 
     @property
     def within(self) -> int:
-        """How many runs of the kernel lane are in the range, which `TOLERANCE` widens."""
-        return sum(self.least * (1 - TOLERANCE) <= value <= self.most * (1 + TOLERANCE) for value in self.kernel)
+        """How many runs of the kernel lane are in the range, which the tolerance widens."""
+        return sum(
+            self.least * (1 - self.tolerance) <= value <= self.most * (1 + self.tolerance) for value in self.kernel
+        )
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ class Cases:
         for metric in self.views.metrics[:2]:
             runs, least, most = self.values.courses(self.name, metric.name).get(key, (0, math.nan, math.nan))
             kernel = self.samples(self.views.kernel, metric=metric.name).get(key, [])
-            found.append(Courses(metric.label, runs, least, most, tuple(kernel)))
+            found.append(Courses(runs, least, most, tuple(kernel)))
         return tuple(found)
 
     @property

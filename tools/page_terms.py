@@ -9,7 +9,7 @@ from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median, pvariance
+from statistics import fmean, median, pvariance, stdev
 from typing import Any
 
 import dual_connectivity_choice
@@ -103,6 +103,11 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
     def summary(study: str, metric: str, key: Key) -> Summary:
         return _summary(values, f"{group}/beyond_{study}", metric, key)
 
+    def over_starts(metric: str, engine: str = "") -> dict[str, float]:
+        read = of("regressions", metric, engine=engine)
+        means = [read("tcp", cell=cell.name) for cell in BY_NAME.values() if len(cell.case.flows) > 1]
+        return {"number": len(means), "mean": fmean(means), "error": stdev(means) / math.sqrt(len(means))}
+
     @cache
     def estimated(study: str, configuration: str, by: str = "simulation") -> tuple[Line, ...]:
         found = find(f"{group}/{study}")
@@ -133,6 +138,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "estimated": estimated,
         "on_paper": lambda **given: model(Parameters(**given)),
         "fixed_differences": lambda: tuple(BY_NAME.values()),
+        "over_starts": over_starts,
         "cases": lambda study: Cases(values, f"{group}/{study}"),
         "longest": lambda study, configuration, other: pacing_choice.longest(
             pacing_choice.numbers_of(summary, study, configuration, other, "goodput_mbps")

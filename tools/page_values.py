@@ -246,6 +246,11 @@ class Asked(Values):
         keys = list(find(study).measures.criteria[0].limits)
         return {key: [1.0, 1.0] for key in keys}
 
+    def courses(self, study: str, metric: str) -> dict[Key, tuple[int, float, float]]:
+        """Return no runs of variants."""
+        del study, metric
+        return {}
+
     def source(self, study: str, engine: str = "") -> Mapping[str, Any]:
         """Return a number of runs, and the seed of the study."""
         del engine

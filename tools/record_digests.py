@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import quiclab
-from quiclab.identity import RESULTS, versions_of
+from quiclab.identity import RESULTS, STACK_RESULTS, versions_of
 from quiclab.stacks import catalogue
 from quiclab.sweeps.metrics import METRICS, SERIES_INTERVAL, measures, workloads
 
@@ -91,8 +91,9 @@ def measured_all() -> dict[str, Measured]:
 
 
 def stacks() -> dict[str, str]:
-    """Return the versions of the native stacks of other authors."""
-    return {str(stack["name"]): str(stack["version"]) for stack in catalogue() if stack["name"] in NATIVE}
+    """Return the versions of the native stacks of other authors, and of stacks with a version of their results."""
+    native = {str(stack["name"]): str(stack["version"]) for stack in catalogue() if stack["name"] in NATIVE}
+    return native | {name: f"results {version}" for name, version in STACK_RESULTS.items()}
 
 
 def changed(recorded: Mapping[str, Any], found: Mapping[str, Measured]) -> list[str]:
@@ -115,7 +116,7 @@ def main() -> str | None:
         before = json.loads(RECORDED.read_text(encoding="utf-8"))
         names = changed(before, found)
         if names and before["version"] == RESULTS:
-            return f"{', '.join(names)} changed: raise RESULTS in python/quiclab/identity.py first"
+            return f"{', '.join(names)} changed: raise RESULTS or STACK_RESULTS in python/quiclab/identity.py first"
     metrics = [metric.name for metric in METRICS]
     content = {
         "version": RESULTS,

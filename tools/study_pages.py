@@ -23,7 +23,8 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - `measured(FILE, COLUMN=VALUE...)`, the numbers of a row of a table in `reference/` of the studies' group, which a
   tool has measured of programs;
 - `splitter_choice()`, the table of tools/dual_connectivity_choice.py;
-- `fixed_differences()`, the settings of `validation/regressions`;
+- `fixed_differences()`, the settings of `validation/regressions`, and `over_starts(METRIC, ENGINE)` of those with a
+  late flow: how many they are, the mean over their starts and its standard error;
 - `pacing_choice()`, the tables of tools/pacing_choice.py, and `longest(STUDY, CONFIGURATION, SECOND_FACTOR)`, the
   largest burst or number of packets that costs at most 1 %;
 - `estimated(STUDY, CONFIGURATION, 'simulation' or 'publication')`, lines that compare the model of a study with its
@@ -44,6 +45,7 @@ from typing import Any
 
 from page_terms import largest, listed, names_of, spread
 from page_values import Asked, Values
+from quiclab import housekeeping
 from quiclab.errors import QuiclabError
 from quiclab.identity import RESULTS
 from quiclab.progress import BeatingProgress
@@ -77,15 +79,18 @@ def rendered(name: str, values: Values) -> str:
     language.filters = {**language.filters, "listed": listed, "largest": largest, "spread": spread}
     text = (PAGES / "templates" / f"{name}.md.j2").read_text(encoding="utf-8")
     page = language.from_string(text).render(names_of(GROUPS.get(name, name), values))
-    older = sorted(
-        study for study, source in values.used["studies"].items() if source.get("results", RESULTS) != RESULTS
-    )
+    older = sorted(study for study, source in values.used["studies"].items() if not is_current(source))
     return NOTE.format(name=name) + (STALE.format(studies=", ".join(older)) if older else "") + page
 
 
 def is_stale(data: Mapping[str, Any]) -> bool:
     """Return whether an earlier version of results made some of the stored values of a page."""
-    return any(source["results"] != RESULTS for source in data["studies"].values())
+    return not all(map(is_current, data["studies"].values()))
+
+
+def is_current(source: Mapping[str, Any]) -> bool:
+    """Return whether values come from runs of the present versions of results."""
+    return source.get("results", RESULTS) == RESULTS and all(map(housekeeping.is_current, source.get("versions", ())))
 
 
 def stored(name: str) -> dict[str, Any]:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import RequestError
 from quiclab.files import write_parquet
-from quiclab.identity import BUILD, RESULTS, VERSIONS
+from quiclab.identity import BUILD, RESULTS, VERSIONS, stack_version
 from quiclab.libraries import pl
 from quiclab.result import TABLES
-from quiclab.stacks.registry import version_of
 from quiclab.store import IDENTITY, SHARD_NAMES, Store
 from quiclab.study.derived import FOLDER
 from quiclab.study.manifest import MANIFEST
@@ -112,7 +111,7 @@ def is_current(versions: str | None) -> bool:
     if name != _ENGINE:
         return True
     pairs = (stack.rpartition(" ") for stack in stacks)
-    return number == str(RESULTS) and all(version_of(name) in (None, version) for name, _, version in pairs)
+    return number == str(RESULTS) and all(stack_version(name) in (None, version) for name, _, version in pairs)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 #: sweeps. It is raised whenever the digest of a run changes, a counter or a metric, which makes quiclab run again what
 #: was stored before.
 RESULTS: Final = 9
+#: Versions of the results of single stacks: raised instead of that where only runs with the stack change.
+STACK_RESULTS: Final = {"lab-tcp": 2}
 #: Columns of a stored run that say what computed it: the versions, which identify it, and the build.
 VERSIONS, BUILD = "versions", "build"
 
@@ -45,7 +47,13 @@ def versions_of(scenario: Mapping[str, Any], lane: Lane | None = None) -> list[s
     flows, tunnels = scenario.get("flows", {}).values(), scenario.get("tunnels", {}).values()
     tables = [*tunnels, *flows, *(flow.get(end, {}) for flow in flows for end in ("sender", "receiver"))]
     names = {str(table["stack"]) for table in tables if table.get("stack")}
-    return [f"results {RESULTS}", *(f"{name} {version_of(name) or 'absent'}" for name in sorted(names))]
+    return [f"results {RESULTS}", *(f"{name} {stack_version(name) or 'absent'}" for name in sorted(names))]
+
+
+def stack_version(name: str) -> str | None:
+    """Return the version of a stack that identifies runs with it; `None` for one that this process does not know."""
+    version, results = version_of(name), STACK_RESULTS.get(name)
+    return version if version is None or results is None else f"{version}+{results}"
 
 
 def setting_of(

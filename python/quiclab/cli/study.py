@@ -42,7 +42,7 @@ from quiclab.study.compare import (
 )
 from quiclab.study.decide import MAX_RUNS, OPEN, decide
 from quiclab.study.evaluate import Evaluation
-from quiclab.study.manifest import MANIFEST, with_more, write_manifest
+from quiclab.study.manifest import MANIFEST, read_manifest, with_more, write_manifest
 from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
 from quiclab.study.registry import find_all
 from quiclab.study.trial import try_study
@@ -91,7 +91,7 @@ def run_command(
         ),
     ] = None,
     variants: Annotated[
-        str, typer.Option(metavar="none|all|A,B", help="Alternative interpretations of the description.")
+        str, typer.Option(metavar="none|all|A,B", help="Variants: alternative interpretations, or other conditions.")
     ] = "none",
     seed: SeedOption = None,
 ) -> None:
@@ -114,7 +114,7 @@ def run_command(
             out,
             variants,
             asked=engines not in ("default", "all"),
-            reference=lane is None,
+            lane=lane,
         )
 
     found = with_names(find_all(name), engines, "engine", Study.chosen_engines)
@@ -134,9 +134,9 @@ def _run_study(
     variants: str,
     *,
     asked: bool,
-    reference: bool,
+    lane: str | None,
 ) -> int:
-    """Run the missing runs of one study, of its reference engine, too, if asked; returns the number of failed runs."""
+    """Run the missing runs of a study, and of its reference engine in this lane; returns the number of failed runs."""
     present, absent = available_engines(study, engines)
     if absent and (asked or not present):
         raise RequestError(f"{study.name} cannot run on this machine with {unavailable_reason(study, absent)}")
@@ -145,8 +145,8 @@ def _run_study(
             f"{study.name}: skipped, not available on this machine: {unavailable_reason(study, absent)}",
             file=sys.stderr,
         )
-    if reference:
-        present, _ = available_engines(study, study.with_reference(present))
+    compared = [name for name in study.with_reference(present) if lane in (None, study.design.engine(name).lane_name)]
+    present, _ = available_engines(study, compared)
     points = list(study.points(tuple(present), runs, keep, study.chosen_variants(variants)))
     directory = results_directory(study, out)
     wanted = runs or study.design.runs
@@ -195,9 +195,14 @@ def decide_command(
     out: OutOption = RESULTS,
 ) -> None:
     """Add runs to the settings that undecided claims read, until each claim is decided."""
-    studies = [study for study in find_all(name) if study.measures.claims]
+    claimed = [study for study in find_all(name) if study.measures.claims]
+    studies = [study for study in claimed if read_manifest(results_directory(study, out)) is not None]
+    if absent := [study.name for study in claimed if study not in studies]:
+        if not studies:
+            raise QuiclabError(f"no results of {', '.join(absent)} in {out}; run them with `quiclab study run`")
+        print(f"{name}: skipped, without results: {', '.join(absent)}", file=sys.stderr)
     for study in studies:
-        Evaluation(study, out)  # before the first round: an error if it has no results
+        Evaluation(study, out)  # before the first round: an error if its results are of another version
     found = decide(studies, out, lambda text: print(f"{name}: {text}", file=sys.stderr), most=max_runs, workers=jobs)
     if found.interrupted:
         raise StoppedError("stopped: complete runs are stored; repeat the command to continue")

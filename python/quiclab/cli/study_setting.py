@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quiclab.cli.study_group import ONLY, SeedOption, parse_only, unavailable_reason
-from quiclab.errors import RequestError
+from quiclab.errors import RequestError, not_one_of
 from quiclab.native import extension
 from quiclab.study.inputs import with_absolute_files
 from quiclab.study.plan import available_engines, jobs_of
@@ -18,7 +18,6 @@ from quiclab.study.registry import find_all
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from quiclab.lane.run import Lane
     from quiclab.study import Study
     from quiclab.study.job import Job
 
@@ -43,7 +42,9 @@ def one_study(name: str, seed: int | None) -> Study:
     return studies[0] if seed is None else studies[0].with_seed(seed)
 
 
-def jobs_of_setting(study: Study, engines: Sequence[str], only: Sequence[str]) -> list[Job]:
+def jobs_of_setting(
+    study: Study, engines: Sequence[str], only: Sequence[str], variants: tuple[str, ...] = ()
+) -> list[Job]:
     """Return the first run of a setting in each engine.
 
     Raises
@@ -54,18 +55,25 @@ def jobs_of_setting(study: Study, engines: Sequence[str], only: Sequence[str]) -
     present, absent = available_engines(study, engines)
     if absent:
         raise RequestError(f"{study.name} cannot run on this machine with {unavailable_reason(study, absent)}")
-    jobs = jobs_of(study, list(study.points(tuple(present), 1, parse_only(list(only)), ())))
-    found = {str(job.labels["engine"]): job for job in jobs}
-    if len(found) < len(jobs):
-        free = [key for key in study.design.keys if len({job.labels.get(key) for job in jobs}) > 1 and key != "engine"]
-        raise RequestError(f"{len(jobs) // len(found)} settings; choose one with --only: {', '.join(free)}")
-    return list(found.values())
+    keep = parse_only(list(only))
+    if variants:
+        keep = {**keep, "variant": variants}
+    jobs = jobs_of(study, list(study.points(tuple(present), 1, keep, variants)))
+    keys = [key for key in study.design.keys if key != "engine"]
+    settings = {tuple(job.labels.get(key) for key in keys) for job in jobs}
+    if len(settings) > 1:
+        free = [key for key, values in zip(keys, zip(*settings, strict=True), strict=True) if len(set(values)) > 1]
+        raise RequestError(f"{len(settings)} settings; choose one with --only: {', '.join(free)}")
+    return jobs
 
 
 def study_scenario_command(
     name: StudyArgument,
     only: SettingOption = None,
     engine: Annotated[str, typer.Option(metavar="NAME", help="Engine (default: the study's).")] = "default",
+    variant: Annotated[
+        str, typer.Option(metavar="NAME", help="Variant of the setting (default: as published).")
+    ] = "none",
     seed: SeedOption = None,
 ) -> None:
     """Print one setting of a study as a scenario, to run and to vary it.
@@ -74,16 +82,16 @@ def study_scenario_command(
     other commands that read scenarios.
     """
     study = one_study(name, seed)
-    engines = study.chosen_engines(engine)
-    if len(engines) > 1:
-        raise RequestError(f"--engine: expected one engine, got {engine!r}; expected one of {', '.join(engines)}")
-    (job,) = jobs_of_setting(study, engines, only or [])
-    print(f"# {study.name}, {', '.join([*(only or []), engines[0]])}")
-    print(f"# its first run: quiclab run FILE --seed {job.seed}{_options(job.lane)}")
+    engines, variants = study.chosen_engines(engine), study.chosen_variants(variant)
+    for option, chosen in (("--engine", engines), ("--variant", variants)):
+        if len(chosen) > 1:
+            asked = engine if option == "--engine" else variant
+            raise not_one_of(option, asked, chosen, where=f"study {study.name}")
+    (job,) = jobs_of_setting(study, engines, only or [], variants)
+    command = ["quiclab study scenario", study.name, "--seed", str(study.design.seed)]
+    command += [word for item in only or [] for word in ("--only", item)] + ["--engine", engines[0]]
+    command += ["--variant", *variants] if variants else []
+    run = ["quiclab run FILE --seed", str(job.seed), *([] if job.lane is None else job.lane.arguments())]
+    print(f"# {' '.join(command)}\n# its first run: {' '.join(run)}")
     scenario = with_absolute_files(json.loads(job.scenario), Path(job.base_dir))
     print(extension().to_toml(json.dumps(scenario)), end="")
-
-
-def _options(lane: Lane | None) -> str:
-    """Return the options of `quiclab run` that choose the lane."""
-    return "" if lane is None else f" --lane kernel --clock {lane.clock}"

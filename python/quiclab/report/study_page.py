@@ -273,7 +273,7 @@ def _variants(evaluation: Evaluation) -> list[dict[str, Any]]:
     study = evaluation.study
     base = evaluation.summaries(study.design.default_engine)
     found = []
-    for variant in study.design.variants:
+    for variant in (one for one in study.design.variants if one.interpretation):
         means = evaluation.summaries(study.design.default_engine, variant.name)
         rows = [{"key": key, "variant": summary, "base": base[key]} for key, summary in means.items() if key in base]
         found.append({"variant": variant, "rows": rows})

@@ -751,8 +751,8 @@ class TcpOptions:
         hold what the sender's rate brings in a millisecond, two segments at least and 64 KiB at most. Takes an integer
         from 1 to 65535 segments.
     initial_rto
-        Retransmission timeout before the first RTT sample, such as that of a SYN (RFC 6298 section 2). Takes a duration
-        from "1 ms" to "2 min".
+        Retransmission timeout before the first RTT sample, such as that of a SYN (RFC 6298 section 2); that of data is
+        at least 3 s where the handshake gave none (section 5.7). Takes a duration from "1 ms" to "2 min".
     kernel_hz
         Ticks of the kernel per second (`CONFIG_HZ`): its timers end at ticks, and CUBIC counts time in them. Takes an
         integer from 100 to 1000 Hz.

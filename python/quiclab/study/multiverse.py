@@ -98,7 +98,8 @@ def result_of(judgement: Judgement) -> InterpretationResult | None:
 def multiverse(evaluation: Evaluation) -> list[Row]:
     """Judge the claims of a study in each reading that was run, with its default engine."""
     study = evaluation.study
-    readings = {AS_PUBLISHED: BASE} | {variant.name: variant.name for variant in study.design.variants}
+    variants = (variant.name for variant in study.design.variants if variant.interpretation)
+    readings = {AS_PUBLISHED: BASE} | {name: name for name in variants}
     found: dict[str, dict[str, InterpretationResult]] = {claim.identity: {} for claim in study.measures.claims}
     for name, variant in readings.items():
         if not evaluation.samples(study.design.default_engine, variant):

@@ -236,6 +236,8 @@ class Variant:
         Its changes to each setting; or a function from what the setting changes already to all that it changes.
     runs
         Bound of the repetitions.
+    interpretation
+        Whether it is an interpretation of the description; others have no part in reports and `study multiverse`.
     """
 
     name: str
@@ -243,6 +245,7 @@ class Variant:
     reason: str
     changes: Changes | Callable[[Changes], Changes]
     runs: int
+    interpretation: bool = True
 
 
 @dataclass(frozen=True)

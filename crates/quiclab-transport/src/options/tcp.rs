@@ -74,7 +74,8 @@ options! {
     #[schemars(transform = limits::between(1, 65535).unit("segments"))]
     gso_segments: u32 = 1,
         "a matter of the network card before commit 0a6b2a1dc2a2 (4.17): assumed to be off";
-    /// Retransmission timeout before the first RTT sample, such as that of a SYN (RFC 6298 section 2).
+    /// Retransmission timeout before the first RTT sample, such as that of a SYN (RFC 6298 section 2); that of data is at
+    /// least 3 s where the handshake gave none (section 5.7).
     #[schemars(transform = limits::between("1 ms", "2 min"))]
     initial_rto: Duration =
         Duration::from_secs(1), "include/net/tcp.h TCP_TIMEOUT_INIT; RFC 6298 section 2; 3.1";

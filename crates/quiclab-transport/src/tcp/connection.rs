@@ -469,7 +469,7 @@ impl Connection {
             timestamp_echo: 0,
             length: 0,
             flags: Flags::SYN,
-            retransmission: self.handshake.is_some_and(|handshake| handshake.is_repeated()),
+            retransmission: self.handshake.is_some_and(|handshake| handshake.is_retransmitted()),
             options: None,
         };
         match control {

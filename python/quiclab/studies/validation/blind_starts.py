@@ -6,25 +6,25 @@ tick a flow begins is chance, as random losses are, and a few microseconds may d
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
-from quiclab.quantity import seconds
+from quiclab.quantity import nanoseconds
 from quiclab.study import Changes, Variant
 
 #: Steps within a millisecond [us], and runs of each.
 STEP_US, RUNS = 50, 2
-#: The flow of a scenario whose cases change no start.
+#: A change that makes a flow.
+FLOW = re.compile(r"flows\.\w+")
+#: The flow of a scenario whose cases make none.
 ONLY_FLOW = {"flows.main": {"start": "0 s"}}
 
 
 def _later(microseconds: int, changes: Changes) -> Changes:
     """Return the changes of a setting whose flows all start later."""
-    flows = {name: value for name, value in changes.items() if isinstance(value, dict) and "start" in value}
-    nanoseconds = {
-        f"{name}.start": round(1e9 * seconds(value["start"])) + 1000 * microseconds
-        for name, value in (flows or ONLY_FLOW).items()
-    }
-    return {**changes, **{path: f"{value} ns" for path, value in nanoseconds.items()}}
+    flows = {name: value for name, value in changes.items() if FLOW.fullmatch(name) and isinstance(value, dict)}
+    starts = {f"{name}.start": nanoseconds(value["start"]) for name, value in (flows or ONLY_FLOW).items()}
+    return {**changes, **{path: f"{start + 1000 * microseconds} ns" for path, start in starts.items()}}
 
 
 STARTS = tuple(
@@ -34,6 +34,7 @@ STARTS = tuple(
         "When in the ticks of the hosts' clocks a flow starts is chance.",
         partial(_later, microseconds),
         RUNS,
+        interpretation=False,
     )
     for microseconds in range(STEP_US, 1000, STEP_US)
 )

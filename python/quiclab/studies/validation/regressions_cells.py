@@ -125,7 +125,8 @@ CELLS = (
     Cell("bbr_tiny_queue", "the same", _single(10, 40, 1, BBR, 20, packets=MIN_QUEUE_PACKETS)),
     Cell("bbr_bursts", "the same", _single(10, 40, 1, BBR, 20, loss=BURSTS)),
 )
-LATE_S = (6.02, 6.04, 6.06)
+#: Further starts of the late flow, 10 ms apart: eight packets of the bottleneck.
+LATE_S = tuple(6 + step / 100 for step in range(1, 17))
 #: Added after the results of the others, to explain two of them; no criterion has these.
 EXPLAINING = (
     Cell(
@@ -137,7 +138,7 @@ EXPLAINING = (
     *(
         Cell(
             f"late_flow_{round(1000 * start)}ms",
-            "none: `late_flow` with a start a few packets later",
+            "none: `late_flow` with a later start",
             _single(10, 40, 1, CUBIC, 20, packets=100, late_s=start),
         )
         for start in LATE_S

@@ -346,6 +346,26 @@ fn a_lost_synack_is_sent_again_by_the_server_or_for_the_client() {
     assert_eq!(pipe.client.progress().delivered_bytes, 1000);
 }
 
+/// With ticks both timers end at 1.024 s, so that the server sends at its own timeout and for the client's SYN: three
+/// SYN-ACKs and a timeout leave one segment. Where the client's SYN is there before the timeout, nothing is lost.
+#[test]
+fn a_lost_synack_costs_the_initial_window_where_timers_end_together() {
+    for (initial_rto, syn_acks, cwnd) in [(1000, 3, 1448.0), (900, 2, 14_480.0)] {
+        let cubic = EndpointConfig { congestion_control: None, ..fixed() };
+        let tcp =
+            TcpOptions { initial_rto: Some(Duration::from_millis(initial_rto)), ..TcpOptions::default() };
+        let client = EndpointConfig { tcp: Some(tcp), ..cubic.clone() };
+        let mut pipe = Pipe::new(&client, &cubic, &download(1000));
+        pipe.lost = Box::new(|number, _| number == 1);
+        // the client's request has arrived, the response is not acknowledged yet
+        pipe.run(ms(if syn_acks == 3 { 1045 } else { 991 }));
+        let answers = |sent: &&Sent| sent.role == Role::Server && sent.segment.flags.has(Flags::SYN);
+        assert_eq!(pipe.sent.iter().filter(answers).count(), syn_acks);
+        assert_eq!(Pipe::metric(&mut pipe.server, "cwnd_bytes"), Some(cwnd));
+        assert_eq!(Pipe::metric(&mut pipe.server, "srtt_ms"), Some(20.0));
+    }
+}
+
 #[test]
 fn a_client_that_vanishes_is_given_up_with_a_reset() {
     let mut pipe = Pipe::new(&fixed(), &fixed(), &download(1_000_000));

@@ -300,7 +300,7 @@ pub(crate) struct Agreed {
     pub(crate) ecn: TcpEcn,
 }
 
-/// RTO of a connection whose handshake gave no RTT (RFC 6298 section 5.7; `tcp_init_metrics`, `TCP_TIMEOUT_FALLBACK`).
+/// Least RTO of a connection whose handshake gave no RTT (RFC 6298 section 5.7; `tcp_init_metrics`, `TCP_TIMEOUT_FALLBACK`).
 const FALLBACK_RTO: Duration = Duration::from_secs(3);
 
 impl Sender {
@@ -313,7 +313,8 @@ impl Sender {
         pacer: Box<dyn Pacer>,
     ) -> Self {
         let options = &config.tcp;
-        let initial_rto = if agreed.rtt.is_some() { options.initial_rto } else { FALLBACK_RTO };
+        let initial_rto =
+            if agreed.rtt.is_some() { options.initial_rto } else { options.initial_rto.max(FALLBACK_RTO) };
         let mut rtt = TcpRtt::new(options.min_rto, initial_rto);
         if let Some(sample) = agreed.rtt {
             rtt.on_min_sample(now, sample);

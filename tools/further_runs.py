@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Add runs to random scenarios where chance matters; the choice does not look at which engine is favoured.
+
+    python tools/further_runs.py scattered validation/blind_quic --beyond 0.04 --runs 8
+    python tools/further_runs.py starts validation/blind --number 19
+
+`scattered` adds runs of both engines to the settings in which, in one of them, the range of the goodputs exceeds a
+share of their mean. `starts` runs the cases with the largest differences with flows that start later, in the model:
+variants of the study. Runs that are stored are reused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from statistics import fmean
+
+from quiclab.errors import QuiclabError
+from quiclab.store import Store
+from quiclab.study import Point, sweep
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.findings import Key
+from quiclab.study.manifest import Setting, setting_of, with_more, write_more
+from quiclab.study.plan import jobs_of
+from quiclab.study.registry import find
+
+
+def scattered(evaluation: Evaluation, beyond: float) -> set[Key]:
+    """Return the settings, by configuration and value of each factor, whose range exceeds this share of the mean."""
+    return {
+        key
+        for engine in evaluation.study.design.engines
+        for key, values in evaluation.samples(engine.name).items()
+        if (mean := fmean(values)) and (max(values) - min(values)) / mean > beyond
+    }
+
+
+def settings_of(evaluation: Evaluation, keys: set[Key], runs: int) -> dict[Setting, int]:
+    """Return the settings of all engines with their number of runs."""
+    study, columns = evaluation.study, evaluation.study.design.columns[1:]
+    return {
+        setting_of(study, engine.name, str(key[0]), dict(zip(columns, key[1:], strict=True))): runs
+        for engine in study.design.engines
+        for key in keys & evaluation.samples(engine.name).keys()
+    }
+
+
+def more_points(evaluation: Evaluation, beyond: float, runs: int) -> list[Point]:
+    """Note the number of runs of the settings that scatter, and return these."""
+    study = evaluation.study
+    more = settings_of(evaluation, scattered(evaluation, beyond), runs)
+    write_more(study, evaluation.directory, more)
+    engines = tuple(engine.name for engine in study.design.engines)
+    return [point for point in with_more(study, list(study.points(engines, 1, variants=())), more) if point.runs > 1]
+
+
+def later_points(evaluation: Evaluation, number: int) -> list[Point]:
+    """Return the cases with the largest differences under so many variants."""
+    study = evaluation.study
+    views = import_module(f"quiclab.studies.{study.name.replace('/', '.')}").VIEWS
+    names = [variant.name for variant in study.design.variants]
+    chosen = names[:: max(1, len(names) // number)][:number]
+    worst, columns = set(views.furthest(evaluation)), study.design.columns[1:]
+    points = study.points((study.design.default_engine,), variants=tuple(chosen))
+    return [point for point in points if (point.configuration, *(point.values[name] for name in columns)) in worst]
+
+
+def run(evaluation: Evaluation, points: Sequence[Point], workers: int | None) -> bool:
+    """Make the runs that are missing; returns whether all are there."""
+    study = evaluation.study
+    store = Store(evaluation.directory)
+    with store.locked():
+        outcome = sweep.execute(jobs_of(study, points), store, title=study.name, workers=workers)
+    return not outcome.failures and not outcome.interrupted
+
+
+def main() -> str | int:
+    """Choose the settings and run them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("choice", choices=("scattered", "starts"))
+    parser.add_argument("study", choices=("validation/blind", "validation/blind_quic"))
+    parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR")
+    parser.add_argument("--beyond", type=float, default=0.04, metavar="SHARE", help="of `scattered` (default: 0.04)")
+    parser.add_argument("--runs", type=int, default=8, metavar="N", help="of `scattered` (default: 8)")
+    parser.add_argument("--number", type=int, default=19, metavar="N", help="starts of `starts` (default: 19, all)")
+    parser.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: one per CPU)")
+    arguments = parser.parse_args()
+    if arguments.runs < 1 or arguments.number < 1:
+        parser.error("--runs, --number: expected a number from 1 on")
+    try:
+        evaluation = Evaluation(find(arguments.study), arguments.results)
+        if arguments.choice == "scattered":
+            points = more_points(evaluation, arguments.beyond, arguments.runs)
+        else:
+            points = later_points(evaluation, arguments.number)
+        return 0 if run(evaluation, points, arguments.jobs) else 1
+    except QuiclabError as error:
+        return f"further_runs.py: {error.message}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
