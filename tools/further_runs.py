@@ -23,7 +23,7 @@ from quiclab.store import Store
 from quiclab.study import Point, sweep
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
-from quiclab.study.manifest import Setting, setting_of, with_more, write_more
+from quiclab.study.manifest import Setting, setting_of, with_more, write_manifest, write_more
 from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find
 
@@ -58,11 +58,12 @@ def more_points(evaluation: Evaluation, beyond: float, runs: int) -> list[Point]
 
 
 def later_points(evaluation: Evaluation, number: int) -> list[Point]:
-    """Return the cases with the largest differences under so many variants."""
+    """Note so many variants, and return the cases with the largest differences under them."""
     study = evaluation.study
     views = import_module(f"quiclab.studies.{study.name.replace('/', '.')}").VIEWS
     names = [variant.name for variant in study.design.variants]
     chosen = names[:: max(1, len(names) // number)][:number]
+    write_manifest(study, evaluation.directory, 1, partial=True, variants=chosen)
     worst, columns = set(views.furthest(evaluation)), study.design.columns[1:]
     points = study.points((study.design.default_engine,), variants=tuple(chosen))
     return [point for point in points if (point.configuration, *(point.values[name] for name in columns)) in worst]
