@@ -82,6 +82,12 @@ def test_one_setting_in_one_engine_is_chosen(capsys: pytest.CaptureFixture[str])
     assert '--engine: expected "lab-tcp" or "kernel-virtual", got "all"' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("key", ["engine", "variant"])
+def test_engine_and_variant_have_options_of_their_own(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke([*CASE, "--only", f"{key}=start_300us"]) == 2
+    assert f"--only {key}: choose it with --{key}" in capsys.readouterr().err
+
+
 def test_a_variant_of_a_setting_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke([*CASE, "--variant", "start_300us"]) == 0
     text = capsys.readouterr().out

@@ -83,6 +83,9 @@ def study_scenario_command(
     """
     study = one_study(name, seed)
     engines, variants = study.chosen_engines(engine), study.chosen_variants(variant)
+    for key in ("engine", "variant"):
+        if key in parse_only(only or []):
+            raise RequestError(f"--only {key}: choose it with --{key}")
     for option, chosen in (("--engine", engines), ("--variant", variants)):
         if len(chosen) > 1:
             asked = engine if option == "--engine" else variant
