@@ -20,6 +20,8 @@ use quiclab_core::{Duration, SegmentOptions, Time};
 /// `tcp_syn_retries` and `tcp_synack_retries` (Documentation/networking/ip-sysctl.rst).
 const SYN_RETRIES: u32 = 6;
 const SYN_ACK_RETRIES: u32 = 5;
+/// Age of an echo in milliseconds from which it gives no RTT (`tcp_rtt_tsopt_us`: microseconds in an `int`).
+const OLDEST_ECHO: u32 = i32::MAX as u32 / 1000;
 /// MSS of a peer that announces none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
 
@@ -179,12 +181,13 @@ impl Retransmission {
 
     /// RTT of the handshake answered `now` by a segment that echoes the timestamp `echo`, if timestamps are used. If it was
     /// sent more than once, only the echo tells which one was answered (Karn, RFC 6298 section 3; `tcp_ack_update_rtt`,
-    /// `tcp_rtt_tsopt_us`): in whole milliseconds, at least one.
+    /// `tcp_rtt_tsopt_us`): in whole milliseconds, at least one; an echo of more than half an hour ago is none.
     pub(super) fn rtt(&self, now: Time, echo: Option<u32>) -> Option<Duration> {
         if !self.is_retransmitted() {
             return Some(now.since(self.sent));
         }
-        echo.map(|echo| Duration::from_millis(u64::from(timestamp(now).wrapping_sub(echo)).max(1)))
+        let age = echo.map(|echo| timestamp(now).wrapping_sub(echo)).filter(|age| *age < OLDEST_ECHO);
+        age.map(|age| Duration::from_millis(u64::from(age).max(1)))
     }
 
     /// Whether the connection starts with a window of one segment. RFC 5681 section 3.1 asks for it after any lost SYN or
@@ -260,6 +263,7 @@ mod tests {
         let answered = Time::from_nanos(3_037_900_000);
         assert_eq!(syn.rtt(answered, Some(3007)), Some(Duration::from_millis(30)));
         assert_eq!(syn.rtt(answered, Some(3037)), Some(Duration::from_millis(1)));
+        assert_eq!(syn.rtt(answered, Some(3038)), None);
     }
 
     #[test]
