@@ -113,8 +113,7 @@ BLIND_QUIC_SEED ?= 2
 blind-page: setup ## results and page of docs/studies/blind.md for BLIND_SEED (13) and BLIND_QUIC_SEED (2); takes hours (first: as lanes-page)
 	$(RUN)/quiclab study run validation/blind --seed $(BLIND_SEED) --engines all --jobs $(JOBS)
 	$(RUN)/quiclab study run validation/blind_quic --seed $(BLIND_QUIC_SEED) --engines all --jobs $(JOBS)
-	$(RUN)/python tools/further_runs.py scattered validation/blind_quic --beyond 0.04 --runs 8 --jobs $(JOBS)
-	$(RUN)/python tools/further_runs.py scattered validation/blind_quic --beyond 0.2 --runs 16 --jobs $(JOBS)
+	$(RUN)/python tools/further_runs.py scattered validation/blind_quic --jobs $(JOBS)
 	$(RUN)/python tools/further_runs.py starts validation/blind --jobs $(JOBS)
 	$(RUN)/python tools/further_runs.py starts validation/blind_quic --number 3 --jobs $(JOBS)
 	$(RUN)/python tools/study_pages.py blind --results results

@@ -16,9 +16,13 @@ from quiclab.scenario import Scenario
 from quiclab.studies.validation import blind
 from quiclab.studies.validation.blind_cases import CASES, PACKETS, RATE_MBPS, RTT_MS, SECONDS, draw_case
 from quiclab.studies.validation.blind_views import quantile
+from quiclab.study import BASE
+from quiclab.study.claims import Judgement
 from quiclab.study.criteria import Criterion, Outcome
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
+from quiclab.study.manifest import read_manifest
+from quiclab.study.multiverse import multiverse
 from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find
 
@@ -124,3 +128,38 @@ def test_settings_that_scatter_are_those_with_a_wide_range_in_either_engine() ->
         (blind.MODEL, "tcp", (3,)): 8,
         (blind.KERNEL, "tcp", (2,)): 8,
     }
+
+
+def test_starts_are_run_for_the_cases_with_the_largest_differences(tmp_path: Path) -> None:
+    further = tool("further_runs")
+    study = find("validation/blind").with_seed(13)
+    runs: dict[str, dict[Key, list[float]]] = {
+        blind.MODEL: {("tcp", 4): [1.0], ("tcp", 9): [2.0]},
+        blind.KERNEL: {("tcp", 4): [1.0], ("tcp", 9): [1.0]},
+    }
+
+    def samples(engine: str, variant: str = "", metric: str = "") -> dict[Key, list[float]]:
+        assert not variant
+        return runs[engine] if metric in ("", "goodput_mbps") else {}
+
+    evaluation = SimpleNamespace(study=study, samples=samples, directory=tmp_path)
+    points = further.later_points(evaluation, 2)
+    assert {(point.values["case"], point.variant) for point in points} == {
+        (case, f"start_{start}us") for case in (4, 9) for start in (50, 500)
+    }
+    manifest = read_manifest(tmp_path)
+    assert manifest is not None
+    assert manifest.variants == ("start_50us", "start_500us")
+
+
+def test_starts_are_no_interpretations() -> None:
+    study = find("validation/blind")
+    judged = []
+
+    def judgements(engine: str, variant: str) -> list[Judgement]:
+        judged.append((engine, variant))
+        return []
+
+    evaluation = SimpleNamespace(study=study, samples=lambda *_: {("tcp", 1): [1.0]}, judgements=judgements)
+    assert multiverse(evaluation) == []  # type: ignore[arg-type]
+    assert judged == [(blind.MODEL, BASE)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,12 @@ Runs = dict[Key, Sequence[float | None]]
 
 def stored(study: str, model: Runs, kernel: Runs, seed: int = 13, kernel_seed: int = 13) -> dict[str, Any]:
     """Return stored values of a study: goodput as given, and the same numbers for all other metrics."""
-    data: dict[str, Any] = {"studies": {}, "samples": {}, "courses": {}}
+    data: dict[str, Any] = {"studies": {}, "samples": {}, "ranges": {}}
     for engine, runs, first in (("", model, seed), ("kernel-virtual", kernel, kernel_seed)):
         end = VALUES.of_engine(engine)
         data["studies"][study + end] = {"runs": 2, "seed": first, "results": VALUES.RESULTS, "versions": ["some"]}
         for metric in find(study).measures.metrics:
-            data["courses"][f"{study}: {metric.name}"] = {"rows": [["tcp", 3, 40, 9.0, 9.96]]}
+            data["ranges"][f"{study}: {metric.name}"] = {"rows": [["tcp", 3, 40, 9.0, 9.96]]}
             rows = [[*key, *values] for key, values in runs.items()]
             about = {"study": study, "engine": engine, "metric": metric.name, "seeds": [first, first + 1]}
             data["samples"][f"{study}: {metric.name}{end}"] = {**about, "rows": rows}
@@ -56,9 +57,9 @@ def test_differences_are_those_of_means_and_of_two_runs_of_the_kernel_lane() -> 
     assert (first.model, first.kernel) == pytest.approx((12.06, 10.05))
     assert (first.goodput, first.round_trip_time, first.chance) == pytest.approx((0.2, 0.2, 0.01))
     # both are above the range of the model's further runs, the first one by less than half a percent
-    kernel_runs = found.courses(("tcp", 3))[0]
+    kernel_runs = found.ranges(("tcp", 3))[0]
     assert (kernel_runs.runs, kernel_runs.kernel, kernel_runs.within) == (40, (10.0, 10.1), 1)
-    assert [item.runs for item in second.courses] == [0, 0]
+    assert [item.runs for item in second.ranges] == [0, 0]
     assert (second.name, second.goodput) == ("tcp 7", pytest.approx(0.01))
     heads, goodput, *_ = found.distribution
     assert dict(zip(heads, goodput, strict=True))["within 5 %"] == "95 %"
@@ -68,6 +69,14 @@ def test_runs_of_different_seeds_are_not_compared() -> None:
     runs: Runs = {("tcp", 1): [1.0, 1.0]}
     with pytest.raises(QuiclabError, match="lab-tcp are of seed 14, the runs of kernel-virtual are of seed 13"):
         _ = cases(runs, runs, seed=14).worst
+
+
+@pytest.mark.parametrize("study", ["validation/blind", "validation/blind_quic"])
+def test_explanations_have_no_measured_number(study: str) -> None:
+    measured = re.compile(r"\d ?(%|[kM]bit|ms|us\b|MB)|\b(half|third|quarter|fifth|tenth)\b")
+    known = CASES.explanations(study, {"validation/blind": 13, "validation/blind_quic": 2}[study])
+    assert known
+    assert [text for text in known.values() if measured.search(text)] == []
 
 
 def test_a_case_without_an_explanation_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

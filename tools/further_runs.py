@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Add runs to random scenarios where chance matters; the choice does not look at which engine is favoured.
 
-    python tools/further_runs.py scattered validation/blind_quic --beyond 0.04 --runs 8
+    python tools/further_runs.py scattered validation/blind_quic
     python tools/further_runs.py starts validation/blind --number 19
 
 `scattered` adds runs of both engines to the settings in which, in one of them, the range of the goodputs exceeds a
-share of their mean. `starts` runs the cases with the largest differences with flows that start later, in the model:
-variants of the study. Runs that are stored are reused.
+share of their mean (`SCATTER_RULES`). `starts` runs the cases with the largest differences with flows that start later,
+in the model: variants of the study. Stored runs are reused, so that a command that was stopped can be repeated.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from quiclab.study.findings import Key
 from quiclab.study.manifest import Setting, setting_of, with_more, write_manifest, write_more
 from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find
+
+#: Shares of the mean goodput, and the number of runs of settings whose range exceeds them; one after the other.
+SCATTER_RULES = ((0.04, 8), (0.2, 16))
 
 
 def scattered(evaluation: Evaluation, beyond: float) -> set[Key]:
@@ -66,7 +69,8 @@ def later_points(evaluation: Evaluation, number: int) -> list[Point]:
     write_manifest(study, evaluation.directory, 1, partial=True, variants=chosen)
     worst, columns = set(views.furthest(evaluation)), study.design.columns[1:]
     points = study.points((study.design.default_engine,), variants=tuple(chosen))
-    return [point for point in points if (point.configuration, *(point.values[name] for name in columns)) in worst]
+    found = (point for point in points if point.variant)
+    return [point for point in found if (point.configuration, *(point.values[name] for name in columns)) in worst]
 
 
 def run(evaluation: Evaluation, points: Sequence[Point], workers: int | None) -> bool:
@@ -84,20 +88,21 @@ def main() -> str | int:
     parser.add_argument("choice", choices=("scattered", "starts"))
     parser.add_argument("study", choices=("validation/blind", "validation/blind_quic"))
     parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR")
-    parser.add_argument("--beyond", type=float, default=0.04, metavar="SHARE", help="of `scattered` (default: 0.04)")
-    parser.add_argument("--runs", type=int, default=8, metavar="N", help="of `scattered` (default: 8)")
     parser.add_argument("--number", type=int, default=19, metavar="N", help="starts of `starts` (default: 19, all)")
     parser.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: one per CPU)")
     arguments = parser.parse_args()
-    if arguments.runs < 1 or arguments.number < 1:
-        parser.error("--runs, --number: expected a number from 1 on")
+    for name in ("number", "jobs"):
+        if (value := getattr(arguments, name)) is not None and value < 1:
+            parser.error(f"--{name}: expected at least 1, got {value}")
     try:
-        evaluation = Evaluation(find(arguments.study), arguments.results)
-        if arguments.choice == "scattered":
-            points = more_points(evaluation, arguments.beyond, arguments.runs)
-        else:
-            points = later_points(evaluation, arguments.number)
-        return 0 if run(evaluation, points, arguments.jobs) else 1
+        if arguments.choice == "starts":
+            evaluation = Evaluation(find(arguments.study), arguments.results)
+            return 0 if run(evaluation, later_points(evaluation, arguments.number), arguments.jobs) else 1
+        for beyond, runs in SCATTER_RULES:
+            evaluation = Evaluation(find(arguments.study), arguments.results)
+            if not run(evaluation, more_points(evaluation, beyond, runs), arguments.jobs):
+                return 1
+        return 0
     except QuiclabError as error:
         return f"further_runs.py: {error.message}"
 

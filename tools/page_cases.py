@@ -39,7 +39,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Courses:
+class Range:
     """The range of a metric over runs of the model with other starts, and the runs of the kernel lane."""
 
     runs: int
@@ -60,7 +60,7 @@ class Courses:
 class Case:
     """A setting with a large difference; goodputs in Mbit/s, differences as ratios, NaN where they are not known.
 
-    `courses` are those of goodput [Mbit/s] and mean RTT [ms].
+    `ranges` are those of goodput [Mbit/s] and mean RTT [ms].
     """
 
     name: str
@@ -70,7 +70,7 @@ class Case:
     goodput: float
     round_trip_time: float
     chance: float
-    courses: tuple[Courses, ...]
+    ranges: tuple[Range, ...]
     explanation: str
 
 
@@ -149,19 +149,19 @@ class Cases:
                 goodput[key] / 100,
                 rtt.get(key, math.nan) / 100,
                 chance.get(key, math.nan) / 100,
-                self.courses(key),
+                self.ranges(key),
                 known.get(named(key), NOT_LOOKED_AT),
             )
             for key in self.views.furthest(self)
         ]
 
-    def courses(self, key: Key) -> tuple[Courses, ...]:
-        """Return the courses that the model takes in a setting when flows start at other times within a tick."""
+    def ranges(self, key: Key) -> tuple[Range, ...]:
+        """Return the ranges of goodput and mean RTT in a setting over the starts of the flows within a tick."""
         found = []
         for metric in self.views.metrics[:2]:
-            runs, least, most = self.values.courses(self.name, metric.name).get(key, (0, math.nan, math.nan))
+            runs, least, most = self.values.ranges(self.name, metric.name).get(key, (0, math.nan, math.nan))
             kernel = self.samples(self.views.kernel, metric=metric.name).get(key, [])
-            found.append(Courses(runs, least, most, tuple(kernel)))
+            found.append(Range(runs, least, most, tuple(kernel)))
         return tuple(found)
 
     @property
@@ -174,6 +174,11 @@ class Cases:
             *(f"{where}, case {name} ({what}) has no explanation" for name, what in worst.items() if name not in known),
             *(f"{where}, case {name} is explained, but not one of the worst" for name in known if name not in worst),
         ]
+
+    @property
+    def starts(self) -> int:
+        """How many starts of the flows the study has, with that of the setting itself."""
+        return 1 + len(self.study.design.variants)
 
     def of(self, *configurations: str) -> Cases:
         """Return the runs of some configurations."""

@@ -13,6 +13,7 @@ from statistics import fmean, median, pvariance, stdev
 from typing import Any
 
 import dual_connectivity_choice
+import further_runs
 import pacing_choice
 from page_cases import Cases
 from page_values import Values
@@ -140,6 +141,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "fixed_differences": lambda: tuple(BY_NAME.values()),
         "over_starts": over_starts,
         "cases": lambda study: Cases(values, f"{group}/{study}"),
+        "scatter_rules": further_runs.SCATTER_RULES,
         "longest": lambda study, configuration, other: pacing_choice.longest(
             pacing_choice.numbers_of(summary, study, configuration, other, "goodput_mbps")
         ),

@@ -23,7 +23,7 @@ from quiclab.study.registry import find
 SCHEMA = "quiclab.page/1"
 COMMAND = "`python tools/study_pages.py --results results`"
 STATISTICS = ("mean", "median", "std")
-PARTS = ("studies", "values", "samples", "courses", "claims", "skill", "maps")
+PARTS = ("studies", "values", "samples", "ranges", "claims", "skill", "maps")
 
 
 class Values:
@@ -116,7 +116,7 @@ class Values:
         width = len(find(study).design.columns)
         return {tuple(row[:width]): [item for item in row[width:] if item is not None] for row in found["rows"]}
 
-    def courses(self, study: str, metric: str) -> dict[Key, tuple[int, float, float]]:
+    def ranges(self, study: str, metric: str) -> dict[Key, tuple[int, float, float]]:
         """Return how many runs the variants of a study have in a setting, smallest and largest value of all its runs.
 
         Settings without runs of a variant have none.
@@ -131,7 +131,7 @@ class Values:
             rows = [[*key, len(values), _rounded(min(values)), _rounded(max(values))] for key, values in runs.items()]
             return {"study": study, "metric": metric, "rows": rows}
 
-        found = self._read("courses", f"{study}: {metric}", study, make)
+        found = self._read("ranges", f"{study}: {metric}", study, make)
         return {tuple(key): (runs, least, most) for *key, runs, least, most in found["rows"]}
 
     def claim(self, study: str, identity: str) -> Mapping[str, Any]:
@@ -246,7 +246,7 @@ class Asked(Values):
         keys = list(find(study).measures.criteria[0].limits)
         return {key: [1.0, 1.0] for key in keys}
 
-    def courses(self, study: str, metric: str) -> dict[Key, tuple[int, float, float]]:
+    def ranges(self, study: str, metric: str) -> dict[Key, tuple[int, float, float]]:
         """Return no runs of variants."""
         del study, metric
         return {}

@@ -18,7 +18,8 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
   explanation that its ablation leaves standing), `agreement()`, `skill(STUDY, SERIES...)`, `runs(STUDY)`,
   `available(STUDY)`;
 - `cases(STUDY)` of a study that draws its settings from its seed, and `cases(STUDY).of(CONFIGURATION...)`: `seed`, the
-  table `distribution`, `apart(METRIC, LIMIT)` of the model and of two runs of the kernel lane, and the `worst` cases
+  table `distribution`, `apart(METRIC, LIMIT)` of the model and of two runs of the kernel lane, `starts`, how many
+  starts of the flows it has, `scatter_rules`, which settings have further runs, and the `worst` cases
   with their explanations (tools/page_cases.py);
 - `measured(FILE, COLUMN=VALUE...)`, the numbers of a row of a table in `reference/` of the studies' group, which a
   tool has measured of programs;

@@ -27,7 +27,10 @@ def files_of(scenario: Mapping[str, Any]) -> list[str]:
 
 
 def with_absolute_files(scenario: Mapping[str, Any], base_dir: Path) -> dict[str, Any]:
-    """Return a scenario that names its files by absolute paths, so that it can be moved."""
+    """Return a scenario that names its files by absolute paths, so that it can be moved.
+
+    Functions of plugins beside it are still looked for where the scenario is.
+    """
 
     def located(value: Any, key: str = "") -> Any:
         if isinstance(value, dict):

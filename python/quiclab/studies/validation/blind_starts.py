@@ -1,7 +1,7 @@
-"""Further starts of the flows in random scenarios: courses that a run takes by chance.
+"""Further starts of the flows in random scenarios: outcomes that chance decides.
 
 Hosts count time in ticks: TCP's timestamps in milliseconds, timers in the kernel's ticks or in milliseconds. When in a
-tick a flow begins is chance, as random losses are, and a few microseconds may decide which of two courses a run takes.
+tick a flow begins is chance, as random losses are, and a few microseconds may decide between two outcomes.
 """
 
 from __future__ import annotations
