@@ -12,10 +12,12 @@ import pytest
 from conftest import quiclab_process, tool
 from quiclab.lane.run import Lane
 from quiclab.quantity import nanoseconds
+from quiclab.report.figures.agreement import pairs
 from quiclab.scenario import Scenario
+from quiclab.stats import summarise
 from quiclab.studies.validation import blind
 from quiclab.studies.validation.blind_cases import CASES, PACKETS, RATE_MBPS, RTT_MS, SECONDS, draw_case
-from quiclab.studies.validation.blind_views import quantile
+from quiclab.studies.validation.blind_views import PAIRS, quantile
 from quiclab.study import BASE
 from quiclab.study.claims import Judgement
 from quiclab.study.criteria import Criterion, Outcome
@@ -163,3 +165,36 @@ def test_starts_are_no_interpretations() -> None:
     evaluation = SimpleNamespace(study=study, samples=lambda *_: {("tcp", 1): [1.0]}, judgements=judgements)
     assert multiverse(evaluation) == []  # type: ignore[arg-type]
     assert judged == [(blind.MODEL, BASE)]
+
+
+def test_intervals_that_reach_zero_are_cut_on_a_logarithmic_axis() -> None:
+    study = find("validation/blind")
+    goodputs: dict[Key, list[float]] = {("tcp", 1): [0.5, 1.5], ("tcp", 2): [100.0, 100.0]}
+    found = {key: summarise(values) for key, values in goodputs.items()}
+    evaluation = SimpleNamespace(
+        study=study,
+        reference=lambda _: [SimpleNamespace(key=key, summary=summary) for key, summary in found.items()],
+        summaries=lambda *_, **__: found,
+    )
+    figure = next(one for one in study.presentation.figures if one.criterion == "VB-1")
+    drawn = pairs(evaluation, figure, blind.MODEL).to_dict()  # type: ignore[arg-type]
+    rows = [row for values in drawn["datasets"].values() for row in values if "low" in row]
+    assert {(row["setting"], row["low"]) for row in rows} == {("TCP, 1", 1 / 1.5), ("TCP, 2", 100.0)}
+    assert {row["setting"]: row["high"] for row in rows} == pytest.approx(
+        {"TCP, 1": 1 + 12.706 * 0.5, "TCP, 2": 100.0}, 1e-3
+    )
+    scales = [layer["encoding"]["x"]["scale"] for layer in drawn["layer"] if "x" in layer.get("encoding", {})]
+    assert all(scale == {"type": "log", "domain": [1 / 1.5, 150.0], "nice": False} for scale in scales)
+    assert scales
+
+
+def test_two_runs_of_the_kernel_are_dashed() -> None:
+    runs: dict[str, dict[Key, list[float]]] = {
+        engine: {("tcp", 1): [1.0, 1.1]} for engine in (blind.MODEL, blind.KERNEL)
+    }
+    drawn = blind.VIEWS.curves(
+        SimpleNamespace(samples=lambda engine, **_: runs[engine]),  # type: ignore[arg-type]
+        blind.MODEL,
+    ).to_dict()
+    scale = drawn["encoding"]["strokeDash"]["scale"]
+    assert dict(zip(scale["domain"], scale["range"], strict=True)) == {PAIRS[0]: [1, 0], PAIRS[1]: [4, 2]}

@@ -259,9 +259,10 @@ def _version(value: object) -> str:
 
 
 def _commands(study: Study, evaluation: Evaluation, engine: str) -> list[str]:
+    seed = "" if study.asked_seed is None else f" --seed {study.asked_seed}"
     engines = "" if engine == study.design.default_engine else f" --engines {engine}"
     return [
-        f"quiclab study run {study.name} --runs {evaluation.runs}{engines}",
+        f"quiclab study run {study.name}{seed} --runs {evaluation.runs}{engines}",
         *([f"quiclab study decide {study.name}"] if evaluation.more else []),
         f"quiclab study report {study.name}",
         f"quiclab verify {study.name}",

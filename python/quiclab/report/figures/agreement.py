@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 BAND = 14
 # values of pairs that differ by more than this factor stand on a logarithmic axis
 LOG_ABOVE = 20
+# a logarithmic axis reaches so far beyond the means: few runs have intervals that reach zero
+LOG_EDGE = 1.5
 
 
 def agreement_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataFrame:
@@ -171,10 +173,13 @@ def pairs(evaluation: Evaluation, figure: Figure, engine: str) -> Layers:
     if data.is_empty():
         return empty_chart()
     series = [label for label in study.design.labels.values() if label in set(data["series"])]
-    base = alt.Chart({"values": data.with_columns(style=data["source"]).to_dicts()})
     title = with_unit(metric.label, metric.unit)
-    means = data["mean"].to_list()
-    scale = alt.Scale(type="log") if min(means) > 0 and max(means) > LOG_ABOVE * min(means) else alt.Scale(zero=False)
+    means, scale = data["mean"].to_list(), alt.Scale(zero=False)
+    if min(means) > 0 and max(means) > LOG_ABOVE * min(means):
+        edges = [min(means) / LOG_EDGE, max(means) * LOG_EDGE]
+        scale = alt.Scale(type="log", domain=edges, nice=False)
+        data = data.with_columns(pl.col("low", "high").clip(*edges))
+    base = alt.Chart({"values": data.with_columns(style=data["source"]).to_dicts()})
     y = alt.Y(
         "setting:N", sort=list(dict.fromkeys(data["setting"])), title=None, axis=alt.Axis(labelLimit=330, grid=True)
     )
@@ -202,7 +207,10 @@ def caption(figure: Figure, engine: str) -> str:
     """Return a description of the marks of a figure."""
     confidence = f"{100 * stats.CONFIDENCE:.10g} %"
     if figure.pairs:
-        return f"Squares: reference ({figure.source}). Circles: measured with {engine}. Bars: {confidence} of the mean."
+        return (
+            f"Squares: reference ({figure.source}). Circles: measured with {engine}. Bars: {confidence} of the mean, "
+            "cut at the edges of a logarithmic axis."
+        )
     return (
         f"Measured with {engine} minus reference ({figure.source}); grey: the limits of {figure.criterion}. Circle: "
         f"within them. Cross: not. Bars, where there are any: {confidence} of the difference, from the scatter of the "
