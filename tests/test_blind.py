@@ -193,7 +193,7 @@ def test_two_runs_of_the_kernel_are_dashed() -> None:
         engine: {("tcp", 1): [1.0, 1.1]} for engine in (blind.MODEL, blind.KERNEL)
     }
     drawn = blind.VIEWS.curves(
-        SimpleNamespace(samples=lambda engine, **_: runs[engine]),  # type: ignore[arg-type]
+        SimpleNamespace(samples=lambda engine, **_: runs[engine]),
         blind.MODEL,
     ).to_dict()
     scale = drawn["encoding"]["strokeDash"]["scale"]
