@@ -364,6 +364,9 @@ def test_a_suggestion_replaces_a_long_list() -> None:
     names = [f"name{number}" for number in range(MAX_LISTED + 1)]
     assert not_one_of("--x", "nmae1", names).message == "--x: unknown value `nmae1`; did you mean `name1`?"
     assert '"name0", "name1"' in not_one_of("--x", "moon", names).message
+    numbers = range(1, MAX_LISTED + 2)
+    assert not_one_of("--only case", "N", numbers).message == f'--only case: expected 1 to {MAX_LISTED + 1}, got "N"'
+    assert not_one_of("--only case", "N", [*numbers, 99]).expected.endswith('or "99"')
     error = unknown("tap", "moon", names, listing="quiclab list")
     assert error.message == "unknown tap `moon`; `quiclab list` lists all"
     error = unknown("tap", "nmae1", names[:2])

@@ -180,6 +180,12 @@ class Cases:
         """How many starts of the flows the study has, with that of the setting itself."""
         return 1 + len(self.study.design.variants)
 
+    @property
+    def single(self) -> int:
+        """The number of the first of the `worst` cases that has one flow."""
+        flows = {case.name: case.scenario.rpartition("; ")[2] for case in self.worst}
+        return next(int(name.split()[-1]) for name, listed in flows.items() if ", " not in listed)
+
     def of(self, *configurations: str) -> Cases:
         """Return the runs of some configurations."""
         return replace(self, configurations=configurations)

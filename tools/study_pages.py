@@ -19,8 +19,9 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
   `available(STUDY)`;
 - `cases(STUDY)` of a study that draws its settings from its seed, and `cases(STUDY).of(CONFIGURATION...)`: `seed`, the
   table `distribution`, `apart(METRIC, LIMIT)` of the model and of two runs of the kernel lane, `starts`, how many
-  starts of the flows it has, `scatter_rules`, which settings have further runs, and the `worst` cases
-  with their explanations (tools/page_cases.py);
+  starts of the flows it has, `scatter_rules`, which settings have further runs, the `worst` cases
+  with their explanations, and `single`, the number of the first of them with one flow
+  (tools/page_cases.py);
 - `measured(FILE, COLUMN=VALUE...)`, the numbers of a row of a table in `reference/` of the studies' group, which a
   tool has measured of programs;
 - `splitter_choice()`, the table of tools/dual_connectivity_choice.py;

@@ -7,7 +7,7 @@ suggestion. The functions here derive the message from it; no code parses a mess
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import PurePath
 from typing import Final
@@ -155,7 +155,7 @@ def not_one_of(
     suggestion = nearest(value, names)
     if suggestion and len(names) > MAX_LISTED:
         return unknown("value", str(value), names, field, where=where)
-    expected = _with(alternatives(map(shown, names), quote=""), context)
+    expected = _with(_whole_range(names) or alternatives(map(shown, names), quote=""), context)
     message = expected_got(expected, shown(value))
     return _about(where, field, "UnknownName", [message], expected, shown(value), suggestion)
 
@@ -214,6 +214,14 @@ def alternatives(names: Iterable[str], quote: str = "`") -> str:
     """Return names as error messages list them: `a`, `b` or `c`."""
     *others, last = [f"{quote}{name}{quote}" for name in names] or ["nothing: none is defined"]
     return f"{', '.join(others)} or {last}" if others else last
+
+
+def _whole_range(names: Sequence[str]) -> str:
+    """Return many successive integers as their range, such as "1 to 200"; nothing if the names are others."""
+    if len(names) <= MAX_LISTED or not names[0].isdecimal():
+        return ""
+    first = int(names[0])
+    return f"{first} to {names[-1]}" if names == [str(first + k) for k in range(len(names))] else ""
 
 
 def shown(value: object) -> str:
