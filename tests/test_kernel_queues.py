@@ -1,8 +1,8 @@
-"""CoDel, FQ-CoDel and PIE beside Linux' own: the same arrivals in virtual time, drops and waiting times compared.
+"""CoDel, FQ-CoDel, PIE and DualPI2 beside Linux' own: the same arrivals in virtual time, drops and waiting times compared.
 
 A program sends 13295 datagrams of five flows by a fixed plan (tests/data/arrivals) through a link of 10 Mbit/s,
 overloaded in five of eight seconds: two long flows, two sparse ones, one that comes in bursts of 60. The link is an
-element of ours, or `tbf` with `codel`, `fq_codel` or `pie` of the kernel as its child. Both run in a guest with a
+element of ours, or `tbf` with `codel`, `fq_codel`, `pie` or `dualpi2` of the kernel as its child. Both run in a guest with a
 virtual clock, so nothing but the disciplines differs, and the first packet of a busy period: a full bucket passes it
 at once, our link serialises it. One such offset changes which packets are dropped later, not how many, nor how long
 they wait.
@@ -58,8 +58,10 @@ OURS = {"pie": ', update_interval = "16 ms"'}
 SPARSE = (2, 3)
 #: The largest packet at 10 Mbit/s: by so much the first packet of a busy period is earlier behind a bucket [ms].
 SERIALISATION_MS = 1.16
-#: The datagrams are sent once with each of these seeds: CoDel draws no random numbers, PIE one for each packet.
-SEEDS = {"codel": (1,), "fq_codel": (1,), "pie": (1, 2, 3, 4)}
+#: The datagrams are sent once with each of these seeds: CoDel draws no random numbers.
+SEEDS = {"codel": (1,), "fq_codel": (1,), "pie": (1, 2, 3, 4), "dualpi2": (1, 2, 3, 4)}
+#: Disciplines that draw a random number for each packet.
+RANDOM = ("pie", "dualpi2")
 #: The standard deviation over seeds of the mean time in the link of a flow with few packets, here and in Linux [ms].
 DEVIATION_MS = 1.3
 
@@ -71,6 +73,7 @@ class Passage:
     arrivals_ms: np.ndarray[Any, Any]
     #: NaN for those that were dropped.
     transits_ms: np.ndarray[Any, Any]
+    marks: int
 
     def drops(self, of: np.ndarray[Any, Any]) -> int:
         """Count drops of some datagrams."""
@@ -92,7 +95,8 @@ def passage(kind: str, emulation: str, folder: Path) -> Passage:
     """Send the datagrams through a link, once with each seed."""
     passages = [passage_with(seed, kind, emulation, folder) for seed in SEEDS[kind]]
     arrivals_ms = np.concatenate([passage.arrivals_ms for passage in passages])
-    return Passage(arrivals_ms, np.concatenate([passage.transits_ms for passage in passages]))
+    transits_ms = np.concatenate([passage.transits_ms for passage in passages])
+    return Passage(arrivals_ms, transits_ms, sum(passage.marks for passage in passages))
 
 
 def passage_with(seed: int, kind: str, emulation: str, folder: Path) -> Passage:
@@ -109,10 +113,11 @@ def passage_with(seed: int, kind: str, emulation: str, folder: Path) -> Passage:
 
     both = times("arrival").join(times("departure"), on="packet_id", how="left").sort("packet_id")
     arrivals = both["arrival"].to_numpy() / 1e6
-    return Passage(arrivals - arrivals[0], both["departure"].cast(pl.Float64).to_numpy() / 1e6 - arrivals)
+    transits = both["departure"].cast(pl.Float64).to_numpy() / 1e6 - arrivals
+    return Passage(arrivals - arrivals[0], transits, result.elements["down"]["statistics"].get("ce_marks", 0))
 
 
-@pytest.fixture(scope="module", params=["codel", "fq_codel", "pie"])
+@pytest.fixture(scope="module", params=["codel", "fq_codel", "pie", "dualpi2"])
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Passage, Passage]:
     """Return kind, our link and the kernel's discipline."""
     problem = Lane(clock="virtual").problem()
@@ -140,16 +145,23 @@ def test_drops_are_equal(pair: tuple[str, Passage, Passage]) -> None:
     for flow in range(5):
         of = flows(kind) == flow
         drops = linux.drops(of)
-        # PIE draws a random number for each packet: the variance of a number of drops is at most their mean.
+        # With a random number for each packet the variance of a number of drops is at most their mean.
         # CoDel drops what is at the head when its time has come, of a flow by its share of the packets: binomial.
-        variance = 2 * drops if kind == "pie" else 2 * drops * (1 - drops / linux.drops(everything))
-        slack = (4 if kind == "pie" else 3) * max(variance, 1.0) ** 0.5
+        variance = 2 * drops if kind in RANDOM else 2 * drops * (1 - drops / linux.drops(everything))
+        slack = (4 if kind in RANDOM else 3) * max(variance, 1.0) ** 0.5
         assert abs(ours.drops(of) - drops) <= slack, flow
+
+
+def test_marks_are_equal(pair: tuple[str, Passage, Passage]) -> None:
+    kind, ours, linux = pair
+    # CoDel and PIE mark nothing by default
+    assert (linux.marks > 300) == (kind in ("fq_codel", "dualpi2"))
+    assert ours.marks == pytest.approx(linux.marks, rel=0.05)
 
 
 def test_waiting_times_are_equal(pair: tuple[str, Passage, Passage]) -> None:
     kind, ours, linux = pair
-    few_ms = 4 * (2 / len(SEEDS[kind])) ** 0.5 * DEVIATION_MS if kind == "pie" else 0.0
+    few_ms = 4 * (2 / len(SEEDS[kind])) ** 0.5 * DEVIATION_MS if kind in RANDOM else 0.0
     for flow in (0, 1, 4):
         of = flows(kind) == flow
         slack_ms = max(2 * SERIALISATION_MS, few_ms if flow == 4 else 0.0)

@@ -80,6 +80,8 @@ drop_reasons! {
     Codel = "codel",
     /// PIE: the packets before it have waited too long.
     Pie = "pie",
+    /// DualPI2: packets have waited too long, and this one is not ECN-capable, or the queue is overloaded.
+    Dualpi2 = "dualpi2",
 }
 
 /// What an element emits in one call; the driver drains and reuses it.

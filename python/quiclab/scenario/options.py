@@ -37,6 +37,7 @@ __all__ = [
     "Distribution",
     "Download",
     "DropTail",
+    "Dualpi2",
     "Duration",
     "EarliestArrival",
     "EarlyData",
@@ -65,6 +66,7 @@ __all__ = [
     "LinuxPacing",
     "Listed",
     "Loss",
+    "LowLatency",
     "LowestRtt",
     "Media",
     "MemoryReturn",
@@ -1652,8 +1654,63 @@ class Pie:
     kind: Literal["pie"] = "pie"
 
 
+#: Packets that go to the queue of low latency.
+#: - `l4s`: ECT(1) and CE (RFC 9331).
+#: - `any_ect`: All that are ECN-capable: for DCTCP, which sends ECT(0).
+LowLatency: TypeAlias = Literal["l4s", "any_ect"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dualpi2:
+    """Dual-queue coupled AQM (DualPI2, RFC 9332) as Linux' `dualpi2`.
+
+    A queue of low latency for scalable congestion controls (L4S), and one for all others.
+
+    Attributes
+    ----------
+    packets
+        Maximum number of packets that wait in both queues; packets that would exceed it are dropped on arrival. Takes
+        an integer of at least 1. Default: `10000`.
+    target
+        Target waiting time of the controller. Takes a duration from "1 us" to "1 s". Default: `"15 ms"`.
+    update_interval
+        Time between two updates of the probability. Takes a duration from "1 ms" to "1 s". Default: `"16 ms"`.
+    alpha
+        Increase of the probability at an update for each second of waiting time above `target`. Linux' unit: 41 is
+        0.16. Takes an integer from 0 to 8388607 256ths. Default: `41`.
+    beta
+        Increase of the probability for each second by which the waiting time has grown since the last update. Takes an
+        integer from 0 to 8388607 256ths. Default: `819`.
+    coupling_factor
+        Probability of a mark in the L queue as a multiple of the controller's; that of a drop or mark in the other
+        queue is the controller's squared. Takes an integer from 1 to 255. Default: `2`.
+    step_threshold
+        Packets of the L queue that have waited longer are marked. Takes a duration from "0 s" to "4 s". Default:
+        `"1 ms"`.
+    classic_protection
+        Share of the rate that the other queue has at least. Takes an integer from 0 to 100 percent. Default: `10`.
+    low_latency
+        Packets of the L queue. Default: `"l4s"`.
+    mtu
+        Size of the largest packet, its header included; while less than two of them wait, the controller drops or marks
+        nothing. Takes a size from "1 B" to "1 MiB". Default: `"1514 B"`.
+    """
+
+    packets: int | None = None
+    target: Duration | None = None
+    update_interval: Duration | None = None
+    alpha: int | None = None
+    beta: int | None = None
+    coupling_factor: int | None = None
+    step_threshold: Duration | None = None
+    classic_protection: int | None = None
+    low_latency: LowLatency | None = None
+    mtu: ByteCount | None = None
+    kind: Literal["dualpi2"] = "dualpi2"
+
+
 #: Queue discipline: order of service, and which packets are dropped or marked.
-Queue: TypeAlias = DropTail | HeadDrop | Codel | FqCodel | Pie
+Queue: TypeAlias = DropTail | HeadDrop | Codel | FqCodel | Pie | Dualpi2
 
 
 @dataclass(frozen=True, kw_only=True)

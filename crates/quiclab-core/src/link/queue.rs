@@ -23,6 +23,9 @@ impl Item for Queued {
     fn key(&self) -> FlowKey {
         FlowKey::of_packet(&self.packet)
     }
+    fn ecn(&self) -> Ecn {
+        self.packet.ecn
+    }
     fn mark(&mut self) -> bool {
         let capable = self.packet.ecn != Ecn::NotEct;
         if capable {

@@ -11,6 +11,7 @@
 //! | [`codel`] | at the head, by the time it has waited | RFC 8289, Linux `codel` |
 //! | [`fq_codel`] | the same in each queue of one or several flows; heads of the longest at a limit | RFC 8290, Linux `fq_codel` |
 //! | [`pie`] | on arrival, with a probability that follows the waiting time | RFC 8033, Linux `pie` |
+//! | [`dualpi2`] | on departure, by such a probability; marked in a queue of their own if they are scalable | RFC 9332, Linux `dualpi2` |
 //!
 //! A discipline is one file: its configuration with what that states about itself ([`options`]), its algorithm
 //! ([`discipline`]), its tests. It is registered at the end of this file.
@@ -18,6 +19,7 @@
 mod codel;
 mod discipline;
 mod drop_tail;
+mod dualpi2;
 mod exits;
 mod flow_key;
 mod fq_codel;
@@ -35,6 +37,7 @@ mod tests;
 
 pub use codel::{CodelRestart, ControlLaw};
 pub use discipline::Discipline;
+pub use dualpi2::LowLatency;
 pub use flow_key::FlowKey;
 pub use fq_codel::FlowHash;
 pub use options::{Capacity, QueueOptions};
@@ -43,6 +46,7 @@ pub use statistics::{FlowStatistics, QueueStatistics};
 pub use tc::{DeviceMtu, TcQueue};
 
 use crate::element::{DropReason, Metrics};
+use crate::ip::Ecn;
 use crate::random::RandomStream;
 use crate::time::Time;
 use crate::units::{ByteCount, DataRate};
@@ -55,6 +59,8 @@ pub trait Item {
     fn bytes(&self) -> ByteCount;
     /// The flow it belongs to. Asked once, on arrival, by disciplines that tell flows apart.
     fn key(&self) -> FlowKey;
+    /// Its ECN field.
+    fn ecn(&self) -> Ecn;
     /// Sets "congestion experienced"; `false` if it is not ECN-capable. One that has the mark already is.
     fn mark(&mut self) -> bool;
 }
@@ -86,6 +92,7 @@ registry::disciplines! {
     codel: Codel => CodelQueue,
     fq_codel: FqCodel => FqCodelQueue,
     pie: Pie => PieQueue,
+    dualpi2: Dualpi2 => Dualpi2Queue,
     #[cfg(test)]
     tests::paced: Paced => PacedQueue,
 }

@@ -34,6 +34,7 @@ use super::tc::{self, DeviceMtu, TcQueue};
 use super::waiting::WaitingItems;
 use super::{Backlog, FlowKey, Item, Outcome, QueueIndex};
 use crate::element::DropReason;
+use crate::ip::Ecn;
 use crate::limits;
 use crate::problem::{Problem, quoted};
 use crate::random::RandomStream;
@@ -163,6 +164,9 @@ impl<T: Item> Item for Admitted<T> {
     }
     fn key(&self) -> FlowKey {
         self.item.key()
+    }
+    fn ecn(&self) -> Ecn {
+        self.item.ecn()
     }
     fn mark(&mut self) -> bool {
         self.item.mark()

@@ -37,6 +37,11 @@ impl<T: Item> WaitingItems<T> {
         Some(head)
     }
 
+    /// What has waited longest.
+    pub(super) fn head(&self) -> Option<&Waiting<T>> {
+        self.items.front()
+    }
+
     pub(super) fn backlog(&self) -> Backlog {
         Backlog { packets: self.items.len() as u64, bytes: self.bytes }
     }

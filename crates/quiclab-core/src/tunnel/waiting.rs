@@ -1,7 +1,7 @@
 //! What waits in the queue of a tunnel.
 
 use crate::element::DropReason;
-use crate::ip::Ecn;
+use crate::ip::{self, Ecn};
 use crate::packet::{Direction, FlowId, Packet, Payload};
 use crate::queue::{FlowKey, Item};
 use crate::time::{Duration, Time};
@@ -24,37 +24,23 @@ impl Item for QueuedPacket {
         FlowKey::of_packet(&self.packet)
     }
 
-    fn mark(&mut self) -> bool {
-        if let Payload::Ip(bytes) = &mut self.packet.payload {
-            return mark_ip(bytes);
+    /// Of an IP packet of real hosts, the field in its header; what is no IP packet is not ECN-capable.
+    fn ecn(&self) -> Ecn {
+        match &self.packet.payload {
+            Payload::Ip(bytes) => ip::read(bytes).map_or(Ecn::NotEct, |(header, _)| header.ecn),
+            _ => self.packet.ecn,
         }
-        let capable = self.packet.ecn != Ecn::NotEct;
-        if capable {
-            self.packet.ecn = Ecn::Ce;
-        }
-        capable
     }
-}
 
-/// Sets CE in the header of an IP packet (RFC 3168 section 5); `false` if it is not ECN-capable, or no IP packet.
-fn mark_ip(packet: &mut [u8]) -> bool {
-    match packet.first().map(|byte| byte >> 4) {
-        Some(4) if packet.len() >= 20 && packet[1] & 3 != 0 => {
-            let added = u32::from(3 - (packet[1] & 3));
-            packet[1] |= 3;
-            // RFC 1624, equation 3: the checksum of a header of which a word has grown
-            let checksum = !u16::from_be_bytes([packet[10], packet[11]]);
-            let sum = u32::from(checksum) + added;
-            let folded = !(((sum & 0xffff) + (sum >> 16)) as u16);
-            packet[10..12].copy_from_slice(&folded.to_be_bytes());
-            true
+    fn mark(&mut self) -> bool {
+        if self.ecn() == Ecn::NotEct {
+            return false;
         }
-        // the traffic class begins in the first byte; its last two bits are the upper ones of the second's half
-        Some(6) if packet.len() >= 40 && packet[1] & 0x30 != 0 => {
-            packet[1] |= 0x30;
-            true
+        match &mut self.packet.payload {
+            Payload::Ip(bytes) => ip::set_ecn(bytes, Ecn::Ce),
+            _ => self.packet.ecn = Ecn::Ce,
         }
-        _ => false,
+        true
     }
 }
 
@@ -108,36 +94,41 @@ impl SojournLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ip::{FiveTuple, Protocol};
 
-    /// Sum of the words of a header, which is 0xffff if its checksum is right (RFC 1071).
-    fn sum(header: &[u8]) -> u32 {
-        let words = header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
-        let sum: u32 = words.sum();
-        (sum & 0xffff) + (sum >> 16)
+    fn queued(bytes: &[u8]) -> QueuedPacket {
+        let address = std::net::SocketAddr::from(([10, 0, 0, 1], 1));
+        let tuple = FiveTuple::new(Protocol::Udp, address, address);
+        let mut packet = Packet::of_datagram(Time::ZERO, tuple, Ecn::NotEct, Default::default());
+        packet.payload = Payload::Ip(bytes.into());
+        QueuedPacket { packet: Box::new(packet), entered: Time::ZERO }
+    }
+
+    fn header(item: &QueuedPacket) -> &[u8] {
+        let Payload::Ip(bytes) = &item.packet.payload else { unreachable!("made of bytes") };
+        bytes
     }
 
     #[test]
-    fn a_mark_keeps_the_checksum_right() {
-        for ecn in 0..4 {
-            let mut header = [0x45, ecn, 0, 20, 1, 2, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
-            let checksum = !(sum(&header) as u16);
-            header[10..12].copy_from_slice(&checksum.to_be_bytes());
-            assert_eq!(mark_ip(&mut header), ecn != 0);
-            assert_eq!(header[1], if ecn == 0 { 0 } else { 3 });
-            assert_eq!(sum(&header), 0xffff, "{ecn}");
+    fn the_ecn_field_is_that_of_the_header() {
+        for codepoint in 0..4 {
+            let ipv4 = [0x45, codepoint, 0, 20, 1, 2, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+            let mut ipv6 = [0_u8; 40];
+            (ipv6[0], ipv6[1]) = (0x60, codepoint << 4 | 0x0f);
+            for mut item in [queued(&ipv4), queued(&ipv6)] {
+                assert_eq!(item.ecn(), Ecn::from_codepoint(codepoint));
+                assert_eq!(item.mark(), codepoint != 0);
+                let expected = if codepoint == 0 { Ecn::NotEct } else { Ecn::Ce };
+                assert_eq!((item.ecn(), ip::read(header(&item)).unwrap().0.ecn), (expected, expected));
+            }
         }
     }
 
     #[test]
-    fn ipv6_and_garbage() {
-        let mut header = [0u8; 40];
-        (header[0], header[1]) = (0x60, 0x2f);
-        assert!(mark_ip(&mut header));
-        assert_eq!((header[0], header[1]), (0x60, 0x3f));
-        header[1] = 0x0f;
-        assert!(!mark_ip(&mut header));
-        for garbage in [&mut [][..], &mut [0x45, 3], &mut [0x60, 0x30], &mut [0xff; 60]] {
-            assert!(!mark_ip(garbage));
+    fn what_is_no_ip_packet_is_not_ecn_capable() {
+        for garbage in [&[][..], &[0x45, 3], &[0x60, 0x30], &[0xff; 60]] {
+            let mut item = queued(garbage);
+            assert_eq!((item.ecn(), item.mark(), header(&item)), (Ecn::NotEct, false, garbage));
         }
     }
 }

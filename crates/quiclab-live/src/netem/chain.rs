@@ -5,6 +5,7 @@
 //! Each namespace forwards all that comes in to its one way out, where the stage's queueing disciplines are. A
 //! neighbour is set by hand, so that no packet waits for ARP; offloads are off, so that none grows.
 
+use super::dualpi2;
 use super::ethtool;
 use super::plan::{ETHERNET_BYTES, Plan, Qdisc};
 use crate::command::succeed;
@@ -83,7 +84,8 @@ impl Chain {
     pub fn counts(&self) -> io::Result<Counts> {
         let mut counts = Counts::default();
         for namespace in &self.namespaces {
-            let text = namespace.within(|| succeed("tc", &["-s", "-j", "qdisc", "show"]))?;
+            // a child that `tc` does not know would end up in the JSON as a note
+            let text = namespace.within(|| succeed("tc", &["-s", "-j", "qdisc", "show", "handle", "1:"]))?;
             counts.add(&text)?;
         }
         Ok(counts)
@@ -162,6 +164,12 @@ fn disciplines(device: &str, qdiscs: &[Qdisc], mtu: DeviceMtu, header_bytes: u64
         set_mtu(mtu.bytes().saturating_sub(header_bytes))?;
     }
     for qdisc in qdiscs {
+        if let [_, parent, _, handle, name, options @ ..] = &qdisc[..]
+            && name == dualpi2::NAME
+        {
+            dualpi2::add(device, parent, handle, options)?;
+            continue;
+        }
         let mut arguments = vec!["qdisc", "add", "dev", device];
         arguments.extend(qdisc.iter().map(String::as_str));
         succeed("tc", &arguments)?;

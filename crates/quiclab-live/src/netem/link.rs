@@ -45,6 +45,8 @@ pub struct KernelLink {
     kernel: Counts,
     /// Markers that the device did not take.
     refused: u64,
+    /// Packets that were marked inside.
+    ce_marks: u64,
     /// Markers that came out after their packet had been given up.
     late: u64,
     buffer: Vec<u8>,
@@ -65,6 +67,7 @@ impl KernelLink {
             passages: if plan.bucket { LinkTransits::of_bucket() } else { LinkTransits::default() },
             kernel: Counts::default(),
             refused: 0,
+            ce_marks: 0,
             late: 0,
             buffer: vec![0; BUFFER_BYTES],
         }
@@ -124,8 +127,9 @@ impl KernelLink {
             return;
         };
         self.passages.on_leave(number, now);
-        if marked {
+        if marked && packet.ecn != Ecn::Ce {
             packet.ecn = Ecn::Ce;
+            self.ce_marks += 1;
         }
         self.counters.held.remove(packet.size);
         self.counters.sent.add(packet.size);
@@ -205,6 +209,7 @@ impl Element for KernelLink {
         out.count("kernel_dropped_packets", self.kernel.dropped);
         out.count("kernel_held_packets", self.kernel.held);
         out.count("refused_packets", self.refused);
+        out.count("ce_marks", self.ce_marks);
         out.count("late_packets", self.late);
     }
 

@@ -5,6 +5,7 @@
 //! quiclab's links.
 
 mod chain;
+mod dualpi2;
 mod ethtool;
 mod link;
 mod marker;

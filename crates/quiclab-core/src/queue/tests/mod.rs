@@ -29,6 +29,13 @@ impl Item for Piece {
         crate::ip::FiveTuple::new(crate::ip::Protocol::Udp, from, SocketAddr::from(([10, 0, 0, 2], 443)))
             .into()
     }
+    fn ecn(&self) -> Ecn {
+        match (self.ecn_capable, self.marked) {
+            (false, _) => Ecn::NotEct,
+            (true, false) => Ecn::Ect0,
+            (true, true) => Ecn::Ce,
+        }
+    }
     fn mark(&mut self) -> bool {
         self.marked |= self.ecn_capable;
         self.ecn_capable
