@@ -5,7 +5,6 @@
 
 use quiclab_core::problem::{ensure, name_of, quoted};
 use quiclab_core::{ByteCount, Duration, FiveTuple, Problem};
-use quiclab_transport::congestion::Family;
 use quiclab_transport::options::{
     AckFrequency, CongestionControl, Controller, EndpointConfig, SlowStartExit, Workload,
 };
@@ -44,7 +43,7 @@ impl LabControl {
             emulated_connections: config.emulated_connections.unwrap_or(1),
             slow_start_exit: config.slow_start_exit.unwrap_or(SlowStartExit::None),
         };
-        ensure(wanted.control.family() != Family::Scalable, || {
+        ensure(!wanted.control.family().counts_marks(), || {
             let expected = "a congestion control that needs no number of marks";
             Problem::conflict("congestion_control", quoted(wanted.control.name()), expected)
                 .because(format!("{stack} does not tell its congestion control how many packets were marked"))

@@ -462,6 +462,7 @@ Workload: TypeAlias = Download | RequestResponse | Datagrams | Page | Ping | Med
 #: - `bbr-v3`: BBR version 3 (draft-ietf-ccwg-bbr-06).
 #: - `bbr-picoquic`: BBR version 1 as in picoquic.
 #: - `dctcp`: DCTCP (RFC 8257): the reduction follows the share of packets with marks.
+#: - `prague`: Prague (draft-briscoe-iccrg-prague-congestion-control-04): scalable, for queues with L4S (RFC 9330).
 #: - `fixed`: A constant window of the size `initial_window`.
 #: - `lia`: Coupled over several paths: linked increases (RFC 6356).
 #: - `olia`: Coupled over several paths: opportunistic linked increases.
@@ -474,6 +475,7 @@ CongestionControl: TypeAlias = Literal[
     "bbr-v3",
     "bbr-picoquic",
     "dctcp",
+    "prague",
     "fixed",
     "lia",
     "olia",

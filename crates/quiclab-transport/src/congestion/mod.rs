@@ -24,6 +24,7 @@ pub mod hystart_linux;
 pub mod hystart_picoquic;
 pub mod hystart_plus_plus;
 pub mod newreno;
+pub mod prague;
 mod registry;
 mod settings;
 pub mod slow_start;
@@ -67,6 +68,8 @@ registry::controls! {
     };
     /// DCTCP (RFC 8257): the reduction follows the share of packets with marks.
     Dctcp = "dctcp", Family::Scalable => |s, _| dctcp::Dctcp::new(&s.window(), s.policy());
+    /// Prague (draft-briscoe-iccrg-prague-congestion-control-04): scalable, for queues with L4S (RFC 9330).
+    Prague = "prague", Family::L4s => |s, _| prague::Prague::new(&s.window());
     /// A constant window of the size `initial_window`.
     Fixed = "fixed", Family::Plain => |s, _| fixed::Fixed::new(s.initial_window);
     /// Coupled over several paths: linked increases (RFC 6356).

@@ -1,5 +1,7 @@
 //! From a list of congestion controls to their names in scenarios and to their controllers.
 
+use quiclab_core::Ecn;
+
 /// Kinds of congestion control, by the options that go with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
@@ -8,12 +10,35 @@ pub enum Family {
     /// As [`Family::Window`], and reduces its window by the share of packets with marks, so that it needs ECN; it stands for
     /// one connection.
     Scalable,
+    /// Reduces its window by the share of packets with marks, has a rate to pace at, and sends ECT(1), which queues with L4S
+    /// tell it by (RFC 9331).
+    L4s,
     /// Controls a rate, so packets are paced.
     Rate,
     /// As [`Family::Window`] in congestion avoidance, over several paths; it stands for one connection.
     Coupled,
     /// None of these.
     Plain,
+}
+
+impl Family {
+    /// Whether the receiver must count marks.
+    #[must_use]
+    pub const fn counts_marks(self) -> bool {
+        matches!(self, Self::Scalable | Self::L4s)
+    }
+
+    /// Whether packets must be paced.
+    #[must_use]
+    pub const fn paces(self) -> bool {
+        matches!(self, Self::Rate | Self::L4s)
+    }
+
+    /// ECN field of packets that are ECN-capable (RFC 8311, RFC 9331 section 4.1).
+    #[must_use]
+    pub const fn codepoint(self) -> Ecn {
+        if matches!(self, Self::L4s) { Ecn::Ect1 } else { Ecn::Ect0 }
+    }
 }
 
 /// Declares `CongestionControl` and `build`. A line `Variant = "name", family => make;` registers a congestion control:

@@ -26,7 +26,7 @@ impl Control<'_> {
             if control.family() != Family::Window {
                 (*slow_start_exit, *emulated_connections) = (SlowStartExit::None, 1);
             }
-            if control.family() == Family::Rate && *pacing == Pacing::None {
+            if control.family().paces() && *pacing == Pacing::None {
                 *pacing = rate_pacing;
             }
         }
@@ -54,10 +54,10 @@ pub fn check(control: CongestionControl, options: &EndpointConfig) -> Result<(),
     if let Some(exit) = options.slow_start_exit {
         ensure(window || control.family() == Family::Scalable || exit == SlowStartExit::None, || {
             conflict("slow_start_exit", quoted(name_of(&exit)), "\"none\"")
-                .because(format!("{named} has no slow start"))
+                .because(format!("{named} has no such exit of slow start"))
         })?;
     }
-    ensure(control.family() != Family::Rate || options.pacing != Some(Pacing::None), || {
+    ensure(!control.family().paces() || options.pacing != Some(Pacing::None), || {
         conflict("pacing.kind", "\"none\"", "another kind of pacing")
             .because(format!("{named} controls its rate by pacing"))
     })

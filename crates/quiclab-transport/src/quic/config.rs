@@ -150,7 +150,7 @@ impl Config {
 
     /// ECN field of packets on paths that can.
     pub(crate) fn codepoint(&self) -> Ecn {
-        if self.quic.ecn { Ecn::Ect0 } else { Ecn::NotEct }
+        if self.quic.ecn { self.congestion_control.family().codepoint() } else { Ecn::NotEct }
     }
 
     /// Initial congestion window: at least a datagram.

@@ -13,7 +13,6 @@
 
 use super::config::{BUCKET, Config, InitialWindow};
 use super::profile::{self, DEFAULT_PROFILE, profiles};
-use crate::congestion::Family;
 use crate::error::{Error, conflict};
 use crate::options::{Control, EndpointConfig, QuicOptions, QuicVersion, Tls, TlsVersion};
 use crate::profile::UNLIMITED;
@@ -127,7 +126,7 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         pacing: &mut config.pacing,
     };
     control.take(options, BUCKET)?;
-    if config.congestion_control.family() == Family::Scalable {
+    if config.congestion_control.family().counts_marks() {
         ensure(options.quic.as_ref().is_none_or(|quic| quic.ecn != Some(false)), || {
             let named = format!("congestion control `{}` needs marks", config.congestion_control.name());
             conflict("quic.ecn", "false", "true").because(named)

@@ -267,6 +267,11 @@ impl Connection {
         self.control = Some(Control::SynAck);
     }
 
+    /// ECN field of a packet with the field `ecn`: what is ECN-capable has the codepoint that its congestion control uses.
+    pub(super) fn codepoint(&self, ecn: Ecn) -> Ecn {
+        if ecn == Ecn::Ect0 { self.config.congestion_control.family().codepoint() } else { ecn }
+    }
+
     fn take_offer(&mut self, segment: &Segment, ecn: TcpEcn) {
         self.offer = Offer::of_peer(segment.options.as_deref());
         self.agreed = Agreed::new(&self.config.tcp, self.offer, ecn);

@@ -298,6 +298,7 @@ impl TcpEndpoint {
 
     fn pass_on(&mut self, now: Time, departure: Departure, out: &mut Outputs) {
         let Departure { ecn, mut segment, .. } = departure;
+        let ecn = self.connection.codepoint(ecn);
         let bytes = self.connection.header_bytes(&segment) + u64::from(segment.length);
         if let Some(records) = self.records.as_ref().filter(|_| segment.length > 0) {
             segment.options = records.of(segment.sequence, segment.length);

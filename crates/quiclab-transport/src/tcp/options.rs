@@ -62,7 +62,7 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         ensure(control.family() != Family::Coupled, || {
             conflict("congestion_control", quoted(control.name()), "a congestion control for one path")
         })?;
-        if control.family() == Family::Scalable {
+        if control.family().counts_marks() {
             let asked = options.tcp.as_ref().and_then(|tcp| tcp.ecn);
             ensure(asked.is_none_or(|ecn| ecn == TcpEcn::Dctcp), || {
                 conflict("tcp.ecn", quoted(name_of(&config.tcp.ecn)), "\"dctcp\"")
