@@ -1,0 +1,212 @@
+"""Queue disciplines and those of the Linux kernel, with TCP through them: goodput, sojourn times, marks and drops.
+
+The kernel lane with the virtual clock runs Linux TCP through the kernel's own disciplines. It is compared with the sim
+lane, and in a third engine Linux TCP passes quiclab's elements, which tells the queue's part of a difference from that
+of TCP.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from quiclab.lane.run import Lane
+from quiclab.libraries import pl
+from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS
+from quiclab.studies.validation.blind import MODEL, goodput_mbps
+from quiclab.studies.validation.blind_views import Views
+from quiclab.study import (
+    Assumption,
+    Configuration,
+    Design,
+    Engine,
+    Factor,
+    Figure,
+    Measures,
+    Metric,
+    Presentation,
+    Study,
+    Table,
+)
+from quiclab.study.criteria import Criterion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from quiclab.result import RunResult
+    from quiclab.study.findings import Key
+
+KERNEL, ELEMENTS = "kernel-queues", "kernel-tcp"
+SOURCE = "the kernel lane with the virtual clock: Linux TCP through the kernel's queueing disciplines"
+BOTTLENECK = "bottleneck"
+RUNS = 2
+GOODPUT, SOJOURN, SIGNALS, SHARE = 0.05, 0.10, 0.10, 0.95
+#: Sojourn times are those of packets that arrive later [s]: the overshoot of slow start is one event in each run.
+SETTLED_S = 5.0
+
+
+def sojourns(result: RunResult, directory: Path) -> dict[str, float | None]:
+    """Return what a study stores of the packets of a run.
+
+    Parameters
+    ----------
+    result
+        A run with records of packets.
+    directory
+        Not needed.
+
+    Returns
+    -------
+    dict
+        `mean_ms`: time in the bottleneck from arrival to the end of serialisation, mean over packets;
+        `flow2_p99_ms`: its 99th percentile over packets of the second flow. None without any.
+    """
+    del directory
+    packets = result.packets.filter(pl.col("element").cast(pl.String) == BOTTLENECK)
+    arrived, left = (
+        packets.filter(pl.col("event").cast(pl.String) == event).select(
+            "packet_id", pl.col("flow").cast(pl.String), pl.col("time_ns").alias(event)
+        )
+        for event in ("arrival", "departure")
+    )
+    times = (
+        arrived.filter(pl.col("arrival") >= 1e9 * SETTLED_S)
+        .join(left, on=["packet_id", "flow"])
+        .with_columns(((pl.col("departure") - pl.col("arrival")) / 1e6).alias("ms"))
+    )
+    second = times.filter(pl.col("flow") == "flow2")["ms"]
+    return {"mean_ms": _known(times["ms"].mean()), "flow2_p99_ms": _known(second.quantile(0.99, "nearest"))}
+
+
+def _known(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _kept(name: str) -> Callable[[RunResult], float]:
+    def value(result: RunResult) -> float:
+        found = result.data["kept"][name]
+        return math.nan if found is None else float(found)
+
+    return value
+
+
+def marks(result: RunResult) -> float:
+    """Return the packets that the queue marked."""
+    return float(result.elements[BOTTLENECK]["statistics"]["ce_marks"])
+
+
+def drops(result: RunResult) -> float:
+    """Return the packets that the queue dropped."""
+    return float(result.elements[BOTTLENECK]["dropped"]["packets"])
+
+
+def signals(result: RunResult) -> float:
+    """Return the packets that the queue marked or dropped."""
+    return marks(result) + drops(result)
+
+
+METRIC = Metric("goodput_mbps", "Goodput of all flows", "Mbit/s", goodput_mbps)
+FURTHER = (
+    Metric("sojourn_ms", "Mean sojourn time", "ms", _kept("mean_ms")),
+    Metric("flow2_sojourn_p99_ms", "Sojourn time of flow 2, 99 %", "ms", _kept("flow2_p99_ms")),
+    Metric("signals", "Marks and drops", "packets", signals),
+    Metric("marks", "Marks", "packets", marks),
+    Metric("drops", "Drops", "packets", drops),
+)
+METRICS = (METRIC, *FURTHER)
+RELATIVE = frozenset(metric.name for metric in METRICS)
+
+
+def _described(_: int, key: Key) -> str:
+    return BY_NAME[str(key[1])].description
+
+
+VIEWS = Views(MODEL, KERNEL, METRICS, RELATIVE, _described)
+QUEUES_ALONE = Views(ELEMENTS, KERNEL, METRICS, RELATIVE, _described)
+
+
+def _criteria() -> tuple[Criterion, ...]:
+    keys: list[Key] = [("tcp", cell.name) for cell in CELLS]
+    return tuple(
+        Criterion(identity, statement, {}, dict.fromkeys(keys, limit), metric, share=SHARE)
+        for identity, statement, limit, metric in (
+            ("VA-1", "Goodput is within 5 % in at least 95 % of the cells.", GOODPUT, ""),
+            ("VA-2", "Mean sojourn time is within 10 % in at least 95 % of the cells.", SOJOURN, "sojourn_ms"),
+            ("VA-3", "The number of marks and drops is within 10 % in at least 95 % of the cells.", SIGNALS, "signals"),
+        )
+    )
+
+
+CRITERIA = _criteria()
+NETEM, TCP = Lane(clock="virtual", emulation="netem"), Lane(clock="virtual")
+
+STUDY = Study(
+    "validation/aqm",
+    design=Design(
+        scenario="scenarios/linux_tcp.toml",
+        configurations=(Configuration("tcp", "TCP", {}),),
+        factors=(Factor("cell", "cell", "Cell", "", tuple(BY_NAME), lambda name: BY_NAME[str(name)].changes),),
+        engines=(
+            Engine(MODEL),
+            Engine(KERNEL, lane=NETEM, stacks={MODEL: "linux"}),
+            Engine(ELEMENTS, lane=TCP, stacks={MODEL: "linux"}),
+        ),
+        engine_changes=lambda _: {},
+        runs=RUNS,
+    ),
+    measures=Measures(
+        metric=METRIC,
+        further=FURTHER,
+        keep=sojourns,
+        table=Table("", SOURCE, engine=KERNEL),
+        criteria=CRITERIA,
+        claims=tuple(item.claim(SOURCE) for item in CRITERIA),
+    ),
+    presentation=Presentation(
+        title="Queue disciplines and Linux",
+        abstract=f"{len(CELLS)} cells: CoDel, FQ-CoDel, PIE and DualPI2 with two to four TCP downloads through them, "
+        "with and without ECN, over links of 4 to 40 Mbit/s with round trip times of 20 to 80 ms; the sim lane, and "
+        "Linux TCP through the disciplines of the kernel.",
+        source="quiclab: no publication",
+        figures=(
+            Figure(
+                "Distribution of the differences",
+                SOURCE,
+                "",
+                "Share of the cells over the magnitude of the difference, of means over the runs; dashed: two runs of "
+                "the kernel, which is what chance makes.",
+                draw=VIEWS.curves,
+            ),
+            Figure("Goodput", SOURCE, "", "Mean over the runs.", "VA-1", pairs=True),
+            Figure("Mean sojourn time", SOURCE, "", "Mean over packets and runs.", "VA-2", pairs=True),
+            Figure("Marks and drops", SOURCE, "", "Mean over the runs.", "VA-3", pairs=True),
+        ),
+        text_tables=VIEWS.tables,
+        assumptions=(
+            Assumption(
+                "Flows start a second after the queue was set up.",
+                "PIE of Linux makes its first update after half a second; a run begins with the set-up.",
+            ),
+            Assumption(
+                "PIE is updated each 15 ms in quiclab and each 16 ms in the kernel.",
+                "Timers of the kernel end at jiffies, of 1 ms in the guest, and take one more.",
+            ),
+            Assumption(
+                "Sojourn times are those of packets that arrive after 5 s.",
+                "The overshoot of slow start is one event in each run, and its queue many times the later one.",
+            ),
+            Assumption(
+                "A token bucket has the rate of the kernel's disciplines.",
+                "It passes the first packet of a busy period at once, where a link of quiclab serialises it.",
+            ),
+        ),
+        limits=(
+            "Where a queue drops a few dozen packets, two runs of the kernel differ by more than the limits: PIE and "
+            "DualPI2 draw random numbers, and flows of few packets follow them.",
+            "The guest has an infinitely fast CPU, and so has the model.",
+        ),
+    ),
+)
+
+STUDIES = (STUDY,)
