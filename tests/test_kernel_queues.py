@@ -3,9 +3,9 @@
 A program sends 13295 datagrams of five flows by a fixed plan (tests/data/arrivals) through a link of 10 Mbit/s,
 overloaded in five of eight seconds: two long flows, two sparse ones, one that comes in bursts of 60. The link is an
 element of ours, or `tbf` with `codel`, `fq_codel`, `pie` or `dualpi2` of the kernel as its child. Both run in a guest
-with a virtual clock, so nothing but the disciplines differs, and the first packet of a busy period: a full bucket passes it
-at once, our link serialises it. One such offset changes which packets are dropped later, not how many, nor how long
-they wait.
+with a virtual clock, so nothing but the disciplines differs, and the first packet of a busy period: a full bucket
+passes it at once, our link serialises it. One such offset changes which packets are dropped later, not how many, nor
+how long they wait.
 """
 
 from __future__ import annotations

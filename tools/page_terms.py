@@ -23,6 +23,7 @@ from quiclab.libraries import np, pl
 from quiclab.stats import Summary
 from quiclab.studies.dual_connectivity.model import model
 from quiclab.studies.dual_connectivity.setting import Parameters
+from quiclab.studies.validation import aqm_cells
 from quiclab.studies.validation.regressions_cells import BY_NAME
 from quiclab.study import agreement
 from quiclab.study.ablation import Support
@@ -138,6 +139,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "criterion": criterion,
         "estimated": estimated,
         "on_paper": lambda **given: model(Parameters(**given)),
+        "queue_cells": lambda: aqm_cells.CELLS,
         "fixed_differences": lambda: tuple(BY_NAME.values()),
         "over_starts": over_starts,
         "cases": lambda study: Cases(values, f"{group}/{study}"),

@@ -141,3 +141,48 @@ fn a_control_that_counts_marks_needs_a_receiver_that_does() {
         assert!(error.contains(path), "{error}");
     }
 }
+
+const DUALPI2: &str = r#"
+version = 1
+name = "l4s"
+duration = "40 s"
+until = "duration_over"
+links.down = { rate = "40 Mbit/s", overhead_per_packet = "14 B", delay = "10 ms", queue = { kind = "dualpi2" } }
+links.up = { delay = "10 ms" }
+[flows.f]
+stack = "lab-tcp"
+sender = { congestion_control = "prague" }
+receiver = { tcp = { ecn = "dctcp" } }
+down = ["down"]
+up = ["up"]
+workload = { kind = "download", duration = "38 s" }
+[flows.classic]
+stack = "lab-tcp"
+sender = { congestion_control = "cubic" }
+down = ["down"]
+up = ["up"]
+workload = { kind = "download", duration = "38 s" }
+"#;
+
+/// RFC 9332 section 2.1: the coupling makes rates of scalable and classic flows about equal, here within a factor of 2.5 as
+/// their RTTs differ by the classic queue, whose target is 15 ms; packets of the L queue wait for less than 1 ms and none
+/// of them is lost. It is Prague's congestion control that tells the queue its packets.
+#[test]
+fn prague_waits_less_than_a_millisecond_beside_cubic() {
+    let quic = [("flows.f.stack", "lab-quic"), ("flows.f.receiver", "{}")];
+    for sets in [&[][..], &quic[..]] {
+        for delay in ["2.5 ms", "10 ms", "40 ms"] {
+            let delays = [("links.down.delay", delay), ("links.up.delay", delay)];
+            let output = run_text(DUALPI2, &[sets, &delays[..]].concat(), 1);
+            let goodput = |flow: &str| output.result.flows[flow].delivered_bytes as f64;
+            let ratio = goodput("f") / goodput("classic");
+            assert!((0.4..2.5).contains(&ratio), "{delay}: {ratio}");
+            let busy = (goodput("f") + goodput("classic")) * 8.0 / (40e6 * 38.0);
+            assert!(busy > 0.9, "{delay}: {busy}");
+            assert!(link(&output, "l4s_sojourn_ms") < 0.6, "{delay}");
+            assert!((5.0..20.0).contains(&link(&output, "classic_sojourn_ms")), "{delay}");
+            assert!(link(&output, "l4s_ce_marks") > 100.0 && link(&output, "classic_ce_marks") == 0.0);
+            assert_eq!(sender(&output, "lost_packets"), 0.0, "{delay}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+"""The study of queue disciplines: its cells, and what it measures of a run."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from conftest import quiclab_process
+from quiclab.lane.run import Lane
+from quiclab.studies.validation import aqm
+from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS, NETWORKS, SECONDS
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.plan import jobs_of
+from quiclab.study.registry import find
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_each_queue_has_two_sets_of_flows_over_each_network() -> None:
+    assert len(CELLS) == len(BY_NAME) == 40
+    assert {(cell.rate_mbps, cell.rtt_ms) for cell in CELLS} == set(NETWORKS)
+    assert {cell.rate_mbps for cell in CELLS} == set(SECONDS)
+    described = {cell.description for cell in CELLS}
+    assert len(described) == 40
+    assert "dualpi2, 10 Mbit/s, 20 ms; cubic, dctcp" in described
+    assert "pie, 4 Mbit/s, 40 ms; newreno with ECN, cubic with ECN, newreno with ECN, cubic with ECN" in described
+
+
+def test_the_reference_is_the_kernel_with_queues_of_its_own() -> None:
+    study = find("validation/aqm")
+    lanes = {engine.name: engine.lane for engine in study.design.engines}
+    assert lanes == {
+        aqm.MODEL: None,
+        aqm.KERNEL: Lane(clock="virtual", emulation="netem"),
+        aqm.ELEMENTS: Lane(clock="virtual", emulation="engine"),
+    }
+    jobs = jobs_of(study, list(study.points((aqm.MODEL, aqm.KERNEL), 1, variants=())))
+    assert len(jobs) == 80
+    programs = {job.labels["engine"]: '"stack":"linux"' in job.scenario.replace(" ", "") for job in jobs}
+    assert programs == {aqm.MODEL: False, aqm.KERNEL: True}
+
+
+def packets(rows: list[tuple[int, str, str, str, int]]) -> Any:
+    columns = ["time_ns", "element", "event", "flow", "packet_id"]
+    frame = pl.DataFrame(rows, schema=columns, orient="row")
+    return SimpleNamespace(packets=frame.with_columns(pl.col("element", "event", "flow").cast(pl.Categorical)))
+
+
+def test_sojourn_times_are_those_of_packets_that_leave_after_five_seconds(tmp_path: Path) -> None:
+    run = packets(
+        [
+            (4_999_000_000, "bottleneck", "arrival", "flow1", 1),  # too early
+            (5_001_000_000, "bottleneck", "arrival", "flow1", 2),
+            (5_002_000_000, "bottleneck", "arrival", "flow2", 3),
+            (5_003_000_000, "bottleneck", "arrival", "flow2", 4),  # dropped
+            (5_004_000_000, "far", "arrival", "flow2", 3),
+            (5_004_000_000, "bottleneck", "departure", "flow1", 1),
+            (5_005_000_000, "bottleneck", "departure", "flow1", 2),
+            (5_012_000_000, "bottleneck", "departure", "flow2", 3),
+        ]
+    )
+    assert aqm.sojourns(run, tmp_path) == {"mean_ms": 7.0, "flow2_p99_ms": 10.0}
+    assert aqm.sojourns(packets([]), tmp_path) == {"mean_ms": None, "flow2_p99_ms": None}
+
+
+def test_a_cell_runs_in_the_sim_lane(tmp_path: Path) -> None:
+    cell = "dualpi2_4mbit_40ms_pair"
+    options = ["study", "run", "validation/aqm", "--runs", "1", "--only", f"cell={cell}", "--only", "engine=lab-tcp"]
+    done = quiclab_process(*options, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    evaluation = Evaluation(find("validation/aqm"), tmp_path)
+    found = {metric.name: evaluation.samples(aqm.MODEL, metric=metric.name)["tcp", cell] for metric in aqm.METRICS}
+    [goodput], [sojourn], [marks], [drops] = (found[name] for name in ("goodput_mbps", "sojourn_ms", "marks", "drops"))
+    # 1448 of 1514 bytes, of 4 Mbit/s
+    assert 3.6 < goodput < 3.83
+    # the target is 15 ms, and a packet takes 3 ms
+    assert 10 < sojourn < 25
+    assert marks > 500 > drops > 10
+    assert found["signals"] == pytest.approx([marks + drops])
