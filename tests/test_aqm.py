@@ -12,6 +12,7 @@ from conftest import quiclab_process
 from quiclab.lane.run import Lane
 from quiclab.studies.validation import aqm
 from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS, NETWORKS, SECONDS
+from quiclab.studies.validation.blind import MODEL
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_each_queue_has_two_sets_of_flows_over_each_network() -> None:
-    assert len(CELLS) == len(BY_NAME) == 40
+def test_each_queue_has_its_sets_of_flows_over_each_network() -> None:
+    assert len(CELLS) == len(BY_NAME) == 45
     assert {(cell.rate_mbps, cell.rtt_ms) for cell in CELLS} == set(NETWORKS)
     assert {cell.rate_mbps for cell in CELLS} == set(SECONDS)
     described = {cell.description for cell in CELLS}
-    assert len(described) == 40
+    assert len(described) == 45
     assert "dualpi2, 10 Mbit/s, 20 ms; cubic, dctcp" in described
     assert "pie, 4 Mbit/s, 40 ms; newreno with ECN, cubic with ECN, newreno with ECN, cubic with ECN" in described
 
@@ -34,14 +35,13 @@ def test_the_reference_is_the_kernel_with_queues_of_its_own() -> None:
     study = find("validation/aqm")
     lanes = {engine.name: engine.lane for engine in study.design.engines}
     assert lanes == {
-        aqm.MODEL: None,
+        MODEL: None,
         aqm.KERNEL: Lane(clock="virtual", emulation="netem"),
-        aqm.ELEMENTS: Lane(clock="virtual", emulation="engine"),
     }
-    jobs = jobs_of(study, list(study.points((aqm.MODEL, aqm.KERNEL), 1, variants=())))
-    assert len(jobs) == 80
+    jobs = jobs_of(study, list(study.points((MODEL, aqm.KERNEL), 1, variants=())))
+    assert len(jobs) == 90
     programs = {job.labels["engine"]: '"stack":"linux"' in job.scenario.replace(" ", "") for job in jobs}
-    assert programs == {aqm.MODEL: False, aqm.KERNEL: True}
+    assert programs == {MODEL: False, aqm.KERNEL: True}
 
 
 def packets(rows: list[tuple[int, str, str, str, int]]) -> Any:
@@ -50,7 +50,7 @@ def packets(rows: list[tuple[int, str, str, str, int]]) -> Any:
     return SimpleNamespace(packets=frame.with_columns(pl.col("element", "event", "flow").cast(pl.Categorical)))
 
 
-def test_sojourn_times_are_those_of_packets_that_leave_after_five_seconds(tmp_path: Path) -> None:
+def test_sojourn_times_are_those_of_packets_that_arrive_after_five_seconds(tmp_path: Path) -> None:
     run = packets(
         [
             (4_999_000_000, "bottleneck", "arrival", "flow1", 1),  # too early
@@ -73,7 +73,7 @@ def test_a_cell_runs_in_the_sim_lane(tmp_path: Path) -> None:
     done = quiclab_process(*options, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     evaluation = Evaluation(find("validation/aqm"), tmp_path)
-    found = {metric.name: evaluation.samples(aqm.MODEL, metric=metric.name)["tcp", cell] for metric in aqm.METRICS}
+    found = {metric.name: evaluation.samples(MODEL, metric=metric.name)["tcp", cell] for metric in aqm.METRICS}
     [goodput], [sojourn], [marks], [drops] = (found[name] for name in ("goodput_mbps", "sojourn_ms", "marks", "drops"))
     # 1448 of 1514 bytes, of 4 Mbit/s
     assert 3.6 < goodput < 3.83

@@ -17,7 +17,7 @@ import pytest
 
 from conftest import ROOT
 from quiclab import cli
-from quiclab.cli.study_group import StoppedError, for_each, with_keys
+from quiclab.cli.study_group import StoppedError, for_each, with_keys, with_lane
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.result import FlowResult, RunResult
 from quiclab.scenario import load
@@ -342,3 +342,13 @@ def test_engines_and_only() -> None:
         list(study.points(("quinn",), only={"loss": ("0",)}))
     with pytest.raises(RequestError, match=r'--only share: expected .* got "55"'):
         list(study.points(("quinn",), only={"share": ("55",)}))
+
+
+def test_a_group_skips_studies_without_an_engine_of_the_lane(capsys: pytest.CaptureFixture[str]) -> None:
+    pacing = find_all("pacing")
+    there = with_lane(pacing, "sim")
+    assert {study.name for study in pacing} - {study.name for study in there} == {"pacing/kernel"}
+    assert capsys.readouterr().err == "skipped, without an engine of lane sim: pacing/kernel\n"
+    assert with_lane(pacing, None) == pacing
+    # alone it is an error, with the engines that there are
+    assert with_lane([find("pacing/kernel")], "sim") == [find("pacing/kernel")]

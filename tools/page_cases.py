@@ -182,9 +182,9 @@ class Cases:
 
     @property
     def single(self) -> int:
-        """The number of the first of the `worst` cases that has one flow."""
+        """The number of the first of the `worst` cases that has one flow; 1 if none has."""
         flows = {case.name: case.scenario.rpartition("; ")[2] for case in self.worst}
-        return next(int(name.split()[-1]) for name, listed in flows.items() if ", " not in listed)
+        return next((int(name.split()[-1]) for name, listed in flows.items() if ", " not in listed), 1)
 
     def of(self, *configurations: str) -> Cases:
         """Return the runs of some configurations."""

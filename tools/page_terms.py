@@ -21,6 +21,7 @@ from quiclab.errors import QuiclabError
 from quiclab.formats import figures
 from quiclab.libraries import np, pl
 from quiclab.stats import Summary
+from quiclab.studies.controls import alone, beside
 from quiclab.studies.dual_connectivity.model import model
 from quiclab.studies.dual_connectivity.setting import Parameters
 from quiclab.studies.validation import aqm_cells
@@ -117,10 +118,10 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         printed = {row.key: row.summary.mean for row in read_published(found) if row.key[0] == configuration}
         keys: list[Key] = [(configuration, value) for value in factor.values]
         reference = printed if by == "publication" else {key: of(study).at(key) for key in keys}
-        if (alone := found.measures.model) is None:
+        if (single := found.measures.model) is None:
             raise QuiclabError(f"{study} has no model")
         compared = Criterion(study, by, reference, dict.fromkeys(reference, math.inf))
-        return compared.lines(lambda key: alone.estimate(configuration, {factor.column: key[1]}) or math.nan)
+        return compared.lines(lambda key: single.estimate(configuration, {factor.column: key[1]}) or math.nan)
 
     def measured(file: str, **at: Any) -> dict[str, float]:
         rows = pl.read_csv(STUDIES / group / "reference" / f"{file}.csv").filter(
@@ -139,6 +140,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "criterion": criterion,
         "estimated": estimated,
         "on_paper": lambda **given: model(Parameters(**given)),
+        "senders": lambda study: {"alone": alone.SENDERS, "beside": beside.SENDERS}[study],
         "queue_cells": lambda: aqm_cells.CELLS,
         "fixed_differences": lambda: tuple(BY_NAME.values()),
         "over_starts": over_starts,

@@ -20,6 +20,7 @@ from quiclab.cli.study_group import (
     show_parts,
     unavailable_reason,
     with_keys,
+    with_lane,
     with_names,
 )
 from quiclab.cli.study_inspect import study_inspect_command
@@ -119,7 +120,7 @@ def run_command(
 
     found = with_names(find_all(name), engines, "engine", Study.chosen_engines)
     found = with_names(found, variants, "variant", Study.chosen_variants)
-    for_each(with_keys(found, keep), action)
+    for_each(with_keys(with_lane(found, lane), keep), action)
     if failures:
         raise QuiclabError(f"{failures} runs failed; the output above lists them with the commands that replay them")
 

@@ -37,6 +37,15 @@ class StoppedError(QuiclabError):
     """The user has stopped a sweep; later studies are not run."""
 
 
+def with_lane(studies: Sequence[Study], lane: str | None) -> Sequence[Study]:
+    """Return the studies of a group that have an engine of a lane, and say which have none; all if none has."""
+    there = [study for study in studies if any(lane in (None, engine.lane_name) for engine in study.design.engines)]
+    if there and len(there) < len(studies):
+        without = ", ".join(study.name for study in studies if study not in there)
+        print(f"skipped, without an engine of lane {lane}: {without}", file=sys.stderr)
+    return there or studies
+
+
 def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
     """Call an action for each study of a group; a failure does not stop the others.
 

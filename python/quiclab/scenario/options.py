@@ -1656,7 +1656,7 @@ class Pie:
     kind: Literal["pie"] = "pie"
 
 
-#: Packets that go to the queue of low latency.
+#: Packets that go to the low-latency queue.
 #: - `l4s`: ECT(1) and CE (RFC 9331).
 #: - `any_ect`: All that are ECN-capable: for DCTCP, which sends ECT(0).
 LowLatency: TypeAlias = Literal["l4s", "any_ect"]
@@ -1666,7 +1666,7 @@ LowLatency: TypeAlias = Literal["l4s", "any_ect"]
 class Dualpi2:
     """Dual-queue coupled AQM (DualPI2, RFC 9332) as Linux' `dualpi2`.
 
-    A queue of low latency for scalable congestion controls (L4S), and one for all others.
+    A low-latency queue for scalable congestion controls (L4S), and a classic queue for all others.
 
     Attributes
     ----------
@@ -1679,20 +1679,20 @@ class Dualpi2:
         Time between two updates of the probability. Takes a duration from "1 ms" to "1 s". Default: `"16 ms"`.
     alpha
         Increase of the probability at an update for each second of waiting time above `target`. Linux' unit: 41 is
-        0.16. Takes an integer from 0 to 8388607 256ths. Default: `41`.
+        0.16. Takes an integer from 1 to 8388607 256ths. Default: `41`.
     beta
         Increase of the probability for each second by which the waiting time has grown since the last update. Takes an
-        integer from 0 to 8388607 256ths. Default: `819`.
+        integer from 1 to 8388607 256ths. Default: `819`.
     coupling_factor
-        Probability of a mark in the L queue as a multiple of the controller's; that of a drop or mark in the other
-        queue is the controller's squared. Takes an integer from 1 to 255. Default: `2`.
+        Probability of a mark in the low-latency queue as a multiple of the controller's; that of a drop or mark in the
+        classic queue is the controller's squared. Takes an integer from 1 to 255. Default: `2`.
     step_threshold
-        Packets of the L queue that have waited longer are marked. Takes a duration from "0 s" to "4 s". Default:
-        `"1 ms"`.
+        Packets of the low-latency queue that have waited longer are marked. Takes a duration from "0 s" to "4 s".
+        Default: `"1 ms"`.
     classic_protection
-        Share of the rate that the other queue has at least. Takes an integer from 0 to 100 percent. Default: `10`.
+        Share of the rate that the classic queue has at least. Takes an integer from 0 to 100 percent. Default: `10`.
     low_latency
-        Packets of the L queue. Default: `"l4s"`.
+        Packets of the low-latency queue. Default: `"l4s"`.
     mtu
         Size of the largest packet, its header included; while less than two of them wait, the controller drops or marks
         nothing. Takes a size from "1 B" to "1 MiB". Default: `"1514 B"`.

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 
 FLOWS, PORT = 5, 6000
-#: Flows whose datagrams have ECT(1): a long one and a sparse one.
-ECN_CAPABLE, ECT_1 = (1, 3), 1
+#: ECN field of a flow's datagrams, where they have one: ECT(1) of a long one and a sparse one, ECT(0) of the bursts.
+ECN_FIELDS = {1: 1, 3: 1, 4: 2}
 #: Load of the two long flows in Mbit/s by second, for a link of 10 Mbit/s; it begins again after the last.
 LOADS_MBPS = (4.0, 13.0, 13.0, 13.0, 6.0, 12.0, 12.0, 2.0)
 
@@ -37,8 +37,7 @@ def main() -> None:
     role, server, client, seconds = sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4])
     ends = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(FLOWS)]
     for flow, end in enumerate(ends):
-        if flow in ECN_CAPABLE:
-            end.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, ECT_1)
+        end.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, ECN_FIELDS.get(flow, 0))
         end.bind((server if role == "server" else client, PORT + flow))
     if role == "client":
         ends[0].sendto(b"go", (server, PORT))

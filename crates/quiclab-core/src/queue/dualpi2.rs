@@ -1,35 +1,38 @@
-//! Dual-queue coupled AQM with PI2 (DualPI2): a queue for scalable congestion controls that is marked at a step and by the
-//! controller of the other queue, and a queue for all others.
+//! Dual-queue coupled AQM with PI2 (DualPI2): a low-latency queue for scalable congestion controls, which is marked above a step
+//! and by the controller of the other queue, and a classic queue for all others.
 //!
 //! RFC 9332 section 2 and appendix A; Linux 6.17 to 7.3 `net/sched/sch_dualpi2.c` (`dualpi2_enqueue_skb`,
 //! `__dualpi2_qdisc_dequeue`, `must_drop`, `calculate_probability`), followed step by step.
 //!
 //! | | RFC 9332 appendix A | Linux | here |
 //! | --- | --- | --- | --- |
-//! | marks of L packets | ramp between 0.475 and 0.525 ms by the sojourn time of the head, or the coupled probability if greater | step at 1 ms; before it the coupled probability | as Linux |
+//! | marks of low-latency packets | a ramp by the waiting time (0.8 to 1.2 ms), or the coupled probability if greater | step at 1 ms; besides the coupled probability | as Linux |
 //! | probabilities | real; a deterministic accumulation | in units of 2^-32, random | as Linux |
+//! | change above 1 in one update | bounded | wraps at 32 bits | bounded |
 //! | scheduler | time-shifted FIFO, or weighted round robin | weighted round robin with a credit in bytes | as Linux |
-//! | waiting time | of the head of the C queue | the longer one of both heads | as Linux |
-//! | nothing dropped or marked by the controller | while less than two MTUs wait in both queues | same | same |
-//! | overload | above a probability of 100 % of L packets both queues drop | same (`drop_overload`) | same |
+//! | waiting time | of the head of the classic queue | the longer one of both heads | as Linux |
+//! | nothing dropped or marked by the controller | - | while less than two MTUs wait in both queues | as Linux |
+//! | overload | above a coupled probability of 100 % both queues drop | same (`drop_overload`) | same |
 //! | decision | on departure (appendix A.1) | same by default (`drop_on_dequeue`) | on departure |
 //! | limit | packets or bytes | packets and memory (twice the bytes of a full queue) | packets |
 //! | update | a timer | a timer of nanoseconds that starts with the discipline | every `update_interval` from the begin |
 //! | backlog below a token bucket | - | includes the packet that waits for tokens | not the one in service |
 //!
-//! A packet belongs to the L queue by its ECN field (RFC 9331 section 5.1): ECT(1) and CE, or every ECN-capable one
+//! A packet belongs to the low-latency queue by its ECN field (RFC 9331 section 5.1): ECT(1) and CE, or every ECN-capable one
 //! (`low_latency`). There is no timer: updates that are due are made at the next call, as those of [`super::pie`].
 
 mod control;
+mod line;
 
 use control::{Control, Parameters};
+use line::Line;
 
 use super::codel::FRAME;
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::options::{Capacity, QueueOptions};
 use super::tc::{self, DeviceMtu, TcQueue};
-use super::waiting::{Waiting, WaitingItems};
+use super::waiting::Waiting;
 use super::{Backlog, FlowStatistics, Item, Outcome, QueueIndex, QueueStatistics};
 use crate::element::{DropReason, Metrics};
 use crate::ip::Ecn;
@@ -41,13 +44,13 @@ use crate::units::{ByteCount, DataRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Dual-queue coupled AQM (DualPI2, RFC 9332) as Linux' `dualpi2`: a queue of low latency for scalable congestion controls
-/// (L4S), and one for all others.
+/// Dual-queue coupled AQM (DualPI2, RFC 9332) as Linux' `dualpi2`: a low-latency queue for scalable congestion controls
+/// (L4S), and a classic queue for all others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dualpi2 {
     /// Maximum number of packets that wait in both queues; packets that would exceed it are dropped on arrival.
-    #[schemars(transform = limits::at_least(1))]
+    #[schemars(transform = limits::between(1, u32::MAX))]
     pub packets: u64,
     /// Target waiting time of the controller.
     #[schemars(transform = limits::between("1 us", "1 s"))]
@@ -56,22 +59,22 @@ pub struct Dualpi2 {
     #[schemars(transform = limits::between("1 ms", "1 s"))]
     pub update_interval: Duration,
     /// Increase of the probability at an update for each second of waiting time above `target`. Linux' unit: 41 is 0.16.
-    #[schemars(transform = limits::between(0, 8_388_607).unit("256ths"))]
+    #[schemars(transform = limits::between(1, 8_388_607).unit("256ths"))]
     pub alpha: u32,
     /// Increase of the probability for each second by which the waiting time has grown since the last update.
-    #[schemars(transform = limits::between(0, 8_388_607).unit("256ths"))]
+    #[schemars(transform = limits::between(1, 8_388_607).unit("256ths"))]
     pub beta: u32,
-    /// Probability of a mark in the L queue as a multiple of the controller's; that of a drop or mark in the other
-    /// queue is the controller's squared.
+    /// Probability of a mark in the low-latency queue as a multiple of the controller's; that of a drop or mark in the
+    /// classic queue is the controller's squared.
     #[schemars(transform = limits::between(1, 255))]
     pub coupling_factor: u32,
-    /// Packets of the L queue that have waited longer are marked.
+    /// Packets of the low-latency queue that have waited longer are marked.
     #[schemars(transform = limits::between("0 s", "4 s"))]
     pub step_threshold: Duration,
-    /// Share of the rate that the other queue has at least.
+    /// Share of the rate that the classic queue has at least.
     #[schemars(transform = limits::between(0, 100).unit("percent"))]
     pub classic_protection: u32,
-    /// Packets of the L queue.
+    /// Packets of the low-latency queue.
     pub low_latency: LowLatency,
     /// Size of the largest packet, its header included; while less than two of them wait, the controller drops or marks
     /// nothing.
@@ -79,7 +82,7 @@ pub struct Dualpi2 {
     pub mtu: ByteCount,
 }
 
-/// Packets that go to the queue of low latency.
+/// Packets that go to the low-latency queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LowLatency {
@@ -118,27 +121,25 @@ impl QueueOptions for Dualpi2 {
 
     fn tc(&self) -> Result<TcQueue, Problem> {
         let mtu = DeviceMtu::Always(tc::device_mtu("mtu", self.mtu)?);
-        let mut words = tc::words("dualpi2", [("limit", self.packets)]);
-        for (name, time) in
-            [("target", self.target), ("tupdate", self.update_interval), ("step_thresh", self.step_threshold)]
-        {
-            words.extend([name.to_owned(), tc::micros(time)]);
-        }
-        for (name, number) in [
-            ("alpha", self.alpha),
-            ("beta", self.beta),
-            ("coupling_factor", self.coupling_factor),
-            ("classic_protection", self.classic_protection),
-        ] {
-            words.extend([name.to_owned(), number.to_string()]);
-        }
-        words.push(
-            match self.low_latency {
-                LowLatency::L4s => "l4s_ect",
-                LowLatency::AnyEct => "any_ect",
-            }
-            .to_owned(),
-        );
+        let numbers = [
+            ("limit", self.packets),
+            ("alpha", self.alpha.into()),
+            ("beta", self.beta.into()),
+            ("coupling_factor", self.coupling_factor.into()),
+            ("classic_protection", self.classic_protection.into()),
+        ];
+        let times = [
+            ("target", self.target),
+            ("tupdate", self.update_interval),
+            ("step_thresh", self.step_threshold),
+        ];
+        let times = times.into_iter().flat_map(|(name, time)| [name.to_owned(), tc::micros(time)]);
+        let packets = match self.low_latency {
+            LowLatency::L4s => "l4s_ect",
+            LowLatency::AnyEct => "any_ect",
+        };
+        let words =
+            tc::words("dualpi2", numbers).into_iter().chain(times).chain([packets.to_owned()]).collect();
         Ok(TcQueue::Child { words, mtu })
     }
 
@@ -179,24 +180,13 @@ pub(super) struct Dualpi2Queue<T> {
     control: Control,
     /// When the probability is updated next.
     next_update: Time,
-    /// Bytes that decide which queue is next: the L queue at 0 or below.
+    /// Weight of the classic queue; that of the other one is the rest of [`WHOLE`].
+    weight: i64,
+    /// Bytes that decide which queue is next: the low-latency queue at 0 or below.
     credit: i64,
     random: RandomStream,
-    /// The C queue and the L queue.
+    /// The classic and the low-latency queue.
     lines: Box<[Line<T>; 2]>,
-}
-
-/// One of the queues.
-#[derive(Debug)]
-struct Line<T> {
-    items: WaitingItems<T>,
-    totals: QueueStatistics,
-}
-
-impl<T> Default for Line<T> {
-    fn default() -> Self {
-        Self { items: WaitingItems::default(), totals: QueueStatistics::default() }
-    }
 }
 
 impl<T: Item> Dualpi2Queue<T> {
@@ -206,6 +196,7 @@ impl<T: Item> Dualpi2Queue<T> {
             parameters: Parameters::from(config),
             control: Control::default(),
             next_update: Time::ZERO + config.update_interval,
+            weight: config.classic_protection.into(),
             credit: 0,
             random,
             lines: Box::default(),
@@ -214,13 +205,9 @@ impl<T: Item> Dualpi2Queue<T> {
         queue
     }
 
-    fn weight(&self) -> i64 {
-        i64::from(self.config.classic_protection)
-    }
-
-    /// The L queue begins unless the other one has more than half of the rate.
+    /// The low-latency queue begins unless the classic one has more than half of the rate.
     fn reset_credit(&mut self) {
-        self.credit = self.config.mtu.bytes() as i64 * (2 * self.weight() - WHOLE);
+        self.credit = self.config.mtu.bytes() as i64 * (2 * self.weight - WHOLE);
     }
 
     fn line(&mut self, index: QueueIndex) -> &mut Line<T> {
@@ -259,9 +246,9 @@ impl<T: Item> Dualpi2Queue<T> {
     fn next(&mut self) -> Option<(QueueIndex, Waiting<T>, i64)> {
         let [is_classic, is_low_latency] = [CLASSIC, LOW_LATENCY].map(|index| self.is_active(index));
         let (index, weight) = if is_low_latency && (!is_classic || self.credit <= 0) {
-            (LOW_LATENCY, if is_classic { self.weight() } else { 0 })
+            (LOW_LATENCY, if is_classic { self.weight } else { 0 })
         } else {
-            (CLASSIC, if is_low_latency { self.weight() - WHOLE } else { 0 })
+            (CLASSIC, if is_low_latency { self.weight - WHOLE } else { 0 })
         };
         let head = self.line(index).items.pop()?;
         let change = weight * head.item.bytes().bytes() as i64;
@@ -301,6 +288,7 @@ impl<T: Item> QueueDiscipline<T> for Dualpi2Queue<T> {
         let index = if self.is_low_latency(&item) { LOW_LATENCY } else { CLASSIC };
         let waiting = self.waiting().packets;
         if waiting == 0 && arrival.in_service.is_none() {
+            // Linux finds the queues empty after its last packet, where our links may not look
             self.reset_credit();
         }
         if waiting < self.config.packets {
@@ -339,23 +327,22 @@ impl<T: Item> QueueDiscipline<T> for Dualpi2Queue<T> {
     }
 
     fn active_flows(&self) -> u64 {
-        [CLASSIC, LOW_LATENCY].map(|index| u64::from(self.is_active(index))).iter().sum()
+        u64::from(self.is_active(CLASSIC)) + u64::from(self.is_active(LOW_LATENCY))
     }
 
     fn flows(&self) -> Vec<FlowStatistics> {
-        let statistics = |(queue, line): (QueueIndex, &Line<T>)| FlowStatistics {
-            queue,
-            waiting: line.items.backlog(),
-            totals: line.totals,
-        };
-        [CLASSIC, LOW_LATENCY].into_iter().zip(&*self.lines).map(statistics).collect()
+        [CLASSIC, LOW_LATENCY]
+            .into_iter()
+            .zip(&*self.lines)
+            .map(|(queue, line)| line.statistics(queue))
+            .collect()
     }
 
     fn statistics(&self, totals: &QueueStatistics, out: &mut Metrics) {
         totals.statistics(Self::DROPS, out);
         for (line, [sojourn, longest, marks]) in self.lines.iter().zip([
             ["classic_sojourn_ms", "classic_longest_sojourn_ms", "classic_ce_marks"],
-            ["l4s_sojourn_ms", "l4s_longest_sojourn_ms", "l4s_ce_marks"],
+            ["low_latency_sojourn_ms", "low_latency_longest_sojourn_ms", "low_latency_ce_marks"],
         ]) {
             out.set(sojourn, line.totals.mean_sojourn_ms());
             out.set(longest, line.totals.longest_sojourn.as_ms_f64());

@@ -15,8 +15,10 @@ fn arrive(queue: &mut Discipline<Piece>, micros: u64, pieces: impl IntoIterator<
     }
 }
 
+const ANY_ECT: &str = "low_latency = \"any_ect\"";
+
 fn dual(options: &str) -> Discipline<Piece> {
-    queue("dualpi2", &format!("low_latency = \"any_ect\"\n{options}"))
+    queue("dualpi2", &format!("{ANY_ECT}\n{options}"))
 }
 
 #[test]
@@ -33,7 +35,7 @@ fn the_probability_follows_waiting_time_and_trend() {
     // 1 ms less than the target, which is 6 ms less than before: -(44 + 6 x 879) ms / 64 ns = -83_093_750
     control.update(&parameters, Duration::from_millis(14));
     assert_eq!(control.probability, 198_468_750);
-    // it is bounded at both ends
+    // it is bounded at both ends, where the 32 bits of Linux wrap
     control.update(&parameters, Duration::from_secs(3));
     assert_eq!(control.probability, u32::MAX);
     control.update(&parameters, Duration::ZERO);
@@ -78,6 +80,17 @@ fn a_queue_that_was_empty_begins_with_the_low_latency_queue_again() {
         drain(queue, at(0)).iter().position(|piece| piece.number < 100)
     };
     assert_eq!([busy(&mut queue), busy(&mut queue)], [Some(13), Some(13)]);
+    // also where nobody has asked the empty queue for a packet
+    let taken = |queue: &mut Discipline<Piece>| {
+        let pieces: Vec<_> =
+            (0..16).map(|_| queue.dequeue(at(0), &mut |_, _| panic!("not dropped")).unwrap()).collect();
+        pieces.iter().position(|piece| piece.number < 100)
+    };
+    for _ in 0..2 {
+        arrive(&mut queue, 0, (0..2).map(|number| piece(0, number, 1000)));
+        arrive(&mut queue, 0, (100..114).map(|number| capable(number, 1000)));
+        assert_eq!(taken(&mut queue), Some(13));
+    }
 }
 
 #[test]
@@ -94,11 +107,11 @@ fn packets_of_the_low_latency_queue_are_marked_above_the_step() {
     assert_eq!([flows[0].totals.ce_marks, flows[1].totals.ce_marks], [0, 1]);
 }
 
-/// Serves one of 20,000 packets each millisecond from a queue whose probability is `probability` of 2^32 and stays so, as
+/// Serves 20,000 packets from a queue whose probability is `probability` of 2^32 and stays so, as
 /// both gains are 0. The shares of marks and drops.
 fn shares(options: &str, capable_packets: bool, probability: u32) -> [f64; 2] {
     let config: Dualpi2 = toml::from_str(&format!(
-        "packets = 100000\nlow_latency = \"any_ect\"\nalpha = 0\nbeta = 0\nstep_threshold = \"4 s\"\n{options}"
+        "packets = 100000\nalpha = 0\nbeta = 0\nstep_threshold = \"4 s\"\n{options}"
     ))
     .unwrap();
     let mut queue = Dualpi2Queue::new(&config, RandomStream::new(1, "queue"));
@@ -131,11 +144,15 @@ fn probabilities_are_coupled_and_squared() {
     let near = |found: [f64; 2], expected: [f64; 2]| {
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 0.018), "{found:?}, {expected:?}");
     };
-    near(shares("", true, quarter), [0.5, 0.0]);
-    near(shares("coupling_factor = 1", true, quarter), [0.25, 0.0]);
+    near(shares(ANY_ECT, true, quarter), [0.5, 0.0]);
+    let uncoupled = format!("{ANY_ECT}\ncoupling_factor = 1");
+    near(shares(&uncoupled, true, quarter), [0.25, 0.0]);
     near(shares("", false, quarter), [0.0, 0.0625]);
+    // in the classic queue packets with ECT(0) are marked with the squared probability, unless it is overloaded
+    near(shares("", true, quarter), [0.0625, 0.0]);
+    near(shares("", true, 3 * quarter), [0.0, 0.5625]);
     // overload: twice 3/4 is more than 1, so both queues drop 9/16, and what is left of the L queue is marked
-    near(shares("", true, 3 * quarter), [0.4375, 0.5625]);
+    near(shares(ANY_ECT, true, 3 * quarter), [0.4375, 0.5625]);
     near(shares("", false, 3 * quarter), [0.0, 0.5625]);
 }
 
@@ -172,7 +189,7 @@ fn updates_that_were_due_are_made_in_the_next_call() {
 #[test]
 fn the_words_of_tc() {
     let Ok(TcQueue::Child { words, mtu }) = Dualpi2::default().tc() else { panic!("the kernel has it") };
-    let expected = "dualpi2 limit 10000 target 15000us tupdate 16000us step_thresh 1000us alpha 41 beta 819 \
-                    coupling_factor 2 classic_protection 10 l4s_ect";
+    let expected = "dualpi2 limit 10000 alpha 41 beta 819 coupling_factor 2 classic_protection 10 target 15000us \
+                    tupdate 16000us step_thresh 1000us l4s_ect";
     assert_eq!((words.join(" ").as_str(), mtu), (expected, DeviceMtu::Always(FRAME)));
 }

@@ -15,7 +15,7 @@ pub struct QueueStatistics {
     pub longest_sojourn: Duration,
     /// The last of them.
     pub last_sojourn: Duration,
-    /// Items served with a mark that they got here.
+    /// Items served with a mark that they got here; one that had a mark before counts, too, as in Linux.
     pub ce_marks: u64,
     /// Items dropped, in the order of [`DropReason::ALL`].
     drops: [u64; DropReason::ALL.len()],

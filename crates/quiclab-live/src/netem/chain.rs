@@ -164,8 +164,8 @@ fn disciplines(device: &str, qdiscs: &[Qdisc], mtu: DeviceMtu, header_bytes: u64
         set_mtu(mtu.bytes().saturating_sub(header_bytes))?;
     }
     for qdisc in qdiscs {
-        if let [_, parent, _, handle, name, options @ ..] = &qdisc[..]
-            && name == dualpi2::NAME
+        if let [is_child, parent, _, handle, name, options @ ..] = &qdisc[..]
+            && (is_child.as_str(), name.as_str()) == ("parent", dualpi2::NAME)
         {
             dualpi2::add(device, parent, handle, options)?;
             continue;

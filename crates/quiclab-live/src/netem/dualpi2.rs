@@ -48,8 +48,12 @@ pub fn add(device: &str, parent: &str, handle: &str, words: &[String]) -> io::Re
     options.as_slice().emit(&mut nested);
     message.attributes =
         vec![TcAttribute::Kind(NAME.to_owned()), TcAttribute::Other(DefaultNla::new(OPTIONS, nested))];
-    request(RouteNetlinkMessage::NewQueueDiscipline(message))
-        .map_err(|error| io::Error::new(error.kind(), format!("the queueing discipline {NAME}: {error}")))
+    request(RouteNetlinkMessage::NewQueueDiscipline(message)).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => io::Error::other(format!(
+            "this kernel does not have the queueing discipline {NAME} (sch_dualpi2, since Linux 6.17)"
+        )),
+        kind => io::Error::new(kind, format!("the queueing discipline {NAME}: {error}")),
+    })
 }
 
 fn class(text: &str) -> io::Result<TcHandle> {

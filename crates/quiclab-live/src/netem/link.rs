@@ -45,7 +45,7 @@ pub struct KernelLink {
     kernel: Counts,
     /// Markers that the device did not take.
     refused: u64,
-    /// Packets that were marked inside.
+    /// Packets that were marked inside, and were not before.
     ce_marks: u64,
     /// Markers that came out after their packet had been given up.
     late: u64,

@@ -165,7 +165,7 @@ workload = { kind = "download", duration = "38 s" }
 "#;
 
 /// RFC 9332 section 2.1: the coupling makes rates of scalable and classic flows about equal, here within a factor of 2.5 as
-/// their RTTs differ by the classic queue, whose target is 15 ms; packets of the L queue wait for less than 1 ms and none
+/// their RTTs differ by the classic queue, whose target is 15 ms; packets of the low-latency queue wait for less than 1 ms and none
 /// of them is lost. It is Prague's congestion control that tells the queue its packets.
 #[test]
 fn prague_waits_less_than_a_millisecond_beside_cubic() {
@@ -179,9 +179,11 @@ fn prague_waits_less_than_a_millisecond_beside_cubic() {
             assert!((0.4..2.5).contains(&ratio), "{delay}: {ratio}");
             let busy = (goodput("f") + goodput("classic")) * 8.0 / (40e6 * 38.0);
             assert!(busy > 0.9, "{delay}: {busy}");
-            assert!(link(&output, "l4s_sojourn_ms") < 0.6, "{delay}");
+            assert!(link(&output, "low_latency_sojourn_ms") < 0.6, "{delay}");
             assert!((5.0..20.0).contains(&link(&output, "classic_sojourn_ms")), "{delay}");
-            assert!(link(&output, "l4s_ce_marks") > 100.0 && link(&output, "classic_ce_marks") == 0.0);
+            assert!(
+                link(&output, "low_latency_ce_marks") > 100.0 && link(&output, "classic_ce_marks") == 0.0
+            );
             assert_eq!(sender(&output, "lost_packets"), 0.0, "{delay}");
         }
     }

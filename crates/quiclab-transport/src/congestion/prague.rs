@@ -4,14 +4,16 @@
 //! | | draft | reference | here |
 //! | --- | --- | --- | --- |
 //! | share of marks | moving average, g = 1/16 (section 2.4.2) | the same, with what is left of divisions; 0 before the first mark | as the reference |
-//! | first mark | ends slow start | halves the window | as the reference |
+//! | first mark | ends slow start | halves the window, which slow start overwrites if the acknowledgement has packets without a mark, too | as the reference |
 //! | reduction | alpha / 2, once a round trip, or once in 25 ms below that (section 2.4.3) | the same | the same |
-//! | increase | for each packet without a mark, also while reducing (section 2.4.3) | the same | the same |
+//! | increase | for each packet without a mark, also while reducing (section 2.4.3) | the same, 1500 bytes in a round trip | the same |
 //! | RTTs below 25 ms | increase by (RTT / 25 ms)^2, after four rounds (section 2.4.4) | the same | the same |
 //! | window in use | | whole packets, one step for each acknowledgement towards the window with a fraction | the same, QUIC too |
 //! | pacing | at the rate of the window (section 2.4.5) | the same, twice it in slow start; bursts of at most 0.25 ms | the same |
 //! | windows of four packets or fewer | | a rate in place of a window, with 3 % more and less in turn; below 1 Mbit/s smaller packets | not modelled: at least two packets |
-//! | losses | as Reno: half (section 2.4.1) | half, once an episode | the same |
+//! | losses | as Reno: half (section 2.4.1) | half, once an episode; by the share of marks where a tail loss probe repaired one | half |
+//! | undo of a false loss | | the window of the rate before | the window before |
+//! | without feedback of marks | as Reno (section 2.3) | another control, Reno | growth of Reno: that of short RTTs is not scaled |
 //! | feedback of TCP | accurate (RFC 9768) | the same | all packets of an acknowledgement with ECE (`tcp.ecn = "dctcp"`) |
 
 use super::window::{Flavour, WindowSettings};
@@ -34,11 +36,14 @@ const MIN_PACKETS: u64 = 2;
 const MIN_RATE: u64 = 100_000;
 /// What a full packet of TCP has above its payload (`tcp_mss_to_mtu` with timestamps).
 const TCP_HEADERS: u64 = 52;
+/// What a window grows by in a round trip [bytes] (`MTU_SYS`).
+const GROWTH: u64 = 1500;
 /// A burst lasts 2^-12 s at most (`prague_burst_shift`).
 const BURST_SHIFT: u32 = 12;
 
 /// Prague.
 pub struct Prague {
+    flavour: Flavour,
     mss: u64,
     /// Size of a full packet on the wire, which pacing counts.
     wire: u64,
@@ -54,7 +59,8 @@ pub struct Prague {
     alpha_updated: Option<Time>,
     /// When the window was reduced for marks last.
     reduced: Option<Time>,
-    /// Whether there was a mark.
+    /// Whether the receiver reports marks, and whether there was one.
+    has_feedback: bool,
     saw_marks: bool,
     /// Whether the window is reduced for losses.
     in_loss: bool,
@@ -71,8 +77,8 @@ pub struct Prague {
     increase: u64,
     srtt: Option<Duration>,
     in_flight: u64,
-    /// Window in packets, and with a fraction, before the last loss.
-    prior: Option<(u64, u64)>,
+    /// Window in packets, with a fraction, and threshold before the last loss.
+    prior: Option<(u64, u64, Option<u64>)>,
 }
 
 impl Prague {
@@ -86,6 +92,7 @@ impl Prague {
         assert!(mss > 0, "a full packet has a size");
         let packets = (initial_window / mss).max(1);
         Self {
+            flavour,
             mss,
             wire: if flavour == Flavour::LinuxTcp { mss + TCP_HEADERS } else { mss },
             packets,
@@ -94,6 +101,7 @@ impl Prague {
             alpha: 0,
             alpha_updated: None,
             reduced: None,
+            has_feedback: false,
             saw_marks: false,
             in_loss: false,
             newly_marked: 0,
@@ -113,14 +121,14 @@ impl Prague {
     }
 
     fn is_rtt_independent(&self) -> bool {
-        !self.in_slow_start() && self.rounds >= TRANSITION_ROUNDS
+        self.has_feedback && !self.in_slow_start() && self.rounds >= TRANSITION_ROUNDS
     }
 
     /// Growth by the RTT: a packet in the target RTT, at the rate that a packet more in the window gives.
     fn scale_increase(&mut self) {
         let scaled = self.srtt.filter(|srtt| *srtt > Duration::ZERO && *srtt < TARGET_RTT);
         self.increase = match scaled {
-            Some(srtt) if self.rounds >= TRANSITION_ROUNDS => {
+            Some(srtt) if self.has_feedback && self.rounds >= TRANSITION_ROUNDS => {
                 let (rtt, target) = (u128::from(srtt.as_nanos()), u128::from(TARGET_RTT.as_nanos()));
                 ((u128::from(PACKET) * rtt * rtt + target * target / 2) / (target * target)) as u64
             }
@@ -128,7 +136,7 @@ impl Prague {
         };
     }
 
-    /// A packet more for each window of packets without marks; in slow start one for each.
+    /// 1500 bytes more for each window of packets without marks; in slow start a packet for each.
     fn grow(&mut self, mut packets: u64) {
         if self.in_slow_start() {
             let room = self.ssthresh.map_or(u64::MAX, |ssthresh| ssthresh - self.packets);
@@ -140,7 +148,8 @@ impl Prague {
         if packets > 0 {
             let window = u128::from(self.fraction.max(1));
             let growth = u128::from(packets * self.increase) * u128::from(PACKET);
-            self.fraction += packets.max(((growth + window / 2) / window) as u64);
+            let growth = (growth + window / 2) / window * u128::from(GROWTH) / u128::from(self.wire);
+            self.fraction += packets.max(growth as u64);
         }
     }
 
@@ -179,7 +188,9 @@ impl Prague {
     }
 
     fn enter_loss(&mut self) {
-        self.prior = Some((self.packets, self.fraction));
+        // as `tcp_current_ssthresh`: three quarters of the window at least
+        let ssthresh = self.ssthresh.map(|ssthresh| ssthresh.max(self.packets / 2 + self.packets / 4));
+        self.prior = Some((self.packets, self.fraction, ssthresh));
         self.fraction -= self.fraction / 2;
         self.in_loss = true;
     }
@@ -191,6 +202,7 @@ impl Controller for Prague {
     }
 
     fn on_marks(&mut self, marks: &Marks) {
+        self.has_feedback = true;
         self.newly_marked += marks.marked_packets;
         self.delivered += marks.delivered_packets;
         self.marked += marks.marked_packets;
@@ -238,14 +250,19 @@ impl Controller for Prague {
         if cut {
             self.enter_loss();
         }
-        self.packets = event.in_flight.div_ceil(self.mss) + 1;
+        self.packets = match self.flavour {
+            Flavour::LinuxTcp => event.in_flight.div_ceil(self.mss) + 1,
+            // RFC 9002 section 7.6.2
+            Flavour::Quic | Flavour::Quinn => MIN_PACKETS,
+        };
     }
 
     fn on_spurious(&mut self, _now: Time) {
         self.in_loss = false;
-        if let Some((packets, fraction)) = self.prior.take() {
+        if let Some((packets, fraction, ssthresh)) = self.prior.take() {
             self.packets = self.packets.max(packets);
             self.fraction = self.fraction.max(fraction);
+            self.ssthresh = self.ssthresh.zip(ssthresh).map(|(now, before)| now.max(before));
         }
     }
 

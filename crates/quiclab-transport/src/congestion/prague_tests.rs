@@ -5,18 +5,17 @@ use super::*;
 const MSS: u64 = 1000;
 
 fn prague(packets: u64) -> Prague {
-    Prague::new(&WindowSettings {
-        flavour: Flavour::LinuxTcp,
-        initial_window: packets * MSS,
-        mss: MSS,
-        emulated_connections: 1,
-    })
+    of(Flavour::LinuxTcp, packets, MSS)
+}
+
+fn of(flavour: Flavour, packets: u64, mss: u64) -> Prague {
+    Prague::new(&WindowSettings { flavour, initial_window: packets * mss, mss, emulated_connections: 1 })
 }
 
 /// One in congestion avoidance with marks seen: no growth of slow start, no halving at the next mark.
 fn avoiding(packets: u64) -> Prague {
     let mut prague = prague(packets);
-    (prague.ssthresh, prague.saw_marks) = (Some(packets), true);
+    (prague.ssthresh, prague.has_feedback, prague.saw_marks) = (Some(packets), true, true);
     prague
 }
 
@@ -53,22 +52,22 @@ fn marks(millis: u64) -> CongestionEvent {
 
 #[test]
 fn slow_start_doubles_until_the_first_mark_halves() {
-    let mut prague = prague(10);
-    ack(&mut prague, 1, 10, 0);
-    assert_eq!((prague.window(), prague.phase()), (20 * MSS, Phase::SlowStart));
-    ack(&mut prague, 2, 10, 1);
-    // half of 20; nine more as this is slow start still; the window in use goes down by one, and the threshold follows
-    assert_eq!(prague.fraction, 29 * PACKET);
-    let mut prague = super::tests::prague(20);
-    ack(&mut prague, 1, 1, 1);
+    let mut growing = prague(10);
+    ack(&mut growing, 1, 10, 0);
+    assert_eq!((growing.window(), growing.phase()), (20 * MSS, Phase::SlowStart));
+    // the nine packets without a mark are slow start's, which overwrites the halved window, as in the reference
+    ack(&mut growing, 2, 10, 1);
+    assert_eq!(growing.fraction, 29 * PACKET);
+    let mut halved = prague(20);
+    ack(&mut halved, 1, 1, 1);
     assert_eq!(
-        (prague.fraction, prague.window(), prague.ssthresh()),
+        (halved.fraction, halved.window(), halved.ssthresh()),
         (10 * PACKET, 19 * MSS, Some(19 * MSS))
     );
     for millis in 2..20 {
-        ack(&mut prague, millis, 1, 1);
+        ack(&mut halved, millis, 1, 1);
     }
-    assert_eq!(prague.window(), 10 * MSS, "one packet for each acknowledgement");
+    assert_eq!(halved.window(), 10 * MSS, "one packet for each acknowledgement");
 }
 
 #[test]
@@ -100,18 +99,25 @@ fn marks_cost_half_of_their_share_once_a_target_rtt() {
 }
 
 #[test]
-fn packets_without_marks_grow_the_window_by_one_in_a_round_trip() {
-    let mut prague = avoiding(10);
-    for millis in 0..10 {
-        ack(&mut prague, millis, 1, 0);
+fn packets_without_marks_grow_the_window_by_1500_bytes_in_a_round_trip() {
+    for (flavour, mss, packet) in [(Flavour::LinuxTcp, 1448, 1500.0), (Flavour::Quic, 1200, 1200.0)] {
+        let mut prague = of(flavour, 10, mss);
+        (prague.ssthresh, prague.has_feedback, prague.saw_marks) = (Some(10), true, true);
+        for millis in 0..10 {
+            ack(&mut prague, millis, 1, 0);
+        }
+        // 1/10 + 1/10.1 + ...: a bit less than one of 1500 bytes
+        let growth = (prague.fraction as f64 / PACKET as f64 - 10.0) * packet / 1500.0;
+        assert!((0.94..1.0).contains(&growth), "{growth}");
+        assert_eq!(
+            prague.window(),
+            prague.fraction.div_ceil(PACKET) * mss,
+            "the window in use is rounded up"
+        );
+        let before = prague.fraction;
+        ack(&mut prague, 10, 5, 5);
+        assert_eq!(prague.fraction, before, "nothing for packets with marks");
     }
-    // 1/10 + 1/10.1 + ...: a bit less than one
-    let growth = prague.fraction as f64 / PACKET as f64 - 10.0;
-    assert!((0.95..1.0).contains(&growth), "{growth}");
-    assert_eq!(prague.window(), 11 * MSS, "the window in use is rounded up");
-    let before = prague.fraction;
-    ack(&mut prague, 10, 5, 5);
-    assert_eq!(prague.fraction, before, "nothing for packets with marks");
 }
 
 #[test]
@@ -121,6 +127,10 @@ fn short_round_trips_grow_as_one_of_25_ms() {
     prague.scale_increase();
     assert_eq!(prague.increase, PACKET, "not in the first rounds");
     prague.rounds = TRANSITION_ROUNDS;
+    prague.has_feedback = false;
+    prague.scale_increase();
+    assert_eq!(prague.increase, PACKET, "without marks it is Reno");
+    prague.has_feedback = true;
     for (millis, expected) in [(5, (PACKET as f64 / 25.0).round() as u64), (25, PACKET), (200, PACKET)] {
         prague.srtt = Some(Duration::from_millis(millis));
         prague.scale_increase();
@@ -142,9 +152,29 @@ fn a_loss_halves_and_stops_growth_until_it_is_over() {
     assert!(prague.fraction > 10 * PACKET);
     prague.on_spurious(Time::ZERO);
     assert_eq!((prague.fraction, prague.window()), (20 * PACKET, 20 * MSS));
+    assert_eq!(prague.ssthresh(), Some(20 * MSS));
     // losses while marks reduce the window count, too
     prague.on_loss_after_marks(20 * MSS);
     assert_eq!(prague.fraction, 10 * PACKET);
+}
+
+#[test]
+fn a_false_loss_in_slow_start_leaves_slow_start_unlimited() {
+    let mut prague = prague(20);
+    prague.on_congestion(&CongestionEvent::default());
+    for millis in 0..5 {
+        ack(&mut prague, millis, 1, 0);
+    }
+    assert_eq!((prague.window(), prague.ssthresh()), (15 * MSS, Some(15 * MSS)));
+    prague.on_spurious(Time::ZERO);
+    assert_eq!((prague.window(), prague.ssthresh(), prague.phase()), (20 * MSS, None, Phase::SlowStart));
+}
+
+#[test]
+fn persistent_congestion_leaves_two_packets() {
+    let mut prague = of(Flavour::Quic, 20, 1200);
+    prague.on_timeout(&CongestionEvent { in_flight: 12_000, ..CongestionEvent::default() }, true);
+    assert_eq!(prague.window(), 2 * 1200);
 }
 
 #[test]

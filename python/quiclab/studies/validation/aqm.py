@@ -1,8 +1,7 @@
 """Queue disciplines and those of the Linux kernel, with TCP through them: goodput, sojourn times, marks and drops.
 
-The kernel lane with the virtual clock runs Linux TCP through the kernel's own disciplines. It is compared with the sim
-lane, and in a third engine Linux TCP passes quiclab's elements, which tells the queue's part of a difference from that
-of TCP.
+The kernel lane with the virtual clock runs Linux TCP through the kernel's own disciplines, and is compared with the sim
+lane. What a difference is due to, TCP or the queue, a run in the kernel lane with quiclab's elements tells.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
 from quiclab.libraries import pl
+from quiclab.quantity import megabits_per_second
 from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS
 from quiclab.studies.validation.blind import MODEL, goodput_mbps
 from quiclab.studies.validation.blind_views import Views
@@ -37,9 +37,12 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
     from quiclab.study.findings import Key
 
-KERNEL, ELEMENTS = "kernel-queues", "kernel-tcp"
+KERNEL = "kernel-queues"
 SOURCE = "the kernel lane with the virtual clock: Linux TCP through the kernel's queueing disciplines"
+NETEM = Lane(clock="virtual", emulation="netem")
 BOTTLENECK = "bottleneck"
+#: A full packet with the overhead of the bottleneck.
+FRAME_BYTES = 1514
 RUNS = 2
 GOODPUT, SOJOURN, SIGNALS, SHARE = 0.05, 0.10, 0.10, 0.95
 #: Sojourn times are those of packets that arrive later [s]: the overshoot of slow start is one event in each run.
@@ -59,8 +62,8 @@ def sojourns(result: RunResult, directory: Path) -> dict[str, float | None]:
     Returns
     -------
     dict
-        `mean_ms`: time in the bottleneck from arrival to the end of serialisation, mean over packets;
-        `flow2_p99_ms`: its 99th percentile over packets of the second flow. None without any.
+        `mean_ms`: time from arrival at the bottleneck to departure from it, mean over packets; `flow2_p99_ms`: its 99th
+        percentile over packets of the second flow. None without any.
     """
     del directory
     packets = result.packets.filter(pl.col("element").cast(pl.String) == BOTTLENECK)
@@ -83,10 +86,20 @@ def _known(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _kept(name: str) -> Callable[[RunResult], float]:
+def _until_service(name: str) -> Callable[[RunResult], float]:
+    """Return what gives a stored time until the transmission of a packet begins [ms].
+
+    A link of quiclab passes a packet on when it is serialised; the kernel's token bucket, which has room for one, when
+    its transmission may begin.
+    """
+
     def value(result: RunResult) -> float:
         found = result.data["kept"][name]
-        return math.nan if found is None else float(found)
+        if found is None:
+            return math.nan
+        rate = megabits_per_second(result.data["scenario"]["links"][BOTTLENECK]["rate"])
+        is_kernel = result.data["run"].get("emulation") == NETEM.emulation
+        return float(found) - (0.0 if is_kernel else 8e-3 * FRAME_BYTES / rate)
 
     return value
 
@@ -108,8 +121,8 @@ def signals(result: RunResult) -> float:
 
 METRIC = Metric("goodput_mbps", "Goodput of all flows", "Mbit/s", goodput_mbps)
 FURTHER = (
-    Metric("sojourn_ms", "Mean sojourn time", "ms", _kept("mean_ms")),
-    Metric("flow2_sojourn_p99_ms", "Sojourn time of flow 2, 99 %", "ms", _kept("flow2_p99_ms")),
+    Metric("sojourn_ms", "Mean sojourn time", "ms", _until_service("mean_ms")),
+    Metric("flow2_sojourn_p99_ms", "Sojourn time of flow 2, 99 %", "ms", _until_service("flow2_p99_ms")),
     Metric("signals", "Marks and drops", "packets", signals),
     Metric("marks", "Marks", "packets", marks),
     Metric("drops", "Drops", "packets", drops),
@@ -123,7 +136,6 @@ def _described(_: int, key: Key) -> str:
 
 
 VIEWS = Views(MODEL, KERNEL, METRICS, RELATIVE, _described)
-QUEUES_ALONE = Views(ELEMENTS, KERNEL, METRICS, RELATIVE, _described)
 
 
 def _criteria() -> tuple[Criterion, ...]:
@@ -139,7 +151,6 @@ def _criteria() -> tuple[Criterion, ...]:
 
 
 CRITERIA = _criteria()
-NETEM, TCP = Lane(clock="virtual", emulation="netem"), Lane(clock="virtual")
 
 STUDY = Study(
     "validation/aqm",
@@ -150,7 +161,6 @@ STUDY = Study(
         engines=(
             Engine(MODEL),
             Engine(KERNEL, lane=NETEM, stacks={MODEL: "linux"}),
-            Engine(ELEMENTS, lane=TCP, stacks={MODEL: "linux"}),
         ),
         engine_changes=lambda _: {},
         runs=RUNS,
@@ -197,8 +207,9 @@ STUDY = Study(
                 "The overshoot of slow start is one event in each run, and its queue many times the later one.",
             ),
             Assumption(
-                "A token bucket has the rate of the kernel's disciplines.",
-                "It passes the first packet of a busy period at once, where a link of quiclab serialises it.",
+                "Sojourn times end when the transmission of a packet begins.",
+                "The token bucket that has the kernel's rate passes a packet on then, a link of quiclab at the end of "
+                "its serialisation, which is taken off.",
             ),
         ),
         limits=(

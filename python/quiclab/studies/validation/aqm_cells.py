@@ -1,4 +1,4 @@
-"""Settings of `validation/aqm`: each queue discipline with two sets of flows, over five networks.
+"""Settings of `validation/aqm`: each queue discipline with sets of flows, over five networks.
 
 Queues, networks and flows were chosen before any cell was run: rates and round trip times of access lines and longer
 paths, few flows as in RFC 7928, with and without marks. When five had been run, the starts were put off (below), and
@@ -115,11 +115,12 @@ class Cell:
 
 
 #: Queue, its options, and the flows it is tried with.
-QUEUES: tuple[tuple[str, Changes, tuple[Load, Load]], ...] = (
+QUEUES: tuple[tuple[str, Changes, tuple[Load, ...]], ...] = (
     (CODEL, {"ecn": True}, (TWO, FOUR)),
     (FQ_CODEL, {}, (TWO, FOUR)),
     (PIE, {"ecn": True}, (TWO, FOUR)),
     (DUALPI2, {"low_latency": "any_ect"}, (PAIR, PAIRS)),
+    (DUALPI2, {}, (FOUR,)),
 )
 CELLS = tuple(
     Cell(queue, rate_mbps, rtt_ms, load, options)

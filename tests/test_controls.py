@@ -1,0 +1,92 @@
+"""The studies of congestion controls: their networks, what they measure, and their maps."""
+
+from __future__ import annotations
+
+import json
+import math
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conftest import quiclab_process
+from quiclab.studies.controls import alone, beside, views
+from quiclab.studies.controls.senders import TCP_CUBIC
+from quiclab.study.evaluate import Evaluation
+from quiclab.study.plan import jobs_of
+from quiclab.study.registry import find
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_queue_is_a_part_of_the_bandwidth_delay_product() -> None:
+    study = find("controls/alone")
+    jobs = jobs_of(study, list(study.points(("sim",), 1, variants=())))
+    packets = {
+        tuple(job.labels[name] for name in ("rate_mbps", "rtt_ms", "queue_bdp")): json.loads(job.scenario)["links"][
+            "down"
+        ]["queue"]["packets"]
+        for job in jobs
+    }
+    assert len(jobs) == 216 == len(packets) * len(alone.SENDERS)
+    # 100 Mbit/s for 20 ms are 250,000 bytes, 165 frames; 0.25 of 1 Mbit/s for 2 ms is no packet
+    assert (packets[100, 20, 1], packets[100, 20, 8], packets[1, 2, 0.25]) == (165, 1321, 4)
+
+
+def test_the_second_flow_starts_later_or_not_at_all() -> None:
+    assert beside.second(beside.NOBODY) == {}
+    flow = beside.second("quic_bbr3")["flows.second"]
+    assert isinstance(flow, dict)
+    assert (flow["start"], flow["workload"]) == ("3 s", {"kind": "download", "duration": "87 s"})
+    assert TCP_CUBIC.flow(10)["sender"] == {"congestion_control": "cubic", "tcp": {"max_send_buffer": "512 MiB"}}
+
+
+def result(**kept: float | None) -> Any:
+    return SimpleNamespace(data={"kept": kept})
+
+
+def test_shares_are_those_of_the_stored_goodputs() -> None:
+    pair = result(first=30.0, second=10.0)
+    assert (beside.first_mbps(pair), beside.second_mbps(pair), beside.share_percent(pair)) == (30.0, 10.0, 75.0)
+    assert beside.fairness(pair) == pytest.approx(0.8)
+    single = result(first=40.0)
+    assert (beside.second_mbps(single), beside.share_percent(single)) == (0.0, 100.0)
+    assert math.isnan(beside.first_mbps(result(first=None)))
+
+
+def test_harm_is_what_is_lost_of_the_goodput_alone() -> None:
+    key = ("pair", 1, "tcp_cubic")
+    samples = {(*key, "quic_bbr3"): [10.0, 14.0], (*key, beside.NOBODY): [48.0]}
+    evaluation: Any = SimpleNamespace(samples=lambda _, metric: samples if metric == "first_mbps" else {})
+    assert beside.harms(evaluation, "sim") == {("tcp_cubic", "quic_bbr3", "1"): 75.0}
+    shares: Any = SimpleNamespace(samples=lambda _, **_metric: samples)
+    # nobody beside is no pair
+    assert list(beside.shares(shares, "sim")) == [("tcp_cubic", "quic_bbr3", "1")]
+
+
+def test_a_map_has_a_cell_for_each_value() -> None:
+    rows = [
+        {"x": 2, "y": 10, "row": "TCP", "column": 1, "value": 93.4},
+        {"x": 20, "y": 10, "row": "TCP", "column": 1, "value": math.nan},
+    ]
+    drawn = views.grid(
+        rows, x=("RTT", (2, 20)), y=("Rate", (10,)), row=("", ("TCP",)), column=("Queue", (1,)), domain=(0, 100)
+    ).to_dict()
+    [values] = drawn["datasets"].values()
+    assert values == [{"x": "2", "y": "10", "row": "TCP", "column": "1", "value": 93.4, "text": "93"}]
+    assert drawn["spec"]["layer"][0]["encoding"]["x"]["sort"] == ["2", "20"]
+
+
+def test_bbr_3_alone_fills_a_link(tmp_path: Path) -> None:
+    only = ["--only", "configuration=quic_bbr3", "--only", "rate=10", "--only", "rtt=20", "--only", "queue=1"]
+    done = quiclab_process("study", "run", "controls/alone", "--runs", "1", *only, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    evaluation = Evaluation(find("controls/alone"), tmp_path)
+    [key] = evaluation.samples("sim")
+    measured = [metric.name for metric in evaluation.study.measures.metrics]
+    found = {name: evaluation.samples("sim", metric=name)[key][0] for name in measured}
+    assert 85 < found["utilisation_percent"] < 97
+    # probes fill the queue of a bandwidth-delay product now and then
+    assert 0 < found["queueing_percent"] < 60
+    assert found["loss_percent"] < 2
