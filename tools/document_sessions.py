@@ -55,6 +55,11 @@ SHORTENED = [
     (r"(quiclab study run validation/loss_detection)\b.*", r"\1 --only configuration=lab-quic:rfc9002"),
     (r"quiclab study run validation/(blind|blind_quic)\b.*", r"quiclab study run validation/\1 --runs 1 --only case=3"),
     (r"(quiclab sweep case.toml) --vary (\S+):lin34\b.*", r"\1 --vary \2:lin2"),
+    (
+        r"(quiclab study run controls/alone)\b.*",
+        r"\1 --runs 1 --only rate=10 --only rtt=20 --only queue=1 --only configuration=tcp_cubic",
+    ),
+    (r"(quiclab study run controls/beside)\b.*", r"\1 --runs 1 --only queue=1 --only first=tcp_cubic"),
     (r"(quiclab study run validation/aqm)\b.*", r"\1 --runs 1 --only cell=codel_4mbit_40ms_drops"),
     (r"(quiclab study run validation/regressions)\b.*", r"\1 --runs 1 --only cell=short_queue"),
     (r"(quiclab study run validation/lab_quic)\b.*", r"\1/quinn --runs 1 --only path=10mbit_112ms"),
@@ -67,7 +72,7 @@ SHORTENED = [
         r"(quiclab study run pacing/beyond_bursts)\b.*",
         r"\1 --runs 1 --only burst=1 --only configuration=whole --only buffer=1",
     ),
-    (r"(quiclab study run (?!dual_connectivity|validation|page_load|pacing|queues)\S+)\b.*", r"\1 --runs 1"),
+    (r"(quiclab study run (?!dual_connectivity|validation|page_load|pacing|controls|queues)\S+)\b.*", r"\1 --runs 1"),
 ]
 # results of a shortened study are incomplete, and these say so: exit code 1
 INCOMPLETE = re.compile(

@@ -30,7 +30,7 @@ from quiclab.study import agreement
 from quiclab.study.ablation import Support
 from quiclab.study.claims import Verdict
 from quiclab.study.criteria import Assessment, Criterion, Line
-from quiclab.study.findings import Grid, Key, Sample
+from quiclab.study.findings import Grid, Key, NotMeasuredError, Sample
 from quiclab.study.predicates import Reference
 from quiclab.study.published import printed_findings, read_published
 from quiclab.study.registry import find, find_all
@@ -79,6 +79,12 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
 
     def of(study: str, metric: str = "", statistic: str = "mean", variant: str = "", engine: str = "") -> Sample:
         return readings(variant, engine).of(f"{group}/{study}", metric, statistic)  # type: ignore[arg-type]
+
+    def if_measured(study: str, metric: str, digits: int, configuration: str, **point: str | float) -> str:
+        try:
+            return figures(of(study, metric)(configuration, **point), digits)
+        except (NotMeasuredError, QuiclabError):  # no run of the setting has a value
+            return "–"
 
     def published(study: str, metric: str = "", statistic: str = "mean") -> Sample:
         name = f"{group}/{study}"
@@ -136,6 +142,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
     return {
         **({} if reference is None else reference.terms(readings)),
         "of": of,
+        "if_measured": if_measured,
         "published": published,
         "criterion": criterion,
         "estimated": estimated,

@@ -25,6 +25,7 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - `measured(FILE, COLUMN=VALUE...)`, the numbers of a row of a table in `reference/` of the studies' group, which a
   tool has measured of programs;
 - `splitter_choice()`, the table of tools/dual_connectivity_choice.py;
+- `if_measured(STUDY, METRIC, DIGITS, CONFIGURATION, FACTOR=VALUE...)`, a value, or a dash where no run has one;
 - `senders(STUDY)`, the senders of a study of congestion controls, each with `name` and `label`;
 - `queue_cells()`, the cells of `validation/aqm`;
 - `fixed_differences()`, the settings of `validation/regressions`, and `over_starts(METRIC, ENGINE)` of those with a

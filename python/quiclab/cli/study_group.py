@@ -37,7 +37,7 @@ class StoppedError(QuiclabError):
     """The user has stopped a sweep; later studies are not run."""
 
 
-def with_lane(studies: Sequence[Study], lane: str | None) -> Sequence[Study]:
+def with_lane(studies: list[Study], lane: str | None) -> list[Study]:
     """Return the studies of a group that have an engine of a lane, and say which have none; all if none has."""
     there = [study for study in studies if any(lane in (None, engine.lane_name) for engine in study.design.engines)]
     if there and len(there) < len(studies):

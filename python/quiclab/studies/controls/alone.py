@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from quiclab.quantity import megabits_per_second
+from quiclab.studies.controls.kept import after_5s
 from quiclab.studies.controls.senders import NOQ_BBR3, QUIC_BBR3, QUINN_BBR3, TCP_BBR1, TCP_BBR3, TCP_CUBIC, Sender
 from quiclab.studies.controls.views import over_networks
 from quiclab.study import (
@@ -19,12 +20,10 @@ from quiclab.study import (
     Metric,
     Presentation,
     Study,
-    Table,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from quiclab.result import RunResult
     from quiclab.study import Changes, Value
@@ -33,8 +32,6 @@ SENDERS = (TCP_BBR3, QUIC_BBR3, NOQ_BBR3, QUINN_BBR3, TCP_BBR1, TCP_CUBIC)
 RATES_MBPS, RTTS_MS, QUEUES_BDP = (1, 10, 100, 1000), (2, 20, 200), (0.25, 1, 8)
 #: Duration by rate [s]: several probes for the RTT each, which come every five or ten seconds.
 SECONDS = {1: 60.0, 10: 60.0, 100: 30.0, 1000: 20.0}
-#: Values are those after this time [s]: startup is not compared here.
-SETTLED = "5 s"
 FRAME_BYTES = 1514
 #: Queues of less than a packet or two hold back any sender.
 MIN_PACKETS = 4
@@ -77,22 +74,10 @@ def given(name: str) -> Callable[[Value], Changes]:
     return lambda value: {name: value}
 
 
-def goodputs_after(settled: str, result: RunResult, directory: Path) -> dict[str, float | None]:
-    """Return what a study stores of a run: the goodput of each flow after a time such as `5 s` [Mbit/s]."""
-    del directory
-    found = {name: result.goodput(name, after=settled) for name in result.flows}
-    return {name: None if math.isnan(value) else value for name, value in found.items()}
-
-
 def kept_mbps(result: RunResult, flow: str) -> float:
     """Return the stored goodput of a flow [Mbit/s]; 0 if there is no such flow, NaN if it delivered nothing in time."""
     value = result.data["kept"].get(flow, 0.0)
     return math.nan if value is None else float(value)
-
-
-def after_startup(result: RunResult, directory: Path) -> dict[str, float | None]:
-    """Return what is stored of a run."""
-    return goodputs_after(SETTLED, result, directory)
 
 
 def utilisation(result: RunResult) -> float:
@@ -139,7 +124,7 @@ STUDY = Study(
         engine_changes=lambda _: {"record.series_interval": "100 ms"},
         runs=RUNS,
     ),
-    measures=Measures(metric=METRIC, further=FURTHER, keep=after_startup, table=Table("", "")),
+    measures=Measures(metric=METRIC, further=FURTHER, keep=after_5s),
     presentation=Presentation(
         title="BBR version 3 in four stacks, alone",
         abstract="One download with BBR version 3 in lab-tcp, lab-quic, noq and quinn, and with BBR version 1 and "

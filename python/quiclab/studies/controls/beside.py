@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quiclab.stats import reduced
-from quiclab.studies.controls.alone import FRAME_BYTES, goodputs_after, kept_mbps
+from quiclab.studies.controls.alone import FRAME_BYTES, kept_mbps
+from quiclab.studies.controls.kept import after_20s
 from quiclab.studies.controls.senders import (
     QUIC_BBR1,
     QUIC_BBR3,
@@ -28,12 +29,9 @@ from quiclab.study import (
     Metric,
     Presentation,
     Study,
-    Table,
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from quiclab.result import RunResult
     from quiclab.study import Changes, Value
     from quiclab.study.evaluate import Evaluation
@@ -44,8 +42,8 @@ LABELS = {sender.name: sender.label for sender in SENDERS}
 #: The second sender of a flow that has the link to itself.
 NOBODY = "nobody"
 RATE_MBPS, RTT_MS, QUEUES_BDP = 50.0, 40.0, (0.5, 1, 4)
-SECONDS, START_S, SETTLED = 90.0, 3.0, "20 s"
-RUNS = 3
+SECONDS, START_S = 90.0, 3.0
+RUNS = 2
 
 
 def network(queue: Value) -> Changes:
@@ -76,11 +74,6 @@ def second(name: Value) -> Changes:
     if name == NOBODY:
         return {}
     return {"flows.second": BY_NAME[str(name)].flow(SECONDS - START_S, START_S)}
-
-
-def after_startup(result: RunResult, directory: Path) -> dict[str, float | None]:
-    """Return what is stored of a run."""
-    return goodputs_after(SETTLED, result, directory)
 
 
 def first_mbps(result: RunResult) -> float:
@@ -160,7 +153,7 @@ STUDY = Study(
         engine_changes=lambda _: {"record.series_interval": "1 s"},
         runs=RUNS,
     ),
-    measures=Measures(metric=METRIC, further=FURTHER, keep=after_startup, table=Table("", "")),
+    measures=Measures(metric=METRIC, further=FURTHER, keep=after_20s),
     presentation=Presentation(
         title="Congestion controls beside each other",
         abstract="Two downloads through one queue, each of eight senders with each: TCP and QUIC with NewReno, CUBIC, "

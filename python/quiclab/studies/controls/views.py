@@ -61,7 +61,7 @@ def grid(
     middle, half = sum(domain) / 2, (domain[1] - domain[0]) / 2
     far = f"abs(datum.value - {middle}) > {0.55 * half}"
     dark = far if diverging else f"datum.value {'<' if reverse else '>'} {middle}"
-    cells = base.mark_rect(stroke=NEUTRAL, strokeWidth=0.3).encode(color=alt.Color("value:Q", title=None, scale=scale))
+    cells = base.mark_rect(stroke=NEUTRAL, strokeWidth=0.3).encode(color=alt.Color("value:Q", scale=scale, legend=None))
     texts = base.mark_text(fontSize=10).encode(
         text="text:N", color=alt.condition(dark, alt.value("white"), alt.value("black"))
     )
@@ -119,10 +119,10 @@ def matrix(
 
     def draw(evaluation: Evaluation, engine: str) -> Any:
         rows = [
-            {"y": labels[first], "x": labels[second], "column": queue, "row": "", "value": found}
+            {"y": labels[first], "x": labels[second], "column": "", "row": queue, "value": found}
             for (first, second, queue), found in value(evaluation, engine).items()
         ]
         names = list(labels.values())
-        return grid(rows, x=("beside", names), y=("", names), row=("", [""]), column=queues, domain=domain, **options)
+        return grid(rows, x=("beside", names), y=("", names), row=queues, column=("", [""]), domain=domain, **options)
 
     return draw
