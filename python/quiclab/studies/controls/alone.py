@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from quiclab.quantity import megabits_per_second
-from quiclab.studies.controls.kept import after_5s
+from quiclab.studies.controls.late_goodput import after_5s
 from quiclab.studies.controls.senders import NOQ_BBR3, QUIC_BBR3, QUINN_BBR3, TCP_BBR1, TCP_BBR3, TCP_CUBIC, Sender
 from quiclab.studies.controls.views import over_networks
 from quiclab.study import (

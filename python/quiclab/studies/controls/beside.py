@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from quiclab.stats import reduced
 from quiclab.studies.controls.alone import FRAME_BYTES, kept_mbps
-from quiclab.studies.controls.kept import after_20s
+from quiclab.studies.controls.late_goodput import after_20s
 from quiclab.studies.controls.senders import (
     QUIC_BBR1,
     QUIC_BBR3,
