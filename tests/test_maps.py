@@ -60,6 +60,7 @@ ELSEWHERE = {
     "docs/reference/vpn.md": {"mine.toml": "written by the reader"},
     "docs/sweeps.md": {"rates.py": "written by the reader"},
     "docs/reference/scenario.md": {"mine.toml": "written by the reader"},
+    "docs/studies/aqm.md": {"case.toml": "output of `quiclab study scenario`"},
     "docs/studies/blind.md": {"case.toml": "output of `quiclab study scenario`"},
     "docs/studies/lab_quic.md": {"congestion/*.rs": "source of quinn", "recovery.py": "source of aioquic"},
 }
