@@ -6,7 +6,7 @@
 //!
 //! | | RFC 9332 appendix A | Linux | here |
 //! | --- | --- | --- | --- |
-//! | marks of low-latency packets | a ramp by the waiting time (0.8 to 1.2 ms), or the coupled probability if greater | step at 1 ms; besides the coupled probability | as Linux |
+//! | marks of low-latency packets | a ramp by the waiting time, or the coupled probability if greater | step at 1 ms; besides the coupled probability | as Linux |
 //! | probabilities | real; a deterministic accumulation | in units of 2^-32, random | as Linux |
 //! | change above 1 in one update | bounded | wraps at 32 bits | bounded |
 //! | scheduler | time-shifted FIFO, or weighted round robin | weighted round robin with a credit in bytes | as Linux |

@@ -1,20 +1,20 @@
-//! Prague: a scalable control for the Internet, which keeps queues of L4S almost empty (draft-briscoe-iccrg-prague-congestion-control-04;
-//! `tcp_prague.c` 0.7 of the reference implementation for Linux, L4STeam).
+//! Prague: a scalable control for the Internet, which keeps queues of L4S almost empty, after the reference implementation for
+//! Linux (`tcp_prague.c` 0.7, L4STeam). draft-briscoe-iccrg-prague-congestion-control-04 describes it; the two were not compared.
 //!
-//! | | draft | reference | here |
-//! | --- | --- | --- | --- |
-//! | share of marks | moving average, g = 1/16 (section 2.4.2) | the same, with what is left of divisions; 0 before the first mark | as the reference |
-//! | first mark | ends slow start | halves the window, which slow start overwrites if the acknowledgement has packets without a mark, too | as the reference |
-//! | reduction | alpha / 2, once a round trip, or once in 25 ms below that (section 2.4.3) | the same | the same |
-//! | increase | for each packet without a mark, also while reducing (section 2.4.3) | the same, 1500 bytes in a round trip | the same |
-//! | RTTs below 25 ms | increase by (RTT / 25 ms)^2, after four rounds (section 2.4.4) | the same | the same |
-//! | window in use | | whole packets, one step for each acknowledgement towards the window with a fraction | the same, QUIC too |
-//! | pacing | at the rate of the window (section 2.4.5) | the same, twice it in slow start; bursts of at most 0.25 ms | the same |
-//! | windows of four packets or fewer | | a rate in place of a window, with 3 % more and less in turn; below 1 Mbit/s smaller packets | not modelled: at least two packets |
-//! | losses | as Reno: half (section 2.4.1) | half, once an episode; by the share of marks where a tail loss probe repaired one | half |
-//! | undo of a false loss | | the window of the rate before | the window before |
-//! | without feedback of marks | as Reno (section 2.3) | another control, Reno | growth of Reno: that of short RTTs is not scaled |
-//! | feedback of TCP | accurate (RFC 9768) | the same | all packets of an acknowledgement with ECE (`tcp.ecn = "dctcp"`) |
+//! |  | reference | here |
+//! | --- | --- | --- |
+//! | share of marks | moving average, g = 1/16, with what is left of divisions; 0 before the first mark | as the reference |
+//! | first mark | halves the window, which slow start overwrites if the acknowledgement has packets without a mark, too | as the reference |
+//! | reduction | alpha / 2, once a round trip, or once in 25 ms below that | the same |
+//! | increase | for each packet without a mark, also while reducing: 1500 bytes in a round trip | the same |
+//! | RTTs below 25 ms | increase by (RTT / 25 ms)^2, after four rounds | the same |
+//! | window in use | whole packets, one step for each acknowledgement towards the window with a fraction | the same, QUIC too |
+//! | pacing | at the rate of the window, twice it in slow start; bursts of at most 0.25 ms | the same |
+//! | windows of four packets or fewer | a rate in place of a window, with 3 % more and less in turn; below 1 Mbit/s smaller packets | not modelled: at least two packets |
+//! | losses | half, once an episode; by the share of marks where a tail loss probe repaired one | half |
+//! | undo of a false loss | the window of the rate before | the window before |
+//! | without feedback of marks | another control, Reno | growth of Reno: that of short RTTs is not scaled |
+//! | feedback of TCP | accurate (RFC 9768) | all packets of an acknowledgement with ECE (`tcp.ecn = "dctcp"`) |
 
 use super::window::{Flavour, WindowSettings};
 use super::{Ack, CongestionEvent, Controller, Marks, Phase};
