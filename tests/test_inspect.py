@@ -418,7 +418,7 @@ def test_a_setting_of_a_study_is_inspected(
     [
         (["validation/blind", "--engines", "lab-tcp"], "200 settings; choose one with --only: case"),
         (["validation/blind", "--only", "case=999"], "unknown value `999`"),
-        (["validation"], "validation is a group; choose one of validation/blind,"),
+        (["validation"], "validation is a group; choose one of validation/aqm, validation/blind,"),
         (
             ["dual_connectivity/pdcp", "--only", "configuration=single_link"],
             "has 3 engines; choose two with --engines: lab-quic, quinn, noq",

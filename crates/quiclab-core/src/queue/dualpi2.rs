@@ -288,7 +288,7 @@ impl<T: Item> QueueDiscipline<T> for Dualpi2Queue<T> {
         let index = if self.is_low_latency(&item) { LOW_LATENCY } else { CLASSIC };
         let waiting = self.waiting().packets;
         if waiting == 0 && arrival.in_service.is_none() {
-            // Linux finds the queues empty after its last packet, where our links may not look
+            // Linux finds the queues empty after its last packet, where a link of quiclab may not look
             self.reset_credit();
         }
         if waiting < self.config.packets {

@@ -80,7 +80,7 @@ fn a_queue_that_was_empty_begins_with_the_low_latency_queue_again() {
         drain(queue, at(0)).iter().position(|piece| piece.number < 100)
     };
     assert_eq!([busy(&mut queue), busy(&mut queue)], [Some(13), Some(13)]);
-    // also where nobody has asked the empty queue for a packet
+    // also where no link has asked the empty queue for a packet
     let taken = |queue: &mut Discipline<Piece>| {
         let pieces: Vec<_> =
             (0..16).map(|_| queue.dequeue(at(0), &mut |_, _| panic!("not dropped")).unwrap()).collect();

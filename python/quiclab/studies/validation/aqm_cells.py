@@ -1,7 +1,7 @@
 """Settings of `validation/aqm`: each queue discipline with sets of flows, over five networks.
 
 Queues, networks and flows were chosen before any cell was run: rates and round trip times of access lines and longer
-paths, few flows as in RFC 7928, with and without marks. When five had been run, the starts were put off (below), and
+paths, few flows as in RFC 7928, with and without marks. When five had been run, the starts were postponed (below), and
 fast cells shortened, as they take the kernel minutes.
 """
 
