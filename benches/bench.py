@@ -36,6 +36,8 @@ TCP_SCENARIO = Path(__file__).with_name("bulk_tcp.toml")
 QUIC_SCENARIO = Path(__file__).with_name("bulk_quic.toml")
 #: A recorded page, and the network it is loaded over.
 PAGE_RECORDING, PAGE_NETWORK = ROOT / "scenarios/pages/shop.har", ROOT / "scenarios/page_http2.toml"
+#: Ten thousand short downloads by arrivals, in a minute.
+ARRIVALS_SCENARIO = Path(__file__).with_name("short_flows.toml")
 #: Connections for `idle_connection_bytes`, each of two ends.
 IDLE_FLOWS = 2000
 #: Runs of each setting of the published programme of Dual Connectivity: tables of throughput and of fairness.
@@ -79,6 +81,9 @@ def main() -> int:
     figures["lab_tcp_data_packets_per_cpu_second"] = round(median(lambda: rate(*run(tcp))))
     thousand = many_flows(tcp, 1000)
     figures["lab_1000_flows_data_packets_per_cpu_second"] = round(median(lambda: rate(*run(thousand))))
+
+    say("10,000 short flows that arrive in 60 s")
+    figures |= short_flow_figures()
 
     say("lab-quic")
     modelled = quiclab.load(QUIC_SCENARIO)
@@ -127,6 +132,15 @@ def run(scenario: quiclab.Scenario) -> tuple[float, float]:
         result = quiclab.run(scenario, SEED, record_dir=Path(folder) if recorded else None)
         seconds = time.process_time() - start
     return seconds, sum(flow.sender["packets_sent"] for flow in result.flows.values())
+
+
+def short_flow_figures() -> dict[str, float]:
+    """CPU seconds and memory [MiB] of a run with connections that arrive."""
+    scenario = quiclab.load(ARRIVALS_SCENARIO)
+    return {
+        "short_flows_cpu_seconds": round(median(lambda: run(scenario)[0]), 2),
+        "short_flows_peak_memory_mib": round(peak_memory_mib(ARRIVALS_SCENARIO), 1),
+    }
 
 
 def page_seconds() -> float:

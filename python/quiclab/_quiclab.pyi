@@ -71,6 +71,13 @@ class RunOutput:
         """
 
     @property
+    def connections(self) -> Table | None:
+        """Downloads of the connections that have arrived; `None` without `arrivals`.
+
+        `flow`, `connection`, `start_s`, `size_bytes`, `completion_ms` (null if not complete), `failed`.
+        """
+
+    @property
     def acks(self) -> Table | None:
         """Acknowledgements that arrived; `None` if none were recorded.
 

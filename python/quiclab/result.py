@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 RUN_SCHEMA = "quiclab.run/1"
 #: Tables of a result other than those of taps; each is a field of `RunResult`.
-TABLES: Final = ("series", "packets", "acks", "sojourns", "requests")
+TABLES: Final = ("series", "packets", "acks", "sojourns", "requests", "connections")
 #: Fields of a result that are read.
 _SHAPE: Final[Shape] = {
     "scenario": {
@@ -148,6 +148,9 @@ class RunResult:
     requests
         Times of the requests of pages, with columns `flow`, `resource`, `origin`, `size_bytes`, and in ms
         `connecting_ms`, `connected_ms`, `wanted_ms`, `asked_ms`, `first_byte_ms`, `complete_ms`; empty if not recorded.
+    connections
+        Downloads of the connections of flows with `arrivals`, with columns `flow`, `connection`, `start_s`,
+        `size_bytes`, `completion_ms`, `failed`; empty without such flows.
     """
 
     data: Mapping[str, Any]
@@ -157,6 +160,7 @@ class RunResult:
     acks: pl.DataFrame = field(default=_rows(), repr=False, compare=False)
     sojourns: pl.DataFrame = field(default=_rows(), repr=False, compare=False)
     requests: pl.DataFrame = field(default=_rows(), repr=False, compare=False)
+    connections: pl.DataFrame = field(default=_rows(), repr=False, compare=False)
 
     @classmethod
     def from_json(cls, text: str, source: str = "the result") -> RunResult:

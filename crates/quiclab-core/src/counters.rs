@@ -49,6 +49,17 @@ pub struct Counters {
     pub held: Count,
 }
 
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        self.received += other.received;
+        self.created += other.created;
+        self.sent += other.sent;
+        self.dropped += other.dropped;
+        self.consumed += other.consumed;
+        self.held += other.held;
+    }
+}
+
 impl Counters {
     /// Packets and bytes that entered or were made, minus those that left, were dropped, consumed
     /// or are held: (0, 0) unless an element lies.

@@ -118,6 +118,12 @@ impl RunOutput {
         Table::recorded(self.output.requests_table())
     }
 
+    /// Downloads of the connections that have arrived.
+    #[getter]
+    fn connections(&self) -> Option<Table> {
+        Table::recorded(self.output.connections_table())
+    }
+
     /// Acknowledgements that arrived.
     #[getter]
     fn acks(&self) -> Option<Table> {

@@ -1,6 +1,7 @@
 //! Flows: two endpoints, their routes and what is transferred.
 
-use quiclab_core::{Duration, limits};
+use super::Arrivals;
+use quiclab_core::{ByteCount, Duration, limits};
 use quiclab_transport::options::{EndpointConfig, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,10 @@ pub struct Flow {
     /// Start of the client. A flow whose start is not before the end of the run never starts, which is a warning.
     #[serde(default)]
     pub start: Duration,
+    /// Connections that arrive over time, from `start` on (default: one connection, at `start`). With a `download` of a
+    /// size, without `paths` and `plugins`, on stacks that are compiled into quiclab.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
 }
 
 /// Routes of a further path of a flow.
@@ -63,6 +68,12 @@ impl Flow {
     pub(super) fn routes(&self) -> impl Iterator<Item = (&[String], &[String])> {
         let further = self.paths.iter().map(|path| (&path.down[..], &path.up[..]));
         std::iter::once((&self.down[..], &self.up[..])).chain(further)
+    }
+
+    /// How much is delivered to the receiver in the end; `None` where that is not known before.
+    #[must_use]
+    pub fn size(&self) -> Option<ByteCount> {
+        self.workload.size().filter(|_| self.arrivals.is_none())
     }
 
     /// Stack and options of an end of this flow, with the stack of the flow where it names none.

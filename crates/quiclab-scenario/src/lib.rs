@@ -1,6 +1,7 @@
 //! The scenario: networks, flows and what to record, as typed data. These types are its one
 //! definition; TOML files, the JSON schema and the Python dataclasses follow from them.
 
+mod arrivals;
 mod flow;
 mod graph;
 mod load;
@@ -13,6 +14,7 @@ mod wiring;
 #[cfg(test)]
 mod tests;
 
+pub use arrivals::{Arrival, ArrivalFileError, Arrivals, Sizes, read_arrivals};
 pub use flow::{Flow, PathRoutes};
 pub use load::StackCheck;
 pub use plugin::{Computation, Exchange, Plugin, PluginEnds, built_in_plugins};

@@ -1,5 +1,6 @@
 //! From a resolved scenario to a topology.
 
+mod arrivals;
 mod tunnel;
 
 use crate::stacks::{Stacks, stacks};
@@ -11,6 +12,7 @@ use quiclab_core::{
 };
 use quiclab_scenario::{Flow, Scenario};
 use quiclab_transport::operations::{Hook, Operations};
+use quiclab_transport::options::EndpointConfig;
 use quiclab_transport::{EndpointRequest, stack};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -88,13 +90,18 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
     tunnel::build(&mut topology, scenario, seed, options)?;
     let (mut senders, mut receivers) = (Vec::new(), Vec::new());
     for (index, (name, flow)) in scenario.flows.iter().enumerate() {
+        let schedule = arrivals::schedule(name, flow, seed, options.base_dir)?;
         for (role, end, ends) in
             [(Role::Server, "sender", &mut senders), (Role::Client, "receiver", &mut receivers)]
         {
             let identity = identity(scenario, index, name, role);
-            let operations = operations(scenario, flow, role, options)?;
-            let endpoint = build_endpoint(scenario, flow, identity, operations, seed, options)
-                .map_err(|problem| BuildError::of(&["flows", name, end], problem))?;
+            let endpoint = if let Some(schedule) = &schedule {
+                arrivals::build(scenario, flow, identity, schedule, seed)
+            } else {
+                let operations = operations(scenario, flow, role, options)?;
+                build_endpoint(scenario, flow, identity, operations, seed, options)
+            };
+            let endpoint = endpoint.map_err(|problem| BuildError::of(&["flows", name, end], problem))?;
             ends.push(topology.add(Scenario::endpoint_name(name, role), Node::Endpoint(endpoint)));
         }
     }
@@ -137,10 +144,21 @@ fn build_endpoint(
     let workload = &flow.workload;
     let request = EndpointRequest { identity, config, workload, start, seed, observer, operations };
     let endpoint = options.stacks.build(request)?;
-    Ok(match config.host.as_ref().map(|host| &scenario.hosts[host]) {
-        Some(host) => Box::new(Host::new(host, seed, &name, endpoint)),
+    Ok(on_host(scenario, config, seed, &name, endpoint))
+}
+
+/// The endpoint `name` on the host that its options name, if they do.
+fn on_host(
+    scenario: &Scenario,
+    config: &EndpointConfig,
+    seed: u64,
+    name: &str,
+    endpoint: Box<dyn Endpoint>,
+) -> Box<dyn Endpoint> {
+    match config.host.as_ref().map(|host| &scenario.hosts[host]) {
+        Some(host) => Box::new(Host::new(host, seed, name, endpoint)),
         None => endpoint,
-    })
+    }
 }
 
 /// The functions that plugins put at computations of an end.

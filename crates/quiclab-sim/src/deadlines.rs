@@ -29,6 +29,21 @@ impl Deadlines {
         Self { nodes: vec![Entry { key: NEVER, element: 0 }; 2 * leaves] }
     }
 
+    /// Elements that there is room for.
+    pub(crate) fn capacity(&self) -> usize {
+        self.nodes.len() / 2
+    }
+
+    /// Makes room for twice as many elements.
+    pub(crate) fn double(&mut self) {
+        let leaves = self.capacity();
+        let mut larger = Self::new(2 * leaves);
+        for entry in self.nodes.split_off(leaves).into_iter().filter(|entry| entry.key != NEVER) {
+            larger.replace(2 * leaves + entry.element as usize, entry);
+        }
+        *self = larger;
+    }
+
     /// The earliest deadline: its (time, sequence) and element.
     #[inline]
     pub(crate) fn first(&self) -> Option<((Time, u64), usize)> {

@@ -87,7 +87,7 @@ impl EndCondition {
     }
 
     fn progress(&self, now: Time, scenario: &Scenario) -> RunProgress {
-        let sizes = || scenario.flows.values().map(|flow| flow.workload.size()).sum::<Option<ByteCount>>();
+        let sizes = || scenario.flows.values().map(|flow| flow.size()).sum::<Option<ByteCount>>();
         let wanted = match self.until {
             Until::WorkloadsDone => sizes(),
             Until::Delivered(size) => Some(size),

@@ -3,6 +3,7 @@
 //! [`run`] builds the elements of a scenario, drives them by the event loop until the scenario
 //! ends, and returns the result. Nothing here reads a clock; trace files are read while building.
 
+mod arrivals;
 mod build;
 mod deadlines;
 mod difference;
@@ -18,6 +19,7 @@ mod stacks;
 mod tables;
 mod warm_start;
 
+pub use arrivals::Completion;
 pub use build::{BuildError, BuildOptions, Built, FlowEndpoints, build, identity, read_trace};
 pub use difference::{ComparedRun, Difference, PacketEvent, first_difference};
 pub use drive::RunProgress;

@@ -1,5 +1,6 @@
 //! A run: from a resolved scenario and a seed to a result.
 
+use crate::arrivals::{Arriving, Completion};
 use crate::build::{BuildOptions, Built, FlowEndpoints, build};
 use crate::drive::{RunProgress, drive};
 use crate::error::RunError;
@@ -43,6 +44,8 @@ pub struct RunOutput {
     pub sojourns: Vec<(String, Vec<SojournRecord>)>,
     /// What happened to the requests of pages, by number of the flow.
     pub requests: Vec<(u32, Vec<RequestTimes>)>,
+    /// Downloads of the connections that have arrived, by number of the flow.
+    pub completions: Vec<(u32, Vec<Completion>)>,
     /// Names of the elements by index.
     pub element_names: Vec<String>,
     /// See [`PacketLog::into_checkpoints`].
@@ -138,10 +141,21 @@ pub fn conclude(mut simulation: Simulation, conclusion: ResultInput<'_>) -> Resu
         .map(|mut log| (std::mem::take(&mut log.records), log.into_checkpoints()))
         .unwrap_or_default();
     let requests = requests(simulation.topology(), scenario, &ends);
+    let completions = completions(simulation.topology_mut(), &ends);
     let taps = records(simulation.topology_mut(), Tap::take_records);
     let mut sojourns = records(simulation.topology_mut(), TunnelElement::take_sojourns);
     sojourns.retain(|(_, records)| !records.is_empty());
-    Ok(RunOutput { result, series, packets, taps, sojourns, requests, element_names, checkpoints })
+    Ok(RunOutput {
+        result,
+        series,
+        packets,
+        taps,
+        sojourns,
+        requests,
+        completions,
+        element_names,
+        checkpoints,
+    })
 }
 
 /// What `take` finds in each element that is a `T`, by name.
@@ -159,6 +173,15 @@ fn requests(topology: &Topology, scenario: &Scenario, ends: &FlowEndpoints) -> V
     let pages = (0..).zip(&ends.receivers).filter(|_| scenario.record.requests);
     let client = |receiver: &usize| topology.node(*receiver).endpoint()?.page_client();
     pages.filter_map(|(flow, receiver)| Some((flow, client(receiver)?.requests()))).collect()
+}
+
+/// Downloads of flows with arrivals.
+fn completions(topology: &mut Topology, ends: &FlowEndpoints) -> Vec<(u32, Vec<Completion>)> {
+    let clients = (0..).zip(&ends.receivers);
+    let of = |(flow, receiver): (u32, &usize)| {
+        Some((flow, topology.get_mut::<Arriving>(*receiver)?.completions()))
+    };
+    clients.filter_map(of).collect()
 }
 
 fn check_balance(topology: &Topology) -> Result<(), RunError> {
@@ -233,6 +256,9 @@ fn warnings(
     for (name, flow) in flows {
         if let Some(failure) = &flow.failure {
             warnings.push(format!("flow `{name}` failed before everything was delivered: {failure}"));
+        } else if let Some(failed) = flow.receiver.get("failed_connections").filter(|failed| **failed > 0.0) {
+            let all = flow.receiver["connections"];
+            warnings.push(format!("{failed} of {all} connections of flow `{name}` failed"));
         } else if flow.start_s.is_none() {
             let (start, end) = (scenario.flows[name].start, end.since(Time::ZERO));
             warnings

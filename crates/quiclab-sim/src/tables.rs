@@ -1,12 +1,13 @@
 //! What a run has recorded as Arrow tables, in which Python and files take it. Elements, flows and metrics are
 //! dictionaries: each row has the number of a name.
 
+use crate::arrivals::Completion;
 use crate::packet_log::{Event, Record};
 use crate::run::RunOutput;
 use arrow_array::types::UInt32Type;
 use arrow_array::{
-    ArrayRef, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt16Array, UInt32Array,
-    UInt64Array,
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt16Array,
+    UInt32Array, UInt64Array,
 };
 use quiclab_core::tunnel::SojournRecord;
 use quiclab_core::{Direction, DropReason, RequestTimes, TapRecords, Time};
@@ -105,6 +106,28 @@ impl RunOutput {
             ("asked_ms", millis(|r| r.asked)),
             ("first_byte_ms", millis(|r| r.first_byte)),
             ("complete_ms", millis(|r| r.complete)),
+        ])
+    }
+
+    /// Downloads of the connections that have arrived: `flow`, `connection`, `start_s`, `size_bytes`, `completion_ms`
+    /// (null if not complete), `failed`.
+    #[must_use]
+    pub fn connections_table(&self) -> RecordBatch {
+        let records: Vec<(u32, Completion)> = self
+            .completions
+            .iter()
+            .flat_map(|(flow, completions)| completions.iter().map(move |completion| (*flow, *completion)))
+            .collect();
+        let downloads = || records.iter().map(|(_, completion)| completion);
+        let starts = downloads().map(|it| it.start.as_nanos() as f64 / 1e9);
+        let times = downloads().map(|it| it.time().map(quiclab_core::Duration::as_ms_f64));
+        table([
+            ("flow", self.flows(records.iter().map(|(flow, _)| *flow))),
+            ("connection", Arc::new(UInt32Array::from_iter_values(downloads().map(|it| it.number)))),
+            ("start_s", Arc::new(Float64Array::from_iter_values(starts))),
+            ("size_bytes", Arc::new(UInt64Array::from_iter_values(downloads().map(|it| it.size.bytes())))),
+            ("completion_ms", Arc::new(times.collect::<Float64Array>())),
+            ("failed", Arc::new(BooleanArray::from_iter(downloads().map(|it| Some(it.failed))))),
         ])
     }
 

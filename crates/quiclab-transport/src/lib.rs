@@ -41,6 +41,7 @@ mod workload;
 pub use error::Error;
 pub use profile::OptionRow;
 pub use stack::{CarrierRequest, EndOf, EndpointRequest, NativeStack};
+pub use workload::Samples;
 
 /// The stacks of this crate.
 pub static STACKS: &[&dyn NativeStack] = &[&quic::LabQuic, &tcp::LabTcp, &datagram::LabUdp];

@@ -48,6 +48,8 @@ def make_job(scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, A
         server, client = (stack_of(flow, end) for end in ("sender", "receiver"))
         if server != client:
             raise unexpected(f"flows.{name}", "the same stack at both ends", got=f"`{server}` and `{client}`")
+        if "arrivals" in flow:
+            raise unexpected(f"flows.{name}.arrivals", "none in the kernel lane", got="arrivals")
         placeholders = {"flow": name, "seed": str(seed)}
         if plain["record"]["acks"]:
             placeholders["probe"] = "true"

@@ -17,6 +17,7 @@ __all__ = [
     "AckTimer",
     "Acknowledgement",
     "AdaptiveTimer",
+    "Arrivals",
     "Batches",
     "Bearer",
     "BearerMode",
@@ -44,10 +45,13 @@ __all__ = [
     "Ecf",
     "EcnField",
     "EcnRewrite",
+    "Empirical",
     "EndpointConfig",
     "Even",
     "Exchange",
+    "Exponential",
     "Feedback",
+    "File",
     "Flow",
     "FlowControl",
     "FlowHash",
@@ -65,6 +69,7 @@ __all__ = [
     "Link",
     "LinuxPacing",
     "Listed",
+    "LogNormal",
     "Loss",
     "LowLatency",
     "LowestRtt",
@@ -76,6 +81,7 @@ __all__ = [
     "Page",
     "PageObjects",
     "PageResource",
+    "Pareto",
     "PathRoutes",
     "PathScheduler",
     "Pie",
@@ -84,6 +90,7 @@ __all__ = [
     "Pipeline",
     "Plugin",
     "PluginEnds",
+    "Poisson",
     "PquicPipeline",
     "Priorities",
     "Probability",
@@ -98,6 +105,7 @@ __all__ = [
     "RateReduction",
     "Record",
     "Redundant",
+    "Regular",
     "Reordering",
     "ReorderingTimer",
     "RequestResponse",
@@ -106,6 +114,7 @@ __all__ = [
     "ScenarioFields",
     "SecondQueue",
     "ShapedRate",
+    "Sizes",
     "SlowStartExit",
     "Splitter",
     "StreamScheduler",
@@ -1293,6 +1302,145 @@ class PathRoutes:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Exponential:
+    """Exponential.
+
+    Attributes
+    ----------
+    mean
+        Mean. Takes a size of at least "1 B".
+    """
+
+    mean: ByteCount
+    kind: Literal["exponential"] = "exponential"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogNormal:
+    """Log-normal: the logarithm is normal.
+
+    Attributes
+    ----------
+    median
+        Median. Takes a size of at least "1 B".
+    deviation
+        Standard deviation of the natural logarithm. Takes a number above 0, at most 10.
+    """
+
+    median: ByteCount
+    deviation: float
+    kind: Literal["log_normal"] = "log_normal"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pareto:
+    """Pareto between two bounds.
+
+    Attributes
+    ----------
+    minimum
+        Minimum. Takes a size of at least "1 B".
+    maximum
+        Maximum. Above `minimum`. Takes a size of at least "1 B".
+    shape
+        Shape: the smaller, the heavier the tail. Takes a number above 0, at most 10.
+    """
+
+    minimum: ByteCount
+    maximum: ByteCount
+    shape: float
+    kind: Literal["pareto"] = "pareto"
+
+
+#: A probability, such as "0.1 %".
+Probability: TypeAlias = float | str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Empirical:
+    """A measured distribution, linear between its points; below the first point, its size.
+
+    Attributes
+    ----------
+    sizes
+        Sizes, ascending. Takes an array of one or more sizes such as "64 KiB".
+    probabilities
+        Part of the connections that are at most as large as each size. Ascending, the last one 1; as many as `sizes`.
+        Takes an array of one or more probabilities from 0 to 1, such as 0.001 or "0.1 %".
+    """
+
+    sizes: tuple[ByteCount, ...]
+    probabilities: tuple[Probability, ...]
+    kind: Literal["empirical"] = "empirical"
+
+
+#: Distribution of sizes, drawn for each connection independently.
+Sizes: TypeAlias = Exponential | LogNormal | Pareto | Empirical
+
+
+@dataclass(frozen=True, kw_only=True)
+class Poisson:
+    """A Poisson process.
+
+    Attributes
+    ----------
+    interval
+        Mean time between two arrivals. Takes a duration of at least "1 us".
+    duration
+        Time in which connections arrive, from the start of the flow. At most a million intervals. Takes a duration
+        above "0 s".
+    sizes
+        Distribution of the sizes of the downloads (default: `size` of the workload).
+    """
+
+    interval: Duration
+    duration: Duration
+    sizes: Sizes | None = None
+    kind: Literal["poisson"] = "poisson"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regular:
+    """Arrivals at a constant rate.
+
+    Attributes
+    ----------
+    interval
+        Time between two arrivals. Takes a duration of at least "1 us".
+    duration
+        Time in which connections arrive, from the start of the flow. At most a million intervals. Takes a duration
+        above "0 s".
+    sizes
+        Distribution of the sizes of the downloads (default: `size` of the workload).
+    """
+
+    interval: Duration
+    duration: Duration
+    sizes: Sizes | None = None
+    kind: Literal["regular"] = "regular"
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """Arrivals and sizes from a file.
+
+    Attributes
+    ----------
+    file
+        Path, relative to the scenario file. Lines `time,size` with a header naming the units: `time_s` or `time_ms`,
+        `size_bytes`. Times are from the start of the flow, ascending; sizes are those of the downloads. At most a
+        million lines. Takes a non-empty string.
+    """
+
+    file: str
+    kind: Literal["file"] = "file"
+
+
+#: Connections that arrive over time, each with the workload of the flow and an end of its own at both sides.
+Arrivals: TypeAlias = Poisson | Regular | File
+
+
+@dataclass(frozen=True, kw_only=True)
 class Flow:
     """A transfer between two endpoints.
 
@@ -1317,6 +1465,9 @@ class Flow:
     start
         Start of the client. A flow whose start is not before the end of the run never starts, which is a warning.
         Default: `"0 ns"`.
+    arrivals
+        Connections that arrive over time, from `start` on (default: one connection, at `start`). With a `download` of a
+        size, without `paths` and `plugins`, on stacks that are compiled into quiclab.
     """
 
     workload: Workload
@@ -1328,6 +1479,7 @@ class Flow:
     paths: tuple[PathRoutes, ...] | None = None
     plugins: tuple[str, ...] | None = None
     start: Duration | None = None
+    arrivals: Arrivals | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1598,10 +1750,6 @@ class FqCodel:
     control_law: ControlLaw | None = None
     restart: CodelRestart | None = None
     kind: Literal["fq_codel"] = "fq_codel"
-
-
-#: A probability, such as "0.1 %".
-Probability: TypeAlias = float | str
 
 
 @dataclass(frozen=True, kw_only=True)

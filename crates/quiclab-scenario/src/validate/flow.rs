@@ -1,5 +1,6 @@
 //! Flows: ends, workloads and routes.
 
+use super::super::arrivals::Arrivals;
 use super::super::flow::Flow;
 use super::super::plugin::{Applied, apply};
 use super::super::{Scenario, StackCheck};
@@ -32,7 +33,10 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
             kind.check(Some(flow.paths.len() + 1)).map_err(|problem| problem.below(&path))?;
         }
     }
-    check_workload(&path.child("workload"), &flow.workload)?;
+    match &flow.arrivals {
+        Some(arrivals) => check_arrivals(path, flow, arrivals)?,
+        None => check_workload(&path.child("workload"), &flow.workload)?,
+    }
     for (name, route) in [("down", &flow.down), ("up", &flow.up)] {
         check_route(&path.child(name), route, scenario)?;
     }
@@ -105,6 +109,40 @@ fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
         }
         Workload::RequestResponse { .. } | Workload::Ping { .. } => Ok(()),
     }
+}
+
+/// Connections that arrive are downloads of a size, which the arrivals or the workload state.
+fn check_arrivals(path: &FieldPath, flow: &Flow, arrivals: &Arrivals) -> Check {
+    let workload = path.child("workload");
+    let Workload::Download { size, duration, .. } = &flow.workload else {
+        let kind = quoted(flow.workload.kind());
+        return Err(Problem::conflict(workload.child("kind"), kind, quoted("download"))
+            .because("connections of `arrivals` are downloads"));
+    };
+    if let Some(duration) = duration {
+        return Err(Problem::conflict(workload.child("duration"), quoted(duration), "`size`")
+            .because("connections of `arrivals` end by their size"));
+    }
+    match (size, arrivals.have_sizes()) {
+        (None, true) | (Some(_), false) => {}
+        (None, false) => {
+            let expected = "a size, as `arrivals` has no `sizes`";
+            return Err(Problem::new(ProblemKind::MissingField, workload.child("size"), expected));
+        }
+        (Some(size), true) => {
+            return Err(Problem::conflict(workload.child("size"), quoted(size), "no size")
+                .because("`arrivals` states the sizes"));
+        }
+    }
+    ensure(flow.paths.is_empty(), || {
+        Problem::conflict(path.child("paths"), further(flow), "no further paths")
+            .because("connections of `arrivals` have one path")
+    })?;
+    ensure(flow.plugins.is_empty(), || {
+        Problem::conflict(path.child("plugins"), format!("{:?}", flow.plugins), "no plugins")
+            .because("connections of `arrivals` have none")
+    })?;
+    arrivals.check().map_err(|problem| problem.below(&path.child("arrivals")))
 }
 
 /// A resource depends on earlier ones only, so none waits for itself.

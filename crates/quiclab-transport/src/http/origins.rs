@@ -24,20 +24,6 @@ use std::net::SocketAddr;
 
 /// Where the number of the connection stands in ids of packets: 2^32 packets for each.
 const CONNECTION_SHIFT: u32 = 32;
-/// Statistics that are sums over all connections; others are those of the connection to the HTML's server.
-const SUMS: [&str; 10] = [
-    "packets_sent",
-    "packets_received",
-    "lost_packets",
-    "spurious_losses",
-    "congestion_events",
-    "retransmitted_packets",
-    "timeouts",
-    "tail_loss_probes",
-    "data_packets_sent",
-    "acks_received",
-];
-
 /// See the module documentation.
 struct Origins {
     role: Role,
@@ -153,14 +139,7 @@ impl Element for Origins {
 
     fn counters(&self) -> Counters {
         let mut sum = Counters::default();
-        for counters in self.connections.iter().map(|connection| connection.counters()) {
-            sum.received += counters.received;
-            sum.created += counters.created;
-            sum.sent += counters.sent;
-            sum.dropped += counters.dropped;
-            sum.consumed += counters.consumed;
-            sum.held += counters.held;
-        }
+        self.connections.iter().for_each(|connection| sum += connection.counters());
         sum
     }
 
@@ -179,17 +158,15 @@ impl Element for Origins {
 impl Origins {
     /// What the first connection reports, with the sums of counts.
     fn report(&mut self, out: &mut Metrics, report: impl Fn(&mut dyn Endpoint, &mut Metrics)) {
-        let begin = out.0.len();
         let (first, others) = self.connections.split_first_mut().expect("there is one for the HTML");
-        report(first.as_mut(), out);
-        let mut values = Metrics::default();
-        others.iter_mut().for_each(|connection| report(connection.as_mut(), &mut values));
-        for (name, value) in values.0.iter().filter(|(name, _)| SUMS.contains(name)) {
-            match out.0[begin..].iter_mut().find(|(known, _)| known == name) {
-                Some((_, sum)) => *sum += value,
-                None => out.set(name, *value),
-            }
+        let mut sums = Metrics::default();
+        report(first.as_mut(), &mut sums);
+        for connection in others {
+            let mut values = Metrics::default();
+            report(connection.as_mut(), &mut values);
+            sums.add_counts(&values);
         }
+        out.0.append(&mut sums.0);
     }
 }
 

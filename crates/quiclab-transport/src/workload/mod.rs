@@ -20,7 +20,7 @@ pub(crate) mod testing;
 pub(crate) use arrivals::Arrivals;
 pub(crate) use probes::Probes;
 pub(crate) use reception::{Delays, LINGER, Reception};
-pub(crate) use samples::Samples;
+pub use samples::Samples;
 pub(crate) use schedule::Schedule;
 pub(crate) use streams::{Datagram, Priority, StreamApplication, StreamId, Streams};
 

@@ -4,22 +4,28 @@ use quiclab_core::{Duration, Metrics};
 
 /// Measured durations.
 #[derive(Debug, Default)]
-pub(crate) struct Samples {
+pub struct Samples {
     nanos: Vec<u64>,
 }
 
 impl Samples {
-    pub(crate) fn add(&mut self, duration: Duration) {
+    /// Adds one.
+    pub fn add(&mut self, duration: Duration) {
         self.nanos.push(duration.as_nanos());
     }
 
-    pub(crate) fn count(&self) -> u64 {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
         self.nanos.len() as u64
     }
 
     /// Mean, smallest, largest, median, 95th and 99th percentile in ms as `name`_mean and so on; nothing without
     /// samples. A percentile is the nearest rank: the smallest value that so many do not exceed.
-    pub(crate) fn report(&self, name: &'static str, out: &mut Metrics) {
+    ///
+    /// # Panics
+    /// If the name is none of those listed here.
+    pub fn report(&self, name: &'static str, out: &mut Metrics) {
         macro_rules! names {
             ($name:literal) => {
                 [
@@ -37,6 +43,10 @@ impl Samples {
             "response_time_ms" => names!("response_time_ms"),
             "object_ms" => names!("object_ms"),
             "frame_delay_ms" => names!("frame_delay_ms"),
+            "completion_ms" => names!("completion_ms"),
+            "completion_short_ms" => names!("completion_short_ms"),
+            "completion_medium_ms" => names!("completion_medium_ms"),
+            "completion_long_ms" => names!("completion_long_ms"),
             "rtp_queue_ms" => names!("rtp_queue_ms"),
             _ => unreachable!("names of metrics are static: `{name}` needs a line here"),
         };

@@ -1,0 +1,66 @@
+//! How long downloads took: flow completion times.
+
+use quiclab_core::{ByteCount, Duration, Metrics, Progress, Time};
+use quiclab_scenario::Arrival;
+use quiclab_transport::Samples;
+use quiclab_transport::options::Workload;
+
+/// Limits of the classes of sizes whose completion times are reported: up to 10 kB an initial window is enough, from
+/// 1 MB on a download is bulk.
+const SHORT: ByteCount = ByteCount::from_bytes(10_000);
+const LONG: ByteCount = ByteCount::from_bytes(1_000_000);
+
+/// A download of a connection that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Number of the connection, from 0.
+    pub number: u32,
+    /// When the client connected.
+    pub start: Time,
+    /// Size of the download.
+    pub size: ByteCount,
+    /// When the last byte was delivered; `None` if it was not.
+    pub finish: Option<Time>,
+    /// Whether the connection broke before that.
+    pub failed: bool,
+}
+
+impl Completion {
+    pub(super) fn begin(number: u32, arrival: &Arrival, workload: &Workload) -> Self {
+        let size = arrival.size.or(workload.size()).expect("either has a size");
+        Self { number, start: arrival.at, size, finish: None, failed: false }
+    }
+
+    pub(super) fn end(&mut self, progress: &Progress) {
+        self.finish = progress.finished;
+        self.failed = progress.failed;
+    }
+
+    /// From the client's start to the last byte: the flow completion time.
+    #[must_use]
+    pub fn time(&self) -> Option<Duration> {
+        self.finish.map(|finish| finish.since(self.start))
+    }
+}
+
+/// How many there are, and their completion times, also by size.
+pub(super) fn report(completions: &[Completion], out: &mut Metrics) {
+    out.count("connections", completions.len() as u64);
+    out.count("completed_connections", completions.iter().filter(|it| it.finish.is_some()).count() as u64);
+    out.count("failed_connections", completions.iter().filter(|it| it.failed).count() as u64);
+    let classes: [(&str, &dyn Fn(ByteCount) -> bool); 4] = [
+        ("completion_ms", &|_| true),
+        ("completion_short_ms", &|size| size <= SHORT),
+        ("completion_medium_ms", &|size| size > SHORT && size < LONG),
+        ("completion_long_ms", &|size| size >= LONG),
+    ];
+    for (name, of_class) in classes {
+        let mut times = Samples::default();
+        completions
+            .iter()
+            .filter(|it| of_class(it.size))
+            .filter_map(Completion::time)
+            .for_each(|time| times.add(time));
+        times.report(name, out);
+    }
+}

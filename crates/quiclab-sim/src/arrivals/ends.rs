@@ -1,0 +1,68 @@
+//! What both ends of a flow with arrivals know: the connections, and which are closed.
+
+use quiclab_core::{Endpoint, Progress, Role};
+use quiclab_scenario::Arrival;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// An end of a connection.
+pub(super) struct End {
+    pub(super) number: u32,
+    pub(super) endpoint: Box<dyn Endpoint>,
+    /// Its progress when it acted last.
+    pub(super) seen: Progress,
+}
+
+/// Where an end of a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It has not arrived.
+    Before,
+    /// At this index.
+    Open(usize),
+    /// It was dropped.
+    Closed,
+}
+
+/// The connections of a flow.
+pub(crate) struct Schedule {
+    /// In the order of arrival.
+    pub(crate) arrivals: Vec<Arrival>,
+    rest: Mutex<Rest>,
+}
+
+/// Which ends are at rest: their transfer is over, and they wait for nothing.
+struct Rest {
+    /// By number of the connection, then by role.
+    ends: Vec<[bool; 2]>,
+    /// By role: connections to drop when the end acts next.
+    closed: [Vec<u32>; 2],
+}
+
+impl Schedule {
+    pub(crate) fn new(arrivals: Vec<Arrival>) -> Self {
+        let rest = Rest { ends: vec![[false; 2]; arrivals.len()], closed: Default::default() };
+        Self { arrivals, rest: Mutex::new(rest) }
+    }
+
+    fn rest(&self) -> MutexGuard<'_, Rest> {
+        // a run is one thread; a panic ends it
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes whether an end is at rest; returns whether both are, so that it can be dropped.
+    pub(super) fn rests(&self, number: u32, role: Role, at_rest: bool) -> bool {
+        let mut rest = self.rest();
+        let (this, peer) = (role as usize, 1 - role as usize);
+        rest.ends[number as usize][this] = at_rest;
+        let both = rest.ends[number as usize] == [true; 2];
+        if both {
+            rest.closed[peer].push(number);
+        }
+        both
+    }
+
+    /// The connections that an end can drop since it was asked last.
+    pub(super) fn take_closed(&self, role: Role) -> Vec<u32> {
+        std::mem::take(&mut self.rest().closed[role as usize])
+    }
+}
