@@ -82,8 +82,8 @@ def main() -> int:
     thousand = many_flows(tcp, 1000)
     figures["lab_1000_flows_data_packets_per_cpu_second"] = round(median(lambda: rate(*run(thousand))))
 
-    say("10,000 short flows that arrive in 60 s")
-    figures |= short_flow_figures()
+    say("10,000 short flows that arrive in 60 s, and memory")
+    figures |= short_flow_figures() | memory_figures(tcp)
 
     say("lab-quic")
     modelled = quiclab.load(QUIC_SCENARIO)
@@ -103,10 +103,6 @@ def main() -> int:
     say("events of the engine")
     events = ROOT / "target/release/examples/engine_events"
     figures["engine_events_per_cpu_second"] = round(median(lambda: engine_events(events)))
-
-    say("memory")
-    figures["peak_memory_mib"] = round(peak_memory_mib(SCENARIO), 1)
-    figures["idle_connection_bytes"] = idle_connection_bytes(tcp)
 
     for key, engine in (("dc_programme_minutes_lab", "lab-quic"), ("dc_programme_minutes_quinn", "quinn")):
         say(f"the programme of Dual Connectivity with {engine}: one run of each setting")
@@ -140,6 +136,14 @@ def short_flow_figures() -> dict[str, float]:
     return {
         "short_flows_cpu_seconds": round(median(lambda: run(scenario)[0]), 2),
         "short_flows_peak_memory_mib": round(peak_memory_mib(ARRIVALS_SCENARIO), 1),
+    }
+
+
+def memory_figures(tcp: quiclab.Scenario) -> dict[str, float]:
+    """Memory of a run [MiB], and of a connection [B]."""
+    return {
+        "peak_memory_mib": round(peak_memory_mib(SCENARIO), 1),
+        "idle_connection_bytes": idle_connection_bytes(tcp),
     }
 
 
