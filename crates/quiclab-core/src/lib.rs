@@ -63,6 +63,6 @@ pub use shorthand::no_field;
 pub use stack::{MarkFeedback, OptionInfo, ProfileInfo, StackAbilities, StackInfo, StackProtocol};
 pub use tap::{Tap, TapConfig, TapRecord, TapRecords};
 pub use time::{Duration, Time};
-pub use topology::{Node, Target, Topology, WireError};
+pub use topology::{MAX_PATHS, Node, Selector, Target, Topology, WireError};
 pub use units::{ByteCount, DataRate, Probability};
 pub use warm_start::{SavedTcpMetrics, WarmStart};

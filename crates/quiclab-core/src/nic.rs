@@ -7,6 +7,7 @@ use crate::ip::{self, Ecn, FiveTuple};
 use crate::packet::{Direction, FlowId, Packet, Payload};
 use crate::time::Time;
 use crate::units::ByteCount;
+use std::net::SocketAddr;
 
 /// See the module documentation.
 #[derive(Debug)]
@@ -51,16 +52,29 @@ impl Nic {
             id: self.next_id,
             flow: self.flow,
             direction: self.direction,
+            path: port.0 as u8,
             size,
             encapsulation: ByteCount::ZERO,
             sequence: 0,
-            tuple: self.tuple,
+            tuple: if port.0 == 0 { self.tuple } else { self.tuple_of(port) },
             ecn,
             created: now,
             payload,
         };
         self.next_id += 1;
         out.send(port, packet);
+    }
+
+    /// The tuple of a further path: the client has an address on each, as a device with several interfaces; its ports
+    /// are counted on instead, which tells queues the same.
+    fn tuple_of(&self, path: Port) -> FiveTuple {
+        let (source, destination) = (self.tuple.source(), self.tuple.destination());
+        let on_path =
+            |address: SocketAddr| SocketAddr::new(address.ip(), address.port().wrapping_add(path.0));
+        match self.direction {
+            Direction::Down => FiveTuple::new(self.tuple.protocol(), source, on_path(destination)),
+            Direction::Up => FiveTuple::new(self.tuple.protocol(), on_path(source), destination),
+        }
     }
 
     /// Counts a packet that has arrived, and gives its size above the same headers.

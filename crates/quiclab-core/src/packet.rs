@@ -86,6 +86,8 @@ pub struct Packet {
     pub flow: FlowId,
     /// Which way it travels.
     pub direction: Direction,
+    /// Path of a connection with several paths that it takes, from 0: the output at which the end of a flow sent it.
+    pub path: u8,
     /// Length of the IP packet, header included.
     pub size: ByteCount,
     /// Length of headers that a lower layer has added (PDCP); links serialise them, too.

@@ -77,8 +77,65 @@ enum Hop {
         /// Number of the first entry.
         first: usize,
         /// One for each number.
-        targets: Vec<Option<Target>>,
+        branches: Vec<Branch>,
     },
+}
+
+/// Where the packets of a flow and direction go.
+#[derive(Clone, Debug, Default)]
+enum Branch {
+    /// Nowhere.
+    #[default]
+    Open,
+    /// All of them to one input.
+    All(Target),
+    /// By their path.
+    PerPath(Box<[Option<Target>; MAX_PATHS]>),
+}
+
+/// Paths of a connection.
+pub const MAX_PATHS: usize = 8;
+
+/// Packets that take a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Selector {
+    /// Their flow.
+    pub flow: FlowId,
+    /// Which way they travel.
+    pub direction: Direction,
+    /// Their path; `None`: all paths.
+    pub path: Option<u8>,
+}
+
+impl Selector {
+    /// All packets of a flow and direction.
+    #[must_use]
+    pub const fn of(flow: FlowId, direction: Direction) -> Self {
+        Self { flow, direction, path: None }
+    }
+}
+
+impl Branch {
+    /// Leads the packets of a path, or of all, to `target`; whether they went nowhere else.
+    fn lead(&mut self, path: Option<u8>, target: Target) -> bool {
+        let Some(path) = path else {
+            let is_free =
+                matches!(self, Self::Open) || matches!(self, Self::All(before) if *before == target);
+            *self = Self::All(target);
+            return is_free;
+        };
+        if let Self::Open = self {
+            *self = Self::PerPath(Box::default());
+        }
+        match self {
+            Self::PerPath(targets) => {
+                let before = targets[usize::from(path)].replace(target);
+                before.is_none_or(|before| before == target)
+            }
+            Self::All(before) => *before == target,
+            Self::Open => unreachable!("it is by path now"),
+        }
+    }
 }
 
 /// Elements, their names and their wires. Elements are numbered in the order of addition.
@@ -114,8 +171,7 @@ impl Topology {
         self.nodes.len() - 1
     }
 
-    /// Wires output `port` of `element` to `target`, for all packets or those of one flow and
-    /// direction only.
+    /// Wires output `port` of `element` to `target`, for all packets or those of `only`.
     ///
     /// # Errors
     /// When that output is wired for the same packets already.
@@ -123,7 +179,7 @@ impl Topology {
         &mut self,
         element: usize,
         port: Port,
-        only: Option<(FlowId, Direction)>,
+        only: Option<Selector>,
         target: Target,
     ) -> Result<(), WireError> {
         let taken = WireError::Taken { element: self.names[element].clone(), port: port.0 };
@@ -135,23 +191,22 @@ impl Topology {
         match (only, &mut *hop) {
             (None, Hop::Open) => *hop = Hop::All(target),
             (Some(only), Hop::Open) => {
-                *hop = Hop::PerFlow { first: flow_number(only.0, only.1), targets: Vec::new() };
+                *hop = Hop::PerFlow { first: flow_number(only.flow, only.direction), branches: Vec::new() };
                 return self.wire(element, port, Some(only), target);
             }
-            (Some((flow, direction)), Hop::PerFlow { first, targets }) => {
+            (Some(Selector { flow, direction, path }), Hop::PerFlow { first, branches }) => {
                 let number = flow_number(flow, direction);
                 if number < *first {
-                    targets.splice(0..0, vec![None; *first - number]);
+                    branches.splice(0..0, vec![Branch::Open; *first - number]);
                     *first = number;
                 }
                 let index = number - *first;
-                if targets.len() <= index {
-                    targets.resize(index + 1, None);
+                if branches.len() <= index {
+                    branches.resize(index + 1, Branch::Open);
                 }
-                if targets[index].is_some_and(|before| before != target) {
+                if !branches[index].lead(path, target) {
                     return Err(taken);
                 }
-                targets[index] = Some(target);
             }
             (None, Hop::All(before)) if *before == target => {}
             (None, Hop::All(_) | Hop::PerFlow { .. }) | (Some(_), Hop::All(_)) => return Err(taken),
@@ -165,9 +220,13 @@ impl Topology {
         match self.hops[element].get(usize::from(port.0))? {
             Hop::Open => None,
             Hop::All(target) => Some(*target),
-            Hop::PerFlow { first, targets } => {
+            Hop::PerFlow { first, branches } => {
                 let number = flow_number(packet.flow, packet.direction);
-                *targets.get(number.wrapping_sub(*first))?
+                match branches.get(number.wrapping_sub(*first))? {
+                    Branch::All(target) => Some(*target),
+                    Branch::PerPath(targets) => *targets.get(usize::from(packet.path))?,
+                    Branch::Open => None,
+                }
             }
         }
     }
@@ -230,7 +289,7 @@ mod tests {
         topology.names.push("link".into());
         topology.hops.push(Vec::new());
         for flow in [7, 2, 9] {
-            let only = Some((FlowId(flow), Direction::Down));
+            let only = Some(Selector::of(FlowId(flow), Direction::Down));
             topology.wire(0, Port(0), only, target(flow as usize)).unwrap();
         }
         let hop = |flow, direction| {

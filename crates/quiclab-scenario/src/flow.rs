@@ -1,13 +1,10 @@
 //! Flows: two endpoints, their routes and what is transferred.
 
 use super::Arrivals;
-use quiclab_core::{ByteCount, Duration, limits};
+use quiclab_core::{ByteCount, Duration, MAX_PATHS, limits};
 use quiclab_transport::options::{EndpointConfig, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Paths of a flow or a tunnel; the state of each is kept without allocation.
-pub(super) const MAX_PATHS: usize = 8;
 
 /// A transfer between two endpoints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,7 +27,7 @@ pub struct Flow {
     /// Not empty, nothing twice; empty with `[[wires]]`.
     #[serde(default)]
     pub up: Vec<String>,
-    /// Paths in addition to `down` and `up`, which are the first (Multipath QUIC).
+    /// Paths in addition to `down` and `up`, which are the first (Multipath QUIC). They may share links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(transform = limits::entries(0, MAX_PATHS - 1))]
     pub paths: Vec<PathRoutes>,

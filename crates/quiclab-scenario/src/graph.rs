@@ -4,7 +4,7 @@ use super::Scenario;
 use super::wiring::Ports;
 use quiclab_core::Port;
 use quiclab_core::Role;
-use quiclab_core::{Direction, FlowId};
+use quiclab_core::{Direction, FlowId, Selector};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Elements and wires of a scenario, for many walks.
@@ -17,11 +17,8 @@ pub(super) struct Graph {
     /// Bearer of each of its ends, and whether packets enter it there.
     bearers: BTreeMap<String, (String, bool)>,
     /// Element behind each output and index of the wire, for all packets (`None`) or some.
-    next: BTreeMap<(String, Port, Packets), (String, usize)>,
+    next: BTreeMap<(String, Port, Option<Selector>), (String, usize)>,
 }
-
-/// Which packets take a wire; `None` is all.
-pub(super) type Packets = Option<(FlowId, Direction)>;
 
 /// Why packets do not reach their peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,10 +35,11 @@ pub(super) enum Unreachable {
     Loop { elements: Vec<String>, wire: usize },
 }
 
-/// An element on the way, and the next of its outputs to follow.
+/// An element on the way, the next of its outputs to follow, and the first that is not followed.
 struct RouteStep {
     element: String,
     output: usize,
+    end: usize,
 }
 
 impl Graph {
@@ -77,18 +75,34 @@ impl Graph {
         }
     }
 
-    /// The elements that packets of one flow and direction pass on all branches, endpoints
-    /// included: a depth-first search along the wires.
+    /// The elements that packets of one flow and direction pass on all paths and branches, endpoints
+    /// included.
     pub(super) fn passed(&self, flow: FlowId, direction: Direction) -> Result<BTreeSet<String>, Unreachable> {
         let [sender, receiver] = &self.ends[flow.0 as usize];
         let (first, last) = match direction {
             Direction::Down => (sender, receiver),
             Direction::Up => (receiver, sender),
         };
-        let mut passed = BTreeSet::from([first.clone()]);
-        let mut way = vec![self.step(first, flow)];
+        let mut passed = BTreeSet::new();
+        for (path, output) in (0..).zip(self.first_output(first, flow)..self.outputs(first, flow)) {
+            let step = RouteStep { element: first.clone(), output, end: output + 1 };
+            passed.extend(self.passed_from(step, last, Selector { flow, direction, path: Some(path) })?);
+        }
+        Ok(passed)
+    }
+
+    /// The elements that packets pass behind an output: a depth-first search along the wires.
+    fn passed_from(
+        &self,
+        first: RouteStep,
+        last: &str,
+        packets: Selector,
+    ) -> Result<BTreeSet<String>, Unreachable> {
+        let flow = packets.flow;
+        let mut passed = BTreeSet::from([first.element.clone()]);
+        let mut way = vec![first];
         while let Some(step) = way.last_mut() {
-            if step.output >= self.outputs(&step.element, flow) {
+            if step.output >= step.end {
                 way.pop();
                 continue;
             }
@@ -96,15 +110,15 @@ impl Graph {
             step.output += 1;
             let from = step.element.clone();
             if let Some((_, far)) = self.tunnels.get(&from).filter(|(own, _)| *own != flow)
-                && self.behind(&from, port, (flow, direction)).is_none()
+                && self.behind(&from, port, packets).is_none()
             {
                 // they enter here and leave at the other end: the tunnel's own packets have ways of their own
                 if passed.insert(far.clone()) {
-                    way.push(RouteStep { element: far.clone(), output: 0 });
+                    way.push(RouteStep { element: far.clone(), output: 0, end: self.outputs(far, flow) });
                 }
                 continue;
             }
-            let Some((element, wire)) = self.behind(&from, port, (flow, direction)) else {
+            let Some((element, wire)) = self.behind(&from, port, packets) else {
                 return Err(Unreachable::Open { element: from, port });
             };
             if !self.pairs(&way, element, last) {
@@ -131,10 +145,14 @@ impl Graph {
         !inside && self.ends.iter().flatten().any(|end| end == element)
     }
 
-    /// The first output of `element` that packets of `flow` take: a tunnel's own leave at those of its paths.
     fn step(&self, element: &str, flow: FlowId) -> RouteStep {
-        let own = self.tunnels.get(element).is_some_and(|(own, _)| *own == flow);
-        RouteStep { element: element.to_owned(), output: usize::from(own) }
+        let (output, end) = (self.first_output(element, flow), self.outputs(element, flow));
+        RouteStep { element: element.to_owned(), output, end }
+    }
+
+    /// The first output of `element` that packets of `flow` take: a tunnel's own leave at those of its paths.
+    fn first_output(&self, element: &str, flow: FlowId) -> usize {
+        usize::from(self.tunnels.get(element).is_some_and(|(own, _)| *own == flow))
     }
 
     /// Outputs that packets of `flow` may take.
@@ -157,8 +175,9 @@ impl Graph {
         }
     }
 
-    fn behind(&self, element: &str, port: Port, packets: (FlowId, Direction)) -> Option<&(String, usize)> {
+    fn behind(&self, element: &str, port: Port, packets: Selector) -> Option<&(String, usize)> {
         let behind = |packets| self.next.get(&(element.to_owned(), port, packets));
-        behind(Some(packets)).or_else(|| behind(None))
+        let on_any_path = Selector { path: None, ..packets };
+        behind(Some(packets)).or_else(|| behind(Some(on_any_path))).or_else(|| behind(None))
     }
 }

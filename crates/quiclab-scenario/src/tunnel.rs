@@ -1,7 +1,8 @@
 //! Tunnels of a scenario: packets of flows in QUIC datagrams over several paths.
 
 use super::Flow;
-use super::flow::{MAX_PATHS, PathRoutes};
+use super::flow::PathRoutes;
+use quiclab_core::MAX_PATHS;
 use quiclab_core::queue::QueueConfig;
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::{CarrierKind, Pipeline};

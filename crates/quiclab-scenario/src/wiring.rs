@@ -14,7 +14,7 @@ use super::{Flow, Scenario, Tunnel, WireDirection};
 use quiclab_core::Port;
 use quiclab_core::Role;
 use quiclab_core::link::FEEDBACK_OUTPUT;
-use quiclab_core::{Direction, FlowId};
+use quiclab_core::{Direction, FlowId, Selector};
 use std::collections::BTreeMap;
 
 /// A connection of an output to an input, by names of elements.
@@ -25,7 +25,7 @@ pub struct ResolvedWire {
     /// Element and input.
     pub to: (String, Port),
     /// The only packets that take the wire; all do without it.
-    pub only: Option<(FlowId, Direction)>,
+    pub only: Option<Selector>,
 }
 
 /// How many inputs and outputs an element has; they are numbered from 0.
@@ -205,19 +205,22 @@ impl Scenario {
         for (name, tunnel) in &self.tunnels {
             let id = self.tunnel_id(name).expect("it is one of them");
             for (port, path) in (1..).map(Port).zip(&tunnel.paths) {
+                let only = |direction| Selector { flow: id, direction, path: Some(port.0 as u8 - 1) };
                 let [server, client] =
                     [Role::Server, Role::Client].map(|role| (Self::tunnel_end(name, role), port));
-                self.lay_route(&mut wires, &server, &path.down, &client, (id, Direction::Down));
-                self.lay_route(&mut wires, &client, &path.up, &server, (id, Direction::Up));
+                self.lay_route(&mut wires, &server, &path.down, &client, only(Direction::Down));
+                self.lay_route(&mut wires, &client, &path.up, &server, only(Direction::Up));
             }
         }
         for (id, (name, flow)) in (0..).map(FlowId).zip(&self.flows) {
             let server = Self::endpoint_name(name, Role::Server);
             let client = Self::endpoint_name(name, Role::Client);
             for (port, (down, up)) in (0..).map(Port).zip(flow.routes()) {
+                let path = (!flow.paths.is_empty()).then_some(port.0 as u8);
+                let only = |direction| Selector { flow: id, direction, path };
                 let (server, client) = ((server.clone(), port), (client.clone(), port));
-                self.lay_route(&mut wires, &server, down, &client, (id, Direction::Down));
-                self.lay_route(&mut wires, &client, up, &server, (id, Direction::Up));
+                self.lay_route(&mut wires, &server, down, &client, only(Direction::Down));
+                self.lay_route(&mut wires, &client, up, &server, only(Direction::Up));
             }
         }
         wires
@@ -229,7 +232,7 @@ impl Scenario {
         first: &(String, Port),
         route: &[String],
         last: &(String, Port),
-        only: (FlowId, Direction),
+        only: Selector,
     ) {
         let mut lay = |from: (String, Port), to: (String, Port)| {
             wires.push(ResolvedWire { from, to, only: Some(only) })
@@ -243,7 +246,7 @@ impl Scenario {
                     lay((link.clone(), Port(0)), (receiver.clone(), port));
                 }
                 at = (receiver, Port(0));
-            } else if let Some((tunnel, near)) = self.tunnel_passage(name, only.1) {
+            } else if let Some((tunnel, near)) = self.tunnel_passage(name, only.direction) {
                 let far = match near {
                     Role::Server => Role::Client,
                     Role::Client => Role::Server,
@@ -269,7 +272,7 @@ impl Scenario {
                     WireDirection::Down => Direction::Down,
                     WireDirection::Up => Direction::Up,
                 };
-                (self.flow_id(flow).expect(VALIDATED), direction)
+                Selector::of(self.flow_id(flow).expect(VALIDATED), direction)
             }),
         };
         self.wires.iter().map(resolve).collect()

@@ -1,5 +1,6 @@
 //! The event loop with tiny elements: order of equal times, livelock, open outputs, determinism.
 
+use quiclab_core::Selector;
 use quiclab_core::{
     ByteCount, Counters, Direction, Duration, Element, FlowId, Node, Outputs, Packet, Port, Target, Time,
     Topology,
@@ -115,15 +116,15 @@ fn packets_follow_the_wire_of_their_flow_and_direction() {
     let mut topology = Topology::default();
     let target = |port| Target { element: 0, port: Port(port) };
     let shared = topology.add("shared", echo(Duration::ZERO));
-    topology.wire(shared, Port(0), Some((FlowId(1), Direction::Down)), target(3)).unwrap();
-    topology.wire(shared, Port(0), Some((FlowId(1), Direction::Up)), target(4)).unwrap();
+    topology.wire(shared, Port(0), Some(Selector::of(FlowId(1), Direction::Down)), target(3)).unwrap();
+    topology.wire(shared, Port(0), Some(Selector::of(FlowId(1), Direction::Up)), target(4)).unwrap();
     let packet = |flow, direction| Packet { flow: FlowId(flow), direction, ..Packet::default() };
     assert_eq!(topology.next_hop(shared, Port(0), &packet(1, Direction::Down)), Some(target(3)));
     assert_eq!(topology.next_hop(shared, Port(0), &packet(1, Direction::Up)), Some(target(4)));
     assert_eq!(topology.next_hop(shared, Port(0), &packet(0, Direction::Down)), None);
     assert_eq!(topology.next_hop(shared, Port(1), &packet(1, Direction::Down)), None);
     assert!(topology.wire(shared, Port(0), None, target(5)).is_err(), "one output, two meanings");
-    assert!(topology.wire(shared, Port(0), Some((FlowId(1), Direction::Up)), target(5)).is_err());
+    assert!(topology.wire(shared, Port(0), Some(Selector::of(FlowId(1), Direction::Up)), target(5)).is_err());
 }
 
 #[test]

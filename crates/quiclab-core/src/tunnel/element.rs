@@ -67,6 +67,7 @@ impl TunnelElement {
             self.next_id += 1;
             counters.created.add(packet.size);
             counters.sent.add(packet.size);
+            packet.path = path as u8;
             out.send(Port(path as u16 + 1), packet);
         }
     }

@@ -3,6 +3,7 @@
 use super::{examples, load};
 use crate::{ResolvedWire, Scenario};
 use quiclab_core::Role;
+use quiclab_core::Selector;
 use quiclab_core::Time;
 use quiclab_core::{Counters, Element, Outputs, Port};
 use quiclab_core::{Direction, FlowId, Packet};
@@ -156,9 +157,9 @@ fn a_bearer_sends_all_packets_to_its_links_and_links_return_them_by_flow() {
     assert_eq!(
         from("b", 0),
         [
-            ("dc.egress", 1, Some((dc, Direction::Down))),
-            ("t", 0, Some((single, Direction::Down))),
-            ("dc.egress", 1, Some((single, Direction::Up))),
+            ("dc.egress", 1, Some(Selector::of(dc, Direction::Down))),
+            ("t", 0, Some(Selector::of(single, Direction::Down))),
+            ("dc.egress", 1, Some(Selector::of(single, Direction::Up))),
         ]
     );
 }

@@ -46,41 +46,6 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
             check_route(&path.child(name), route, scenario)?;
         }
     }
-    check_disjoint(
-        scenario,
-        || flow.routes(),
-        |index, direction| path.child("paths").child(index - 1).child(direction),
-    )
-}
-
-/// Paths share nothing: an element sends all packets of a flow and direction the same way.
-pub(super) fn check_disjoint<'a, R>(
-    scenario: &Scenario,
-    routes: impl Fn() -> R,
-    path: impl Fn(usize, &'static str) -> FieldPath,
-) -> Check
-where
-    R: Iterator<Item = (&'a [String], &'a [String])>,
-{
-    for (direction, down) in [("down", true), ("up", false)] {
-        let mut used: BTreeMap<&str, usize> = BTreeMap::new();
-        for (index, (downwards, upwards)) in routes().enumerate() {
-            let route = if down { downwards } else { upwards };
-            for name in route {
-                let links = scenario.bearers.get(name).map_or(&[][..], |bearer| &bearer.links);
-                let tunnel = scenario.tunnel_passage(name, Direction::Down).map(|(tunnel, _)| tunnel);
-                for element in links.iter().map(String::as_str).chain([tunnel.unwrap_or(name)]) {
-                    if let Some(before) = used.insert(element, index).filter(|before| *before != index) {
-                        let reason = format!("path {before} also passes `{element}`");
-                        let expected = "elements of no other path";
-                        return Err(
-                            Problem::conflict(path(index, direction), quoted(name), expected).because(reason)
-                        );
-                    }
-                }
-            }
-        }
-    }
     Ok(())
 }
 

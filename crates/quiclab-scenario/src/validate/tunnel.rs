@@ -1,7 +1,7 @@
 //! Tunnels: their paths, and what their transport takes.
 
 use super::super::{Scenario, StackCheck, Tunnel};
-use super::flow::{check_disjoint, check_route};
+use super::flow::check_route;
 use super::{Check, about, endpoint, ensure, field, network, quoted};
 use quiclab_core::tunnel::{Pipeline, check_sender};
 use quiclab_core::{ByteCount, Direction, FieldPath, Problem, StackProtocol};
@@ -42,9 +42,7 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
     check_windows(&path.child("windows"), tunnel)?;
     check_datagram_sizes(&path.child("datagram_sizes"), tunnel)?;
     let (paths, numbered) = (Some(tunnel.paths.len()), tunnel.resequencing.is_some());
-    check_sender(&tunnel.queue, &tunnel.scheduler, paths, numbered).map_err(|problem| problem.below(path))?;
-    let routes = || tunnel.paths.iter().map(|path| (&path.down[..], &path.up[..]));
-    check_disjoint(scenario, routes, |index, direction| path.child("paths").child(index).child(direction))
+    check_sender(&tunnel.queue, &tunnel.scheduler, paths, numbered).map_err(|problem| problem.below(path))
 }
 
 fn check_windows(path: &FieldPath, tunnel: &Tunnel) -> Check {

@@ -1,13 +1,13 @@
 //! Wires stated by hand: they connect what exists, and every packet reaches its peer.
 //!
 //! A cycle is refused even if it contains links with a rate or a delay: an element sends all
-//! packets of one flow and direction the same way, so a packet that comes by twice never arrives.
+//! packets of one flow, direction and path the same way, so a packet that comes by twice never arrives.
 
-use super::super::graph::{Graph, Packets, Unreachable};
+use super::super::graph::{Graph, Unreachable};
 use super::super::wiring::{Ports, WireFault};
 use super::super::{Scenario, WireDirection};
 use super::{Check, about, ensure, field, quoted, undefined};
-use quiclab_core::{Direction, FieldPath, FlowId, Port, Problem};
+use quiclab_core::{Direction, FieldPath, FlowId, Port, Problem, Selector};
 use std::collections::BTreeMap;
 
 pub(super) fn check(scenario: &Scenario) -> Check {
@@ -62,7 +62,7 @@ fn check_end(
 
 /// An output leads to one input for all packets, or to one for each flow and direction.
 fn check_taken(scenario: &Scenario) -> Check {
-    let mut taken: BTreeMap<(String, Port), BTreeMap<Packets, usize>> = BTreeMap::new();
+    let mut taken: BTreeMap<(String, Port), BTreeMap<Option<Selector>, usize>> = BTreeMap::new();
     let wires = scenario.wiring();
     for (index, wire) in wires.iter().enumerate() {
         let output = taken.entry(wire.from.clone()).or_default();

@@ -69,6 +69,59 @@ fn ratio(control: &str) -> f64 {
     mean
 }
 
+/// Both paths of `f` and one competitor behind one bottleneck, with a link of its own for each path before it.
+const ONE_BOTTLENECK: &str = r#"
+version = 1
+name = "one bottleneck"
+duration = "30 s"
+until = "duration_over"
+links.near1 = { rate = "100 Mbit/s" }
+links.near2 = { rate = "100 Mbit/s" }
+links.bottleneck = { rate = "20 Mbit/s", delay = { mean = "10 ms", deviation = "0.2 ms", distribution = "normal" }, queue = { kind = "drop_tail", packets = 60 } }
+links.back = { delay = "10 ms" }
+[flows.f]
+stack = "lab-quic"
+down = ["near1", "bottleneck"]
+up = ["back"]
+paths = [{ down = ["near2", "bottleneck"], up = ["back"] }]
+workload = { kind = "download", duration = "30 s" }
+[flows.a]
+stack = "lab-quic"
+down = ["bottleneck"]
+up = ["back"]
+start = "200 ms"
+workload = { kind = "download", duration = "30 s" }
+"#;
+
+/// Goodput of `f` over that of its competitor behind one bottleneck, the mean over seeds.
+fn ratio_at_one_bottleneck(control: &str) -> f64 {
+    let sets = [
+        ("flows.f.sender.profile", "rfc9002"),
+        ("flows.f.receiver.profile", "rfc9002"),
+        ("flows.a.sender.profile", "rfc9002"),
+        ("flows.a.receiver.profile", "rfc9002"),
+        ("flows.f.sender.congestion_control", control),
+    ];
+    let of_seed = |seed| {
+        let flows = run_text(ONE_BOTTLENECK, &sets, seed).result.flows;
+        flows["f"].goodput_mbps / flows["a"].goodput_mbps
+    };
+    let mean = (1..=SEEDS).map(of_seed).sum::<f64>() / SEEDS as f64;
+    println!("one bottleneck, {control}: {mean:.3}");
+    mean
+}
+
+/// Goal 2 where it is exact: the paths share the bottleneck, so that without coupling `f` is two flows.
+#[test]
+fn coupled_paths_take_one_share_of_a_shared_bottleneck() {
+    let uncoupled = ratio_at_one_bottleneck("newreno");
+    assert!(uncoupled > MIDDLE, "{uncoupled}");
+    for control in ["lia", "olia", "balia"] {
+        let ratio = ratio_at_one_bottleneck(control);
+        assert!((1.0 / MIDDLE..MIDDLE).contains(&ratio), "{control}: {ratio}");
+    }
+}
+
 const MIDDLE: f64 = std::f64::consts::SQRT_2;
 
 #[test]

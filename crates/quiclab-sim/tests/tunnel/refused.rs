@@ -21,11 +21,6 @@ fn each_field_is_named_with_what_is_allowed() {
         ("tunnels.vpn.server.stack", "noq", "\"lab-quic\""),
         ("tunnels.vpn.resequencing", "0 s", "a duration above"),
         ("tunnels.vpn.paths", r#"[{ down = ["vpn"], up = ["up1"] }]"#, "a link, bearer or tap"),
-        (
-            "tunnels.vpn.paths",
-            r#"[{ down = ["down1"], up = ["up1"] }, { down = ["down1"], up = ["up2"] }]"#,
-            "elements of no other path",
-        ),
         ("flows.load.down", r#"["vpn", "vpn"]"#, "at most once in a route"),
     ];
     for (path, value, allowed) in cases {
