@@ -51,14 +51,16 @@ fn other_end(scenario: &Scenario, element: &str) -> Option<String> {
     })
 }
 
-/// Names and inputs that packets pass if bearers send them all over their link `branch`.
+/// Names and inputs that packets pass on path `branch`, if the flow has several, and if bearers send them all over their
+/// link `branch`.
 fn way(scenario: &Scenario, flow: &str, direction: Direction, branch: u16) -> Vec<String> {
     let topology = topology(scenario);
     let (first, last) = match direction {
         Direction::Down => (Role::Server, Role::Client),
         Direction::Up => (Role::Client, Role::Server),
     };
-    let packet = Packet { flow: scenario.flow_id(flow).unwrap(), direction, ..Packet::default() };
+    let path = if scenario.flows[flow].paths.is_empty() { 0 } else { branch as u8 };
+    let packet = Packet { flow: scenario.flow_id(flow).unwrap(), direction, path, ..Packet::default() };
     let last = topology.index(&Scenario::endpoint_name(flow, last)).unwrap();
     let mut at = topology.index(&Scenario::endpoint_name(flow, first)).unwrap();
     let mut passed = vec![topology.name(at).to_owned()];
