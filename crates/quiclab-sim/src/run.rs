@@ -10,9 +10,9 @@ use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, S
 use crate::series::Series;
 use crate::warm_start;
 use quiclab_core::tunnel::{SojournRecord, TunnelElement};
-use quiclab_core::{Element, Metrics, PacketObserver, RequestTimes, Tap, TapRecords, Time, Topology};
+use quiclab_core::{Element, Metrics, PacketObserver, RequestTimes, Role, Tap, TapRecords, Time, Topology};
 use quiclab_scenario::{Scenario, Until};
-use quiclab_transport::NativeStack;
+use quiclab_transport::{NativeStack, stack};
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
@@ -272,7 +272,12 @@ fn warnings(
             warnings.push(format!("flow `{name}` was not done when the duration was over"));
         }
     }
-    for flow in scenario.flows.values() {
+    for (name, flow) in &scenario.flows {
+        let config = scenario.endpoint(flow, Role::Server);
+        let stack = stack::find(&crate::stacks(), &config).ok();
+        if let Some(warning) = stack.and_then(|stack| stack.warning(&config)) {
+            warnings.push(format!("sender of flow `{name}`: {warning}"));
+        }
         for host in [&flow.sender.host, &flow.receiver.host].into_iter().flatten() {
             if scenario.hosts[host].buffer_never_fills() {
                 let warning =

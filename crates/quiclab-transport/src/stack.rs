@@ -28,6 +28,12 @@ pub trait NativeStack: Sync {
     /// If the options, the workload or the addresses cannot be run.
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Error>;
 
+    /// What a reader of the results should know of a sender with these options, in a sentence that begins with the stack.
+    fn warning(&self, config: &EndpointConfig) -> Option<String> {
+        let _ = config;
+        None
+    }
+
     /// What to do instead of setting `option`, which is not in the catalogue; empty: there is nothing to say.
     fn instead(&self, option: &str) -> &'static str {
         let _ = option;

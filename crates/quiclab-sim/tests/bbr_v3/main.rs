@@ -68,3 +68,22 @@ fn cubic_and_bbr_share_a_link() {
         assert!((0.2..=0.8).contains(&share), "{stack:?}: {bbr} and {cubic} Mbit/s");
     }
 }
+
+/// quinn's pacer does not follow the rate of the control, noq's does: whoever reads the results is told.
+#[test]
+fn a_stack_that_ignores_the_rate_is_named() {
+    let warned = |stack: &str, control: &str| {
+        let sets = [
+            ("flows.f.stack", stack),
+            ("flows.f.sender.congestion_control", control),
+            ("flows.f.sender.controller", "quiclab"),
+            ("flows.f.workload", r#"{ kind = "download", size = "100 kB" }"#),
+            ("until", "workloads_done"),
+        ];
+        run_text(SCENARIO, &sets, 1).result.warnings
+    };
+    let warning = "sender of flow `f`: quinn ignores the rate that `bbr-v3` asks for: it paces at 1.25 windows per smoothed RTT";
+    assert_eq!(warned("quinn", "bbr-v3"), [warning]);
+    assert_eq!(warned("quinn", "cubic"), [""; 0]);
+    assert_eq!(warned("noq", "bbr-v3"), [""; 0]);
+}

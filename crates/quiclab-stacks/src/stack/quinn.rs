@@ -64,6 +64,14 @@ impl NativeStack for QuinnStack {
         family::validate(&INFO, config)
     }
 
+    fn warning(&self, config: &options::EndpointConfig) -> Option<String> {
+        let control = config.congestion_control.filter(|control| control.family().paces())?;
+        let name = control.name();
+        Some(format!(
+            "quinn ignores the rate that `{name}` asks for: it paces at 1.25 windows per smoothed RTT"
+        ))
+    }
+
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn quiclab_core::Endpoint>, Problem> {
         family::build(&INFO, request, Quinn::new)
     }
