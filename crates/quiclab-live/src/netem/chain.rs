@@ -5,9 +5,9 @@
 //! Each namespace forwards all that comes in to its one way out, where the stage's queueing disciplines are. A
 //! neighbour is set by hand, so that no packet waits for ARP; offloads are off, so that none grows.
 
-use super::dualpi2;
 use super::ethtool;
 use super::plan::{ETHERNET_BYTES, Plan, Qdisc};
+use super::rtnetlink;
 use crate::command::succeed;
 use crate::namespace::Namespace;
 use quiclab_core::queue::DeviceMtu;
@@ -165,9 +165,9 @@ fn disciplines(device: &str, qdiscs: &[Qdisc], mtu: DeviceMtu, header_bytes: u64
     }
     for qdisc in qdiscs {
         if let [is_child, parent, _, handle, name, options @ ..] = &qdisc[..]
-            && (is_child.as_str(), name.as_str()) == ("parent", dualpi2::NAME)
+            && let ("parent", Some(discipline)) = (is_child.as_str(), rtnetlink::find(name))
         {
-            dualpi2::add(device, parent, handle, options)?;
+            rtnetlink::add(discipline, device, parent, handle, options)?;
             continue;
         }
         let mut arguments = vec!["qdisc", "add", "dev", device];
