@@ -86,6 +86,8 @@ drop_reasons! {
     Red = "red",
     /// RED: the average backlog has reached the upper threshold.
     RedForced = "red_forced",
+    /// The packet does not conform to the policer of the link.
+    Policed = "policed",
 }
 
 /// What an element emits in one call; the driver drains and reuses it.
