@@ -84,6 +84,7 @@ __all__ = [
     "Pipeline",
     "Plugin",
     "PluginEnds",
+    "Policer",
     "PquicPipeline",
     "Priorities",
     "Probability",
@@ -97,6 +98,7 @@ __all__ = [
     "RateAt",
     "RateReduction",
     "Record",
+    "Red",
     "Redundant",
     "Reordering",
     "ReorderingTimer",
@@ -1445,6 +1447,25 @@ class EcnRewrite:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Policer:
+    """A policer with one rate, as `act_police` of Linux: packets that do not conform are dropped at once.
+
+    None waits.
+
+    Attributes
+    ----------
+    rate
+        Rate of tokens, at which the conforming packets pass in the long run. Takes a rate above "0 bit/s".
+    burst
+        Depth of the bucket, which is full at the begin: so many bytes pass at once after a pause. At least the largest
+        packet, with the overhead of the link. Takes a size of at least "1 B".
+    """
+
+    rate: DataRate
+    burst: ByteCount
+
+
+@dataclass(frozen=True, kw_only=True)
 class DropTail:
     """First in, first out; a packet that would exceed a limit is dropped. All given limits apply.
 
@@ -1711,8 +1732,59 @@ class Dualpi2:
     kind: Literal["dualpi2"] = "dualpi2"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Red:
+    """Random early detection (RED, Floyd and Jacobson 1993) as Linux' `red`.
+
+    One queue, dropped from or marked on arrival.
+
+    Attributes
+    ----------
+    bytes
+        Maximum number of bytes that wait; packets that would exceed it are dropped on arrival. Takes a size from "1 B"
+        to "1 GiB". Default: `"400 kB"`.
+    min_threshold
+        Average backlog up to which nothing is dropped or marked. At most `max_threshold`. Takes a size of at least
+        "1 B". Default: `"30 kB"`.
+    max_threshold
+        Average backlog from which on everything is dropped or marked. Below 2 GiB x 2^-`weight_exponent`. With equal
+        thresholds and `weight_exponent = 0` it is the step of DCTCP (RFC 8257 section 3.1). Takes a size of at least
+        "1 B". Default: `"90 kB"`.
+    max_probability
+        Probability just below `max_threshold`, from which it decreases linearly to 0 at `min_threshold`. Takes a
+        probability above 0, at most 1, such as 0.001 or "0.1 %". Default: `0.02`.
+    weight_exponent
+        At an arrival, the backlog has the weight 2^-`weight_exponent` in the average (Linux' `Wlog`); 0: the average is
+        the backlog. Takes an integer from 0 to 30. Default: `5`.
+    packet_time
+        Time of a typical packet on the link: so many are taken to have met an empty queue during an idle time (default:
+        the average stays during it, as below `tbf` of Linux). Only for links. Takes a duration from "1 us" to "1 s".
+    ecn
+        Whether ECN-capable packets are marked instead of dropped. Default: `false`.
+    hard_drop
+        Whether ECN-capable packets are dropped from `max_threshold` on. Default: `false`.
+    no_drop
+        Whether packets that are not ECN-capable pass where others are marked. Needs `ecn`. Default: `false`.
+    adaptive
+        Whether `max_probability` is adapted each 500 ms, between 1 % and 50 %, to keep the average between 40 % and 60
+        % of the way from `min_threshold` to `max_threshold` (adaptive RED). Default: `false`.
+    """
+
+    bytes: ByteCount | None = None
+    min_threshold: ByteCount | None = None
+    max_threshold: ByteCount | None = None
+    max_probability: Probability | None = None
+    weight_exponent: int | None = None
+    packet_time: Duration | None = None
+    ecn: bool | None = None
+    hard_drop: bool | None = None
+    no_drop: bool | None = None
+    adaptive: bool | None = None
+    kind: Literal["red"] = "red"
+
+
 #: Queue discipline: order of service, and which packets are dropped or marked.
-Queue: TypeAlias = DropTail | HeadDrop | Codel | FqCodel | Pie | Dualpi2
+Queue: TypeAlias = DropTail | HeadDrop | Codel | FqCodel | Pie | Dualpi2 | Red
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1825,6 +1897,8 @@ class Link:
     ecn_rewrites
         Changes of the ECN field on the way to the link, such as those of a router that clears it: the first that
         applies to a packet is made.
+    policer
+        Policer at the begin of the link, before loss and queue (default: none).
     queue
         Queue of packets that wait for serialisation. Needs a `rate`. Default: `{ kind = "drop_tail", packets = 1000 }`.
     loss
@@ -1842,6 +1916,7 @@ class Link:
     rate: Rate | None = None
     overhead_per_packet: ByteCount | None = None
     ecn_rewrites: tuple[EcnRewrite, ...] | None = None
+    policer: Policer | None = None
     queue: Queue | None = None
     loss: Loss | None = None
     delay: Duration | Delay | None = None
