@@ -40,7 +40,7 @@ class Recipe:
 
 
 RECIPES = (
-    Recipe("queue_discipline", "quiclab-core", ("queue::red::tests::", "queue::tests::properties::")),
+    Recipe("queue_discipline", "quiclab-core", ("queue::blue::tests::", "queue::tests::properties::")),
     Recipe("congestion_control", "quiclab-transport", ("congestion::scalable::tests::", "congestion::")),
     Recipe("path_scheduler", "quiclab-core", ("scheduler::tests::the_window_with_the_most_room", "scheduler::tests::")),
 )

@@ -82,6 +82,12 @@ drop_reasons! {
     Pie = "pie",
     /// DualPI2: packets have waited too long, and this one is not ECN-capable, or the queue is overloaded.
     Dualpi2 = "dualpi2",
+    /// RED: the average backlog is above the lower threshold, and this packet was drawn.
+    Red = "red",
+    /// RED: the average backlog has reached the upper threshold.
+    RedForced = "red_forced",
+    /// The packet does not conform to the policer of the link.
+    Policed = "policed",
 }
 
 /// What an element emits in one call; the driver drains and reuses it.

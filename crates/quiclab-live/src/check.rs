@@ -87,8 +87,8 @@ impl LinkTransits {
     pub fn figures(&self, link: &LinkConfig) -> LinkValues {
         let rate = constant_rate(link);
         let delay_ms = self.delay_ms(link, drain_rate(link));
-        // random loss cannot be told from a full queue
-        let queued = rate.filter(|_| link.loss.is_none());
+        // random loss and a policer's drops cannot be told from a full queue
+        let queued = rate.filter(|_| link.loss.is_none() && link.policer.is_none());
         LinkValues {
             rate_mbps: rate.and_then(|rate| self.rate_mbps(link, rate)),
             delay_ms,

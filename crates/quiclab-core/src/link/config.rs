@@ -25,6 +25,9 @@ pub struct LinkConfig {
     /// to a packet is made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ecn_rewrites: Vec<EcnRewrite>,
+    /// Policer at the begin of the link, before loss and queue (default: none).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policer: Option<Policer>,
     /// Queue of packets that wait for serialisation. Needs a `rate`.
     #[serde(default)]
     pub queue: QueueConfig,
@@ -41,6 +44,19 @@ pub struct LinkConfig {
     /// Needs a `rate`, and a link of exactly one bearer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<FeedbackConfig>,
+}
+
+/// A policer with one rate, as `act_police` of Linux: packets that do not conform are dropped at once; none waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Policer {
+    /// Rate of tokens, at which the conforming packets pass in the long run.
+    #[schemars(transform = limits::above("0 bit/s"))]
+    pub rate: DataRate,
+    /// Depth of the bucket, which is full at the begin: so many bytes pass at once after a pause. At least the largest
+    /// packet, with the overhead of the link.
+    #[schemars(transform = limits::at_least("1 B"))]
+    pub burst: ByteCount,
 }
 
 /// Reports of a link to the sending end of its bearer, after DL DATA DELIVERY STATUS of 3GPP TS 38.425.

@@ -1,4 +1,4 @@
-//! A one-way link: loss, then queue, then serialisation at the rate, then propagation delay.
+//! A one-way link: policer, then loss, then queue, then serialisation at the rate, then propagation delay.
 //!
 //! The model are two nested Linux `netem` queueing disciplines, the outer one with rate, limit and
 //! loss, the inner one with the delay (the usual emulation of an access link).
@@ -12,6 +12,7 @@
 //! | delay | limited number of packets in flight | unlimited |
 //! | jitter | packets overtake each other | only with `reorder` |
 //! | delay changed while packets wait | they keep their times, so later ones overtake | the same with `every` |
+//! | policer | none; `act_police` as a filter in front of it | `policer`: first of all, see `token_bucket` |
 //! | ECN field | unchanged | `ecn_rewrites` |
 //! | prescribed reordering | none | `holds`: packets by number, see `hold` |
 //!
@@ -38,8 +39,8 @@ mod trace;
 mod tests;
 
 pub use config::{
-    Delay, Distribution, EcnRewrite, FeedbackConfig, Hold, LinkConfig, Loss, Rate, RateAt, ShapedRate,
-    TraceEnd, TraceFormat,
+    Delay, Distribution, EcnRewrite, FeedbackConfig, Hold, LinkConfig, Loss, Policer, Rate, RateAt,
+    ShapedRate, TraceEnd, TraceFormat,
 };
 pub use trace::{Trace, TraceError};
 
@@ -72,6 +73,8 @@ pub struct Link {
     loss: LossModel,
     overhead: ByteCount,
     ecn_rewrites: Box<[EcnRewrite]>,
+    /// `None`: every packet conforms.
+    policer: Option<TokenBucket>,
     queue: Discipline<Queued>,
     serialiser: Serialiser,
     /// `None` while the serialiser is idle.
@@ -132,6 +135,7 @@ impl Link {
             loss: LossModel::new(config.loss.as_ref(), stream("loss")),
             overhead: config.overhead_per_packet,
             ecn_rewrites: config.ecn_rewrites.clone().into(),
+            policer: config.policer.map(|Policer { rate, burst }| TokenBucket::new(rate, burst)),
             queue: Discipline::new(&config.queue, stream("queue")),
             serialiser,
             in_service: None,
@@ -139,7 +143,7 @@ impl Link {
             holding: HoldList::new(&config.holds),
             shortest_delay: delay.shortest(),
             delay,
-            totals: LinkCounters::reporting(feedback),
+            totals: LinkCounters::new(config.policer.is_some(), feedback),
         }
     }
 
@@ -256,7 +260,11 @@ impl Element for Link {
             packet.ecn = change.to;
         }
         let wire_size = packet.wire_size() + self.overhead;
-        if self.loss.loses_next() {
+        // drawn, and counted, for each packet: losses do not depend on the policer
+        let is_lost = self.loss.loses_next();
+        if self.policer.as_mut().is_some_and(|policer| !policer.conforms(now, wire_size)) {
+            self.totals.discard(DropReason::Policed, packet, out);
+        } else if is_lost {
             self.totals.discard(DropReason::Loss, packet, out);
         } else if matches!(self.serialiser, Serialiser::Unlimited) {
             self.flight.push(now + self.delay.draw(now), packet);

@@ -355,6 +355,44 @@ fn codel_marks_what_leaves_the_link() {
     assert_eq!(link.counters().balance(), (0, 0));
 }
 
+/// 1 byte per microsecond behind a policer of half of it: a burst of 3000 bytes passes, then, of 1000 bytes each
+/// millisecond, every second packet; in the long run it is the rate of tokens.
+#[test]
+fn a_policer_passes_a_burst_and_then_its_rate() {
+    let policer = Policer { rate: DataRate::from_mbps(4), burst: bytes(3000) };
+    let config = LinkConfig { policer: Some(policer), ..byte_per_microsecond(QueueConfig::default()) };
+    let mut link = Link::new(&config, None, 1, "link");
+    let size = bytes(1000);
+    let arrivals: Vec<_> = (0..10_000)
+        .map(|id| (Time::from_nanos(1_000_000 * id), Packet { id, size, ..Packet::default() }))
+        .collect();
+    let log = drive(&mut link, &arrivals);
+    // tokens at the arrivals: 3000, 2500, 2000, 1500, 1000, 500, 1000, 500 ...
+    assert_eq!(log.dropped_for(DropReason::Policed)[..4], [5, 7, 9, 11]);
+    // the bucket, and half a packet each millisecond
+    assert_eq!(log.delivered.len(), 5002);
+    let mut metrics = Metrics::default();
+    link.statistics(Time::from_nanos(10_000_000_000), &mut metrics);
+    assert!(metrics.0.contains(&("dropped_policed_packets", 4998.0)));
+    assert_eq!(link.counters().balance(), (0, 0));
+    // no queue before it, and none behind it: a packet needs its serialisation only
+    assert!(log.delivered.iter().all(|(time, id)| time.as_nanos() == 1_000_000 * (id + 1)));
+}
+
+#[test]
+fn a_policer_needs_no_rate_and_counts_no_random_loss() {
+    let config: LinkConfig =
+        toml::from_str("policer = { rate = \"8 Mbit/s\", burst = \"1500 B\" }\nloss = 1").unwrap();
+    let mut link = Link::new(&config, None, 1, "link");
+    let arrivals: Vec<_> = (0..4)
+        .map(|id| (Time::from_nanos(id), Packet { id, size: bytes(700), ..Packet::default() }))
+        .collect();
+    let log = drive(&mut link, &arrivals);
+    // what is lost behind the policer has taken its tokens
+    assert_eq!(log.dropped_for(DropReason::Loss), [0, 1]);
+    assert_eq!(log.dropped_for(DropReason::Policed), [2, 3]);
+}
+
 /// The first change that applies is made: ECT(1) becomes ECT(0), and what else is capable loses its field.
 #[test]
 fn the_ecn_field_is_changed_by_the_first_rule_that_applies() {

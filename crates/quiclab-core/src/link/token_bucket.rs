@@ -1,4 +1,4 @@
-//! Token bucket, after Linux `tc-tbf`.
+//! Token bucket: of a shaper, after Linux `tc-tbf`, and of a policer, after `act_police`.
 //!
 //! The bucket starts full with `burst` bytes and refills at `rate` up to `burst`. A packet leaves
 //! at once, without serialisation time, as soon as the bucket holds as many tokens as it has
@@ -10,6 +10,16 @@
 //! | packet above `burst` | dropped (or segmented, if GSO) | dropped (`too_large`) |
 //! | `limit` or `latency` | bytes that wait | the limits of the link's queue, which include the packet that waits for tokens |
 //! | `peakrate`, `mtu`, `mpu` | optional second bucket, rounding of sizes | none |
+//!
+//! A policer has no queue: a packet that meets fewer tokens than it has bytes is dropped, and takes none (RFC 2697
+//! section 3 with one bucket and two colours).
+//!
+//! | | act_police | here |
+//! | --- | --- | --- |
+//! | tokens | nanoseconds at the rate, rounded | exact integers |
+//! | sizes | with the header of Ethernet | with `overhead_per_packet` |
+//! | packet that does not conform | dropped, or what `conform-exceed` says | dropped (`policed`) |
+//! | `peakrate`, `avrate`, `mtu`, packets per second | optional | none |
 
 use super::capacity::{UNITS_PER_BYTE, nanos_for};
 use crate::time::{Duration, Time};
@@ -54,6 +64,14 @@ impl TokenBucket {
         }
         self.tokens = self.tokens.saturating_sub(price);
         self.updated
+    }
+
+    /// Whether a packet of `size` that arrives at `now` conforms; if so, it has taken its tokens.
+    pub(super) fn conforms(&mut self, now: Time, size: ByteCount) -> bool {
+        self.refill(now);
+        let left = self.tokens.checked_sub(units(size));
+        self.tokens = left.unwrap_or(self.tokens);
+        left.is_some()
     }
 
     fn refill(&mut self, now: Time) {
@@ -103,6 +121,15 @@ mod tests {
         // after a second the bucket is full, not fuller
         assert_eq!(bucket.finish(micros(1_000_000), ByteCount::from_bytes(3000)), micros(1_000_000));
         assert_eq!(bucket.finish(micros(1_000_000), ByteCount::from_bytes(1)), micros(1_000_001));
+    }
+
+    #[test]
+    fn a_policer_drops_what_meets_too_few_tokens_and_takes_none_of_them() {
+        let mut bucket = bucket();
+        let conforms =
+            [(0, 1500), (0, 1500), (0, 1), (999, 1000), (1000, 1000), (1000, 1), (9000, 3001), (9000, 3000)]
+                .map(|(at, size)| bucket.conforms(micros(at), ByteCount::from_bytes(size)));
+        assert_eq!(conforms, [true, true, false, false, true, false, false, true]);
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(super) struct LinkCounters {
     pub(super) counters: Counters,
     /// In the order of `DROPS`.
     drops: [u64; DROPS.len()],
+    /// Packets that did not conform; `None`: the link has no policer.
+    policed: Option<u64>,
     longest_queue_packets: u64,
     longest_queue_bytes: ByteCount,
     /// Time spent on serialisations that have ended.
@@ -32,8 +34,8 @@ pub(super) struct LinkCounters {
 
 impl LinkCounters {
     /// Nothing yet; `feedback` hears of every packet.
-    pub(super) fn reporting(feedback: Option<Box<Feedback>>) -> Self {
-        Self { feedback, ..Self::default() }
+    pub(super) fn new(has_policer: bool, feedback: Option<Box<Feedback>>) -> Self {
+        Self { policed: has_policer.then_some(0), feedback, ..Self::default() }
     }
 
     /// `packet` has arrived and is inside.
@@ -64,6 +66,9 @@ impl LinkCounters {
         for ((known, _), drops) in DROPS.iter().zip(&mut self.drops) {
             *drops += u64::from(*known == reason);
         }
+        if let Some(policed) = &mut self.policed {
+            *policed += u64::from(reason == DropReason::Policed);
+        }
         out.discard(reason, packet);
     }
 
@@ -89,6 +94,9 @@ impl LinkCounters {
     ) {
         for ((_, name), drops) in DROPS.iter().zip(self.drops) {
             out.count(name, drops);
+        }
+        if let Some(policed) = self.policed {
+            out.count("dropped_policed_packets", policed);
         }
         out.count("queue_longest_packets", self.longest_queue_packets);
         out.count("queue_longest_bytes", self.longest_queue_bytes.bytes());

@@ -1,7 +1,7 @@
 //! Items that leave a discipline: how each did is counted and, on request, recorded.
 
 use super::record::Records;
-use super::waiting::Waiting;
+use super::waiting::{Marked, Waiting};
 use super::{Outcome, QueueIndex, QueueRecord, QueueStatistics};
 use crate::element::DropReason;
 use crate::time::Time;
@@ -39,6 +39,14 @@ impl<D> Exits<'_, D> {
     pub(super) fn serve<T>(&mut self, queue: QueueIndex, item: Waiting<T>) -> T {
         self.left(queue, item.arrived, Outcome::Served);
         item.item
+    }
+
+    /// Serves an item of `queue` that may have been marked on arrival.
+    #[inline]
+    pub(super) fn serve_marked<T>(&mut self, queue: QueueIndex, head: Waiting<Marked<T>>) -> T {
+        let Waiting { item: Marked { item, marked }, arrived } = head;
+        self.left(queue, arrived, if marked { Outcome::Marked } else { Outcome::Served });
+        item
     }
 
     /// Drops an item of `queue`.

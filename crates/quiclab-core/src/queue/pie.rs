@@ -31,10 +31,9 @@ use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::options::{Capacity, QueueOptions};
 use super::tc::{self, DeviceMtu, TcQueue};
-use super::waiting::WaitingItems;
-use super::{Backlog, FlowKey, Item, Outcome, QueueIndex};
+use super::waiting::{Marked, WaitingItems};
+use super::{Backlog, Item, QueueIndex};
 use crate::element::DropReason;
-use crate::ip::Ecn;
 use crate::limits;
 use crate::problem::{Problem, quoted};
 use crate::random::RandomStream;
@@ -150,29 +149,6 @@ impl QueueOptions for Pie {
     }
 }
 
-/// An item that waits.
-#[derive(Debug)]
-struct Admitted<T> {
-    item: T,
-    /// Whether it was marked here.
-    marked: bool,
-}
-
-impl<T: Item> Item for Admitted<T> {
-    fn bytes(&self) -> ByteCount {
-        self.item.bytes()
-    }
-    fn key(&self) -> FlowKey {
-        self.item.key()
-    }
-    fn ecn(&self) -> Ecn {
-        self.item.ecn()
-    }
-    fn mark(&mut self) -> bool {
-        self.item.mark()
-    }
-}
-
 /// One queue with PIE and a limit.
 #[derive(Debug)]
 pub(super) struct PieQueue<T> {
@@ -182,7 +158,7 @@ pub(super) struct PieQueue<T> {
     /// When the probability is updated next.
     next_update: Time,
     random: RandomStream,
-    line: WaitingItems<Admitted<T>>,
+    line: WaitingItems<Marked<T>>,
 }
 
 impl<T: Item> PieQueue<T> {
@@ -240,18 +216,17 @@ impl<T: Item> QueueDiscipline<T> for PieQueue<T> {
             self.control.accumulated = 0;
             exits.refuse(QueueIndex(0), item, if is_full { DropReason::QueueFull } else { DropReason::Pie });
         } else {
-            self.line.push(exits.now, Admitted { item, marked });
+            self.line.push(exits.now, Marked { item, marked });
         }
     }
 
     fn dequeue(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T> {
         self.update_until(exits.now);
         let head = self.line.pop()?;
-        let Admitted { item, marked } = head.item;
+        let (arrived, bytes) = (head.arrived, head.item.bytes().bytes());
         let backlog = self.line.backlog().bytes.bytes();
-        self.control.departed(&self.parameters, exits.now, head.arrived, item.bytes().bytes(), backlog);
-        exits.left(QueueIndex(0), head.arrived, if marked { Outcome::Marked } else { Outcome::Served });
-        Some(item)
+        self.control.departed(&self.parameters, exits.now, arrived, bytes, backlog);
+        Some(exits.serve_marked(QueueIndex(0), head))
     }
 
     fn waiting(&self) -> Backlog {

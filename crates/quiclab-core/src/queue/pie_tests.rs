@@ -192,7 +192,7 @@ fn small_packets_are_dropped_less_in_byte_mode() {
 fn striking(config: &Pie, probability_now: f64) -> PieQueue<Piece> {
     let mut queue = PieQueue::new(config, RandomStream::new(1, "queue"));
     for number in 0..100 {
-        queue.line.push(Time::ZERO, Admitted { item: piece(0, number, FRAME_BYTES), marked: false });
+        queue.line.push(Time::ZERO, Marked { item: piece(0, number, FRAME_BYTES), marked: false });
     }
     let accumulated = CERTAIN / 2 * 17;
     queue.control = Control { accumulated, ..control(config, probability_now, 20.0, 20.0).1 };

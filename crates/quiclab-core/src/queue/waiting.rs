@@ -1,6 +1,7 @@
 //! Waiting items in the order of arrival.
 
-use super::{Backlog, Item};
+use super::{Backlog, FlowKey, Item};
+use crate::ip::Ecn;
 use crate::time::Time;
 use crate::units::ByteCount;
 use std::collections::VecDeque;
@@ -10,6 +11,29 @@ use std::collections::VecDeque;
 pub(super) struct Waiting<T> {
     pub(super) item: T,
     pub(super) arrived: Time,
+}
+
+/// An item that a discipline may have marked on arrival.
+#[derive(Debug)]
+pub(super) struct Marked<T> {
+    pub(super) item: T,
+    /// Whether it was marked here.
+    pub(super) marked: bool,
+}
+
+impl<T: Item> Item for Marked<T> {
+    fn bytes(&self) -> ByteCount {
+        self.item.bytes()
+    }
+    fn key(&self) -> FlowKey {
+        self.item.key()
+    }
+    fn ecn(&self) -> Ecn {
+        self.item.ecn()
+    }
+    fn mark(&mut self) -> bool {
+        self.item.mark()
+    }
 }
 
 /// Waiting items in the order of arrival, with their bytes.

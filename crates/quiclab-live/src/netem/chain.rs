@@ -5,9 +5,9 @@
 //! Each namespace forwards all that comes in to its one way out, where the stage's queueing disciplines are. A
 //! neighbour is set by hand, so that no packet waits for ARP; offloads are off, so that none grows.
 
-use super::dualpi2;
 use super::ethtool;
 use super::plan::{ETHERNET_BYTES, Plan, Qdisc};
+use super::rtnetlink;
 use crate::command::succeed;
 use crate::namespace::Namespace;
 use quiclab_core::queue::DeviceMtu;
@@ -22,6 +22,8 @@ const READ_QUEUE_PACKETS: u32 = 30_000;
 const ENTER: &str = "enter";
 const HOP: &str = "hop";
 const LEAVE: &str = "leave";
+/// Handle of the place where filters are, which counts what they drop.
+const POLICED: &str = "ffff:";
 
 /// The stages of a link, set up. They go with their namespaces.
 pub struct Chain {
@@ -45,7 +47,9 @@ impl Chain {
         let last = namespaces.len() - 1;
         let mtu = plan.mtu;
         let enter = namespaces[0].within(|| tun(ENTER))?;
+        let mut policer = plan.policer.clone();
         for (pair, qdiscs) in namespaces.windows(2).zip(&plan.hops) {
+            let policer = policer.take();
             let next = pair[1].within(|| rustix::thread::gettid().as_raw_nonzero());
             let qdiscs = qdiscs.clone();
             pair[0].within(move || {
@@ -55,6 +59,7 @@ impl Chain {
                 ip(&[&pair.split_whitespace().collect::<Vec<_>>()[..], &[&next]].concat())?;
                 ethtool::offloads_off(HOP)?;
                 disciplines(HOP, &qdiscs, mtu, ETHERNET_BYTES.unsigned_abs())?;
+                policed(HOP, policer.as_deref())?;
                 ip(&["link", "set", HOP, "up"])?;
                 ip(&["address", "add", "169.254.0.1/30", "dev", HOP])?;
                 let neighbour =
@@ -71,6 +76,7 @@ impl Chain {
         let leave = namespaces[last].within(move || {
             let leave = tun(LEAVE)?;
             disciplines(LEAVE, &qdiscs, mtu, 0)?;
+            policed(LEAVE, policer.as_deref())?;
             ip(&["route", "replace", "default", "dev", LEAVE])?;
             io::Result::Ok(leave)
         })?;
@@ -85,8 +91,11 @@ impl Chain {
         let mut counts = Counts::default();
         for namespace in &self.namespaces {
             // a child that `tc` does not know would end up in the JSON as a note
-            let text = namespace.within(|| succeed("tc", &["-s", "-j", "qdisc", "show", "handle", "1:"]))?;
-            counts.add(&text)?;
+            for handle in ["1:", POLICED] {
+                let text =
+                    namespace.within(|| succeed("tc", &["-s", "-j", "qdisc", "show", "handle", handle]))?;
+                counts.add(&text)?;
+            }
         }
         Ok(counts)
     }
@@ -102,10 +111,10 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds the root disciplines of a listing: what a child drops its parent counts, too.
+    /// Adds the root disciplines of a listing, and what filters drop: what a child drops its parent counts, too.
     fn add(&mut self, json: &str) -> io::Result<()> {
         let listed: Vec<serde_json::Value> = serde_json::from_str(json)?;
-        for qdisc in listed.iter().filter(|qdisc| qdisc["root"] == true) {
+        for qdisc in listed.iter().filter(|qdisc| qdisc["root"] == true || qdisc["kind"] == "clsact") {
             self.dropped += qdisc["drops"].as_u64().unwrap_or(0);
             self.held += qdisc["qlen"].as_u64().unwrap_or(0);
         }
@@ -157,6 +166,14 @@ fn ip(arguments: &[&str]) -> io::Result<()> {
     succeed("ip", arguments).map(drop)
 }
 
+/// Puts a policer in front of the disciplines of a device.
+fn policed(device: &str, policer: Option<&[String]>) -> io::Result<()> {
+    let Some(policer) = policer else { return Ok(()) };
+    succeed("tc", &["qdisc", "add", "dev", device, "clsact"])?;
+    let filter = ["filter", "add", "dev", device].into_iter().chain(policer.iter().map(String::as_str));
+    succeed("tc", &filter.collect::<Vec<_>>()).map(drop)
+}
+
 /// Adds queueing disciplines to a device, whose MTU leaves out a header of `header_bytes`.
 fn disciplines(device: &str, qdiscs: &[Qdisc], mtu: DeviceMtu, header_bytes: u64) -> io::Result<()> {
     let set_mtu = |mtu: u64| ip(&["link", "set", device, "mtu", &mtu.to_string()]);
@@ -165,9 +182,9 @@ fn disciplines(device: &str, qdiscs: &[Qdisc], mtu: DeviceMtu, header_bytes: u64
     }
     for qdisc in qdiscs {
         if let [is_child, parent, _, handle, name, options @ ..] = &qdisc[..]
-            && (is_child.as_str(), name.as_str()) == ("parent", dualpi2::NAME)
+            && let ("parent", Some(discipline)) = (is_child.as_str(), rtnetlink::find(name))
         {
-            dualpi2::add(device, parent, handle, options)?;
+            rtnetlink::add(discipline, device, parent, handle, options)?;
             continue;
         }
         let mut arguments = vec!["qdisc", "add", "dev", device];
@@ -182,12 +199,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_roots_are_counted() {
+    fn only_roots_and_filters_are_counted() {
         let text = r#"[{"kind":"netem","handle":"1:","root":true,"drops":7,"qlen":3},
             {"kind":"pfifo","handle":"10:","parent":"1:1","drops":7,"qlen":3},
+            {"kind":"clsact","handle":"ffff:","parent":"ffff:fff1","drops":2,"qlen":0},
             {"kind":"noqueue","handle":"0:","root":true}]"#;
         let mut counts = Counts::default();
         counts.add(text).unwrap();
-        assert_eq!(counts, Counts { dropped: 7, held: 3 });
+        assert_eq!(counts, Counts { dropped: 9, held: 3 });
     }
 }

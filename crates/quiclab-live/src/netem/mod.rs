@@ -12,6 +12,8 @@ mod marker;
 mod plan;
 #[cfg(test)]
 mod plan_tests;
+mod red;
+mod rtnetlink;
 
 pub use link::KernelLink;
 

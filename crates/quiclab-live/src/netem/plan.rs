@@ -10,10 +10,11 @@
 //! | other queues | `tbf` with the discipline of the kernel as its child | what the discipline says (`QueueOptions::tc`), with the MTU of the device that it reads |
 //! | loss | `netem loss`, before the limit is looked at | |
 //! | delay | `netem delay M D distribution ...` on the next hop | packets overtake each other |
+//! | policer | a filter with `police` in front of the first stage | its loss cannot be told from that of the queue |
 //! | overhead | the marker is that much longer | a packet of less than 24 bytes becomes that long |
 
 use crate::job::DelayStage;
-use quiclab_core::link::{Delay, Distribution, LinkConfig, Loss, Rate, ShapedRate};
+use quiclab_core::link::{Delay, Distribution, LinkConfig, Loss, Policer, Rate, ShapedRate};
 use quiclab_core::problem::quoted;
 use quiclab_core::queue::{DeviceMtu, TcQueue};
 use quiclab_core::{ByteCount, DataRate, Duration, FieldPath, Probability, Problem};
@@ -61,6 +62,8 @@ pub struct Plan {
     pub bucket: bool,
     /// The MTU of the devices, with the header.
     pub mtu: DeviceMtu,
+    /// The policer of the first hop: the words of `tc filter add dev DEVICE` after the device.
+    pub policer: Option<Vec<String>>,
 }
 
 /// A link, and what the kernel can do.
@@ -92,6 +95,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     let delayed = !delay.is_empty();
     // the stage of the rate is on Ethernet where a hop for the delay follows it
     let ethernet = delayed && stage == DelayStage::NextHop;
+    let policer = link.policer.map(policer_words);
     let bucket = match (&link.rate, bytes) {
         (Some(Rate::Shaped(ShapedRate::TokenBucket { rate, burst })), _) => Some((*rate, *burst)),
         (Some(Rate::Constant(rate)), limit) if limit.is_some() || managed.is_some() || !request.netem => {
@@ -110,8 +114,11 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
         added_bytes -= if ethernet { ETHERNET_BYTES } else { 0 };
         hops.push(bucket_words(rate, burst, packets, bytes, managed));
     } else if let Some(Rate::Constant(rate)) = &link.rate {
+        // a policer counts the header, too: with one, the marker is shorter instead
+        let shorter = if ethernet { ETHERNET_BYTES } else { 0 };
+        added_bytes -= if policer.is_some() { shorter } else { 0 };
         let mut words = words(["rate", &bits(*rate)]);
-        words.push(if ethernet { (-ETHERNET_BYTES).to_string() } else { "0".to_owned() });
+        words.push(if policer.is_some() { 0 } else { -shorter }.to_string());
         let limit = packets.unwrap_or(UNLIMITED_PACKETS);
         match stage {
             DelayStage::Same => hops.push(vec![root(netem(limit, [delay.clone(), loss, words]))]),
@@ -122,7 +129,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
             DelayStage::Child | DelayStage::NextHop => hops.push(vec![root(netem(limit, [loss, words]))]),
         }
         if stage != DelayStage::NextHop {
-            return Ok(Plan { hops, added_bytes, bucket: bucket.is_some(), mtu });
+            return Ok(Plan { hops, added_bytes, bucket: bucket.is_some(), mtu, policer });
         }
     } else if !loss.is_empty() || delayed {
         // without a rate nothing queues: one stage does both
@@ -131,6 +138,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
             added_bytes,
             bucket: false,
             mtu,
+            policer,
         });
     }
     if delayed {
@@ -139,7 +147,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     if hops.is_empty() {
         hops.push(vec![root(words(["pfifo", "limit", &UNLIMITED_PACKETS.to_string()]))]);
     }
-    Ok(Plan { hops, added_bytes, bucket: bucket.is_some(), mtu })
+    Ok(Plan { hops, added_bytes, bucket: bucket.is_some(), mtu, policer })
 }
 
 impl Request<'_> {
@@ -178,6 +186,9 @@ impl Request<'_> {
         }
         if !self.link.ecn_rewrites.is_empty() {
             return refuse("ecn_rewrites", "a list".to_owned(), "no changes of the ECN field");
+        }
+        if let (Some(_), Some(_)) = (&self.link.policer, &self.link.loss) {
+            return refuse("loss", "a value".to_owned(), "no loss on a link with a policer");
         }
         if self.link.feedback.is_some() {
             return refuse("feedback", "a table".to_owned(), "no feedback");
@@ -241,6 +252,12 @@ fn bucket_words(
     let packets = packets.or(bytes.is_none().then_some(UNLIMITED_PACKETS));
     let fifo = packets.map(|packets| words(["pfifo", "limit", &packets.to_string()]));
     std::iter::once(root(bucket)).chain(managed.or(fifo).map(child)).collect()
+}
+
+fn policer_words(policer: Policer) -> Vec<String> {
+    let burst = format!("{}b", policer.burst.bytes());
+    let action = ["rate", &bits(policer.rate), "burst", &burst, "mtu", "64kb", "conform-exceed", "drop"];
+    [words(["egress", "matchall", "action", "police"]), words(action)].concat()
 }
 
 fn delay_words(delay: &Delay) -> Vec<String> {

@@ -117,6 +117,7 @@ fn managed_queues_are_children_of_a_bucket() {
     let bucket = "root handle 1: tbf rate 10000000bit burst 1600b limit 4294967295b";
     for (queue, child) in [
         ("kind = \"head_drop\", packets = 60", "pfifo_head_drop limit 60"),
+        ("kind = \"red\", ecn = true", "red limit 400000 min 30000 max 90000 ewma 5 max_p 85899345 ecn"),
         ("kind = \"codel\"", "codel limit 1000 target 5000us interval 100000us noecn"),
         (
             "kind = \"fq_codel\", ce_threshold = \"1 ms\", flows = 32",
@@ -129,6 +130,33 @@ fn managed_queues_are_children_of_a_bucket() {
         let noted = DeviceMtu::AtCreation(ByteCount::from_bytes(1514));
         assert_eq!(plan.mtu, if queue.contains("codel") { noted } else { DeviceMtu::Any });
     }
+}
+
+#[test]
+fn a_policer_is_a_filter_that_counts_what_the_link_does() {
+    let policer = "overhead_per_packet = \"14 B\"\npolicer = { rate = \"5 Mbit/s\", burst = \"20 kB\" }";
+    let filter = "egress matchall action police rate 5000000bit burst 20000b mtu 64kb conform-exceed drop";
+    for (fields, first, added_bytes) in [
+        // the header of Ethernet is in the sizes of both, so that the marker is shorter
+        ("rate = \"20 Mbit/s\"\ndelay = \"5 ms\"", "netem limit 1000 rate 20000000bit 0", 0),
+        ("rate = \"20 Mbit/s\"", "netem limit 1000 rate 20000000bit 0", 14),
+        (
+            "rate = \"20 Mbit/s\"\ndelay = \"5 ms\"\nqueue = { kind = \"pie\" }",
+            "tbf rate 20000000bit burst 1614b limit 4294967295b",
+            0,
+        ),
+    ] {
+        let plan = planned(&format!("{fields}\n{policer}"), DelayStage::NextHop, true).unwrap();
+        assert_eq!(plan.policer.as_ref().unwrap().join(" "), filter);
+        assert_eq!(
+            (text(&plan)[0][0].as_str(), plan.added_bytes),
+            (&*format!("root handle 1: {first}"), added_bytes)
+        );
+    }
+    let error =
+        planned(&format!("rate = \"20 Mbit/s\"\nloss = \"1 %\"\n{policer}"), DelayStage::NextHop, true);
+    let error = error.unwrap_err().to_string();
+    assert!(error.starts_with("links.a.loss: expected no loss on a link with a policer, "), "{error}");
 }
 
 #[test]

@@ -135,14 +135,18 @@ pub(super) fn check_used(scenario: &Scenario) -> Check {
     Ok(())
 }
 
-/// A packet larger than the bucket would wait forever.
+/// A packet larger than a bucket would wait forever, or never conform.
 pub(super) fn check_bursts(scenario: &Scenario, protocols: &[StackProtocol]) -> Check {
     let buckets: Vec<_> = scenario
         .links
         .iter()
-        .filter_map(|(name, link)| match &link.rate {
-            Some(Rate::Shaped(ShapedRate::TokenBucket { burst, .. })) => Some((name, link, *burst)),
-            _ => None,
+        .flat_map(|(name, link)| {
+            let shaper = match &link.rate {
+                Some(Rate::Shaped(ShapedRate::TokenBucket { burst, .. })) => Some(("rate", *burst)),
+                _ => None,
+            };
+            let policer = link.policer.map(|policer| ("policer", policer.burst));
+            shaper.into_iter().chain(policer).map(move |(option, burst)| (name, link, option, burst))
         })
         .collect();
     if buckets.is_empty() {
@@ -154,10 +158,10 @@ pub(super) fn check_bursts(scenario: &Scenario, protocols: &[StackProtocol]) -> 
         for (direction, end) in [(Direction::Down, &ends[0]), (Direction::Up, &ends[1])] {
             let Ok(passed) = graph.passed(id, direction) else { continue };
             let packet = largest_packet(&ends, &flow.workload, end, *protocol);
-            for (name, link, burst) in buckets.iter().filter(|(name, ..)| passed.contains(*name)) {
+            for (name, link, option, burst) in buckets.iter().filter(|(name, ..)| passed.contains(*name)) {
                 let largest = packet + pdcp_headers(scenario, &passed, name) + link.overhead_per_packet;
                 ensure(*burst >= largest, || {
-                    let path = field(["links", name, "rate", "burst"]);
+                    let path = field(["links", name.as_str(), option, "burst"]);
                     Problem::conflict(
                         path,
                         quoted(burst),

@@ -90,8 +90,12 @@ fn dctcp_keeps_the_queue_near_its_threshold() {
         ("flows.f.sender.congestion_control", "dctcp"),
         ("flows.f.sender.datagram_size", "1472 B"),
     ];
-    for sets in [&tcp[..], &quic[..]] {
-        let output = run_text(SCENARIO, &[&queue[..], sets].concat(), 1);
+    // RFC 8257 section 3.1: the same threshold in bytes, as RED without an average
+    let red =
+        "{ kind = 'red', ecn = true, min_threshold = '30 kB', max_threshold = '30 kB', weight_exponent = 0 }";
+    let step = [("links.down.queue", red)];
+    for sets in [&queue[..], &step].into_iter().flat_map(|queue| [[queue, &tcp[..]], [queue, &quic[..]]]) {
+        let output = run_text(SCENARIO, &sets.concat(), 1);
         let sojourn = link(&output, "queue_sojourn_ms");
         let sent = output.result.elements["down"].counters.sent.bytes;
         let busy = sent as f64 * 8.0 / (100e6 * 30.0);

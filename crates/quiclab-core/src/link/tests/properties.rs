@@ -91,6 +91,14 @@ fn holds() -> impl Strategy<Value = Vec<crate::link::Hold>> {
     })
 }
 
+fn policer() -> impl Strategy<Value = Option<crate::link::Policer>> {
+    let policer = |(kbps, burst)| crate::link::Policer {
+        rate: DataRate::from_bits_per_second(kbps * 1000),
+        burst: bytes(burst),
+    };
+    prop::option::of((1..20_000u64, 1000..20_000u64).prop_map(policer))
+}
+
 fn loss() -> impl Strategy<Value = Option<Loss>> {
     let probability =
         || (0..=100u32).prop_map(|percent| Probability::new(f64::from(percent) / 100.0).unwrap());
@@ -123,10 +131,19 @@ prop_compose! {
     /// Any link, ready to be built as often as wanted.
     fn any_link()(
         (rate, trace) in rate(), queue in queue(), loss in loss(), delay in delay(), overhead in 0..40u64,
-        holds in holds(),
+        holds in holds(), policer in policer(),
     ) -> (crate::link::LinkConfig, Option<TraceText>) {
-        let overhead_per_packet = bytes(overhead);
-        (crate::link::LinkConfig { rate, overhead_per_packet, queue, loss, delay, holds, ecn_rewrites: Vec::new(), feedback: None }, trace)
+        let link = crate::link::LinkConfig {
+            rate,
+            overhead_per_packet: bytes(overhead),
+            policer,
+            queue,
+            loss,
+            delay,
+            holds,
+            ..crate::link::LinkConfig::default()
+        };
+        (link, trace)
     }
 }
 
