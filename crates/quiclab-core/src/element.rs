@@ -82,6 +82,8 @@ drop_reasons! {
     Pie = "pie",
     /// DualPI2: packets have waited too long, and this one is not ECN-capable, or the queue is overloaded.
     Dualpi2 = "dualpi2",
+    /// The link was down, and packets that it transmits then are lost.
+    LinkDown = "link_down",
 }
 
 /// What an element emits in one call; the driver drains and reuses it.

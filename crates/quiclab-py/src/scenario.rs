@@ -157,10 +157,10 @@ fn check_observed(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Reads all traces once, so that a wrong one is named with the line of the scenario.
+/// Reads all traces and conditions once, so that a wrong one is named with the line of the scenario.
 fn check_traces(scenario: &Scenario, folder: &Path) -> Result<(), Problem> {
     for (name, link) in &scenario.links {
-        quiclab_sim::read_trace(name, link, folder)?;
+        quiclab_sim::read_inputs(name, link, folder)?;
     }
     Ok(())
 }

@@ -28,12 +28,14 @@ pub(super) struct LinkCounters {
     busy: Duration,
     /// What the link reports to a bearer; `None`: nothing.
     pub(super) feedback: Option<Box<Feedback>>,
+    /// Packets lost while the link was down; `None` if its conditions do not change.
+    lost_while_down: Option<u64>,
 }
 
 impl LinkCounters {
-    /// Nothing yet; `feedback` hears of every packet.
-    pub(super) fn reporting(feedback: Option<Box<Feedback>>) -> Self {
-        Self { feedback, ..Self::default() }
+    /// Nothing yet; `feedback` hears of every packet; `changes`: the conditions do.
+    pub(super) fn reporting(feedback: Option<Box<Feedback>>, changes: bool) -> Self {
+        Self { feedback, lost_while_down: changes.then_some(0), ..Self::default() }
     }
 
     /// `packet` has arrived and is inside.
@@ -64,6 +66,9 @@ impl LinkCounters {
         for ((known, _), drops) in DROPS.iter().zip(&mut self.drops) {
             *drops += u64::from(*known == reason);
         }
+        if let (Some(lost), DropReason::LinkDown) = (&mut self.lost_while_down, reason) {
+            *lost += 1;
+        }
         out.discard(reason, packet);
     }
 
@@ -89,6 +94,9 @@ impl LinkCounters {
     ) {
         for ((_, name), drops) in DROPS.iter().zip(self.drops) {
             out.count(name, drops);
+        }
+        if let Some(lost) = self.lost_while_down {
+            out.count("dropped_link_down_packets", lost);
         }
         out.count("queue_longest_packets", self.longest_queue_packets);
         out.count("queue_longest_bytes", self.longest_queue_bytes.bytes());
