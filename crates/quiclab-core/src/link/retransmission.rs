@@ -19,7 +19,7 @@ use crate::units::Probability;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Transmissions of a packet at most: a failure of 90 % that RLC repairs needs 132 in one packet of a million.
+/// Transmissions of a packet at most, so that the loop ends: 0.9 to this power is 0 in any run.
 const MAX_TRANSMISSIONS: u32 = 10_000;
 
 /// Failed transmissions and their repetition by the link.
@@ -44,7 +44,7 @@ pub struct RetransmissionConfig {
     pub recovery: Option<Duration>,
 }
 
-/// `maxHARQ-Tx` of the default MAC configuration (3GPP TS 36.331 section 9.2.2).
+/// `maxHARQ-Tx` in RRC messages of LTE test networks; other networks may have another value (assumed).
 const fn transmissions() -> u32 {
     5
 }

@@ -15,7 +15,7 @@ use quiclab_core::{
 use quiclab_transport::options::{EndpointConfig, Workload};
 use std::collections::BTreeSet;
 
-pub(super) fn check_link(path: &FieldPath, link: &LinkConfig) -> Check {
+pub(crate) fn check_link(path: &FieldPath, link: &LinkConfig) -> Check {
     // a delivery trace has no rate that could hold
     if let Some(Rate::Shaped(ShapedRate::Trace {
         format: TraceFormat::Mahimahi,

@@ -168,7 +168,7 @@ fn what_does_not_go_together_is_refused_with_a_sentence() {
         ),
         (
             refused(&|_| (), &deviation),
-            "delay.distribution: expected another distribution, got \"constant\": the conditions have a deviation",
+            "delay.distribution: expected another distribution, got \"constant\"; the conditions have a deviation",
         ),
         (
             refused(
@@ -182,7 +182,7 @@ fn what_does_not_go_together_is_refused_with_a_sentence() {
                 },
                 &delay,
             ),
-            "delay.every: expected no value, got \"5 ms\": the conditions have a delay",
+            "delay.every: expected no value, got \"5 ms\"; the conditions have a delay",
         ),
         (
             refused(&|link| link.loss = Some(Loss::Listed { packets: vec![1] }), &loss),
