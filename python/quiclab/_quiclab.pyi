@@ -111,9 +111,12 @@ def resolve(
     base_dir: str,
     sets: Sequence[tuple[str, str]],
     format: Literal["toml", "json"],
+    paths_dir: str,
     programs: str | None = None,
 ) -> str:
     """Read a scenario, apply `path=value` changes, validate it and fill in every default; JSON.
+
+    The links of the network that it names are taken from a file of `paths_dir`, or relative to `base_dir`.
 
     With `programs`, a JSON list of `{name, protocol, workloads, acknowledgements, options}`, it is a scenario of the
     kernel lane, whose stacks are these programs; `options` has the accepted values by the name of the option, or null
@@ -123,6 +126,15 @@ def resolve(
     ------
     ScenarioError
         If the scenario is invalid.
+    """
+
+def network(text: str, file: str) -> str:
+    """Return the network of a TOML file with every default filled in, as JSON.
+
+    Raises
+    ------
+    ScenarioError
+        If it is invalid.
     """
 
 def replace_former_names(scenario_json: str) -> str:

@@ -12,6 +12,8 @@ from quiclab.errors import QuiclabError, RequestError, ScenarioError, unexpected
 
 #: The largest seed: seeds of the simulator are unsigned 64-bit integers.
 MAX_SEED: Final = 2**64 - 1
+#: Directory of the named paths, which scenarios take as `network = "paths/NAME"`.
+PATHS: Final = Path(__file__).resolve().parent / "paths"
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,6 +157,6 @@ def resolve(
     """
     native = extension()
     try:
-        return str(native.resolve(text, file, str(base_dir), list(sets), form, programs))
+        return str(native.resolve(text, file, str(base_dir), list(sets), form, str(PATHS), programs))
     except native.ScenarioError as error:
         raise ScenarioError.of(error) from error

@@ -73,8 +73,11 @@ impl Document {
         Ok(Self { file: None, text: None, root: Node::from_json(&root) })
     }
 
-    /// The document with `sets` applied.
-    fn with(mut self, sets: &[(String, String)]) -> Result<Self, ConfigError> {
+    /// The document with `sets` applied, as [`Self::from_toml`] has them.
+    ///
+    /// # Errors
+    /// If a path leads through a value that is not a table.
+    pub fn with(mut self, sets: &[(String, String)]) -> Result<Self, ConfigError> {
         for (path, value) in sets {
             let steps: Vec<&str> = path.split('.').map(str::trim).collect();
             let result = if steps.iter().any(|step| step.is_empty()) {
@@ -102,6 +105,31 @@ impl Document {
             Some(Node { value: Value::Integer(found), .. }) if *found == i64::from(version) => Ok(()),
             Some(node) => Err(self.locate(Problem::value(field, node.shown(), version.to_string()))),
         }
+    }
+
+    /// The string at `path`; `None` if there is another value or none.
+    #[must_use]
+    pub fn text(&self, path: &FieldPath) -> Option<&str> {
+        match &self.root.get(path)?.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Removes the field at `path`, if it is there.
+    pub fn remove(&mut self, path: &FieldPath) {
+        self.root.remove(path);
+    }
+
+    /// Adds what `defaults` has at `path` and the document has not. Tables are filled down to `depth` levels below `path`;
+    /// what is deeper is taken as a whole or not.
+    pub fn fill(&mut self, path: &FieldPath, defaults: &serde_json::Value, depth: usize) {
+        let defaults = path
+            .steps()
+            .iter()
+            .rev()
+            .fold(defaults.clone(), |inner, step| serde_json::json!({ step.as_str(): inner }));
+        self.root.fill(Node::from_json(&defaults), path.steps().len() + depth);
     }
 
     /// Replaces former names by the present ones, with a note for each. [`Self::decode`] reads them as well, without notes.

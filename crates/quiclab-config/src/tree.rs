@@ -178,6 +178,34 @@ impl Node {
         Ok(())
     }
 
+    /// Removes the node at `path`, if it is there.
+    pub(crate) fn remove(&mut self, path: &FieldPath) {
+        let Some((last, above)) = path.steps().split_last() else { return };
+        let mut node = self;
+        for step in above {
+            let Value::Table(table) = &mut node.value else { return };
+            let Some(child) = table.get_mut(step) else { return };
+            node = child;
+        }
+        if let Value::Table(table) = &mut node.value {
+            table.remove(last);
+        }
+    }
+
+    /// Adds what `defaults` has and this node has not, in tables down to `depth` levels.
+    pub(crate) fn fill(&mut self, defaults: Self, depth: usize) {
+        let (Value::Table(table), Value::Table(defaults)) = (&mut self.value, defaults.value) else { return };
+        if depth == 0 {
+            return;
+        }
+        for (name, default) in defaults {
+            match table.get_mut(&name) {
+                Some(node) => node.fill(default, depth - 1),
+                None => _ = table.insert(name, default),
+            }
+        }
+    }
+
     /// The value as TOML, shortened to fit into a sentence.
     pub(crate) fn shown(&self) -> String {
         const MAX_LENGTH: usize = 60;

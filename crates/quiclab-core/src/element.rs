@@ -88,6 +88,8 @@ drop_reasons! {
     RedForced = "red_forced",
     /// The packet does not conform to the policer of the link.
     Policed = "policed",
+    /// The link was down, and packets that it transmits then are lost.
+    LinkDown = "link_down",
 }
 
 /// What an element emits in one call; the driver drains and reuses it.

@@ -47,7 +47,7 @@ pub use endpoint::{
 pub use host::Host;
 pub use http2::{Http2Frame, Record};
 pub use ip::{Ecn, FiveTuple, Protocol};
-pub use link::{Link, Trace, TraceError, draw_delay};
+pub use link::{Conditions, Link, LinkInputs, Trace, TraceError, draw_delay};
 pub use media::{MediaArrival, MediaFeedback, RtpPacket};
 pub use nic::Nic;
 pub use operation::{Anchor, OPERATIONS, Operation, OperationInfo};

@@ -60,6 +60,17 @@ impl RandomStream {
         radius * cos
     }
 
+    /// A Poisson number of this mean, which should be small (Knuth, TAOCP 2, section 3.4.1, algorithm Q): it takes one
+    /// draw more than its value.
+    pub fn poisson(&mut self, mean: f64) -> u64 {
+        let (least, mut product, mut number) = (libm::exp(-mean), self.uniform(), 0);
+        while product > least {
+            product *= self.uniform();
+            number += 1;
+        }
+        number
+    }
+
     /// A Pareto number of minimum 1 and the given shape.
     pub fn pareto(&mut self, shape: f64) -> f64 {
         libm::pow(1.0 - self.uniform(), -1.0 / shape)
@@ -87,6 +98,13 @@ mod tests {
         assert!((mean(&mut || random.uniform()) - 0.5).abs() < error * 0.289);
         assert!(mean(&mut || random.normal()).abs() < error);
         assert!((mean(&mut || random.normal().powi(2)) - 1.0).abs() < error * 1.415);
+        // Poisson: mean and variance are the same; the fourth central moment is m + 3 m^2
+        for expected in [1.0, 12.0] {
+            let found = mean(&mut || random.poisson(expected) as f64);
+            assert!((found - expected).abs() < error * libm::sqrt(expected));
+            let found = mean(&mut || (random.poisson(expected) as f64 - expected).powi(2));
+            assert!((found - expected).abs() < error * libm::sqrt(expected + 2.0 * expected * expected));
+        }
         // shape 3: mean 3/2, variance 3/4
         assert!((mean(&mut || random.pareto(3.0)) - 1.5).abs() < error * 0.867);
     }

@@ -7,8 +7,9 @@ use crate::stacks::{is_native, validate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use quiclab_config::{ConfigError, Document, Location};
-use quiclab_core::{FieldPath, Problem};
-use quiclab_scenario::{Flow, Scenario};
+use quiclab_core::problem::system_reason;
+use quiclab_core::{FieldPath, Problem, ProblemKind};
+use quiclab_scenario::{Flow, Network, NetworkText, Scenario};
 use std::ffi::CString;
 use std::path::Path;
 
@@ -91,11 +92,12 @@ fn warn_of_former_names(py: Python<'_>, document: &mut Document, level: i32) -> 
     Ok(())
 }
 
-/// Reads a scenario, applies changes, validates it and fills in every default. `programs` is the JSON list of
+/// Reads a scenario, takes the links of the network that it names (named paths are in `paths_dir`), applies changes,
+/// validates it and fills in every default. `programs` is the JSON list of
 /// the programs of the kernel lane, whose names are the stacks there; without it the scenario is for the sim lane. Former
 /// names are read with a `FutureWarning`.
 #[pyfunction]
-#[pyo3(signature = (text, file, base_dir, sets, format, programs=None))]
+#[pyo3(signature = (text, file, base_dir, sets, format, paths_dir, programs=None))]
 pub(crate) fn resolve(
     py: Python<'_>,
     text: &str,
@@ -103,19 +105,23 @@ pub(crate) fn resolve(
     base_dir: &str,
     sets: Vec<(String, String)>,
     format: &str,
+    paths_dir: &str,
     programs: Option<&str>,
 ) -> PyResult<String> {
     let programs = programs.map(Programs::from_json).transpose()?;
     let document = match format {
-        "toml" => Document::from_toml(text, file.unwrap_or_default(), &sets),
-        "json" => Document::from_json(text, file, &sets),
+        "toml" => Document::from_toml(text, file.unwrap_or_default(), &[]),
+        "json" => Document::from_json(text, file, &[]),
         other => {
             return Err(PyValueError::new_err(format!(
                 "format: expected \"toml\" or \"json\", got {other:?}"
             )));
         }
     };
-    let mut document = document.map_err(|error| scenario_error(&error))?;
+    let read = |name: &str| read_network(name, Path::new(paths_dir), Path::new(base_dir));
+    let mut document = document
+        .and_then(|document| Scenario::expanded(document, &sets, &read))
+        .map_err(|error| scenario_error(&error))?;
     warn_of_former_names(py, &mut document, 3)?;
     let scenario = (|| {
         let scenario = match &programs {
@@ -134,6 +140,53 @@ pub(crate) fn resolve(
     })();
     let scenario = scenario.map_err(|error| scenario_error(&error))?;
     Ok(serde_json::to_string(&scenario).expect("a scenario has string keys only"))
+}
+
+/// The file of a network: a named path, or a file of the user.
+fn read_network(name: &str, paths: &Path, base: &Path) -> Result<NetworkText, Problem> {
+    let file = match name.strip_prefix(PATHS) {
+        Some(path) => {
+            let known = named_paths(paths);
+            if !known.iter().any(|known| known == path) {
+                let known = known.iter().map(|path| format!("{PATHS}{path}"));
+                return Err(Problem::unknown("network", name, known));
+            }
+            paths.join(format!("{path}.toml"))
+        }
+        None if Path::new(name).extension().is_some_and(|extension| extension == "toml") => base.join(name),
+        None => {
+            let known: Vec<_> = named_paths(paths).iter().map(|path| format!("{PATHS}{path}")).collect();
+            let expected = "a named path such as \"paths/wifi-bad\", or a file that ends with `.toml`";
+            let problem =
+                Problem::new(ProblemKind::UnknownName, "network", expected).got(format!("{name:?}"));
+            let suggestion =
+                quiclab_core::problem::nearest(&format!("{PATHS}{name}"), &known).map(Into::into);
+            return Err(Problem { suggestion, ..problem });
+        }
+    };
+    let refused = |reason: String| Problem::file("network", reason).got(format!("{name:?}"));
+    let text = std::fs::read_to_string(&file).map_err(|error| refused(system_reason(&error)))?;
+    Ok(NetworkText { text, file: file.display().to_string() })
+}
+
+/// What the names of named paths begin with in a scenario.
+const PATHS: &str = "paths/";
+
+/// Names of the files in `folder`, sorted.
+fn named_paths(folder: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let toml = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    let mut names: Vec<_> = toml.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
+    names.sort();
+    names
+}
+
+/// The network of a file, with every default, as JSON.
+#[pyfunction]
+pub(crate) fn network(text: &str, file: &str) -> PyResult<String> {
+    let source = NetworkText { text: text.to_owned(), file: file.to_owned() };
+    let network = Network::from_toml(&source).map_err(|error| scenario_error(&error))?;
+    Ok(serde_json::to_string(&network).expect("a network has string keys only"))
 }
 
 /// Stacks written in Python are not observed: their qlog and their acknowledgements would be empty.
@@ -157,10 +210,10 @@ fn check_observed(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Reads all traces once, so that a wrong one is named with the line of the scenario.
+/// Reads all traces and conditions once, so that a wrong one is named with the line of the scenario.
 fn check_traces(scenario: &Scenario, folder: &Path) -> Result<(), Problem> {
     for (name, link) in &scenario.links {
-        quiclab_sim::read_trace(name, link, folder)?;
+        quiclab_sim::read_inputs(name, link, folder)?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ mod arrivals;
 mod flow;
 mod graph;
 mod load;
+mod network;
 mod plugin;
 mod resolve;
 mod tunnel;
@@ -17,6 +18,7 @@ mod tests;
 pub use arrivals::{Arrival, ArrivalFileError, Arrivals, Sizes, read_arrivals};
 pub use flow::{Flow, PathRoutes};
 pub use load::StackCheck;
+pub use network::{Network, NetworkReader, NetworkText};
 pub use plugin::{Computation, Exchange, Plugin, PluginEnds, built_in_plugins};
 pub use tunnel::Tunnel;
 pub use wiring::{Ports, ResolvedWire};
@@ -45,6 +47,12 @@ pub struct Scenario {
     /// Description, in a sentence or two.
     #[serde(default)]
     pub description: String,
+    /// File of a network, whose links are added to `links`: a named path such as `paths/wifi-bad`, or a file that ends
+    /// with `.toml`, relative to that of the scenario. A field of a link that is given here is not taken from it.
+    /// A resolved scenario has the links in place of `network`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::not_empty())]
+    pub network: Option<String>,
     /// Maximum duration of the run, in network time.
     #[serde(default = "default_duration")]
     #[schemars(transform = limits::above("0 s"))]

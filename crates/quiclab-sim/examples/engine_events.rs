@@ -2,7 +2,7 @@
 //!
 //! Prints `{"events": .., "cpu_seconds": ..}`. Used by `make bench`.
 
-use quiclab_core::link::{Delay, LinkConfig, Rate};
+use quiclab_core::link::{Delay, LinkConfig, LinkInputs, Rate};
 use quiclab_core::queue::{DropTail, QueueConfig};
 use quiclab_core::{
     ByteCount, Counters, DataRate, Duration, Element, FlowId, Link, Node, Outputs, Packet, Port, Target,
@@ -61,7 +61,7 @@ fn main() {
         let source = topology
             .add(format!("source{chain}"), Node::Element(Box::new(Source { flow: FlowId(chain), next })));
         let name = format!("link{chain}");
-        let link = Link::new(&config, None, 1, &name);
+        let link = Link::new(&config, LinkInputs::default(), 1, &name);
         let link = topology.add(name, Node::Element(Box::new(link)));
         let sink = topology.add(format!("sink{chain}"), Node::Element(Box::new(Sink)));
         let wire = |to| Target { element: to, port: Port(0) };

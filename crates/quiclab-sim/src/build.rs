@@ -7,13 +7,15 @@ use crate::stacks::{Stacks, stacks};
 use quiclab_core::link::{LinkConfig, Rate, RateAt, ShapedRate};
 use quiclab_core::problem::{quoted, system_reason};
 use quiclab_core::{
-    BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link, Node,
-    Problem, Protocol, Role, Tap, Target, Time, Topology, Trace, TransportObserver, WireError,
+    BearerReceiver, BearerSender, Conditions, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host,
+    Link, LinkInputs, Node, Problem, Protocol, Role, Tap, Target, Time, Topology, Trace, TransportObserver,
+    WireError,
 };
 use quiclab_scenario::{Flow, Scenario};
 use quiclab_transport::operations::{Hook, Operations};
 use quiclab_transport::options::EndpointConfig;
 use quiclab_transport::{EndpointRequest, stack};
+use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use thiserror::Error;
@@ -76,8 +78,8 @@ pub struct FlowEndpoints {
 pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Result<Built, BuildError> {
     let mut topology = Topology::default();
     for (name, config) in &scenario.links {
-        let trace = read_trace(name, config, options.base_dir)?;
-        topology.add(name, Node::Element(Box::new(Link::new(config, trace, seed, name))));
+        let inputs = read_inputs(name, config, options.base_dir)?;
+        topology.add(name, Node::Element(Box::new(Link::new(config, inputs, seed, name))));
     }
     for (name, config) in &scenario.bearers {
         let (sender, receiver) = (BearerSender::new(config), BearerReceiver::new(config));
@@ -203,11 +205,39 @@ fn addresses(flow: u32, role: Role, protocol: Protocol) -> FiveTuple {
     }
 }
 
-/// Reads the trace of the link `name`, if its rate is one.
+/// Reads the trace and the conditions of the link `name`, if it has some.
 ///
 /// # Errors
-/// If the file cannot be read or is not a trace.
-pub fn read_trace(name: &str, config: &LinkConfig, base_dir: &Path) -> Result<Option<Trace>, Problem> {
+/// If a file cannot be read or is not of its format.
+pub fn read_inputs(name: &str, config: &LinkConfig, base_dir: &Path) -> Result<LinkInputs, Problem> {
+    let trace = read_trace(name, config, base_dir)?;
+    let link = FieldPath::new(["links", name]);
+    let text = match config.conditions.as_ref().and_then(|conditions| conditions.file.as_ref()) {
+        None => None,
+        Some(file) => {
+            let refused = |reason: String| {
+                Problem::file("conditions.file", reason).got(quoted(file.display())).below(&link)
+            };
+            let open =
+                std::fs::File::open(base_dir.join(file)).map_err(|error| refused(system_reason(&error)))?;
+            let mut bytes = Vec::new();
+            let read = open.take(MAX_CONDITIONS_BYTES + 1).read_to_end(&mut bytes);
+            let length = read.map_err(|error| refused(system_reason(&error)))? as u64;
+            if length > MAX_CONDITIONS_BYTES {
+                return Err(refused(format!("expected at most {MAX_CONDITIONS_BYTES} B, got more")));
+            }
+            Some(String::from_utf8(bytes).map_err(|_| refused("not text in UTF-8".to_owned()))?)
+        }
+    };
+    let conditions = Conditions::new(config, text.as_deref()).map_err(|problem| problem.below(&link))?;
+    Ok(LinkInputs { trace, conditions })
+}
+
+/// Length of a file of conditions at most: it is read as a whole.
+const MAX_CONDITIONS_BYTES: u64 = 100_000_000;
+
+/// Reads the trace of the link `name`, if its rate is one.
+fn read_trace(name: &str, config: &LinkConfig, base_dir: &Path) -> Result<Option<Trace>, Problem> {
     let Some(Rate::Shaped(ShapedRate::Trace { file, format, at_end, rate_at })) = &config.rate else {
         return Ok(None);
     };

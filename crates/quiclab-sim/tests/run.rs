@@ -1,8 +1,8 @@
 //! Whole runs: when they stop, what is sampled, and that nothing is lost between the elements.
 
 use quiclab_config::Document;
-use quiclab_core::{Count, Counters, Time};
-use quiclab_scenario::Scenario;
+use quiclab_core::{Count, Counters, Problem, Time};
+use quiclab_scenario::{NetworkText, Scenario};
 use quiclab_sim::{
     BuildOptions, EndedBy, Event, NativeStacks, Record, RunError, RunOptions, RunOutput, SimulationError, run,
 };
@@ -26,7 +26,15 @@ workload = { kind = "download", size = "1 MB" }
 
 fn document(text: &str, file: &str, sets: &[(&str, &str)]) -> Document {
     let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect::<Vec<_>>();
-    Document::from_toml(text, file, &sets).unwrap()
+    let document = Document::from_toml(text, file, &[]).unwrap();
+    Scenario::expanded(document, &sets, &named_path).unwrap()
+}
+
+/// The named path of the repository.
+fn named_path(name: &str) -> Result<NetworkText, Problem> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/quiclab");
+    let file = format!("{name}.toml");
+    Ok(NetworkText { text: fs::read_to_string(folder.join(&file)).unwrap(), file })
 }
 
 fn load(text: &str, file: &str, sets: &[(&str, &str)]) -> Scenario {

@@ -78,6 +78,7 @@ GROUPS = {
     "qlog": Part("scenario", "qlog_app", "qlog files of runs."),
     "scenario": Part("scenario", "scenario_app", "Write, print and describe scenarios."),
     "kernel": Part("kernel", "app", "Virtual-clock kernel, and kernel-lane features of this machine."),
+    "path": Part("path", "app", "Named paths: networks with a name and the source of each value."),
     "pacing": Part("pacing", "app", "Pacing and acknowledgements of captures from any source."),
     "study": Part("study", "app", "Published studies: run them and compare."),
     "stack": Part("scenario", "stack_app", "Stacks and profiles, with the source of each value."),

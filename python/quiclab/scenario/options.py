@@ -17,6 +17,7 @@ __all__ = [
     "AckTimer",
     "Acknowledgement",
     "AdaptiveTimer",
+    "Aggregation",
     "Arrivals",
     "Batches",
     "Bearer",
@@ -27,6 +28,8 @@ __all__ = [
     "CheapestFirst",
     "Codel",
     "CodelRestart",
+    "ConditionRow",
+    "Conditions",
     "CongestionControl",
     "ControlLaw",
     "Controller",
@@ -91,6 +94,7 @@ __all__ = [
     "Plugin",
     "PluginEnds",
     "Poisson",
+    "Policer",
     "PquicPipeline",
     "Priorities",
     "Probability",
@@ -104,11 +108,13 @@ __all__ = [
     "RateAt",
     "RateReduction",
     "Record",
+    "Red",
     "Redundant",
     "Regular",
     "Reordering",
     "ReorderingTimer",
     "RequestResponse",
+    "Retransmission",
     "RoundRobin",
     "RttVariation",
     "ScenarioFields",
@@ -135,6 +141,7 @@ __all__ = [
     "Tunnel",
     "Until",
     "WeightedRoundRobin",
+    "WhileDown",
     "Wire",
     "WireDirection",
     "Workload",
@@ -293,7 +300,9 @@ class PageResource:
 #: - `normal`: Normal.
 #: - `uniform`: Uniform between mean - deviation and mean + deviation.
 #: - `pareto`: Pareto of shape 3, shifted and scaled to mean and deviation.
-Distribution: TypeAlias = Literal["constant", "normal", "uniform", "pareto"]
+#: - `wifi`: Jitter of Wi-Fi with collisions, which is added to the mean (draft-huitema-ccwg-c4-test-04,
+#:   "Handling of High Jitter Environments").
+Distribution: TypeAlias = Literal["constant", "normal", "uniform", "pareto", "wifi"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,14 +314,18 @@ class Delay:
     mean
         Mean; written short as `"10 ms"` if it is constant.
     deviation
-        Standard deviation (uniform: half of the width). Above 0 with a `distribution`, 0 without. Default: `"0 ns"`.
+        Standard deviation (uniform: half of the width; wifi: average jitter, as its source calls it). Above 0 with a
+        `distribution`, 0 without. Default: `"0 ns"`.
     distribution
         Distribution, truncated at 0. Default: `"constant"`.
     reorder
-        Whether packets may overtake each other within the link. Needs a `distribution`. Default: `false`.
+        Whether packets may overtake each other within the link. Needs a `distribution`, `conditions` or
+        `retransmission`. Default: `false`.
     every
         Time for which a drawn delay holds (default: each packet draws its own). Needs a `distribution`. Takes a
         duration of at least "10 us".
+    first
+        Time of the first change (default: drawn between 0 and `every`). Needs `every`.
     steps
         Number of equal steps, spread over `every`, in which a delay changes; the first change is immediate. 1 without
         `every`. Takes an integer from 1 to 1000.
@@ -323,6 +336,7 @@ class Delay:
     distribution: Distribution | None = None
     reorder: bool | None = None
     every: Duration | None = None
+    first: Duration | None = None
     steps: int | None = None
 
 
@@ -1459,7 +1473,8 @@ class Flow:
     up
         Links, bearers and taps from receiver to sender, in order. Not empty, nothing twice; empty with `[[wires]]`.
     paths
-        Paths in addition to `down` and `up`, which are the first (Multipath QUIC). Takes an array of 0 to 7 tables.
+        Paths in addition to `down` and `up`, which are the first (Multipath QUIC). They may share links. Takes an array
+        of 0 to 7 tables.
     plugins
         Plugins of the flow: names in `plugins`, or of built-in plugins. Each at most once.
     start
@@ -1594,6 +1609,25 @@ class EcnRewrite:
 
     to: EcnField
     from_: EcnField | None = field(default=None, metadata={"name": "from"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policer:
+    """A policer with one rate, as `act_police` of Linux: packets that do not conform are dropped at once.
+
+    None waits.
+
+    Attributes
+    ----------
+    rate
+        Rate of tokens, at which the conforming packets pass in the long run. Takes a rate above "0 bit/s".
+    burst
+        Depth of the bucket, which is full at the begin: so many bytes pass at once after a pause. At least the largest
+        packet, with the overhead of the link. Takes a size of at least "1 B".
+    """
+
+    rate: DataRate
+    burst: ByteCount
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1859,8 +1893,59 @@ class Dualpi2:
     kind: Literal["dualpi2"] = "dualpi2"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Red:
+    """Random early detection (RED, Floyd and Jacobson 1993) as Linux' `red`.
+
+    One queue, dropped from or marked on arrival.
+
+    Attributes
+    ----------
+    bytes
+        Maximum number of bytes that wait; packets that would exceed it are dropped on arrival. Takes a size from "1 B"
+        to "1 GiB". Default: `"400 kB"`.
+    min_threshold
+        Average backlog up to which nothing is dropped or marked. At most `max_threshold`. Takes a size of at least
+        "1 B". Default: `"30 kB"`.
+    max_threshold
+        Average backlog from which on everything is dropped or marked. Below 2 GiB x 2^-`weight_exponent`. With equal
+        thresholds and `weight_exponent = 0` it is the step of DCTCP (RFC 8257 section 3.1). Takes a size of at least
+        "1 B". Default: `"90 kB"`.
+    max_probability
+        Probability just below `max_threshold`, from which it decreases linearly to 0 at `min_threshold`. Takes a
+        probability above 0, at most 1, such as 0.001 or "0.1 %". Default: `0.02`.
+    weight_exponent
+        At an arrival, the backlog has the weight 2^-`weight_exponent` in the average (Linux' `Wlog`); 0: the average is
+        the backlog. Takes an integer from 0 to 30. Default: `5`.
+    packet_time
+        Time of a typical packet on the link: so many are taken to have met an empty queue during an idle time (default:
+        the average stays during it, as below `tbf` of Linux). Only for links. Takes a duration from "1 us" to "1 s".
+    ecn
+        Whether ECN-capable packets are marked instead of dropped. Default: `false`.
+    hard_drop
+        Whether ECN-capable packets are dropped from `max_threshold` on. Default: `false`.
+    no_drop
+        Whether packets that are not ECN-capable pass where others are marked. Needs `ecn`. Default: `false`.
+    adaptive
+        Whether `max_probability` is adapted each 500 ms, between 1 % and 50 %, to keep the average between 40 % and 60
+        % of the way from `min_threshold` to `max_threshold` (adaptive RED). Default: `false`.
+    """
+
+    bytes: ByteCount | None = None
+    min_threshold: ByteCount | None = None
+    max_threshold: ByteCount | None = None
+    max_probability: Probability | None = None
+    weight_exponent: int | None = None
+    packet_time: Duration | None = None
+    ecn: bool | None = None
+    hard_drop: bool | None = None
+    no_drop: bool | None = None
+    adaptive: bool | None = None
+    kind: Literal["red"] = "red"
+
+
 #: Queue discipline: order of service, and which packets are dropped or marked.
-Queue: TypeAlias = DropTail | HeadDrop | Codel | FqCodel | Pie | Dualpi2
+Queue: TypeAlias = DropTail | HeadDrop | Codel | FqCodel | Pie | Dualpi2 | Red
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1919,6 +2004,109 @@ Loss: TypeAlias = Probability | Independent | GilbertElliott | Listed
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConditionRow:
+    """Conditions from a time on.
+
+    A value that is not given is that of the row before, in the first row that of the link.
+
+    Attributes
+    ----------
+    at
+        Time from the start of the run; 0 in the first row, then ascending.
+    rate
+        Rate of serialisation. Needs a constant `rate` of the link.
+    delay
+        Mean of the one-way delay. Not with `every` of the delay.
+    deviation
+        Deviation of the delay. Needs a `distribution` of the delay. Not with `every` of the delay.
+    loss
+        Loss probability of each packet. Needs a link whose `loss` is independent or not set.
+    up
+        Whether the link is up. With `while_down` "hold" it needs a constant `rate` of the link.
+    """
+
+    at: Duration
+    rate: DataRate | None = None
+    delay: Duration | None = None
+    deviation: Duration | None = None
+    loss: Probability | None = None
+    up: bool | None = None
+
+
+#: Behaviour of a link while it is down.
+#: - `hold`: Nothing is transmitted; packets wait in the queue.
+#: - `lose`: Packets are transmitted and lost: those whose serialisation ends while the link is down.
+WhileDown: TypeAlias = Literal["hold", "lose"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """Conditions of a link over time, from a file or from rows.
+
+    Attributes
+    ----------
+    file
+        Path of a CSV file, relative to the scenario file: a header with `time_s` or `time_ms` and at least one of
+        `rate_bps`, `rate_kbps` or `rate_mbps`, `delay_us` or `delay_ms` (one way), `deviation_us` or `deviation_ms`,
+        `loss_share` or `loss_percent`, and `up` (0 or 1); then one line for each time. An empty value is that of the
+        line before. Not with `rows`. Takes a non-empty string.
+    rows
+        The same in the scenario. Not with `file`.
+    at_end
+        Behaviour after the last row: `loop` starts again, with the time of the last row as the period; `hold` keeps the
+        last values. Takes "loop" or "hold". Default: `"loop"`.
+    while_down
+        Behaviour while the link is down. Default: `"hold"`.
+    """
+
+    file: str | None = None
+    rows: tuple[ConditionRow, ...] | None = None
+    at_end: TraceEnd | None = None
+    while_down: WhileDown | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregation:
+    """Transmission of several packets at once.
+
+    Attributes
+    ----------
+    interval
+        Time from one transmission to the next; the first one is at a time that is drawn. Takes a duration of at least
+        "10 us".
+    packets
+        Packets in one transmission at most (default: no limit); the others wait for the next one. Takes an integer of
+        at least 1.
+    """
+
+    interval: Duration
+    packets: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retransmission:
+    """Failed transmissions and their repetition by the link.
+
+    Attributes
+    ----------
+    failure
+        Probability that a transmission fails. Takes a probability from 0 to 0.9, such as 0.001 or "0.1 %".
+    delay
+        Time from a transmission that fails to the next one. Takes a duration above "0 s".
+    transmissions
+        Transmissions of a packet at most, the first one included. Takes an integer from 1 to 32. Default: `5`.
+    recovery
+        Time after the last of them after which the packet is sent anew, with as many transmissions, until one succeeds
+        (default: the packet is lost). Takes a duration above "0 s".
+    """
+
+    failure: Probability
+    delay: Duration
+    transmissions: int | None = None
+    recovery: Duration | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Hold:
     """A packet that a link holds back after its delay.
 
@@ -1961,7 +2149,7 @@ class Feedback:
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """A one-way link: loss, then queue, then serialisation at the rate, then delay.
+    """A one-way link: loss, then queue, then serialisation at the rate, then aggregation, retransmission and delay.
 
     Attributes
     ----------
@@ -1973,6 +2161,8 @@ class Link:
     ecn_rewrites
         Changes of the ECN field on the way to the link, such as those of a router that clears it: the first that
         applies to a packet is made.
+    policer
+        Policer at the begin of the link, before loss and queue (default: none).
     queue
         Queue of packets that wait for serialisation. Needs a `rate`. Default: `{ kind = "drop_tail", packets = 1000 }`.
     loss
@@ -1980,6 +2170,12 @@ class Link:
     delay
         Propagation delay after serialisation. Default: `{ deviation = "0 ns", distribution = "constant", mean = "0 ns",
         reorder = false }`.
+    conditions
+        Rate, delay, loss and outages over time, from a file or from rows (default: they do not change).
+    aggregation
+        Transmission of several packets at once (default: each leaves when it has been serialised).
+    retransmission
+        Failed transmissions and their repetition by the link (default: none fails).
     holds
         Packets that are held back at the end of the link, so that others overtake them.
     feedback
@@ -1990,9 +2186,13 @@ class Link:
     rate: Rate | None = None
     overhead_per_packet: ByteCount | None = None
     ecn_rewrites: tuple[EcnRewrite, ...] | None = None
+    policer: Policer | None = None
     queue: Queue | None = None
     loss: Loss | None = None
     delay: Duration | Delay | None = None
+    conditions: Conditions | None = None
+    aggregation: Aggregation | None = None
+    retransmission: Retransmission | None = None
     holds: tuple[Hold, ...] | None = None
     feedback: Feedback | None = None
 
@@ -2460,6 +2660,10 @@ class ScenarioFields:
         Flows by name. Takes a table of one or more entries.
     description
         Description, in a sentence or two. Default: `""`.
+    network
+        File of a network, whose links are added to `links`: a named path such as `paths/wifi-bad`, or a file that ends
+        with `.toml`, relative to that of the scenario. A field of a link that is given here is not taken from it. A
+        resolved scenario has the links in place of `network`. Takes a non-empty string.
     duration
         Maximum duration of the run, in network time. Takes a duration above "0 s". Default: `"60 min"`.
     until
@@ -2487,6 +2691,7 @@ class ScenarioFields:
     name: str
     flows: dict[str, Flow]
     description: str | None = None
+    network: str | None = None
     duration: Duration | None = None
     until: Until | None = None
     links: dict[str, Link] = field(default_factory=dict)

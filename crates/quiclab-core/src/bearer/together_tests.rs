@@ -25,7 +25,12 @@ impl World {
     fn new(bearer: &BearerConfig, links: &[crate::link::LinkConfig]) -> Self {
         let mut elements: Vec<Box<dyn Element>> = vec![Box::new(BearerSender::new(bearer))];
         for (index, link) in links.iter().enumerate() {
-            elements.push(Box::new(Link::new(link, None, 7, &format!("link{index}"))));
+            elements.push(Box::new(Link::new(
+                link,
+                crate::LinkInputs::default(),
+                7,
+                &format!("link{index}"),
+            )));
         }
         elements.push(Box::new(BearerReceiver::new(bearer)));
         Self { elements, now: Time::ZERO, delivered: Vec::new(), drops: 0, events: 0 }

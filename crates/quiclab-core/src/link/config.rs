@@ -1,5 +1,8 @@
 //! Options of links.
 
+use super::aggregation::AggregationConfig;
+use super::conditions::config::ConditionsConfig;
+use super::retransmission::RetransmissionConfig;
 use crate::ip::Ecn;
 use crate::limits;
 use crate::queue::QueueConfig;
@@ -10,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// A one-way link: loss, then queue, then serialisation at the rate, then delay.
+/// A one-way link: loss, then queue, then serialisation at the rate, then aggregation, retransmission and delay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Link")]
@@ -37,6 +40,15 @@ pub struct LinkConfig {
     /// Propagation delay after serialisation.
     #[serde(default)]
     pub delay: Delay,
+    /// Rate, delay, loss and outages over time, from a file or from rows (default: they do not change).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<ConditionsConfig>,
+    /// Transmission of several packets at once (default: each leaves when it has been serialised).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregation: Option<AggregationConfig>,
+    /// Failed transmissions and their repetition by the link (default: none fails).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retransmission: Option<RetransmissionConfig>,
     /// Packets that are held back at the end of the link, so that others overtake them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<Hold>,
@@ -199,19 +211,24 @@ pub enum Loss {
 pub struct Delay {
     /// Mean; written short as `"10 ms"` if it is constant.
     pub mean: Duration,
-    /// Standard deviation (uniform: half of the width). Above 0 with a `distribution`, 0 without.
+    /// Standard deviation (uniform: half of the width; wifi: average jitter, as its source calls it). Above 0 with a
+    /// `distribution`, 0 without.
     #[serde(default)]
     pub deviation: Duration,
     /// Distribution, truncated at 0.
     #[serde(default)]
     pub distribution: Distribution,
-    /// Whether packets may overtake each other within the link. Needs a `distribution`.
+    /// Whether packets may overtake each other within the link. Needs a `distribution`, `conditions` or
+    /// `retransmission`.
     #[serde(default)]
     pub reorder: bool,
     /// Time for which a drawn delay holds (default: each packet draws its own). Needs a `distribution`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::at_least("10 us"))]
     pub every: Option<Duration>,
+    /// Time of the first change (default: drawn between 0 and `every`). Needs `every`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Duration>,
     /// Number of equal steps, spread over `every`, in which a delay changes; the first change is immediate. 1 without
     /// `every`.
     #[serde(default = "one_step", skip_serializing_if = "is_one")]
@@ -263,6 +280,7 @@ impl Default for Delay {
             distribution: Distribution::Constant,
             reorder: false,
             every: None,
+            first: None,
             steps: one_step(),
         }
     }
@@ -281,6 +299,9 @@ pub enum Distribution {
     Uniform,
     /// Pareto of shape 3, shifted and scaled to mean and deviation.
     Pareto,
+    /// Jitter of Wi-Fi with collisions, which is added to the mean (draft-huitema-ccwg-c4-test-04, "Handling of High
+    /// Jitter Environments").
+    Wifi,
 }
 
 #[derive(Deserialize)]
@@ -295,6 +316,8 @@ struct DelayTable {
     reorder: bool,
     #[serde(default)]
     every: Option<Duration>,
+    #[serde(default)]
+    first: Option<Duration>,
     #[serde(default = "one_step")]
     steps: u32,
 }
@@ -319,8 +342,8 @@ enum LossTable {
 
 impl From<DelayTable> for Delay {
     fn from(table: DelayTable) -> Self {
-        let DelayTable { mean, deviation, distribution, reorder, every, steps } = table;
-        Self { mean, deviation, distribution, reorder, every, steps }
+        let DelayTable { mean, deviation, distribution, reorder, every, first, steps } = table;
+        Self { mean, deviation, distribution, reorder, every, first, steps }
     }
 }
 

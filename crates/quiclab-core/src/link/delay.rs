@@ -6,6 +6,7 @@
 //! | normal | mean + deviation x N(0, 1) | 0 |
 //! | uniform | mean - deviation to mean + deviation: the deviation is half of the width | mean - deviation |
 //! | Pareto | mean + deviation x (P - 3/2) / (sqrt(3)/2), P of shape 3 and minimum 1 | mean - deviation/sqrt(3) |
+//! | Wi-Fi | mean + N1 x 1 ms, less U(0, 1 ms) if N1 >= 1, + N2 x 7.5 ms for a share of (deviation - 1 ms) / 90 ms of the packets, N1 and N2 Poisson of mean 1 and 12 | mean |
 //!
 //! `tc-netem` reads its distributions from tables of up to 16 384 values that end at four times its
 //! jitter, and scales its Pareto table (the same shape) by 4/3 instead of 2/sqrt(3), which makes the
@@ -13,6 +14,13 @@
 //!
 //! The cut at 0 raises the mean where it matters: for a normal delay with a deviation of a tenth of
 //! the mean it does not.
+//!
+//! The Wi-Fi jitter is that of draft-huitema-ccwg-c4-test-04, section "Handling of High Jitter Environments": N1 stands
+//! for collision avoidance and deferral, N2 for retransmission. `deviation` is the "average jitter" of the draft, from
+//! which it derives the share (0 up to 1 ms, 1 from 91 ms on); the mean of the formula is 0.68 ms + 90 ms x share. The
+//! program of the draft (picoquictest/sim_link.c of picoquic) differs from its text: the share is
+//! (deviation - 1 ms) / 84 ms, and U(0, 7.5 ms) is subtracted where N2 > 1. As there, packets keep their order unless
+//! `reorder` is set, and a `deviation` of 0 is no jitter.
 //!
 //! With `every` the delay is that of the time at which a packet enters: a script that changes `tc-netem` again
 //! and again. The first change comes after a part of `every` that is drawn, too. A change is made in `steps` equal
@@ -34,6 +42,13 @@ const PARETO_DEVIATION: f64 = 0.866_025_403_784_438_6;
 pub fn draw(config: &Delay, random: RandomStream) -> Duration {
     DelayModel::new(config, random).draw(Time::ZERO)
 }
+
+/// Mean of the number of intervals of `WIFI_SHORT`, and the interval [ns].
+const WIFI_DEFERRALS: f64 = 1.0;
+const WIFI_SHORT: f64 = 1e6;
+/// The same of retransmissions.
+const WIFI_RETRANSMISSIONS: f64 = 12.0;
+const WIFI_LONG: f64 = 7.5e6;
 
 /// Draws the delay of each packet.
 #[derive(Debug)]
@@ -85,12 +100,22 @@ impl DelayModel {
         let mut model = Self { mean: config.mean, deviation, distribution, random, held: None };
         if let Some(every) = config.every.filter(|_| !model.is_constant()) {
             let drawn = model.draw_new();
-            let first = model.random.uniform() * every.as_nanos() as f64;
-            let next = Time::ZERO + Duration::from_nanos_f64(first);
+            let drawn_first = model.random.uniform() * every.as_nanos() as f64;
+            let next = Time::ZERO + config.first.unwrap_or(Duration::from_nanos_f64(drawn_first));
             let steps = config.steps;
             model.held = Some(SteppedDelay { every, steps, before: drawn, drawn, since: Time::ZERO, next });
         }
         model
+    }
+
+    /// Conditions set mean and deviation of this distribution; a deviation of 0 may become another.
+    pub(crate) fn follow(&mut self, distribution: Distribution) {
+        self.distribution = distribution;
+    }
+
+    /// From now on mean and deviation are these.
+    pub(crate) fn set(&mut self, mean: Duration, deviation: Duration) {
+        (self.mean, self.deviation) = (mean, deviation.as_nanos() as f64);
     }
 
     /// Whether all packets have the same delay.
@@ -101,7 +126,7 @@ impl DelayModel {
     /// No delay drawn is shorter.
     pub(crate) fn shortest(&self) -> Duration {
         let below_mean = match self.distribution {
-            Distribution::Constant => 0.0,
+            Distribution::Constant | Distribution::Wifi => 0.0,
             Distribution::Normal => return Duration::ZERO,
             Distribution::Uniform => self.deviation,
             Distribution::Pareto => self.deviation * (PARETO_MEAN - 1.0) / PARETO_DEVIATION,
@@ -129,9 +154,32 @@ impl DelayModel {
             Distribution::Normal => self.random.normal(),
             Distribution::Uniform => 2.0 * self.random.uniform() - 1.0,
             Distribution::Pareto => (self.random.pareto(PARETO_SHAPE) - PARETO_MEAN) / PARETO_DEVIATION,
+            Distribution::Wifi => {
+                let jitter = self.wifi_jitter();
+                return Duration::from_nanos_f64(self.mean.as_nanos() as f64 + jitter);
+            }
         };
         // floating point, as every draw from a distribution; rounded to the nearest nanosecond
         Duration::from_nanos_f64(self.mean.as_nanos() as f64 + self.deviation * standard)
+    }
+}
+
+impl DelayModel {
+    /// What Wi-Fi adds to the mean [ns].
+    fn wifi_jitter(&mut self) -> f64 {
+        if self.deviation == 0.0 {
+            return 0.0;
+        }
+        let deferrals = self.random.poisson(WIFI_DEFERRALS);
+        let mut jitter = deferrals as f64 * WIFI_SHORT;
+        if deferrals > 0 {
+            jitter -= self.random.uniform() * WIFI_SHORT;
+        }
+        let share = (self.deviation - WIFI_SHORT) / (WIFI_RETRANSMISSIONS * WIFI_LONG);
+        if self.random.uniform() < share {
+            jitter += self.random.poisson(WIFI_RETRANSMISSIONS) as f64 * WIFI_LONG;
+        }
+        jitter
     }
 }
 
@@ -218,6 +266,7 @@ mod tests {
             distribution: Distribution::Uniform,
             reorder: true,
             every: Some(Duration::from_millis(100)),
+            first: None,
             steps: 2,
         };
         let mut model = DelayModel::new(&config, RandomStream::new(5, "link.delay"));
@@ -238,5 +287,54 @@ mod tests {
             assert!((step(pair[0]) - step(pair[1])).abs() <= 1, "both are as long");
         }
         assert!(delays.iter().all(|delay| (13_000_000..=63_000_000).contains(delay)));
+    }
+
+    #[test]
+    fn a_first_change_is_at_its_time() {
+        let config = Delay {
+            mean: Duration::from_millis(30),
+            deviation: Duration::from_millis(10),
+            distribution: Distribution::Uniform,
+            every: Some(Duration::from_secs(15)),
+            first: Some(Duration::from_secs(12)),
+            ..Delay::default()
+        };
+        let mut model = DelayModel::new(&config, RandomStream::new(5, "link.delay"));
+        let delays: Vec<_> = (0..60).map(|s| model.draw(Time::ZERO + Duration::from_secs(s))).collect();
+        let changes: Vec<_> = (1..60).filter(|&s| delays[s] != delays[s - 1]).collect();
+        assert_eq!(changes, [12, 27, 42, 57]);
+    }
+
+    /// Moments of the formula of the draft: N1 has mean and variance 1, and U is subtracted with 1 - 1/e.
+    #[test]
+    fn wifi_jitter_has_the_moments_of_its_formula() {
+        for (average, share) in [(0.5, 0.0), (1.0, 0.0), (7.0, 6.0 / 90.0), (91.0, 1.0), (200.0, 1.0)] {
+            let config = Delay {
+                mean: Duration::from_millis(10),
+                deviation: Duration::from_micros((average * 1000.0) as u64),
+                distribution: Distribution::Wifi,
+                ..Delay::default()
+            };
+            let mut model = DelayModel::new(&config, RandomStream::new(5, "link.delay"));
+            let values: Vec<f64> =
+                (0..N).map(|_| model.draw(Time::ZERO).as_nanos() as f64 / 1e6 - 10.0).collect();
+            assert!(values.iter().all(|value| *value >= 0.0), "it is added to the mean");
+            let (mean, variance) = moments(&values);
+            let some = 1.0 - libm::exp(-1.0);
+            let expected = 1.0 - some / 2.0 + share * 90.0;
+            assert!((mean - expected).abs() < 5.0 * libm::sqrt(variance / N as f64), "{average}: {mean}");
+            // none at all with e^-1 where no retransmission, or one of none, is added
+            let none = libm::exp(-1.0) * (1.0 - share * (1.0 - libm::exp(-12.0)));
+            let zeros = values.iter().filter(|value| **value == 0.0).count() as f64 / N as f64;
+            assert!(
+                (zeros - none).abs() <= 5.0 * libm::sqrt(none * (1.0 - none) / N as f64) + 1e-9,
+                "{average}"
+            );
+            // long: N2 >= 4 is sure to exceed what N1 adds
+            let long = values.iter().filter(|value| **value > 30.0).count() as f64 / N as f64;
+            // P(Poisson(12) <= 3) = e^-12 (1 + 12 + 72 + 288)
+            let expected = share * (1.0 - libm::exp(-12.0) * 373.0);
+            assert!((long - expected).abs() < 5.0 * libm::sqrt(expected.max(1e-4) / N as f64) + 1e-3 * share);
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::units::Probability;
 pub(super) enum LossModel {
     /// All packets pass.
     None,
-    /// Each packet with the same probability.
+    /// Each packet with the same probability, or with that of the conditions at its arrival.
     Independent { probability: Probability, random: RandomStream },
     /// Two states.
     GilbertElliott(GilbertElliott),
@@ -64,6 +64,18 @@ impl LossModel {
                 remaining.dedup();
                 Self::Listed(Listed { remaining, next_arrival: 0 })
             }
+        }
+    }
+
+    /// Losses with a probability that conditions set; `random` belongs to them alone.
+    pub(super) fn following(random: RandomStream) -> Self {
+        Self::Independent { probability: Probability::ZERO, random }
+    }
+
+    /// From now on the probability is this one, if losses are independent.
+    pub(super) fn set(&mut self, now: Probability) {
+        if let Self::Independent { probability, .. } = self {
+            *probability = now;
         }
     }
 

@@ -1,4 +1,5 @@
-//! A one-way link: policer, then loss, then queue, then serialisation at the rate, then propagation delay.
+//! A one-way link: policer, then loss, then queue, then serialisation at the rate, then propagation delay. Its conditions
+//! may change over time (`conditions`); a link that aggregates or repeats transmissions does so after serialisation.
 //!
 //! The model are two nested Linux `netem` queueing disciplines, the outer one with rate, limit and
 //! loss, the inner one with the delay (the usual emulation of an access link).
@@ -15,14 +16,18 @@
 //! | policer | none; `act_police` as a filter in front of it | `policer`: first of all, see `token_bucket` |
 //! | ECN field | unchanged | `ecn_rewrites` |
 //! | prescribed reordering | none | `holds`: packets by number, see `hold` |
+//! | slots | `slot` | `aggregation` |
 //!
 //! At equal times departures come before arrivals: a packet that arrives in the nanosecond in which
 //! another one's serialisation ends finds its place free, whichever of the two calls the driver
 //! makes first. A driver that is late (in real time) loses no capacity: what was due is
 //! calculated with the times at which it was due.
 
+mod aggregation;
 mod capacity;
+mod conditions;
 mod config;
+mod construct;
 mod delay;
 mod departures;
 mod feedback;
@@ -31,6 +36,7 @@ mod hold;
 mod loss;
 mod queue;
 mod rate;
+mod retransmission;
 mod token_bucket;
 mod totals;
 mod trace;
@@ -38,31 +44,35 @@ mod trace;
 #[cfg(test)]
 mod tests;
 
+pub use aggregation::AggregationConfig;
+pub use conditions::Conditions;
+pub use conditions::config::{ConditionRow, ConditionsConfig, WhileDown};
 pub use config::{
     Delay, Distribution, EcnRewrite, FeedbackConfig, Hold, LinkConfig, Loss, Policer, Rate, RateAt,
     ShapedRate, TraceEnd, TraceFormat,
 };
+pub use construct::LinkInputs;
+pub use retransmission::RetransmissionConfig;
 pub use trace::{Trace, TraceError};
 
 use crate::counters::Counters;
 use crate::element::{DropReason, Element, Metrics, Outputs, Port};
 use crate::packet::Packet;
 use crate::queue::{Backlog, Discipline, Item};
-use crate::random::RandomStream;
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
+use aggregation::Aggregation;
+use conditions::ConditionCursor;
 pub(crate) use delay::DelayModel;
 pub use delay::draw as draw_delay;
-use departures::FixedDepartures;
-use feedback::Feedback;
 use flight::Flight;
 use hold::HoldList;
 use loss::LossModel;
 use queue::Queued;
 use rate::Serialiser;
+use retransmission::Retransmission;
 use token_bucket::TokenBucket;
 use totals::LinkCounters;
-use trace::TraceCursor;
 
 /// Output of the reports of a link with feedback.
 pub const FEEDBACK_OUTPUT: Port = Port(1);
@@ -83,6 +93,12 @@ pub struct Link {
     /// No packet takes less time after its serialisation.
     shortest_delay: Duration,
     flight: Flight,
+    /// `None`: the conditions do not change.
+    conditions: Option<Box<ConditionCursor>>,
+    /// `None`: each packet leaves by itself.
+    aggregation: Option<Box<Aggregation>>,
+    /// `None`: no transmission fails.
+    retransmission: Option<Box<Retransmission>>,
     /// Packets held back at the end of the link; `None` if the scenario holds none.
     holding: Option<Box<HoldList>>,
     totals: LinkCounters,
@@ -99,54 +115,6 @@ struct InService {
 }
 
 impl Link {
-    /// The link that a valid `config` describes. `trace` is the parsed file if the rate has the kind `trace`. `name`
-    /// names its random streams, `<name>.loss`, `<name>.delay`, `<name>.queue` and `<name>.feedback` (the numbers of
-    /// reports).
-    ///
-    /// # Panics
-    /// If a trace is given for another kind of rate, or none for this kind.
-    #[must_use]
-    pub fn new(config: &LinkConfig, trace: Option<Trace>, seed: u64, name: &str) -> Self {
-        let serialiser = match (&config.rate, trace) {
-            (None, None) => Serialiser::Unlimited,
-            (Some(Rate::Constant(rate)), None) => Serialiser::Constant(*rate),
-            (Some(Rate::Shaped(ShapedRate::TokenBucket { rate, burst })), None) => {
-                Serialiser::TokenBucket(TokenBucket::new(*rate, *burst))
-            }
-            (Some(Rate::Shaped(ShapedRate::Trace { rate_at, .. })), Some(trace)) => {
-                let trace = TraceCursor::new(&trace);
-                match rate_at {
-                    RateAt::Dequeue => Serialiser::Trace(trace),
-                    RateAt::Enqueue => Serialiser::Fixed(FixedDepartures::new(trace)),
-                }
-            }
-            (_, trace) => {
-                panic!("{name}: a trace is given if and only if its rate is one: {}", trace.is_some())
-            }
-        };
-        let stream = |part: &str| RandomStream::new(seed, &format!("{name}.{part}"));
-        let delay = DelayModel::new(&config.delay, stream("delay"));
-        let feedback = config.feedback.map(|config| {
-            // above the numbers of all endpoints, and apart from those of other links
-            let first_id = 1 << 63 | stream("feedback").bits() & !0xffff_ffff;
-            Box::new(Feedback::new(config, first_id))
-        });
-        Self {
-            loss: LossModel::new(config.loss.as_ref(), stream("loss")),
-            overhead: config.overhead_per_packet,
-            ecn_rewrites: config.ecn_rewrites.clone().into(),
-            policer: config.policer.map(|Policer { rate, burst }| TokenBucket::new(rate, burst)),
-            queue: Discipline::new(&config.queue, stream("queue")),
-            serialiser,
-            in_service: None,
-            flight: Flight::new(config.delay.reorder && !delay.is_constant()),
-            holding: HoldList::new(&config.holds),
-            shortest_delay: delay.shortest(),
-            delay,
-            totals: LinkCounters::new(config.policer.is_some(), feedback),
-        }
-    }
-
     /// Waiting and in service.
     fn backlog(&self) -> Backlog {
         let waiting = self.queue.waiting();
@@ -163,11 +131,42 @@ impl Link {
                 if let Some(feedback) = &mut self.totals.feedback {
                     feedback.transmitted(&service.packet);
                 }
-                self.flight.push(end + self.delay.draw(end), service.packet);
+                self.depart(end, service.packet, out);
                 self.serve_next(end, out);
             }
             let Some(held_until) = self.held_until().filter(|until| *until <= now) else { return };
             self.serve_next(held_until, out);
+        }
+    }
+
+    /// `packet` has been transmitted at `end`.
+    fn depart(&mut self, end: Time, packet: Box<Packet>, out: &mut Outputs) {
+        self.follow(end);
+        if self.conditions.as_ref().is_some_and(|conditions| !conditions.now().arrives) {
+            return self.totals.discard(DropReason::LinkDown, packet, out);
+        }
+        let mut left = self.aggregation.as_mut().map_or(end, |aggregation| aggregation.leaves(end));
+        if let Some(retransmission) = &mut self.retransmission {
+            let Some(added) = retransmission.draw() else {
+                return self.totals.discard(DropReason::Loss, packet, out);
+            };
+            left += added;
+        }
+        self.flight.push(left + self.delay.draw(end), packet);
+    }
+
+    /// Moves on to the conditions at `at`.
+    fn follow(&mut self, at: Time) {
+        if self.conditions.as_mut().is_some_and(|conditions| conditions.advance(at)) {
+            self.apply_conditions();
+        }
+    }
+
+    fn apply_conditions(&mut self) {
+        if let Some(conditions) = &self.conditions {
+            let now = conditions.now();
+            self.loss.set(now.loss);
+            self.delay.set(now.delay, now.deviation);
         }
     }
 
@@ -260,6 +259,7 @@ impl Element for Link {
             packet.ecn = change.to;
         }
         let wire_size = packet.wire_size() + self.overhead;
+        self.follow(now);
         // drawn, and counted, for each packet: losses do not depend on the policer
         let is_lost = self.loss.loses_next();
         if self.policer.as_mut().is_some_and(|policer| !policer.conforms(now, wire_size)) {
@@ -267,7 +267,7 @@ impl Element for Link {
         } else if is_lost {
             self.totals.discard(DropReason::Loss, packet, out);
         } else if matches!(self.serialiser, Serialiser::Unlimited) {
-            self.flight.push(now + self.delay.draw(now), packet);
+            self.depart(now, packet, out);
         } else if self.serialiser.has_ended(now) {
             self.totals.discard(DropReason::LinkEnded, packet, out);
         } else if wire_size > self.serialiser.largest_packet() {

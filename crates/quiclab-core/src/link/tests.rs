@@ -1,5 +1,6 @@
 //! A whole link in small cases computed by hand; random operations are in `properties`.
 
+mod conditions;
 mod feedback;
 mod hold;
 mod paced;
@@ -103,7 +104,8 @@ fn unlimited() -> QueueConfig {
 }
 
 fn link(config: &crate::link::LinkConfig) -> Link {
-    Link::new(config, None, 1, "link")
+    let conditions = Conditions::new(config, None).unwrap();
+    Link::new(config, LinkInputs { trace: None, conditions }, 1, "link")
 }
 
 /// 8 Mbit/s: a byte takes a microsecond.
@@ -122,8 +124,8 @@ fn traced(text: &str, format: TraceFormat, at_end: TraceEnd) -> Link {
 fn traced_at(rate_at: RateAt, queue: QueueConfig, text: &str, format: TraceFormat, at_end: TraceEnd) -> Link {
     let rate = ShapedRate::Trace { file: "trace".into(), format, at_end, rate_at };
     let config = crate::link::LinkConfig { rate: Some(Rate::Shaped(rate)), queue, ..Default::default() };
-    let trace = Trace::parse(text, format, at_end).unwrap();
-    Link::new(&config, Some(trace), 1, "link")
+    let trace = Some(Trace::parse(text, format, at_end).unwrap());
+    Link::new(&config, LinkInputs { trace, conditions: None }, 1, "link")
 }
 
 #[test]
@@ -278,7 +280,7 @@ fn statistics_and_samples() {
 #[should_panic(expected = "a trace is given if and only if its rate is one")]
 fn a_trace_goes_with_a_rate_of_this_kind_only() {
     let trace = Trace::parse("1", TraceFormat::Mahimahi, TraceEnd::Loop).unwrap();
-    _ = Link::new(&LinkConfig::default(), Some(trace), 1, "down1");
+    _ = Link::new(&LinkConfig::default(), LinkInputs { trace: Some(trace), conditions: None }, 1, "down1");
 }
 
 #[test]
@@ -318,7 +320,7 @@ fn seed_and_name_decide_alone() {
     let loss = Some(Loss::Independent { probability: Probability::new(0.3).unwrap() });
     let config = crate::link::LinkConfig { delay, loss, ..crate::link::LinkConfig::default() };
     let arrivals = packets(&(0..100).map(|number| (10 * number, 100)).collect::<Vec<_>>());
-    let run = |seed, name| drive(&mut Link::new(&config, None, seed, name), &arrivals);
+    let run = |seed, name| drive(&mut Link::new(&config, LinkInputs::default(), seed, name), &arrivals);
     assert_eq!(run(1, "a"), run(1, "a"));
     assert_ne!(run(1, "a"), run(2, "a"));
     assert_ne!(run(1, "a").dropped, run(1, "b").dropped);
@@ -335,7 +337,7 @@ fn a_mahimahi_trace_cannot_hold() {
 fn codel_marks_what_leaves_the_link() {
     let mut config = byte_per_microsecond(QueueConfig::default());
     config.queue = toml::from_str("kind = \"codel\"\nce_threshold = \"1 ms\"").unwrap();
-    let mut link = Link::new(&config, None, 1, "link");
+    let mut link = Link::new(&config, LinkInputs::default(), 1, "link");
     let mut out = Outputs::default();
     for id in 0..4 {
         // the last one is not ECN-capable
@@ -361,7 +363,7 @@ fn codel_marks_what_leaves_the_link() {
 fn a_policer_passes_a_burst_and_then_its_rate() {
     let policer = Policer { rate: DataRate::from_mbps(4), burst: bytes(3000) };
     let config = LinkConfig { policer: Some(policer), ..byte_per_microsecond(QueueConfig::default()) };
-    let mut link = Link::new(&config, None, 1, "link");
+    let mut link = Link::new(&config, LinkInputs::default(), 1, "link");
     let size = bytes(1000);
     let arrivals: Vec<_> = (0..10_000)
         .map(|id| (Time::from_nanos(1_000_000 * id), Packet { id, size, ..Packet::default() }))
@@ -383,7 +385,7 @@ fn a_policer_passes_a_burst_and_then_its_rate() {
 fn a_policer_needs_no_rate_and_counts_no_random_loss() {
     let config: LinkConfig =
         toml::from_str("policer = { rate = \"8 Mbit/s\", burst = \"1500 B\" }\nloss = 1").unwrap();
-    let mut link = Link::new(&config, None, 1, "link");
+    let mut link = Link::new(&config, LinkInputs::default(), 1, "link");
     let arrivals: Vec<_> = (0..4)
         .map(|id| (Time::from_nanos(id), Packet { id, size: bytes(700), ..Packet::default() }))
         .collect();
@@ -400,7 +402,7 @@ fn the_ecn_field_is_changed_by_the_first_rule_that_applies() {
         r#"ecn_rewrites = [{ from = "ect1", to = "ect0" }, { from = "ce", to = "ce" }, { to = "not_ect" }]"#,
     )
     .unwrap();
-    let mut link = Link::new(&config, None, 1, "link");
+    let mut link = Link::new(&config, LinkInputs::default(), 1, "link");
     let mut out = Outputs::default();
     for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
         link.receive(Time::ZERO, Port(0), Box::new(Packet { ecn, ..Packet::default() }), &mut out);

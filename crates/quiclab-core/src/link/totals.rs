@@ -22,8 +22,8 @@ pub(super) struct LinkCounters {
     pub(super) counters: Counters,
     /// In the order of `DROPS`.
     drops: [u64; DROPS.len()],
-    /// Packets that did not conform; `None`: the link has no policer.
-    policed: Option<u64>,
+    /// The same of reasons that only some links have.
+    further: Box<[(DropReason, &'static str, u64)]>,
     longest_queue_packets: u64,
     longest_queue_bytes: ByteCount,
     /// Time spent on serialisations that have ended.
@@ -33,9 +33,14 @@ pub(super) struct LinkCounters {
 }
 
 impl LinkCounters {
-    /// Nothing yet; `feedback` hears of every packet.
-    pub(super) fn new(has_policer: bool, feedback: Option<Box<Feedback>>) -> Self {
-        Self { policed: has_policer.then_some(0), feedback, ..Self::default() }
+    /// Nothing yet; `feedback` hears of every packet; `further`: reasons for drops that this link has besides, with their
+    /// names in statistics.
+    pub(super) fn new(
+        feedback: Option<Box<Feedback>>,
+        further: impl IntoIterator<Item = (DropReason, &'static str)>,
+    ) -> Self {
+        let further = further.into_iter().map(|(reason, name)| (reason, name, 0)).collect();
+        Self { further, feedback, ..Self::default() }
     }
 
     /// `packet` has arrived and is inside.
@@ -66,8 +71,8 @@ impl LinkCounters {
         for ((known, _), drops) in DROPS.iter().zip(&mut self.drops) {
             *drops += u64::from(*known == reason);
         }
-        if let Some(policed) = &mut self.policed {
-            *policed += u64::from(reason == DropReason::Policed);
+        for (known, _, drops) in &mut self.further {
+            *drops += u64::from(*known == reason);
         }
         out.discard(reason, packet);
     }
@@ -95,8 +100,8 @@ impl LinkCounters {
         for ((_, name), drops) in DROPS.iter().zip(self.drops) {
             out.count(name, drops);
         }
-        if let Some(policed) = self.policed {
-            out.count("dropped_policed_packets", policed);
+        for (_, name, drops) in &self.further {
+            out.count(name, *drops);
         }
         out.count("queue_longest_packets", self.longest_queue_packets);
         out.count("queue_longest_bytes", self.longest_queue_bytes.bytes());

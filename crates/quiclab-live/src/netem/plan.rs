@@ -193,6 +193,18 @@ impl Request<'_> {
         if self.link.feedback.is_some() {
             return refuse("feedback", "a table".to_owned(), "no feedback");
         }
+        if self.link.conditions.is_some() {
+            return refuse("conditions", "a table".to_owned(), "conditions that do not change");
+        }
+        if self.link.aggregation.is_some() {
+            return refuse("aggregation", "a table".to_owned(), "no aggregation");
+        }
+        if self.link.retransmission.is_some() {
+            return refuse("retransmission", "a table".to_owned(), "no retransmission");
+        }
+        if self.link.delay.distribution == Distribution::Wifi {
+            return refuse("delay.distribution", quoted("wifi"), "a distribution of netem");
+        }
         let Delay { mean, deviation, reorder, every, .. } = self.link.delay;
         if let Some(every) = every {
             return refuse("delay.every", quoted(every), "a delay drawn for each packet");
@@ -272,7 +284,7 @@ fn delay_words(delay: &Delay) -> Vec<String> {
             Distribution::Normal => Some("normal"),
             Distribution::Pareto => Some("pareto"),
             // what netem does without a table
-            Distribution::Uniform | Distribution::Constant => None,
+            Distribution::Uniform | Distribution::Constant | Distribution::Wifi => None,
         };
         words.extend(name.map(|name| ["distribution".to_owned(), name.to_owned()]).into_iter().flatten());
     }

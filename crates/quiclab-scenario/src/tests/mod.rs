@@ -2,13 +2,14 @@
 
 mod bad_input;
 mod examples;
+mod networks;
 mod plugins;
 mod random;
 mod schema;
 mod tunnels;
 mod wires;
 
-use super::Scenario;
+use super::{NetworkText, Scenario};
 use quiclab_config::{ConfigError, Document};
 use quiclab_core::{MarkFeedback, OPERATIONS, Problem, StackAbilities, StackProtocol};
 use quiclab_transport::EndOf;
@@ -64,7 +65,21 @@ fn some_stacks(end: &EndpointConfig, _: EndOf) -> Result<StackAbilities, Problem
     }
 }
 
+/// The named path of the repository, or the network of the tests, `test.toml`.
+fn named_path(name: &str) -> Result<NetworkText, Problem> {
+    let file = format!("{name}.toml");
+    if name == "test.toml" {
+        return Ok(NetworkText { text: networks::NETWORK.to_owned(), file: name.to_owned() });
+    }
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../python/quiclab");
+    match std::fs::read_to_string(folder.join(&file)) {
+        Ok(text) => Ok(NetworkText { text, file }),
+        Err(_) => Err(Problem::unknown("network", name, ["paths/wifi-bad"])),
+    }
+}
+
 fn load(text: &str, sets: &[(&str, &str)]) -> Result<Scenario, ConfigError> {
     let sets: Vec<_> = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
-    Scenario::load(&Document::from_toml(text, "s.toml", &sets)?, &some_stacks)
+    let document = Document::from_toml(text, "s.toml", &[])?;
+    Scenario::load(&Scenario::expanded(document, &sets, &named_path)?, &some_stacks)
 }

@@ -12,6 +12,8 @@ mod plugin;
 mod tunnel;
 mod wires;
 
+pub(crate) use network::check_link;
+
 use super::{Scenario, StackCheck};
 use quiclab_core::problem::{ensure, is_bare_key, quoted};
 use quiclab_core::{FieldPath, Problem, ProblemKind};
@@ -24,6 +26,11 @@ type Check = Result<(), Problem>;
 impl Scenario {
     /// Checks everything that depends on several fields.
     pub(super) fn check_together(&self, stacks: StackCheck<'_>) -> Check {
+        ensure(self.network.is_none(), || {
+            let reason = "its links are taken when a scenario is read";
+            let name = quoted(self.network.as_deref().unwrap_or_default());
+            Problem::conflict(field(["network"]), name, "no value here").because(reason)
+        })?;
         self.check_series()?;
         self.check_names()?;
         for (name, link) in &self.links {

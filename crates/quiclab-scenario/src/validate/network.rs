@@ -10,12 +10,12 @@ use quiclab_core::link::{
 };
 use quiclab_core::queue::QueueConfig;
 use quiclab_core::{
-    ByteCount, Direction, Duration, FieldPath, FlowId, Probability, Problem, Role, StackProtocol,
+    ByteCount, Conditions, Direction, Duration, FieldPath, FlowId, Probability, Problem, Role, StackProtocol,
 };
 use quiclab_transport::options::{EndpointConfig, Workload};
 use std::collections::BTreeSet;
 
-pub(super) fn check_link(path: &FieldPath, link: &LinkConfig) -> Check {
+pub(crate) fn check_link(path: &FieldPath, link: &LinkConfig) -> Check {
     // a delivery trace has no rate that could hold
     if let Some(Rate::Shaped(ShapedRate::Trace {
         format: TraceFormat::Mahimahi,
@@ -56,7 +56,9 @@ pub(super) fn check_link(path: &FieldPath, link: &LinkConfig) -> Check {
         })?;
     }
     check_holds(&path.child("holds"), &link.holds)?;
-    check_delay(&path.child("delay"), &link.delay)
+    check_delay(&path.child("delay"), &link.delay, Some(link))?;
+    // those in a file are checked by their reader
+    Conditions::new(link, None).map(drop).map_err(|problem| problem.below(path))
 }
 
 pub(super) fn check_queue(path: &FieldPath, queue: &QueueConfig) -> Check {
@@ -72,22 +74,31 @@ fn check_holds(path: &FieldPath, holds: &[Hold]) -> Check {
     Ok(())
 }
 
-fn check_delay(path: &FieldPath, delay: &Delay) -> Check {
+/// `link`: the link that has this delay, if one has it.
+fn check_delay(path: &FieldPath, delay: &Delay, link: Option<&LinkConfig>) -> Check {
     const CONSTANT: &str = "`distribution` is \"constant\"";
     let constant = delay.distribution == Distribution::Constant;
     let deviates = delay.deviation > Duration::ZERO;
     ensure(!(constant && deviates), || {
         Problem::conflict(path.child("deviation"), quoted(delay.deviation), "\"0 s\"").because(CONSTANT)
     })?;
-    ensure(constant || deviates, || {
+    // conditions may set the deviation, and packets of one delay may overtake each other
+    let changes = link.is_some_and(|link| link.conditions.is_some());
+    let repeats = link.is_some_and(|link| link.retransmission.is_some());
+    ensure(constant || deviates || changes, || {
         Problem::conflict(path.child("deviation"), quoted(delay.deviation), "a duration above \"0 s\"")
             .because("a `distribution` needs a deviation")
     })?;
-    ensure(!(constant && delay.reorder), || {
+    ensure(!(constant && delay.reorder) || changes || repeats, || {
         Problem::conflict(path.child("reorder"), true, "false").because(CONSTANT)
     })?;
     if let Some(every) = delay.every.filter(|_| constant) {
         return Err(Problem::conflict(path.child("every"), quoted(every), "no value").because(CONSTANT));
+    }
+    if let Some(first) = delay.first.filter(|_| delay.every.is_none()) {
+        return Err(
+            Problem::conflict(path.child("first"), quoted(first), "no value").because("`every` is not set")
+        );
     }
     ensure(delay.steps == 1 || delay.every.is_some(), || {
         Problem::conflict(path.child("steps"), delay.steps, "1").because("`every` is not set")
@@ -101,7 +112,7 @@ pub(super) fn check_time(path: &FieldPath, time: &Delay) -> Check {
     if let Some(every) = time.every {
         return Err(Problem::conflict(path.child("every"), quoted(every), "no value").because(DRAWN));
     }
-    check_delay(path, time)
+    check_delay(path, time, None)
 }
 
 pub(super) fn check_host(path: &FieldPath, host: &HostConfig) -> Check {

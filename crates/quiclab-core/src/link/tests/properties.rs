@@ -1,6 +1,8 @@
 //! A whole link under random operations: what must hold whatever arrives.
 
 use super::*;
+use crate::link::trace::TraceCursor;
+use crate::link::{AggregationConfig, RetransmissionConfig};
 use crate::units::DataRate;
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -70,8 +72,12 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
 }
 
 fn delay() -> impl Strategy<Value = Delay> {
-    let distributions =
-        prop_oneof![Just(Distribution::Normal), Just(Distribution::Uniform), Just(Distribution::Pareto)];
+    let distributions = prop_oneof![
+        Just(Distribution::Normal),
+        Just(Distribution::Uniform),
+        Just(Distribution::Pareto),
+        Just(Distribution::Wifi)
+    ];
     (0..20_000u64, 0..5_000u64, distributions, any::<bool>()).prop_map(
         |(mean, deviation, distribution, reorder)| {
             let (mean, deviation) = (Duration::from_micros(mean), Duration::from_micros(deviation));
@@ -97,6 +103,22 @@ fn policer() -> impl Strategy<Value = Option<crate::link::Policer>> {
         burst: bytes(burst),
     };
     prop::option::of((1..20_000u64, 1000..20_000u64).prop_map(policer))
+}
+
+fn aggregation() -> impl Strategy<Value = Option<AggregationConfig>> {
+    prop::option::of((10..5_000u64, prop::option::of(1..5u32)).prop_map(|(interval, packets)| {
+        AggregationConfig { interval: Duration::from_micros(interval), packets }
+    }))
+}
+
+fn retransmission() -> impl Strategy<Value = Option<RetransmissionConfig>> {
+    let recovery = prop::option::of((1..5_000u64).prop_map(Duration::from_micros));
+    prop::option::of((0..=90u32, 1..5_000u64, 1..4u32, recovery).prop_map(
+        |(percent, delay, transmissions, recovery)| {
+            let failure = Probability::new(f64::from(percent) / 100.0).unwrap();
+            RetransmissionConfig { failure, delay: Duration::from_micros(delay), transmissions, recovery }
+        },
+    ))
 }
 
 fn loss() -> impl Strategy<Value = Option<Loss>> {
@@ -131,7 +153,7 @@ prop_compose! {
     /// Any link, ready to be built as often as wanted.
     fn any_link()(
         (rate, trace) in rate(), queue in queue(), loss in loss(), delay in delay(), overhead in 0..40u64,
-        holds in holds(), policer in policer(),
+        holds in holds(), policer in policer(), aggregation in aggregation(), retransmission in retransmission(),
     ) -> (crate::link::LinkConfig, Option<TraceText>) {
         let link = crate::link::LinkConfig {
             rate,
@@ -141,6 +163,8 @@ prop_compose! {
             loss,
             delay,
             holds,
+            aggregation,
+            retransmission,
             ..crate::link::LinkConfig::default()
         };
         (link, trace)
@@ -149,7 +173,7 @@ prop_compose! {
 
 fn build((config, trace): &(crate::link::LinkConfig, Option<TraceText>)) -> Link {
     let trace = trace.as_ref().map(|(text, format, at_end)| Trace::parse(text, *format, *at_end).unwrap());
-    Link::new(config, trace, 1, "link")
+    Link::new(config, LinkInputs { trace, conditions: None }, 1, "link")
 }
 
 proptest! {
@@ -186,7 +210,7 @@ proptest! {
         let mean = delay.mean.as_nanos() as f64;
         let deviation = delay.deviation.as_nanos() as f64;
         let smallest = match delay.distribution {
-            Distribution::Constant => mean,
+            Distribution::Constant | Distribution::Wifi => mean,
             Distribution::Normal => 0.0,
             Distribution::Uniform => mean - deviation,
             Distribution::Pareto => mean - deviation / libm::sqrt(3.0),

@@ -15,13 +15,14 @@
 //! A sampled series that is to be looped therefore needs one line more than it has samples.
 
 mod opportunities;
-mod parse;
+pub(super) mod parse;
 mod rates;
 
 use crate::link::{TraceEnd, TraceFormat};
 use crate::time::Time;
 use crate::units::{ByteCount, DataRate};
 use opportunities::{Opportunities, OpportunityCursor};
+pub(super) use parse::RateEntry;
 use rates::{RateCursor, Rates};
 use std::sync::Arc;
 use thiserror::Error;
@@ -57,6 +58,14 @@ impl Trace {
                 Ok(Self(Content::Opportunities(Arc::new(Opportunities::new(times, looped)?))))
             }
         }
+    }
+
+    /// A rate over time: entries from 0 on, strictly ascending.
+    ///
+    /// # Errors
+    /// If the rates cannot be continued as `at_end` says, or are all 0.
+    pub(super) fn of_rates(entries: Vec<RateEntry>, at_end: TraceEnd) -> Result<Self, TraceError> {
+        Ok(Self(Content::Rates(Arc::new(Rates::new(entries, at_end)?))))
     }
 
     /// Whether its rate is 0 at a time.

@@ -5,14 +5,15 @@ use super::TraceError;
 
 /// From this time on, this rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RateEntry {
+pub(in crate::link) struct RateEntry {
     /// Nanoseconds since the start of the trace.
-    pub(super) start: u64,
+    pub(in crate::link) start: u64,
     /// Bit/s.
-    pub(super) rate: u64,
+    pub(in crate::link) rate: u64,
 }
 
-const DECIMAL: &str = "a decimal number such as `12.5` or `1.2e7`";
+/// What a column of decimal numbers takes.
+pub(in crate::link) const DECIMAL: &str = "a decimal number such as `12.5` or `1.2e7`";
 const WHOLE_MS: &str = "a whole number of milliseconds";
 
 /// Entries of a CSV trace: not empty, the first at 0, strictly ascending.
@@ -67,17 +68,19 @@ pub(super) fn mahimahi(text: &str) -> Result<Vec<u64>, TraceError> {
 }
 
 /// Lines that say something, with their numbers from 1.
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(in crate::link) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-struct Column {
-    name: &'static str,
+/// A column of numbers.
+#[derive(Clone, Debug)]
+pub(in crate::link) struct Column {
+    pub(in crate::link) name: &'static str,
     /// How many nanoseconds or bit/s a unit of the column is.
-    scale: u64,
-    unit: &'static str,
-    expected: &'static str,
+    pub(in crate::link) scale: u64,
+    pub(in crate::link) unit: &'static str,
+    pub(in crate::link) expected: &'static str,
 }
 
 fn time_column(name: &str) -> Option<Column> {
@@ -101,7 +104,7 @@ fn rate_column(name: &str) -> Option<Column> {
 
 impl Column {
     /// The value of `text` in nanoseconds or bit/s.
-    fn read(&self, line: usize, text: &str) -> Result<u64, TraceError> {
+    pub(in crate::link) fn read(&self, line: usize, text: &str) -> Result<u64, TraceError> {
         let (text, column) = (text.trim(), self.name);
         decimal(text, self.scale).map_err(|problem| {
             let text = shortened(text);
@@ -165,7 +168,7 @@ fn decimal(text: &str, scale: u64) -> Result<u64, Problem> {
 }
 
 /// The beginning of a text from a file that may hold anything.
-fn shortened(text: &str) -> String {
+pub(in crate::link) fn shortened(text: &str) -> String {
     const MAX_CHARACTERS: usize = 60;
     match text.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => format!("{}...", &text[..end]),

@@ -1,0 +1,78 @@
+"""`quiclab path`: networks with names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quiclab import paths
+from quiclab.cli.values import ForceOption, JsonOption, check_new
+from quiclab.errors import unexpected
+from quiclab.files import write_atomically
+from quiclab.paths.library import DIRECTIONS
+from quiclab.report import show
+from quiclab.tree import to_json, toml_value
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command("list")
+def list_command(as_json: JsonOption = False) -> None:
+    """List the named paths."""
+    found = [paths.read(name) for name in paths.names()]
+    if as_json:
+        listed = [{"name": path.name, "description": path.description} for path in found]
+        print(to_json({"schema": "quiclab.paths/1", "paths": listed}))
+        return
+    table = show.table("", ["path", "description"], left=2)
+    for path in found:
+        table.add_row(path.name, path.description)
+    show.console().print(table)
+
+
+@app.command("show")
+def show_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a path.")],
+    as_json: JsonOption = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--figure", metavar="FILE.svg|FILE.png", help="Also draw a minute of the path into this file."),
+    ] = None,
+    force: ForceOption = False,
+) -> None:
+    """Print the links of a path with the source of each value, and draw what probes measure over it."""
+    if picture is not None and picture.suffix not in (".svg", ".png"):
+        raise unexpected("--figure", "a file name that ends with `.svg` or `.png`", picture)
+    path = paths.read(name)
+    if picture is not None:
+        from quiclab.paths import figure  # noqa: PLC0415 - loads the chart library
+        from quiclab.report import figures  # noqa: PLC0415 - as above
+
+        check_new(picture, force)
+        spec = figure.specification(path)
+        svg = picture.suffix == ".svg"
+        write_atomically(picture, figures.to_svg(spec).encode() if svg else figures.to_png(spec))
+    if as_json:
+        links = {link: definition.plain for link, definition in path.links.items()}
+        document = {"name": path.name, "description": path.description, "sources": path.sources, "links": links}
+        print(to_json({"schema": "quiclab.path/1", **document}))
+        return
+    out = show.console()
+    out.print(f"paths/{path.name}", style="bold", soft_wrap=True)
+    out.print(path.description, soft_wrap=True)
+    table = show.table("", ["field", "value", "source"], left=3)
+    for link in DIRECTIONS:
+        for field, value in path.links[link].plain.items():
+            source = path.source(link, field)
+            if source is not None:
+                table.add_row(f"{link}.{field}", _shortened(value), source)
+    out.print(table)
+
+
+def _shortened(value: Any) -> str:
+    """Return a value as TOML; of many rows their number."""
+    if isinstance(value, dict) and len(value.get("rows") or []) > 4:
+        value = {**value, "rows": f"{len(value['rows'])} rows"}
+    return str(toml_value(value))
