@@ -1,7 +1,7 @@
 //! A stack that wants to be woken at once, again and again.
 
 use super::*;
-use crate::library::{Event, Read, Snapshot};
+use crate::library::{Event, Read, Snapshot, StreamDirection};
 use quiclab_core::{FiveTuple, FlowId, Protocol};
 use quiclab_transport::options::Workload;
 use std::time::Instant;
@@ -52,10 +52,10 @@ impl Stack for Stuck {
     fn is_handshaking(&self) -> bool {
         false
     }
-    fn open(&mut self) -> Option<()> {
+    fn open(&mut self, _direction: StreamDirection) -> Option<()> {
         None
     }
-    fn accept(&mut self) -> Option<()> {
+    fn accept(&mut self, _direction: StreamDirection) -> Option<()> {
         None
     }
     fn write(&mut self, (): (), _data: Bytes) -> usize {
@@ -63,7 +63,14 @@ impl Stack for Stuck {
     }
     fn finish(&mut self, (): ()) {}
     fn reset(&mut self, (): ()) {}
-    fn read(&mut self, (): ()) -> Read {
+    fn set_priority(&mut self, (): (), _priority: i32) {}
+    fn send_datagram(&mut self, _data: Bytes) -> Result<(), usize> {
+        Ok(())
+    }
+    fn receive_datagram(&mut self) -> Option<Bytes> {
+        None
+    }
+    fn read(&mut self, (): (), _chunk: impl FnMut(&[u8])) -> Read {
         Read::default()
     }
     fn close(&mut self, _now: Instant) {}
