@@ -23,7 +23,6 @@ mod frames;
 mod lab_controller;
 mod library;
 mod live;
-mod live;
 mod observation;
 mod options;
 mod seeded;

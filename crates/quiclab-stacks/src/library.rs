@@ -48,6 +48,8 @@ pub(crate) trait Stack: Send + 'static {
     /// # Errors
     /// If it cannot be sent: the largest that can, in bytes.
     fn send_datagram(&mut self, data: Bytes) -> Result<(), usize>;
+    /// Bytes of datagrams that wait.
+    fn waiting_datagrams(&mut self) -> u64;
     /// The next datagram that has arrived.
     fn receive_datagram(&mut self) -> Option<Bytes>;
     /// Closes the connection without an error.

@@ -7,7 +7,9 @@
 use crate::library::{Event, Stack, StreamDirection};
 use bytes::{BufMut, Bytes, BytesMut};
 use quiclab_core::{Metrics, Progress, RandomStream, Time};
-use quiclab_transport::live::{DATAGRAM_HEADER, Frame, HEADER, Incoming, Parameters, Reception, Source};
+use quiclab_transport::live::{
+    DATAGRAM_HEADER, Frame, HEADER, Incoming, Parameters, Reception, SendState, Source,
+};
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -76,8 +78,8 @@ impl<Stream: Copy + PartialEq> LiveServer<Stream> {
             return;
         }
         while self.source.next_capture().is_some_and(|due| due <= now) {
-            let send_rate = stack.snapshot().recovery.send_rate();
-            let Some(frame) = self.source.capture(now, send_rate) else { break };
+            let state = self.send_state(stack);
+            let Some(frame) = self.source.capture(now, state) else { break };
             if self.parameters.in_datagrams() {
                 self.send_datagrams(&frame, stack);
             } else {
@@ -87,6 +89,19 @@ impl<Stream: Copy + PartialEq> LiveServer<Stream> {
         self.drop_late(now, stack);
         self.write(stack);
         self.finish(now);
+    }
+
+    /// The stack does not tell what it has of a stream and has not sent: of all that is not acknowledged, what is not in
+    /// flight.
+    fn send_state<S: Stack<Stream = Stream>>(&self, stack: &mut S) -> SendState {
+        let recovery = stack.snapshot().recovery;
+        let frames: u64 = self.frames.iter().map(|open| u64::from(open.frame.length)).sum();
+        let waiting_bytes = if self.parameters.in_datagrams() {
+            stack.waiting_datagrams()
+        } else {
+            frames.saturating_sub(recovery.in_flight_bytes.unwrap_or(0))
+        };
+        SendState { rate: recovery.send_rate(), waiting_bytes }
     }
 
     fn drop_late<S: Stack<Stream = Stream>>(&mut self, now: Time, stack: &mut S) {

@@ -67,6 +67,9 @@ impl Stack for Stuck {
     fn send_datagram(&mut self, _data: Bytes) -> Result<(), usize> {
         Ok(())
     }
+    fn waiting_datagrams(&mut self) -> u64 {
+        0
+    }
     fn receive_datagram(&mut self) -> Option<Bytes> {
         None
     }
@@ -89,8 +92,8 @@ fn client(stack: Stuck) -> QuicEndpoint<Stuck> {
     };
     let size = Some(ByteCount::from_bytes(1));
     let workload = Workload::Download { size, duration: None, request: ByteCount::from_bytes(1) };
-    let download = Download::new(Role::Client, &workload, Time::ZERO, 1);
-    QuicEndpoint::new(&identity, stack, download, Time::ZERO, RandomStream::new(1, "tls"), None)
+    let application = Application::new(&identity, &workload, Time::ZERO, 1, 1);
+    QuicEndpoint::new(&identity, stack, application, Time::ZERO, RandomStream::new(1, "tls"), None)
 }
 
 /// Wakes `endpoint` up to `times` times, as long as it asks for it; returns how often and when last.

@@ -262,6 +262,10 @@ macro_rules! adapter {
                     datagrams.send(data, true).map_err(|_| most)
                 }
 
+                fn waiting_datagrams(&mut self) -> u64 {
+                    (DATAGRAM_BUFFER - self.connection().datagrams().send_buffer_space()) as u64
+                }
+
                 fn receive_datagram(&mut self) -> Option<Bytes> {
                     self.connection().datagrams().recv()
                 }
@@ -284,6 +288,9 @@ macro_rules! adapter {
                     StreamDirection::Unidirectional => Dir::Uni,
                 }
             }
+
+            /// Bytes of datagrams that can wait: the default of both libraries.
+            const DATAGRAM_BUFFER: usize = 1024 * 1024;
 
             /// Wall-clock time of token lifetimes, as for TLS.
             struct FixedClock;
@@ -324,7 +331,7 @@ macro_rules! adapter {
                     .initial_mtu(options.datagram_size)
                     .min_mtu(options.datagram_size)
                     .mtu_discovery_config(None);
-                config.enable_segmentation_offload(false);
+                config.enable_segmentation_offload(false).datagram_send_buffer_size(DATAGRAM_BUFFER);
                 config.congestion_controller_factory(Arc::new(CountingController::new(
                     controller(options, gauge.lab()),
                     gauge.clone(),

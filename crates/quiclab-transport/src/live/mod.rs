@@ -15,6 +15,7 @@
 //! | times of frames | RFC 8593 section 5: Laplace distribution around the interval | exact intervals |
 //! | key frames | none in RFC 8593, but larger frames after a change of the rate | periodic, and none after a change |
 //! | the encoder follows a rate | RFC 8593 section 5: not more often than every 200 ms | the same |
+//! | what waits | RFC 8298 section 4.1.3 (TX_QUEUE_SIZE_FACTOR): each bit takes 1 bit/s from the rate | the same |
 //! | which rate | W3C WebTransport `estimatedSendRate`, whose computation it leaves open | mean over the 200 ms of the smaller of pacing rate and cwnd / srtt ([`quiclab_core::RecoveryState::send_rate`]), as the frames see it |
 //! | frames on streams | draft-ietf-moq-transport, "Object Data Model": a frame is an object; objects that depend on all before them in a group are sent on its stream | each frame is an object of its own subgroup, on its own stream, so that each can be given up alone and none waits for another |
 //! | frames in datagrams | the same draft: an object in one datagram | a frame is cut into datagrams, as in RTP |
@@ -32,7 +33,7 @@ mod tests;
 
 pub use on_datagrams::Incoming;
 pub use reception::Reception;
-pub use source::{Frame, Source};
+pub use source::{Frame, SendState, Source};
 
 use crate::options::{LiveDelivery, Workload};
 use crate::workload::{Application, StreamApplication};

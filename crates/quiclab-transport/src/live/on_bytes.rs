@@ -4,7 +4,7 @@
 //! A frame is written in records of at most 16384 B, as soon as the send buffer has room. With `drop_late` a frame of
 //! which nothing is written at its deadline is left out: what is in the send buffer cannot be taken back.
 
-use super::{Frame, Parameters, Reception, Source};
+use super::{Frame, Parameters, Reception, SendState, Source};
 use crate::workload::{Application, Command, Outcome};
 use quiclab_core::{Contents, DataRate, MediaFrame, Metrics, Time};
 use std::collections::VecDeque;
@@ -17,7 +17,8 @@ pub(super) struct Server {
     waiting: VecDeque<Frame>,
     /// Bytes of the frame that is being written that are not.
     left: u64,
-    send_rate: Option<DataRate>,
+    /// What the transport says; its `waiting_bytes` are those in the send buffer.
+    transport: SendState,
     dropped: u64,
     outcome: Outcome,
 }
@@ -29,7 +30,7 @@ impl Server {
             source,
             waiting: VecDeque::new(),
             left: 0,
-            send_rate: None,
+            transport: SendState::default(),
             dropped: 0,
             outcome: Outcome::default(),
         }
@@ -41,6 +42,12 @@ impl Server {
             self.waiting.pop_front();
             self.dropped += 1;
         }
+    }
+
+    fn send_state(&self) -> SendState {
+        let waiting: u64 = self.waiting.iter().map(|frame| u64::from(frame.length)).sum();
+        let SendState { rate, waiting_bytes } = self.transport;
+        SendState { rate, waiting_bytes: waiting_bytes + self.left + waiting }
     }
 
     fn is_done(&self) -> bool {
@@ -78,12 +85,12 @@ impl Application for Server {
         self.source.next_capture()
     }
 
-    fn on_send_rate(&mut self, rate: Option<DataRate>) {
-        self.send_rate = rate;
+    fn on_send_state(&mut self, rate: Option<DataRate>, waiting_bytes: u64) {
+        self.transport = SendState { rate, waiting_bytes };
     }
 
     fn wake(&mut self, now: Time) -> Command {
-        while let Some(frame) = self.source.capture(now, self.send_rate) {
+        while let Some(frame) = self.source.capture(now, self.send_state()) {
             self.waiting.push_back(frame);
         }
         Command::Wait

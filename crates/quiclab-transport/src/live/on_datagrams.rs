@@ -5,7 +5,7 @@
 //! What waits for the congestion window cannot be taken back, so no frame is given up. A datagram is never sent again:
 //! one that is lost leaves its frame missing.
 
-use super::{Frame, Parameters, Reception, Source};
+use super::{Frame, Parameters, Reception, SendState, Source};
 use crate::workload::{Datagram, Outcome, StreamApplication, Streams};
 use quiclab_core::{ByteCount, Metrics, Time};
 use std::collections::BTreeMap;
@@ -58,6 +58,10 @@ impl Server {
     }
 }
 
+fn send_state(streams: &dyn Streams) -> SendState {
+    SendState { rate: streams.send_rate(), waiting_bytes: streams.waiting_bytes() }
+}
+
 impl StreamApplication for Server {
     fn connected(&mut self, now: Time, streams: &mut dyn Streams) {
         self.outcome.progress.started = Some(now);
@@ -82,7 +86,7 @@ impl StreamApplication for Server {
     }
 
     fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
-        while let Some(frame) = self.source.capture(now, streams.send_rate()) {
+        while let Some(frame) = self.source.capture(now, send_state(streams)) {
             self.send(&frame, streams);
         }
     }

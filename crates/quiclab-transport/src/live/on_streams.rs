@@ -4,7 +4,7 @@
 //! A frame for which the peer's limit allows no stream yet waits for one. With `drop_late` the stream of a frame that
 //! is not acknowledged at its deadline is reset, and a frame that waits for a stream is given up then.
 
-use super::{Frame, Parameters, Reception, Source};
+use super::{Frame, Parameters, Reception, SendState, Source};
 use crate::workload::{Outcome, Priority, StreamApplication, StreamId, Streams};
 use quiclab_core::{Metrics, Time};
 use std::collections::VecDeque;
@@ -31,6 +31,11 @@ impl Server {
             dropped: 0,
             outcome: Outcome::default(),
         }
+    }
+
+    fn send_state(&self, streams: &dyn Streams) -> SendState {
+        let waiting: u64 = self.waiting.iter().map(|frame| u64::from(frame.length)).sum();
+        SendState { rate: streams.send_rate(), waiting_bytes: waiting + streams.waiting_bytes() }
     }
 
     /// Sends the frames that wait, as far as there are streams for them.
@@ -112,7 +117,7 @@ impl StreamApplication for Server {
     }
 
     fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
-        while let Some(frame) = self.source.capture(now, streams.send_rate()) {
+        while let Some(frame) = self.source.capture(now, self.send_state(streams)) {
             self.waiting.push_back(frame);
         }
         if self.parameters.drop_late {

@@ -10,6 +10,18 @@ use quiclab_core::{DataRate, Duration, Metrics, RandomStream, Time};
 /// Time from one change of the rate of an encoder to the next (tau_v of RFC 8593 section 5).
 const UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
+/// What a bit that waits takes from the rate, in bit/s (TX_QUEUE_SIZE_FACTOR of RFC 8298 section 4.1.3).
+const QUEUE_FACTOR: f64 = 1.0;
+
+/// What a transport says when a frame is captured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SendState {
+    /// Rate at which what waits is sent ([`quiclab_core::RecoveryState::send_rate`]).
+    pub rate: Option<DataRate>,
+    /// Bytes of frames that were not sent yet.
+    pub waiting_bytes: u64,
+}
+
 /// A frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
@@ -31,7 +43,8 @@ pub struct Source {
     next: u32,
     /// Present rate in bit/s.
     rate: f64,
-    /// Sum and number of the transport's rates in bit/s since the last change of the rate, and when that was.
+    /// Sum and number of the rates that the transport allows, in bit/s, since the last change of the rate, and when that
+    /// was.
     seen: (f64, u32),
     updated: Time,
     bytes: u64,
@@ -65,11 +78,10 @@ impl Source {
         self.next >= self.parameters.frames()
     }
 
-    /// Captures the next frame if it is due by `now`; `send_rate` is what the transport says
-    /// ([`quiclab_core::RecoveryState::send_rate`]).
-    pub fn capture(&mut self, now: Time, send_rate: Option<DataRate>) -> Option<Frame> {
+    /// Captures the next frame if it is due by `now`.
+    pub fn capture(&mut self, now: Time, state: SendState) -> Option<Frame> {
         let captured = self.next_capture().filter(|due| *due <= now)?;
-        self.adapt(captured, send_rate);
+        self.adapt(captured, state);
         let length = self.length();
         let frame = Frame { number: self.next, captured, length };
         self.next += 1;
@@ -77,11 +89,11 @@ impl Source {
         Some(frame)
     }
 
-    /// Follows the rate of the transport.
-    fn adapt(&mut self, now: Time, send_rate: Option<DataRate>) {
+    /// Follows the rate of the transport, less what waits.
+    fn adapt(&mut self, now: Time, state: SendState) {
         let Some((min, max)) = self.parameters.bounds else { return };
-        if let Some(rate) = send_rate {
-            self.seen.0 += rate.bits_per_second() as f64;
+        if let Some(rate) = state.rate {
+            self.seen.0 += rate.bits_per_second() as f64 - QUEUE_FACTOR * 8.0 * state.waiting_bytes as f64;
             self.seen.1 += 1;
         }
         if self.seen.1 > 0 && now.since(self.updated) >= UPDATE_INTERVAL {
@@ -132,7 +144,7 @@ mod tests {
     }
 
     fn all(source: &mut Source) -> Vec<Frame> {
-        std::iter::from_fn(|| source.capture(Time::from_nanos(u64::MAX), None)).collect()
+        std::iter::from_fn(|| source.capture(Time::from_nanos(u64::MAX), SendState::default())).collect()
     }
 
     /// 25 frames/s for 200 ms: frames at 0, 40, 80, 120, 160 ms; the sixth would be at the end.
@@ -143,8 +155,8 @@ mod tests {
         source.begin(ms(100));
         let mut captured = Vec::new();
         while let Some(due) = source.next_capture() {
-            assert_eq!(source.capture(Time::from_nanos(due.as_nanos() - 1), None), None);
-            captured.push(source.capture(due, None).expect("it is due").captured);
+            assert_eq!(source.capture(Time::from_nanos(due.as_nanos() - 1), SendState::default()), None);
+            captured.push(source.capture(due, SendState::default()).expect("it is due").captured);
         }
         assert_eq!(captured, [100, 140, 180, 220, 260].map(ms));
         assert!(source.is_over());
@@ -194,7 +206,7 @@ mod tests {
     }
 
     /// Ten frames a second: the rate changes with the third frame (200 ms), to the mean of what the transport has said
-    /// at frames 1 to 3, within the limits.
+    /// at frames 1 to 3, within the limits; each bit that waits takes 1 bit/s from it.
     #[test]
     fn the_rate_follows_the_mean_of_the_transport_every_200_ms() {
         let mbps = |mbps| Some(DataRate::from_mbps(mbps));
@@ -209,12 +221,17 @@ mod tests {
             );
         });
         source.begin(ms(0));
-        let mut length = |at, rate| source.capture(ms(at), rate).expect("a frame is due").length;
+        let mut capture = |at, rate, waiting_bytes| {
+            source.capture(ms(at), SendState { rate, waiting_bytes }).expect("a frame is due").length
+        };
+        let mut length = |at, rate| capture(at, rate, 0);
         assert_eq!(length(0, mbps(2)), 12_500);
         assert_eq!(length(100, mbps(4)), 12_500);
         assert_eq!(length(200, mbps(3)), 37_500, "3 Mbit/s");
         assert_eq!((length(300, mbps(50)), length(400, mbps(50))), (37_500, 100_000), "8 Mbit/s at most");
         assert_eq!((length(500, None), length(600, None)), (100_000, 100_000), "nothing is known");
         assert_eq!(length(700, Some(DataRate::from_bits_per_second(1))), 12_500, "1 Mbit/s at least");
+        // 5 Mbit/s less 1 000 000 bit, and less 3 000 000 bit
+        assert_eq!((capture(800, mbps(5), 125_000), capture(900, mbps(5), 375_000)), (12_500, 37_500));
     }
 }

@@ -165,7 +165,8 @@ pub enum Workload {
         /// Mean rate of the frames; of a source that adapts, the rate at the start.
         #[schemars(transform = limits::above("0 bit/s"))]
         rate: DataRate,
-        /// Minimum rate of a source that follows the rate at which the transport sends. Together with `max_rate`.
+        /// Minimum rate of a source that follows the rate at which the transport sends, less what waits. Together with
+        /// `max_rate`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::above("0 bit/s"))]
         min_rate: Option<DataRate>,

@@ -163,7 +163,7 @@ impl TcpEndpoint {
             self.obey(command);
         }
         if !self.told.over && self.application.deadline().is_some_and(|deadline| deadline <= now) {
-            self.application.on_send_rate(self.send_rate());
+            self.application.on_send_state(self.send_rate(), self.connection.unsent());
             let command = self.application.wake(now);
             self.obey(command);
         }

@@ -73,8 +73,8 @@ pub(crate) trait Application: Send {
         None
     }
     /// Before [`Application::wake`]: the rate at which what waits is sent
-    /// ([`quiclab_core::RecoveryState::send_rate`]).
-    fn on_send_rate(&mut self, _rate: Option<DataRate>) {}
+    /// ([`quiclab_core::RecoveryState::send_rate`]), and the bytes that wait in the send buffer (SIOCOUTQNSD of Linux).
+    fn on_send_state(&mut self, _rate: Option<DataRate>, _waiting_bytes: u64) {}
     /// The deadline is due.
     fn wake(&mut self, _now: Time) -> Command {
         Command::Wait

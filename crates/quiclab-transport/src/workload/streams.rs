@@ -90,6 +90,8 @@ pub(crate) trait Streams {
     fn send_datagram(&mut self, datagram: Datagram);
     /// Rate at which what waits is sent, on the first path ([`quiclab_core::RecoveryState::send_rate`]).
     fn send_rate(&self) -> Option<DataRate>;
+    /// Bytes of streams and datagrams that were not sent yet.
+    fn waiting_bytes(&self) -> u64;
     /// Ends the connection.
     fn close(&mut self);
 }

@@ -85,6 +85,9 @@ impl Streams for Recorder {
     fn send_rate(&self) -> Option<DataRate> {
         self.send_rate
     }
+    fn waiting_bytes(&self) -> u64 {
+        0
+    }
     fn close(&mut self) {
         self.calls.push(Call::Close);
     }

@@ -92,7 +92,9 @@ fn a_page_of_two_objects_by_hand() {
     let first = drain(&mut client, ms(10));
     let lengths: Vec<_> = first.iter().map(|record| record.0).collect();
     assert_eq!(lengths, [24 + 39 + 13, 114], "the beginning is one record, each request another");
-    first.iter().for_each(|(bytes, frames)| _ = server.read(ms(20), *bytes, &Contents::Http2(frames.clone())));
+    first
+        .iter()
+        .for_each(|(bytes, frames)| _ = server.read(ms(20), *bytes, &Contents::Http2(frames.clone())));
     assert_eq!(pass(&mut server, &mut client, ms(20)).0, 15 + 13 + 9);
     assert_eq!(server.deadline(), Some(ms(25)));
     server.wake(ms(25));

@@ -465,6 +465,10 @@ impl crate::workload::Streams for Connection {
     fn send_rate(&self) -> Option<DataRate> {
         self.paths[0].recovery_state().send_rate()
     }
+    fn waiting_bytes(&self) -> u64 {
+        let datagrams: u64 = self.datagrams.iter().map(|datagram| u64::from(datagram.length)).sum();
+        self.streams.unsent().saturating_add(datagrams)
+    }
     fn close(&mut self) {
         if self.state == State::Open {
             self.state = State::Closing { pending: true, received: 0 };
