@@ -91,6 +91,10 @@ impl NativeStack for LabTcp {
                 options.as_ref(),
             )?,
             (_, None) => match live::Parameters::new(workload) {
+                Some(parameters) if parameters.in_datagrams() => {
+                    return Err(Problem::conflict("workload.delivery", "\"datagrams\"", "\"streams\"")
+                        .because("TCP has no datagrams: frames follow each other"));
+                }
                 Some(parameters) => live::on_bytes(identity.role, &parameters, live::random(seed, identity)),
                 None => workload::build(identity.role, workload, start)?,
             },
