@@ -1,19 +1,6 @@
 //! Frames of HTTP/2 as they travel in segments of lab-tcp.
 //!
-//! A segment's payload is a length. What its bytes mean must reach the peer's application nevertheless: a
-//! segment with the first byte of a *record*, one write of an application in one record of TLS, tells what
-//! is written there ([`crate::SegmentOptions::Records`]).
-
-/// One write of an application.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// Position of its first byte in the stream of TCP, where TLS' record begins if there is one.
-    pub position: u64,
-    /// Bytes of the application.
-    pub length: u16,
-    /// Frames that begin in it; frames follow each other without a gap from the stream's first byte on.
-    pub frames: Vec<Http2Frame>,
-}
+//! They are the contents of a [`Record`](crate::Record).
 
 /// A frame (RFC 9113 section 4.1), its content as values or as a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,6 +23,7 @@ mod quantity;
 pub mod queue;
 pub mod quic;
 mod random;
+mod record;
 mod recovery;
 pub mod scheduler;
 mod segment;
@@ -45,7 +46,7 @@ pub use endpoint::{
     Endpoint, EndpointIdentity, PacketObserver, Progress, Role, TransportEvent, TransportObserver,
 };
 pub use host::Host;
-pub use http2::{Http2Frame, Record};
+pub use http2::Http2Frame;
 pub use ip::{Ecn, FiveTuple, Protocol};
 pub use link::{Conditions, Link, LinkInputs, Trace, TraceError, draw_delay};
 pub use media::{MediaArrival, MediaFeedback, RtpPacket};
@@ -57,6 +58,7 @@ pub use problem::{FieldPath, Problem, ProblemKind};
 pub use quantity::QuantityError;
 pub use quic::PacketSpace;
 pub use random::RandomStream;
+pub use record::{Contents, MediaFrame, Record};
 pub use recovery::RecoveryState;
 pub use segment::{Flags, SackBlocks, Segment, SegmentOptions};
 pub use shorthand::no_field;

@@ -3,6 +3,7 @@
 
 use crate::element::Metrics;
 use crate::time::Duration;
+use crate::units::DataRate;
 
 /// State of loss recovery and congestion control; what an engine does not know is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -69,6 +70,17 @@ impl RecoveryState {
     #[must_use]
     pub fn phase_of_window(cwnd_bytes: u64, ssthresh_bytes: Option<u64>) -> u64 {
         if ssthresh_bytes.is_none_or(|threshold| cwnd_bytes < threshold) { 0 } else { 2 }
+    }
+
+    /// Rate at which data that wait are sent: the smaller of the pacing rate and cwnd / srtt. This is what a
+    /// transport can tell its application ("the estimated rate at which queued data will be sent", W3C WebTransport,
+    /// `estimatedSendRate`). `None` before the first RTT.
+    #[must_use]
+    pub fn send_rate(&self) -> Option<DataRate> {
+        let srtt = u128::from(self.srtt_ns.filter(|&srtt| srtt > 0)?);
+        let bits = u128::from(self.cwnd_bytes) * 8 * 1_000_000_000 / srtt;
+        let bits = u64::try_from(bits).unwrap_or(u64::MAX);
+        Some(DataRate::from_bits_per_second(bits.min(self.pacing_rate_bps.unwrap_or(u64::MAX))))
     }
 
     /// Name of the present phase.

@@ -3,8 +3,8 @@
 //! Sequence numbers are positions in the stream and do not wrap (the wire's are the lowest 32
 //! bits); the SYN has position 0, so the first byte of data has 1 (RFC 9293 section 3.4).
 
-use crate::http2::Record;
 use crate::ip::TCP_HEADER;
+use crate::record::Record;
 
 /// A TCP segment (RFC 9293 section 3.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! One driver for all stacks: makes an [`Endpoint`] of a [`Stack`] and a download.
+//! One driver for all stacks: makes an [`Endpoint`] of a [`Stack`] and an application.
 //!
 //! Each call from the simulation passes on a datagram or the due timers, lets the application act,
 //! and sends until the stack has nothing more to send now. Datagrams are sent one by one, never as
@@ -10,11 +10,11 @@
 #[cfg(test)]
 mod tests;
 
+use crate::application::Application;
 use crate::library::Stack;
 use crate::observation::SharedObservation;
 use crate::seeded;
 use crate::time::Clock;
-use crate::workload::Download;
 use bytes::{Bytes, BytesMut};
 use quiclab_core::{
     ByteCount, Counters, Duration, Ecn, Element, Endpoint, EndpointIdentity, Metrics, Nic, Outputs, Packet,
@@ -45,7 +45,7 @@ fn tokio_wakes(now: Time, deadline: Time) -> Time {
 /// One end of a flow.
 pub(crate) struct QuicEndpoint<S: Stack> {
     stack: S,
-    download: Download<S::Stream>,
+    application: Application<S::Stream>,
     clock: Clock,
     /// When the client connects; `None` once it has, and for servers.
     start: Option<Time>,
@@ -66,7 +66,7 @@ impl<S: Stack> QuicEndpoint<S> {
     pub(crate) fn new(
         identity: &EndpointIdentity,
         stack: S,
-        download: Download<S::Stream>,
+        application: Application<S::Stream>,
         start: Time,
         tls_random: RandomStream,
         observation: Option<SharedObservation>,
@@ -74,7 +74,7 @@ impl<S: Stack> QuicEndpoint<S> {
         let start = (identity.role == Role::Client).then_some(start);
         Self {
             stack,
-            download,
+            application,
             clock: Clock::new(),
             start,
             tls_random: Some(tls_random),
@@ -110,7 +110,7 @@ impl<S: Stack> QuicEndpoint<S> {
         loop {
             while let Some(happened) = event {
                 self.retries = 0;
-                self.download.handle(happened, now, instant, &mut self.stack);
+                self.application.handle(happened, now, instant, &mut self.stack);
                 event = self.call(Stack::poll);
             }
             let sent = self.nic.counters().sent.packets;
@@ -140,7 +140,7 @@ impl<S: Stack> QuicEndpoint<S> {
         }
         self.expires = stack.map(|deadline| if deadline > now { tick_of(deadline) } else { retry });
         let fires = stack.map(|deadline| if deadline > now { tokio_wakes(now, deadline) } else { retry });
-        self.wake = [fires, self.start, self.download.deadline()].into_iter().flatten().min();
+        self.wake = [fires, self.start, self.application.deadline()].into_iter().flatten().min();
     }
 
     const fn is_stuck(&self) -> bool {
@@ -150,7 +150,7 @@ impl<S: Stack> QuicEndpoint<S> {
     /// The stack is not called again.
     fn give_up(&mut self, now: Time) {
         let (name, times) = (S::NAME, MAX_RETRIES);
-        self.download.fail(format!(
+        self.application.fail(format!(
             "{name} is stuck at {now}: {times} times in a row it wanted to be woken at once and did nothing"
         ));
         self.wake = None;
@@ -200,14 +200,14 @@ impl<S: Stack> Element for QuicEndpoint<S> {
         let instant = self.clock.instant(now);
         if self.start.is_some_and(|start| start <= now) {
             self.start = None;
-            self.download.start(now);
+            self.application.start(now);
             self.call(|stack| stack.connect(instant));
         }
         let expired = self.expires.is_some_and(|expires| expires <= now);
         if expired {
             self.call(|stack| stack.wake(instant));
         }
-        self.download.wake(now, &mut self.stack);
+        self.application.wake(now, instant, &mut self.stack);
         self.advance(now, if expired { now + MIN_TIMER_STEP } else { now }, out);
     }
 
@@ -225,10 +225,12 @@ impl<S: Stack> Element for QuicEndpoint<S> {
         out.count("lost_bytes", snapshot.lost_bytes);
         out.count("ack_frames_sent", snapshot.ack_frames_sent);
         out.count("ack_frames_received", snapshot.ack_frames_received);
+        self.application.statistics(out);
     }
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
         report(&self.stack.snapshot(), out);
+        self.application.sample(out);
     }
 }
 
@@ -241,10 +243,10 @@ fn report(snapshot: &crate::library::Snapshot, out: &mut Metrics) {
 
 impl<S: Stack> Endpoint for QuicEndpoint<S> {
     fn progress(&self) -> Progress {
-        self.download.progress
+        self.application.progress()
     }
 
     fn failure(&self) -> Option<&str> {
-        self.download.failure.as_deref()
+        self.application.failure()
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! stack::quinn, stack::noq ── the entry in the catalogue, and what differs between the libraries
 //!   ├── stack::family ── options (what is allowed), the options in the catalogue, an endpoint
-//!   │     └── driver: an Endpoint of a Stack and a download (workload)
+//!   │     └── driver: an Endpoint of a Stack and an application (workload, live)
 //!   └── stack::adapter: a Stack (library) ── what the libraries have in common
 //!         ├── controller (bytes in flight), crypto_observer (plaintext)
 //!         ├── lab_controller (congestion control of quiclab-transport)
@@ -14,6 +14,7 @@
 //! Everything that a stack would draw from the operating system is seeded, and it takes time as an
 //! argument: the same seed gives the same bytes on the wire.
 
+mod application;
 pub mod carrier;
 mod controller;
 mod crypto_observer;
@@ -21,6 +22,7 @@ mod driver;
 mod frames;
 mod lab_controller;
 mod library;
+mod live;
 mod observation;
 mod options;
 mod seeded;

@@ -29,23 +29,41 @@ pub(crate) trait Stack: Send + 'static {
     /// Whether TLS may draw random numbers: until the handshake is complete at this end.
     fn is_handshaking(&self) -> bool;
 
-    /// Opens a bidirectional stream; `None` if the peer allows no more.
-    fn open(&mut self) -> Option<Self::Stream>;
-    /// The next bidirectional stream that the peer has opened.
-    fn accept(&mut self) -> Option<Self::Stream>;
+    /// Opens a stream; `None` if the peer allows no more.
+    fn open(&mut self, direction: StreamDirection) -> Option<Self::Stream>;
+    /// The next stream that the peer has opened.
+    fn accept(&mut self, direction: StreamDirection) -> Option<Self::Stream>;
+    /// Data of streams with a higher priority are sent first; 0 without a call.
+    fn set_priority(&mut self, stream: Self::Stream, priority: i32);
     /// Queues `data` without copying and returns how many bytes were taken, 0 if none can be now.
     fn write(&mut self, stream: Self::Stream, data: Bytes) -> usize;
     /// Ends the stream after what has been written.
     fn finish(&mut self, stream: Self::Stream);
     /// Abandons the stream; what is queued is not sent (RESET_STREAM).
     fn reset(&mut self, stream: Self::Stream);
-    /// Reads and discards all that has arrived in order.
-    fn read(&mut self, stream: Self::Stream) -> Read;
+    /// Reads all that has arrived in order, and shows each chunk.
+    fn read(&mut self, stream: Self::Stream, chunk: impl FnMut(&[u8])) -> Read;
+    /// Queues a datagram, in the place of the oldest ones if there is no room.
+    ///
+    /// # Errors
+    /// If it cannot be sent: the largest that can, in bytes.
+    fn send_datagram(&mut self, data: Bytes) -> Result<(), usize>;
+    /// Bytes of datagrams that wait.
+    fn waiting_datagrams(&mut self) -> u64;
+    /// The next datagram that has arrived.
+    fn receive_datagram(&mut self) -> Option<Bytes>;
     /// Closes the connection without an error.
     fn close(&mut self, now: Instant);
 
     /// Recovery state and counters.
     fn snapshot(&mut self) -> Snapshot;
+}
+
+/// Whether a stream carries data both ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamDirection {
+    Bidirectional,
+    Unidirectional,
 }
 
 /// What a connection tells the application.
@@ -55,6 +73,10 @@ pub(crate) enum Event<Stream> {
     Connected,
     /// The peer has opened a stream.
     Opened,
+    /// More streams may be opened than before.
+    Available,
+    /// A datagram has arrived.
+    Datagram,
     /// There is something to read.
     Readable(Stream),
     /// There is room to write again.
@@ -74,6 +96,8 @@ pub(crate) struct Read {
     pub(crate) bytes: u64,
     /// Nothing more will come: the stream has ended or was reset.
     pub(crate) ended: bool,
+    /// It was reset.
+    pub(crate) reset: bool,
 }
 
 /// State and counters of a connection at one moment; all zero before there is one.

@@ -131,8 +131,8 @@ impl Options {
 /// Checks that it is a workload that these stacks run.
 pub(crate) fn check_workload(workload: &Workload) -> Result<(), Problem> {
     match workload {
-        Workload::Download { .. } => Ok(()),
-        other => Err(Problem::unknown("workload.kind", other.kind(), ["download"])),
+        Workload::Download { .. } | Workload::Live { .. } => Ok(()),
+        other => Err(Problem::unknown("workload.kind", other.kind(), ["download", "live"])),
     }
 }
 

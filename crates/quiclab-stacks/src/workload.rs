@@ -12,7 +12,7 @@
 //! A run is done when the client's progress is finished. The server's is finished when all it wrote
 //! is acknowledged or the client has closed the connection, whichever is first.
 
-use crate::library::{Event, Stack};
+use crate::library::{Event, Stack, StreamDirection};
 use bytes::Bytes;
 use quiclab_core::{Progress, Role, Time};
 use quiclab_transport::options::Workload;
@@ -94,14 +94,14 @@ impl<Stream: Copy + PartialEq> Download<Stream> {
     ) {
         match event {
             Event::Connected if self.role == Role::Client => {
-                self.stream = stack.open();
+                self.stream = stack.open(StreamDirection::Bidirectional);
                 self.writing = self.stream.is_some();
                 if !self.writing {
                     self.fail("the server allows no stream".to_owned());
                 }
             }
             Event::Opened if self.role == Role::Server && self.stream.is_none() => {
-                self.stream = stack.accept();
+                self.stream = stack.accept(StreamDirection::Bidirectional);
                 self.progress.started = Some(now);
                 self.read(now, instant, stack);
             }
@@ -119,7 +119,7 @@ impl<Stream: Copy + PartialEq> Download<Stream> {
 
     fn read<S: Stack<Stream = Stream>>(&mut self, now: Time, instant: Instant, stack: &mut S) {
         let Some(stream) = self.stream else { return };
-        let read = stack.read(stream);
+        let read = stack.read(stream, |_| ());
         self.progress.delivered_bytes += read.bytes;
         if read.ended && self.progress.finished.is_none() {
             match self.role {

@@ -5,6 +5,7 @@
 //! quic           lab-quic: profiles of QUIC stacks, options, the parts of a connection
 //! tcp            lab-tcp: connection, sender, receiver, TLS flights, profiles
 //! datagram       lab-udp: constant-rate and on-off datagrams, ping
+//! live           live video on streams, in datagrams, or on a byte stream
 //! media          video over RTP, its rate controlled by SCReAM
 //! workload       what an application does with a byte stream, or with the streams of QUIC
 //! http           a web page: browser and server, HTTP/2 and HTTP/3
@@ -22,6 +23,7 @@ pub mod congestion;
 mod datagram;
 mod error;
 mod http;
+pub mod live;
 mod media;
 pub mod operations;
 pub mod options;

@@ -92,6 +92,11 @@ def _sender(*names: str) -> Callable[[RunResult, str], float]:
     return measure
 
 
+def _receiver(name: str) -> Callable[[RunResult, str], float]:
+    """Return the metric of a receiver."""
+    return lambda result, flow: _number(_flow(result, flow).receiver.get(name))
+
+
 def _samples(end: str, metric: str, statistic: Callable[[Any], float]) -> _Sampled:
     """Return measurements of a statistic of the samples of an end of a flow, of all and of those within a window."""
 
@@ -251,6 +256,27 @@ METRICS: Final = (
             workload="ping",
         )
         for percent in (50, 95, 99)
+    ),
+    *(
+        Metric(
+            f"frame_delay_p{percent}",
+            f"frame_delay_p{percent}_ms",
+            f"Frame delay, {percent}th percentile" if percent != 50 else "Frame delay, median",
+            "ms",
+            f"{percent}th percentile over the frames of a live video of the time from capture to the last byte",
+            of_flow=_receiver(f"frame_delay_ms_p{percent}"),
+            workload="live",
+        )
+        for percent in (50, 95, 99)
+    ),
+    Metric(
+        "late_share",
+        "late_share",
+        "Share of late or missing frames",
+        "",
+        "share of the frames of a live video that arrived after their deadline or not at all",
+        of_flow=_receiver("late_share"),
+        workload="live",
     ),
     Metric(
         "fairness",

@@ -37,9 +37,11 @@ fn examples() -> Vec<(String, String)> {
 fn some_stacks(end: &EndpointConfig, _: EndOf) -> Result<StackAbilities, Problem> {
     let stack = end.stack.as_deref().unwrap_or_default();
     let (protocol, workloads): (_, &[_]) = match stack {
-        "quinn" | "noq" => (StackProtocol::Quic, &["download"]),
-        "lab-quic" => (StackProtocol::Quic, &["download", "request_response", "page", "datagrams", "ping"]),
-        "lab-tcp" => (StackProtocol::Tcp, &["download", "request_response", "page"]),
+        "quinn" | "noq" => (StackProtocol::Quic, &["download", "live"]),
+        "lab-quic" => {
+            (StackProtocol::Quic, &["download", "request_response", "page", "datagrams", "ping", "live"])
+        }
+        "lab-tcp" => (StackProtocol::Tcp, &["download", "request_response", "page", "live"]),
         "lab-udp" => (StackProtocol::Udp, &["datagrams", "ping", "media"]),
         _ => return Err(Problem::unknown("stack", stack, ["quinn", "noq", "lab-tcp", "lab-udp"])),
     };

@@ -11,7 +11,7 @@ use quiclab_core::{
     ByteCount, Direction, Duration, FieldPath, MarkFeedback, Problem, ProblemKind, Role, StackProtocol,
 };
 use quiclab_transport::EndOf;
-use quiclab_transport::options::{EndpointConfig, PageObjects, PageResource, Workload};
+use quiclab_transport::options::{EndpointConfig, LiveDelivery, PageObjects, PageResource, Workload};
 use std::collections::BTreeMap;
 
 pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check {
@@ -72,6 +72,7 @@ fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
                 Problem::conflict(path.child("start_rate"), quoted(*start_rate), expected)
             })
         }
+        Workload::Live { .. } => check_live(path, workload),
         Workload::RequestResponse { .. } | Workload::Ping { .. } => Ok(()),
     }
 }
@@ -108,6 +109,28 @@ fn check_arrivals(path: &FieldPath, flow: &Flow, arrivals: &Arrivals) -> Check {
             .because("connections of `arrivals` have none")
     })?;
     arrivals.check().map_err(|problem| problem.below(&path.child("arrivals")))
+}
+
+/// A source adapts within two bounds, and datagrams that wait cannot be taken back.
+fn check_live(path: &FieldPath, workload: &Workload) -> Check {
+    let &Workload::Live { rate, min_rate, max_rate, drop_late, delivery, .. } = workload else {
+        return Ok(());
+    };
+    let (bound, other) = if min_rate.is_some() { ("min_rate", "max_rate") } else { ("max_rate", "min_rate") };
+    ensure(min_rate.is_some() == max_rate.is_some(), || {
+        Problem::new(ProblemKind::MissingField, path.child(other), "a rate")
+            .because(format!("`{bound}` is set: the source follows the transport between both"))
+    })?;
+    if let Some((min, max)) = min_rate.zip(max_rate) {
+        ensure((min..=max).contains(&rate), || {
+            let expected = format!("a rate from `min_rate` to `max_rate`, \"{min}\" to \"{max}\"");
+            Problem::conflict(path.child("rate"), quoted(rate), expected)
+        })?;
+    }
+    ensure(!drop_late || delivery == LiveDelivery::Streams, || {
+        Problem::conflict(path.child("drop_late"), "true", "false")
+            .because("datagrams that wait for the congestion window cannot be taken back")
+    })
 }
 
 /// A resource depends on earlier ones only, so none waits for itself.

@@ -1,7 +1,7 @@
 //! A stack that wants to be woken at once, again and again.
 
 use super::*;
-use crate::library::{Event, Read, Snapshot};
+use crate::library::{Event, Read, Snapshot, StreamDirection};
 use quiclab_core::{FiveTuple, FlowId, Protocol};
 use quiclab_transport::options::Workload;
 use std::time::Instant;
@@ -52,10 +52,10 @@ impl Stack for Stuck {
     fn is_handshaking(&self) -> bool {
         false
     }
-    fn open(&mut self) -> Option<()> {
+    fn open(&mut self, _direction: StreamDirection) -> Option<()> {
         None
     }
-    fn accept(&mut self) -> Option<()> {
+    fn accept(&mut self, _direction: StreamDirection) -> Option<()> {
         None
     }
     fn write(&mut self, (): (), _data: Bytes) -> usize {
@@ -63,7 +63,17 @@ impl Stack for Stuck {
     }
     fn finish(&mut self, (): ()) {}
     fn reset(&mut self, (): ()) {}
-    fn read(&mut self, (): ()) -> Read {
+    fn set_priority(&mut self, (): (), _priority: i32) {}
+    fn send_datagram(&mut self, _data: Bytes) -> Result<(), usize> {
+        Ok(())
+    }
+    fn waiting_datagrams(&mut self) -> u64 {
+        0
+    }
+    fn receive_datagram(&mut self) -> Option<Bytes> {
+        None
+    }
+    fn read(&mut self, (): (), _chunk: impl FnMut(&[u8])) -> Read {
         Read::default()
     }
     fn close(&mut self, _now: Instant) {}
@@ -82,8 +92,8 @@ fn client(stack: Stuck) -> QuicEndpoint<Stuck> {
     };
     let size = Some(ByteCount::from_bytes(1));
     let workload = Workload::Download { size, duration: None, request: ByteCount::from_bytes(1) };
-    let download = Download::new(Role::Client, &workload, Time::ZERO, 1);
-    QuicEndpoint::new(&identity, stack, download, Time::ZERO, RandomStream::new(1, "tls"), None)
+    let application = Application::new(&identity, &workload, Time::ZERO, 1, 1);
+    QuicEndpoint::new(&identity, stack, application, Time::ZERO, RandomStream::new(1, "tls"), None)
 }
 
 /// Wakes `endpoint` up to `times` times, as long as it asks for it; returns how often and when last.

@@ -19,6 +19,7 @@ macro_rules! adapter {
             use super::observed::Observed;
             use crate::library::{
                 Event, ID_LENGTH, MAX_DATAGRAM_BYTES, Parts, Read, SeededIds, Seeds, Snapshot, Stack,
+                StreamDirection,
             };
             use crate::controller::{InFlightCounter, CountingController};
             use crate::lab_controller::LabController;
@@ -188,6 +189,8 @@ macro_rules! adapter {
                         return Some(match connection.poll()? {
                             $proto::Event::Connected => Event::Connected,
                             $proto::Event::Stream(StreamEvent::Opened { .. }) => Event::Opened,
+                            $proto::Event::Stream(StreamEvent::Available { .. }) => Event::Available,
+                            $proto::Event::DatagramReceived => Event::Datagram,
                             $proto::Event::Stream(StreamEvent::Readable { id }) => Event::Readable(id),
                             $proto::Event::Stream(StreamEvent::Writable { id }) => Event::Writable(id),
                             $proto::Event::Stream(StreamEvent::Finished { id }) => Event::Acknowledged(id),
@@ -204,12 +207,16 @@ macro_rules! adapter {
                     self.connection.as_ref().is_none_or(|(_, connection)| connection.is_handshaking())
                 }
 
-                fn open(&mut self) -> Option<StreamId> {
-                    self.connection().streams().open(Dir::Bi)
+                fn open(&mut self, direction: StreamDirection) -> Option<StreamId> {
+                    self.connection().streams().open(dir(direction))
                 }
 
-                fn accept(&mut self) -> Option<StreamId> {
-                    self.connection().streams().accept(Dir::Bi)
+                fn accept(&mut self, direction: StreamDirection) -> Option<StreamId> {
+                    self.connection().streams().accept(dir(direction))
+                }
+
+                fn set_priority(&mut self, stream: StreamId, priority: i32) {
+                    let _ = self.connection().send_stream(stream).set_priority(priority); // fails if it is closed
                 }
 
                 fn write(&mut self, stream: StreamId, data: Bytes) -> usize {
@@ -225,21 +232,42 @@ macro_rules! adapter {
                     let _ = self.connection().send_stream(stream).reset(VarInt::from_u32(0));
                 }
 
-                fn read(&mut self, stream: StreamId) -> Read {
+                fn read(&mut self, stream: StreamId, mut show: impl FnMut(&[u8])) -> Read {
                     let mut read = Read::default();
                     let mut receive = self.connection().recv_stream(stream);
                     let Ok(mut chunks) = receive.read(true) else {
-                        return Read { bytes: 0, ended: true };
+                        return Read { ended: true, ..Read::default() };
                     };
                     loop {
                         match chunks.next(usize::MAX) {
-                            Ok(Some(chunk)) => read.bytes += chunk.bytes.len() as u64,
-                            Ok(None) | Err(ReadError::Reset(_)) => break read.ended = true,
+                            Ok(Some(chunk)) => {
+                                read.bytes += chunk.bytes.len() as u64;
+                                show(&chunk.bytes);
+                            }
+                            Ok(None) => break read.ended = true,
+                            Err(ReadError::Reset(_)) => {
+                                (read.ended, read.reset) = (true, true);
+                                break;
+                            }
                             Err(ReadError::Blocked) => break,
                         }
                     }
                     let _ = chunks.finalize(); // the driver transmits in any case
                     read
+                }
+
+                fn send_datagram(&mut self, data: Bytes) -> Result<(), usize> {
+                    let mut datagrams = self.connection().datagrams();
+                    let most = datagrams.max_size().unwrap_or(0);
+                    datagrams.send(data, true).map_err(|_| most)
+                }
+
+                fn waiting_datagrams(&mut self) -> u64 {
+                    (DATAGRAM_BUFFER - self.connection().datagrams().send_buffer_space()) as u64
+                }
+
+                fn receive_datagram(&mut self) -> Option<Bytes> {
+                    self.connection().datagrams().recv()
                 }
 
                 fn close(&mut self, now: Instant) {
@@ -253,6 +281,16 @@ macro_rules! adapter {
                     }
                 }
             }
+
+            const fn dir(direction: StreamDirection) -> Dir {
+                match direction {
+                    StreamDirection::Bidirectional => Dir::Bi,
+                    StreamDirection::Unidirectional => Dir::Uni,
+                }
+            }
+
+            /// Bytes of datagrams that can wait: the default of both libraries.
+            const DATAGRAM_BUFFER: usize = 1024 * 1024;
 
             /// Wall-clock time of token lifetimes, as for TLS.
             struct FixedClock;
@@ -293,7 +331,7 @@ macro_rules! adapter {
                     .initial_mtu(options.datagram_size)
                     .min_mtu(options.datagram_size)
                     .mtu_discovery_config(None);
-                config.enable_segmentation_offload(false);
+                config.enable_segmentation_offload(false).datagram_send_buffer_size(DATAGRAM_BUFFER);
                 config.congestion_controller_factory(Arc::new(CountingController::new(
                     controller(options, gauge.lab()),
                     gauge.clone(),

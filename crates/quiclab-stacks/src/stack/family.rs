@@ -1,5 +1,6 @@
 //! quinn and its forks: what options they take, and how an endpoint of one of them is made.
 
+use crate::application::Application;
 use crate::driver::QuicEndpoint;
 use crate::library::{Parts, Stack};
 use crate::observation::SharedObservation;
@@ -7,7 +8,6 @@ use crate::options::{
     self, DEFAULT_DATAGRAM_SIZE, DEFAULT_INITIAL_WINDOW, DEFAULT_PACKET_THRESHOLD, DEFAULT_SEND_WINDOW,
     Options,
 };
-use crate::workload::Download;
 use quiclab_core::{
     ByteCount, Endpoint, OptionInfo, Problem, RandomStream, StackAbilities, StackInfo, StackProtocol,
 };
@@ -31,7 +31,7 @@ pub(super) fn info(
         version,
         description,
         protocol: StackProtocol::Quic,
-        workloads: &["download"],
+        workloads: &["download", "live"],
         options: Vec::leak([common(), own.to_vec()].concat()),
         profiles: &[],
         operations: &[],
@@ -66,9 +66,9 @@ pub(super) fn build<S: Stack>(
         observation: observation.clone(),
     };
     let stack = make(&options, parts);
-    let download = Download::new(identity.role, workload, start, options.send_window());
+    let application = Application::new(&identity, workload, start, seed, options.send_window());
     let tls_random = RandomStream::new(seed, &format!("{}.tls", identity.name));
-    Ok(Box::new(QuicEndpoint::new(&identity, stack, download, start, tls_random, observation)))
+    Ok(Box::new(QuicEndpoint::new(&identity, stack, application, start, tls_random, observation)))
 }
 
 /// What all of the family have.

@@ -25,6 +25,7 @@ pub mod hystart_picoquic;
 pub mod hystart_plus_plus;
 pub mod newreno;
 pub mod prague;
+pub(crate) mod rate_limited;
 mod registry;
 mod settings;
 pub mod slow_start;

@@ -54,7 +54,10 @@ impl NativeStack for LabUdp {
                 })
             }
             Workload::Media { .. } => Ok(media::build(&identity, workload, start)),
-            Workload::Download { .. } | Workload::RequestResponse { .. } | Workload::Page { .. } => {
+            Workload::Download { .. }
+            | Workload::RequestResponse { .. }
+            | Workload::Page { .. }
+            | Workload::Live { .. } => {
                 Err(Problem::unknown("workload.kind", workload.kind(), ["datagrams", "ping", "media"]))
             }
         }

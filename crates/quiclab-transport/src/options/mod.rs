@@ -23,4 +23,6 @@ pub(crate) use table::values;
 pub(crate) use tcp::TcpValues;
 pub use tcp::{RateReduction, TcpEcn, TcpLossDetection, TcpMetrics, TcpOptions};
 pub use tls::{EarlyData, Tls, TlsVersion};
-pub use workload::{MAX_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload};
+pub use workload::{
+    LiveDelivery, MAX_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload,
+};

@@ -48,6 +48,10 @@ options! {
     probe_packets: u32 = 2, "RFC 9002 section 6.2.4: one, or two to be robust";
     /// A window that is not used does not grow (RFC 9002 section 7.8).
     window_validation: bool = true, "RFC 9002 section 7.8";
+    /// A window that is not used grows all the same as long as it is below twice what was in flight at most since its last
+    /// reduction, in congestion avoidance up to a packet more than that (draft-ietf-ccwg-ratelimited-increase-03).
+    /// Instead of `window_validation`; without effect on BBR and `fixed`.
+    rate_limited_increase: bool = false, "RFC 9002 section 7.8: a window that is not used does not grow";
     /// Maximum congestion window, if it is limited. At least `initial_window`.
     #[schemars(transform = limits::between("1 B", MAX_OFFSET))]
     max_window: ByteCount, or "none" = None, "RFC 9002 has none";

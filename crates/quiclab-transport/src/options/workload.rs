@@ -159,6 +159,67 @@ pub enum Workload {
         #[schemars(transform = limits::above("0 s"))]
         duration: Duration,
     },
+    /// The sender sends the frames of a live video, each on a stream or in datagrams of QUIC, or one after the other on
+    /// TCP; the congestion control of the transport is the only one.
+    Live {
+        /// Mean rate of the frames; of a source that adapts, the rate at the start.
+        #[schemars(transform = limits::above("0 bit/s"))]
+        rate: DataRate,
+        /// Minimum rate of a source that follows the rate at which the transport sends, less what waits. Together with
+        /// `max_rate`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::above("0 bit/s"))]
+        min_rate: Option<DataRate>,
+        /// Maximum rate of a source that follows the rate at which the transport sends. Together with `min_rate`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(transform = limits::above("0 bit/s"))]
+        max_rate: Option<DataRate>,
+        /// Frames per second (default: RFC 8593 section 5).
+        #[serde(default = "default_live_frame_rate")]
+        #[schemars(transform = limits::between(1, 1000))]
+        frame_rate: u32,
+        /// Time from one key frame to the next, rounded to whole frames (default: assumed).
+        #[serde(default = "default_key_frame_interval")]
+        #[schemars(transform = limits::above("0 s"))]
+        key_frame_interval: Duration,
+        /// Size of a key frame, in sizes of another frame (default: assumed).
+        #[serde(default = "default_key_frame_ratio")]
+        #[schemars(transform = limits::between(1, 100))]
+        key_frame_ratio: u32,
+        /// Random variation of the sizes: scale of a Laplace distribution around the mean, which is cut at twice the
+        /// mean, in per cent of the mean (default: SCALE_B of RFC 8593 section 5).
+        #[serde(default = "default_size_variation")]
+        #[schemars(transform = limits::at_most(100))]
+        size_variation_percent: u32,
+        /// Time from the capture of a frame to its last byte at the receiver, above which it is late.
+        #[schemars(transform = limits::above("0 s"))]
+        deadline: Duration,
+        /// The sender gives up frames at their deadline: it resets their streams; on TCP, it leaves out those of which
+        /// nothing has been written. Not with `delivery = "datagrams"`.
+        #[serde(default)]
+        drop_late: bool,
+        /// How frames are sent over QUIC.
+        #[serde(default)]
+        delivery: LiveDelivery,
+        /// Maximum payload of a datagram, where frames are sent in datagrams.
+        #[serde(default = "default_live_packet")]
+        #[schemars(transform = limits::between("100 B", "65507 B"))]
+        packet_size: ByteCount,
+        /// Time for which frames are captured, from the moment at which the sender is connected.
+        #[schemars(transform = limits::above("0 s"))]
+        duration: Duration,
+    },
+}
+
+/// How the frames of a live video are sent over QUIC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LiveDelivery {
+    /// A unidirectional stream for each frame, older frames first where the stack sends streams by priority.
+    #[default]
+    Streams,
+    /// DATAGRAM frames (RFC 9221), which are not sent again.
+    Datagrams,
 }
 
 /// Protocol of the probes above IP.
@@ -179,6 +240,11 @@ defaults! {
     default_rtp: ByteCount = ByteCount::from_bytes(1200);
     default_target_delay: Duration = Duration::from_millis(100);
     default_ramp_up: DataRate = DataRate::from_bits_per_second(200_000);
+    default_live_frame_rate: u32 = 30;
+    default_key_frame_interval: Duration = Duration::from_secs(2);
+    default_key_frame_ratio: u32 = 5;
+    default_size_variation: u32 = 15;
+    default_live_packet: ByteCount = ByteCount::from_bytes(1100);
 }
 
 impl Workload {
@@ -199,7 +265,7 @@ impl Workload {
                 let sizes = sizes.chain(resources.iter().map(|resource| resource.size.bytes()));
                 Some(ByteCount::from_bytes(sizes.fold(html.bytes(), u64::saturating_add)))
             }
-            Self::Datagrams { .. } | Self::Media { .. } => None,
+            Self::Datagrams { .. } | Self::Media { .. } | Self::Live { .. } => None,
         }
     }
 

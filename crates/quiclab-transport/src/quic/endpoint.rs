@@ -193,6 +193,7 @@ impl Element for QuicEndpoint {
         if self.connection.state != State::Idle {
             out.count("reordering_packets", self.connection.packet_threshold());
         }
+        self.application.sample(out);
     }
 }
 

@@ -6,8 +6,9 @@ use super::Config;
 use super::config::WindowCheck;
 use super::ecn::PathEcn;
 use super::space::Space;
+use crate::congestion::rate_limited::RateLimitedIncrease;
 use crate::congestion::{Ack, CongestionEvent, Controller, Marks, PathView, RecoveryPhase};
-use crate::congestion::{Settings, build};
+use crate::congestion::{CongestionControl, Family, Settings, build};
 use crate::operations::{Operation, Operations};
 use crate::options::Pacing;
 use crate::pacing::{self, Pacer, PacingInput};
@@ -39,6 +40,11 @@ pub(super) fn now_ms(now: Time) -> f64 {
 /// An RTT as functions of plugins see it.
 pub(super) fn ms_or_0(rtt: Option<Duration>) -> f64 {
     rtt.map_or(0.0, Duration::as_ms_f64)
+}
+
+/// Whether the window of a control grows by what is acknowledged.
+fn grows_by_window(control: CongestionControl) -> bool {
+    matches!(control.family(), Family::Window | Family::Scalable | Family::L4s | Family::Coupled)
 }
 
 /// One path of a connection.
@@ -73,6 +79,10 @@ pub(super) struct Path {
     pub(super) left_up_to: u64,
     datagram: u64,
     window_check: WindowCheck,
+    /// `None`: a window that is not used does not grow, or without this rule.
+    rate_limited: Option<RateLimitedIncrease>,
+    /// Size of a full packet for the controller.
+    mss: u64,
     /// Largest window in use.
     max_window: u64,
     /// The pacer takes the initial RTT before there is a sample.
@@ -124,6 +134,9 @@ impl Path {
             left_up_to: 0,
             datagram: config.datagram_size.bytes(),
             window_check: config.fixed.window_check,
+            rate_limited: (config.quic.rate_limited_increase && grows_by_window(config.congestion_control))
+                .then(|| RateLimitedIncrease::new(settings.initial_window)),
+            mss: settings.mss,
             max_window: config.quic.max_window.map_or(u64::MAX, quiclab_core::ByteCount::bytes),
             paces_early: config.quic.pacing_before_rtt,
             paces_packets: config.fixed.paces_packets,
@@ -217,6 +230,9 @@ impl Path {
         self.pacer.on_sent(now, if self.paces_packets { self.datagram } else { bytes });
         self.in_flight += bytes;
         self.sent_packets += 1;
+        if let Some(rule) = &mut self.rate_limited {
+            rule.on_flight(self.in_flight, self.controller.window());
+        }
     }
 
     /// When the present or last recovery period began; `None` before the first.
@@ -306,7 +322,7 @@ impl Path {
         } else {
             (delivered.bytes_after_recovery, delivered.packets_after_recovery)
         };
-        let ack = Ack {
+        let mut ack = Ack {
             now,
             acked_bytes: bytes,
             acked_packets: packets,
@@ -324,6 +340,10 @@ impl Path {
             may_grow: owns || packets > 0,
             rate: Some(self.rate.sample(now, self.rtt.min(), delivered.packets == 1)),
         };
+        if let Some(rule) = &mut self.rate_limited {
+            rule.limit(&mut ack, &*self.controller, self.mss);
+            ack.cwnd_limited &= self.controller.window() < self.max_window;
+        }
         self.controller.on_ack(&ack);
     }
 

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::operations::Operations;
 use crate::options::{EndpointConfig, QuicVersion, Workload};
 use crate::stack::CONTROLLER;
-use crate::{CarrierRequest, EndpointRequest, NativeStack, http, profile, workload};
+use crate::{CarrierRequest, EndpointRequest, NativeStack, http, live, profile, workload};
 use quiclab_core::problem::ensure;
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::{
@@ -21,7 +21,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
     version: env!("CARGO_PKG_VERSION"),
     description: "QUIC as published stacks speak it, a model of exact sizes on the wire; every part can be exchanged",
     protocol: StackProtocol::Quic,
-    workloads: &["download", "request_response", "page", "datagrams", "ping"],
+    workloads: &["download", "request_response", "page", "datagrams", "ping", "live"],
     options: profile::options(rows(DEFAULT_PROFILE)),
     profiles: profile::profiles(profiles(), rows, |name| description(name).expect("it is one of the list")),
     operations: &OPERATIONS,
@@ -61,7 +61,12 @@ impl NativeStack for LabQuic {
             Workload::Page { .. } => {
                 http::build_streams(identity.role, workload, config.quic.version, page())?
             }
-            _ => workload::build_on_streams(identity.role, workload, start)?,
+            _ => match live::Parameters::new(workload) {
+                Some(parameters) => {
+                    live::on_streams(identity.role, &parameters, live::random(seed, &identity))
+                }
+                None => workload::build_on_streams(identity.role, workload, start)?,
+            },
         };
         let random = |path: usize| random_of(seed, &identity, path);
         let parts = endpoint::Parts { config, application, operations, observer };
@@ -114,12 +119,15 @@ fn random_of(seed: u64, identity: &EndpointIdentity, path: usize) -> RandomStrea
     }
 }
 
-/// What Google QUIC 37 has no frames for: datagrams, and further paths.
+/// What Google QUIC 37 has no frames for: datagrams, and further paths; and unidirectional streams.
 fn check_gquic(identity: &EndpointIdentity, workload: &Workload) -> Result<(), Error> {
-    ensure(!matches!(workload, Workload::Datagrams { .. } | Workload::Ping { .. }), || {
-        Problem::unknown("workload.kind", workload.kind(), ["download", "request_response", "page"])
-            .because("`quic.version` is \"gquic-37\"")
-    })?;
+    ensure(
+        !matches!(workload, Workload::Datagrams { .. } | Workload::Ping { .. } | Workload::Live { .. }),
+        || {
+            Problem::unknown("workload.kind", workload.kind(), ["download", "request_response", "page"])
+                .because("`quic.version` is \"gquic-37\"")
+        },
+    )?;
     ensure(identity.paths == 1, || {
         Problem::conflict("paths", identity.paths - 1, "no further path")
             .because("`quic.version` is \"gquic-37\"")

@@ -207,6 +207,11 @@ impl Connection {
         self.close();
     }
 
+    /// Bytes written and not sent yet.
+    pub(super) fn unsent(&self) -> u64 {
+        self.halves.as_ref().map_or(0, |halves| halves.sender.unsent())
+    }
+
     /// State for results; `None` before the connection is open.
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         let snapshot = self.halves.as_ref()?.sender.snapshot();

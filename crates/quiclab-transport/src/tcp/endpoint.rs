@@ -16,10 +16,9 @@ use super::sender::{PushWithinWrite, Snapshot};
 use super::tls::{Channel, RECORD};
 use crate::workload::{Application, Command};
 use quiclab_core::{
-    ByteCount, Counters, DataRate, Duration, Element, Endpoint, EndpointIdentity, FiveTuple, Flags,
-    Http2Frame, Metrics, Nic, Outputs, Packet, PageClient, Payload, Port, Progress, Protocol, RandomStream,
-    Record, RecoveryState, Role, SavedTcpMetrics, SegmentOptions, Time, TransportEvent, TransportObserver,
-    WarmStart,
+    ByteCount, Contents, Counters, DataRate, Duration, Element, Endpoint, EndpointIdentity, FiveTuple, Flags,
+    Metrics, Nic, Outputs, Packet, PageClient, Payload, Port, Progress, Protocol, RandomStream, Record,
+    RecoveryState, Role, SavedTcpMetrics, SegmentOptions, Time, TransportEvent, TransportObserver, WarmStart,
 };
 use std::collections::VecDeque;
 
@@ -154,8 +153,8 @@ impl TcpEndpoint {
             let command = self.application.received(now, delivered);
             self.obey(command);
         }
-        while let Some((bytes, frames)) = self.next_record() {
-            let command = self.application.read(now, bytes, &frames);
+        while let Some((bytes, contents)) = self.next_record() {
+            let command = self.application.read(now, bytes, &contents);
             self.obey(command);
         }
         if !self.told.closed_by_peer && self.connection.is_finished_by_peer() {
@@ -164,6 +163,7 @@ impl TcpEndpoint {
             self.obey(command);
         }
         if !self.told.over && self.application.deadline().is_some_and(|deadline| deadline <= now) {
+            self.application.on_send_state(self.send_rate(), self.connection.unsent());
             let command = self.application.wake(now);
             self.obey(command);
         }
@@ -173,7 +173,12 @@ impl TcpEndpoint {
         }
     }
 
-    fn next_record(&mut self) -> Option<(u64, Vec<Http2Frame>)> {
+    /// [`RecoveryState::send_rate`].
+    fn send_rate(&self) -> Option<DataRate> {
+        recovery_state(&self.connection.snapshot()?).send_rate()
+    }
+
+    fn next_record(&mut self) -> Option<(u64, Contents)> {
         self.records.as_mut()?.next(&mut self.channel)
     }
 
@@ -279,11 +284,11 @@ impl TcpEndpoint {
             return;
         };
         if self.channel.is_empty()
-            && let Some((length, frames)) = self.application.pull(now, room.min(RECORD))
+            && let Some((length, contents)) = self.application.pull(now, room.min(RECORD))
         {
             let position = self.channel.send_record(length);
             let length = u16::try_from(length).expect("at most a record of TLS");
-            records.push(Record { position, length, frames });
+            records.push(Record { position, length, contents });
         }
     }
 
@@ -418,6 +423,7 @@ impl Element for TcpEndpoint {
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
         self.report(out);
+        self.application.sample(out);
     }
 }
 

@@ -5,7 +5,7 @@
 //! has been read up to it.
 
 use super::tls::Channel;
-use quiclab_core::{Http2Frame, Record, SegmentOptions};
+use quiclab_core::{Contents, Record, SegmentOptions};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Records of one end of a connection, both ways.
@@ -15,8 +15,8 @@ pub(super) struct Records {
     outgoing: VecDeque<Record>,
     /// Arrived and not begun to be read, by position.
     incoming: BTreeMap<u64, Record>,
-    /// What of the record that is being read is missing, and its frames, until these are told.
-    current: Option<(u64, Vec<Http2Frame>)>,
+    /// What of the record that is being read is missing, and its contents, until these are told.
+    current: Option<(u64, Contents)>,
 }
 
 impl Records {
@@ -51,38 +51,38 @@ impl Records {
         }
     }
 
-    /// What the application reads next: bytes, and the frames that begin in them.
-    pub(super) fn next(&mut self, channel: &mut Channel) -> Option<(u64, Vec<Http2Frame>)> {
+    /// What the application reads next: bytes, and what begins in them.
+    pub(super) fn next(&mut self, channel: &mut Channel) -> Option<(u64, Contents)> {
         if self.current.is_none() {
             // those before it were read
             while self.incoming.first_key_value().is_some_and(|(&key, _)| key < channel.next_record()) {
                 self.incoming.pop_first();
             }
             let record = self.incoming.remove(&channel.next_record())?;
-            self.current = Some((u64::from(record.length), record.frames));
+            self.current = Some((u64::from(record.length), record.contents));
         }
-        let (left, frames) = self.current.as_mut().expect("put there above");
+        let (left, contents) = self.current.as_mut().expect("put there above");
         let bytes = channel.take_record(*left);
         if bytes == 0 {
             return None;
         }
         *left -= bytes;
-        let frames = std::mem::take(frames);
+        let contents = std::mem::take(contents);
         if *left == 0 {
             self.current = None;
         }
-        Some((bytes, frames))
+        Some((bytes, contents))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quiclab_core::Role;
+    use quiclab_core::{Http2Frame, Role};
 
     fn record(position: u64, length: u16) -> Record {
         let frame = Http2Frame::Data { stream: 1, length: u32::try_from(position).unwrap(), end: false };
-        Record { position, length, frames: vec![frame] }
+        Record { position, length, contents: Contents::Http2(vec![frame]) }
     }
 
     fn positions(options: Option<Box<SegmentOptions>>) -> Vec<u64> {
@@ -114,13 +114,13 @@ mod tests {
         records.arrive(vec![record(1, 100)], &channel);
         assert_eq!(records.next(&mut channel), None, "no byte has arrived");
         channel.arrive(60);
-        assert_eq!(records.next(&mut channel), Some((60, record(1, 100).frames)));
+        assert_eq!(records.next(&mut channel), Some((60, record(1, 100).contents)));
         assert_eq!(records.next(&mut channel), None);
         // a retransmission of the first, with all the rest of the stream
         records.arrive(vec![record(1, 100)], &channel);
         channel.arrive(90);
-        assert_eq!(records.next(&mut channel), Some((40, vec![])));
-        assert_eq!(records.next(&mut channel), Some((50, record(101, 50).frames)));
+        assert_eq!(records.next(&mut channel), Some((40, Contents::default())));
+        assert_eq!(records.next(&mut channel), Some((50, record(101, 50).contents)));
         assert_eq!((records.next(&mut channel), records.incoming.len()), (None, 0));
     }
 }

@@ -5,7 +5,7 @@ use super::{DEFAULT_PROFILE, LAB_TCP, options, profiles, rows};
 use crate::error::Error;
 use crate::options::{EndpointConfig, TcpEcn, Workload};
 use crate::stack::CONTROLLER;
-use crate::{EndpointRequest, NativeStack, http, profile, workload};
+use crate::{EndpointRequest, NativeStack, http, live, profile, workload};
 use quiclab_core::{
     Endpoint, MarkFeedback, Problem, ProblemKind, RandomStream, StackAbilities, StackInfo, StackProtocol,
 };
@@ -16,7 +16,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
     version: env!("CARGO_PKG_VERSION"),
     description: "TCP as Linux speaks it, a model of exact sizes on the wire; every part can be exchanged",
     protocol: StackProtocol::Tcp,
-    workloads: &["download", "request_response", "page"],
+    workloads: &["download", "request_response", "page", "live"],
     options: profile::options(
         rows(DEFAULT_PROFILE).map(|rows| rows.into_iter().chain(http::http2_rows()).collect()),
     ),
@@ -90,7 +90,14 @@ impl NativeStack for LabTcp {
                 0,
                 options.as_ref(),
             )?,
-            (_, None) => workload::build(identity.role, workload, start)?,
+            (_, None) => match live::Parameters::new(workload) {
+                Some(parameters) if parameters.in_datagrams() => {
+                    return Err(Problem::conflict("workload.delivery", "\"datagrams\"", "\"streams\"")
+                        .because("TCP has no datagrams: frames follow each other"));
+                }
+                Some(parameters) => live::on_bytes(identity.role, &parameters, live::random(seed, identity)),
+                None => workload::build(identity.role, workload, start)?,
+            },
             (_, Some(_)) => {
                 let reason = format!("the workload is `{}`, and only `page` uses HTTP/2", workload.kind());
                 return Err(Problem::new(ProblemKind::Conflict, "http2", "").because(reason));

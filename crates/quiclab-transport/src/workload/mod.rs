@@ -26,7 +26,7 @@ pub(crate) use streams::{Datagram, Priority, StreamApplication, StreamId, Stream
 
 use crate::error::Error;
 use crate::options::{PingProtocol, Workload};
-use quiclab_core::{ByteCount, Http2Frame, Metrics, PageClient, Problem, Progress, Role, Time};
+use quiclab_core::{ByteCount, Contents, DataRate, Metrics, PageClient, Problem, Progress, Role, Time};
 
 /// What an application wants of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +72,9 @@ pub(crate) trait Application: Send {
     fn deadline(&self) -> Option<Time> {
         None
     }
+    /// Before [`Application::wake`]: the rate at which what waits is sent
+    /// ([`quiclab_core::RecoveryState::send_rate`]), and the bytes that wait in the send buffer (SIOCOUTQNSD of Linux).
+    fn on_send_state(&mut self, _rate: Option<DataRate>, _waiting_bytes: u64) {}
     /// The deadline is due.
     fn wake(&mut self, _now: Time) -> Command {
         Command::Wait
@@ -81,19 +84,21 @@ pub(crate) trait Application: Send {
     fn uses_records(&self) -> bool {
         false
     }
-    /// The next record, if there is something to send now: its length, `most` at most, and the frames that
-    /// begin in it. Asked for when there is room, so that what is sent is chosen late.
-    fn pull(&mut self, _now: Time, _most: u64) -> Option<(u64, Vec<Http2Frame>)> {
+    /// The next record, if there is something to send now: its length, `most` at most, and what
+    /// begins in it. Asked for when there is room, so that what is sent is chosen late.
+    fn pull(&mut self, _now: Time, _most: u64) -> Option<(u64, Contents)> {
         None
     }
-    /// The application has read `bytes` of a record, in which these frames begin.
-    fn read(&mut self, _now: Time, _bytes: u64, _frames: &[Http2Frame]) -> Command {
+    /// The application has read `bytes` of a record, in which these contents begin.
+    fn read(&mut self, _now: Time, _bytes: u64, _contents: &Contents) -> Command {
         Command::Wait
     }
     /// State of the transfer.
     fn outcome(&self) -> &Outcome;
     /// Results of its own.
     fn statistics(&self, _out: &mut Metrics) {}
+    /// Values of its own for time series.
+    fn sample(&self, _out: &mut Metrics) {}
     /// The application as the client of a web page, if it is one.
     fn page_client(&self) -> Option<&dyn PageClient> {
         None
@@ -123,7 +128,7 @@ impl Outcome {
     }
 
     /// The client has closed: all is well if it has `asked` for everything, else it was too `early`.
-    fn closed_by_client(&mut self, now: Time, asked: bool, early: &str) {
+    pub(crate) fn closed_by_client(&mut self, now: Time, asked: bool, early: &str) {
         if asked {
             self.finish(now);
         } else {
@@ -135,7 +140,7 @@ impl Outcome {
 /// One side of `workload` on a byte stream.
 ///
 /// # Errors
-/// If the workload needs datagrams or HTTP ([`crate::http`]), or a value is not allowed.
+/// If the workload needs datagrams, HTTP ([`crate::http`]) or is live ([`crate::live`]), or a value is not allowed.
 pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<dyn Application>, Error> {
     match *workload {
         Workload::Download { size, duration, request } => {
@@ -153,13 +158,15 @@ pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<
         Workload::Datagrams { .. }
         | Workload::Ping { .. }
         | Workload::Page { .. }
+        | Workload::Live { .. }
         | Workload::Media { .. } => {
             Err(Problem::unknown("workload.kind", workload.kind(), ["download", "request_response"]))
         }
     }
 }
 
-/// One side of `workload` on the streams and datagrams of QUIC; see [`crate::http::build_streams`] for a page.
+/// One side of `workload` on the streams and datagrams of QUIC; see [`crate::http::build_streams`] for a page, and
+/// [`crate::live::on_streams`].
 ///
 /// # Errors
 /// If a value of the workload is not allowed.
@@ -190,7 +197,7 @@ pub(crate) fn build_on_streams(
             }
             Role::Server => Box::new(on_datagrams::PingServer::new(count)),
         },
-        Workload::Page { .. } | Workload::Media { .. } => {
+        Workload::Page { .. } | Workload::Live { .. } | Workload::Media { .. } => {
             return Err(Problem::unknown(
                 "workload.kind",
                 workload.kind(),

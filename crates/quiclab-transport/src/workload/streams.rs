@@ -1,7 +1,7 @@
 //! What an application does with the streams of QUIC.
 
 use super::Outcome;
-use quiclab_core::{ByteCount, Metrics, PageClient, Time};
+use quiclab_core::{ByteCount, DataRate, Metrics, PageClient, Time};
 
 /// Identifier of a stream (RFC 9000 section 2.1): the two low bits say who opened it, and whether it goes
 /// one way only.
@@ -88,6 +88,10 @@ pub(crate) trait Streams {
     fn label(&self, stream: StreamId) -> u64;
     /// Sends an unreliable datagram.
     fn send_datagram(&mut self, datagram: Datagram);
+    /// Rate at which what waits is sent, on the first path ([`quiclab_core::RecoveryState::send_rate`]).
+    fn send_rate(&self) -> Option<DataRate>;
+    /// Bytes of streams and datagrams that were not sent yet.
+    fn waiting_bytes(&self) -> u64;
     /// Ends the connection.
     fn close(&mut self);
 }
@@ -131,6 +135,8 @@ pub(crate) trait StreamApplication: Send {
     fn outcome(&self) -> &Outcome;
     /// Results of its own.
     fn statistics(&self, _out: &mut Metrics) {}
+    /// Values of its own for time series.
+    fn sample(&self, _out: &mut Metrics) {}
     /// The application as the client of a web page, if it is one.
     fn page_client(&self) -> Option<&dyn PageClient> {
         None

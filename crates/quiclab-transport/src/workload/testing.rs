@@ -1,7 +1,7 @@
 //! Streams that write down what is asked of them, for tests.
 
 use super::{Datagram, Priority, StreamId, Streams};
-use quiclab_core::Role;
+use quiclab_core::{DataRate, Role};
 use std::collections::BTreeMap;
 
 /// What an application asked for.
@@ -26,6 +26,8 @@ pub(crate) struct Recorder {
     /// Labels of this end's streams, and those that have arrived from the peer.
     pub(crate) labels: BTreeMap<StreamId, u64>,
     pub(crate) arrived: BTreeMap<StreamId, u64>,
+    /// Rate at which what waits is sent.
+    pub(crate) send_rate: Option<DataRate>,
     calls: Vec<Call>,
 }
 
@@ -37,6 +39,7 @@ impl Recorder {
             opened: [0; 2],
             labels: BTreeMap::new(),
             arrived: BTreeMap::new(),
+            send_rate: None,
             calls: Vec::new(),
         }
     }
@@ -78,6 +81,12 @@ impl Streams for Recorder {
     }
     fn send_datagram(&mut self, datagram: Datagram) {
         self.calls.push(Call::Datagram(datagram.number, datagram.echo));
+    }
+    fn send_rate(&self) -> Option<DataRate> {
+        self.send_rate
+    }
+    fn waiting_bytes(&self) -> u64 {
+        0
     }
     fn close(&mut self) {
         self.calls.push(Call::Close);

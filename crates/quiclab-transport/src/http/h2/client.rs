@@ -7,7 +7,7 @@ use super::frames::{Read, Reader, ReceiveWindow, Writer};
 use super::{Http2Values, INITIAL_WINDOW, request_of, stream_of};
 use crate::http::browser::Browser;
 use crate::workload::{Application, Command, Outcome};
-use quiclab_core::{Http2Frame, Metrics, PageClient, RequestTimes, Time};
+use quiclab_core::{Contents, Http2Frame, Metrics, PageClient, RequestTimes, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Streams at a time before the server has said how many.
@@ -106,7 +106,7 @@ impl Application for Client {
         true
     }
 
-    fn pull(&mut self, now: Time, most: u64) -> Option<(u64, Vec<Http2Frame>)> {
+    fn pull(&mut self, now: Time, most: u64) -> Option<(u64, Contents)> {
         if self.writer.is_empty() {
             if !self.greeted {
                 self.send_preface();
@@ -116,11 +116,13 @@ impl Application for Client {
                 self.ask(now);
             }
         }
-        self.writer.take(most)
+        self.writer.take(most).map(|(length, frames)| (length, Contents::Http2(frames)))
     }
 
-    fn read(&mut self, now: Time, bytes: u64, frames: &[Http2Frame]) -> Command {
-        self.reader.arrive(bytes, frames);
+    fn read(&mut self, now: Time, bytes: u64, contents: &Contents) -> Command {
+        if let Contents::Http2(frames) = contents {
+            self.reader.arrive(bytes, frames);
+        }
         while let Some(read) = self.reader.next() {
             match read {
                 Read::Data { stream, bytes, end } => {

@@ -12,7 +12,7 @@ use super::frames::{Read, Reader, Writer};
 use super::{Http2Values, INITIAL_WINDOW, SMALL_RECORD, request_of, stream_of};
 use crate::http::server::WebServer;
 use crate::workload::{Application, Command, Outcome};
-use quiclab_core::{ByteCount, Http2Frame, Time};
+use quiclab_core::{ByteCount, Contents, Http2Frame, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
@@ -179,7 +179,7 @@ impl Application for Server {
         true
     }
 
-    fn pull(&mut self, _now: Time, most: u64) -> Option<(u64, Vec<Http2Frame>)> {
+    fn pull(&mut self, _now: Time, most: u64) -> Option<(u64, Contents)> {
         let most = if self.written < self.values.warm_up.bytes() { most.min(SMALL_RECORD) } else { most };
         while !self.writer.fills(most) {
             let Some(frame) = self.choose() else { break };
@@ -187,11 +187,13 @@ impl Application for Server {
         }
         let record = self.writer.take(most);
         self.written += record.as_ref().map_or(0, |record| record.0);
-        record
+        record.map(|(length, frames)| (length, Contents::Http2(frames)))
     }
 
-    fn read(&mut self, now: Time, bytes: u64, frames: &[Http2Frame]) -> Command {
-        self.reader.arrive(bytes, frames);
+    fn read(&mut self, now: Time, bytes: u64, contents: &Contents) -> Command {
+        if let Contents::Http2(frames) = contents {
+            self.reader.arrive(bytes, frames);
+        }
         while let Some(read) = self.reader.next() {
             if let Read::Frame(frame) = read {
                 self.on_frame(now, frame);

@@ -8,7 +8,7 @@ use crate::http::server::WebServer;
 use crate::options::{ObjectKind, Priorities};
 use crate::testing::ms;
 use crate::workload::Command;
-use quiclab_core::{Duration, Http2Frame, ProblemKind, Time};
+use quiclab_core::{Contents, Duration, Http2Frame, ProblemKind, Time};
 
 fn client(objects: &[(u32, u64, ObjectKind)], priorities: Priorities, values: Http2Values) -> Client {
     let page = Page::new(&page(objects, priorities)).expect("a good page");
@@ -31,14 +31,22 @@ fn values(role: Role) -> Http2Values {
 
 /// All records that `end` writes now.
 fn drain(end: &mut dyn Application, now: Time) -> Vec<(u64, Vec<Http2Frame>)> {
-    std::iter::from_fn(|| end.pull(now, 16_384)).collect()
+    std::iter::from_fn(|| pull(end, now)).collect()
+}
+
+/// The next record that `end` writes.
+fn pull(end: &mut dyn Application, now: Time) -> Option<(u64, Vec<Http2Frame>)> {
+    match end.pull(now, 16_384)? {
+        (bytes, Contents::Http2(frames)) => Some((bytes, frames)),
+        (_, Contents::Media(_)) => panic!("no media frame in HTTP/2"),
+    }
 }
 
 /// All that one end writes reaches the other at once; the bytes, and the frames.
 fn pass(from: &mut dyn Application, to: &mut dyn Application, now: Time) -> (u64, Vec<Http2Frame>) {
     let records = drain(from, now);
     for (bytes, frames) in &records {
-        to.read(now, *bytes, frames);
+        to.read(now, *bytes, &Contents::Http2(frames.clone()));
     }
     (records.iter().map(|record| record.0).sum(), records.into_iter().flat_map(|record| record.1).collect())
 }
@@ -84,7 +92,9 @@ fn a_page_of_two_objects_by_hand() {
     let first = drain(&mut client, ms(10));
     let lengths: Vec<_> = first.iter().map(|record| record.0).collect();
     assert_eq!(lengths, [24 + 39 + 13, 114], "the beginning is one record, each request another");
-    first.iter().for_each(|(bytes, frames)| _ = server.read(ms(20), *bytes, frames));
+    first
+        .iter()
+        .for_each(|(bytes, frames)| _ = server.read(ms(20), *bytes, &Contents::Http2(frames.clone())));
     assert_eq!(pass(&mut server, &mut client, ms(20)).0, 15 + 13 + 9);
     assert_eq!(server.deadline(), Some(ms(25)));
     server.wake(ms(25));
@@ -135,15 +145,15 @@ fn an_urgent_response_overtakes_what_waits() {
     };
     let window = Http2Frame::Settings { count: 1, max_streams: None, stream_window: Some(1 << 20) };
     let more = Http2Frame::WindowUpdate { stream: 0, increment: 1 << 20 };
-    server.read(ms(0), 15 + 13 + 114, &[window, more, headers(3, 1)]);
+    server.read(ms(0), 15 + 13 + 114, &Contents::Http2(vec![window, more, headers(3, 1)]));
     server.wake(ms(2));
     // SETTINGS 15, WINDOW_UPDATE 13, ACK 9, HEADERS 209, then one DATA frame fills the record
-    let (_, frames) = server.pull(ms(2), 16_384).expect("a record");
+    let (_, frames) = pull(&mut server, ms(2)).expect("a record");
     assert_eq!(data(&frames), [(3, 16_384)]);
-    server.read(ms(3), 114, &[headers(5, 2)]);
+    server.read(ms(3), 114, &Contents::Http2(vec![headers(5, 2)]));
     server.wake(ms(5));
     // 255 bytes of the frame before; HEADERS and DATA of the style sheet; then the image again
-    let (_, frames) = server.pull(ms(5), 16_384).expect("a record");
+    let (_, frames) = pull(&mut server, ms(5)).expect("a record");
     assert_eq!(data(&frames), [(5, 100), (3, 16_384)]);
 }
 

@@ -39,7 +39,8 @@ use crate::workload::{Datagram, Priority, StreamId};
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, TransportParameters};
 use quiclab_core::scheduler::{self, PathScheduler};
 use quiclab_core::{
-    Duration, Ecn, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent, TransportObserver,
+    DataRate, Duration, Ecn, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent,
+    TransportObserver,
 };
 use std::collections::VecDeque;
 
@@ -460,6 +461,13 @@ impl crate::workload::Streams for Connection {
     }
     fn send_datagram(&mut self, datagram: Datagram) {
         self.datagrams.push_back(datagram);
+    }
+    fn send_rate(&self) -> Option<DataRate> {
+        self.paths[0].recovery_state().send_rate()
+    }
+    fn waiting_bytes(&self) -> u64 {
+        let datagrams: u64 = self.datagrams.iter().map(|datagram| u64::from(datagram.length)).sum();
+        self.streams.unsent().saturating_add(datagrams)
     }
     fn close(&mut self) {
         if self.state == State::Open {

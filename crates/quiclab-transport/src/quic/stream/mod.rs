@@ -295,6 +295,12 @@ impl Streams {
         self.labels.get(&id).copied().unwrap_or(0)
     }
 
+    /// Bytes that were written and not sent yet, on all streams.
+    pub(crate) fn unsent(&self) -> u64 {
+        let halves = self.table.handles().filter_map(|handle| self.table.get(handle).send.as_ref());
+        halves.fold(0, |sum, send| sum.saturating_add(send.unsent()))
+    }
+
     /// The next thing to tell the application.
     pub(crate) fn next_event(&mut self) -> Option<StreamEvent> {
         self.events.pop_front()

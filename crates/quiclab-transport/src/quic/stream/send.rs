@@ -85,6 +85,11 @@ impl SendHalf {
         }
     }
 
+    /// Bytes that were written and not sent yet; none after a reset.
+    pub(super) fn unsent(&self) -> u64 {
+        if self.reset.is_some() { 0 } else { self.written - self.credit.used() }
+    }
+
     pub(super) fn finish(&mut self) {
         if self.reset.is_none() {
             self.fin.get_or_insert(Delivery::Queued);

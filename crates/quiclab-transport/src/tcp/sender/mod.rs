@@ -435,6 +435,11 @@ impl Sender {
         self.timeouts_in_row.max(self.window_probes)
     }
 
+    /// Bytes written and not sent yet (`SIOCOUTQNSD`).
+    pub(crate) fn unsent(&self) -> u64 {
+        self.written.saturating_sub(self.next)
+    }
+
     /// State for results and series.
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot {

@@ -1,0 +1,167 @@
+//! Live video on the streams and datagrams of QUIC, and on TCP: frames at a rate of the application, which the
+//! transport's congestion control lets leave or not.
+//!
+//! ```text
+//! source        the encoder: when frames are captured and how large they are
+//! reception     the end that receives: frames that are complete, their delays, what is late
+//! on_streams    both ends, a stream for each frame
+//! on_datagrams  both ends, a frame in DATAGRAM frames
+//! on_bytes      both ends on a byte stream, frame after frame
+//! ```
+//!
+//! | | source | here |
+//! | --- | --- | --- |
+//! | sizes of frames | RFC 8593 section 5: Laplace distribution around the mean, scale 0.15 | the same, cut at 0 and twice the mean, so that the mean is that of the rate |
+//! | times of frames | RFC 8593 section 5: Laplace distribution around the interval | exact intervals |
+//! | key frames | none in RFC 8593, but larger frames after a change of the rate | periodic, and none after a change |
+//! | the encoder follows a rate | RFC 8593 section 5: not more often than every 200 ms | the same |
+//! | what waits | RFC 8298 section 4.1.3 (TX_QUEUE_SIZE_FACTOR): each bit takes 1 bit/s from the rate | the same |
+//! | which rate | W3C WebTransport `estimatedSendRate`, whose computation it leaves open | mean over the 200 ms of the smaller of pacing rate and cwnd / srtt ([`quiclab_core::RecoveryState::send_rate`]), as the frames see it |
+//! | frames on streams | draft-ietf-moq-transport, "Object Data Model": a frame is an object; objects that depend on all before them in a group are sent on its stream | each frame is an object of its own subgroup, on its own stream, so that each can be given up alone and none waits for another |
+//! | frames in datagrams | the same draft: an object in one datagram | a frame is cut into datagrams, as in RTP |
+//! | a frame is late | the same draft, delivery timeout: the publisher resets the stream | the same with `drop_late` |
+//! | what a receiver must know of a frame | headers of objects | part of the frame's bytes; [`HEADER`] bytes in quinn and noq |
+//! | subscription | SUBSCRIBE | none: the sender begins when it is connected |
+
+mod on_bytes;
+mod on_datagrams;
+mod on_streams;
+mod reception;
+mod source;
+#[cfg(test)]
+mod tests;
+
+pub use on_datagrams::Incoming;
+pub use reception::Reception;
+pub use source::{Frame, SendState, Source};
+
+use crate::options::{LiveDelivery, Workload};
+use crate::workload::{Application, StreamApplication};
+use quiclab_core::{ByteCount, DataRate, Duration, EndpointIdentity, RandomStream, Role};
+
+/// Bytes at the start of a frame that say when it was captured, where bytes are real. No frame is smaller.
+pub const HEADER: usize = 8;
+
+/// Bytes at the start of a datagram: capture (8), number of its frame (4), of the datagram within it (2), number of
+/// datagrams of the frame (2). No datagram is smaller.
+pub const DATAGRAM_HEADER: usize = 16;
+
+/// What a live flow is configured to.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameters {
+    rate: DataRate,
+    /// Minimum and maximum rate of a source that adapts.
+    bounds: Option<(DataRate, DataRate)>,
+    frame_rate: u32,
+    /// Frames from one key frame to the next.
+    group: u32,
+    key_frame_ratio: u32,
+    size_variation_percent: u32,
+    /// [`Workload::Live`]: `deadline`.
+    pub deadline: Duration,
+    /// [`Workload::Live`]: `drop_late`.
+    pub drop_late: bool,
+    delivery: LiveDelivery,
+    packet_size: ByteCount,
+    duration: Duration,
+}
+
+impl Parameters {
+    /// `None`: it is another workload.
+    #[must_use]
+    pub fn new(workload: &Workload) -> Option<Self> {
+        let &Workload::Live {
+            rate,
+            min_rate,
+            max_rate,
+            frame_rate,
+            key_frame_interval,
+            key_frame_ratio,
+            size_variation_percent,
+            deadline,
+            drop_late,
+            delivery,
+            packet_size,
+            duration,
+        } = workload
+        else {
+            return None;
+        };
+        let group = (key_frame_interval.as_secs_f64() * f64::from(frame_rate)).round() as u32;
+        Some(Self {
+            rate,
+            bounds: min_rate.zip(max_rate),
+            frame_rate,
+            group: group.max(1),
+            key_frame_ratio,
+            size_variation_percent,
+            deadline,
+            drop_late,
+            delivery,
+            packet_size,
+            duration,
+        })
+    }
+
+    /// Whether frames are sent in datagrams.
+    #[must_use]
+    pub fn in_datagrams(&self) -> bool {
+        self.delivery == LiveDelivery::Datagrams
+    }
+
+    /// Payloads of the datagrams of a frame in bytes: all full but the last.
+    pub fn datagrams(&self, frame: &Frame) -> impl ExactSizeIterator<Item = u64> + use<> {
+        let (length, size) = (u64::from(frame.length), self.packet_size.bytes());
+        // of a frame of more than 6 MB the remaining bytes are left out
+        let count = u16::try_from(length.div_ceil(size)).unwrap_or(u16::MAX);
+        (0..count).map(move |index| (length - u64::from(index) * size).min(size).max(DATAGRAM_HEADER as u64))
+    }
+
+    /// Time of a frame from the start of the capture, rounded up to nanoseconds.
+    fn offset(&self, frame: u32) -> Duration {
+        let second = Duration::from_secs(1).as_nanos();
+        let nanos = (u128::from(frame) * u128::from(second)).div_ceil(self.frame_rate.into());
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// Frames that are captured: those whose time is before the end.
+    fn frames(&self) -> u32 {
+        let nanos = u128::from(self.duration.as_nanos()) * u128::from(self.frame_rate);
+        let frames = nanos.div_ceil(u128::from(Duration::from_secs(1).as_nanos()));
+        let frames = u32::try_from(frames).unwrap_or(u32::MAX);
+        // rounding up may put the last one at the end itself
+        if self.offset(frames.saturating_sub(1)) >= self.duration { frames.saturating_sub(1) } else { frames }
+    }
+}
+
+/// The random stream of the frames of a flow: equal for all stacks.
+#[must_use]
+pub fn random(seed: u64, identity: &EndpointIdentity) -> RandomStream {
+    RandomStream::new(seed, &format!("{}.frames", identity.name))
+}
+
+/// One side on the streams or datagrams of QUIC; `random` is that of the source.
+pub(crate) fn on_streams(
+    role: Role,
+    parameters: &Parameters,
+    random: RandomStream,
+) -> Box<dyn StreamApplication> {
+    match (role, parameters.delivery) {
+        (Role::Client, LiveDelivery::Streams) => Box::new(on_streams::Client::new(parameters)),
+        (Role::Server, LiveDelivery::Streams) => {
+            Box::new(on_streams::Server::new(*parameters, Source::new(*parameters, random)))
+        }
+        (Role::Client, LiveDelivery::Datagrams) => Box::new(on_datagrams::Client::new(parameters)),
+        (Role::Server, LiveDelivery::Datagrams) => {
+            Box::new(on_datagrams::Server::new(*parameters, Source::new(*parameters, random)))
+        }
+    }
+}
+
+/// One side on a byte stream; `random` is that of the source.
+pub(crate) fn on_bytes(role: Role, parameters: &Parameters, random: RandomStream) -> Box<dyn Application> {
+    match role {
+        Role::Client => Box::new(on_bytes::Client::new(parameters)),
+        Role::Server => Box::new(on_bytes::Server::new(*parameters, Source::new(*parameters, random))),
+    }
+}

@@ -1,0 +1,207 @@
+//! Each frame on a unidirectional stream of its own, which ends with it; the label of the stream says when the frame was
+//! captured.
+//!
+//! A frame for which the peer's limit allows no stream yet waits for one. With `drop_late` the stream of a frame that
+//! is not acknowledged at its deadline is reset, and a frame that waits for a stream is given up then.
+
+use super::{Frame, Parameters, Reception, SendState, Source};
+use crate::workload::{Outcome, Priority, StreamApplication, StreamId, Streams};
+use quiclab_core::{Metrics, Time};
+use std::collections::VecDeque;
+
+/// The end that sends.
+pub(super) struct Server {
+    parameters: Parameters,
+    source: Source,
+    /// Captured frames for which there is no stream, in their order.
+    waiting: VecDeque<Frame>,
+    /// Streams that are not acknowledged, with the capture of their frames, in their order.
+    open: VecDeque<(Time, StreamId)>,
+    dropped: u64,
+    outcome: Outcome,
+}
+
+impl Server {
+    pub(super) fn new(parameters: Parameters, source: Source) -> Self {
+        Self {
+            parameters,
+            source,
+            waiting: VecDeque::new(),
+            open: VecDeque::new(),
+            dropped: 0,
+            outcome: Outcome::default(),
+        }
+    }
+
+    fn send_state(&self, streams: &dyn Streams) -> SendState {
+        let waiting: u64 = self.waiting.iter().map(|frame| u64::from(frame.length)).sum();
+        SendState { rate: streams.send_rate(), waiting_bytes: waiting + streams.waiting_bytes() }
+    }
+
+    /// Sends the frames that wait, as far as there are streams for them.
+    fn send(&mut self, streams: &mut dyn Streams) {
+        while !self.waiting.is_empty() {
+            let Some(stream) = streams.open(false) else { return };
+            let frame = self.waiting.pop_front().expect("there is one");
+            streams.set_label(stream, frame.captured.as_nanos());
+            streams.set_priority(stream, Priority::default());
+            streams.write(stream, frame.length.into());
+            streams.finish(stream);
+            self.open.push_back((frame.captured, stream));
+        }
+    }
+
+    /// Captures of the oldest frames that may be given up.
+    fn oldest(&self) -> Option<Time> {
+        let open = self.open.front().map(|(captured, _)| *captured);
+        open.or(self.waiting.front().map(|frame| frame.captured))
+    }
+
+    /// Gives up what is late.
+    fn drop_late(&mut self, now: Time, streams: &mut dyn Streams) {
+        let deadline = self.parameters.deadline;
+        while let Some(&(captured, stream)) = self.open.front()
+            && captured + deadline <= now
+        {
+            streams.reset(stream);
+            self.open.pop_front();
+            self.dropped += 1;
+        }
+        while self.waiting.front().is_some_and(|frame| frame.captured + deadline <= now) {
+            self.waiting.pop_front();
+            self.dropped += 1;
+        }
+    }
+
+    fn finish(&mut self, now: Time) {
+        if self.source.is_over() && self.open.is_empty() && self.waiting.is_empty() {
+            self.outcome.finish(now);
+        }
+    }
+}
+
+impl StreamApplication for Server {
+    fn connected(&mut self, now: Time, streams: &mut dyn Streams) {
+        self.outcome.progress.started = Some(now);
+        self.source.begin(now);
+        self.wake(now, streams);
+    }
+
+    fn acknowledged(&mut self, now: Time, stream: StreamId) {
+        if let Some(index) = self.open.iter().position(|(_, open)| *open == stream) {
+            self.open.remove(index);
+        }
+        self.finish(now);
+    }
+
+    fn available(&mut self, _now: Time, streams: &mut dyn Streams) {
+        self.send(streams);
+    }
+
+    fn closed_by_peer(&mut self, now: Time) {
+        self.outcome.closed_by_client(
+            now,
+            self.source.is_over(),
+            "closed by the client before the last frame",
+        );
+    }
+
+    fn failed(&mut self, reason: String) {
+        self.outcome.fail(reason);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        let late = self.oldest().filter(|_| self.parameters.drop_late);
+        let late = late.map(|captured| captured + self.parameters.deadline);
+        [self.source.next_capture(), late].into_iter().flatten().min()
+    }
+
+    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
+        while let Some(frame) = self.source.capture(now, self.send_state(streams)) {
+            self.waiting.push_back(frame);
+        }
+        if self.parameters.drop_late {
+            self.drop_late(now, streams);
+        }
+        self.send(streams);
+        self.finish(now);
+    }
+
+    fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    fn statistics(&self, out: &mut Metrics) {
+        self.source.report(out);
+        out.count("dropped_frames", self.dropped);
+    }
+
+    fn sample(&self, out: &mut Metrics) {
+        self.source.sample(out);
+    }
+}
+
+/// The end that receives.
+pub(super) struct Client {
+    reception: Reception,
+    outcome: Outcome,
+}
+
+impl Client {
+    pub(super) fn new(parameters: &Parameters) -> Self {
+        Self { reception: Reception::new(parameters), outcome: Outcome::default() }
+    }
+}
+
+impl StreamApplication for Client {
+    fn start(&mut self, now: Time) {
+        self.outcome.progress.started = Some(now);
+    }
+
+    fn connected(&mut self, now: Time, _streams: &mut dyn Streams) {
+        self.reception.begin(now);
+    }
+
+    fn received(&mut self, now: Time, stream: StreamId, bytes: u64, end: bool, streams: &mut dyn Streams) {
+        self.reception.on_bytes(now, bytes);
+        self.outcome.progress.delivered_bytes = self.reception.progress.delivered_bytes;
+        if end {
+            self.reception.on_frame(now, Time::from_nanos(streams.label(stream)));
+        }
+    }
+
+    fn reset_by_peer(&mut self, _now: Time, _stream: StreamId, _streams: &mut dyn Streams) {
+        self.reception.on_dropped();
+    }
+
+    fn closed_by_peer(&mut self, _now: Time) {
+        self.failed("closed by the server".to_owned());
+    }
+
+    fn failed(&mut self, reason: String) {
+        self.outcome.fail(reason);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.reception.next_wake()
+    }
+
+    fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
+        if self.outcome.progress.finished.is_none() && self.reception.expire(now) {
+            self.outcome.finish(self.reception.progress.finished.unwrap_or(now));
+            streams.close();
+        }
+    }
+
+    fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    fn statistics(&self, out: &mut Metrics) {
+        self.reception.report(out);
+    }
+
+    fn sample(&self, out: &mut Metrics) {
+        self.reception.sample(out);
+    }
+}
