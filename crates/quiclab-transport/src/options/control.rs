@@ -54,25 +54,23 @@ impl Control<'_> {
 ///
 /// # Errors
 /// If a value is missing, or means nothing.
-pub fn check_start(exit: SlowStartExit, options: &EndpointConfig) -> Result<(), Error> {
+fn check_start(exit: SlowStartExit, options: &EndpointConfig) -> Result<(), Error> {
     let (resumes, jumps) = (exit == SlowStartExit::CarefulResume, exit == SlowStartExit::JumpStart);
     let named = format!("`slow_start_exit` is \"{}\"", name_of(&exit));
-    let expect = |holds: bool, field: &'static str, expected: &'static str| {
-        ensure(holds, || Problem::new(ProblemKind::Conflict, field, expected).because(named.clone()))
-    };
-    expect(
-        !resumes || options.saved_path.is_some(),
-        "saved_path",
-        "window and RTT of an earlier connection",
-    )?;
-    expect(
-        resumes || options.saved_path.is_none(),
-        "saved_path",
-        "`slow_start_exit = \"careful-resume\"` with it",
-    )?;
-    expect(!jumps || options.max_jump.is_some(), "max_jump", "the window to jump to")?;
-    let with = "`slow_start_exit = \"careful-resume\"` or `\"jump-start\"` with it";
-    expect(resumes || jumps || options.max_jump.is_none(), "max_jump", with)
+    let missing =
+        |field, expected: &str| Problem::new(ProblemKind::Conflict, field, expected).because(named.clone());
+    ensure(!resumes || options.saved_path.is_some(), || {
+        missing("saved_path", "the window and RTT of an earlier connection")
+    })?;
+    ensure(!jumps || options.max_jump.is_some(), || missing("max_jump", "the window to jump to"))?;
+    if let Some(saved) = options.saved_path.filter(|_| !resumes) {
+        let value = format!("{{ window = \"{}\", rtt = \"{}\" }}", saved.window, saved.rtt);
+        return Err(conflict("saved_path", value, "none").because(named));
+    }
+    match options.max_jump.filter(|_| !resumes && !jumps) {
+        Some(most) => Err(conflict("max_jump", quoted(most), "none").because(named)),
+        None => Ok(()),
+    }
 }
 
 /// Checks that the options of an endpoint go with its congestion control.
