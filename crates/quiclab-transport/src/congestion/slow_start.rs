@@ -143,6 +143,11 @@ pub trait SlowStartPolicy: Send {
     /// The reduction that the policy has answered was spurious.
     fn on_undo(&mut self) {}
 
+    /// Window in bytes to which the next acknowledgement may jump; 0: none.
+    fn expected_window(&self) -> u64 {
+        0
+    }
+
     /// Rate to pace at, where the window is of as many bytes; `None`: the pacer derives it.
     fn pacing_rate(&self, _window: u64) -> Option<DataRate> {
         None
