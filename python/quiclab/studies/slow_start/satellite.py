@@ -83,7 +83,9 @@ STUDY = Study(
         source="draft-huitema-ccwg-c4-test (private-octopus/c4, doc/c4-tests.md)",
         figures=(Figure("Time of the download", "", "stack", "From the start of the handshake to the last byte."),),
         assumptions=(
-            Assumption("CUBIC follows every start.", "The published test is of C4, which is another congestion control."),
+            Assumption(
+                "CUBIC follows every start.", "The published test is of C4, which is another congestion control."
+            ),
             Assumption("The path back has no limit of its rate.", "The description names one rate."),
         ),
         limits=("The published time, 7.4 s, is a limit of the test, not a result.",),

@@ -46,7 +46,9 @@ def _chart(rows: Sequence[Mapping[str, Any]], places: Sequence[object]) -> Any:
     names = [str(place) for place in places]
     ideal = [{"start": FULL, "place": place, "t": t, "bytes": t} for place in names for t in (0, ROUND_TRIPS)]
     labels = list(LABELS.values())
-    colour = alt.Color("start:N", sort=labels, scale=alt.Scale(domain=labels, range=[*COLOURS[: len(labels)]]), title="")
+    colour = alt.Color(
+        "start:N", sort=labels, scale=alt.Scale(domain=labels, range=[*COLOURS[: len(labels)]]), title=""
+    )
     x = alt.X("t:Q", title="round trips after the first byte can arrive")
     y = alt.Y("bytes:Q", title="delivered [BDP]")
     lines = alt.Chart().mark_line(strokeWidth=1.6).encode(x=x, y=y, color=colour, tooltip=["start:N", "t:Q", "bytes:Q"])
@@ -152,12 +154,16 @@ def thresholds() -> Callable[[Evaluation, str], Any]:
             color=alt.Color("path:N", sort=[str(value) for value in design.factor("path").values], title=""),
             tooltip=["start:N", "path:N", "stack:N", "value:Q"],
         )
-        marks = [alt.Chart().mark_rule(color=NEUTRAL, strokeWidth=0.8).encode(x=f"{name}:Q") for name in ("empty", "filled")]
+        marks = [
+            alt.Chart().mark_rule(color=NEUTRAL, strokeWidth=0.8).encode(x=f"{name}:Q") for name in ("empty", "filled")
+        ]
         return (
             alt.layer(*marks, dots, data=alt.InlineData(values=rows))
             .properties(width=300, height=140)
             .facet(
-                row=alt.Row("queue:N", title="Queue [BDP]", sort=[str(value) for value in design.factor("queue").values]),
+                row=alt.Row(
+                    "queue:N", title="Queue [BDP]", sort=[str(value) for value in design.factor("queue").values]
+                ),
                 column=alt.Column("stack:N", title=None),
             )
         )
