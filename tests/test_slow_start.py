@@ -1,4 +1,4 @@
-"""The studies of starts of connections: their paths and senders, what is stored of a run, and runs of a few settings."""
+"""The studies of starts of connections: paths and senders, what is stored of a run, and runs of a few settings."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_metrics_are_those_of_the_stored_values() -> None:
 
 
 def test_figures_have_a_curve_a_cell_and_a_dot_for_each_start(tmp_path: FilePath) -> None:
-    """The start with history loses less than the one without, and both end their slow start beyond the path and its queue."""
+    """The start with history loses less than the one without; both end slow start beyond the path and its queue."""
     only = ["--only", "stack=lab-quic", "--only", "queue=1", "--only", "path=10 Mbit/s, 100 ms"]
     both = [*only, "--only", "configuration=none", "--only", "configuration=careful-resume"]
     done = quiclab_process("study", "run", "slow_start/alone", "--runs", "1", *both, "--out", tmp_path)

@@ -22,7 +22,7 @@
 //! | beta (3.5) | 0.5 to 1, by default 0.5 | that of the control: CUBIC 0.7 |
 //! | `W_max` of CUBIC after a retreat | not said | `PipeSize` (assumed) |
 //! | loss recovery (3.5) | no PRR; one packet at once | no PRR in TCP; no extra packet |
-//! | other limits (4.7) | "might need to update these mechanisms" | the send buffer of TCP has room for the jump from the start; the receiver's window is an option |
+//! | other limits (4.7) | "might need to update these mechanisms" | not changed: in lab-tcp the receive window grows as in Linux, from 65,535 B on, and limits a larger jump |
 //! | Normal after validation (3.7) | normal congestion control | slow start, which the first loss ends |
 
 use super::slow_start::{
@@ -190,10 +190,6 @@ impl SlowStartPolicy for CarefulResume {
 
     fn on_undo(&mut self) {
         self.phase = Phase::Normal;
-    }
-
-    fn expected_window(&self) -> u64 {
-        if matches!(self.phase, Phase::Reconnaissance { .. }) { self.jump() } else { 0 }
     }
 
     fn on_timeout(&mut self, _now: Time, _next_position: u64) {

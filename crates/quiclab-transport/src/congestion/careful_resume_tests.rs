@@ -164,16 +164,6 @@ fn the_jump_waits_until_the_window_is_used() {
     assert_eq!(reno.window(), 200 * MSS);
 }
 
-/// The send buffer of TCP has room for the jump before it.
-#[test]
-fn the_jump_is_expected_in_reconnaissance() {
-    let mut reno = NewReno::new(&settings(), policy(None));
-    assert_eq!(reno.expected_window(), 200 * MSS);
-    jumped(&mut reno);
-    reno.on_ack(&ack(201, 10, 29, 150, 179));
-    assert_eq!(reno.expected_window(), 0);
-}
-
 #[test]
 fn a_timeout_ends_careful_resume() {
     let mut reno = NewReno::new(&settings(), policy(None));

@@ -226,11 +226,6 @@ pub trait Controller: Send {
         0
     }
 
-    /// Window in bytes to which the next acknowledgement may jump, for which the send buffer of TCP provides; 0: none.
-    fn expected_window(&self) -> u64 {
-        0
-    }
-
     /// Windows of single segments that the send buffer of TCP provides for (`sndbuf_expand`).
     fn send_buffer_windows(&self) -> u64 {
         2

@@ -96,10 +96,6 @@ impl Controller for NewReno {
         self.window.pacing_rate()
     }
 
-    fn expected_window(&self) -> u64 {
-        self.window.expected()
-    }
-
     fn on_timeout(&mut self, event: &CongestionEvent, cut: bool) {
         self.window.timeout(event, cut.then(|| self.reduced()));
     }

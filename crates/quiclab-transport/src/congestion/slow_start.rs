@@ -119,8 +119,8 @@ pub trait SlowStartPolicy: Send {
     /// A packet is declared lost, before the events of the same acknowledgement.
     fn on_lost(&mut self, _packet: &LostPacket) {}
 
-    /// A recovery period starts in the first slow start, or with its threshold as the window: the window in bytes if the
-    /// policy sets it until [`SlowStartPolicy::owns_recovery`] ends; `None`: the control reduces it.
+    /// A recovery period starts in the first slow start: the window in bytes if the policy sets it, as long as
+    /// [`SlowStartPolicy::owns_recovery`] says so; `None`: the control reduces it.
     fn on_congestion(&mut self, _reduction: &Reduction<'_>) -> Option<u64> {
         None
     }
@@ -142,11 +142,6 @@ pub trait SlowStartPolicy: Send {
 
     /// The reduction that the policy has answered was spurious.
     fn on_undo(&mut self) {}
-
-    /// Window in bytes to which the next acknowledgement may jump; 0: none.
-    fn expected_window(&self) -> u64 {
-        0
-    }
 
     /// Rate to pace at, where the window is of as many bytes; `None`: the pacer derives it.
     fn pacing_rate(&self, _window: u64) -> Option<DataRate> {

@@ -243,11 +243,6 @@ impl Window {
         self.policy.owns_recovery()
     }
 
-    /// The window to which the policy may jump; 0: none.
-    pub(crate) fn expected(&self) -> u64 {
-        self.policy.expected_window()
-    }
-
     /// The rate that the policy asks for.
     pub(crate) fn pacing_rate(&self) -> Option<DataRate> {
         self.policy.pacing_rate(self.window)

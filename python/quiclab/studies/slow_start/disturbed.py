@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PATHS = (Path(10, 20), Path(10, 100), Path(100, 20), Path(100, 100))
 BY_NAME = {path.name: path for path in PATHS}
-QUEUE_BDP, RUNS = 1.0, 10
+QUEUE_BDP, RUNS = 1.0, 3
 CROSS, JITTER, CALM = "TCP flow", "jitter", "none"
 DISTURBANCES = (CALM, CROSS, JITTER)
 DISTURBANCE = "disturbance"
@@ -79,16 +79,17 @@ STUDY = Study(
     measures=Measures(metric=LOST, further=FURTHER, keep=start_of),
     presentation=Presentation(
         title="Starts of connections, disturbed",
-        abstract="The first 30 round trips of a download with seven algorithms of the start, in QUIC and TCP, beside a flow of TCP "
-        "CUBIC that is there already, or with jitter of 7 ms, behind a queue of one bandwidth-delay product.",
+        abstract="The first 30 round trips of a download with seven algorithms of the start, in QUIC and TCP, beside "
+        "a flow of TCP CUBIC that is there already, or with jitter of 7 ms, behind a queue of one bandwidth-delay "
+        "product.",
         source="quiclab: no publication",
         figures=(
             Figure(
                 "Time lost",
                 "",
                 "",
-                "Round trips of the full rate by which delivered bytes are behind after 30 round trips; beside the TCP flow the "
-                "full rate is half of the link's.",
+                "Round trips of the full rate by which delivered bytes are behind after 30 round trips; beside the TCP "
+                "flow the full rate is half of the link's.",
                 draw=over_disturbances(LOST.name, (0, 25), digits=1),
             ),
             Figure(
@@ -102,16 +103,16 @@ STUDY = Study(
                 "Delivered bytes",
                 "",
                 "",
-                "Bytes delivered by QUIC at 100 Mbit/s and 100 ms, mean of the runs, in bandwidth-delay products; the thin line is "
-                "the full rate.",
+                "Bytes delivered by QUIC at 100 Mbit/s and 100 ms, mean of the runs, in bandwidth-delay products; the "
+                "thin line is the full rate.",
                 draw=curves_disturbed(QUIC, "100 Mbit/s, 100 ms"),
             ),
         ),
         assumptions=(
             *COMMON,
             Assumption(
-                "Jitter is normal with a standard deviation of 7 ms, in the direction of the data, and keeps their order.",
-                "C4's model of Wi-Fi has spikes of several 7.5 ms in a part of the packets; its mean is 7 ms in that test.",
+                "Jitter is normal with a standard deviation of 7 ms, in the direction of the data, without reordering.",
+                "C4's model of Wi-Fi has spikes of several times 7.5 ms in some packets; its mean is 7 ms.",
             ),
             Assumption(
                 "The other flow starts 150 round trips earlier, with slow start until a loss.",

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
 
 FLOW = "main"
-#: Bytes of stream data in a full packet, and of that packet at the link: 1200 B of UDP payload with a short header, AEAD
-#: and frame header, IP, UDP and 14 B of framing; a segment of 1448 B in a frame of 1514 B.
+#: Bytes of stream data in a full packet, and of that packet at the link: 1200 B of UDP payload less short header,
+#: AEAD and frame header, with IP, UDP and 14 B of framing; a segment of 1448 B in a frame of 1514 B.
 PAYLOAD_SHARE = {"lab-quic": 1167 / 1242, "lab-tcp": 1448 / 1514}
 CONGESTION_AVOIDANCE = 2
 SETUP_ROUND_TRIPS, ROUND_TRIPS, POINTS = 2, 30, 120

@@ -140,10 +140,6 @@ impl Controller for Cubic {
         self.window.pacing_rate()
     }
 
-    fn expected_window(&self) -> u64 {
-        self.window.expected()
-    }
-
     fn on_ack(&mut self, ack: &Ack) {
         self.last_ack = ack.now;
         let mss = self.window.mss();

@@ -157,8 +157,7 @@ impl Sender {
 
     /// Memory for two windows of single segments, or what the congestion control asks for (`tcp_sndbuf_expand`).
     pub(super) fn expand_send_buffer(&mut self) {
-        let expected = self.controller.expected_window() / self.payload;
-        let segments = u64::from(self.cwnd().max(self.reordering + 1)).max(INITIAL_SEGMENTS).max(expected);
+        let segments = u64::from(self.cwnd().max(self.reordering + 1)).max(INITIAL_SEGMENTS);
         let wanted = self.controller.send_buffer_windows() * segments * memory::of_window(self.payload);
         self.send_buffer = self.send_buffer.max(wanted.min(self.options.max_send_buffer.bytes()));
     }
