@@ -60,6 +60,15 @@ SHORTENED = [
         r"\1 --runs 1 --only rate=10 --only rtt=20 --only queue=1 --only configuration=tcp_cubic",
     ),
     (r"(quiclab study run controls/beside)\b.*", r"\1 --runs 1 --only queue=1 --only first=tcp_cubic"),
+    (
+        r"(quiclab study run slow_start/alone)\b.*",
+        r"\1 --runs 1 --only stack=lab-quic --only queue=1 --only 'path=10 Mbit/s, 20 ms'",
+    ),
+    (
+        r"(quiclab study run slow_start/disturbed)\b.*",
+        r"\1 --runs 1 --only stack=lab-quic --only disturbance=jitter --only 'path=10 Mbit/s, 20 ms'",
+    ),
+    (r"(quiclab study run slow_start/satellite)\b.*", r"\1 --runs 1 --only stack=lab-quic --only configuration=none"),
     (r"(quiclab study run validation/aqm)\b.*", r"\1 --runs 1 --only cell=codel_4mbit_40ms_drops"),
     (r"(quiclab study run validation/regressions)\b.*", r"\1 --runs 1 --only cell=short_queue"),
     (r"(quiclab study run validation/lab_quic)\b.*", r"\1/quinn --runs 1 --only path=10mbit_112ms"),
@@ -72,7 +81,10 @@ SHORTENED = [
         r"(quiclab study run pacing/beyond_bursts)\b.*",
         r"\1 --runs 1 --only burst=1 --only configuration=whole --only buffer=1",
     ),
-    (r"(quiclab study run (?!dual_connectivity|validation|page_load|pacing|controls|queues)\S+)\b.*", r"\1 --runs 1"),
+    (
+        r"(quiclab study run (?!dual_connectivity|validation|page_load|pacing|controls|queues|slow_start)\S+)\b.*",
+        r"\1 --runs 1",
+    ),
 ]
 # results of a shortened study are incomplete, and these say so: exit code 1
 INCOMPLETE = re.compile(

@@ -24,6 +24,8 @@ from quiclab.stats import Summary
 from quiclab.studies.controls import alone, beside
 from quiclab.studies.dual_connectivity.model import model
 from quiclab.studies.dual_connectivity.setting import Parameters
+from quiclab.studies.slow_start import disturbed, satellite, starts
+from quiclab.studies.slow_start.paths import PATHS
 from quiclab.studies.validation import aqm_cells
 from quiclab.studies.validation.regressions_cells import BY_NAME
 from quiclab.study import agreement
@@ -148,6 +150,9 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "estimated": estimated,
         "on_paper": lambda **given: model(Parameters(**given)),
         "senders": lambda study: {"alone": alone.SENDERS, "beside": beside.SENDERS}[study],
+        "starts": lambda: starts.STARTS,
+        "start_paths": lambda study: {"alone": PATHS, "disturbed": disturbed.PATHS}[study],
+        "satellite_limit_s": satellite.LIMIT_S,
         "queue_cells": lambda: aqm_cells.CELLS,
         "fixed_differences": lambda: tuple(BY_NAME.values()),
         "over_starts": over_starts,

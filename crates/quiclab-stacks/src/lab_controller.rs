@@ -273,6 +273,8 @@ impl LabController {
             equal_rtt_renews: false,
             kernel_hz: None,
             slow_start_exit: wanted.slow_start_exit,
+            saved_path: None,
+            max_jump: None,
             paced: true,
             flavour: Flavour::Quic,
         };

@@ -48,6 +48,11 @@ impl LabControl {
             Problem::conflict("congestion_control", quoted(wanted.control.name()), expected)
                 .because(format!("{stack} does not tell its congestion control how many packets were marked"))
         })?;
+        ensure(!wanted.slow_start_exit.needs_pacing(), || {
+            let expected = "an algorithm without a jump";
+            Problem::conflict("slow_start_exit", quoted(name_of(&wanted.slow_start_exit)), expected)
+                .because(format!("the pacer of {stack} does not spread a jump over a round trip"))
+        })?;
         let lacking = if !matches!(wanted.control, CongestionControl::Newreno | CongestionControl::Cubic) {
             Some(format!("`{}`", wanted.control.name()))
         } else if wanted.emulated_connections != 1 {

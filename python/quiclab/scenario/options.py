@@ -117,6 +117,7 @@ __all__ = [
     "Retransmission",
     "RoundRobin",
     "RttVariation",
+    "SavedPath",
     "ScenarioFields",
     "SecondQueue",
     "ShapedRate",
@@ -532,13 +533,21 @@ class AckFrequency:
 Controller: TypeAlias = Literal["stack", "quiclab"]
 
 
-#: Algorithm that ends slow start before a loss.
+#: Algorithm of the start: what ends slow start before a loss, or takes its place.
 #: - `none`: Nothing.
 #: - `hystart-linux`: HyStart as in Linux: ACK train and delay.
 #: - `hystart-chromium`: HyStart as in Chromium: delay only, from a window of 16 packets on.
 #: - `hystart-plus-plus`: HyStart++ (RFC 9406).
 #: - `aioquic`: aioquic's: five RTT samples a quarter above the smallest.
 #: - `picoquic`: picoquic's: seven RTT samples a quarter above the smallest, seven times.
+#: - `search`: SEARCH (draft-chung-ccwg-search-09): delivery falls behind what was sent; the window becomes what the
+#:   path holds. Only with `newreno` and `cubic`.
+#: - `rapid-start`: Rapid Start (draft-kazuho-ccwg-rapid-start-02): threefold growth until a queue builds up; at the
+#:   first loss the window converges to what is delivered. Only with `newreno` and `cubic`.
+#: - `careful-resume`: Careful Resume (RFC 9959): half the window of an earlier connection, `saved_path`, paced over an
+#:   RTT and then validated. Only with `newreno` and `cubic`, and with pacing.
+#: - `jump-start`: Jump Start as in quicly: `max_jump` bytes at once, paced over the first RTT, without history. Only
+#:   with `newreno` and `cubic`, and with pacing.
 SlowStartExit: TypeAlias = Literal[
     "none",
     "hystart-linux",
@@ -546,7 +555,27 @@ SlowStartExit: TypeAlias = Literal[
     "hystart-plus-plus",
     "aioquic",
     "picoquic",
+    "search",
+    "rapid-start",
+    "careful-resume",
+    "jump-start",
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedPath:
+    """What an earlier connection on the same path has found (RFC 9959 section 3.1).
+
+    Attributes
+    ----------
+    window
+        Bytes that it had in flight in a round trip, `saved_cwnd`. Takes a size of at least "1 B".
+    rtt
+        Its smallest RTT, `saved_rtt`. Takes a duration above "0 s".
+    """
+
+    window: ByteCount
+    rtt: Duration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1263,7 +1292,13 @@ class EndpointConfig:
         Number of connections that CUBIC or NewReno emulates, N of Chromium. 1 without `newreno` or `cubic`. Takes an
         integer of at least 1.
     slow_start_exit
-        Algorithm that ends slow start before a loss. `none` without `newreno` or `cubic`.
+        Algorithm of the start: what ends slow start before a loss, or takes its place. `none` without `newreno` or
+        `cubic`.
+    saved_path
+        What an earlier connection has found on the path, with which `careful-resume` begins (RFC 9959 section 3.1).
+    max_jump
+        Largest window to jump to: of `careful-resume` (RFC 9959 section 3.3; default: half of the saved one), and the
+        window of `jump-start`. Takes a size of at least "1 B".
     pacing
         Pacing of packets. Not `none` with BBR.
     tcp
@@ -1292,6 +1327,8 @@ class EndpointConfig:
     controller: Controller | None = None
     emulated_connections: int | None = None
     slow_start_exit: SlowStartExit | None = None
+    saved_path: SavedPath | None = None
+    max_jump: ByteCount | None = None
     pacing: Pacing | None = None
     tcp: TcpOptions | None = None
     quic: QuicOptions | None = None

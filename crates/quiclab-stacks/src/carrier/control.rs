@@ -37,6 +37,8 @@ pub(crate) fn controller(
         equal_rtt_renews: false,
         kernel_hz: None,
         slow_start_exit: SlowStartExit::None,
+        saved_path: None,
+        max_jump: None,
         paced: true,
         flavour: Flavour::Quic,
     };

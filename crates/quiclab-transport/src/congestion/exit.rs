@@ -1,15 +1,21 @@
-//! The ends of slow start before a loss, by their names in scenarios.
+//! The algorithms of the start of a connection, by their names in scenarios.
 
+use super::careful_resume::CarefulResume;
 use super::hystart_aioquic::RttRise;
 use super::hystart_chromium::HystartChromium;
 use super::hystart_linux::{AckTrain, HystartLinux};
 use super::hystart_picoquic::DelayTest;
 use super::hystart_plus_plus::HystartPlusPlus;
+use super::jump_start::JumpStart;
+use super::rapid_start::RapidStart;
+use super::search::Search;
+use super::settings::Settings;
 use super::slow_start::{NoSlowStartExit, SlowStartPolicy};
+use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Algorithm that ends slow start before a loss.
+/// Algorithm of the start: what ends slow start before a loss, or takes its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SlowStartExit {
@@ -25,21 +31,65 @@ pub enum SlowStartExit {
     Aioquic,
     /// picoquic's: seven RTT samples a quarter above the smallest, seven times.
     Picoquic,
+    /// SEARCH (draft-chung-ccwg-search-09): delivery falls behind what was sent; the window becomes what the path holds. Only
+    /// with `newreno` and `cubic`.
+    Search,
+    /// Rapid Start (draft-kazuho-ccwg-rapid-start-02): threefold growth until a queue builds up; at the first loss the window
+    /// converges to what is delivered. Only with `newreno` and `cubic`.
+    RapidStart,
+    /// Careful Resume (RFC 9959): half the window of an earlier connection, `saved_path`, paced over an RTT and then validated.
+    /// Only with `newreno` and `cubic`, and with pacing.
+    CarefulResume,
+    /// Jump Start as in quicly: `max_jump` bytes at once, paced over the first RTT, without history. Only with `newreno` and
+    /// `cubic`, and with pacing.
+    JumpStart,
+}
+
+/// What an earlier connection on the same path has found (RFC 9959 section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SavedPath {
+    /// Bytes that it had in flight in a round trip, `saved_cwnd`.
+    #[schemars(transform = limits::at_least("1 B"))]
+    pub window: ByteCount,
+    /// Its smallest RTT, `saved_rtt`.
+    #[schemars(transform = limits::above("0 s"))]
+    pub rtt: Duration,
 }
 
 impl SlowStartExit {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 10] = [
         Self::None,
         Self::HystartLinux,
         Self::HystartChromium,
         Self::HystartPlusPlus,
         Self::Aioquic,
         Self::Picoquic,
+        Self::Search,
+        Self::RapidStart,
+        Self::CarefulResume,
+        Self::JumpStart,
     ];
 
-    /// Its policy; `paced` says whether the sender paces, which HyStart of Linux and HyStart++ consider.
-    pub(super) fn policy(self, paced: bool) -> Box<dyn SlowStartPolicy> {
+    /// Whether only a control of the family [`Family::Window`](super::Family::Window) has it.
+    #[must_use]
+    pub const fn needs_window_control(self) -> bool {
+        matches!(self, Self::Search | Self::RapidStart | Self::CarefulResume | Self::JumpStart)
+    }
+
+    /// Whether the sender must pace.
+    #[must_use]
+    pub const fn needs_pacing(self) -> bool {
+        matches!(self, Self::CarefulResume | Self::JumpStart)
+    }
+
+    /// Its policy for a sender with `settings`: HyStart of Linux and HyStart++ consider whether it paces.
+    ///
+    /// # Panics
+    /// If a value that it needs is missing, which options are checked for.
+    pub(super) fn policy(self, settings: &Settings) -> Box<dyn SlowStartPolicy> {
+        let Settings { paced, initial_window, saved_path, max_jump, handshake_rtt, .. } = *settings;
         match self {
             Self::None => Box::new(NoSlowStartExit),
             Self::HystartLinux => Box::new(HystartLinux::new(AckTrain::Cushioned { paced })),
@@ -47,6 +97,16 @@ impl SlowStartExit {
             Self::Aioquic => Box::new(RttRise::default()),
             Self::Picoquic => Box::new(DelayTest::default()),
             Self::HystartPlusPlus => Box::new(HystartPlusPlus::new(paced)),
+            Self::Search => Box::new(Search::new(initial_window)),
+            Self::RapidStart => Box::new(RapidStart::new(initial_window)),
+            Self::CarefulResume => {
+                let saved = saved_path.expect("Careful Resume has a saved path");
+                Box::new(CarefulResume::new(saved, max_jump, initial_window))
+            }
+            Self::JumpStart => {
+                let jump = max_jump.expect("Jump Start has a window to jump to");
+                Box::new(JumpStart::new(jump, handshake_rtt, initial_window))
+            }
         }
     }
 }

@@ -104,7 +104,7 @@ impl SlowStartPolicy for HystartPlusPlus {
         let limit = (!self.paced).then_some(UNPACED_LIMIT * question.mss);
         // section 4.3: "SHOULD use HyStart++ only for the initial slow start"
         if !question.initial {
-            return SlowStartDecision::Continue { divisor: 1, limit };
+            return SlowStartDecision::Continue { gain: 1, divisor: 1, limit };
         }
         if self.roll(question.ack.acked_position, question.ack.next_position) {
             return SlowStartDecision::Leave;
@@ -113,7 +113,7 @@ impl SlowStartPolicy for HystartPlusPlus {
             self.sample(rtt);
         }
         let divisor = if self.conservative.is_some() { GROWTH_DIVISOR } else { 1 };
-        SlowStartDecision::Continue { divisor, limit }
+        SlowStartDecision::Continue { gain: 1, divisor, limit }
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     const FAST: SlowStartDecision = SlowStartDecision::GO_ON;
-    const SLOW: SlowStartDecision = SlowStartDecision::Continue { divisor: 4, limit: None };
+    const SLOW: SlowStartDecision = SlowStartDecision::Continue { gain: 1, divisor: 4, limit: None };
 
     /// Rounds of `n` packets.
     struct Rounds {
@@ -221,7 +221,7 @@ mod tests {
     fn a_sender_that_does_not_pace_counts_at_most_8_packets_per_ack() {
         let mut driver = Driver::new(HystartPlusPlus::new(false), 100);
         let answer = driver.ack(100, 40_000, 1, 100);
-        assert_eq!(answer, SlowStartDecision::Continue { divisor: 1, limit: Some(8 * MSS) });
+        assert_eq!(answer, SlowStartDecision::Continue { gain: 1, divisor: 1, limit: Some(8 * MSS) });
     }
 
     #[test]

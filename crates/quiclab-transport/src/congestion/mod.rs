@@ -12,6 +12,7 @@
 //! the end of this file.
 
 pub mod bbr;
+pub mod careful_resume;
 mod controller;
 pub mod coupled;
 pub mod cubic;
@@ -23,16 +24,19 @@ pub mod hystart_chromium;
 pub mod hystart_linux;
 pub mod hystart_picoquic;
 pub mod hystart_plus_plus;
+pub mod jump_start;
 pub mod newreno;
 pub mod prague;
+pub mod rapid_start;
 pub(crate) mod rate_limited;
 mod registry;
+pub mod search;
 mod settings;
 pub mod slow_start;
 mod window;
 
 pub use controller::{Ack, CongestionEvent, Controller, LostPacket, Marks, PathView, Phase, RecoveryPhase};
-pub use exit::SlowStartExit;
+pub use exit::{SavedPath, SlowStartExit};
 pub use registry::Family;
 pub use settings::Settings;
 pub use window::{Flavour, WindowSettings};

@@ -15,8 +15,8 @@
 
 use super::slow_start::SlowStartPolicy;
 use super::window::{Flavour, Window, WindowSettings};
-use super::{Ack, CongestionEvent, Controller, Phase};
-use quiclab_core::{Duration, Time};
+use super::{Ack, CongestionEvent, Controller, LostPacket, Phase};
+use quiclab_core::{DataRate, Duration, Time};
 
 /// NewReno.
 pub struct NewReno {
@@ -69,8 +69,31 @@ impl Controller for NewReno {
         }
     }
 
-    fn on_congestion(&mut self, _event: &CongestionEvent) {
-        self.window.cut(self.reduced());
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        let reduced = self.reduced();
+        if !self.window.converge(event, reduced as f64 / self.window.bytes() as f64) {
+            self.window.cut(reduced);
+        }
+    }
+
+    fn on_sent(&mut self, _now: Time, bytes: u64, _in_flight: u64) {
+        self.window.on_sent(bytes);
+    }
+
+    fn on_packet_lost(&mut self, packet: &LostPacket) {
+        self.window.on_lost(packet);
+    }
+
+    fn on_recovery_end(&mut self, _now: Time) {
+        self.window.on_recovery_end();
+    }
+
+    fn owns_recovery(&self) -> bool {
+        self.window.owns_recovery()
+    }
+
+    fn pacing_rate(&self) -> Option<DataRate> {
+        self.window.pacing_rate()
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent, cut: bool) {

@@ -81,6 +81,8 @@ mod tests {
                 equal_rtt_renews: false,
                 kernel_hz: None,
                 slow_start_exit: SlowStartExit::None,
+                saved_path: None,
+                max_jump: None,
                 paced: false,
                 flavour: Flavour::Quic,
             };

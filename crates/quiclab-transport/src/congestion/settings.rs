@@ -1,7 +1,7 @@
 //! Parameters of a controller.
 
 use super::CongestionControl;
-use super::exit::SlowStartExit;
+use super::exit::{SavedPath, SlowStartExit};
 use super::slow_start::SlowStartPolicy;
 use super::window::{Flavour, WindowSettings};
 use quiclab_core::Duration;
@@ -27,6 +27,10 @@ pub struct Settings {
     pub kernel_hz: Option<u32>,
     /// What ends slow start of NewReno and CUBIC early.
     pub slow_start_exit: SlowStartExit,
+    /// What an earlier connection has found; `None`: there was none.
+    pub saved_path: Option<SavedPath>,
+    /// Largest window to jump to, in bytes; `None`: no limit, or no jump.
+    pub max_jump: Option<u64>,
     /// Whether the sender paces: HyStart of Linux and HyStart++ ask.
     pub paced: bool,
     /// Whose details NewReno and CUBIC follow.
@@ -42,7 +46,7 @@ impl Settings {
 
     /// The policy that ends slow start early.
     pub(super) fn policy(&self) -> Box<dyn SlowStartPolicy> {
-        self.slow_start_exit.policy(self.paced)
+        self.slow_start_exit.policy(self)
     }
 }
 
@@ -63,6 +67,8 @@ mod tests {
             equal_rtt_renews: false,
             kernel_hz: None,
             slow_start_exit: SlowStartExit::None,
+            saved_path: None,
+            max_jump: None,
             paced: false,
             flavour,
         };
@@ -109,6 +115,8 @@ mod tests {
                 equal_rtt_renews: false,
                 kernel_hz: None,
                 slow_start_exit,
+                saved_path: None,
+                max_jump: None,
                 paced,
                 flavour: Flavour::LinuxTcp,
             };

@@ -1,19 +1,24 @@
-//! The algorithm that ends slow start before a loss.
+//! The algorithm of the start of a connection: how fast the window grows, and what ends slow start.
 //!
 //! [`NewReno`](super::newreno::NewReno) and [`Cubic`](super::cubic::Cubic) ask a [`SlowStartPolicy`] on each
-//! acknowledgement in slow start; it answers whether, and how fast, the window goes on growing.
+//! acknowledgement in slow start; it answers whether, and how fast, the window goes on growing. A policy that knows
+//! better than the control what a path holds may also set the window in the first recovery period, and pace.
 //!
 //! | policy | looks at | answer |
 //! |---|---|---|
-//! | [`Never`] | nothing | goes on |
+//! | [`NoSlowStartExit`] | nothing | goes on |
 //! | [`HystartLinux`](super::hystart_linux::HystartLinux) | ACK train, delay | leaves |
 //! | [`HystartChromium`](super::hystart_chromium::HystartChromium) | delay | leaves |
 //! | [`RttRise`](super::hystart_aioquic::RttRise) | delay | leaves |
 //! | [`DelayTest`](super::hystart_picoquic::DelayTest) | delay | leaves |
 //! | [`HystartPlusPlus`](super::hystart_plus_plus::HystartPlusPlus) | delay, round after round | slows down, leaves or goes back |
+//! | [`Search`](super::search::Search) | bytes sent and delivered | leaves, at the window of the congestion point |
+//! | [`RapidStart`](super::rapid_start::RapidStart) | delay | grows faster; reduces the window by what is delivered |
+//! | [`CarefulResume`](super::careful_resume::CarefulResume) | an earlier connection | jumps; retreats if that was too much |
+//! | [`JumpStart`](super::jump_start::JumpStart) | nothing | jumps before anything is known |
 
-use super::Ack;
-use quiclab_core::{Duration, Time};
+use super::{Ack, CongestionEvent, LostPacket};
+use quiclab_core::{DataRate, Duration, Time};
 
 /// What a policy may know when an acknowledgement arrives in slow start, before the window grows.
 #[derive(Clone, Copy, Debug)]
@@ -35,25 +40,114 @@ pub struct SlowStartInput<'a> {
 /// Answer to a [`SlowStartInput`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStartDecision {
-    /// Slow start goes on: the window grows by the acknowledged bytes, at most `limit` of them, divided
+    /// Slow start goes on: the window grows by the acknowledged bytes, at most `limit` of them, times `gain` divided
     /// by `divisor`.
     Continue {
+        /// 1 in slow start, 2 in Rapid Start (draft-kazuho-ccwg-rapid-start-02 section 3.2). Not 0.
+        gain: u64,
         /// 1 in slow start, more in conservative slow start (RFC 9406 section 4.2). Not 0.
         divisor: u64,
         /// Bytes of one acknowledgement that count (L of RFC 9406 section 4.3); `None`: all.
         limit: Option<u64>,
     },
+    /// Slow start goes on with a window of as many bytes; the acknowledgement does not add to it.
+    Window(u64),
+    /// Slow start goes on, and the window stays.
+    Hold,
     /// Slow start is over: the threshold becomes the window.
     Leave,
+    /// Slow start is over: threshold and window become as many bytes, or stay if they are less.
+    LeaveAt(u64),
 }
 
 impl SlowStartDecision {
     /// Slow start without an exit algorithm.
-    pub const GO_ON: Self = Self::Continue { divisor: 1, limit: None };
+    pub const GO_ON: Self = Self::Continue { gain: 1, divisor: 1, limit: None };
+}
+
+/// What a policy may know when the first recovery period starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction<'a> {
+    /// What starts it.
+    pub event: &'a CongestionEvent,
+    /// Window in bytes.
+    pub window: u64,
+    /// Part of the window that the control keeps at a loss.
+    pub beta: f64,
+}
+
+/// What an acknowledgement in a recovery period means to the policy that sets its window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryStep {
+    /// Nothing.
+    Hold,
+    /// Window and threshold become as many bytes.
+    Window(u64),
+    /// The control takes over.
+    Done(Convergence),
+}
+
+/// What a policy leaves when it hands the window over to the control, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Convergence {
+    /// Threshold of slow start.
+    pub ssthresh: u64,
+    /// Estimate of what path and queue hold, which CUBIC takes for its window before the reduction.
+    pub full: u64,
+}
+
+/// `bytes` times `part`, rounded down; 0 if that is negative.
+pub(crate) fn part_of(bytes: u64, part: f64) -> u64 {
+    (bytes as f64 * part) as u64
+}
+
+/// `bytes` in each `rtt`; `None` without an RTT.
+pub(crate) fn paced_over(bytes: u64, rtt: Option<Duration>) -> Option<DataRate> {
+    rtt.map(|rtt| crate::pacing::in_each(bytes, rtt))
 }
 
 /// An algorithm that ends slow start early.
 pub trait SlowStartPolicy: Send {
+    /// The window in bytes before the first packet, where `initial` is that of a sender without policy.
+    fn initial_window(&mut self, initial: u64) -> u64 {
+        initial
+    }
+
+    /// A packet of `bytes` leaves.
+    fn on_sent(&mut self, _bytes: u64) {}
+
+    /// A packet is declared lost, before the events of the same acknowledgement.
+    fn on_lost(&mut self, _packet: &LostPacket) {}
+
+    /// A recovery period starts in the first slow start: the window in bytes if the policy sets it, as long as
+    /// [`SlowStartPolicy::owns_recovery`] says so; `None`: the control reduces it.
+    fn on_congestion(&mut self, _reduction: &Reduction<'_>) -> Option<u64> {
+        None
+    }
+
+    /// An acknowledgement while the policy owns the recovery period; `window` in bytes.
+    fn on_recovery_ack(&mut self, _ack: &Ack, _window: u64) -> RecoveryStep {
+        RecoveryStep::Hold
+    }
+
+    /// The recovery period that the policy owns is over; `window` in bytes.
+    fn on_recovery_end(&mut self, window: u64) -> Convergence {
+        Convergence { ssthresh: window, full: window }
+    }
+
+    /// Whether the policy sets the window in the present recovery period.
+    fn owns_recovery(&self) -> bool {
+        false
+    }
+
+    /// The reduction that the policy has answered was spurious.
+    fn on_undo(&mut self) {}
+
+    /// Rate to pace at, where the window is of as many bytes; `None`: the pacer derives it.
+    fn pacing_rate(&self, _window: u64) -> Option<DataRate> {
+        None
+    }
+
     /// An acknowledgement arrived in slow start.
     fn on_ack(&mut self, question: &SlowStartInput<'_>) -> SlowStartDecision;
 

@@ -12,9 +12,11 @@
 //! | threshold kept for an undo | at least 3/4 of the window (`tcp_current_ssthresh`) | as it was |
 //! | after a pause | halved each RTO down to the restart window (`tcp_cwnd_restart`) | the same (RFC 9002 section 7.8 names RFC 5681) |
 
-use super::slow_start::{SlowStartDecision, SlowStartInput, SlowStartPolicy};
-use super::{Ack, CongestionEvent, Phase};
-use quiclab_core::Duration;
+use super::slow_start::{
+    Convergence, RecoveryStep, Reduction, SlowStartDecision, SlowStartInput, SlowStartPolicy,
+};
+use super::{Ack, CongestionEvent, LostPacket, Phase};
+use quiclab_core::{DataRate, Duration};
 
 /// Smallest window and threshold after a reduction in packets (RFC 5681 equation 4; RFC 9002 section 7.2).
 const MIN_PACKETS: u64 = 2;
@@ -56,6 +58,8 @@ pub(crate) struct Window {
     policy: Box<dyn SlowStartPolicy>,
     /// Whether the policy's last answer slowed slow start down.
     conservative: bool,
+    /// What the policy has found when it handed the window over, until the control takes it.
+    converged: Option<u64>,
     /// Acknowledged bytes that have not made a whole unit of growth in (conservative) slow start.
     carry: u64,
     /// Acknowledged bytes that have not made a packet of growth in congestion avoidance (`snd_cwnd_cnt`).
@@ -77,11 +81,13 @@ impl Window {
             prior: None,
             policy,
             conservative: false,
+            converged: None,
             carry: 0,
             credit: 0,
         };
         window.initial = window.whole(initial_window).max(mss);
-        window.window = window.initial;
+        let first = window.policy.initial_window(window.initial);
+        window.window = window.whole(first).max(mss);
         window
     }
 
@@ -138,28 +144,108 @@ impl Window {
             Flavour::Quic | Flavour::Quinn => ack.acked_bytes,
         };
         let acked = if grows { acked } else { 0 };
+        if self.policy.owns_recovery() {
+            self.follow(ack);
+            return 0;
+        }
         if !self.in_slow_start() {
             return acked;
         }
         let (window, mss, initial) = (self.window, self.mss, self.ssthresh.is_none());
         match self.policy.on_ack(&SlowStartInput { ack, rtt, min_rtt, window, mss, initial }) {
-            SlowStartDecision::Leave => {
-                self.ssthresh = Some(self.window);
-                (self.carry, self.conservative) = (0, false);
-                acked
+            SlowStartDecision::Leave => self.leave(self.window, acked),
+            SlowStartDecision::LeaveAt(window) => {
+                self.leave(window.min(self.window), 0);
+                0
             }
-            SlowStartDecision::Continue { divisor, limit } => {
+            SlowStartDecision::Window(window) => {
+                self.window = self.threshold(window);
+                (self.carry, self.conservative) = (0, false);
+                0
+            }
+            SlowStartDecision::Hold => 0,
+            SlowStartDecision::Continue { gain, divisor, limit } => {
                 self.conservative = divisor > 1;
                 self.carry += acked.min(limit.unwrap_or(u64::MAX));
-                let growth = self.whole(self.carry / divisor);
+                let growth = self.whole(self.carry * gain / divisor);
                 // tcp_slow_start: exactly up to the threshold; the rest is for congestion avoidance
                 let room = self.ssthresh.map_or(u64::MAX, |ssthresh| ssthresh - self.window);
                 let growth = growth.min(room);
                 self.window = self.window.saturating_add(growth);
-                self.carry -= growth * divisor;
+                self.carry -= growth * divisor / gain;
                 if self.in_slow_start() { 0 } else { std::mem::take(&mut self.carry) }
             }
         }
+    }
+
+    /// Slow start is over at a window of `window` bytes; `acked` is returned.
+    fn leave(&mut self, window: u64, acked: u64) -> u64 {
+        self.window = self.threshold(window);
+        self.ssthresh = Some(self.window);
+        (self.carry, self.conservative) = (0, false);
+        acked
+    }
+
+    /// A packet leaves.
+    pub(crate) fn on_sent(&mut self, bytes: u64) {
+        self.policy.on_sent(bytes);
+    }
+
+    /// A packet is declared lost.
+    pub(crate) fn on_lost(&mut self, packet: &LostPacket) {
+        self.policy.on_lost(packet);
+    }
+
+    /// Whether the policy of slow start answers the beginning of a recovery period, of a control that keeps `beta`.
+    pub(crate) fn converge(&mut self, event: &CongestionEvent, beta: f64) -> bool {
+        if self.ssthresh.is_some() {
+            return false;
+        }
+        let Some(window) = self.policy.on_congestion(&Reduction { event, window: self.window, beta }) else {
+            return false;
+        };
+        self.cut(window);
+        true
+    }
+
+    /// An acknowledgement of a recovery period in which the policy sets the window.
+    fn follow(&mut self, ack: &Ack) {
+        match self.policy.on_recovery_ack(ack, self.window) {
+            RecoveryStep::Hold => {}
+            RecoveryStep::Window(window) => {
+                self.window = self.threshold(window);
+                self.ssthresh = Some(self.window);
+            }
+            RecoveryStep::Done(found) => self.hand_over(found),
+        }
+    }
+
+    /// A recovery period is over.
+    pub(crate) fn on_recovery_end(&mut self) {
+        if self.policy.owns_recovery() {
+            let found = self.policy.on_recovery_end(self.window);
+            self.hand_over(found);
+        }
+    }
+
+    fn hand_over(&mut self, found: Convergence) {
+        self.ssthresh = Some(self.threshold(found.ssthresh));
+        self.converged = Some(self.threshold(found.full));
+    }
+
+    /// What path and queue hold, in bytes, if the policy has handed the window over since the last call.
+    pub(crate) fn take_converged(&mut self) -> Option<u64> {
+        self.converged.take()
+    }
+
+    /// Whether the policy sets the window in the present recovery period.
+    pub(crate) fn owns_recovery(&self) -> bool {
+        self.policy.owns_recovery()
+    }
+
+    /// The rate that the policy asks for.
+    pub(crate) fn pacing_rate(&self) -> Option<DataRate> {
+        self.policy.pacing_rate(self.window)
     }
 
     /// A packet for each `per_packet` bytes of `acked` (`tcp_cong_avoid_ai`; appropriate byte counting, RFC
@@ -254,6 +340,7 @@ impl Window {
         let Some((window, ssthresh)) = self.prior.take() else {
             return false;
         };
+        self.policy.on_undo();
         self.window = self.window.max(window);
         // an unlimited threshold is the larger one
         self.ssthresh = self.ssthresh.zip(ssthresh).map(|(now, before)| now.max(before));

@@ -90,7 +90,7 @@ fn slow_start_stops_at_the_threshold_and_leaves_the_rest() {
 
 #[test]
 fn conservative_slow_start_divides_the_growth_and_loses_nothing() {
-    let answer = SlowStartDecision::Continue { divisor: 4, limit: None };
+    let answer = SlowStartDecision::Continue { gain: 1, divisor: 4, limit: None };
     for flavour in BOTH {
         let mut window = with_policy(flavour, 10, Says(answer));
         for _ in 0..7 {
@@ -106,7 +106,7 @@ fn conservative_slow_start_divides_the_growth_and_loses_nothing() {
 
 #[test]
 fn the_limit_of_an_ack_bounds_its_growth() {
-    let answer = SlowStartDecision::Continue { divisor: 1, limit: Some(8 * MSS) };
+    let answer = SlowStartDecision::Continue { gain: 1, divisor: 1, limit: Some(8 * MSS) };
     for flavour in BOTH {
         let mut window = with_policy(flavour, 100, Says(answer));
         window.slow_start(&ack(50), None, None);
@@ -243,7 +243,7 @@ proptest! {
         operations in proptest::collection::vec((0_u8..7, 1_u32..50), 1..200),
     ) {
         let flavour = if linux { Flavour::LinuxTcp } else { Flavour::Quic };
-        let mut window = with_policy(flavour, 10, Says(SlowStartDecision::Continue { divisor, limit: None }));
+        let mut window = with_policy(flavour, 10, Says(SlowStartDecision::Continue { gain: 1, divisor, limit: None }));
         for (operation, n) in operations {
             let before = window.bytes();
             match operation {

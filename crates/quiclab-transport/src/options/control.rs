@@ -1,15 +1,18 @@
 //! Congestion control, slow start and pacing of an endpoint, which go together.
 
-use super::{CongestionControl, EndpointConfig, Pacing, SlowStartExit};
+use super::{CongestionControl, EndpointConfig, Pacing, SavedPath, SlowStartExit};
 use crate::congestion::Family;
 use crate::error::{Error, conflict};
 use quiclab_core::problem::{ensure, name_of, quoted};
+use quiclab_core::{ByteCount, Problem, ProblemKind};
 
 /// Where a configuration holds them.
 pub(crate) struct Control<'a> {
     pub(crate) congestion_control: &'a mut CongestionControl,
     pub(crate) emulated_connections: &'a mut u32,
     pub(crate) slow_start_exit: &'a mut SlowStartExit,
+    pub(crate) saved_path: &'a mut Option<SavedPath>,
+    pub(crate) max_jump: &'a mut Option<ByteCount>,
     pub(crate) pacing: &'a mut Pacing,
 }
 
@@ -20,7 +23,8 @@ impl Control<'_> {
     /// # Errors
     /// If an option does not go with the congestion control.
     pub(crate) fn take(self, options: &EndpointConfig, rate_pacing: Pacing) -> Result<(), Error> {
-        let Self { congestion_control, emulated_connections, slow_start_exit, pacing } = self;
+        let Self { congestion_control, emulated_connections, slow_start_exit, saved_path, max_jump, pacing } =
+            self;
         if let Some(control) = options.congestion_control {
             *congestion_control = control;
             if control.family() != Family::Window {
@@ -34,7 +38,38 @@ impl Control<'_> {
         *emulated_connections = options.emulated_connections.unwrap_or(*emulated_connections);
         *slow_start_exit = options.slow_start_exit.unwrap_or(*slow_start_exit);
         *pacing = options.pacing.unwrap_or(*pacing);
-        Ok(())
+        *saved_path = options.saved_path.or(*saved_path);
+        *max_jump = options.max_jump.or(*max_jump);
+        check_start(*slow_start_exit, options)?;
+        ensure(!slow_start_exit.needs_pacing() || *pacing != Pacing::None, || {
+            conflict("pacing.kind", "\"none\"", "another kind of pacing").because(format!(
+                "`slow_start_exit` is \"{}\", which paces its jump",
+                name_of(slow_start_exit)
+            ))
+        })
+    }
+}
+
+/// Checks what an algorithm of the start needs of `options`, and that others do not have it.
+///
+/// # Errors
+/// If a value is missing, or means nothing.
+fn check_start(exit: SlowStartExit, options: &EndpointConfig) -> Result<(), Error> {
+    let (resumes, jumps) = (exit == SlowStartExit::CarefulResume, exit == SlowStartExit::JumpStart);
+    let named = format!("`slow_start_exit` is \"{}\"", name_of(&exit));
+    let missing =
+        |field, expected: &str| Problem::new(ProblemKind::Conflict, field, expected).because(named.clone());
+    ensure(!resumes || options.saved_path.is_some(), || {
+        missing("saved_path", "the window and RTT of an earlier connection")
+    })?;
+    ensure(!jumps || options.max_jump.is_some(), || missing("max_jump", "the window to jump to"))?;
+    if let Some(saved) = options.saved_path.filter(|_| !resumes) {
+        let value = format!("{{ window = \"{}\", rtt = \"{}\" }}", saved.window, saved.rtt);
+        return Err(conflict("saved_path", value, "none").because(named));
+    }
+    match options.max_jump.filter(|_| !resumes && !jumps) {
+        Some(most) => Err(conflict("max_jump", quoted(most), "none").because(named)),
+        None => Ok(()),
     }
 }
 
@@ -52,7 +87,8 @@ pub fn check(control: CongestionControl, options: &EndpointConfig) -> Result<(),
         })?;
     }
     if let Some(exit) = options.slow_start_exit {
-        ensure(window || control.family() == Family::Scalable || exit == SlowStartExit::None, || {
+        let scalable = control.family() == Family::Scalable && !exit.needs_window_control();
+        ensure(window || scalable || exit == SlowStartExit::None, || {
             conflict("slow_start_exit", quoted(name_of(&exit)), "\"none\"")
                 .because(format!("{named} has no such exit of slow start"))
         })?;

@@ -1,7 +1,7 @@
 //! Stack and options of one end of a flow.
 
 use super::table::options;
-use super::{CongestionControl, Pacing, QuicOptions, SlowStartExit, TcpOptions, Tls};
+use super::{CongestionControl, Pacing, QuicOptions, SavedPath, SlowStartExit, TcpOptions, Tls};
 use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,8 +51,14 @@ options! {
     /// Number of connections that CUBIC or NewReno emulates, N of Chromium. 1 without `newreno` or `cubic`.
     #[schemars(transform = limits::at_least(1))]
     emulated_connections: u32;
-    /// Algorithm that ends slow start before a loss. `none` without `newreno` or `cubic`.
+    /// Algorithm of the start: what ends slow start before a loss, or takes its place. `none` without `newreno` or `cubic`.
     slow_start_exit: SlowStartExit;
+    /// What an earlier connection has found on the path, with which `careful-resume` begins (RFC 9959 section 3.1).
+    saved_path: SavedPath;
+    /// Largest window to jump to: of `careful-resume` (RFC 9959 section 3.3; default: half of the saved one), and the window of
+    /// `jump-start`.
+    #[schemars(transform = limits::at_least("1 B"))]
+    max_jump: ByteCount;
     /// Pacing of packets. Not `none` with BBR.
     pacing: Pacing;
     /// Options of TCP.

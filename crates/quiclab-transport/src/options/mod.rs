@@ -10,7 +10,7 @@ mod tls;
 mod workload;
 
 pub use crate::acknowledgement::Acknowledgement;
-pub use crate::congestion::{CongestionControl, SlowStartExit};
+pub use crate::congestion::{CongestionControl, SavedPath, SlowStartExit};
 pub use crate::pacing::Pacing;
 pub use crate::recovery::rtt::RttVariation;
 pub(crate) use control::Control;

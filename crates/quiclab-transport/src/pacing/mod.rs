@@ -27,6 +27,7 @@ pub use leaky_bucket::LeakyBucket;
 pub use linux::Linux;
 pub use none::Unpaced;
 pub use quantum::Quantum;
+pub(crate) use rate::in_each;
 pub use time_bucket::TimeBucket;
 pub use timer::Timer;
 

@@ -31,6 +31,11 @@ impl Factor {
     }
 }
 
+/// `bytes` in each `rtt`, rounded down to one bit/s.
+pub(crate) fn in_each(bytes: u64, rtt: Duration) -> DataRate {
+    Factor { millionths: 1_000_000 }.times(bytes, rtt)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

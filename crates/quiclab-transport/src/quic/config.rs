@@ -4,7 +4,8 @@
 use crate::congestion::Flavour;
 use crate::options::values;
 use crate::options::{
-    AckFrequency, CongestionControl, EndpointConfig, Pacing, QuicValues, SlowStartExit, Tls, TlsVersion,
+    AckFrequency, CongestionControl, EndpointConfig, Pacing, QuicValues, SavedPath, SlowStartExit, Tls,
+    TlsVersion,
 };
 use crate::profile::UNLIMITED;
 use crate::tls_messages::NEW_SESSION_TICKET;
@@ -27,6 +28,8 @@ values! {
         CongestionControl::Newreno, "RFC 9002 section 7: similar to TCP NewReno (RFC 6582)";
     emulated_connections: u32 = 1, "RFC 9002 has no such parameter";
     slow_start_exit: SlowStartExit = SlowStartExit::None, "RFC 9002 section 7.3.1: loss or ECN only";
+    saved_path: SavedPath, or "none" = None, "a first connection";
+    max_jump: ByteCount, or "none" = None, "no jump";
     initial_window: InitialWindow = InitialWindow::Rfc9002, "RFC 9002 section 7.2", as |config| {
         let bytes = config.initial_window();
         match config.initial_window {

@@ -123,6 +123,8 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         congestion_control: &mut config.congestion_control,
         emulated_connections: &mut config.emulated_connections,
         slow_start_exit: &mut config.slow_start_exit,
+        saved_path: &mut config.saved_path,
+        max_jump: &mut config.max_jump,
         pacing: &mut config.pacing,
     };
     control.take(options, BUCKET)?;

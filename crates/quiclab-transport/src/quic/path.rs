@@ -109,6 +109,8 @@ impl Path {
             equal_rtt_renews: false,
             kernel_hz: None,
             slow_start_exit: config.slow_start_exit,
+            saved_path: config.saved_path,
+            max_jump: config.max_jump.map(ByteCount::bytes),
             paced: config.pacing != Pacing::None,
             flavour: config.fixed.flavour,
         };

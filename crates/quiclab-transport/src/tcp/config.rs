@@ -2,7 +2,7 @@
 //! overrides of a scenario. The defaults are those of the oldest profile; `profile.rs` has what changed since.
 
 use crate::options::values;
-use crate::options::{CongestionControl, EndpointConfig, Pacing, SlowStartExit, TcpValues, Tls};
+use crate::options::{CongestionControl, EndpointConfig, Pacing, SavedPath, SlowStartExit, TcpValues, Tls};
 use quiclab_core::{ByteCount, Duration};
 
 /// Largest window without scaling (RFC 9293 section 3.1: 16 bits).
@@ -21,6 +21,8 @@ values! {
     emulated_connections: u32 = 1, "Linux has no such option";
     slow_start_exit: SlowStartExit =
         SlowStartExit::HystartLinux, "net/ipv4/tcp_cubic.c hystart, hystart_detect; 2.6.29";
+    saved_path: SavedPath, or "none" = None, "a first connection";
+    max_jump: ByteCount, or "none" = None, "Linux has none";
     pacing: Pacing =
         Pacing::None, "include/net/sock.h SK_PACING_NONE; tcp_bbr.c asks for SK_PACING_NEEDED";
     initial_window: ByteCount, or "10 segments" = None, "include/net/tcp.h TCP_INIT_CWND; RFC 6928; 2.6.39";

@@ -337,6 +337,8 @@ impl Connection {
             equal_rtt_renews: config.fixed.equal_rtt_renews,
             kernel_hz: config.tcp.kernel_hz,
             slow_start_exit: config.slow_start_exit,
+            saved_path: config.saved_path,
+            max_jump: config.max_jump.map(|most| most.bytes()),
             paced: config.pacing != Pacing::None,
             flavour: Flavour::LinuxTcp,
         };

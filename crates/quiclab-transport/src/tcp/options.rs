@@ -79,6 +79,8 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         congestion_control: &mut config.congestion_control,
         emulated_connections: &mut config.emulated_connections,
         slow_start_exit: &mut config.slow_start_exit,
+        saved_path: &mut config.saved_path,
+        max_jump: &mut config.max_jump,
         pacing: &mut config.pacing,
     };
     control.take(options, Pacing::Linux { max_rate: None })?;
@@ -96,7 +98,7 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{EarlyData, TlsVersion};
+    use crate::options::{EarlyData, SavedPath, TlsVersion};
     use quiclab_core::{Duration, ProblemKind};
 
     /// Path and kind of the problem with what `change` makes of a right configuration.
@@ -164,6 +166,29 @@ mod tests {
             ),
         ] {
             assert_eq!(found, (path.to_owned(), kind));
+        }
+    }
+
+    /// TCP does not pace unless it is told to.
+    #[test]
+    fn a_start_with_a_jump_needs_its_values_and_pacing() {
+        use SlowStartExit::{CarefulResume, JumpStart, RapidStart, Search};
+        let saved = Some(SavedPath { window: ByteCount::from_bytes(1), rtt: Duration::from_millis(1) });
+        for (exit, control, saved_path, max_jump, path) in [
+            (CarefulResume, CongestionControl::Cubic, None, None, "saved_path"),
+            (JumpStart, CongestionControl::Cubic, None, None, "max_jump"),
+            (CarefulResume, CongestionControl::Cubic, saved, None, "pacing.kind"),
+            (JumpStart, CongestionControl::Newreno, None, bytes(1), "pacing.kind"),
+            (RapidStart, CongestionControl::Cubic, saved, None, "saved_path"),
+            (Search, CongestionControl::Cubic, None, bytes(1), "max_jump"),
+            (Search, CongestionControl::Dctcp, None, None, "slow_start_exit"),
+            (RapidStart, CongestionControl::BbrLinux, None, None, "slow_start_exit"),
+        ] {
+            let found = problem(|config| {
+                (config.slow_start_exit, config.congestion_control) = (Some(exit), Some(control));
+                (config.saved_path, config.max_jump) = (saved_path, max_jump);
+            });
+            assert_eq!(found, (path.to_owned(), ProblemKind::Conflict), "{exit:?}");
         }
     }
 

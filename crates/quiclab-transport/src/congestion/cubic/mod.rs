@@ -29,13 +29,18 @@ mod tests;
 
 use super::slow_start::SlowStartPolicy;
 use super::window::{Flavour, Window, WindowSettings};
-use super::{Ack, CongestionEvent, Controller, Phase};
-use quiclab_core::{Duration, Time};
+use super::{Ack, CongestionEvent, Controller, LostPacket, Phase};
+use quiclab_core::{DataRate, Duration, Time};
+
+/// `β_cubic` (section 4.6).
+const BETA: f64 = 0.7;
 
 /// CUBIC.
 pub struct Cubic {
     window: Window,
     curve: Curve,
+    /// Part of the window that a loss leaves, of the RFC.
+    beta: f64,
     /// When the last packet left; `None` before the first.
     last_sent: Option<Time>,
     /// When the last acknowledgement arrived; the start of the run before the first.
@@ -62,7 +67,8 @@ impl Cubic {
             Flavour::Quic | Flavour::Quinn => Curve::Rfc(curve::Curve::new(settings.mss, connections)),
             Flavour::LinuxTcp => Curve::Linux(linux::Curve::new(connections)),
         };
-        Self { window: Window::new(settings, policy), curve, last_sent: None, last_ack: Time::ZERO }
+        let beta = (f64::from(connections) - 1.0 + BETA) / f64::from(connections);
+        Self { window: Window::new(settings, policy), curve, beta, last_sent: None, last_ack: Time::ZERO }
     }
 
     /// Lets the curve of Linux count time in `hz` ticks per second.
@@ -76,11 +82,23 @@ impl Cubic {
 
     /// Tells the curve of a reduction; the threshold in bytes.
     fn reduced(&mut self, now: Time) -> u64 {
-        let (window, mss) = (self.window.bytes(), self.window.mss());
+        self.reduced_from(now, self.window.bytes())
+    }
+
+    /// The same of a window of `window` bytes.
+    fn reduced_from(&mut self, now: Time, window: u64) -> u64 {
+        let mss = self.window.mss();
         match &mut self.curve {
             Curve::Rfc(curve) => curve.cut(window),
             Curve::Linux(curve) => curve.cut(window / mss) * mss,
             Curve::Quinn(curve) => curve.cut(now, window),
+        }
+    }
+
+    /// The policy of slow start may have handed the window over: the curve begins at what it has found.
+    fn take_over(&mut self, now: Time) {
+        if let Some(full) = self.window.take_converged() {
+            self.reduced_from(now, full);
         }
     }
 }
@@ -90,7 +108,7 @@ impl Controller for Cubic {
         self.window.start_with_threshold(ssthresh);
     }
 
-    fn on_sent(&mut self, now: Time, _bytes: u64, in_flight: u64) {
+    fn on_sent(&mut self, now: Time, bytes: u64, in_flight: u64) {
         // the first packet after a pause (CA_EVENT_TX_START): time in which nothing was sent does not count
         if in_flight == 0
             && let Some(last) = self.last_sent
@@ -102,6 +120,24 @@ impl Controller for Cubic {
             }
         }
         self.last_sent = Some(now);
+        self.window.on_sent(bytes);
+    }
+
+    fn on_packet_lost(&mut self, packet: &LostPacket) {
+        self.window.on_lost(packet);
+    }
+
+    fn on_recovery_end(&mut self, now: Time) {
+        self.window.on_recovery_end();
+        self.take_over(now);
+    }
+
+    fn owns_recovery(&self) -> bool {
+        self.window.owns_recovery()
+    }
+
+    fn pacing_rate(&self) -> Option<DataRate> {
+        self.window.pacing_rate()
     }
 
     fn on_ack(&mut self, ack: &Ack) {
@@ -131,9 +167,13 @@ impl Controller for Cubic {
                 }
             }
         }
+        self.take_over(ack.now);
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
+        if self.window.converge(event, self.beta) {
+            return;
+        }
         let ssthresh = self.reduced(event.now);
         self.window.cut(ssthresh);
     }
