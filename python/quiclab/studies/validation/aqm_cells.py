@@ -12,7 +12,9 @@ from itertools import product
 
 from quiclab.study import Changes
 
-CODEL, FQ_CODEL, PIE, DUALPI2 = "codel", "fq_codel", "pie", "dualpi2"
+CODEL, FQ_CODEL, PIE, DUALPI2, RED = "codel", "fq_codel", "pie", "dualpi2", "red"
+#: Without an average, RED marks all that meets so many bytes: the step of DCTCP (RFC 8257 section 3.1).
+STEP: Changes = {"ecn": True, "min_threshold": "30 kB", "max_threshold": "30 kB", "weight_exponent": 0}
 #: Rate [Mbit/s] and round trip time [ms] without a queue.
 NETWORKS = ((4.0, 40), (10.0, 20), (10.0, 80), (40.0, 20), (40.0, 80))
 #: The flows start one after the other, in no multiple of a round trip time, and not before PIE of Linux works: it makes
@@ -121,6 +123,8 @@ QUEUES: tuple[tuple[str, Changes, tuple[Load, ...]], ...] = (
     (PIE, {"ecn": True}, (TWO, FOUR)),
     (DUALPI2, {"low_latency": "any_ect"}, (PAIR, PAIRS)),
     (DUALPI2, {}, (FOUR,)),
+    (RED, {"ecn": True}, (TWO, FOUR)),
+    (RED, STEP, (PAIR,)),
 )
 CELLS = tuple(
     Cell(queue, rate_mbps, rtt_ms, load, options)
