@@ -148,7 +148,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "estimated": estimated,
         "on_paper": lambda **given: model(Parameters(**given)),
         "senders": lambda study: {"alone": alone.SENDERS, "beside": beside.SENDERS}[study],
-        "queue_cells": lambda: aqm_cells.CELLS,
+        "queue_cells": aqm_cells.on_the_page,
         "fixed_differences": lambda: tuple(BY_NAME.values()),
         "over_starts": over_starts,
         "cases": lambda study: Cases(values, f"{group}/{study}"),
