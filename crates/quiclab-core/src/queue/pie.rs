@@ -37,7 +37,7 @@ use crate::element::DropReason;
 use crate::limits;
 use crate::problem::{Problem, quoted};
 use crate::random::RandomStream;
-use crate::time::{Duration, Time};
+use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

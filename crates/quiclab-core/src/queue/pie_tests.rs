@@ -4,6 +4,7 @@ use super::control::{CERTAIN, Control, RATE_BYTES, TICK_BITS};
 use super::*;
 use crate::queue::tests::{Piece, at, piece, queue};
 use crate::queue::{Discipline, QueueConfig};
+use crate::time::Time;
 use proptest::prelude::*;
 
 /// Linux' factors are whole numbers: the smallest, alpha by 2048, is 281474, and less than 1 is truncated.
