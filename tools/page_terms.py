@@ -153,7 +153,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "starts": lambda: starts.STARTS,
         "start_paths": lambda study: {"alone": PATHS, "disturbed": disturbed.PATHS}[study],
         "satellite_limit_s": satellite.LIMIT_S,
-        "queue_cells": lambda: aqm_cells.CELLS,
+        "queue_cells": aqm_cells.on_the_page,
         "fixed_differences": lambda: tuple(BY_NAME.values()),
         "over_starts": over_starts,
         "cases": lambda study: Cases(values, f"{group}/{study}"),

@@ -60,6 +60,7 @@ __all__ = [
     "FlowHash",
     "FqCodel",
     "FqPacing",
+    "FqPie",
     "GilbertElliott",
     "HeadDrop",
     "Hold",
@@ -1981,8 +1982,56 @@ class Red:
     kind: Literal["red"] = "red"
 
 
+@dataclass(frozen=True, kw_only=True)
+class FqPie:
+    """A PIE queue for each flow, served in turn (FQ-PIE) as Linux' `fq_pie`.
+
+    Attributes
+    ----------
+    packets
+        Maximum number of packets that wait in all queues; packets that would exceed it are dropped on arrival. Takes an
+        integer of at least 1. Default: `10240`.
+    flows
+        Number of queues that flows are hashed to. Takes an integer from 1 to 65536 queues. Default: `1024`.
+    quantum
+        Bytes that a queue may send in its turn. Takes a size from "256 B" to "1 MiB". Default: `"1514 B"`.
+    target
+        As for `pie`. Takes a duration above "0 s". Default: `"15 ms"`.
+    update_interval
+        As for `pie`. Takes a duration of at least "1 ms". Default: `"15 ms"`.
+    alpha
+        As for `pie`. Takes an integer from 0 to 32 sixteenths. Default: `2`.
+    beta
+        As for `pie`. Takes an integer from 0 to 32 sixteenths. Default: `20`.
+    ecn
+        Whether ECN-capable packets are marked instead of dropped. Default: `false`.
+    ecn_drop_threshold
+        Probability above which ECN-capable packets are also dropped (`ecn_prob`). Default: `0.1`.
+    byte_mode
+        As for `pie`. Default: `false`.
+    rate_estimator
+        As for `pie`. Default: `false`.
+    mtu
+        As for `pie`, of the packets of a queue. Takes a size from "1 B" to "1 MiB". Default: `"1514 B"`.
+    """
+
+    packets: int | None = None
+    flows: int | None = None
+    quantum: ByteCount | None = None
+    target: Duration | None = None
+    update_interval: Duration | None = None
+    alpha: int | None = None
+    beta: int | None = None
+    ecn: bool | None = None
+    ecn_drop_threshold: Probability | None = None
+    byte_mode: bool | None = None
+    rate_estimator: bool | None = None
+    mtu: ByteCount | None = None
+    kind: Literal["fq_pie"] = "fq_pie"
+
+
 #: Queue discipline: order of service, and which packets are dropped or marked.
-Queue: TypeAlias = DropTail | HeadDrop | Codel | FqCodel | Pie | Dualpi2 | Red
+Queue: TypeAlias = DropTail | HeadDrop | Codel | FqCodel | Pie | Dualpi2 | Red | FqPie
 
 
 @dataclass(frozen=True, kw_only=True)

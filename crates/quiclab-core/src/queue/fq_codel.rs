@@ -26,6 +26,7 @@ use super::codel::{self, Codel, CodelRestart, ControlLaw, HeadSource, Parameters
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::options::{Capacity, QueueOptions};
+use super::rounds::Rounds;
 use super::tc::{self, TcQueue};
 use super::{Backlog, FlowKey, FlowStatistics, Item, QueueIndex, QueueStatistics};
 use crate::element::{DropReason, Metrics};
@@ -37,7 +38,6 @@ use crate::units::{ByteCount, DataRate};
 use flow::{FlowQueue, Heads};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// A CoDel queue for each flow, served in turn (FQ-CoDel, RFC 8290) as Linux' `fq_codel`.
@@ -185,13 +185,9 @@ pub(super) struct FqCodelQueue<T> {
     drop_batch: u32,
     hash: FlowHash,
     perturbation: u64,
-    quantum: ByteCount,
     parameters: Parameters,
     queues: Vec<FlowQueue<T>>,
-    /// Queues that have just become busy, in their order of service.
-    new: VecDeque<QueueIndex>,
-    /// The others that have or had something, in their order of service.
-    old: VecDeque<QueueIndex>,
+    rounds: Rounds,
     /// In all queues.
     waiting: Backlog,
 }
@@ -206,11 +202,9 @@ impl<T: Item> FqCodelQueue<T> {
             drop_batch: config.drop_batch,
             hash: config.hash,
             perturbation: random.bits(),
-            quantum: config.quantum,
             parameters: Parameters::from(&config.codel()),
             queues: std::iter::repeat_with(FlowQueue::default).take(config.flows as usize).collect(),
-            new: VecDeque::new(),
-            old: VecDeque::new(),
+            rounds: Rounds::new(config.flows, config.quantum),
             waiting: Backlog::default(),
         }
     }
@@ -219,6 +213,7 @@ impl<T: Item> FqCodelQueue<T> {
     fn drop_from_longest(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) {
         // the first one of several equals, as Linux finds it in the order of all queues
         let longest = self
+            .rounds
             .listed()
             .max_by_key(|index| (self.queue(*index).line.backlog().bytes, std::cmp::Reverse(*index)));
         let Some(index) = longest else { return };
@@ -238,21 +233,8 @@ impl<T: Item> FqCodelQueue<T> {
         control.overflowed(packets);
     }
 
-    /// Queues on the lists; all others are empty.
-    fn listed(&self) -> impl Iterator<Item = QueueIndex> + '_ {
-        self.new.iter().chain(&self.old).copied()
-    }
-
     fn queue(&self, index: QueueIndex) -> &FlowQueue<T> {
         &self.queues[index.0 as usize]
-    }
-
-    fn unlist_first(&mut self, is_new: bool) {
-        if is_new {
-            self.new.pop_front()
-        } else {
-            self.old.pop_front()
-        };
     }
 
     fn memory_used(&self) -> ByteCount {
@@ -264,13 +246,12 @@ impl<T: Item> FqCodelQueue<T> {
 impl<T: Item> QueueDiscipline<T> for FqCodelQueue<T> {
     const DROPS: &'static [(DropReason, &'static str)] = codel::DROPS;
 
-    /// The queue of a flow: the hash as a fraction of 2^32, of the queues (`reciprocal_scale`).
     fn classify(&self, key: impl FnOnce() -> FlowKey) -> QueueIndex {
         let hash = match self.hash {
             FlowHash::FiveTuple => key().hash(self.perturbation),
             FlowHash::FieldSum => xxh3_64_with_seed(&key().field_sum().to_be_bytes(), self.perturbation),
         };
-        QueueIndex((((hash & 0xffff_ffff) * self.queues.len() as u64) >> 32) as u32)
+        self.rounds.queue_of(hash)
     }
 
     fn enqueue(
@@ -283,44 +264,24 @@ impl<T: Item> QueueDiscipline<T> for FqCodelQueue<T> {
         let queue = &mut self.queues[arrival.queue.0 as usize];
         queue.used = true;
         queue.line.push(exits.now, item);
-        if !queue.listed {
-            queue.listed = true;
-            queue.credits = self.quantum.bytes() as i64;
-            self.new.push_back(arrival.queue);
-        }
+        self.rounds.arrived(arrival.queue);
         if self.waiting.packets > self.packets || self.memory_used() > self.memory {
             self.drop_from_longest(exits);
         }
     }
 
     fn dequeue(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T> {
-        loop {
-            let (is_new, index) = match self.new.front() {
-                Some(index) => (true, *index),
-                None => (false, *self.old.front()?),
-            };
-            let queue = &mut self.queues[index.0 as usize];
-            if queue.credits <= 0 {
-                queue.credits += self.quantum.bytes() as i64;
-                self.unlist_first(is_new);
-                self.old.push_back(index);
-                continue;
-            }
-            let FlowQueue { line, control, totals, .. } = queue;
-            let (now, waiting) = (exits.now, &mut self.waiting);
+        while let Some(turn) = self.rounds.turn() {
+            let FlowQueue { line, control, totals, .. } = &mut self.queues[turn.queue.0 as usize];
+            let (index, now, waiting) = (turn.queue, exits.now, &mut self.waiting);
             let mut source = Heads { index, line, totals, waiting, exits };
             if let Some(item) = control.dequeue(now, &self.parameters, &mut source) {
-                queue.credits -= item.bytes().bytes() as i64;
+                self.rounds.served(turn, item.bytes());
                 return Some(item);
             }
-            self.unlist_first(is_new);
-            if is_new && !self.old.is_empty() {
-                // else a flow that comes back at once, again and again, would starve the old ones
-                self.old.push_back(index);
-            } else {
-                self.queues[index.0 as usize].listed = false;
-            }
+            self.rounds.was_empty(turn);
         }
+        None
     }
 
     fn waiting(&self) -> Backlog {
@@ -328,7 +289,7 @@ impl<T: Item> QueueDiscipline<T> for FqCodelQueue<T> {
     }
 
     fn active_flows(&self) -> u64 {
-        self.listed().filter(|queue| self.queue(*queue).line.backlog().packets > 0).count() as u64
+        self.rounds.listed().filter(|queue| self.queue(*queue).line.backlog().packets > 0).count() as u64
     }
 
     fn flows(&self) -> Vec<FlowStatistics> {

@@ -11,6 +11,7 @@
 //! | [`codel`] | at the head, by the time it has waited | RFC 8289, Linux `codel` |
 //! | [`fq_codel`] | the same in each queue of one or several flows; heads of the longest at a limit | RFC 8290, Linux `fq_codel` |
 //! | [`pie`] | on arrival, with a probability that follows the waiting time | RFC 8033, Linux `pie` |
+//! | [`fq_pie`] | the same in each queue of one or several flows | Linux `fq_pie` |
 //! | [`red`] | on arrival, with a probability that follows the average backlog | Floyd and Jacobson 1993, Linux `red` |
 //! | [`dualpi2`] | on departure, by such a probability; marked in a queue of their own if they are scalable | RFC 9332, Linux `dualpi2` |
 //!
@@ -24,12 +25,14 @@ mod dualpi2;
 mod exits;
 mod flow_key;
 mod fq_codel;
+mod fq_pie;
 mod head_drop;
 mod options;
 mod pie;
 mod record;
 mod red;
 mod registry;
+mod rounds;
 mod statistics;
 mod tc;
 mod waiting;
@@ -96,6 +99,7 @@ registry::disciplines! {
     pie: Pie => PieQueue,
     dualpi2: Dualpi2 => Dualpi2Queue,
     red: Red => RedQueue,
+    fq_pie: FqPie => FqPieQueue,
     #[cfg(test)]
     tests::paced: Paced => PacedQueue,
 }

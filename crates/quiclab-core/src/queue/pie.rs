@@ -24,7 +24,7 @@
 
 mod control;
 
-use control::{CERTAIN, Control, Parameters};
+pub(super) use control::{Controller, Parameters};
 
 use super::codel::FRAME;
 use super::discipline::{Arrival, QueueDiscipline};
@@ -37,7 +37,7 @@ use crate::element::DropReason;
 use crate::limits;
 use crate::problem::{Problem, quoted};
 use crate::random::RandomStream;
-use crate::time::{Duration, Time};
+use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,8 +105,29 @@ impl Default for Pie {
 }
 
 /// MAX_BURST of RFC 8033 section 4.4.
-const BURST_OF_LINUX: Duration = Duration::from_millis(150);
+pub(super) const BURST_OF_LINUX: Duration = Duration::from_millis(150);
 const MARKED_BY_LINUX: f64 = 0.1;
+
+impl Pie {
+    /// The words of `tc` for the control, and the MTU that it reads.
+    ///
+    /// # Errors
+    /// The first value that the kernel does not support.
+    pub(super) fn tc_control(&self) -> Result<(Vec<String>, DeviceMtu), Problem> {
+        let mtu = DeviceMtu::Always(tc::device_mtu("mtu", self.mtu)?);
+        let mut words = Vec::new();
+        for (name, time) in [("target", self.target), ("tupdate", self.update_interval)] {
+            words.extend([name.to_owned(), tc::micros(time)]);
+        }
+        for (name, number) in [("alpha", self.alpha), ("beta", self.beta)] {
+            words.extend([name.to_owned(), number.to_string()]);
+        }
+        words.push(if self.ecn { "ecn" } else { "noecn" }.to_owned());
+        words.push(if self.byte_mode { "bytemode" } else { "nobytemode" }.to_owned());
+        words.push(if self.rate_estimator { "dq_rate_estimator" } else { "no_dq_rate_estimator" }.to_owned());
+        Ok((words, mtu))
+    }
+}
 
 impl QueueOptions for Pie {
     fn capacity(&self) -> Capacity {
@@ -122,18 +143,8 @@ impl QueueOptions for Pie {
             let (value, expected) = (quoted(self.burst_allowance), quoted(BURST_OF_LINUX));
             return Err(Problem::conflict("burst_allowance", value, expected));
         }
-        let mtu = DeviceMtu::Always(tc::device_mtu("mtu", self.mtu)?);
-        let mut words = tc::words("pie", [("limit", self.packets)]);
-        for (name, time) in [("target", self.target), ("tupdate", self.update_interval)] {
-            words.extend([name.to_owned(), tc::micros(time)]);
-        }
-        for (name, number) in [("alpha", self.alpha), ("beta", self.beta)] {
-            words.extend([name.to_owned(), number.to_string()]);
-        }
-        words.push(if self.ecn { "ecn" } else { "noecn" }.to_owned());
-        words.push(if self.byte_mode { "bytemode" } else { "nobytemode" }.to_owned());
-        words.push(if self.rate_estimator { "dq_rate_estimator" } else { "no_dq_rate_estimator" }.to_owned());
-        Ok(TcQueue::Child { words, mtu })
+        let (control, mtu) = self.tc_control()?;
+        Ok(TcQueue::Child { words: [tc::words("pie", [("limit", self.packets)]), control].concat(), mtu })
     }
 
     #[cfg(test)]
@@ -149,14 +160,15 @@ impl QueueOptions for Pie {
     }
 }
 
+/// Reasons for drops by disciplines with PIE.
+pub(super) const DROPS: &[(DropReason, &str)] = &[(DropReason::Pie, "pie_drops")];
+
 /// One queue with PIE and a limit.
 #[derive(Debug)]
 pub(super) struct PieQueue<T> {
-    config: Pie,
+    packets: u64,
     parameters: Parameters,
-    control: Control,
-    /// When the probability is updated next.
-    next_update: Time,
+    controller: Controller,
     random: RandomStream,
     line: WaitingItems<Marked<T>>,
 }
@@ -164,40 +176,13 @@ pub(super) struct PieQueue<T> {
 impl<T: Item> PieQueue<T> {
     pub(super) fn new(config: &Pie, random: RandomStream) -> Self {
         let parameters = Parameters::from(config);
-        let (control, next_update) = (Control::new(&parameters), Time::ZERO + config.update_interval);
-        Self {
-            config: config.clone(),
-            parameters,
-            control,
-            next_update,
-            random,
-            line: WaitingItems::default(),
-        }
-    }
-
-    /// Makes all updates that were due by `now`.
-    fn update_until(&mut self, now: Time) {
-        let (interval, backlog) = (self.config.update_interval, self.line.backlog().bytes.bytes());
-        while self.next_update <= now {
-            let before = self.control;
-            self.control.update(&self.parameters, backlog);
-            if self.control == before {
-                let passed = now.since(self.next_update).as_nanos() / interval.as_nanos();
-                self.next_update += interval * passed;
-            }
-            self.next_update += interval;
-        }
-    }
-
-    /// Whether PIE marks `item` instead of dropping it.
-    fn marks(&self, item: &mut T) -> bool {
-        let threshold = (self.config.ecn_drop_threshold.value() * CERTAIN as f64) as u64;
-        self.config.ecn && self.control.probability <= threshold && item.mark()
+        let controller = Controller::new(&parameters);
+        Self { packets: config.packets, parameters, controller, random, line: WaitingItems::default() }
     }
 }
 
 impl<T: Item> QueueDiscipline<T> for PieQueue<T> {
-    const DROPS: &'static [(DropReason, &'static str)] = &[(DropReason::Pie, "pie_drops")];
+    const DROPS: &'static [(DropReason, &'static str)] = DROPS;
 
     fn enqueue(
         &mut self,
@@ -205,27 +190,26 @@ impl<T: Item> QueueDiscipline<T> for PieQueue<T> {
         _: Arrival<impl FnOnce() -> DataRate>,
         exits: &mut Exits<'_, impl FnMut(T, DropReason)>,
     ) {
-        self.update_until(exits.now);
-        let backlog = self.line.backlog();
-        let bytes = item.bytes().bytes();
-        let is_full = backlog.packets >= self.config.packets;
-        let struck = !is_full
-            && self.control.strikes(&self.parameters, bytes, backlog.bytes.bytes(), &mut self.random);
-        let marked = struck && self.marks(&mut item);
-        if is_full || struck && !marked {
-            self.control.accumulated = 0;
-            exits.refuse(QueueIndex(0), item, if is_full { DropReason::QueueFull } else { DropReason::Pie });
+        let Backlog { packets, bytes } = self.line.backlog();
+        self.controller.update_until(&self.parameters, exits.now, bytes.bytes());
+        let judged = if packets < self.packets {
+            self.controller.judge(&self.parameters, &mut item, bytes.bytes(), &mut self.random)
         } else {
-            self.line.push(exits.now, Marked { item, marked });
+            self.controller.control.accumulated = 0;
+            Err(DropReason::QueueFull)
+        };
+        match judged {
+            Ok(marked) => self.line.push(exits.now, Marked { item, marked }),
+            Err(reason) => exits.refuse(QueueIndex(0), item, reason),
         }
     }
 
     fn dequeue(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) -> Option<T> {
-        self.update_until(exits.now);
+        self.controller.update_until(&self.parameters, exits.now, self.line.backlog().bytes.bytes());
         let head = self.line.pop()?;
         let (arrived, bytes) = (head.arrived, head.item.bytes().bytes());
         let backlog = self.line.backlog().bytes.bytes();
-        self.control.departed(&self.parameters, exits.now, arrived, bytes, backlog);
+        self.controller.control.departed(&self.parameters, exits.now, arrived, bytes, backlog);
         Some(exits.serve_marked(QueueIndex(0), head))
     }
 

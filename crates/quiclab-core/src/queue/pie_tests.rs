@@ -1,9 +1,10 @@
 //! PIE by hand, from the formulas of RFC 8033 section 4.2.
 
-use super::control::{RATE_BYTES, TICK_BITS};
+use super::control::{CERTAIN, Control, RATE_BYTES, TICK_BITS};
 use super::*;
 use crate::queue::tests::{Piece, at, piece, queue};
 use crate::queue::{Discipline, QueueConfig};
+use crate::time::Time;
 use proptest::prelude::*;
 
 /// Linux' factors are whole numbers: the smallest, alpha by 2048, is 281474, and less than 1 is truncated.
@@ -195,7 +196,7 @@ fn striking(config: &Pie, probability_now: f64) -> PieQueue<Piece> {
         queue.line.push(Time::ZERO, Marked { item: piece(0, number, FRAME_BYTES), marked: false });
     }
     let accumulated = CERTAIN / 2 * 17;
-    queue.control = Control { accumulated, ..control(config, probability_now, 20.0, 20.0).1 };
+    queue.controller.control = Control { accumulated, ..control(config, probability_now, 20.0, 20.0).1 };
     queue
 }
 
@@ -210,7 +211,9 @@ fn fates(config: &Pie, probability_now: f64, capable: &[bool]) -> Vec<&'static s
         queue.enqueue(Piece { ecn_capable: *ecn_capable, ..piece(0, 0, FRAME_BYTES) }, arrival, &mut exits);
         match dropped {
             Some(reason) => reason.name(),
-            None if queue.line.backlog().packets > 100 && queue.control.accumulated >= CERTAIN / 2 * 17 => {
+            None if queue.line.backlog().packets > 100
+                && queue.controller.control.accumulated >= CERTAIN / 2 * 17 =>
+            {
                 "marked"
             }
             None => "admitted",
@@ -367,9 +370,9 @@ proptest! {
             micros += wait;
             while timer <= at(micros) {
                 let backlog = timely.line.backlog().bytes.bytes();
-                timely.control.update(&timely.parameters, backlog);
+                timely.controller.control.update(&timely.parameters, backlog);
                 timer += config.update_interval;
-                timely.next_update = timer;
+                timely.controller.next_update = timer;
             }
             for queue in [&mut late, &mut timely] {
                 let mut account = Default::default();
@@ -380,8 +383,8 @@ proptest! {
                 }
                 queue.dequeue(&mut exits);
             }
-            prop_assert_eq!(late.control, timely.control);
-            prop_assert_eq!(late.next_update, timely.next_update);
+            prop_assert_eq!(late.controller.control, timely.controller.control);
+            prop_assert_eq!(late.controller.next_update, timely.controller.next_update);
         }
     }
 }

@@ -8,6 +8,7 @@
 use super::ethtool;
 use super::plan::{ETHERNET_BYTES, Plan, Qdisc};
 use super::rtnetlink;
+use super::{dualpi2, red};
 use crate::command::succeed;
 use crate::namespace::Namespace;
 use quiclab_core::queue::DeviceMtu;
@@ -17,6 +18,8 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// Largest packet of the stages: longer by all headers than the largest of a host.
 const MTU: u16 = 9000;
+/// Disciplines that `tc` does not set up, or not with all their values.
+const BY_RTNETLINK: [rtnetlink::Discipline; 2] = [dualpi2::DISCIPLINE, red::DISCIPLINE];
 /// Packets that wait for us at the end: nothing may be lost there.
 const READ_QUEUE_PACKETS: u32 = 30_000;
 const ENTER: &str = "enter";
@@ -182,9 +185,11 @@ fn disciplines(device: &str, qdiscs: &[Qdisc], mtu: DeviceMtu, header_bytes: u64
     }
     for qdisc in qdiscs {
         if let [is_child, parent, _, handle, name, options @ ..] = &qdisc[..]
-            && let ("parent", Some(discipline)) = (is_child.as_str(), rtnetlink::find(name))
+            && is_child == "parent"
+            && let Some(discipline) =
+                BY_RTNETLINK.into_iter().find(|discipline| discipline.name == name.as_str())
         {
-            rtnetlink::add(discipline, device, parent, handle, options)?;
+            rtnetlink::add(&discipline, device, parent, handle, options)?;
             continue;
         }
         let mut arguments = vec!["qdisc", "add", "dev", device];

@@ -1,6 +1,5 @@
 //! Disciplines that `tc` does not set up, or not with all values that the kernel takes: by rtnetlink.
 
-use super::{dualpi2, red};
 use netlink_packet_core::{
     DefaultNla, Emitable, NLA_F_NESTED, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader,
     NetlinkMessage, NetlinkPayload,
@@ -23,12 +22,6 @@ pub struct Discipline {
     pub module: &'static str,
     /// The attributes.
     pub options: fn(&[String]) -> io::Result<Vec<DefaultNla>>,
-}
-
-/// The discipline of this name, if it is set up here.
-#[must_use]
-pub fn find(name: &str) -> Option<&'static Discipline> {
-    [&dualpi2::DISCIPLINE, &red::DISCIPLINE].into_iter().find(|discipline| discipline.name == name)
 }
 
 /// Adds a discipline to a device in the namespace of the calling thread, below the class `parent` ("1:1") with a handle

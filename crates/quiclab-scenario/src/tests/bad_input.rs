@@ -393,6 +393,10 @@ fn a_token_bucket_must_hold_the_packets_of_each_protocol() {
             assert_eq!(load(RIGHT, &sets).is_ok(), fits, "{sets:?}: {:?}", load(RIGHT, &sets).err());
         }
     }
+    let policer = ("links.b.policer", "{ rate = \"1 Mbit/s\", burst = \"1501 B\" }");
+    let error = load(RIGHT, &[tcp, policer]).unwrap_err().to_string();
+    let expected = "links.b.policer.burst: expected a size of at least \"1502 B\", got \"1501 B\"";
+    assert!(error.contains(expected), "{error}");
 }
 
 #[test]

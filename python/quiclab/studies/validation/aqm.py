@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
 from quiclab.libraries import pl
-from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS
+from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS, on_the_page
 from quiclab.studies.validation.blind import MODEL, goodput_mbps
 from quiclab.studies.validation.blind_views import Views
 from quiclab.study import (
@@ -126,7 +126,7 @@ VIEWS = Views(MODEL, KERNEL, METRICS, RELATIVE, _described)
 
 
 def _criteria() -> tuple[Criterion, ...]:
-    keys: list[Key] = [("tcp", cell.name) for cell in CELLS]
+    keys: list[Key] = [("tcp", cell.name) for cell in on_the_page()]
     return tuple(
         Criterion(identity, statement, {}, dict.fromkeys(keys, limit), metric, share=SHARE)
         for identity, statement, limit, metric in (
@@ -167,9 +167,9 @@ STUDY = Study(
     ),
     presentation=Presentation(
         title="Queue disciplines and Linux",
-        abstract=f"{len(CELLS)} cells: CoDel, FQ-CoDel, PIE and DualPI2 with two to four TCP downloads through them, "
-        "with and without ECN, over links of 4 to 40 Mbit/s with round trip times of 20 to 80 ms; the sim lane, and "
-        "Linux TCP through the disciplines of the kernel.",
+        abstract=f"{len(CELLS)} cells: CoDel, FQ-CoDel, PIE, FQ-PIE, DualPI2 and RED with two to four TCP downloads "
+        "through them, with and without ECN, over links of 4 to 40 Mbit/s with round trip times of 20 to 80 ms; the "
+        "sim lane, and Linux TCP through the disciplines of the kernel.",
         source="quiclab: no publication",
         figures=(
             Figure(

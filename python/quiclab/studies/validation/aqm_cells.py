@@ -12,7 +12,9 @@ from itertools import product
 
 from quiclab.study import Changes
 
-CODEL, FQ_CODEL, PIE, DUALPI2 = "codel", "fq_codel", "pie", "dualpi2"
+CODEL, FQ_CODEL, PIE, FQ_PIE, DUALPI2, RED = "codel", "fq_codel", "pie", "fq_pie", "dualpi2", "red"
+#: Without an average, RED marks all that meets so many bytes: the step of DCTCP (RFC 8257 section 3.1).
+STEP: Changes = {"ecn": True, "min_threshold": "30 kB", "max_threshold": "30 kB", "weight_exponent": 0}
 #: Rate [Mbit/s] and round trip time [ms] without a queue.
 NETWORKS = ((4.0, 40), (10.0, 20), (10.0, 80), (40.0, 20), (40.0, 80))
 #: The flows start one after the other, in no multiple of a round trip time, and not before PIE of Linux works: it makes
@@ -121,6 +123,9 @@ QUEUES: tuple[tuple[str, Changes, tuple[Load, ...]], ...] = (
     (PIE, {"ecn": True}, (TWO, FOUR)),
     (DUALPI2, {"low_latency": "any_ect"}, (PAIR, PAIRS)),
     (DUALPI2, {}, (FOUR,)),
+    (RED, {"ecn": True}, (TWO, FOUR)),
+    (RED, STEP, (PAIR,)),
+    (FQ_PIE, {"ecn": True}, (TWO, FOUR)),
 )
 CELLS = tuple(
     Cell(queue, rate_mbps, rtt_ms, load, options)
@@ -128,3 +133,11 @@ CELLS = tuple(
     for load in loads
 )
 BY_NAME = {cell.name: cell for cell in CELLS}
+#: Queues that were added after docs/studies/aqm.md was made: it does not show them, and its claims do not count them.
+#: Empty once `make aqm-page` has made it again.
+AFTER_THE_PAGE = (RED, FQ_PIE)
+
+
+def on_the_page() -> tuple[Cell, ...]:
+    """Return the cells that docs/studies/aqm.md shows, and that claims are about."""
+    return tuple(cell for cell in CELLS if cell.queue not in AFTER_THE_PAGE)

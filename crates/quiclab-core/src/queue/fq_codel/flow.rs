@@ -8,15 +8,11 @@ use crate::element::DropReason;
 use crate::time::Time;
 use crate::units::ByteCount;
 
-/// A queue with its CoDel and its place in the rounds.
+/// A queue with its CoDel.
 #[derive(Debug)]
 pub(super) struct FlowQueue<T> {
     pub(super) line: WaitingItems<T>,
     pub(super) control: CodelState,
-    /// Bytes it may still send in this turn; below 0 after a packet that was larger than the rest.
-    pub(super) credits: i64,
-    /// It is on one of the lists.
-    pub(super) listed: bool,
     pub(super) totals: QueueStatistics,
     /// It has had an item.
     pub(super) used: bool,
@@ -27,8 +23,6 @@ impl<T> Default for FlowQueue<T> {
         Self {
             line: WaitingItems::default(),
             control: CodelState::default(),
-            credits: 0,
-            listed: false,
             totals: QueueStatistics::default(),
             used: false,
         }

@@ -1,6 +1,8 @@
 //! The control of one queue by PIE: what is dropped or marked, in Linux' units (see [`super`]).
 
+use super::super::Item;
 use super::Pie;
+use crate::element::DropReason;
 use crate::random::RandomStream;
 use crate::time::{Duration, Time};
 
@@ -22,7 +24,7 @@ fn ticks(duration: Duration) -> u64 {
 
 /// What configures the control, in Linux' units.
 #[derive(Clone, Debug)]
-pub(super) struct Parameters {
+pub(in crate::queue) struct Parameters {
     pub(super) target: u64,
     /// Change of the probability for each tick.
     pub(super) alpha: u64,
@@ -31,6 +33,10 @@ pub(super) struct Parameters {
     pub(super) byte_mode: bool,
     pub(super) rate_estimator: bool,
     pub(super) mtu: u64,
+    /// Time between two updates.
+    pub(super) interval: Duration,
+    /// Probability up to which ECN-capable packets are marked; `None`: no packet is.
+    pub(super) marks_up_to: Option<u64>,
 }
 
 impl From<&Pie> for Parameters {
@@ -44,16 +50,18 @@ impl From<&Pie> for Parameters {
             byte_mode: config.byte_mode,
             rate_estimator: config.rate_estimator,
             mtu: config.mtu.bytes(),
+            interval: config.update_interval,
+            marks_up_to: config.ecn.then_some((config.ecn_drop_threshold.value() * CERTAIN as f64) as u64),
         }
     }
 }
 
 /// What PIE remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Control {
+pub(in crate::queue) struct Control {
     pub(super) probability: u64,
     /// Sum of the probabilities of packets since the last drop.
-    pub(super) accumulated: u64,
+    pub(in crate::queue) accumulated: u64,
     /// The waiting time, in ticks: of the last departure, or estimated at the last update.
     pub(super) delay: u64,
     /// The waiting time of the update before.
@@ -116,7 +124,7 @@ impl Control {
     }
 
     /// A packet of `bytes` that arrived at `arrived` departs and leaves `backlog` behind.
-    pub(super) fn departed(
+    pub(in crate::queue) fn departed(
         &mut self,
         parameters: &Parameters,
         now: Time,
@@ -193,5 +201,51 @@ impl Control {
         if !parameters.rate_estimator {
             self.last_delay = delay;
         }
+    }
+}
+
+/// The control of a queue, and when its probability is updated next.
+#[derive(Clone, Debug)]
+pub(in crate::queue) struct Controller {
+    pub(in crate::queue) control: Control,
+    pub(in crate::queue) next_update: Time,
+}
+
+impl Controller {
+    pub(in crate::queue) fn new(parameters: &Parameters) -> Self {
+        Self { control: Control::new(parameters), next_update: Time::ZERO + parameters.interval }
+    }
+
+    /// Makes all updates that were due by `now`, while `backlog` has waited.
+    pub(in crate::queue) fn update_until(&mut self, parameters: &Parameters, now: Time, backlog: u64) {
+        let interval = parameters.interval;
+        while self.next_update <= now {
+            let before = self.control;
+            self.control.update(parameters, backlog);
+            if self.control == before {
+                let passed = now.since(self.next_update).as_nanos() / interval.as_nanos();
+                self.next_update += interval * passed;
+            }
+            self.next_update += interval;
+        }
+    }
+
+    /// What becomes of `item`, which meets `backlog`: whether it is marked, or why it is dropped.
+    pub(in crate::queue) fn judge<T: Item>(
+        &mut self,
+        parameters: &Parameters,
+        item: &mut T,
+        backlog: u64,
+        random: &mut RandomStream,
+    ) -> Result<bool, DropReason> {
+        if !self.control.strikes(parameters, item.bytes().bytes(), backlog, random) {
+            return Ok(false);
+        }
+        let may_mark = parameters.marks_up_to.is_some_and(|most| self.control.probability <= most);
+        if may_mark && item.mark() {
+            return Ok(true);
+        }
+        self.control.accumulated = 0;
+        Err(DropReason::Pie)
     }
 }
