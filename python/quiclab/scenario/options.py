@@ -17,6 +17,7 @@ __all__ = [
     "AckTimer",
     "Acknowledgement",
     "AdaptiveTimer",
+    "Aggregation",
     "Batches",
     "Bearer",
     "BearerMode",
@@ -26,6 +27,8 @@ __all__ = [
     "CheapestFirst",
     "Codel",
     "CodelRestart",
+    "ConditionRow",
+    "Conditions",
     "CongestionControl",
     "ControlLaw",
     "Controller",
@@ -101,6 +104,7 @@ __all__ = [
     "Reordering",
     "ReorderingTimer",
     "RequestResponse",
+    "Retransmission",
     "RoundRobin",
     "RttVariation",
     "ScenarioFields",
@@ -126,6 +130,7 @@ __all__ = [
     "Tunnel",
     "Until",
     "WeightedRoundRobin",
+    "WhileDown",
     "Wire",
     "WireDirection",
     "Workload",
@@ -284,7 +289,9 @@ class PageResource:
 #: - `normal`: Normal.
 #: - `uniform`: Uniform between mean - deviation and mean + deviation.
 #: - `pareto`: Pareto of shape 3, shifted and scaled to mean and deviation.
-Distribution: TypeAlias = Literal["constant", "normal", "uniform", "pareto"]
+#: - `wifi`: Jitter of Wi-Fi with collisions, which is added to the mean (draft-huitema-ccwg-c4-test-04,
+#:   "Handling of High Jitter Environments").
+Distribution: TypeAlias = Literal["constant", "normal", "uniform", "pareto", "wifi"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,14 +303,18 @@ class Delay:
     mean
         Mean; written short as `"10 ms"` if it is constant.
     deviation
-        Standard deviation (uniform: half of the width). Above 0 with a `distribution`, 0 without. Default: `"0 ns"`.
+        Standard deviation (uniform: half of the width; wifi: average jitter, as its source calls it). Above 0 with a
+        `distribution`, 0 without. Default: `"0 ns"`.
     distribution
         Distribution, truncated at 0. Default: `"constant"`.
     reorder
-        Whether packets may overtake each other within the link. Needs a `distribution`. Default: `false`.
+        Whether packets may overtake each other within the link. Needs a `distribution`, `conditions` or
+        `retransmission`. Default: `false`.
     every
         Time for which a drawn delay holds (default: each packet draws its own). Needs a `distribution`. Takes a
         duration of at least "10 us".
+    first
+        Time of the first change (default: drawn between 0 and `every`). Needs `every`.
     steps
         Number of equal steps, spread over `every`, in which a delay changes; the first change is immediate. 1 without
         `every`. Takes an integer from 1 to 1000.
@@ -314,6 +325,7 @@ class Delay:
     distribution: Distribution | None = None
     reorder: bool | None = None
     every: Duration | None = None
+    first: Duration | None = None
     steps: int | None = None
 
 
@@ -1771,6 +1783,109 @@ Loss: TypeAlias = Probability | Independent | GilbertElliott | Listed
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConditionRow:
+    """Conditions from a time on.
+
+    A value that is not given is that of the row before, in the first row that of the link.
+
+    Attributes
+    ----------
+    at
+        Time from the start of the run; 0 in the first row, then ascending.
+    rate
+        Rate of serialisation. Needs a constant `rate` of the link.
+    delay
+        Mean of the one-way delay. Not with `every` of the delay.
+    deviation
+        Deviation of the delay. Needs a `distribution` of the delay. Not with `every` of the delay.
+    loss
+        Loss probability of each packet. Needs a link whose `loss` is independent or not set.
+    up
+        Whether the link is up. With `while_down` "hold" it needs a constant `rate` of the link.
+    """
+
+    at: Duration
+    rate: DataRate | None = None
+    delay: Duration | None = None
+    deviation: Duration | None = None
+    loss: Probability | None = None
+    up: bool | None = None
+
+
+#: Behaviour of a link while it is down.
+#: - `hold`: Nothing is transmitted; packets wait in the queue.
+#: - `lose`: Packets are transmitted and lost: those whose serialisation ends while the link is down.
+WhileDown: TypeAlias = Literal["hold", "lose"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """Conditions of a link over time, from a file or from rows.
+
+    Attributes
+    ----------
+    file
+        Path of a CSV file, relative to the scenario file: a header with `time_s` or `time_ms` and at least one of
+        `rate_bps`, `rate_kbps` or `rate_mbps`, `delay_us` or `delay_ms` (one way), `deviation_us` or `deviation_ms`,
+        `loss_share` or `loss_percent`, and `up` (0 or 1); then one line for each time. An empty value is that of the
+        line before. Not with `rows`. Takes a non-empty string.
+    rows
+        The same in the scenario. Not with `file`.
+    at_end
+        Behaviour after the last row: `loop` starts again, with the time of the last row as the period; `hold` keeps the
+        last values. Takes "loop" or "hold". Default: `"loop"`.
+    while_down
+        Behaviour while the link is down. Default: `"hold"`.
+    """
+
+    file: str | None = None
+    rows: tuple[ConditionRow, ...] | None = None
+    at_end: TraceEnd | None = None
+    while_down: WhileDown | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregation:
+    """Transmission of several packets at once.
+
+    Attributes
+    ----------
+    interval
+        Time from one transmission to the next; the first one is at a time that is drawn. Takes a duration of at least
+        "10 us".
+    packets
+        Packets in one transmission at most (default: no limit); the others wait for the next one. Takes an integer of
+        at least 1.
+    """
+
+    interval: Duration
+    packets: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retransmission:
+    """Failed transmissions and their repetition by the link.
+
+    Attributes
+    ----------
+    failure
+        Probability that a transmission fails. Takes a probability from 0 to 0.9, such as 0.001 or "0.1 %".
+    delay
+        Time from a transmission that fails to the next one. Takes a duration above "0 s".
+    transmissions
+        Transmissions of a packet at most, the first one included. Takes an integer from 1 to 32. Default: `5`.
+    recovery
+        Time after the last of them after which the packet is sent anew, with as many transmissions, until one succeeds
+        (default: the packet is lost). Takes a duration above "0 s".
+    """
+
+    failure: Probability
+    delay: Duration
+    transmissions: int | None = None
+    recovery: Duration | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Hold:
     """A packet that a link holds back after its delay.
 
@@ -1813,7 +1928,7 @@ class Feedback:
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """A one-way link: loss, then queue, then serialisation at the rate, then delay.
+    """A one-way link: loss, then queue, then serialisation at the rate, then aggregation, retransmission and delay.
 
     Attributes
     ----------
@@ -1832,6 +1947,12 @@ class Link:
     delay
         Propagation delay after serialisation. Default: `{ deviation = "0 ns", distribution = "constant", mean = "0 ns",
         reorder = false }`.
+    conditions
+        Rate, delay, loss and outages over time, from a file or from rows (default: they do not change).
+    aggregation
+        Transmission of several packets at once (default: each leaves when it has been serialised).
+    retransmission
+        Failed transmissions and their repetition by the link (default: none fails).
     holds
         Packets that are held back at the end of the link, so that others overtake them.
     feedback
@@ -1845,6 +1966,9 @@ class Link:
     queue: Queue | None = None
     loss: Loss | None = None
     delay: Duration | Delay | None = None
+    conditions: Conditions | None = None
+    aggregation: Aggregation | None = None
+    retransmission: Retransmission | None = None
     holds: tuple[Hold, ...] | None = None
     feedback: Feedback | None = None
 
@@ -2312,6 +2436,10 @@ class ScenarioFields:
         Flows by name. Takes a table of one or more entries.
     description
         Description, in a sentence or two. Default: `""`.
+    network
+        File of a network, whose links are added to `links`: a named path such as `paths/wifi-bad`, or a file that ends
+        with `.toml`, relative to that of the scenario. A field of a link that is given here is not taken from it. A
+        resolved scenario has the links in place of `network`. Takes a non-empty string.
     duration
         Maximum duration of the run, in network time. Takes a duration above "0 s". Default: `"60 min"`.
     until
@@ -2339,6 +2467,7 @@ class ScenarioFields:
     name: str
     flows: dict[str, Flow]
     description: str | None = None
+    network: str | None = None
     duration: Duration | None = None
     until: Until | None = None
     links: dict[str, Link] = field(default_factory=dict)
