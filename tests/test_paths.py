@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import quiclab
-from conftest import ROOT
+from conftest import ROOT, tool
 from quiclab import cli, paths
 from quiclab.errors import RequestError
 from quiclab.paths import figure
@@ -19,8 +18,7 @@ from quiclab.paths.agreement import compare
 from quiclab.paths.library import DIRECTIONS
 from quiclab.quantity import bits_per_second
 
-sys.path.insert(0, str(ROOT / "tools"))
-import paths_page
+paths_page = tool("paths_page")
 
 SCENARIO = ROOT / "scenarios" / "named_path.toml"
 EXPECTED = {
@@ -198,9 +196,13 @@ def test_the_figure_has_the_panels(tmp_path: Path) -> None:
 
 
 def test_the_page_has_the_stored_measurements() -> None:
-    rows: list[dict[str, Any]] = json.loads(paths_page.DATA.read_text(encoding="utf-8"))
+    found: dict[str, list[dict[str, Any]]] = json.loads(paths_page.DATA.read_text(encoding="utf-8"))
     text = paths_page.PAGE.read_text(encoding="utf-8")
-    assert paths_page.page(text, rows) == text, "run python tools/paths_page.py"
-    stored = next(row for row in rows if (row["path"], row["link"]) == ("wifi-bad", "down"))
+    assert paths_page.page(text, found) == text, "run python tools/paths_page.py"
+    stored = next(row for row in found["agreement"] if (row["path"], row["link"]) == ("wifi-bad", "down"))
     again = compare(paths.read("wifi-bad"), "down")
     assert again.measured_mean_ms == stored["measured_mean_ms"], "run python tools/paths_page.py --run"
+    downloads = next(row for row in found["downloads"] if (row["path"], row["control"]) == ("wifi-fade", "bbr-v3"))
+    assert paths_page.download("wifi-fade", "bbr-v3", 2) == downloads["times_s"][1], (
+        "run python tools/paths_page.py --run"
+    )
