@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import quiclab
-from conftest import ROOT
+from conftest import ROOT, tool
 from quiclab import cli, paths
 from quiclab.errors import RequestError
 from quiclab.paths import figure
 from quiclab.paths.agreement import compare
 from quiclab.paths.library import DIRECTIONS
+from quiclab.quantity import bits_per_second
 
-sys.path.insert(0, str(ROOT / "tools"))
-import paths_page
+paths_page = tool("paths_page")
 
 SCENARIO = ROOT / "scenarios" / "named_path.toml"
 EXPECTED = {
@@ -71,12 +70,9 @@ def test_the_rates_of_lte_are_those_of_the_trace() -> None:
     lines = (ROOT / "scenarios" / "traces" / "synthetic_lte.csv").read_text(encoding="utf-8").splitlines()
     trace = [line.split(",") for line in lines if line[:1].isdigit()]
     assert len(rows) == 61
-    assert all(row["rate"] == _rate(int(rate)) for row, (_, rate) in zip(rows, trace, strict=False))
+    rates = [bits_per_second(row["rate"]) for row in rows]
+    assert rates == [1000 * int(rate) for _, rate in trace[:61]]
     assert [row["at"] for row in rows[1:4]] == ["1 s", "2 s", "3 s"]
-
-
-def _rate(kbps: int) -> str:
-    return f"{kbps // 1000} Mbit/s" if kbps % 1000 == 0 else f"{kbps} kbit/s"
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
@@ -162,10 +158,11 @@ def test_conditions_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(text, encoding="utf-8")
     (tmp_path / "c.csv").write_text("time_s,delay_ms,up\n0,10,1\n4,50,0\n5,,1\n", encoding="utf-8")
     result = quiclab.run(quiclab.load(tmp_path / "s.toml"), seed=1)
-    receiver = result.data["elements"]["main.receiver"]
+    receiver = result.data["flows"]["main"]["receiver"]
     assert receiver["one_way_delay_ms_min"] == pytest.approx(10.1, abs=0.05)
     assert receiver["one_way_delay_ms_max"] == pytest.approx(50.1, abs=0.05)
-    assert result.data["elements"]["down"]["dropped_link_down_packets"] == receiver["lost_packets"] == 100
+    down = result.data["elements"]["down"]["statistics"]
+    assert down["dropped_link_down_packets"] == receiver["lost_packets"] == 100
     (tmp_path / "c.csv").write_text("time_s,delay_ms\n0,10\n4,-1\n", encoding="utf-8")
     with pytest.raises(RequestError) as refused:
         quiclab.load(tmp_path / "s.toml")
@@ -199,9 +196,13 @@ def test_the_figure_has_the_panels(tmp_path: Path) -> None:
 
 
 def test_the_page_has_the_stored_measurements() -> None:
-    rows: list[dict[str, Any]] = json.loads(paths_page.DATA.read_text(encoding="utf-8"))
+    found: dict[str, list[dict[str, Any]]] = json.loads(paths_page.DATA.read_text(encoding="utf-8"))
     text = paths_page.PAGE.read_text(encoding="utf-8")
-    assert paths_page.page(text, rows) == text, "run python tools/paths_page.py"
-    stored = next(row for row in rows if (row["path"], row["link"]) == ("wifi-bad", "down"))
+    assert paths_page.page(text, found) == text, "run python tools/paths_page.py"
+    stored = next(row for row in found["agreement"] if (row["path"], row["link"]) == ("wifi-bad", "down"))
     again = compare(paths.read("wifi-bad"), "down")
     assert again.measured_mean_ms == stored["measured_mean_ms"], "run python tools/paths_page.py --run"
+    downloads = next(row for row in found["downloads"] if (row["path"], row["control"]) == ("wifi-fade", "bbr-v3"))
+    assert paths_page.download("wifi-fade", "bbr-v3", 2) == downloads["times_s"][1], (
+        "run python tools/paths_page.py --run"
+    )

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from dataclasses import asdict
@@ -17,10 +18,18 @@ from typing import Any
 from quiclab import paths
 from quiclab.paths.agreement import compare
 from quiclab.paths.library import DIRECTIONS
+from quiclab.result import run
+from quiclab.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "paths.md"
 DATA = ROOT / "docs" / "data" / "paths.json"
+#: Runs of each download, as in the draft.
+RUNS = 100
+#: Congestion controls, and the paths that are made from networks of the draft.
+CONTROLS = ("cubic", "bbr-v3")
+DOWNLOADED = ("wifi-bad", "wifi-fade")
+DOWNLOAD_BITS = 8 * 10_000_000
 
 
 def measure() -> list[dict[str, Any]]:
@@ -59,11 +68,75 @@ def measured(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def page(text: str, rows: list[dict[str, Any]]) -> str:
+def download(path: str, control: str, seed: int) -> float:
+    """Return the time that a download of 10 MB takes [s]."""
+    plain = {
+        "version": 1,
+        "name": f"10 MB over {path}",
+        "network": f"paths/{path}",
+        "duration": "300 s",
+        "flows": {
+            "main": {
+                "stack": "lab-quic",
+                "sender": {"congestion_control": control},
+                "down": ["down"],
+                "up": ["up"],
+                "workload": {"kind": "download", "size": "10 MB"},
+            }
+        },
+    }
+    flow = run(Scenario.from_dict(plain).resolved(), seed=seed).flows["main"]
+    if flow.finish_s is None:
+        raise RuntimeError(f"{path}, {control}, seed {seed}: not complete after 300 s")
+    return flow.finish_s
+
+
+def downloads() -> list[dict[str, Any]]:
+    """Return the times of the downloads of draft-huitema-ccwg-c4-test, as rows."""
+    seeds = range(1, RUNS + 1)
+    return [
+        {"path": path, "control": control, "times_s": [download(path, control, seed) for seed in seeds]}
+        for path in DOWNLOADED
+        for control in CONTROLS
+    ]
+
+
+def least_s(path: str) -> float:
+    """Return how long the link of a path takes for the payload alone [s]."""
+    left = float(DOWNLOAD_BITS)
+    for part in paths.read(path).links["down"].over(1000.0):
+        bits = part.rate_mbps * 1e6 * (part.end_s - part.start_s)
+        if bits >= left:
+            return part.start_s + left / (part.rate_mbps * 1e6)
+        left -= bits
+    raise ValueError(path)
+
+
+def downloaded(rows: list[dict[str, Any]]) -> str:
+    """Return the table of the downloads."""
+    lines = [
+        "| path | congestion control | runs | mean [s] | 90th percentile [s] | least possible [s] |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        times = sorted(row["times_s"])
+        mean, high = sum(times) / len(times), times[math.ceil(0.9 * len(times)) - 1]
+        least = least_s(row["path"])
+        lines.append(f"| {row['path']} | {row['control']} | {len(times)} | {mean:.2f} | {high:.2f} | {least:.2f} |")
+    return "\n".join(lines)
+
+
+def page(text: str, stored: dict[str, list[dict[str, Any]]]) -> str:
     """Return the page with its tables."""
-    for name, table in (("list", listed()), ("measured", measured(rows))):
+    tables = {
+        "list": listed(),
+        "measured": measured(stored["agreement"]),
+        "downloads": downloaded(stored["downloads"]),
+    }
+    for name, table in tables.items():
         block = re.compile(rf"<!-- {name} -->\n.*?<!-- end -->", re.DOTALL)
-        text = block.sub(lambda _, name=name, table=table: f"<!-- {name} -->\n{table}\n<!-- end -->", text, count=1)
+        whole = f"<!-- {name} -->\n{table}\n<!-- end -->".replace("\\", r"\\")
+        text = block.sub(whole, text, count=1)
     return text
 
 
@@ -71,7 +144,8 @@ def main() -> None:
     """Write data and page."""
     if "--run" in sys.argv[1:]:
         DATA.parent.mkdir(exist_ok=True)
-        DATA.write_text(json.dumps(measure(), indent=1) + "\n", encoding="utf-8")
+        stored = {"agreement": measure(), "downloads": downloads()}
+        DATA.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     rows = json.loads(DATA.read_text(encoding="utf-8"))
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), rows), encoding="utf-8")
 

@@ -98,6 +98,7 @@ fn warn_of_former_names(py: Python<'_>, document: &mut Document, level: i32) -> 
 /// names are read with a `FutureWarning`.
 #[pyfunction]
 #[pyo3(signature = (text, file, base_dir, sets, format, paths_dir, programs=None))]
+#[expect(clippy::too_many_arguments, reason = "the arguments of a Python function have names")]
 pub(crate) fn resolve(
     py: Python<'_>,
     text: &str,

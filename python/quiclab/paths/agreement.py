@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: Time over which a path is probed and loaded: the longest period of a path, several times.
 DURATION_S: Final = 60.0
-#: Start of the measurement of a rate: the first packets are under way until then.
+#: Start of the measurement of a rate: the first packets are in transit until then.
 WARM_UP_S: Final = 1.0
 
 

@@ -127,5 +127,6 @@ def _losses(probes: dict[str, Probes]) -> Any:
                 share = 100 * float(lost[inside].mean())
                 rows.append({"time_s": start + BIN_S / 2, "loss_percent": share, "link": link})
     line = alt.Chart({"values": rows}).mark_line(strokeWidth=1.5, interpolate="step")
-    y = alt.Y("loss_percent:Q", title="Lost probes [%]", scale=alt.Scale(zero=True))
+    most = max([1.0, *(row["loss_percent"] for row in rows)])
+    y = alt.Y("loss_percent:Q", title="Lost probes [%]", scale=alt.Scale(domain=[0, most]))
     return line.encode(x=_time(), y=y, color=_direction()).properties(width=WIDTH, height=80)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from quiclab.paths.library import NamedPath
 
-#: Size of a probe with its headers, and time between two of them.
-PROBE_BYTES: Final = 100
-PROBE_INTERVAL_MS: Final = 10
+#: Size of a probe with its headers, and time between two of them: less than the least rate of a path.
+PROBE_BYTES: Final = 60
+PROBE_INTERVAL_MS: Final = 20
 #: Size of a packet that loads a link, with its headers, and packets of such a run at most.
 LOAD_BYTES: Final = 1228
 MAX_LOAD_PACKETS: Final = 200_000
@@ -68,7 +68,7 @@ class Load:
 def probe(
     path: NamedPath, link: str, duration_s: float, seed: int = 1, changes: dict[str, Any] | None = None
 ) -> Probes:
-    """Send a probe every 10 ms over a link.
+    """Send a probe every 20 ms over a link.
 
     Parameters
     ----------

@@ -1,7 +1,6 @@
 //! Options of links.
 
 use super::aggregation::AggregationConfig;
-use super::conditions::config::ConditionsConfig;
 use super::retransmission::RetransmissionConfig;
 use crate::ip::Ecn;
 use crate::limits;
@@ -12,6 +11,10 @@ use crate::units::{ByteCount, DataRate, Probability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+
+mod conditions;
+
+pub use conditions::{ConditionRow, ConditionsConfig, WhileDown};
 
 /// A one-way link: loss, then queue, then serialisation at the rate, then aggregation, retransmission and delay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

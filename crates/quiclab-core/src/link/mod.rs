@@ -46,10 +46,9 @@ mod tests;
 
 pub use aggregation::AggregationConfig;
 pub use conditions::Conditions;
-pub use conditions::config::{ConditionRow, ConditionsConfig, WhileDown};
 pub use config::{
-    Delay, Distribution, EcnRewrite, FeedbackConfig, Hold, LinkConfig, Loss, Policer, Rate, RateAt,
-    ShapedRate, TraceEnd, TraceFormat,
+    ConditionRow, ConditionsConfig, Delay, Distribution, EcnRewrite, FeedbackConfig, Hold, LinkConfig, Loss,
+    Policer, Rate, RateAt, ShapedRate, TraceEnd, TraceFormat, WhileDown,
 };
 pub use construct::LinkInputs;
 pub use retransmission::RetransmissionConfig;

@@ -7,23 +7,21 @@
 //! | | meaning |
 //! | --- | --- |
 //! | rate | that of serialisation, integrated exactly as by a trace; packets that wait leave at the new rate |
-//! | delay, deviation | those of packets whose serialisation ends from then on. Packets that are under way keep theirs: after a fall, later ones wait for earlier ones, or overtake them with `reorder` |
+//! | delay, deviation | those of packets whose serialisation ends from then on. Packets that are in transit keep theirs: after a fall, later ones wait for earlier ones, or overtake them with `reorder` |
 //! | loss | probability with which an arriving packet never reaches the queue |
 //! | up, `hold` | while down, the rate is 0: a serialisation pauses, and packets wait |
-//! | up, `lose` | a packet whose serialisation ends while the link is down is lost; packets under way arrive |
+//! | up, `lose` | a packet whose serialisation ends while the link is down is lost; packets in transit arrive |
 //!
 //! A rate of 0 or a link that is down at the end with `hold` ends the link: it delivers nothing any more.
 
-pub(super) mod config;
 mod parse;
 
 use super::trace::{RateEntry, Trace, TraceError};
-use super::{Distribution, LinkConfig, Loss, Rate, TraceEnd};
+use super::{ConditionRow, ConditionsConfig, Distribution, LinkConfig, Loss, Rate, TraceEnd, WhileDown};
 use crate::problem::{ensure, quoted};
 use crate::time::{Duration, Time};
 use crate::units::Probability;
 use crate::{FieldPath, Problem, ProblemKind};
-use config::{ConditionRow, ConditionsConfig, WhileDown};
 use std::sync::Arc;
 
 /// What holds from a time on, except the rate.

@@ -1,6 +1,6 @@
 //! From the text of a file to rows.
 
-use super::config::ConditionRow;
+use crate::link::ConditionRow;
 use crate::link::trace::TraceError;
 use crate::link::trace::parse::{Column, DECIMAL, lines, shortened};
 use crate::time::Duration;

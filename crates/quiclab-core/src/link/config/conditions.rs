@@ -1,7 +1,7 @@
 //! Options of the conditions of a link over time.
 
+use super::TraceEnd;
 use crate::limits;
-use crate::link::TraceEnd;
 use crate::time::Duration;
 use crate::units::{DataRate, Probability};
 use schemars::JsonSchema;
