@@ -128,7 +128,7 @@ def test_wrong_values_are_named(more: str, path: str, words: str) -> None:
 
 
 def test_tcp_has_no_datagrams() -> None:
-    with pytest.raises(ScenarioError, match="workload.delivery"):
+    with pytest.raises(ScenarioError, match=r"workload\.delivery"):
         run(scenario("lab-tcp", 'delivery = "datagrams"'))
 
 

@@ -460,7 +460,10 @@ LiveDelivery: TypeAlias = Literal["streams", "datagrams"]
 
 @dataclass(frozen=True, kw_only=True)
 class Live:
-    """The sender sends the frames of a live video, each on a stream or in datagrams of QUIC, or one after the other on TCP; the congestion control of the transport is the only one.
+    """The sender sends the frames of a live video.
+
+    Each on a stream or in datagrams of QUIC, or one after the other on TCP. The congestion control of the transport is
+    the only one.
 
     Attributes
     ----------
