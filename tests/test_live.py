@@ -74,8 +74,6 @@ def test_frames_in_datagrams_are_not_sent_again(stack: str) -> None:
     sender, receiver = ends(run(lossy))
     assert sender["captured_frames"] == FRAMES
     assert 0 < receiver["missing_frames"] < FRAMES
-    # what arrives is not late: no retransmission delays it
-    assert receiver["late_frames"] == 0
     on_streams = ends(run(scenario(stack).with_value("links.down.loss", 0.02)))[1]
     assert on_streams["missing_frames"] == 0
 
@@ -97,7 +95,12 @@ def test_a_source_above_the_rate_of_the_link_is_late_or_dropped(stack: str) -> N
 def test_a_source_that_adapts_follows_the_link(stack: str) -> None:
     bounds = 'min_rate = "100 kbit/s", max_rate = "2 Mbit/s"'
     slow = scenario(stack, bounds).with_values(
-        {"links.down.rate": "1 Mbit/s", "flows.main.workload.duration": "15 s", "duration": "40 s"}
+        {
+            "links.down.rate": "1 Mbit/s",
+            "links.down.queue": {"kind": "drop_tail", "time": "200 ms"},
+            "flows.main.workload.duration": "15 s",
+            "duration": "40 s",
+        }
     )
     adapted = ends(run(slow))
     fixed = ends(run(slow.with_value("flows.main.workload.min_rate", "2 Mbit/s")))
@@ -125,7 +128,7 @@ def test_wrong_values_are_named(more: str, path: str, words: str) -> None:
 
 
 def test_tcp_has_no_datagrams() -> None:
-    with pytest.raises(ScenarioError, match="workload.delivery"):
+    with pytest.raises(ScenarioError, match=r"workload\.delivery"):
         run(scenario("lab-tcp", 'delivery = "datagrams"'))
 
 

@@ -56,6 +56,7 @@ ELSEWHERE = {
         "*/sawtooth.csv": "written by the reader, in mylab",
         "rerun.sh": "in an archive of `quiclab study package`",
     },
+    "docs/live.md": {"frames.py": "written by the reader"},
     "docs/reference/errors.md": dict.fromkeys(("mine.toml", "missing.toml"), "a wrong input"),
     "docs/reference/vpn.md": {"mine.toml": "written by the reader"},
     "docs/sweeps.md": {"rates.py": "written by the reader"},

@@ -159,8 +159,8 @@ pub enum Workload {
         #[schemars(transform = limits::above("0 s"))]
         duration: Duration,
     },
-    /// The sender sends the frames of a live video, each on a stream or in datagrams of QUIC, or one after the other on
-    /// TCP; the congestion control of the transport is the only one.
+    /// The sender sends the frames of a live video: each on a stream or in datagrams of QUIC, or one after the other on
+    /// TCP. The congestion control of the transport is the only one.
     Live {
         /// Mean rate of the frames; of a source that adapts, the rate at the start.
         #[schemars(transform = limits::above("0 bit/s"))]
