@@ -49,7 +49,7 @@ fn what_was_sent_a_round_trip_before_is_interpolated_between_two_bins() {
         assert!(bins.roll(Time::from_nanos(bin * BIN_US * 1000), 0, sent));
     }
     assert_eq!(bins.last, 19);
-    assert_eq!(bins.sent_before(Duration::from_micros(RTT_US)), Some((115 * 85 + 125 * 15)));
+    assert_eq!(bins.sent_before(Duration::from_micros(RTT_US)), Some(115 * 85 + 125 * 15));
     // more bins are needed, or more than are kept: 15 x 35 ms are 525 ms
     assert_eq!(bins.sent_before(Duration::from_millis(350)), None); // the window would end at bin 9
     assert_eq!(bins.sent_before(Duration::from_millis(525)), None);
