@@ -42,7 +42,7 @@ enum Stage {
     Jumping {
         first: u64,
     },
-    /// Slow start; packets of the jump up to a position are under way.
+    /// Slow start; packets of the jump up to a position are in flight.
     Jumped {
         first: u64,
         last: u64,

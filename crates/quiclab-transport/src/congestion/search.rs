@@ -89,7 +89,7 @@ impl Bins {
         }
         self.last += 1;
         (self.acked[self.last % ACKED], self.sent[self.last % SENT]) = (acked, sent);
-        self.end = self.end + self.duration * passed;
+        self.end += self.duration * passed;
         true
     }
 

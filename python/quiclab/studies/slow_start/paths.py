@@ -68,7 +68,6 @@ PATHS = (
     Path(100, 100),
     Path(1000, 2),
     Path(1000, 20),
-    Path(1000, 100),
     Path(250, 600),
 )
 BY_NAME = {path.name: path for path in PATHS}

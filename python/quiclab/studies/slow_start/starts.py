@@ -60,7 +60,8 @@ LABELS = {start.name: start.label for start in STARTS}
 
 def flow(stack: str, start: Start, path: Path, seconds: float, after_s: float = 0.0) -> dict[str, Any]:
     """Return a download as a flow of a scenario: CUBIC with pacing, and windows that limit nothing."""
-    sender, receiver = start.options(path), {}
+    sender = start.options(path)
+    receiver: dict[str, Any]
     if stack == TCP:
         sender |= {"tcp": {"max_send_buffer": AMPLE}, "pacing": {"kind": "fq"}}
         receiver = {"tcp": {"receive_buffer": AMPLE, "max_receive_buffer": AMPLE}}

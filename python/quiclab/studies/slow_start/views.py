@@ -18,19 +18,23 @@ if TYPE_CHECKING:
 
     from quiclab.study.evaluate import Evaluation
 
-Draw = "Callable[[Evaluation, str], Any]"
 FULL = "full rate"
 PLOT_WIDTH, PLOT_HEIGHT = 250, 170
 COLUMNS = 3
+
+
+def _text(value: object) -> str:
+    """Return the value of a factor as text; a number is the same whether it was stored with a fraction or without."""
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def _curves(evaluation: Evaluation, engine: str, only: Mapping[str, object], over: str) -> list[dict[str, Any]]:
     """Return the mean curve of each start for each value of a column, of the runs with the values of `only`."""
     found: dict[tuple[str, str], list[Sequence[float]]] = {}
     for row in evaluation.table.filter(evaluation.table["engine"] == engine).iter_rows(named=True):
-        if all(str(row[column]) == str(value) for column, value in only.items()):
+        if all(_text(row[column]) == _text(value) for column, value in only.items()):
             curve = json.loads(row["result"])["kept"]["curve"]
-            found.setdefault((row["configuration"], str(row[over])), []).append(curve)
+            found.setdefault((row["configuration"], _text(row[over])), []).append(curve)
     rows = []
     for (name, place), curves in found.items():
         means = [math.fsum(values) / len(values) for values in zip(*curves, strict=True)]
@@ -107,7 +111,7 @@ def _map(
                 {
                     "x": LABELS[str(key[0])],
                     "y": at["path"],
-                    "row": at[rows[0]],
+                    "row": _text(at[rows[0]]),
                     "column": at["stack"],
                     "value": reduced([value for value in values if not math.isnan(value)] or [math.nan], "mean"),
                 }
@@ -116,7 +120,7 @@ def _map(
             found,
             x=("", list(LABELS.values())),
             y=("", design.factor("path").values),
-            row=(rows[1], design.factor(rows[0]).values),
+            row=(rows[1], [_text(value) for value in design.factor(rows[0]).values]),
             column=("", design.factor("stack").values),
             domain=domain,
             **options,
@@ -140,7 +144,7 @@ def thresholds() -> Callable[[Evaluation, str], Any]:
                     {
                         "start": LABELS[str(key[0])],
                         "path": str(at["path"]),
-                        "queue": str(at["queue"]),
+                        "queue": _text(at["queue"]),
                         "stack": str(at["stack"]),
                         "value": reduced(known, "mean"),
                         "empty": 1.0,
@@ -162,7 +166,7 @@ def thresholds() -> Callable[[Evaluation, str], Any]:
             .properties(width=300, height=140)
             .facet(
                 row=alt.Row(
-                    "queue:N", title="Queue [BDP]", sort=[str(value) for value in design.factor("queue").values]
+                    "queue:N", title="Queue [BDP]", sort=[_text(value) for value in design.factor("queue").values]
                 ),
                 column=alt.Column("stack:N", title=None),
             )
