@@ -73,6 +73,8 @@ __all__ = [
     "Link",
     "LinuxPacing",
     "Listed",
+    "Live",
+    "LiveDelivery",
     "LogNormal",
     "Loss",
     "LowLatency",
@@ -475,8 +477,72 @@ class Media:
     kind: Literal["media"] = "media"
 
 
+#: How the frames of a live video are sent over QUIC.
+#: - `streams`: A unidirectional stream for each frame, older frames first where the stack sends streams by priority.
+#: - `datagrams`: DATAGRAM frames (RFC 9221), which are not sent again.
+LiveDelivery: TypeAlias = Literal["streams", "datagrams"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Live:
+    """The sender sends the frames of a live video.
+
+    Each on a stream or in datagrams of QUIC, or one after the other on TCP. The congestion control of the transport is
+    the only one.
+
+    Attributes
+    ----------
+    rate
+        Mean rate of the frames; of a source that adapts, the rate at the start. Takes a rate above "0 bit/s".
+    deadline
+        Time from the capture of a frame to its last byte at the receiver, above which it is late. Takes a duration
+        above "0 s".
+    duration
+        Time for which frames are captured, from the moment at which the sender is connected. Takes a duration above
+        "0 s".
+    min_rate
+        Minimum rate of a source that follows the rate at which the transport sends, less what waits. Together with
+        `max_rate`. Takes a rate above "0 bit/s".
+    max_rate
+        Maximum rate of a source that follows the rate at which the transport sends. Together with `min_rate`. Takes a
+        rate above "0 bit/s".
+    frame_rate
+        Frames per second (default: RFC 8593 section 5). Takes an integer from 1 to 1000. Default: `30`.
+    key_frame_interval
+        Time from one key frame to the next, rounded to whole frames (default: assumed). Takes a duration above "0 s".
+        Default: `"2 s"`.
+    key_frame_ratio
+        Size of a key frame, in sizes of another frame (default: assumed). Takes an integer from 1 to 100. Default: `5`.
+    size_variation_percent
+        Random variation of the sizes: scale of a Laplace distribution around the mean, which is cut at twice the mean,
+        in per cent of the mean (default: SCALE_B of RFC 8593 section 5). Takes an integer from 0 to 100. Default: `15`.
+    drop_late
+        The sender gives up frames at their deadline: it resets their streams; on TCP, it leaves out those of which
+        nothing has been written. Not with `delivery = "datagrams"`. Default: `false`.
+    delivery
+        How frames are sent over QUIC. Default: `"streams"`.
+    packet_size
+        Maximum payload of a datagram, where frames are sent in datagrams. Takes a size from "100 B" to "65507 B".
+        Default: `"1100 B"`.
+    """
+
+    rate: DataRate
+    deadline: Duration
+    duration: Duration
+    min_rate: DataRate | None = None
+    max_rate: DataRate | None = None
+    frame_rate: int | None = None
+    key_frame_interval: Duration | None = None
+    key_frame_ratio: int | None = None
+    size_variation_percent: int | None = None
+    drop_late: bool | None = None
+    delivery: LiveDelivery | None = None
+    packet_size: ByteCount | None = None
+    kind: Literal["live"] = "live"
+
+
 #: Workload of the flow.
-Workload: TypeAlias = Download | RequestResponse | Datagrams | Page | Ping | Media
+Workload: TypeAlias = Download | RequestResponse | Datagrams | Page | Ping | Media | Live
 
 
 #: Congestion control of a sender.
@@ -1127,6 +1193,10 @@ class QuicOptions:
         packets.
     window_validation
         A window that is not used does not grow (RFC 9002 section 7.8).
+    rate_limited_increase
+        A window that is not used grows all the same as long as it is below twice what was in flight at most since its
+        last reduction, in congestion avoidance up to a packet more than that (draft-ietf-ccwg-ratelimited-increase-03).
+        Instead of `window_validation`; without effect on BBR and `fixed`.
     max_window
         Maximum congestion window, if it is limited. At least `initial_window`. Takes a size from "1 B" to
         "4611686018427387903 B".
@@ -1175,6 +1245,7 @@ class QuicOptions:
     persistent_congestion: bool | None = None
     probe_packets: int | None = None
     window_validation: bool | None = None
+    rate_limited_increase: bool | None = None
     max_window: ByteCount | None = None
     pacing_before_rtt: bool | None = None
     max_streams: int | None = None
