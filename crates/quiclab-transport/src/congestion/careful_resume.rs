@@ -25,15 +25,29 @@
 //! | other limits (4.7) | "might need to update these mechanisms" | not changed: in lab-tcp the receive window grows as in Linux, from 65,535 B on, and limits a larger jump |
 //! | Normal after validation (3.7) | normal congestion control | slow start, which the first loss ends |
 
+use super::Ack;
 use super::slow_start::{
     Convergence, RecoveryStep, Reduction, SlowStartDecision, SlowStartInput, SlowStartPolicy, paced_over,
     part_of,
 };
-use super::{Ack, SavedPath};
-use quiclab_core::{DataRate, Duration, Time};
+use quiclab_core::{ByteCount, DataRate, Duration, Time, limits};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// An RTT of more than as many saved ones is another path (section 4.2.1).
 const LARGEST_RATIO: u64 = 10;
+
+/// What an earlier connection on the same path has found (RFC 9959 section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SavedPath {
+    /// Bytes that it had in flight in a round trip, `saved_cwnd`.
+    #[schemars(transform = limits::at_least("1 B"))]
+    pub window: ByteCount,
+    /// Its smallest RTT, `saved_rtt`.
+    #[schemars(transform = limits::above("0 s"))]
+    pub rtt: Duration,
+}
 
 /// Careful Resume.
 #[derive(Clone, Debug)]

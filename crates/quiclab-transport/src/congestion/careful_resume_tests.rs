@@ -2,7 +2,6 @@ use super::super::cubic::Cubic;
 use super::super::newreno::NewReno;
 use super::super::{CongestionEvent, Controller, Flavour, WindowSettings};
 use super::*;
-use quiclab_core::ByteCount;
 
 const MSS: u64 = 1000;
 const SAVED: SavedPath =

@@ -1,6 +1,6 @@
 //! The algorithms of the start of a connection, by their names in scenarios.
 
-use super::careful_resume::CarefulResume;
+use super::careful_resume::{CarefulResume, SavedPath};
 use super::hystart_aioquic::RttRise;
 use super::hystart_chromium::HystartChromium;
 use super::hystart_linux::{AckTrain, HystartLinux};
@@ -9,11 +9,25 @@ use super::hystart_plus_plus::HystartPlusPlus;
 use super::jump_start::JumpStart;
 use super::rapid_start::RapidStart;
 use super::search::Search;
-use super::settings::Settings;
 use super::slow_start::{NoSlowStartExit, SlowStartPolicy};
-use quiclab_core::{ByteCount, Duration, limits};
+use quiclab_core::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// What an algorithm of the start may need of its sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    /// Whether it paces.
+    pub(super) paced: bool,
+    /// In bytes.
+    pub(super) initial_window: u64,
+    /// `None`: not known.
+    pub(super) handshake_rtt: Option<Duration>,
+    /// `None`: there was no earlier connection.
+    pub(super) saved_path: Option<SavedPath>,
+    /// In bytes; `None`: no limit, or no jump.
+    pub(super) max_jump: Option<u64>,
+}
 
 /// Algorithm of the start: what ends slow start before a loss, or takes its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -45,18 +59,6 @@ pub enum SlowStartExit {
     JumpStart,
 }
 
-/// What an earlier connection on the same path has found (RFC 9959 section 3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SavedPath {
-    /// Bytes that it had in flight in a round trip, `saved_cwnd`.
-    #[schemars(transform = limits::at_least("1 B"))]
-    pub window: ByteCount,
-    /// Its smallest RTT, `saved_rtt`.
-    #[schemars(transform = limits::above("0 s"))]
-    pub rtt: Duration,
-}
-
 impl SlowStartExit {
     /// All of them.
     pub const ALL: [Self; 10] = [
@@ -84,12 +86,12 @@ impl SlowStartExit {
         matches!(self, Self::CarefulResume | Self::JumpStart)
     }
 
-    /// Its policy for a sender with `settings`: HyStart of Linux and HyStart++ consider whether it paces.
+    /// Its policy: HyStart of Linux and HyStart++ consider whether it paces.
     ///
     /// # Panics
     /// If a value that it needs is missing, which options are checked for.
-    pub(super) fn policy(self, settings: &Settings) -> Box<dyn SlowStartPolicy> {
-        let Settings { paced, initial_window, saved_path, max_jump, handshake_rtt, .. } = *settings;
+    pub(super) fn policy(self, start: Start) -> Box<dyn SlowStartPolicy> {
+        let Start { paced, initial_window, saved_path, max_jump, handshake_rtt } = start;
         match self {
             Self::None => Box::new(NoSlowStartExit),
             Self::HystartLinux => Box::new(HystartLinux::new(AckTrain::Cushioned { paced })),

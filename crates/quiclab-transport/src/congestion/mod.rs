@@ -35,8 +35,9 @@ mod settings;
 pub mod slow_start;
 mod window;
 
+pub use careful_resume::SavedPath;
 pub use controller::{Ack, CongestionEvent, Controller, LostPacket, Marks, PathView, Phase, RecoveryPhase};
-pub use exit::{SavedPath, SlowStartExit};
+pub use exit::SlowStartExit;
 pub use registry::Family;
 pub use settings::Settings;
 pub use window::{Flavour, WindowSettings};

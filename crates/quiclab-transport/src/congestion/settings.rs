@@ -1,7 +1,8 @@
 //! Parameters of a controller.
 
 use super::CongestionControl;
-use super::exit::{SavedPath, SlowStartExit};
+use super::careful_resume::SavedPath;
+use super::exit::{SlowStartExit, Start};
 use super::slow_start::SlowStartPolicy;
 use super::window::{Flavour, WindowSettings};
 use quiclab_core::Duration;
@@ -46,7 +47,8 @@ impl Settings {
 
     /// The policy that ends slow start early.
     pub(super) fn policy(&self) -> Box<dyn SlowStartPolicy> {
-        self.slow_start_exit.policy(self)
+        let Self { paced, initial_window, handshake_rtt, saved_path, max_jump, .. } = *self;
+        self.slow_start_exit.policy(Start { paced, initial_window, handshake_rtt, saved_path, max_jump })
     }
 }
 
