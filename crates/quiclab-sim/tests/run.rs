@@ -1,8 +1,8 @@
 //! Whole runs: when they stop, what is sampled, and that nothing is lost between the elements.
 
 use quiclab_config::Document;
-use quiclab_core::{Count, Counters, Time};
-use quiclab_scenario::Scenario;
+use quiclab_core::{Count, Counters, Problem, Time};
+use quiclab_scenario::{NetworkText, Scenario};
 use quiclab_sim::{
     BuildOptions, EndedBy, Event, NativeStacks, Record, RunError, RunOptions, RunOutput, SimulationError, run,
 };

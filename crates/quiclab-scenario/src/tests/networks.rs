@@ -41,7 +41,8 @@ fn mbps(rate: u64) -> Option<Rate> {
 
 #[test]
 fn links_are_those_of_the_network_except_for_fields_of_the_scenario() {
-    let own = "[links.down]\nqueue = { kind = \"drop_tail\", bytes = \"3 kB\" }\n[links.up]\nrate = \"2 Mbit/s\"";
+    let own =
+        "[links.down]\nqueue = { kind = \"drop_tail\", bytes = \"3 kB\" }\n[links.up]\nrate = \"2 Mbit/s\"";
     let found = load(&scenario(own), &[("links.down.delay.mean", "7 ms")]).unwrap();
     assert_eq!(found.network, None);
     let down = &found.links["down"];
@@ -68,7 +69,8 @@ fn the_network_can_be_set_and_other_links_stay() {
 fn errors_are_those_of_the_file_in_which_something_is_wrong() {
     let text = scenario("").replace("test.toml", "paths/wifi-bda");
     let error = load(&text, &[]).unwrap_err().to_string();
-    let expected = "network: expected \"paths/wifi-bad\", got \"paths/wifi-bda\"; did you mean `paths/wifi-bad`?";
+    let expected =
+        "network: expected \"paths/wifi-bad\", got \"paths/wifi-bda\"; did you mean `paths/wifi-bad`?";
     assert!(error.ends_with(expected), "{error}");
     let text = scenario("").replace("\"test.toml\"", "3");
     let error = load(&text, &[]).unwrap_err().to_string();
