@@ -209,7 +209,7 @@ def test_with_value_changes_a_copy() -> None:
         ("bearers.dc.batch_size", 2, "bearers.dc.batch_size", "UnknownField"),
         ("bearers.dc.batch_packets", "2", "bearers.dc.batch_packets", "WrongType"),
         ("links.a.delay", 5, "links.a.delay", "WrongType"),
-        ("links.a.queue.kind", "red", "links.a.queue.kind", "UnknownName"),
+        ("links.a.queue.kind", "choke", "links.a.queue.kind", "UnknownName"),
         ("links.b.loss.kind", "bursts", "links.b.loss.kind", "UnknownName"),
         ("links.a.delay.mean", "1 ms", "links.a.delay", "WrongType"),
         ("flows.f.down", ["a", 1], "flows.f.down.1", "WrongType"),

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Connections that a flow may have: each end keeps eight bytes of one that is closed.
+/// Connections that a flow may have: some ten bytes of each are kept when it is closed.
 const MAX_CONNECTIONS: u64 = 1_000_000;
 
 /// Connections that arrive over time, each with the workload of the flow and an end of its own at both sides.

@@ -259,6 +259,8 @@ fn warnings(
         } else if let Some(failed) = flow.receiver.get("failed_connections").filter(|failed| **failed > 0.0) {
             let all = flow.receiver["connections"];
             warnings.push(format!("{failed} of {all} connections of flow `{name}` failed"));
+        } else if flow.receiver.get("connections") == Some(&0.0) {
+            warnings.push(format!("no connection of flow `{name}` arrived"));
         } else if flow.start_s.is_none() {
             let (start, end) = (scenario.flows[name].start, end.since(Time::ZERO));
             warnings
@@ -272,7 +274,13 @@ fn warnings(
             warnings.push(format!("flow `{name}` was not done when the duration was over"));
         }
     }
+    let record = &scenario.record;
     for (name, flow) in &scenario.flows {
+        if flow.arrivals.is_some() && (record.qlog || record.acks || record.pcapng) {
+            warnings.push(format!(
+                "flow `{name}`: no qlog, acknowledgements or captures are recorded of connections that arrive"
+            ));
+        }
         let config = scenario.endpoint(flow, Role::Server);
         let stack = stack::find(&crate::stacks(), &config).ok();
         if let Some(warning) = stack.and_then(|stack| stack.warning(&config)) {

@@ -197,6 +197,7 @@ impl LabControllerState {
             acked_position: self.acked_position,
             next_position: self.next_position(),
             phase: if self.in_recovery { RecoveryPhase::Recovery } else { RecoveryPhase::Open },
+            growth_limit: None,
             cwnd_limited: !app_limited,
             may_grow: !self.in_recovery || self.controller.owns_recovery(),
             // one packet alone waits for the peer's max_ack_delay

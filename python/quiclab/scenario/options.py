@@ -2231,13 +2231,9 @@ class Aggregation:
     interval
         Time from one transmission to the next; the first one is at a time that is drawn. Takes a duration of at least
         "10 us".
-    packets
-        Packets in one transmission at most (default: no limit); the others wait for the next one. Takes an integer of
-        at least 1.
     """
 
     interval: Duration
-    packets: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@
 //! | --- | --- | --- | --- |
 //! | time between transmissions | that of contention and of the frame | drawn from a range | constant, with a phase that is drawn |
 //! | capacity | lower with fewer packets in a frame | that of `rate` | that of `rate`, whatever a transmission holds |
-//! | limit of a transmission | 64 MPDU (256 with HE), 1 MiB, 5.484 ms | packets, bytes | packets |
+//! | limit of a transmission | 64 MPDU (256 with HE), 1 MiB, 5.484 ms | packets, bytes | none: it would be another rate |
 
 use crate::limits;
 use crate::random::RandomStream;
@@ -24,10 +24,6 @@ pub struct AggregationConfig {
     /// Time from one transmission to the next; the first one is at a time that is drawn.
     #[schemars(transform = limits::at_least("10 us"))]
     pub interval: Duration,
-    /// Packets in one transmission at most (default: no limit); the others wait for the next one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = limits::at_least(1))]
-    pub packets: Option<u32>,
 }
 
 /// When packets leave.
@@ -36,11 +32,6 @@ pub(super) struct Aggregation {
     interval: u64,
     /// Nanoseconds of the first transmission.
     phase: u64,
-    /// Packets in one transmission at most.
-    limit: u32,
-    /// Number of the transmission of the last packet, and packets in it so far.
-    last: u64,
-    inside: u32,
 }
 
 impl Aggregation {
@@ -48,19 +39,13 @@ impl Aggregation {
     pub(super) fn new(config: AggregationConfig, mut random: RandomStream) -> Self {
         let interval = config.interval.as_nanos().max(1);
         let phase = random.bits() % interval;
-        Self { interval, phase, limit: config.packets.unwrap_or(u32::MAX), last: 0, inside: 0 }
+        Self { interval, phase }
     }
 
-    /// When a packet leaves that is ready at `at`, not before the one before.
-    pub(super) fn leaves(&mut self, at: Time) -> Time {
-        let next = at.as_nanos().saturating_sub(self.phase).div_ceil(self.interval);
-        if next > self.last {
-            (self.last, self.inside) = (next, 0);
-        } else if self.inside == self.limit {
-            (self.last, self.inside) = (self.last + 1, 0);
-        }
-        self.inside += 1;
-        Time::from_nanos(self.phase + self.last * self.interval)
+    /// When a packet leaves that is ready at `at`.
+    pub(super) fn leaves(&self, at: Time) -> Time {
+        let number = at.as_nanos().saturating_sub(self.phase).div_ceil(self.interval);
+        Time::from_nanos(self.phase + number * self.interval)
     }
 }
 
@@ -69,18 +54,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets_leave_at_the_next_transmission_that_has_room() {
-        let config = AggregationConfig { interval: Duration::from_micros(1000), packets: Some(2) };
-        let mut aggregation = Aggregation::new(config, RandomStream::new(3, "link.aggregation"));
+    fn packets_leave_at_the_next_transmission() {
+        let config = AggregationConfig { interval: Duration::from_micros(1000) };
+        let aggregation = Aggregation::new(config, RandomStream::new(3, "link.aggregation"));
         let phase = aggregation.phase;
         assert!(phase < 1_000_000);
-        let mut leaves = |micros: u64| {
+        let leaves = |micros: u64| {
             let left = aggregation.leaves(Time::from_nanos(phase + micros * 1000)).as_nanos();
             (left - phase) / 1000
         };
-        // the third of the first transmission waits for the second, which the fourth fills
-        assert_eq!([0, 0, 0, 900].map(&mut leaves), [0, 0, 1000, 1000]);
-        // a packet that is ready in the instant of a transmission is in it; after an idle time the count is new
-        assert_eq!([1000, 1001, 7500, 7900, 7950].map(&mut leaves), [2000, 2000, 8000, 8000, 9000]);
+        // a packet that is ready in the instant of a transmission is in it
+        assert_eq!([0, 1, 900, 1000, 1001, 7500].map(leaves), [0, 1000, 1000, 1000, 2000, 8000]);
     }
 }

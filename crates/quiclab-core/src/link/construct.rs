@@ -14,7 +14,7 @@ use super::token_bucket::TokenBucket;
 use super::totals::LinkCounters;
 use super::trace::{Trace, TraceCursor};
 use super::{Link, LinkConfig, Policer, Rate, RateAt, ShapedRate};
-use crate::element::DropReason;
+use crate::element::{DropReason, Outputs};
 use crate::queue::Discipline;
 use crate::random::RandomStream;
 
@@ -82,7 +82,7 @@ impl Link {
             serialiser: serialiser(config, trace, rates, name),
             in_service: None,
             flight: Flight::new(reorders),
-            aggregation: config.aggregation.map(|it| Box::new(Aggregation::new(it, stream("aggregation")))),
+            aggregation: config.aggregation.map(|it| Aggregation::new(it, stream("aggregation"))),
             retransmission: config
                 .retransmission
                 .map(|it| Box::new(Retransmission::new(it, stream("retransmission")))),
@@ -90,6 +90,7 @@ impl Link {
             shortest_delay,
             delay,
             totals: LinkCounters::new(feedback, further),
+            settled: Outputs::default(),
             conditions: conditions.map(|conditions| Box::new(ConditionCursor::new(conditions))),
         };
         link.apply_conditions();

@@ -95,12 +95,14 @@ pub struct Link {
     /// `None`: the conditions do not change.
     conditions: Option<Box<ConditionCursor>>,
     /// `None`: each packet leaves by itself.
-    aggregation: Option<Box<Aggregation>>,
+    aggregation: Option<Aggregation>,
     /// `None`: no transmission fails.
     retransmission: Option<Box<Retransmission>>,
     /// Packets held back at the end of the link; `None` if the scenario holds none.
     holding: Option<Box<HoldList>>,
     totals: LinkCounters,
+    /// What a query of the link has dropped; the next call tells it.
+    settled: Outputs,
 }
 
 /// The packet whose bits are leaving.
@@ -144,7 +146,7 @@ impl Link {
         if self.conditions.as_ref().is_some_and(|conditions| !conditions.now().arrives) {
             return self.totals.discard(DropReason::LinkDown, packet, out);
         }
-        let mut left = self.aggregation.as_mut().map_or(end, |aggregation| aggregation.leaves(end));
+        let mut left = self.aggregation.as_ref().map_or(end, |aggregation| aggregation.leaves(end));
         if let Some(retransmission) = &mut self.retransmission {
             let Some(added) = retransmission.draw() else {
                 return self.totals.discard(DropReason::Loss, packet, out);
@@ -177,7 +179,15 @@ impl Link {
     /// Completes the serialisations that were due by `now`, for a query of the link. No packet can reach the
     /// end of the link by that: it would have requested a wake-up.
     fn settle(&mut self, now: Time) {
-        self.serialise_until(now, &mut Outputs::default());
+        let mut settled = std::mem::take(&mut self.settled);
+        self.serialise_until(now, &mut settled);
+        self.settled = settled;
+    }
+
+    /// Tells what was dropped since the last call.
+    fn tell_settled(&mut self, out: &mut Outputs) {
+        self.settled.record_drops = out.record_drops;
+        out.drops.append(&mut self.settled.drops);
     }
 
     /// The serialiser is free at `now`: begins with the next packet, if there is one.
@@ -248,6 +258,7 @@ impl Link {
 impl Element for Link {
     fn receive(&mut self, now: Time, port: Port, mut packet: Box<Packet>, out: &mut Outputs) {
         debug_assert_eq!(port, Port(0), "a link has one input");
+        self.tell_settled(out);
         self.serialise_until(now, out);
         self.totals.received(now, &packet);
         if let Some(holding) = &mut self.holding {
@@ -302,6 +313,7 @@ impl Element for Link {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outputs) {
+        self.tell_settled(out);
         self.serialise_until(now, out);
         self.deliver_until(now, out);
         self.report(now, out);

@@ -101,7 +101,7 @@ const CASES: &[Case] = &[
     (r#"kind = "drop_tail""#, r#"kind = "fq_codel", flows = 0"#, 6, "links.a.queue.flows", OutOfRange),
     (r#"kind = "drop_tail""#, r#"kind = "fq_codel", quantum = "255 B""#, 6, "links.a.queue.quantum", OutOfRange),
     (r#"kind = "drop_tail""#, r#"kind = "fq_codel", hash = "jenkins""#, 6, "links.a.queue.hash", UnknownName),
-    (r#"kind = "drop_tail""#, r#"kind = "red""#, 6, "links.a.queue.kind", UnknownName),
+    (r#"kind = "drop_tail""#, r#"kind = "choke""#, 6, "links.a.queue.kind", UnknownName),
     (r#"kind = "drop_tail", "#, "", 6, "links.a.queue.kind", MissingField),
     (r#"kind = "drop_tail""#, "kind = 5", 6, "links.a.queue.kind", WrongType),
     ("good_to_bad = 0.1, bad_to_good = 0.2", "good_to_bad = 0, bad_to_good = 0", 10, "links.b.loss.good_to_bad", Conflict),

@@ -5,6 +5,7 @@ use super::super::{Scenario, Tunnel};
 use super::{Check, about, ensure, field, quoted};
 use quiclab_core::bearer::BearerConfig;
 use quiclab_core::host::HostConfig;
+use quiclab_core::link::ConditionRow;
 use quiclab_core::link::{
     Delay, Distribution, Hold, LinkConfig, Loss, Rate, RateAt, ShapedRate, TraceEnd, TraceFormat,
 };
@@ -82,10 +83,15 @@ fn check_delay(path: &FieldPath, delay: &Delay, link: Option<&LinkConfig>) -> Ch
     ensure(!(constant && deviates), || {
         Problem::conflict(path.child("deviation"), quoted(delay.deviation), "\"0 s\"").because(CONSTANT)
     })?;
-    // conditions may set the deviation, and packets of one delay may overtake each other
-    let changes = link.is_some_and(|link| link.conditions.is_some());
+    // conditions may set delay and deviation; those of a file are not known yet
+    let conditions = link.and_then(|link| link.conditions.as_ref());
+    let set = |sets: fn(&ConditionRow) -> bool| {
+        conditions.is_some_and(|conditions| conditions.file.is_some() || conditions.rows.iter().any(sets))
+    };
+    let sets_deviation = set(|row| row.deviation.is_some());
+    let changes = sets_deviation || set(|row| row.delay.is_some());
     let repeats = link.is_some_and(|link| link.retransmission.is_some());
-    ensure(constant || deviates || changes, || {
+    ensure(constant || deviates || sets_deviation, || {
         Problem::conflict(path.child("deviation"), quoted(delay.deviation), "a duration above \"0 s\"")
             .because("a `distribution` needs a deviation")
     })?;

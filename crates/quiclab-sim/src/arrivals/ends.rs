@@ -30,9 +30,9 @@ pub(crate) struct Schedule {
     rest: Mutex<Rest>,
 }
 
-/// Which ends are at rest: their transfer is over, and they wait for nothing.
+/// Which ends are at rest: they wait for no time, and the transfer of the client is over.
 struct Rest {
-    /// By number of the connection, then by role.
+    /// By number of the connection, then by role; an end that does not exist is at rest.
     ends: Vec<[bool; 2]>,
     /// By role: connections to drop when the end acts next.
     closed: [Vec<u32>; 2],
@@ -40,7 +40,7 @@ struct Rest {
 
 impl Schedule {
     pub(crate) fn new(arrivals: Vec<Arrival>) -> Self {
-        let rest = Rest { ends: vec![[false; 2]; arrivals.len()], closed: Default::default() };
+        let rest = Rest { ends: vec![[true; 2]; arrivals.len()], closed: Default::default() };
         Self { arrivals, rest: Mutex::new(rest) }
     }
 

@@ -105,7 +105,7 @@ impl Arriving {
             counters: Counters::default(),
             metrics: Metrics::default(),
             completions: Vec::new(),
-            progress: Progress::default(),
+            progress: Progress { finished: (count == 0).then_some(Time::ZERO), ..Progress::default() },
             over: 0,
             most_open: 0,
             common,
@@ -162,7 +162,8 @@ impl Arriving {
         if is_over(&progress) && !was_over {
             self.finish(now, number, &progress);
         }
-        let at_rest = is_over(&progress) && wake.is_none();
+        // a server waits for its client for ever, and the client says when it is over
+        let at_rest = wake.is_none() && (is_over(&progress) || !self.is_client());
         if self.schedule.rests(number, self.common.identity.role, at_rest) {
             self.close(number);
         }

@@ -104,15 +104,33 @@ fn a_run_is_a_function_of_its_seed() {
     assert_ne!(first, other);
 }
 
-/// A download that breaks is counted and no other suffers: a server that never answers.
+/// A download that breaks is counted and dropped: its server never answers, or hears nothing.
 #[test]
-fn connections_that_fail_are_counted() {
-    let sets =
-        [("duration", "2000 s"), ("links.down.loss", "100 %"), ("flows.web.arrivals.duration", "100 ms")];
-    let output = run_text(WEB, &sets, 1);
-    let (all, failed) = (receiver(&output, "connections"), receiver(&output, "failed_connections"));
-    assert!(all > 0.0 && failed == all, "{failed} of {all}");
-    assert_eq!(output.result.warnings, [format!("{failed} of {all} connections of flow `web` failed")]);
+fn connections_that_fail_are_counted_and_dropped() {
+    for (stack, loss) in
+        [("lab-tcp", "links.down.loss"), ("lab-tcp", "links.up.loss"), ("lab-quic", "links.up.loss")]
+    {
+        let sets = [
+            ("flows.web.stack", stack),
+            ("duration", "4000 s"),
+            ("until", "duration_over"),
+            (loss, "100 %"),
+            ("flows.web.arrivals.duration", "100 ms"),
+        ];
+        let output = run_text(WEB, &sets, 1);
+        let (all, failed) = (receiver(&output, "connections"), receiver(&output, "failed_connections"));
+        assert!(all > 0.0 && failed == all, "{stack}, {loss}: {failed} of {all}");
+        assert_eq!(receiver(&output, "open_connections"), 0.0, "{stack}, {loss}");
+        assert_eq!(output.result.warnings, [format!("{failed} of {all} connections of flow `web` failed")]);
+    }
+}
+
+/// A process without an arrival in its time is complete at once.
+#[test]
+fn a_flow_may_have_no_arrival() {
+    let output = run_text(WEB, &[("flows.web.arrivals.duration", "1 ns")], 1);
+    assert_eq!(output.result.warnings, ["no connection of flow `web` arrived"]);
+    assert!(output.result.flows["web"].completed);
 }
 
 /// A fair queue in front of a bottleneck, at a short round-trip time, shares the rate as a processor is shared (M/G/1-PS,

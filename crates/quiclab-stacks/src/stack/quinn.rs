@@ -65,8 +65,9 @@ impl NativeStack for QuinnStack {
     }
 
     fn warning(&self, config: &options::EndpointConfig) -> Option<String> {
-        let control = config.congestion_control.filter(|control| control.family().paces())?;
-        let name = control.name();
+        let control = config.congestion_control.filter(|control| control.family().paces());
+        let start = config.slow_start_exit.filter(|exit| *exit == options::SlowStartExit::RapidStart);
+        let name = control.map(|control| control.name()).or(start.map(|_| "rapid-start"))?;
         Some(format!(
             "quinn ignores the rate that `{name}` asks for: it paces at 1.25 windows per smoothed RTT"
         ))

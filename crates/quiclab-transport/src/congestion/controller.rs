@@ -86,6 +86,9 @@ pub struct Ack {
     pub phase: RecoveryPhase,
     /// Whether the window was used: a window that is not must not grow (RFC 9002 section 7.8).
     pub cwnd_limited: bool,
+    /// Bytes by which the acknowledgement may let a window grow in slow start at most (rate-limited increase); `None`: no
+    /// limit.
+    pub growth_limit: Option<u64>,
     /// Whether the sender lets the window grow: not during recovery (unless the controller asks for
     /// [`Controller::owns_recovery`]).
     pub may_grow: bool,

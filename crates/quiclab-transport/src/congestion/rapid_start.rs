@@ -180,6 +180,7 @@ impl SlowStartPolicy for RapidStart {
 
     fn on_timeout(&mut self, _now: Time, _next_position: u64) {
         self.stage = Stage::Over;
+        self.pacing = FirstFlight::Over;
     }
 
     fn pacing_rate(&self, window: u64) -> Option<DataRate> {

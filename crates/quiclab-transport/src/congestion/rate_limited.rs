@@ -49,7 +49,7 @@ impl RateLimitedIncrease {
         let room = limit.saturating_sub(window);
         ack.cwnd_limited = room > 0;
         if in_slow_start {
-            ack.acked_bytes = ack.acked_bytes.min(room);
+            ack.growth_limit = Some(room);
         }
     }
 }

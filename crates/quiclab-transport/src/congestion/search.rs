@@ -161,6 +161,11 @@ impl SlowStartPolicy for Search {
         SlowStartDecision::GO_ON
     }
 
+    /// What was acknowledged in recovery is in no bin.
+    fn on_undo(&mut self) {
+        self.bins = None;
+    }
+
     fn on_timeout(&mut self, _now: Time, _next_position: u64) {
         self.bins = None;
     }

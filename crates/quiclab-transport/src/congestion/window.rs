@@ -143,7 +143,7 @@ impl Window {
             Flavour::LinuxTcp => u64::from(ack.acked_packets) * self.mss,
             Flavour::Quic | Flavour::Quinn => ack.acked_bytes,
         };
-        let acked = if grows { acked } else { 0 };
+        let acked = if grows { acked.min(ack.growth_limit.unwrap_or(u64::MAX)) } else { 0 };
         if self.policy.owns_recovery() {
             self.follow(ack);
             return 0;
@@ -243,9 +243,10 @@ impl Window {
         self.policy.owns_recovery()
     }
 
-    /// The rate that the policy asks for.
+    /// The rate that the policy asks for while the window is its own.
     pub(crate) fn pacing_rate(&self) -> Option<DataRate> {
-        self.policy.pacing_rate(self.window)
+        let is_asked = self.ssthresh.is_none() || self.policy.owns_recovery();
+        if is_asked { self.policy.pacing_rate(self.window) } else { None }
     }
 
     /// A packet for each `per_packet` bytes of `acked` (`tcp_cong_avoid_ai`; appropriate byte counting, RFC
@@ -295,6 +296,8 @@ impl Window {
     /// The threshold is known before the first packet.
     pub(crate) fn start_with_threshold(&mut self, ssthresh: u64) {
         self.ssthresh = Some(self.threshold(ssthresh));
+        // the path is known: no jump
+        self.window = self.window.min(self.initial);
     }
 
     /// A reduction: threshold and window become `ssthresh`.

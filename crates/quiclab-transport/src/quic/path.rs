@@ -338,6 +338,7 @@ impl Path {
             acked_position: position + 1,
             next_position: self.sent_packets,
             phase: if self.in_recovery { RecoveryPhase::Recovery } else { RecoveryPhase::Open },
+            growth_limit: None,
             cwnd_limited: (!validate_window || self.limited) && self.controller.window() < self.max_window,
             may_grow: owns || packets > 0,
             rate: Some(self.rate.sample(now, self.rtt.min(), delivered.packets == 1)),

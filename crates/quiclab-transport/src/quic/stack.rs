@@ -2,17 +2,18 @@
 
 use super::carrier::LabCarrier;
 use super::config::Config;
+use super::connection::MAX_OVERHEAD;
 use super::{DEFAULT_PROFILE, LAB_QUIC, description, endpoint, options, profiles, rows};
 use crate::error::Error;
 use crate::operations::Operations;
-use crate::options::{EndpointConfig, QuicVersion, Workload};
+use crate::options::{EndpointConfig, LiveDelivery, QuicVersion, Workload};
 use crate::stack::CONTROLLER;
 use crate::{CarrierRequest, EndpointRequest, NativeStack, http, live, profile, workload};
-use quiclab_core::problem::ensure;
+use quiclab_core::problem::{ensure, quoted};
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::{
-    Endpoint, EndpointIdentity, OPERATIONS, Problem, ProblemKind, RandomStream, StackAbilities, StackInfo,
-    StackProtocol, Time, TransportObserver,
+    ByteCount, Endpoint, EndpointIdentity, FieldPath, OPERATIONS, Problem, ProblemKind, RandomStream, Role,
+    StackAbilities, StackInfo, StackProtocol, Time, TransportObserver,
 };
 use std::sync::LazyLock;
 
@@ -57,6 +58,7 @@ impl NativeStack for LabQuic {
         {
             return build_page(&identity, (config, workload), (start, seed, page()), observer, operations);
         }
+        check_datagrams(&config, &identity, workload)?;
         let application = match workload {
             Workload::Page { .. } => {
                 http::build_streams(identity.role, workload, config.quic.version, page())?
@@ -118,6 +120,30 @@ fn random_of(seed: u64, identity: &EndpointIdentity, path: usize) -> RandomStrea
         path => RandomStream::new(seed, &format!("{}.{path}", identity.name)),
     }
 }
+
+/// A DATAGRAM frame must fit into a packet (RFC 9221 section 3).
+fn check_datagrams(config: &Config, identity: &EndpointIdentity, workload: &Workload) -> Result<(), Error> {
+    let (field, size) = match workload {
+        Workload::Ping { size, .. } => ("size", *size),
+        Workload::Datagrams { size, .. } if identity.role == Role::Server => ("size", *size),
+        Workload::Live { packet_size, delivery: LiveDelivery::Datagrams, .. }
+            if identity.role == Role::Server =>
+        {
+            ("packet_size", *packet_size)
+        }
+        _ => return Ok(()),
+    };
+    let most = ByteCount::from_bytes(
+        config.datagram_size.bytes().saturating_sub(MAX_OVERHEAD as u64 + DATAGRAM_HEADER),
+    );
+    ensure(size <= most, || {
+        Problem::conflict(FieldPath::new(["workload", field]), quoted(size), format!("at most \"{most}\""))
+            .because(format!("a DATAGRAM frame must fit into a datagram of \"{}\"", config.datagram_size))
+    })
+}
+
+/// Type and length of a DATAGRAM frame.
+const DATAGRAM_HEADER: u64 = 3;
 
 /// What Google QUIC 37 has no frames for: datagrams, and further paths; and unidirectional streams.
 fn check_gquic(identity: &EndpointIdentity, workload: &Workload) -> Result<(), Error> {

@@ -17,8 +17,10 @@
 mod parse;
 
 use super::trace::{RateEntry, Trace, TraceError};
-use super::{ConditionRow, ConditionsConfig, Distribution, LinkConfig, Loss, Rate, TraceEnd, WhileDown};
-use crate::problem::{ensure, quoted};
+use super::{
+    ConditionRow, ConditionsConfig, Delay, Distribution, LinkConfig, Loss, Rate, TraceEnd, WhileDown,
+};
+use crate::problem::{ensure, name_of, quoted};
 use crate::time::{Duration, Time};
 use crate::units::Probability;
 use crate::{FieldPath, Problem, ProblemKind};
@@ -111,6 +113,7 @@ impl Conditions {
             return Err(Problem::conflict("delay.every", quoted(every), "no value").because(reason));
         }
         let lossy = any(|row| row.loss.is_some());
+        check_start(link, config)?;
         let mut now = Condition {
             start: 0,
             delay: link.delay.mean,
@@ -118,10 +121,14 @@ impl Conditions {
             loss: match &link.loss {
                 None => Probability::ZERO,
                 Some(Loss::Independent { probability }) => *probability,
-                Some(_) if lossy => {
+                Some(process) if lossy => {
                     let reason = "the conditions have a loss";
-                    return Err(Problem::conflict("loss.kind", quoted("a process"), quoted("independent"))
-                        .because(reason));
+                    return Err(Problem::conflict(
+                        "loss.kind",
+                        quoted(name_of(process)),
+                        quoted("independent"),
+                    )
+                    .because(reason));
                 }
                 Some(_) => Probability::ZERO,
             },
@@ -160,6 +167,24 @@ impl Conditions {
     pub(super) fn rows(&self) -> &[Condition] {
         &self.rows
     }
+}
+
+/// At 0 s the conditions of a scenario are those of the link, so that neither is ignored.
+fn check_start(link: &LinkConfig, config: &ConditionsConfig) -> Result<(), Problem> {
+    let Some(first) = config.rows.first() else { return Ok(()) };
+    let differs = |field: &str, link: String, row: String| {
+        Err(Problem::conflict(field, quoted(link), quoted(row))
+            .because("the conditions have this value at 0 s"))
+    };
+    if let (Some(Rate::Constant(rate)), Some(row)) = (&link.rate, first.rate)
+        && *rate != row
+    {
+        return differs("rate", rate.to_string(), row.to_string());
+    }
+    if let Some(row) = first.delay.filter(|row| link.delay != Delay::default() && *row != link.delay.mean) {
+        return differs("delay.mean", link.delay.mean.to_string(), row.to_string());
+    }
+    Ok(())
 }
 
 /// Times begin at 0 and ascend: the row for which they do not, and the reason.

@@ -107,8 +107,7 @@ fn a_late_driver_changes_nothing() {
     ];
     for while_down in [WhileDown::Hold, WhileDown::Lose] {
         let mut config = changing(TraceEnd::Loop, while_down, &rows);
-        config.aggregation =
-            Some(AggregationConfig { interval: Duration::from_micros(700), packets: Some(3) });
+        config.aggregation = Some(AggregationConfig { interval: Duration::from_micros(700) });
         let failure = Probability::new(0.1).unwrap();
         let delay = Duration::from_micros(800);
         config.retransmission =
@@ -186,7 +185,7 @@ fn what_does_not_go_together_is_refused_with_a_sentence() {
         ),
         (
             refused(&|link| link.loss = Some(Loss::Listed { packets: vec![1] }), &loss),
-            "loss.kind: expected \"independent\": the conditions have a loss",
+            "loss.kind: expected \"independent\", got \"listed\"; the conditions have a loss",
         ),
         (refused(&|_| (), &[]), "conditions: neither; expected either `file` or `rows`"),
         (refused(&|_| (), &[row(1)]), "conditions.rows.0: expected 0 as the first time, got \"1 ms\""),
@@ -207,7 +206,7 @@ fn what_does_not_go_together_is_refused_with_a_sentence() {
 #[test]
 fn aggregated_packets_arrive_together_and_repeated_ones_later() {
     let mut config = byte_per_microsecond(unlimited());
-    config.aggregation = Some(AggregationConfig { interval: millis(4), packets: None });
+    config.aggregation = Some(AggregationConfig { interval: millis(4) });
     let arrivals = packets(&(0..40).map(|index| (index * 500, 400)).collect::<Vec<_>>());
     let log = drive(&mut link(&config), &arrivals);
     let mut times: Vec<_> = log.delivered.iter().map(|(time, _)| time.as_nanos()).collect();

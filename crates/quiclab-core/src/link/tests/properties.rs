@@ -106,9 +106,9 @@ fn policer() -> impl Strategy<Value = Option<crate::link::Policer>> {
 }
 
 fn aggregation() -> impl Strategy<Value = Option<AggregationConfig>> {
-    prop::option::of((10..5_000u64, prop::option::of(1..5u32)).prop_map(|(interval, packets)| {
-        AggregationConfig { interval: Duration::from_micros(interval), packets }
-    }))
+    prop::option::of(
+        (10..5_000u64).prop_map(|interval| AggregationConfig { interval: Duration::from_micros(interval) }),
+    )
 }
 
 fn retransmission() -> impl Strategy<Value = Option<RetransmissionConfig>> {

@@ -410,4 +410,4 @@ impl Connection {
 }
 
 /// Header with the longest connection ID and number, and the tag of a 1-RTT packet.
-const MAX_OVERHEAD: usize = 1 + 20 + 4 + 16;
+pub(in crate::quic) const MAX_OVERHEAD: usize = 1 + 20 + 4 + 16;

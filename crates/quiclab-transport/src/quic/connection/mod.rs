@@ -36,6 +36,7 @@ use super::stream::{StreamEvent, Streams};
 use crate::operations::Operations;
 use crate::options::QuicVersion;
 use crate::workload::{Datagram, Priority, StreamId};
+pub(in crate::quic) use assemble::MAX_OVERHEAD;
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, TransportParameters};
 use quiclab_core::scheduler::{self, PathScheduler};
 use quiclab_core::{

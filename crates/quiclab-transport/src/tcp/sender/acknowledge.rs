@@ -316,6 +316,7 @@ impl Sender {
                 State::Recovery => RecoveryPhase::Recovery,
                 State::Loss => RecoveryPhase::Loss,
             },
+            growth_limit: None,
             cwnd_limited: self.is_cwnd_limited(),
             may_grow,
             rate: Some(rate),

@@ -195,6 +195,7 @@ impl Link {
             acked_position: position,
             next_position: self.next,
             phase: self.recovery,
+            growth_limit: None,
             cwnd_limited: true,
             may_grow: true,
             rate: Some(self.estimator.sample(self.now, self.min_rtt, false)),
