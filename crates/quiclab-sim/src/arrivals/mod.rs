@@ -162,7 +162,7 @@ impl Arriving {
         if is_over(&progress) && !was_over {
             self.finish(now, number, &progress);
         }
-        // a server waits for its client for ever, and the client says when it is over
+        // a server waits for its client, which says when it is over
         let at_rest = wake.is_none() && (is_over(&progress) || !self.is_client());
         if self.schedule.rests(number, self.common.identity.role, at_rest) {
             self.close(number);
