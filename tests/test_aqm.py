@@ -13,6 +13,7 @@ from quiclab.lane.run import Lane
 from quiclab.studies.validation import aqm
 from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS, NETWORKS, SECONDS
 from quiclab.studies.validation.blind import MODEL
+from quiclab.studies.validation.stored.sojourns import sojourns
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find
@@ -63,8 +64,8 @@ def test_sojourn_times_are_those_of_packets_that_arrive_after_five_seconds(tmp_p
             (5_012_000_000, "bottleneck", "departure", "flow2", 3),
         ]
     )
-    assert aqm.sojourns(run, tmp_path) == {"mean_ms": 7.0, "flow2_p99_ms": 10.0}
-    assert aqm.sojourns(packets([]), tmp_path) == {"mean_ms": None, "flow2_p99_ms": None}
+    assert sojourns(run, tmp_path) == {"mean_ms": 7.0, "flow2_p99_ms": 10.0}
+    assert sojourns(packets([]), tmp_path) == {"mean_ms": None, "flow2_p99_ms": None}
 
 
 def test_a_cell_runs_in_the_sim_lane(tmp_path: Path) -> None:

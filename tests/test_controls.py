@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 def test_a_queue_is_a_part_of_the_bandwidth_delay_product() -> None:
     study = find("controls/alone")
     jobs = jobs_of(study, list(study.points(("sim",), 1, variants=())))
-    packets = {
+    limits = {
         tuple(job.labels[name] for name in ("rate_mbps", "rtt_ms", "queue_bdp")): json.loads(job.scenario)["links"][
             "down"
-        ]["queue"]["packets"]
+        ]["queue"]["bytes"]
         for job in jobs
     }
-    assert len(jobs) == 216 == len(packets) * len(alone.SENDERS)
-    # 100 Mbit/s for 20 ms are 250,000 bytes, 165 frames; 0.25 of 1 Mbit/s for 2 ms is no packet
-    assert (packets[100, 20, 1], packets[100, 20, 8], packets[1, 2, 0.25]) == (165, 1321, 4)
+    assert len(jobs) == 216 == len(limits) * len(alone.SENDERS)
+    # 0.25 of 1 Mbit/s for 2 ms is no packet
+    assert (limits[100, 20, 1], limits[100, 20, 8], limits[1, 2, 0.25]) == ("250 kB", "2 MB", "6056 B")
 
 
 def test_the_second_flow_starts_later_or_not_at_all() -> None:

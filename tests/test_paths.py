@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +207,12 @@ def test_the_page_has_the_stored_measurements() -> None:
     assert paths_page.download("wifi-fade", "bbr-v3", 2) == downloads["times_s"][1], (
         "run python tools/paths_page.py --run"
     )
+
+
+def test_links_of_a_named_path_can_be_changed_in_python() -> None:
+    plain = {**tomllib.loads(SCENARIO.read_text(encoding="utf-8")), "network": "paths/geo"}
+    changed = quiclab.Scenario.from_dict(plain).with_value("links.down.rate", "5 Mbit/s")
+    assert changed.network is None
+    assert changed.resolved().links["down"].rate == "5 Mbit/s"
+    with pytest.raises(RequestError, match=re.escape("unknown link `dwon`; expected")):
+        quiclab.Scenario.from_dict(plain).with_value("links.dwon.rate", "5 Mbit/s")

@@ -12,9 +12,10 @@ import pytest
 
 from conftest import quiclab_process
 from quiclab.libraries import pl
-from quiclab.studies.slow_start import alone, disturbed, recorded, satellite, starts, views
+from quiclab.studies.slow_start import alone, disturbed, satellite, starts, views
 from quiclab.studies.slow_start.measures import LOST, THRESHOLD
 from quiclab.studies.slow_start.paths import PATHS, Path
+from quiclab.studies.slow_start.stored import recorded
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find
@@ -30,8 +31,8 @@ def test_every_start_is_run_in_both_stacks_on_every_path() -> None:
         job for job in jobs if job.labels["path"] == "250 Mbit/s, 600 ms" and job.labels["queue_bdp"] == 4
     ]
     scenario = json.loads(satellite_job.scenario)
-    # 18.75 MB, four times, in frames of 1514 B; 32 round trips
-    assert scenario["links"]["down"]["queue"]["packets"] == 49538
+    # 18.75 MB, four times; 32 round trips
+    assert scenario["links"]["down"]["queue"]["bytes"] == "75 MB"
     assert scenario["duration"] == "19.2 s"
     assert scenario["record"]["series_interval"] == "30 ms"
 

@@ -153,7 +153,8 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "starts": lambda: starts.STARTS,
         "start_paths": lambda study: {"alone": PATHS, "disturbed": disturbed.PATHS}[study],
         "satellite_limit_s": satellite.LIMIT_S,
-        "queue_cells": aqm_cells.on_the_page,
+        "queue_cells": lambda: aqm_cells.CELLS,
+        "ranges": lambda study, metric: values.ranges(f"{group}/{study}", metric),
         "fixed_differences": lambda: tuple(BY_NAME.values()),
         "over_starts": over_starts,
         "cases": lambda study: Cases(values, f"{group}/{study}"),
@@ -220,6 +221,11 @@ def spread(lines: Sequence[Line]) -> str:
     # where the curve is flat, there is nothing to explain
     skill = 1 - error / (len(values) * pvariance(values)) if max(values) > FLAT * min(values) else None
     return f"{median(sizes):.1f} %, {max(sizes):.0f} %, {figures(skill)}"
+
+
+def beyond(lines: Sequence[Line]) -> list[Line]:
+    """Return the settings that are further away than their limit."""
+    return [line for line in lines if abs(line.difference) > line.limit]
 
 
 def largest(lines: Sequence[Line]) -> Line:

@@ -30,6 +30,7 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - `starts()`, the algorithms of `slow_start`, each with `name` and `label`, `start_paths(STUDY)`, the paths of its
   studies, each with a `name`, and `satellite_limit_s`, a published limit [s];
 - `queue_cells()`, the cells of `validation/aqm`;
+- `ranges(STUDY, METRIC)`, by setting how many runs the variants of a study have, the smallest and the largest value;
 - `fixed_differences()`, the settings of `validation/regressions`, and `over_starts(METRIC, ENGINE)` of those with a
   late flow: how many they are, the mean over their starts and its standard error;
 - `pacing_choice()`, the tables of tools/pacing_choice.py, and `longest(STUDY, CONFIGURATION, SECOND_FACTOR)`, the
@@ -37,8 +38,8 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - `estimated(STUDY, CONFIGURATION, 'simulation' or 'publication')`, lines that compare the model of a study with its
   runs or with its published table, and filter `spread` of them; `on_paper(PARAMETER=VALUE...)`, the analytical
   model of the Dual Connectivity study;
-- filters `figures(DIGITS)`, `signed(DIGITS)`, `percent(DIGITS)`, `share`, `listed`, and `largest` of the lines of a
-  criterion.
+- filters `figures(DIGITS)`, `signed(DIGITS)`, `percent(DIGITS)`, `share` and `listed`; of the lines of a criterion
+  `beyond`, those that exceed their limit, and `largest`.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from page_terms import largest, listed, names_of, spread
+from page_terms import beyond, largest, listed, names_of, spread
 from page_values import Asked, Values
 from quiclab import housekeeping
 from quiclab.errors import QuiclabError
@@ -84,7 +85,7 @@ GROUPS = {
 def rendered(name: str, values: Values) -> str:
     """Return a page."""
     language = environment().overlay()
-    language.filters = {**language.filters, "listed": listed, "largest": largest, "spread": spread}
+    language.filters = {**language.filters, "listed": listed, "beyond": beyond, "largest": largest, "spread": spread}
     text = (PAGES / "templates" / f"{name}.md.j2").read_text(encoding="utf-8")
     page = language.from_string(text).render(names_of(GROUPS.get(name, name), values))
     older = sorted(study for study, source in values.used["studies"].items() if not is_current(source))

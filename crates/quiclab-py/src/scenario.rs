@@ -134,7 +134,7 @@ pub(crate) fn resolve(
             None => check_observed(&scenario),
         };
         observed
-            .and_then(|()| check_traces(&scenario, Path::new(base_dir)))
+            .and_then(|()| quiclab_sim::check_files(&scenario, Path::new(base_dir)))
             .and_then(|()| function::check(&scenario.resolved(), Path::new(base_dir)))
             .map_err(|problem| document.locate(problem))?;
         Ok(scenario.resolved())
@@ -207,14 +207,6 @@ fn check_observed(scenario: &Scenario) -> Result<(), Problem> {
     }
     if scenario.record.acks {
         return refused("acks", "reports no acknowledgements");
-    }
-    Ok(())
-}
-
-/// Reads all traces and conditions once, so that a wrong one is named with the line of the scenario.
-fn check_traces(scenario: &Scenario, folder: &Path) -> Result<(), Problem> {
-    for (name, link) in &scenario.links {
-        quiclab_sim::read_inputs(name, link, folder)?;
     }
     Ok(())
 }

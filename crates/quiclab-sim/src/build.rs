@@ -1,21 +1,21 @@
 //! From a resolved scenario to a topology.
 
 mod arrivals;
+mod files;
 mod tunnel;
 
+use files::read_inputs;
+
 use crate::stacks::{Stacks, stacks};
-use quiclab_core::link::{LinkConfig, Rate, RateAt, ShapedRate};
-use quiclab_core::problem::{quoted, system_reason};
+use quiclab_core::problem::quoted;
 use quiclab_core::{
-    BearerReceiver, BearerSender, Conditions, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host,
-    Link, LinkInputs, Node, Problem, Protocol, Role, Tap, Target, Time, Topology, Trace, TransportObserver,
-    WireError,
+    BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link, Node,
+    Problem, Protocol, Role, Tap, Target, Time, Topology, TransportObserver, WireError,
 };
 use quiclab_scenario::{Flow, Scenario};
 use quiclab_transport::operations::{Hook, Operations};
 use quiclab_transport::options::EndpointConfig;
 use quiclab_transport::{EndpointRequest, stack};
-use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use thiserror::Error;
@@ -205,51 +205,16 @@ fn addresses(flow: u32, role: Role, protocol: Protocol) -> FiveTuple {
     }
 }
 
-/// Reads the trace and the conditions of the link `name`, if it has some.
+/// Reads all files that a scenario names once, so that a wrong one is found before a run.
 ///
 /// # Errors
-/// If a file cannot be read or is not of its format.
-pub fn read_inputs(name: &str, config: &LinkConfig, base_dir: &Path) -> Result<LinkInputs, Problem> {
-    let trace = read_trace(name, config, base_dir)?;
-    let link = FieldPath::new(["links", name]);
-    let text = match config.conditions.as_ref().and_then(|conditions| conditions.file.as_ref()) {
-        None => None,
-        Some(file) => {
-            let refused = |reason: String| {
-                Problem::file("conditions.file", reason).got(quoted(file.display())).below(&link)
-            };
-            let open =
-                std::fs::File::open(base_dir.join(file)).map_err(|error| refused(system_reason(&error)))?;
-            let mut bytes = Vec::new();
-            let read = open.take(MAX_CONDITIONS_BYTES + 1).read_to_end(&mut bytes);
-            let length = read.map_err(|error| refused(system_reason(&error)))? as u64;
-            if length > MAX_CONDITIONS_BYTES {
-                return Err(refused(format!("expected at most {MAX_CONDITIONS_BYTES} B, got more")));
-            }
-            Some(String::from_utf8(bytes).map_err(|_| refused("not text in UTF-8".to_owned()))?)
-        }
-    };
-    let conditions = Conditions::new(config, text.as_deref()).map_err(|problem| problem.below(&link))?;
-    Ok(LinkInputs { trace, conditions })
-}
-
-/// Length of a file of conditions at most: it is read as a whole.
-const MAX_CONDITIONS_BYTES: u64 = 100_000_000;
-
-/// Reads the trace of the link `name`, if its rate is one.
-fn read_trace(name: &str, config: &LinkConfig, base_dir: &Path) -> Result<Option<Trace>, Problem> {
-    let Some(Rate::Shaped(ShapedRate::Trace { file, format, at_end, rate_at })) = &config.rate else {
-        return Ok(None);
-    };
-    let refused = |reason: String| {
-        Problem::file(FieldPath::new(["links", name, "rate", "file"]), reason).got(quoted(file.display()))
-    };
-    let bytes = std::fs::read(base_dir.join(file)).map_err(|error| refused(system_reason(&error)))?;
-    let text = String::from_utf8(bytes).map_err(|_| refused("not text in UTF-8".to_owned()))?;
-    let trace = Trace::parse(&text, *format, *at_end).map_err(|error| refused(error.to_string()))?;
-    if *rate_at == RateAt::Enqueue && trace.pauses() {
-        let reason = "expected rates above 0 with `rate_at` \"enqueue\", got 0: in netem it is no limit";
-        return Err(refused(reason.to_owned()));
+/// If one cannot be read or is not of its format.
+pub fn check_files(scenario: &Scenario, base_dir: &Path) -> Result<(), Problem> {
+    for (name, link) in &scenario.links {
+        read_inputs(name, link, base_dir)?;
     }
-    Ok(Some(trace))
+    for (name, flow) in &scenario.flows {
+        arrivals::schedule(name, flow, 0, base_dir)?;
+    }
+    Ok(())
 }

@@ -20,7 +20,7 @@ mod tables;
 mod warm_start;
 
 pub use arrivals::Completion;
-pub use build::{BuildError, BuildOptions, Built, FlowEndpoints, build, identity, read_inputs};
+pub use build::{BuildError, BuildOptions, Built, FlowEndpoints, build, check_files, identity};
 pub use difference::{ComparedRun, Difference, PacketEvent, first_difference};
 pub use drive::RunProgress;
 pub use error::RunError;

@@ -80,8 +80,13 @@ class Scenario(ScenarioFields):
         return self.with_values({path: value})
 
     def with_values(self, changes: Mapping[str, object]) -> Scenario:
-        """Return a copy in which several values are others, in their order; as `with_value`."""
-        plain = self.to_dict()
+        """Return a copy in which several values are others, in their order; as `with_value`.
+
+        If a link is changed, those of `network` take its place: the copy has them with every default.
+        """
+        of_links = any(path.startswith("links.") for path in changes)
+        expanded = self.network is not None and of_links and "network" not in changes
+        plain = (self.resolved() if expanded else self).to_dict()
         for path, value in changes.items():
             plain = _with_value(plain, path, value)
         return self._like(plain)

@@ -1,9 +1,9 @@
 //! Ends of flows whose connections arrive over time.
 
-use super::{BuildError, on_host};
+use super::files::{refusal, text_of};
+use super::on_host;
 use crate::arrivals::{Arriving, Common, Schedule};
 use crate::stacks::stacks;
-use quiclab_core::problem::{quoted, system_reason};
 use quiclab_core::{Endpoint, EndpointIdentity, FieldPath, Problem, RandomStream, Time};
 use quiclab_scenario::{Arrivals, Flow, Scenario, read_arrivals};
 use quiclab_transport::stack;
@@ -19,20 +19,16 @@ pub(super) fn schedule(
     flow: &Flow,
     seed: u64,
     base_dir: &Path,
-) -> Result<Option<Arc<Schedule>>, BuildError> {
+) -> Result<Option<Arc<Schedule>>, Problem> {
     let Some(arrivals) = &flow.arrivals else { return Ok(None) };
     let start = Time::ZERO + flow.start;
     let drawn = arrivals.draw(start, RandomStream::new(seed, &format!("{name}.arrivals")));
     let connections = match (drawn, arrivals) {
         (Some(drawn), _) => drawn,
         (None, Arrivals::File { file }) => {
-            let refused = |reason: String| {
-                let path = FieldPath::new(["flows", name, "arrivals", "file"]);
-                Problem::file(path, reason).got(quoted(file.display()))
-            };
-            let bytes = std::fs::read(base_dir.join(file)).map_err(|error| refused(system_reason(&error)))?;
-            let text = String::from_utf8(bytes).map_err(|_| refused("not text in UTF-8".to_owned()))?;
-            read_arrivals(&text, start).map_err(|error| refused(error.to_string()))?
+            let path = FieldPath::new(["flows", name, "arrivals", "file"]);
+            let text = text_of(file, base_dir, &path)?;
+            read_arrivals(&text, start).map_err(|error| refusal(file, &path, error.to_string()))?
         }
         (None, _) => Vec::new(),
     };

@@ -19,7 +19,7 @@ use super::slow_start::{
 use super::{Ack, LostPacket};
 use quiclab_core::{DataRate, Duration, Time};
 
-/// K (section 3.3.1 of -02; 11/18 in the version of November 2025).
+/// K (section 3.3.1).
 const K: f64 = 2.0 / 3.0;
 /// Additive term of `queue_buildup_thresh` (section 3.2).
 const TOLERANCE: Duration = Duration::from_millis(4);

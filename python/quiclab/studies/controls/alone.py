@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from quiclab.quantity import megabits_per_second
-from quiclab.studies.controls.late_goodput import after_5s
+from quiclab.studies import bottleneck
 from quiclab.studies.controls.senders import NOQ_BBR3, QUIC_BBR3, QUINN_BBR3, TCP_BBR1, TCP_BBR3, TCP_CUBIC, Sender
+from quiclab.studies.controls.stored.late_goodput import after_5s
 from quiclab.studies.controls.views import over_networks
 from quiclab.study import (
     Assumption,
@@ -32,9 +33,6 @@ SENDERS = (TCP_BBR3, QUIC_BBR3, NOQ_BBR3, QUINN_BBR3, TCP_BBR1, TCP_CUBIC)
 RATES_MBPS, RTTS_MS, QUEUES_BDP = (1, 10, 100, 1000), (2, 20, 200), (0.25, 1, 8)
 #: Duration by rate [s]: several probes for the RTT each, which come every five or ten seconds.
 SECONDS = {1: 60.0, 10: 60.0, 100: 30.0, 1000: 20.0}
-FRAME_BYTES = 1514
-#: Queues of less than a packet or two hold back any sender.
-MIN_PACKETS = 4
 RUNS = 2
 RATE, RTT, QUEUE = "links.down.rate", "rtt_ms", "queue_bdp"
 
@@ -43,20 +41,7 @@ def network(given: Changes) -> Changes:
     """Return the links for rate, round trip time and queue, which the factors have left in `given`."""
     rest = dict(given)
     rate, rtt, queue = (float(str(rest.pop(name))) for name in (RATE, RTT, QUEUE))
-    packets = max(MIN_PACKETS, round(1e3 * queue * rate * rtt / (8 * FRAME_BYTES)))
-    half = f"{rtt / 2:g} ms"
-    return {
-        **rest,
-        "links": {
-            "down": {
-                "rate": f"{rate:g} Mbit/s",
-                "overhead_per_packet": "14 B",
-                "queue": {"kind": "drop_tail", "packets": packets},
-                "delay": half,
-            },
-            "up": {"delay": {"mean": half, "deviation": "10 us", "distribution": "normal", "reorder": False}},
-        },
-    }
+    return {**rest, "links": bottleneck.links(rate, rtt, queue)}
 
 
 def one(sender: Sender) -> Configuration:
@@ -149,7 +134,7 @@ STUDY = Study(
         assumptions=(
             Assumption("Nothing but the network limits a flow.", "Windows and buffers are larger than any queue here."),
             Assumption(
-                "A queue has at least four packets.",
+                "A queue has at least the bytes of four full packets.",
                 "At 1 Mbit/s and 2 ms the product of bandwidth and delay is less than a packet.",
             ),
             Assumption(

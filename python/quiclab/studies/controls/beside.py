@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quiclab.stats import reduced
-from quiclab.studies.controls.alone import FRAME_BYTES, kept_mbps
-from quiclab.studies.controls.late_goodput import after_20s
+from quiclab.studies import bottleneck
+from quiclab.studies.controls.alone import kept_mbps
 from quiclab.studies.controls.senders import (
     QUIC_BBR1,
     QUIC_BBR3,
@@ -17,6 +17,7 @@ from quiclab.studies.controls.senders import (
     TCP_CUBIC,
     TCP_NEWRENO,
 )
+from quiclab.studies.controls.stored.late_goodput import after_20s
 from quiclab.studies.controls.views import matrix
 from quiclab.study import (
     Assumption,
@@ -48,20 +49,7 @@ RUNS = 2
 
 def network(queue: Value) -> Changes:
     """Return the links for a queue in bandwidth-delay products."""
-    packets = round(1e3 * float(str(queue)) * RATE_MBPS * RTT_MS / (8 * FRAME_BYTES))
-    half = f"{RTT_MS / 2:g} ms"
-    return {
-        "duration": f"{SECONDS:g} s",
-        "links": {
-            "down": {
-                "rate": f"{RATE_MBPS:g} Mbit/s",
-                "overhead_per_packet": "14 B",
-                "queue": {"kind": "drop_tail", "packets": packets},
-                "delay": half,
-            },
-            "up": {"delay": {"mean": half, "deviation": "10 us", "distribution": "normal", "reorder": False}},
-        },
-    }
+    return {"duration": f"{SECONDS:g} s", "links": bottleneck.links(RATE_MBPS, RTT_MS, float(str(queue)))}
 
 
 def first(name: Value) -> Changes:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from quiclab.studies.slow_start.measures import AREA, FURTHER, LOSSES, LOST
 from quiclab.studies.slow_start.paths import BY_NAME, PATHS, SAMPLES
-from quiclab.studies.slow_start.recorded import FLOW, start_of
 from quiclab.studies.slow_start.starts import QUIC, STACKS, STARTS, Start, flow
+from quiclab.studies.slow_start.stored.recorded import FLOW, start_of
 from quiclab.studies.slow_start.views import curves, over_paths, thresholds
 from quiclab.study import (
     Assumption,
@@ -132,7 +132,7 @@ STUDY = Study(
         assumptions=COMMON,
         limits=(
             "One run of each setting: chance is only in the jitter of acknowledgements, 10 us.",
-            "A queue has at least four packets: at 1 Mbit/s that is more than a fifth of the bandwidth-delay product.",
+            "A queue has at least four full packets: at 1 Mbit/s more than a fifth of the bandwidth-delay product.",
         ),
     ),
 )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from quiclab.studies.slow_start.alone import COMMON, PATH, STACK, given
 from quiclab.studies.slow_start.measures import FURTHER, LOSSES, LOST
 from quiclab.studies.slow_start.paths import SAMPLES, Path
-from quiclab.studies.slow_start.recorded import FLOW, start_of
 from quiclab.studies.slow_start.starts import NONE, QUIC, STACKS, STARTS, TCP, Start, flow
+from quiclab.studies.slow_start.stored.recorded import FLOW, start_of
 from quiclab.studies.slow_start.views import curves_disturbed, over_disturbances
 from quiclab.study import (
     Assumption,

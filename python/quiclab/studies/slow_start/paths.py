@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from quiclab.studies import bottleneck
 
-FRAME_BYTES = 1514
-#: Queues of less than a packet or two hold back any sender.
-MIN_PACKETS = 4
 #: Round trips from the first byte that can arrive to the end of what is measured.
 ROUND_TRIPS = 30
 #: Handshake, and request with the first byte, in round trips.
@@ -34,7 +30,7 @@ class Path:
     @property
     def bdp_bytes(self) -> int:
         """The bandwidth-delay product."""
-        return round(125 * self.rate_mbps * self.rtt_ms)
+        return bottleneck.bdp_bytes(self.rate_mbps, self.rtt_ms)
 
     @property
     def seconds(self) -> float:
@@ -43,20 +39,7 @@ class Path:
 
     def links(self, queue_bdp: float, jitter_ms: float = 0.0) -> dict[str, Any]:
         """Return its links; jitter keeps the order of packets."""
-        packets = max(MIN_PACKETS, round(queue_bdp * self.bdp_bytes / FRAME_BYTES))
-        half = f"{self.rtt_ms / 2:g} ms"
-        delay: str | Mapping[str, Any] = half
-        if jitter_ms:
-            delay = {"mean": half, "deviation": f"{jitter_ms:g} ms", "distribution": "normal", "reorder": False}
-        return {
-            "down": {
-                "rate": f"{self.rate_mbps:g} Mbit/s",
-                "overhead_per_packet": "14 B",
-                "queue": {"kind": "drop_tail", "packets": packets},
-                "delay": delay,
-            },
-            "up": {"delay": {"mean": half, "deviation": "10 us", "distribution": "normal", "reorder": False}},
-        }
+        return bottleneck.links(self.rate_mbps, self.rtt_ms, queue_bdp, jitter_ms)
 
 
 PATHS = (

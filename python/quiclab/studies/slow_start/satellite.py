@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.studies.slow_start.alone import STACK, given
 from quiclab.studies.slow_start.paths import Path
-from quiclab.studies.slow_start.recorded import FLOW
 from quiclab.studies.slow_start.starts import CAREFUL_RESUME, QUIC, STACKS, STARTS, Start, flow
+from quiclab.studies.slow_start.stored.recorded import FLOW
 from quiclab.study import (
     Assumption,
     Configuration,

@@ -10,10 +10,11 @@ import math
 from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
-from quiclab.libraries import pl
-from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS, on_the_page
+from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS
 from quiclab.studies.validation.blind import MODEL, goodput_mbps
+from quiclab.studies.validation.blind_starts import STARTS
 from quiclab.studies.validation.blind_views import Views
+from quiclab.studies.validation.stored.sojourns import BOTTLENECK, sojourns
 from quiclab.study import (
     Assumption,
     Configuration,
@@ -31,7 +32,6 @@ from quiclab.study.criteria import Criterion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from quiclab.result import RunResult
     from quiclab.study.findings import Key
@@ -39,48 +39,8 @@ if TYPE_CHECKING:
 KERNEL = "kernel-queues"
 SOURCE = "the kernel lane with the virtual clock: Linux TCP through the kernel's queueing disciplines"
 NETEM = Lane(clock="virtual", emulation="netem")
-BOTTLENECK = "bottleneck"
 RUNS = 2
 GOODPUT, SOJOURN, SIGNALS, SHARE = 0.05, 0.10, 0.10, 0.95
-#: Times in the bottleneck are those of packets that arrive later [s]: slow start overshoots once in each run.
-SETTLED_S = 5.0
-
-
-def sojourns(result: RunResult, directory: Path) -> dict[str, float | None]:
-    """Return what a study stores of the packets of a run.
-
-    Parameters
-    ----------
-    result
-        A run with records of packets.
-    directory
-        Not needed.
-
-    Returns
-    -------
-    dict
-        `mean_ms`: time from arrival at the bottleneck to departure from it, mean over packets; `flow2_p99_ms`: its 99th
-        percentile over packets of the second flow. None without any.
-    """
-    del directory
-    packets = result.packets.filter(pl.col("element").cast(pl.String) == BOTTLENECK)
-    arrived, left = (
-        packets.filter(pl.col("event").cast(pl.String) == event).select(
-            "packet_id", pl.col("flow").cast(pl.String), pl.col("time_ns").alias(event)
-        )
-        for event in ("arrival", "departure")
-    )
-    times = (
-        arrived.filter(pl.col("arrival") >= 1e9 * SETTLED_S)
-        .join(left, on=["packet_id", "flow"])
-        .with_columns(((pl.col("departure") - pl.col("arrival")) / 1e6).alias("ms"))
-    )
-    second = times.filter(pl.col("flow") == "flow2")["ms"]
-    return {"mean_ms": _known(times["ms"].mean()), "flow2_p99_ms": _known(second.quantile(0.99, "nearest"))}
-
-
-def _known(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
 
 
 def _kept(name: str) -> Callable[[RunResult], float]:
@@ -126,7 +86,7 @@ VIEWS = Views(MODEL, KERNEL, METRICS, RELATIVE, _described)
 
 
 def _criteria() -> tuple[Criterion, ...]:
-    keys: list[Key] = [("tcp", cell.name) for cell in on_the_page()]
+    keys: list[Key] = [("tcp", cell.name) for cell in CELLS]
     return tuple(
         Criterion(identity, statement, {}, dict.fromkeys(keys, limit), metric, share=SHARE)
         for identity, statement, limit, metric in (
@@ -155,6 +115,7 @@ STUDY = Study(
             Engine(KERNEL, lane=NETEM, stacks={MODEL: "linux"}),
         ),
         engine_changes=lambda _: {},
+        variants=STARTS,
         runs=RUNS,
     ),
     measures=Measures(

@@ -133,11 +133,3 @@ CELLS = tuple(
     for load in loads
 )
 BY_NAME = {cell.name: cell for cell in CELLS}
-#: Queues that were added after docs/studies/aqm.md was made: it does not show them, and its claims do not count them.
-#: Empty once `make aqm-page` has made it again.
-AFTER_THE_PAGE = (RED, FQ_PIE)
-
-
-def on_the_page() -> tuple[Cell, ...]:
-    """Return the cells that docs/studies/aqm.md shows, and that claims are about."""
-    return tuple(cell for cell in CELLS if cell.queue not in AFTER_THE_PAGE)

@@ -1,7 +1,4 @@
-"""What the studies of starts store of a run: a curve of delivered bytes, and numbers of the start.
-
-Nothing else is here, as the code of what is stored is a part of the identity of stored runs.
-"""
+"""A curve of delivered bytes, and numbers of the start."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What the studies of congestion controls store of a run: goodputs without startup.
-
-Nothing else is here, as the code of what is stored is a part of the identity of stored runs.
-"""
+"""Goodputs without startup."""
 
 from __future__ import annotations
 
