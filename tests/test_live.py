@@ -109,6 +109,9 @@ def test_a_source_that_adapts_follows_the_link(stack: str) -> None:
     assert adapted[1]["frame_delay_ms_p50"] < fixed[1]["frame_delay_ms_p50"] / 2
 
 
+LARGE = 'delivery = "datagrams", packet_size = "100 B", frame_rate = 1, key_frame_interval = "60 s"'
+
+
 @pytest.mark.parametrize(
     ("more", "path", "words"),
     [
@@ -116,6 +119,7 @@ def test_a_source_that_adapts_follows_the_link(stack: str) -> None:
         ('max_rate = "3 Mbit/s"', "flows.main.workload.min_rate", "missing"),
         ('min_rate = "3 Mbit/s", max_rate = "4 Mbit/s"', "flows.main.workload.rate", 'got "2 Mbit/s"'),
         ('drop_late = true, delivery = "datagrams"', "flows.main.workload.drop_late", "got true"),
+        (f"{LARGE}, key_frame_ratio = 100", "flows.main.workload.rate", "at most 65535 datagrams"),
         ("frame_rate = 0", "flows.main.workload.frame_rate", "got 0"),
         ('delivery = "segments"', "flows.main.workload.delivery", "segments"),
     ],

@@ -71,7 +71,7 @@ pub struct Red {
     pub packet_time: Option<Duration>,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// Whether ECN-capable packets are dropped from `max_threshold` on.
+    /// Whether ECN-capable packets are dropped from `max_threshold` on. Needs `ecn`.
     pub hard_drop: bool,
     /// Whether packets that are not ECN-capable pass where others are marked. Needs `ecn`.
     pub no_drop: bool,
@@ -118,7 +118,9 @@ impl QueueOptions for Red {
             let expected = format!("at most `max_threshold` ({})", quoted(max));
             return Some(Problem::conflict("min_threshold", quoted(min), expected));
         }
-        (self.no_drop && !self.ecn).then(|| Problem::conflict("no_drop", true, "false without `ecn`"))
+        let needs_ecn = [("hard_drop", self.hard_drop), ("no_drop", self.no_drop)];
+        let (name, _) = needs_ecn.into_iter().find(|(_, set)| *set && !self.ecn)?;
+        Some(Problem::conflict(name, true, "false without `ecn`"))
     }
 
     fn capacity(&self) -> Capacity {

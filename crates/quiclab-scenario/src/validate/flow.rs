@@ -11,6 +11,7 @@ use quiclab_core::{
     ByteCount, Direction, Duration, FieldPath, MarkFeedback, Problem, ProblemKind, Role, StackProtocol,
 };
 use quiclab_transport::EndOf;
+use quiclab_transport::live;
 use quiclab_transport::options::{EndpointConfig, LiveDelivery, PageObjects, PageResource, Workload};
 use std::collections::BTreeMap;
 
@@ -130,6 +131,13 @@ fn check_live(path: &FieldPath, workload: &Workload) -> Check {
     ensure(!drop_late || delivery == LiveDelivery::Streams, || {
         Problem::conflict(path.child("drop_late"), "true", "false")
             .because("datagrams that wait for the congestion window cannot be taken back")
+    })?;
+    let parameters = live::Parameters::new(workload).filter(live::Parameters::in_datagrams);
+    let datagrams = parameters.map_or(0, |parameters| parameters.most_datagrams());
+    ensure(datagrams <= u64::from(u16::MAX), || {
+        let expected = format!("key frames of at most {} datagrams", u16::MAX);
+        Problem::conflict(path.child("rate"), quoted(rate), expected)
+            .because(format!("they have up to {datagrams}: the header of a datagram numbers no more"))
     })
 }
 

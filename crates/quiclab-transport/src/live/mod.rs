@@ -112,9 +112,25 @@ impl Parameters {
     /// Payloads of the datagrams of a frame in bytes: all full but the last.
     pub fn datagrams(&self, frame: &Frame) -> impl ExactSizeIterator<Item = u64> + use<> {
         let (length, size) = (u64::from(frame.length), self.packet_size.bytes());
-        // of a frame of more than 6 MB the remaining bytes are left out
+        // more are refused: `most_datagrams`
         let count = u16::try_from(length.div_ceil(size)).unwrap_or(u16::MAX);
         (0..count).map(move |index| (length - u64::from(index) * size).min(size).max(DATAGRAM_HEADER as u64))
+    }
+
+    /// Mean length of a frame in bytes at a rate in bit/s.
+    fn mean_length(&self, rate: f64, is_key: bool) -> f64 {
+        let (group, ratio) = (f64::from(self.group), f64::from(self.key_frame_ratio));
+        let other = rate / 8.0 / f64::from(self.frame_rate) * group / (group - 1.0 + ratio);
+        if is_key { other * ratio } else { other }
+    }
+
+    /// Datagrams of the largest frame that may come; the header of a datagram numbers [`u16::MAX`].
+    #[must_use]
+    pub fn most_datagrams(&self) -> u64 {
+        let rate = self.bounds.map_or(self.rate, |(_, max)| max).bits_per_second() as f64;
+        // sizes are cut at twice their mean
+        let largest = (2.0 * self.mean_length(rate, true)).ceil() as u64;
+        largest.div_ceil(self.packet_size.bytes())
     }
 
     /// Time of a frame from the start of the capture, rounded up to nanoseconds.

@@ -105,11 +105,8 @@ impl Source {
 
     /// Length of the next frame in bytes.
     fn length(&mut self) -> u32 {
-        let Parameters { frame_rate, group, key_frame_ratio, size_variation_percent, .. } = self.parameters;
-        let (group_size, ratio) = (f64::from(group), f64::from(key_frame_ratio));
-        let mean = self.rate / 8.0 / f64::from(frame_rate);
-        let other = mean * group_size / (group_size - 1.0 + ratio);
-        let middle = if self.next.is_multiple_of(group) { other * ratio } else { other };
+        let Parameters { group, size_variation_percent, .. } = self.parameters;
+        let middle = self.parameters.mean_length(self.rate, self.next.is_multiple_of(group));
         let deviation = f64::from(size_variation_percent) / 100.0 * laplace(&mut self.random);
         let length = (middle * (1.0 + deviation.clamp(-1.0, 1.0))).round();
         (length as u32).max(HEADER as u32)
