@@ -26,6 +26,7 @@ from quiclab.scenario import (
     Delay,
     Download,
     DropTail,
+    FlowPath,
     FqPacing,
     GilbertElliott,
     Host,
@@ -33,7 +34,6 @@ from quiclab.scenario import (
     Link,
     Page,
     PageObjects,
-    PathRoutes,
     Ping,
     RequestResponse,
     Scenario,
@@ -177,7 +177,7 @@ def test_every_form_survives_a_round_trip() -> None:
     assert isinstance(scenario.flows["udp"].workload, Datagrams)
     assert isinstance(scenario.flows["ping"].workload, Ping)
     modelled = scenario.flows["modelled"]
-    assert modelled.paths == (PathRoutes(down=("b",), up=("c",)),)
+    assert modelled.paths == (FlowPath(down=("b",), up=("c",)),)
     assert isinstance(modelled.workload, Page)
     assert modelled.workload.objects is not None
     assert modelled.workload.objects[1] == PageObjects(count=1, size="5 kB", kind="script")

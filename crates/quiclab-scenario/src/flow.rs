@@ -2,7 +2,7 @@
 
 use super::Arrivals;
 use quiclab_core::{ByteCount, Duration, MAX_PATHS, limits};
-use quiclab_transport::options::{EndpointConfig, Workload};
+use quiclab_transport::options::{EndpointConfig, PathChange, PathStatus, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,14 @@ pub struct Flow {
     /// Paths in addition to `down` and `up`, which are the first (Multipath QUIC). They may share links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(transform = limits::entries(0, MAX_PATHS - 1))]
-    pub paths: Vec<PathRoutes>,
+    pub paths: Vec<FlowPath>,
+    /// What the client does to its paths over time. Needs `multipath` at both ends; a path is left at every time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path_changes: Vec<PathChange>,
+    /// The client abandons a path when a link of its routes goes down for the first time (`up = false` of its `conditions`), as a
+    /// device whose driver reports it. Otherwise it notices only that nothing is acknowledged. Needs `multipath` at both ends.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub abandon_when_down: bool,
     /// Plugins of the flow: names in `plugins`, or of built-in plugins. Each at most once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plugins: Vec<String>,
@@ -45,7 +52,28 @@ pub struct Flow {
     pub arrivals: Option<Arrivals>,
 }
 
-/// Routes of a further path of a flow.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// A further path of a flow. The client opens it, with `multipath` at both ends; without, it is there after the handshake.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowPath {
+    /// Links, bearers and taps from sender to receiver, in order.
+    pub down: Vec<String>,
+    /// Links, bearers and taps from receiver to sender, in order.
+    pub up: Vec<String>,
+    /// Status with which the client opens it. `backup` needs `multipath` at both ends.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub status: PathStatus,
+    /// When the client opens it, from the start of the run, but not before the end of the handshake. Not before the paths that are
+    /// listed before it. Above 0 s it needs `multipath` at both ends.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub start: Duration,
+}
+
+/// Routes of a path of a tunnel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathRoutes {
@@ -61,8 +89,8 @@ impl Flow {
         [("sender", &self.sender), ("receiver", &self.receiver)]
     }
 
-    /// The routes down and up of each path.
-    pub(super) fn routes(&self) -> impl Iterator<Item = (&[String], &[String])> {
+    /// The routes down and up of each path, the first included.
+    pub fn routes(&self) -> impl Iterator<Item = (&[String], &[String])> {
         let further = self.paths.iter().map(|path| (&path.down[..], &path.up[..]));
         std::iter::once((&self.down[..], &self.up[..])).chain(further)
     }

@@ -16,7 +16,7 @@ mod wiring;
 mod tests;
 
 pub use arrivals::{Arrival, ArrivalFileError, Arrivals, Sizes, read_arrivals};
-pub use flow::{Flow, PathRoutes};
+pub use flow::{Flow, FlowPath, PathRoutes};
 pub use load::StackCheck;
 pub use network::{Network, NetworkReader, NetworkText};
 pub use plugin::{Computation, Exchange, Plugin, PluginEnds, built_in_plugins};

@@ -14,7 +14,7 @@ use quiclab_core::{
 };
 use quiclab_scenario::{Flow, Scenario};
 use quiclab_transport::operations::{Hook, Operations};
-use quiclab_transport::options::EndpointConfig;
+use quiclab_transport::options::{EndpointConfig, PathAction, PathChange, PathPlan, PlannedPath};
 use quiclab_transport::{EndpointRequest, stack};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -144,9 +144,33 @@ fn build_endpoint(
     let start = Time::ZERO + flow.start;
     let config = &scenario.endpoint(flow, identity.role);
     let workload = &flow.workload;
-    let request = EndpointRequest { identity, config, workload, start, seed, observer, operations };
+    let path_plan = path_plan(scenario, flow, options.base_dir)?;
+    let request =
+        EndpointRequest { identity, config, workload, start, seed, observer, operations, path_plan };
     let endpoint = options.stacks.build(request)?;
     Ok(on_host(scenario, config, seed, &name, endpoint))
+}
+
+/// What the client of a flow does with its paths, in the order of the times.
+fn path_plan(scenario: &Scenario, flow: &Flow, base_dir: &Path) -> Result<PathPlan, Problem> {
+    let first = PlannedPath { opens: Time::ZERO + flow.start, ..PlannedPath::default() };
+    let further =
+        flow.paths.iter().map(|path| PlannedPath { opens: Time::ZERO + path.start, status: path.status });
+    let mut changes = flow.path_changes.clone();
+    if flow.abandon_when_down {
+        for (path, (down, up)) in (0..).zip(flow.routes()) {
+            let mut first: Option<Time> = None;
+            for (name, link) in down.iter().chain(up).filter_map(|name| scenario.links.get_key_value(name)) {
+                let down = read_inputs(name, link, base_dir)?.conditions.and_then(|it| it.first_down());
+                first = [first, down].into_iter().flatten().min();
+            }
+            let abandons =
+                |at: Time| PathChange { at: at.since(Time::ZERO), path, action: PathAction::Abandon };
+            changes.extend(first.map(abandons));
+        }
+    }
+    changes.sort_by_key(|change| change.at);
+    Ok(PathPlan { paths: std::iter::once(first).chain(further).collect(), changes })
 }
 
 /// The endpoint `name` on the host that its options name, if they do.

@@ -24,11 +24,18 @@ pub(crate) struct InFlightCounter {
     congestion_events: AtomicU64,
     /// Frames sent that make a packet count as in flight; stays 0 with noq.
     eliciting_frames: AtomicU64,
+    /// The first path has its controller.
+    taken: AtomicBool,
 }
 
 impl InFlightCounter {
     pub(crate) fn new(lab: Option<LabController>) -> Self {
         Self { lab, ..Self::default() }
+    }
+
+    /// The mirror of the next path: this one is that of the first.
+    pub(crate) fn of_next_path(self: &Arc<Self>) -> Arc<Self> {
+        if self.taken.swap(true, Relaxed) { Arc::default() } else { self.clone() }
     }
 
     /// The controller, where it is one of quiclab's.
@@ -144,7 +151,7 @@ macro_rules! mirrored {
             impl ControllerFactory for CountingController<Factory> {
                 fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
                     let inner = self.inner.clone().build(now, mtu);
-                    Box::new(CountingController::new(inner, self.gauge.clone()))
+                    Box::new(CountingController::new(inner, self.gauge.of_next_path()))
                 }
             }
 

@@ -114,11 +114,11 @@ impl<S: Stack> QuicEndpoint<S> {
                 event = self.call(Stack::poll);
             }
             let sent = self.nic.counters().sent.packets;
-            while let Some(ecn) = {
+            while let Some((ecn, path)) = {
                 self.datagram.clear();
                 self.stack.transmit(instant, &mut self.datagram)
             } {
-                self.send(now, ecn, out);
+                self.send(now, path, ecn, out);
             }
             // what was sent may have led to events; if nothing was, there are none
             event = if self.nic.counters().sent.packets > sent { self.call(Stack::poll) } else { None };
@@ -156,11 +156,11 @@ impl<S: Stack> QuicEndpoint<S> {
         self.wake = None;
     }
 
-    fn send(&mut self, now: Time, ecn: Ecn, out: &mut Outputs) {
+    fn send(&mut self, now: Time, path: u8, ecn: Ecn, out: &mut Outputs) {
         self.retries = 0;
         let size = ByteCount::from_bytes(self.datagram.len() as u64);
         let payload = Payload::Bytes(take(&mut self.datagram));
-        self.nic.send(now, Port(0), size, ecn, payload, out);
+        self.nic.send(now, Port(path.into()), size, ecn, payload, out);
     }
 }
 
@@ -175,7 +175,7 @@ fn take(datagram: &mut Vec<u8>) -> BytesMut {
 }
 
 impl<S: Stack> Element for QuicEndpoint<S> {
-    fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, out: &mut Outputs) {
+    fn receive(&mut self, now: Time, port: Port, packet: Box<Packet>, out: &mut Outputs) {
         self.nic.receive(&packet);
         let Payload::Bytes(payload) = packet.payload else {
             return; // background traffic that went astray
@@ -187,10 +187,11 @@ impl<S: Stack> Element for QuicEndpoint<S> {
         let instant = self.clock.instant(now);
         let mut answer = std::mem::take(&mut self.datagram);
         answer.clear();
-        let answered = self.call(|stack| stack.receive(instant, packet.ecn, payload, &mut answer));
+        let path = port.0 as u8;
+        let answered = self.call(|stack| stack.receive(instant, path, packet.ecn, payload, &mut answer));
         self.datagram = answer;
         if answered {
-            self.send(now, Ecn::NotEct, out);
+            self.send(now, path, Ecn::NotEct, out);
         }
         self.wake = Some(now); // when all of this instant have been read
     }

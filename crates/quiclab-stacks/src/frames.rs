@@ -13,13 +13,14 @@ pub(crate) struct Summary {
     pub(crate) unknown: bool,
 }
 
-/// Walks `payload`, a decrypted packet; `acknowledged` is called with each ACK frame. What is no known frame ends the walk and counts as ack-eliciting.
-pub(crate) fn walk(payload: &[u8], mut acknowledged: impl FnMut(&Ack<'_>)) -> Summary {
+/// Walks `payload`, a decrypted packet; `acknowledged` is called with each ACK frame, and with each PATH_ACK frame and its path. What is no known frame ends the walk and counts as ack-eliciting.
+pub(crate) fn walk(payload: &[u8], mut acknowledged: impl FnMut(u64, &Ack<'_>)) -> Summary {
     let mut summary = Summary::default();
     for frame in Frames::new(payload) {
         match frame {
             Ok(Frame::Padding { .. } | Frame::ConnectionClose { .. }) => {}
-            Ok(Frame::Ack(ack)) => acknowledged(&ack),
+            Ok(Frame::Ack(ack)) => acknowledged(0, &ack),
+            Ok(Frame::PathAck { path_id, ack }) => acknowledged(path_id, &ack),
             frame => {
                 summary.ack_eliciting = true;
                 summary.handshake_done |= frame == Ok(Frame::HandshakeDone);
@@ -37,7 +38,7 @@ mod tests {
 
     fn ranges(payload: &[u8]) -> (Summary, Vec<RangeInclusive<u64>>) {
         let mut ranges = Vec::new();
-        let summary = walk(payload, |ack| ranges.extend(ack.ranges()));
+        let summary = walk(payload, |_, ack| ranges.extend(ack.ranges()));
         (summary, ranges)
     }
 

@@ -2,6 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use quiclab_core::{Ecn, RandomStream, RecoveryState, Role};
+use quiclab_transport::options::PathPlan;
 use std::net::SocketAddr;
 use std::time::Instant;
 
@@ -15,15 +16,17 @@ pub(crate) trait Stack: Send + 'static {
 
     /// Starts the connection (clients only).
     fn connect(&mut self, now: Instant);
-    /// Takes a datagram. Returns whether it left an answer in `answer` that belongs to no connection.
-    fn receive(&mut self, now: Instant, ecn: Ecn, datagram: BytesMut, answer: &mut Vec<u8>) -> bool;
+    /// Takes a datagram that has arrived on the path `path`. Returns whether it left an answer in `answer` that belongs to
+    /// no connection.
+    fn receive(&mut self, now: Instant, path: u8, ecn: Ecn, datagram: BytesMut, answer: &mut Vec<u8>)
+    -> bool;
     /// When [`Stack::wake`] wants to be called.
     fn deadline(&mut self) -> Option<Instant>;
     /// Handles the timers that are due.
     fn wake(&mut self, now: Instant);
-    /// Writes the next datagram into `datagram`, which is empty, and returns its ECN field; `None`
+    /// Writes the next datagram into `datagram`, which is empty, and returns its ECN field and its path; `None`
     /// if there is nothing to send now.
-    fn transmit(&mut self, now: Instant, datagram: &mut Vec<u8>) -> Option<Ecn>;
+    fn transmit(&mut self, now: Instant, datagram: &mut Vec<u8>) -> Option<(Ecn, u8)>;
     /// The next event for the application.
     fn poll(&mut self) -> Option<Event<Self::Stream>>;
     /// Whether TLS may draw random numbers: until the handshake is complete at this end.
@@ -119,6 +122,9 @@ pub(crate) struct Parts {
     pub(crate) role: Role,
     /// Address of the other end.
     pub(crate) remote: SocketAddr,
+    /// Paths of the flow, and what a client does with them.
+    pub(crate) paths: usize,
+    pub(crate) path_plan: PathPlan,
     /// Keys, connection IDs and the seed of the library's own generator come from here.
     pub(crate) random: RandomStream,
     /// Draws of a congestion control of quiclab's.

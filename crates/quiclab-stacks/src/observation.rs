@@ -29,7 +29,7 @@ impl SharedObservation {
             observer,
             role,
             packet_threshold,
-            spaces: Default::default(),
+            spaces: vec![Outstanding::default(), Outstanding::default(), Outstanding::default()],
             spaces_discarded: 0,
             recovery: RecoveryState::default(),
         })))
@@ -45,8 +45,8 @@ pub(crate) struct Observation {
     observer: Box<dyn TransportObserver>,
     role: Role,
     packet_threshold: u64,
-    /// Initial, Handshake, application data.
-    spaces: [Outstanding; 3],
+    /// Initial, Handshake, application data of each path.
+    spaces: Vec<Outstanding>,
     /// How many of `spaces` are over.
     spaces_discarded: usize,
     /// What was told last.
@@ -74,13 +74,20 @@ const REMEMBERED_TAIL: u64 = 1_001;
 /// Bytes of an authentication tag: all cipher suites of QUIC have 16 (RFC 9001 section 5.3).
 const TAG_BYTES: usize = 16;
 
-const SPACES: [PacketSpace; 3] = [PacketSpace::Initial, PacketSpace::Handshake, PacketSpace::OneRtt];
+/// The packet number space of a place in [`Observation::spaces`].
+const fn space_at(index: usize) -> PacketSpace {
+    match index {
+        0 => PacketSpace::Initial,
+        1 => PacketSpace::Handshake,
+        _ => PacketSpace::OneRtt,
+    }
+}
 
-const fn index(space: PacketSpace) -> usize {
+const fn index(space: PacketSpace, path: usize) -> usize {
     match space {
         PacketSpace::Initial => 0,
         PacketSpace::Handshake => 1,
-        PacketSpace::ZeroRtt | PacketSpace::OneRtt => 2,
+        PacketSpace::ZeroRtt | PacketSpace::OneRtt => 2 + path,
     }
 }
 
@@ -117,21 +124,30 @@ impl Observation {
         self.observer.observe(self.now, &TransportEvent::Secret(line));
     }
 
-    pub(crate) fn sent(&mut self, space: PacketSpace, number: u64, header: &[u8], payload: &[u8]) {
+    /// A packet of `space`, of application data on `path`, is sent.
+    pub(crate) fn sent(
+        &mut self,
+        space: PacketSpace,
+        path: usize,
+        number: u64,
+        header: &[u8],
+        payload: &[u8],
+    ) {
         self.observer.observe(self.now, &TransportEvent::PacketSent { space, number, header, payload });
         if space == PacketSpace::Handshake && self.role == Role::Client {
             self.discard(PacketSpace::Initial);
         }
-        let summary = frames::walk(payload, |_| ());
+        let summary = frames::walk(payload, |_, _| ());
         debug_assert!(!summary.unknown, "the stacks send frames that are known here: {payload:x?}");
         let bytes = if summary.ack_eliciting { header.len() + payload.len() + TAG_BYTES } else { 0 };
-        self.spaces[index(space)].insert(number, bytes as u32);
+        self.space(space, path).insert(number, bytes as u32);
     }
 
+    /// A packet of `space` has arrived.
     pub(crate) fn received(&mut self, space: PacketSpace, number: u64, header: &[u8], payload: &[u8]) {
         self.observer.observe(self.now, &TransportEvent::PacketReceived { space, number, header, payload });
-        let summary = frames::walk(payload, |ack| {
-            let (packets, bytes) = self.spaces[index(space)].acknowledge(ack);
+        let summary = frames::walk(payload, |path, ack| {
+            let (packets, bytes) = self.space(space, path as usize).acknowledge(ack);
             self.observer
                 .observe(self.now, &TransportEvent::AckReceived { packets, covered: packets, bytes });
         });
@@ -144,10 +160,19 @@ impl Observation {
         }
     }
 
+    /// The packets of a space, of application data on a path.
+    fn space(&mut self, space: PacketSpace, path: usize) -> &mut Outstanding {
+        let index = index(space, path);
+        if index >= self.spaces.len() {
+            self.spaces.resize_with(index + 1, Outstanding::default);
+        }
+        &mut self.spaces[index]
+    }
+
     /// The keys of `space` and of those before it are dropped (RFC 9001 section 4.9): none of their
     /// packets can be lost after the present call.
     fn discard(&mut self, space: PacketSpace) {
-        self.spaces_discarded = self.spaces_discarded.max(index(space) + 1);
+        self.spaces_discarded = self.spaces_discarded.max(index(space, 0) + 1);
     }
 
     /// Names the `count` packets that the stack declared lost in the present call.
@@ -156,7 +181,7 @@ impl Observation {
             return;
         }
         let mut left = usize::try_from(count).expect("losses of one call fit into memory");
-        let mut lost = [0; 3];
+        let mut lost = vec![0; self.spaces.len()];
         // First those beyond the packet threshold, which are lost at once; then those too old, in
         // spaces with an ACK in this call before those with a timeout.
         let rules = [(self.packet_threshold, false), (1, true), (1, false)];
@@ -172,7 +197,7 @@ impl Observation {
         debug_assert_eq!(left, 0, "the stack lost packets that are not outstanding");
         for (index, lost) in lost.into_iter().enumerate().filter(|(_, lost)| *lost > 0) {
             let numbers: Vec<u64> = (0..lost).map_while(|_| self.spaces[index].pop_lowest()).collect();
-            let event = TransportEvent::PacketsLost { space: SPACES[index], numbers: &numbers };
+            let event = TransportEvent::PacketsLost { space: space_at(index), numbers: &numbers };
             self.observer.observe(self.now, &event);
         }
     }

@@ -4,9 +4,9 @@
 //! the stack (`stack/family.rs`).
 
 use quiclab_core::problem::{ensure, name_of, quoted};
-use quiclab_core::{ByteCount, Duration, FiveTuple, Problem};
+use quiclab_core::{ByteCount, Duration, FieldPath, FiveTuple, Problem};
 use quiclab_transport::options::{
-    AckFrequency, CongestionControl, Controller, EndpointConfig, SlowStartExit, Workload,
+    AckFrequency, CongestionControl, Controller, EndpointConfig, Multipath, SlowStartExit, Workload,
 };
 
 /// Checked options; `None` keeps the default of the stack.
@@ -25,6 +25,7 @@ pub(crate) struct Options {
     pub(crate) time_threshold: Option<f32>,
     pub(crate) initial_rtt: Option<std::time::Duration>,
     pub(crate) ack_frequency: Option<AckFrequency>,
+    pub(crate) multipath: Option<Multipath>,
 }
 
 /// Congestion control that is not the stack's own.
@@ -102,9 +103,13 @@ impl Options {
                 return Err(Problem::value(field, format!("\"{window}\""), expected));
             }
         }
+        let lab_control = LabControl::new(stack, config)?;
+        if let Some(multipath) = &config.multipath {
+            check_multipath(stack, multipath, lab_control.as_ref())?;
+        }
         Ok(Self {
             congestion_control: config.congestion_control,
-            lab_control: LabControl::new(stack, config)?,
+            lab_control,
             datagram_size,
             initial_window: config.initial_window.map(ByteCount::bytes),
             stream_receive_window: config.stream_receive_window.map(ByteCount::bytes),
@@ -114,6 +119,7 @@ impl Options {
             time_threshold: config.time_threshold.map(|value| value as f32),
             initial_rtt: config.initial_rtt.map(std_duration),
             ack_frequency: config.ack_frequency,
+            multipath: config.multipath,
         })
     }
 
@@ -131,6 +137,20 @@ impl Options {
     pub(crate) fn send_window(&self) -> u64 {
         self.send_window.unwrap_or(DEFAULT_SEND_WINDOW)
     }
+}
+
+/// noq chooses the paths of acknowledgements itself, and a controller of quiclab is one for all paths.
+fn check_multipath(stack: &str, multipath: &Multipath, lab: Option<&LabControl>) -> Result<(), Problem> {
+    multipath.check()?;
+    if let Some(rule) = multipath.acknowledgements {
+        let path = FieldPath::new(["multipath", "acknowledgements"]);
+        return Err(Problem::conflict(path, quoted(name_of(&rule)), "no value")
+            .because(format!("{stack} sends them on its first path that is available")));
+    }
+    ensure(lab.is_none(), || {
+        Problem::conflict("multipath", "options", "none")
+            .because(format!("{stack} would share a congestion control of quiclab's between the paths"))
+    })
 }
 
 /// Checks that it is a workload that these stacks run.

@@ -3,4 +3,5 @@
 mod adapter;
 mod family;
 pub(crate) mod noq;
+mod paths;
 pub(crate) mod quinn;

@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 use crate::operations::Operations;
-use crate::options::{EndpointConfig, Workload};
+use crate::options::{EndpointConfig, PathPlan, Workload};
 use quiclab_core::problem::ensure;
 use quiclab_core::tunnel::{Carrier, CarrierKind};
 use quiclab_core::{
@@ -76,6 +76,8 @@ pub struct EndpointRequest<'a> {
     pub observer: Option<Box<dyn TransportObserver>>,
     /// Computations that plugins exchange.
     pub operations: Operations,
+    /// What the client does with its paths.
+    pub path_plan: PathPlan,
 }
 
 impl<'a> EndpointRequest<'a> {
@@ -88,7 +90,8 @@ impl<'a> EndpointRequest<'a> {
         start: Time,
         seed: u64,
     ) -> Self {
-        Self { identity, config, workload, start, seed, observer: None, operations: Operations::default() }
+        let (operations, path_plan) = (Operations::default(), PathPlan::default());
+        Self { identity, config, workload, start, seed, observer: None, operations, path_plan }
     }
 }
 

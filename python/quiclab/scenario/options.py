@@ -13,6 +13,7 @@ __all__ = [
     "AckAsRequested",
     "AckEvery",
     "AckFrequency",
+    "AckPath",
     "AckRttFraction",
     "AckTimer",
     "Acknowledgement",
@@ -58,6 +59,7 @@ __all__ = [
     "Flow",
     "FlowControl",
     "FlowHash",
+    "FlowPath",
     "FqCodel",
     "FqPacing",
     "FqPie",
@@ -81,6 +83,7 @@ __all__ = [
     "LowestRtt",
     "Media",
     "MemoryReturn",
+    "Multipath",
     "NoPacing",
     "ObjectKind",
     "Pacing",
@@ -88,8 +91,11 @@ __all__ = [
     "PageObjects",
     "PageResource",
     "Pareto",
+    "PathAction",
+    "PathChange",
     "PathRoutes",
     "PathScheduler",
+    "PathStatus",
     "Pie",
     "Ping",
     "PingProtocol",
@@ -592,6 +598,38 @@ class AckFrequency:
     ack_eliciting_threshold: int
     max_ack_delay: Duration | None = None
     reordering_threshold: int | None = None
+
+
+#: Path on which acknowledgements are sent (draft-ietf-quic-multipath-21 section 5.4).
+#: - `same`: That of the packets, unless it is abandoned.
+#: - `lowest_rtt`: That with the lowest smoothed RTT among those that work.
+AckPath: TypeAlias = Literal["same", "lowest_rtt"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Multipath:
+    """Management of paths with the frames of draft-ietf-quic-multipath-21, by ends that both have it.
+
+    Attributes
+    ----------
+    initial_max_path_id
+        Largest path ID that the peer may use at first (`initial_max_path_id`). Abandoned paths raise the limit by one
+        each (MAX_PATH_ID). Takes an integer from 0 to 254. Default: `7`.
+    acknowledgements
+        Path on which acknowledgements of the packets of a path are sent (default: `same`). noq sends all on its first
+        path that is available.
+    idle_timeout
+        This end abandons a path on which nothing was received for this time, or for three probe timeouts, if they are
+        longer (default: never). The last path stays. Takes a duration from "1 ms" to "1440 min".
+    keep_alive
+        This end sends PING on a path on which it has received nothing for this time, nor sent anything that asks for an
+        acknowledgement (default: never). Less than `idle_timeout`. Takes a duration from "1 ms" to "1440 min".
+    """
+
+    initial_max_path_id: int | None = None
+    acknowledgements: AckPath | None = None
+    idle_timeout: Duration | None = None
+    keep_alive: Duration | None = None
 
 
 #: Implementation of the congestion control that a real stack uses.
@@ -1358,6 +1396,8 @@ class EndpointConfig:
         RTT assumed before the first sample (RFC 9002 section 6.2.2). Takes a duration from "1 us" to "30 s".
     ack_frequency
         ACK policy that this end requests of its peer (QUIC ACK Frequency extension).
+    multipath
+        Frames that open, rank and close paths (Multipath QUIC).
     controller
         Implementation of the congestion control that a real stack uses (default: its own, if it has the selected one).
     emulated_connections
@@ -1396,6 +1436,7 @@ class EndpointConfig:
     time_threshold: float | None = None
     initial_rtt: Duration | None = None
     ack_frequency: AckFrequency | None = None
+    multipath: Multipath | None = None
     controller: Controller | None = None
     emulated_connections: int | None = None
     slow_start_exit: SlowStartExit | None = None
@@ -1408,9 +1449,17 @@ class EndpointConfig:
     tls: Tls | None = None
 
 
+#: Preference for a path (draft-ietf-quic-multipath-21 section 3.3).
+#: - `available`: The path scheduler may choose it.
+#: - `backup`: It is used only if no available path works.
+PathStatus: TypeAlias = Literal["available", "backup"]
+
+
 @dataclass(frozen=True, kw_only=True)
-class PathRoutes:
-    """Routes of a further path of a flow.
+class FlowPath:
+    """A further path of a flow.
+
+    The client opens it, with `multipath` at both ends; without, it is there after the handshake.
 
     Attributes
     ----------
@@ -1418,10 +1467,44 @@ class PathRoutes:
         Links, bearers and taps from sender to receiver, in order.
     up
         Links, bearers and taps from receiver to sender, in order.
+    status
+        Status with which the client opens it. `backup` needs `multipath` at both ends.
+    start
+        When the client opens it, from the start of the run, but not before the end of the handshake. Not before the
+        paths that are listed before it. Above 0 s it needs `multipath` at both ends.
     """
 
     down: tuple[str, ...]
     up: tuple[str, ...]
+    status: PathStatus | None = None
+    start: Duration | None = None
+
+
+#: What a client does to a path.
+#: - `available`: Tells the peer that it is available (PATH_STATUS_AVAILABLE).
+#: - `backup`: Tells the peer that it is a backup (PATH_STATUS_BACKUP).
+#: - `abandon`: Closes it (PATH_ABANDON).
+PathAction: TypeAlias = Literal["available", "backup", "abandon"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathChange:
+    """Something that a client does to a path at a time.
+
+    Attributes
+    ----------
+    at
+        When, from the start of the run.
+    path
+        Number of the path: 0 is that of `down` and `up`, 1 the first of `paths`. It is the path ID. Takes an integer
+        from 0 to 255.
+    action
+        What the client does.
+    """
+
+    at: Duration
+    path: int
+    action: PathAction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1584,6 +1667,12 @@ class Flow:
     paths
         Paths in addition to `down` and `up`, which are the first (Multipath QUIC). They may share links. Takes an array
         of 0 to 7 tables.
+    path_changes
+        What the client does to its paths over time. Needs `multipath` at both ends; a path is left at every time.
+    abandon_when_down
+        The client abandons a path when a link of its routes goes down for the first time (`up = false` of its
+        `conditions`), as a device whose driver reports it. Otherwise it notices only that nothing is acknowledged.
+        Needs `multipath` at both ends.
     plugins
         Plugins of the flow: names in `plugins`, or of built-in plugins. Each at most once.
     start
@@ -1600,7 +1689,9 @@ class Flow:
     receiver: EndpointConfig | None = None
     down: tuple[str, ...] | None = None
     up: tuple[str, ...] | None = None
-    paths: tuple[PathRoutes, ...] | None = None
+    paths: tuple[FlowPath, ...] | None = None
+    path_changes: tuple[PathChange, ...] | None = None
+    abandon_when_down: bool | None = None
     plugins: tuple[str, ...] | None = None
     start: Duration | None = None
     arrivals: Arrivals | None = None
@@ -2583,6 +2674,22 @@ class Tap:
     """
 
     keep_packets: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathRoutes:
+    """Routes of a path of a tunnel.
+
+    Attributes
+    ----------
+    down
+        Links, bearers and taps from sender to receiver, in order.
+    up
+        Links, bearers and taps from receiver to sender, in order.
+    """
+
+    down: tuple[str, ...]
+    up: tuple[str, ...]
 
 
 #: Connections of a tunnel.

@@ -1,8 +1,8 @@
 //! The frames in the plaintext of a QUIC packet.
 //!
 //! After RFC 9000 section 19 (version 1), RFC 9221 (DATAGRAM), draft-ietf-quic-reliable-stream-reset
-//! (RESET_STREAM_AT) and draft-ietf-quic-ack-frequency with the code points 0xaf and 0x1f that
-//! deployed stacks use.
+//! (RESET_STREAM_AT), draft-ietf-quic-ack-frequency with the code points 0xaf and 0x1f that
+//! deployed stacks use, and draft-ietf-quic-multipath-21 with the code points of its section 4.
 //!
 //! The parser is strict: it reports what RFC 9000 calls a FRAME_ENCODING_ERROR or a
 //! PROTOCOL_VIOLATION as an error, and never panics. It borrows, does not allocate, and reads each
@@ -79,6 +79,28 @@ pub enum Frame<'a> {
     },
     /// IMMEDIATE_ACK.
     ImmediateAck,
+    /// PATH_ACK (draft-ietf-quic-multipath-21 section 4.1), as are the frames up to `PathCidsBlocked` (to section 4.7).
+    PathAck { path_id: u64, ack: Ack<'a> },
+    /// PATH_ABANDON.
+    PathAbandon { path_id: u64, error_code: u64 },
+    /// PATH_STATUS_BACKUP or PATH_STATUS_AVAILABLE.
+    PathStatus { path_id: u64, backup: bool, sequence_number: u64 },
+    /// PATH_NEW_CONNECTION_ID.
+    PathNewConnectionId {
+        path_id: u64,
+        sequence_number: u64,
+        retire_prior_to: u64,
+        connection_id: &'a [u8],
+        stateless_reset_token: &'a [u8; 16],
+    },
+    /// PATH_RETIRE_CONNECTION_ID.
+    PathRetireConnectionId { path_id: u64, sequence_number: u64 },
+    /// MAX_PATH_ID.
+    MaxPathId { maximum: u64 },
+    /// PATHS_BLOCKED.
+    PathsBlocked { maximum: u64 },
+    /// PATH_CIDS_BLOCKED.
+    PathCidsBlocked { path_id: u64, next_sequence_number: u64 },
     /// A type that the parser does not know; `rest` is the packet from this type on.
     Unknown { frame_type: u64, rest: &'a [u8] },
 }
@@ -187,15 +209,8 @@ impl<'a> Frame<'a> {
                 limit: stream_count(next!(varint))?,
             },
             0x18 => {
-                let (sequence_number, retire_prior_to) = (next!(varint), next!(varint));
-                if retire_prior_to > sequence_number {
-                    return Err(FrameFault::OutOfRange("Retire Prior To exceeds the sequence number"));
-                }
-                let connection_id = next!(byte_prefixed);
-                if !(1..=20).contains(&connection_id.len()) {
-                    return Err(FrameFault::OutOfRange("the connection ID has not 1 to 20 bytes"));
-                }
-                let stateless_reset_token = next!(array);
+                let NewId { sequence_number, retire_prior_to, connection_id, stateless_reset_token } =
+                    NewId::parse(cursor)?;
                 Self::NewConnectionId {
                     sequence_number,
                     retire_prior_to,
@@ -223,6 +238,38 @@ impl<'a> Frame<'a> {
             }
             0x30 => Self::Datagram { data: remainder(cursor) },
             0x31 => Self::Datagram { data: next!(prefixed) },
+            0x3e | 0x3f => Self::PathAck {
+                path_id: path_id(next!(varint))?,
+                ack: Ack::parse(cursor, frame_type == 0x3f)?,
+            },
+            0x3e75 => Self::PathAbandon { path_id: path_id(next!(varint))?, error_code: next!(varint) },
+            0x3e76 | 0x3e77 => Self::PathStatus {
+                path_id: path_id(next!(varint))?,
+                backup: frame_type == 0x3e76,
+                sequence_number: next!(varint),
+            },
+            0x3e78 => {
+                let path_id = path_id(next!(varint))?;
+                let NewId { sequence_number, retire_prior_to, connection_id, stateless_reset_token } =
+                    NewId::parse(cursor)?;
+                Self::PathNewConnectionId {
+                    path_id,
+                    sequence_number,
+                    retire_prior_to,
+                    connection_id,
+                    stateless_reset_token,
+                }
+            }
+            0x3e79 => Self::PathRetireConnectionId {
+                path_id: path_id(next!(varint))?,
+                sequence_number: next!(varint),
+            },
+            0x3e7a => Self::MaxPathId { maximum: path_id(next!(varint))? },
+            0x3e7b => Self::PathsBlocked { maximum: path_id(next!(varint))? },
+            0x3e7c => Self::PathCidsBlocked {
+                path_id: path_id(next!(varint))?,
+                next_sequence_number: next!(varint),
+            },
             0xaf => Self::AckFrequency {
                 sequence_number: next!(varint),
                 ack_eliciting_threshold: next!(varint),
@@ -235,6 +282,39 @@ impl<'a> Frame<'a> {
             }
         })
     }
+}
+
+/// What NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID have in common.
+struct NewId<'a> {
+    sequence_number: u64,
+    retire_prior_to: u64,
+    connection_id: &'a [u8],
+    stateless_reset_token: &'a [u8; 16],
+}
+
+impl<'a> NewId<'a> {
+    fn parse(cursor: &mut Cursor<'a>) -> Result<Self, FrameFault> {
+        let mut next = || cursor.varint().ok_or(FrameFault::Truncated);
+        let (sequence_number, retire_prior_to) = (next()?, next()?);
+        if retire_prior_to > sequence_number {
+            return Err(FrameFault::OutOfRange("Retire Prior To exceeds the sequence number"));
+        }
+        let connection_id = cursor.byte_prefixed().ok_or(FrameFault::Truncated)?;
+        if !(1..=20).contains(&connection_id.len()) {
+            return Err(FrameFault::OutOfRange("the connection ID has not 1 to 20 bytes"));
+        }
+        let stateless_reset_token = cursor.array().ok_or(FrameFault::Truncated)?;
+        Ok(Self { sequence_number, retire_prior_to, connection_id, stateless_reset_token })
+    }
+}
+
+/// "This value MUST NOT exceed 2^32-1, the maximum allowed value for the path ID" (draft-ietf-quic-multipath-21
+/// section 2.1).
+fn path_id(id: u64) -> Result<u64, FrameFault> {
+    if id > u64::from(u32::MAX) {
+        return Err(FrameFault::OutOfRange("the path ID exceeds 2^32-1"));
+    }
+    Ok(id)
 }
 
 /// Everything up to the end of the packet: a frame without a Length field, or of unknown length.

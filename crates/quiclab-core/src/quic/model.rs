@@ -153,17 +153,42 @@ pub enum QuicFrame {
         reordering_threshold: u32,
     },
     ImmediateAck,
+    /// The frames from here to `PathCidsBlocked`: draft-ietf-quic-multipath-21 sections 4.2 to 4.7.
+    PathAbandon {
+        path: u8,
+        error_code: u64,
+    },
+    /// PATH_STATUS_BACKUP or PATH_STATUS_AVAILABLE.
+    PathStatus {
+        path: u8,
+        backup: bool,
+        sequence_number: u64,
+    },
+    PathNewConnectionId {
+        path: u8,
+        sequence_number: u64,
+    },
+    MaxPathId {
+        maximum: u32,
+    },
+    PathsBlocked {
+        maximum: u32,
+    },
+    PathCidsBlocked {
+        path: u8,
+        next_sequence_number: u64,
+    },
     /// gQUIC only: no acknowledgement below `least` is awaited.
     StopWaiting {
         least: u64,
     },
 }
 
-/// An ACK frame (RFC 9000 section 19.3; with a path it is PATH_ACK of Multipath QUIC).
+/// An ACK frame (RFC 9000 section 19.3), or PATH_ACK (draft-ietf-quic-multipath-21 section 4.1).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AckFrame {
-    /// Path whose packets it acknowledges; 0 otherwise.
-    pub path: u8,
+    /// Path ID whose packets a PATH_ACK frame acknowledges; `None`: an ACK frame, of path ID 0 in 1-RTT packets.
+    pub path: Option<u8>,
     /// Time from the arrival of the largest packet to the sending of the frame.
     pub delay: Duration,
     /// Ranges of packet numbers, the largest first; not empty.
@@ -218,6 +243,8 @@ pub struct TransportParameters {
     pub connection_id_length: u8,
     /// Paths that its sender uses (Multipath QUIC); 1: only one.
     pub paths: u8,
+    /// `initial_max_path_id` of an end that manages its paths with frames (draft-ietf-quic-multipath-21 section 2.1).
+    pub max_path_id: Option<u32>,
     /// No parameter: bytes of the crypto stream up to the end of the message that holds them. Lengths of
     /// messages depend on the profile of their sender, and data are zeros.
     pub message_end: u64,

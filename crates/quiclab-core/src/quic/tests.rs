@@ -98,8 +98,29 @@ fn frames_of_rfc_9000_section_19() {
                 reordering_threshold: 3,
             },
         ),
+        // draft-ietf-quic-multipath-21 section 4
+        ("7e75 02 3e", Frame::PathAbandon { path_id: 2, error_code: 0x3e }),
+        ("7e76 01 03", Frame::PathStatus { path_id: 1, backup: true, sequence_number: 3 }),
+        ("7e77 01 04", Frame::PathStatus { path_id: 1, backup: false, sequence_number: 4 }),
         (
-            // PATH_ACK of the multipath draft: unknown here, so the rest of the packet is opaque
+            "7e78 03 02 01 04 11223344 09090909090909090909090909090909",
+            Frame::PathNewConnectionId {
+                path_id: 3,
+                sequence_number: 2,
+                retire_prior_to: 1,
+                connection_id: &[0x11, 0x22, 0x33, 0x44],
+                stateless_reset_token: &token,
+            },
+        ),
+        ("7e79 03 02", Frame::PathRetireConnectionId { path_id: 3, sequence_number: 2 }),
+        ("7e7a 07", Frame::MaxPathId { maximum: 7 }),
+        ("7e7b 07", Frame::PathsBlocked { maximum: 7 }),
+        (
+            "7e7c c0000000ffffffff 00",
+            Frame::PathCidsBlocked { path_id: u64::from(u32::MAX), next_sequence_number: 0 },
+        ),
+        (
+            // a type that is unknown here, so the rest of the packet is opaque
             "ad3e00 01 01",
             Frame::Unknown { frame_type: 0x2d3e_0001, rest: &[0xad, 0x3e, 0, 1, 1] },
         ),
@@ -127,6 +148,11 @@ fn faults_are_reported_where_the_frame_begins() {
     for (hex, fault) in [
         ("40", Truncated), // a type of two bytes, truncated
         ("4001", TypeNotShortest),
+        ("7e7a c000000100000000", OutOfRange("the path ID exceeds 2^32-1")),
+        ("7e75 c000000100000000 00", OutOfRange("the path ID exceeds 2^32-1")),
+        ("7e75 01", Truncated),
+        ("7e78 01 00 01 08", OutOfRange("Retire Prior To exceeds the sequence number")),
+        ("3e 01 03 00 00 04", OutOfRange("a range goes below packet number 0")),
         ("80000001", TypeNotShortest),
         ("c000000000000001", TypeNotShortest),
         ("02 03 00 00 04", OutOfRange("a range goes below packet number 0")),

@@ -5,6 +5,7 @@ use super::super::flow::Flow;
 use super::super::plugin::{Applied, apply};
 use super::super::{Scenario, StackCheck};
 use super::network::check_time;
+use super::paths::{self, further};
 use super::{Check, about, endpoint, ensure, plugin, quoted, undefined};
 use quiclab_core::problem::values;
 use quiclab_core::{
@@ -25,15 +26,18 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
         endpoint::check(&end_path, end, scenario)?;
     }
     plugin::check_list(path, flow, scenario)?;
+    let mut multipath = Vec::new();
     for (name, role) in ENDS {
         let applied = apply(scenario, path, flow, role)?;
         endpoint::check(&path.child(name), &applied.config, scenario)
             .map_err(|error| applied.attribute_error(path, error))?;
+        multipath.push(applied.config.multipath);
         if let Some(kind) = applied.config.quic.as_ref().and_then(|quic| quic.path_scheduler.as_ref()) {
             let path = path.child(name).child("quic").child("path_scheduler");
             kind.check(Some(flow.paths.len() + 1)).map_err(|problem| problem.below(&path))?;
         }
     }
+    paths::check(path, flow, [multipath[0], multipath[1]])?;
     match &flow.arrivals {
         Some(arrivals) => check_arrivals(path, flow, arrivals)?,
         None => check_workload(&path.child("workload"), &flow.workload)?,
@@ -48,11 +52,6 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
         }
     }
     Ok(())
-}
-
-/// How many paths a flow has besides the first, in words.
-fn further(flow: &Flow) -> String {
-    format!("[{} paths]", flow.paths.len())
 }
 
 /// Names and roles of the ends, in the order of [`Flow::ends`].
@@ -244,8 +243,8 @@ pub(super) fn check_stacks(
     for ((name, end), abilities) in [sender, receiver].into_iter().zip(&abilities) {
         ensure(flow.paths.is_empty() || abilities.multipath, || {
             let stack = flow.inherited(end).stack.unwrap_or_default();
-            let expected =
-                "no further paths, or the stack `lab-quic` with `quic.version = \"v1\"` at both ends";
+            let expected = "no further paths, or the stack `lab-quic` with `quic.version = \"v1\"`, or `noq` with `multipath`, at \
+                            both ends";
             Problem::conflict(path.child("paths"), further(flow), expected)
                 .because(format!("the {name} (`{stack}`, as configured) has one path"))
         })?;

@@ -8,6 +8,7 @@ mod bearer;
 mod endpoint;
 mod flow;
 mod network;
+mod paths;
 mod plugin;
 mod tunnel;
 mod wires;

@@ -8,6 +8,8 @@ mod whole_runs;
 mod common;
 mod coupling;
 mod failure;
+mod handover;
+mod management;
 mod refused;
 mod scheduling;
 mod throughput;

@@ -8,8 +8,8 @@ fn refusal(sets: &[(&str, &str)]) -> String {
 
 #[test]
 fn stacks_with_one_path_are_refused_by_name() {
-    let allowed =
-        "expected no further paths, or the stack `lab-quic` with `quic.version = \"v1\"` at both ends";
+    let allowed = "expected no further paths, or the stack `lab-quic` with `quic.version = \"v1\"`, or `noq` with \
+                   `multipath`, at both ends";
     for stack in ["quinn", "noq", "lab-tcp"] {
         let error =
             refusal(&[("flows.f.stack", stack), ("flows.f.sender", "{}"), ("flows.f.receiver", "{}")]);
@@ -54,4 +54,68 @@ fn schedulers_speak_of_the_paths_that_there_are() {
         error.contains("path_scheduler") && error.contains("a connection sends each packet once"),
         "{error}"
     );
+}
+
+const BOTH: [(&str, &str); 2] = [("flows.f.sender.multipath", "{}"), ("flows.f.receiver.multipath", "{}")];
+
+#[test]
+fn what_a_client_does_with_its_paths_needs_management() {
+    let backup = r#"[{ down = ["down2"], up = ["back2"], status = "backup" }]"#;
+    let later = r#"[{ down = ["down2"], up = ["back2"], start = "1 s" }]"#;
+    let change = r#"[{ at = "1 s", path = 0, action = "backup" }]"#;
+    for (field, value, named) in [
+        ("flows.f.paths", backup, "flows.f.paths.0.status"),
+        ("flows.f.paths", later, "flows.f.paths.0.start"),
+        ("flows.f.path_changes", change, "flows.f.path_changes"),
+        ("flows.f.abandon_when_down", "true", "flows.f.abandon_when_down"),
+    ] {
+        let error = refusal(&[(field, value)]);
+        assert!(error.contains(named) && error.contains("both ends need `multipath`"), "{error}");
+    }
+    for (end, other) in [("sender", "receiver"), ("receiver", "sender")] {
+        let error = refusal(&[(&format!("flows.f.{end}.multipath"), "{}")]);
+        assert!(error.contains(&format!("flows.f.{other}.multipath")), "{error}");
+        assert!(error.contains(&format!("the {end} has `multipath`, which needs both ends")), "{error}");
+    }
+}
+
+#[test]
+fn plans_that_cannot_be_followed_are_refused() {
+    let abandon = |path: u8, at: &str| format!(r#"{{ at = "{at}", path = {path}, action = "abandon" }}"#);
+    let later = r#"[{ down = ["down2"], up = ["back2"], start = "5 s" },
+        { down = ["down2"], up = ["back2"], start = "4 s" }]"#;
+    let late = r#"[{ down = ["down2"], up = ["back2"], start = "5 s" }]"#;
+    let both = format!("[{}, {}]", abandon(0, "1 s"), abandon(1, "2 s"));
+    let twice = format!("[{}, {}]", abandon(0, "1 s"), abandon(0, "2 s"));
+    let early = format!("[{}]", abandon(0, "1 s"));
+    let unknown = format!("[{}]", abandon(2, "1 s"));
+    for (sets, named, said) in [
+        (vec![("flows.f.path_changes", &*both)], "path_changes.1.action", "no path is left at \"2 s\""),
+        (vec![("flows.f.path_changes", &*twice)], "path_changes.1.path", "path 0 is abandoned at \"1 s\""),
+        (vec![("flows.f.path_changes", &*unknown)], "path_changes.0.path", "a path from 0 to 1"),
+        (
+            vec![("flows.f.paths", late), ("flows.f.path_changes", &*early)],
+            "path_changes.0.action",
+            "no path is left at \"1 s\"",
+        ),
+        (vec![("flows.f.paths", later)], "paths.1.start", "at least \"5 s\""),
+        (
+            vec![("flows.f.receiver.multipath", "{ initial_max_path_id = 0 }")],
+            "receiver.multipath.initial_max_path_id",
+            "at least 1",
+        ),
+        (
+            vec![("flows.f.sender.multipath", r#"{ idle_timeout = "1 s", keep_alive = "1 s" }"#)],
+            "sender.multipath.keep_alive",
+            "less than `multipath.idle_timeout`",
+        ),
+        (
+            vec![("flows.f.sender.quic", r#"{ connection_id = "0 B" }"#)],
+            "quic.connection_id",
+            "tells the path",
+        ),
+    ] {
+        let error = refusal(&[&BOTH, &sets[..]].concat());
+        assert!(error.contains(named) && error.contains(said), "{error}");
+    }
 }

@@ -26,7 +26,14 @@ impl Stack for Stuck {
     fn connect(&mut self, now: Instant) {
         self.connected = Some(now);
     }
-    fn receive(&mut self, _now: Instant, _ecn: Ecn, _datagram: BytesMut, _answer: &mut Vec<u8>) -> bool {
+    fn receive(
+        &mut self,
+        _now: Instant,
+        _path: u8,
+        _ecn: Ecn,
+        _datagram: BytesMut,
+        _answer: &mut Vec<u8>,
+    ) -> bool {
         assert!(self.reads, "a stack that was given up is not called");
         self.received += 1;
         false
@@ -37,14 +44,14 @@ impl Stack for Stuck {
     fn wake(&mut self, _now: Instant) {
         self.wakes += 1;
     }
-    fn transmit(&mut self, _now: Instant, datagram: &mut Vec<u8>) -> Option<Ecn> {
+    fn transmit(&mut self, _now: Instant, datagram: &mut Vec<u8>) -> Option<(Ecn, u8)> {
         self.asked.push(self.received);
         if self.send_every == 0 || self.wakes < self.send_every {
             return None;
         }
         self.wakes = 0;
         datagram.push(0);
-        Some(Ecn::NotEct)
+        Some((Ecn::NotEct, 0))
     }
     fn poll(&mut self) -> Option<Event<()>> {
         None

@@ -9,6 +9,7 @@
 //! | `token_key` | the key of address-validation tokens, which are not used |
 //! | `endpoint` | noq takes the seed from the configuration only |
 //! | `handle` | noq wants the addresses of both ends as one value |
+//! | `Paths` | which path a datagram takes, and what a client does with several |
 //! | `transmit` | noq tells its congestion controller what is in flight, of quinn the gauge must be told |
 //! | `write` | the type of a list of chunks, and of what was written |
 //! | `snapshot` | noq has recovery state and statistics by path |
@@ -47,6 +48,7 @@ macro_rules! adapter {
                 /// Taken by [`Stack::connect`]; `None` for servers.
                 client: Option<ClientConfig>,
                 remote: SocketAddr,
+                paths: super::Paths,
                 /// `None` before the connection is opened or accepted.
                 connection: Option<(ConnectionHandle, Connection)>,
                 gauge: Arc<InFlightCounter>,
@@ -54,6 +56,7 @@ macro_rules! adapter {
 
             impl $name {
                 pub(crate) fn new(options: &Options, parts: Parts) -> Self {
+                    let paths = super::Paths::new(&parts);
                     let seeds = Seeds::draw(parts.random);
                     let mut config =
                         EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &seeds.reset_key)));
@@ -100,7 +103,7 @@ macro_rules! adapter {
                         }
                     }
                     let endpoint = super::endpoint(config, server);
-                    Self { endpoint, client, remote: parts.remote, connection: None, gauge }
+                    Self { endpoint, client, remote: parts.remote, paths, connection: None, gauge }
                 }
 
                 fn connection(&mut self) -> &mut Connection {
@@ -121,6 +124,7 @@ macro_rules! adapter {
                 fn receive(
                     &mut self,
                     now: Instant,
+                    path: u8,
                     ecn: Ecn,
                     datagram: BytesMut,
                     answer: &mut Vec<u8>,
@@ -128,7 +132,7 @@ macro_rules! adapter {
                     match super::handle(
                         &mut self.endpoint,
                         now,
-                        self.remote,
+                        self.paths.tuple(self.remote, path),
                         code_point(ecn),
                         datagram,
                         answer,
@@ -158,24 +162,27 @@ macro_rules! adapter {
                 }
 
                 fn deadline(&mut self) -> Option<Instant> {
-                    self.connection.as_mut()?.1.poll_timeout()
+                    let timer = self.connection.as_mut()?.1.poll_timeout();
+                    [timer, self.paths.deadline()].into_iter().flatten().min()
                 }
 
                 fn wake(&mut self, now: Instant) {
                     if let Some((_, connection)) = &mut self.connection {
                         connection.handle_timeout(now);
+                        self.paths.manage(connection, now);
                     }
                 }
 
-                fn transmit(&mut self, now: Instant, datagram: &mut Vec<u8>) -> Option<Ecn> {
+                fn transmit(&mut self, now: Instant, datagram: &mut Vec<u8>) -> Option<(Ecn, u8)> {
                     let (_, connection) = self.connection.as_mut()?;
                     let transmit = super::transmit(connection, now, datagram, &self.gauge)?;
-                    Some(match transmit.ecn {
+                    let ecn = match transmit.ecn {
                         None => Ecn::NotEct,
                         Some(EcnCodepoint::Ect0) => Ecn::Ect0,
                         Some(EcnCodepoint::Ect1) => Ecn::Ect1,
                         Some(EcnCodepoint::Ce) => Ecn::Ce,
-                    })
+                    };
+                    Some((ecn, self.paths.of(&transmit)))
                 }
 
                 fn poll(&mut self) -> Option<Event<StreamId>> {
@@ -186,7 +193,9 @@ macro_rules! adapter {
                         }
                     }
                     loop {
-                        return Some(match connection.poll()? {
+                        let event = connection.poll()?;
+                        self.paths.on_event(connection, &event);
+                        return Some(match event {
                             $proto::Event::Connected => Event::Connected,
                             $proto::Event::Stream(StreamEvent::Opened { .. }) => Event::Opened,
                             $proto::Event::Stream(StreamEvent::Available { .. }) => Event::Available,
@@ -353,6 +362,9 @@ macro_rules! adapter {
                 }
                 if let Some(rtt) = options.initial_rtt {
                     config.initial_rtt(rtt);
+                }
+                if let Some(multipath) = &options.multipath {
+                    super::Paths::configure(&mut config, multipath);
                 }
                 if let Some(asked) = options.ack_frequency {
                     let mut frequency = AckFrequencyConfig::default();

@@ -18,13 +18,14 @@ use quiclab_transport::options::EndpointConfig;
 pub(super) const TRANSPORT: &str = "TransportConfig::default";
 const HERE: &str = "set by quiclab";
 
-/// The entry in the catalogue: `own` properties follow what all of the family have; `tunnels`: it carries tunnels.
+/// The entry in the catalogue: `own` properties follow what all of the family have; whether its connections can have
+/// several paths, and whether it carries tunnels.
 pub(super) fn info(
     name: &'static str,
     version: &'static str,
     description: &'static str,
     own: &[OptionInfo],
-    tunnels: bool,
+    [multipath, tunnels]: [bool; 2],
 ) -> StackInfo {
     StackInfo {
         name,
@@ -35,7 +36,7 @@ pub(super) fn info(
         options: Vec::leak([common(), own.to_vec()].concat()),
         profiles: &[],
         operations: &[],
-        multipath: false,
+        multipath,
         proprietary: false,
         tunnels,
     }
@@ -43,7 +44,8 @@ pub(super) fn info(
 
 /// Checks the options of an endpoint.
 pub(super) fn validate(info: &StackInfo, config: &EndpointConfig) -> Result<StackAbilities, Problem> {
-    Options::new(info.name, config).map(|_| info.abilities())
+    let multipath = config.multipath.is_some();
+    Options::new(info.name, config).map(|_| StackAbilities { multipath, ..info.abilities() })
 }
 
 /// An endpoint on the stack that `make` makes.
@@ -52,7 +54,7 @@ pub(super) fn build<S: Stack>(
     request: EndpointRequest<'_>,
     make: impl FnOnce(&Options, Parts) -> S,
 ) -> Result<Box<dyn Endpoint>, Problem> {
-    let EndpointRequest { identity, config, workload, start, seed, observer, operations: _ } = request;
+    let EndpointRequest { identity, config, workload, start, seed, observer, path_plan, .. } = request;
     let options = Options::new(info.name, config)?;
     options::check_workload(workload)?;
     options::check_tuple(&identity.tuple)?;
@@ -61,6 +63,8 @@ pub(super) fn build<S: Stack>(
     let parts = Parts {
         role: identity.role,
         remote: identity.tuple.destination(),
+        paths: identity.paths,
+        path_plan,
         random: RandomStream::new(seed, &identity.name),
         congestion_random: RandomStream::new(seed, &format!("{}.congestion", identity.name)),
         observation: observation.clone(),

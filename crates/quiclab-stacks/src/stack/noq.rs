@@ -1,8 +1,8 @@
 //! noq: `noq-proto` 1.4, a fork of quinn with Multipath QUIC (draft-ietf-quic-multipath-21), behind
-//! [`Stack`](crate::library::Stack), as far as it differs from quinn. Several paths stay off: the connection
-//! is that of RFC 9000, on path 0.
+//! [`Stack`](crate::library::Stack), as far as it differs from quinn. Without the option `multipath` the connection is
+//! that of RFC 9000, on path 0; with it, `paths` opens, ranks and closes paths as an application of noq does.
 
-use super::{adapter::adapter, family};
+use super::{adapter::adapter, family, paths::Paths};
 use crate::carrier::{self, CarrierSetup, NoqCarrier};
 use crate::controller::{InFlightCounter, mirrored};
 use crate::crypto_observer::observed_crypto;
@@ -17,7 +17,6 @@ use noq_proto::{
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::{OptionInfo, Problem, RecoveryState, StackAbilities, StackInfo};
 use quiclab_transport::{CarrierRequest, EndpointRequest, NativeStack, options};
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -26,6 +25,18 @@ const NAME: &str = "noq";
 
 static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
     let own = [
+        OptionInfo::option(
+            "multipath",
+            String::leak(options::EndpointConfig::meaning("multipath")),
+            "none: one path",
+            family::TRANSPORT,
+        ),
+        OptionInfo::fixed(
+            "scheduler of several paths, acknowledgements on them",
+            "the first path by ID that is available and has room; backup paths only if no path is available, however long it \
+             has not answered; all acknowledgements on the first that is available",
+            "connection/mod.rs scheduling_info, poll_transmit",
+        ),
         OptionInfo::fixed(
             "pacer",
             "1.25 cwnd per smoothed RTT, bursts of 2 ms but 10 to 256 datagrams, of 10 ms at most",
@@ -50,9 +61,9 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
     family::info(
         NAME,
         "1.4.0",
-        "noq-proto, a fork of quinn-proto with Multipath QUIC (draft 21); here on a single path",
+        "noq-proto, a fork of quinn-proto with Multipath QUIC (draft 21); on several paths with `multipath`",
         &own,
-        true,
+        [true, true],
     )
 });
 
@@ -179,12 +190,12 @@ fn endpoint(config: EndpointConfig, server: Option<Arc<ServerConfig>>) -> Endpoi
 fn handle(
     endpoint: &mut Endpoint,
     now: Instant,
-    remote: SocketAddr,
+    tuple: FourTuple,
     ecn: Option<EcnCodepoint>,
     datagram: BytesMut,
     answer: &mut Vec<u8>,
 ) -> Option<DatagramEvent> {
-    endpoint.handle(now, FourTuple::from_remote(remote), ecn, datagram, answer)
+    endpoint.handle(now, tuple, ecn, datagram, answer)
 }
 
 /// The congestion controller adds what is in flight.

@@ -4,14 +4,14 @@ use super::{adapter::adapter, family};
 use crate::controller::{InFlightCounter, mirrored};
 use crate::crypto_observer::observed_crypto;
 use crate::lab_controller::lab_controller;
-use crate::library::{SeededIds, Snapshot};
+use crate::library::{Parts, SeededIds, Snapshot};
 use bytes::{Bytes, BytesMut};
 use quiclab_core::{OptionInfo, Problem, RecoveryState, StackAbilities, StackInfo};
 use quiclab_transport::{EndpointRequest, NativeStack, options};
 use quinn_proto::crypto::HandshakeTokenKey;
 use quinn_proto::{
-    Connection, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, FrameStats, SendStream, ServerConfig,
-    Transmit,
+    Connection, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, Event, FrameStats, SendStream,
+    ServerConfig, Transmit, TransportConfig,
 };
 use ring::hkdf;
 use std::net::SocketAddr;
@@ -48,7 +48,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| {
         "0.11.19",
         "quinn-proto, the QUIC implementation in Rust that quinn runs on tokio; here in virtual time",
         &own,
-        false,
+        [false, false],
     )
 });
 
@@ -132,6 +132,35 @@ fn handle(
     answer: &mut Vec<u8>,
 ) -> Option<DatagramEvent> {
     endpoint.handle(now, remote, None, ecn, datagram, answer)
+}
+
+/// quinn has one path.
+struct Paths;
+
+impl Paths {
+    fn new(_parts: &Parts) -> Self {
+        Self
+    }
+
+    fn configure(_config: &mut TransportConfig, _multipath: &options::Multipath) {
+        unreachable!("the catalogue has no such option of quinn");
+    }
+
+    fn tuple(&self, remote: SocketAddr, _path: u8) -> SocketAddr {
+        remote
+    }
+
+    fn of(&self, _transmit: &Transmit) -> u8 {
+        0
+    }
+
+    fn on_event(&mut self, _connection: &mut Connection, _event: &Event) {}
+
+    fn manage(&mut self, _connection: &mut Connection, _now: Instant) {}
+
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
 }
 
 fn transmit(

@@ -180,7 +180,7 @@ fn convert_frame(frame: &mut Value) {
     flatten_raw(frame);
     let Value::Object(fields) = frame else { return };
     match fields.get("frame_type").and_then(Value::as_str).unwrap_or_default() {
-        "ack" => change(fields, "acked_ranges", ascending_pairs),
+        "ack" | "path_ack" => change(fields, "acked_ranges", ascending_pairs),
         // "These two MUST always be set": offset and length.
         "stream" => {
             fields.entry("offset").or_insert(json!(0));

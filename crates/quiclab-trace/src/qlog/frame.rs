@@ -1,8 +1,8 @@
 //! The `frames` field: one JSON object for each frame of a packet.
 //!
-//! After draft-ietf-quic-qlog-quic-events-13 section 8.13. ACK_FREQUENCY and IMMEDIATE_ACK are not
-//! in that draft; they use its extension point `$QuicFrame` with the names of
-//! draft-ietf-quic-ack-frequency in lower case.
+//! After draft-ietf-quic-qlog-quic-events-13 section 8.13. The frames of draft-ietf-quic-ack-frequency and
+//! draft-ietf-quic-multipath-21 are not in that draft; they use its extension point `$QuicFrame`, with the names of
+//! their drafts in lower case and the path ID as `path_id`.
 //!
 //! The Length field of STREAM, CRYPTO and DATAGRAM frames "MUST be logged in the qlog `raw.length`
 //! field": there `raw.length` is the length of the data, as is `raw.payload_length`. It is logged
@@ -39,7 +39,10 @@ fn one(out: &mut Vec<u8>, frame: &Frame<'_>, ack_delay_exponent: u8) {
             raw(out, "}");
         }
         Frame::Ping => raw(out, "ping\""),
-        Frame::Ack(ref frame) => ack(out, frame, ack_delay_exponent),
+        Frame::Ack(ref frame) => {
+            raw(out, "ack\"");
+            ack(out, frame, ack_delay_exponent);
+        }
         Frame::ResetStream { stream_id, error_code, final_size } => {
             uint(out, "reset_stream\",\"stream_id\":", stream_id);
             uint(out, ",\"error\":\"unknown\",\"error_code\":", error_code);
@@ -90,10 +93,8 @@ fn one(out: &mut Vec<u8>, frame: &Frame<'_>, ack_delay_exponent: u8) {
             uint(out, ",\"limit\":", limit);
         }
         Frame::NewConnectionId { sequence_number, retire_prior_to, connection_id, stateless_reset_token } => {
-            uint(out, "new_connection_id\",\"sequence_number\":", sequence_number);
-            uint(out, ",\"retire_prior_to\":", retire_prior_to);
-            hex(out, ",\"connection_id\":", connection_id);
-            hex(out, ",\"stateless_reset_token\":", stateless_reset_token);
+            raw(out, "new_connection_id\"");
+            new_connection_id(out, (sequence_number, retire_prior_to), connection_id, stateless_reset_token);
         }
         Frame::RetireConnectionId { sequence_number } => {
             uint(out, "retire_connection_id\",\"sequence_number\":", sequence_number);
@@ -120,8 +121,56 @@ fn one(out: &mut Vec<u8>, frame: &Frame<'_>, ack_delay_exponent: u8) {
             uint(out, ",\"reordering_threshold\":", reordering_threshold);
         }
         Frame::ImmediateAck => raw(out, "immediate_ack\""),
+        Frame::PathAck { path_id, ack: ref frame } => {
+            uint(out, "path_ack\",\"path_id\":", path_id);
+            ack(out, frame, ack_delay_exponent);
+        }
+        Frame::PathAbandon { path_id, error_code } => {
+            uint(out, "path_abandon\",\"path_id\":", path_id);
+            uint(out, ",\"error_code\":", error_code);
+        }
+        Frame::PathStatus { path_id, backup, sequence_number } => {
+            raw(out, if backup { "path_status_backup" } else { "path_status_available" });
+            uint(out, "\",\"path_id\":", path_id);
+            uint(out, ",\"path_status_sequence_number\":", sequence_number);
+        }
+        Frame::PathNewConnectionId {
+            path_id,
+            sequence_number,
+            retire_prior_to,
+            connection_id,
+            stateless_reset_token,
+        } => {
+            uint(out, "path_new_connection_id\",\"path_id\":", path_id);
+            new_connection_id(out, (sequence_number, retire_prior_to), connection_id, stateless_reset_token);
+        }
+        Frame::PathRetireConnectionId { path_id, sequence_number } => {
+            uint(out, "path_retire_connection_id\",\"path_id\":", path_id);
+            uint(out, ",\"sequence_number\":", sequence_number);
+        }
+        Frame::MaxPathId { maximum } => uint(out, "max_path_id\",\"maximum_path_identifier\":", maximum),
+        Frame::PathsBlocked { maximum } => {
+            uint(out, "paths_blocked\",\"maximum_path_identifier\":", maximum);
+        }
+        Frame::PathCidsBlocked { path_id, next_sequence_number } => {
+            uint(out, "path_cids_blocked\",\"path_id\":", path_id);
+            uint(out, ",\"next_sequence_number\":", next_sequence_number);
+        }
         Frame::Unknown { frame_type, rest } => unknown(out, frame_type, rest),
     }
+}
+
+/// What NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID have in common, from the sequence number on.
+fn new_connection_id(
+    out: &mut Vec<u8>,
+    (sequence_number, retire_prior_to): (u64, u64),
+    connection_id: &[u8],
+    token: &[u8],
+) {
+    uint(out, ",\"sequence_number\":", sequence_number);
+    uint(out, ",\"retire_prior_to\":", retire_prior_to);
+    hex(out, ",\"connection_id\":", connection_id);
+    hex(out, ",\"stateless_reset_token\":", token);
 }
 
 fn data_length(out: &mut Vec<u8>, data: &[u8]) {
@@ -148,10 +197,11 @@ fn unknown(out: &mut Vec<u8>, frame_type: u64, rest: &[u8]) {
     raw(out, "}");
 }
 
+/// What ACK and PATH_ACK have in common.
 fn ack(out: &mut Vec<u8>, ack: &Ack<'_>, ack_delay_exponent: u8) {
     // RFC 9000 section 19.3: microseconds divided by 2^exponent. A hostile value saturates.
     let delay_us = ack.delay.saturating_mul(1 << ack_delay_exponent.min(20));
-    decimal::<3>(out, "ack\",\"ack_delay\":", delay_us);
+    decimal::<3>(out, ",\"ack_delay\":", delay_us);
     let mut separator = ",\"acked_ranges\":[[";
     for range in ack.ranges() {
         uint(out, separator, *range.start());

@@ -1,7 +1,7 @@
 //! Stack and options of one end of a flow.
 
 use super::table::options;
-use super::{CongestionControl, Pacing, QuicOptions, SavedPath, SlowStartExit, TcpOptions, Tls};
+use super::{CongestionControl, Multipath, Pacing, QuicOptions, SavedPath, SlowStartExit, TcpOptions, Tls};
 use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,8 @@ options! {
     initial_rtt: Duration;
     /// ACK policy that this end requests of its peer (QUIC ACK Frequency extension).
     ack_frequency: AckFrequency;
+    /// Frames that open, rank and close paths (Multipath QUIC).
+    multipath: Multipath;
     /// Implementation of the congestion control that a real stack uses (default: its own, if it has the selected one).
     controller: Controller;
     /// Number of connections that CUBIC or NewReno emulates, N of Chromium. 1 without `newreno` or `cubic`.

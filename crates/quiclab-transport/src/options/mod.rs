@@ -3,6 +3,7 @@
 
 mod control;
 mod endpoint;
+mod multipath;
 mod quic;
 pub(crate) mod table;
 mod tcp;
@@ -17,6 +18,7 @@ pub(crate) use control::Control;
 pub use control::check as check_control;
 pub(crate) use endpoint::Http2Values;
 pub use endpoint::{AckFrequency, Controller, EndpointConfig, Http2Options};
+pub use multipath::{AckPath, Multipath, PathAction, PathChange, PathPlan, PathStatus, PlannedPath};
 pub(crate) use quic::QuicValues;
 pub use quic::{FlowControl, QuicOptions, QuicVersion, StreamScheduler};
 pub(crate) use table::values;

@@ -11,7 +11,6 @@ use super::connection::{Connection, Departure, Event};
 use super::options;
 use crate::CarrierRequest;
 use crate::error::Error;
-use crate::operations::Operations;
 use crate::workload::Datagram;
 use quiclab_core::ip::{IPV4_HEADER, UDP_HEADER};
 use quiclab_core::scheduler::PathState;
@@ -58,7 +57,7 @@ impl LabCarrier {
             let stream = |path: usize| format!("{}.{}", request.name, connection * each + path);
             let random = |path: usize| RandomStream::new(request.seed, &stream(path));
             let mut made =
-                Connection::new(resolved.clone(), request.role, each, random, Operations::default(), None);
+                Connection::new(resolved.clone(), request.role, each, random, Default::default(), None);
             for path in 0..each {
                 if let Some(window) = request.windows.get(connection * each + path) {
                     made.set_fixed_window(path, window.bytes());

@@ -4,8 +4,8 @@
 use crate::congestion::Flavour;
 use crate::options::values;
 use crate::options::{
-    AckFrequency, CongestionControl, EndpointConfig, Pacing, QuicValues, SavedPath, SlowStartExit, Tls,
-    TlsVersion,
+    AckFrequency, CongestionControl, EndpointConfig, Multipath, Pacing, QuicValues, SavedPath, SlowStartExit,
+    Tls, TlsVersion,
 };
 use crate::profile::UNLIMITED;
 use crate::tls_messages::NEW_SESSION_TICKET;
@@ -43,6 +43,7 @@ values! {
     time_threshold: f64 = 9.0 / 8.0, "RFC 9002 section 6.1.2: kTimeThreshold";
     initial_rtt: Duration = Duration::from_millis(333), "RFC 9002 section 6.2.2: kInitialRtt";
     ack_frequency: AckFrequency, or "no request" = None, "an extension";
+    multipath: Multipath, or "none: further paths are there after the handshake" = None, "an extension";
     stream_receive_window: ByteCount = kib(16 * 1024), "assumed: large enough not to limit";
     connection_receive_window: ByteCount = kib(24 * 1024), "assumed: large enough not to limit";
     send_window: ByteCount = UNLIMITED, "RFC 9000 has none";

@@ -9,6 +9,7 @@ use super::Config;
 use super::connection::{Connection, Departure, Event, State};
 use super::stream::StreamEvent;
 use crate::operations::Operations;
+use crate::options::PathPlan;
 use crate::workload::StreamApplication;
 use quiclab_core::{
     ByteCount, Counters, Element, Endpoint, EndpointIdentity, FiveTuple, Metrics, Nic, Outputs, Packet,
@@ -21,6 +22,7 @@ pub(super) struct Parts {
     pub(super) config: Config,
     pub(super) application: Box<dyn StreamApplication>,
     pub(super) operations: Operations,
+    pub(super) path_plan: PathPlan,
     pub(super) observer: Option<Box<dyn TransportObserver>>,
 }
 
@@ -48,11 +50,18 @@ impl QuicEndpoint {
         start: Time,
         random: impl FnMut(usize) -> RandomStream,
     ) -> Self {
-        let Parts { config, application, operations, observer } = parts;
+        let Parts { config, application, operations, path_plan, observer } = parts;
         let (source, destination) = (identity.tuple.source(), identity.tuple.destination());
         let start = (identity.role == Role::Client).then_some(start);
         Self {
-            connection: Connection::new(config, identity.role, identity.paths, random, operations, observer),
+            connection: Connection::new(
+                config,
+                identity.role,
+                identity.paths,
+                random,
+                (operations, path_plan),
+                observer,
+            ),
             application,
             start,
             notified_ready: false,
@@ -184,6 +193,10 @@ impl Element for QuicEndpoint {
         out.count("acks_received", acks);
         if let Some(time) = self.connection.handshake_complete_at {
             out.set("handshake_complete_ms", time.as_ms_f64());
+        }
+        if let Some((opened, abandoned)) = self.connection.path_counts() {
+            out.count("paths_opened", opened);
+            out.count("paths_abandoned", abandoned);
         }
         self.application.statistics(out);
     }

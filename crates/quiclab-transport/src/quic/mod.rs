@@ -6,6 +6,7 @@
 //!   │     ├── handshake   flights of TLS or QUIC Crypto: which keys there are, and when
 //!   │     ├── space       a packet number space: what was sent, what arrived, what to acknowledge
 //!   │     ├── path        RTT, congestion control, pacer of a path
+//!   │     ├── managed     paths that are opened, ranked and closed (Multipath QUIC)
 //!   │     ├── ecn         whether packets of a path are ECN-capable, and what is marked
 //!   │     └── stream      streams, flow control, which stream sends next
 //!   └── crate::workload, crate::http
@@ -21,6 +22,7 @@ mod crypto;
 mod ecn;
 mod endpoint;
 mod handshake;
+mod managed;
 mod options;
 mod path;
 mod profile;

@@ -49,6 +49,7 @@ fn take_transport(options: &EndpointConfig, config: &mut Config) {
     }
     take!(datagram_size, packet_threshold, time_threshold, initial_rtt, send_window);
     config.ack_frequency = options.ack_frequency.or(config.ack_frequency);
+    config.multipath = options.multipath.or(config.multipath);
 }
 
 fn check_quic(options: &QuicOptions, config: &mut Config) -> Result<(), Error> {
@@ -60,6 +61,9 @@ fn check_quic(options: &QuicOptions, config: &mut Config) -> Result<(), Error> {
             .because("a connection sends each packet once")
     })?;
     let gquic = config.quic.version == QuicVersion::Gquic37;
+    ensure(!gquic || config.multipath.is_none(), || {
+        Problem::unsupported("multipath", "Google QUIC 37 (`quic.version`)", "")
+    })?;
     ensure(!gquic || config.quic.packet_number != Some(ByteCount::from_bytes(3)), || {
         conflict("quic.packet_number", "\"3 B\"", "\"1 B\", \"2 B\" or \"4 B\"").because(GQUIC)
     })?;
@@ -69,7 +73,15 @@ fn check_quic(options: &QuicOptions, config: &mut Config) -> Result<(), Error> {
     if let Some(length) = options.connection_id {
         (config.quic.connection_id, config.fixed.client_connection_id) = (length, length);
     }
-    Ok(())
+    let Some(multipath) = &config.multipath else { return Ok(()) };
+    multipath.check()?;
+    // "endpoints MUST use Source and Destination Connection IDs with non-zero lengths" (draft-ietf-quic-multipath-21
+    // section 2.1)
+    let shortest = config.quic.connection_id.min(config.fixed.client_connection_id);
+    ensure(shortest > ByteCount::ZERO, || {
+        conflict("quic.connection_id", quoted(shortest), "at least \"1 B\"")
+            .because("with `multipath` the connection ID tells the path")
+    })
 }
 
 fn check_acknowledgement(options: &QuicOptions, config: &mut Config) -> Result<(), Error> {

@@ -5,6 +5,7 @@
 use super::Config;
 use super::config::WindowCheck;
 use super::ecn::PathEcn;
+use super::managed::Managed;
 use super::space::Space;
 use crate::congestion::rate_limited::RateLimitedIncrease;
 use crate::congestion::{Ack, CongestionEvent, Controller, Marks, PathView, RecoveryPhase};
@@ -95,6 +96,10 @@ pub(super) struct Path {
     pub(super) timeouts: u64,
     /// When the last probe timeout expired; the start of the run before the first.
     pub(super) probed: Time,
+    /// Its place in Multipath QUIC.
+    pub(super) managed: Managed,
+    /// Path on which its packets were last acknowledged; `None` before the first acknowledgement.
+    acked_on: Option<usize>,
 }
 
 impl Path {
@@ -147,7 +152,18 @@ impl Path {
             congestion_events: 0,
             timeouts: 0,
             probed: Time::ZERO,
+            managed: Managed::new(number),
+            acked_on: None,
         }
+    }
+
+    /// An acknowledgement has arrived on path `number`. The RTT is the sum of two one-way delays: where acknowledgements
+    /// take another way than before, its minimum is another (draft-ietf-quic-multipath-21 section 5.4).
+    pub(super) fn on_acknowledged_on(&mut self, number: usize) {
+        if self.acked_on.is_some_and(|last| last != number) {
+            self.rtt.on_another_way_back();
+        }
+        self.acked_on = Some(number);
     }
 
     /// Length of its longest datagrams.

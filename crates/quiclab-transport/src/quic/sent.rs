@@ -61,9 +61,42 @@ pub(crate) enum SentFrame {
     },
     PathChallenge,
     PathResponse,
+    PathAbandon {
+        path: u8,
+    },
+    PathStatus {
+        path: u8,
+        sequence: u64,
+    },
+    PathNewConnectionId {
+        path: u8,
+        sequence: u64,
+    },
+    MaxPathId {
+        maximum: u32,
+    },
+    PathsBlocked {
+        maximum: u32,
+    },
+    PathCidsBlocked {
+        path: u8,
+    },
 }
 
 impl SentFrame {
+    /// Whether it is about paths: see `connection/manage.rs`.
+    pub(crate) fn is_of_management(&self) -> bool {
+        matches!(
+            self,
+            Self::PathAbandon { .. }
+                | Self::PathStatus { .. }
+                | Self::PathNewConnectionId { .. }
+                | Self::MaxPathId { .. }
+                | Self::PathsBlocked { .. }
+                | Self::PathCidsBlocked { .. }
+        )
+    }
+
     /// Whether a packet with this content carried DATAGRAM frames, and besides them acknowledgements at most: nothing
     /// of it is sent again.
     pub(crate) fn are_datagrams_alone(content: &[Self]) -> bool {

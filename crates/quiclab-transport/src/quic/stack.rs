@@ -47,7 +47,8 @@ impl NativeStack for LabQuic {
     }
 
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Error> {
-        let EndpointRequest { identity, config, workload, start, seed, observer, operations } = request;
+        let EndpointRequest { identity, config, workload, start, seed, observer, operations, path_plan } =
+            request;
         let config = options::resolve(config)?;
         if config.quic.version == QuicVersion::Gquic37 {
             check_gquic(&identity, workload)?;
@@ -71,8 +72,15 @@ impl NativeStack for LabQuic {
             },
         };
         let random = |path: usize| random_of(seed, &identity, path);
-        let parts = endpoint::Parts { config, application, operations, observer };
+        let parts = endpoint::Parts { config, application, operations, path_plan, observer };
         Ok(Box::new(endpoint::QuicEndpoint::new(&identity, parts, start, random)))
+    }
+
+    fn validate_carrier(&self, config: &EndpointConfig, _fixed_windows: bool) -> Result<(), Error> {
+        ensure(config.multipath.is_none(), || {
+            Problem::conflict("multipath", "options", "none")
+                .because("a tunnel opens its paths after the handshake and keeps them")
+        })
     }
 
     fn instead(&self, option: &str) -> &'static str {
@@ -106,9 +114,9 @@ fn build_page(
     http::build_origins(identity, workload, random, |identity, page, origin| {
         let application = page.on_streams(identity.role, origin, config.quic.version);
         let random = |path: usize| random_of(seed, identity, path);
-        let operations = Operations::default();
-        let parts =
-            endpoint::Parts { config: config.clone(), application, operations, observer: observer.take() };
+        let (operations, path_plan) = (Operations::default(), Default::default());
+        let (config, observer) = (config.clone(), observer.take());
+        let parts = endpoint::Parts { config, application, operations, path_plan, observer };
         Ok(Box::new(endpoint::QuicEndpoint::new(identity, parts, start, random)))
     })
 }

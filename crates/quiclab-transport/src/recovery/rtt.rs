@@ -136,6 +136,12 @@ impl RttEstimator {
         }
     }
 
+    /// Acknowledgements take another way than before: the next sample is the new minimum
+    /// (draft-ietf-quic-multipath-21 section 5.4).
+    pub fn on_another_way_back(&mut self) {
+        self.on_persistent_congestion();
+    }
+
     /// The latest sample, in aioquic less the ACK delay; `None` before the first.
     #[must_use]
     pub fn latest(&self) -> Option<Duration> {

@@ -67,8 +67,7 @@ impl NativeStack for LabTcp {
     }
 
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Error> {
-        let EndpointRequest { identity, config, workload, start, seed, mut observer, operations: _ } =
-            request;
+        let EndpointRequest { identity, config, workload, start, seed, mut observer, .. } = request;
         let identity = &identity;
         let values = options::resolve(config)?;
         let page = || RandomStream::new(seed, &format!("{}.page", identity.name));

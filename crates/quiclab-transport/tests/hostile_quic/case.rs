@@ -45,7 +45,8 @@ impl Case {
         };
         let tls = tls(random);
         let mut end = |role| options::draw(random, version, role, tiny, &workload, idle, &tls);
-        let ends = [end(options::SERVER), end(options::CLIENT)];
+        let mut ends = [end(options::SERVER), end(options::CLIENT)];
+        options::manage_paths(number, &mut ends);
         let shuffles = if random.uniform() < 0.3 { 0.5 } else { 0.0 };
         Self { number, paths, deaths, shuffles, workload, ends, version }
     }

@@ -188,7 +188,7 @@ impl Checks {
     }
 
     fn check_ack(&self, space: Space, ack: &AckFrame) -> Result<(), String> {
-        let space = if space.0 == 2 { (2, ack.path) } else { space };
+        let space = if space.0 == 2 { (2, ack.path.unwrap_or(0)) } else { space };
         let arrived = self.arrived.get(&space);
         let known = |first: u64, last: u64| arrived.is_some_and(|numbers| numbers.has(first, last));
         if ack.ranges.is_empty() || !ack.ranges.iter().all(|range| known(*range.start(), *range.end())) {

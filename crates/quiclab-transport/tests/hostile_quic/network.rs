@@ -219,6 +219,10 @@ impl<'a> World<'a> {
         let mut dead =
             self.case.deaths.iter().enumerate().filter_map(|(path, death)| Some((path, (*death)?)));
         let Some((path, death)) = dead.next().filter(|_| self.case.paths.len() > 1) else { return false };
+        // with management another path is there some time after the handshake, if the limits allow it
+        if path == 0 && self.case.ends.iter().any(|end| end.multipath.is_some()) {
+            return false;
+        }
         path > 0
             || self.ends.iter_mut().all(|end| completed(self.now, &mut **end).is_some_and(|at| at < death))
     }

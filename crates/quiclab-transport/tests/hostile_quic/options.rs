@@ -4,8 +4,8 @@ use crate::case::bytes;
 use crate::path::pick;
 use quiclab_core::{ByteCount, DataRate, Duration, RandomStream};
 use quiclab_transport::options::{
-    AckFrequency, Acknowledgement, CongestionControl, EndpointConfig, FlowControl, Pacing, QuicOptions,
-    QuicVersion, RttVariation, SlowStartExit, StreamScheduler, Tls, Workload,
+    AckFrequency, AckPath, Acknowledgement, CongestionControl, EndpointConfig, FlowControl, Multipath,
+    Pacing, QuicOptions, QuicVersion, RttVariation, SlowStartExit, StreamScheduler, Tls, Workload,
 };
 use quiclab_transport::stack::validate;
 use quiclab_transport::{EndOf, STACKS};
@@ -37,6 +37,27 @@ pub(crate) fn draw(
         }
     }
     panic!("no thousandth of the options is valid");
+}
+
+/// Half of the cases manage their paths, where both ends can.
+pub(crate) fn manage_paths(number: u64, ends: &mut [EndpointConfig; 2]) {
+    let mut random = RandomStream::new(number, "multipath");
+    let random = &mut random;
+    if random.uniform() < 0.5 {
+        return;
+    }
+    let mut managed = ends.clone();
+    for end in &mut managed {
+        end.multipath = Some(Multipath {
+            initial_max_path_id: pick(random, &[0, 1, 2, 7]),
+            acknowledgements: maybe(random, &[AckPath::Same, AckPath::LowestRtt]),
+            idle_timeout: maybe(random, &[ms(1_000), ms(60_000)]),
+            keep_alive: maybe(random, &[ms(200), ms(900)]),
+        });
+    }
+    if managed.iter().all(|end| validate(STACKS, end, EndOf::Flow).is_ok()) {
+        *ends = managed;
+    }
 }
 
 /// One of `choices`, or nothing in half of the cases.

@@ -50,6 +50,8 @@ pub struct Conditions {
     pub(super) lossy: bool,
     /// Whether delay or deviation are those of the rows.
     pub(super) delayed: bool,
+    /// When the link goes down for the first time.
+    first_down: Option<Time>,
 }
 
 impl Conditions {
@@ -160,7 +162,14 @@ impl Conditions {
             None
         };
         let length = if looped { last } else { u64::MAX };
-        Ok(Self { rows: conditions.into(), length, rates, lossy, delayed })
+        let first_down = rows.iter().find(|row| row.up == Some(false)).map(|row| Time::ZERO + row.at);
+        Ok(Self { rows: conditions.into(), length, rates, lossy, delayed, first_down })
+    }
+
+    /// When the link goes down for the first time; `None`: never.
+    #[must_use]
+    pub const fn first_down(&self) -> Option<Time> {
+        self.first_down
     }
 
     /// All that can hold.

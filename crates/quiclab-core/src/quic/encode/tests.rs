@@ -98,16 +98,33 @@ fn headers_of_gquic() {
     }
 }
 
-/// PATH_ACK of draft-ietf-quic-multipath-21: type, Path Identifier, then as ACK. The parser does not know
-/// it, so it is compared by hand: largest 9, delay 80 us / 8 = 10, one more range, 9..=8 first (1), gap
-/// 8 - 3 - 2 = 3, 3..=1 (2).
+/// PATH_ACK of draft-ietf-quic-multipath-21: type, Path Identifier, then as ACK. Largest 9, delay 80 us / 8 = 10, one
+/// more range, 9..=8 first (1), gap 8 - 3 - 2 = 3, 3..=1 (2).
 #[test]
 fn an_ack_of_a_path() {
-    let frame = AckFrame { path: 3, ..ack(&[8..=9, 1..=3], 80) };
+    let frame = AckFrame { path: Some(3), ..ack(&[8..=9, 1..=3], 80) };
     assert_eq!(hex(&encoded(Wire::V1, QuicFrame::Ack(frame.clone().into()))), "3e03090a01010302");
     // ECT(0), ECT(1), CE
     let marked = AckFrame { ecn: Some(EcnCounts { ect0: 8, ect1: 0, ce: 2 }), ..frame };
     assert_eq!(hex(&encoded(Wire::V1, QuicFrame::Ack(marked.into()))), "3f03090a01010302080002");
+}
+
+/// draft-ietf-quic-multipath-21 sections 4.2 to 4.7, field by field. A type from 0x3e75 on takes two bytes: 0x4000 is added.
+#[test]
+fn frames_of_multipath_quic_are_those_of_the_draft() {
+    let id = format!("00 08 {} {}", "00".repeat(8), "00".repeat(16)); // Retire Prior To, Length, ID, token
+    for (frame, expected) in [
+        (QuicFrame::PathAbandon { path: 2, error_code: 0x3e76 }, "7e75 02 7e76".to_owned()),
+        (QuicFrame::PathStatus { path: 1, backup: true, sequence_number: 0 }, "7e76 01 00".to_owned()),
+        (QuicFrame::PathStatus { path: 1, backup: false, sequence_number: 64 }, "7e77 01 4040".to_owned()),
+        (QuicFrame::PathNewConnectionId { path: 7, sequence_number: 1 }, format!("7e78 07 01 {id}")),
+        (QuicFrame::MaxPathId { maximum: u32::MAX }, "7e7a c0000000ffffffff".to_owned()),
+        (QuicFrame::PathsBlocked { maximum: 3 }, "7e7b 03".to_owned()),
+        (QuicFrame::PathCidsBlocked { path: 3, next_sequence_number: 0 }, "7e7c 03 00".to_owned()),
+    ] {
+        assert!(frame.is_ack_eliciting(), "{frame:?}");
+        assert_eq!(hex(&encoded(Wire::V1, frame)), unspaced(&expected));
+    }
 }
 
 /// Type 01ntllmm. Delay: below 2^12 us it is written as it is.
@@ -198,7 +215,23 @@ fn check_read_back(frame: &QuicFrame, read: &Frame<'_>) {
     let us = |delay: Duration| delay.as_nanos() / 1000;
     let equal = match (frame, *read) {
         (QuicFrame::Padding { length }, Frame::Padding { length: read }) => usize::from(*length) == read,
-        (QuicFrame::Ack(sent), Frame::Ack(read)) => return check_ack(sent, &read),
+        (QuicFrame::Ack(sent), Frame::Ack(read)) => return check_ack(sent, None, &read),
+        (QuicFrame::Ack(sent), Frame::PathAck { path_id, ack }) => {
+            return check_ack(sent, Some(path_id), &ack);
+        }
+        (
+            &QuicFrame::PathNewConnectionId { path, sequence_number },
+            Frame::PathNewConnectionId { path_id, sequence_number: read, retire_prior_to: 0, .. },
+        ) => (u64::from(path), sequence_number) == (path_id, read),
+        (&QuicFrame::PathAbandon { path, error_code }, _) => {
+            *read == Frame::PathAbandon { path_id: path.into(), error_code }
+        }
+        (&QuicFrame::PathStatus { path, backup, sequence_number }, _) => {
+            *read == Frame::PathStatus { path_id: path.into(), backup, sequence_number }
+        }
+        (&QuicFrame::PathCidsBlocked { path, next_sequence_number }, _) => {
+            *read == Frame::PathCidsBlocked { path_id: path.into(), next_sequence_number }
+        }
         (QuicFrame::Crypto { offset, length, .. }, Frame::Crypto { offset: read, data }) => {
             *offset == read && zeros(data, *length)
         }
@@ -243,7 +276,8 @@ fn check_read_back(frame: &QuicFrame, read: &Frame<'_>) {
     assert!(equal, "{frame:?} was read as {read:?}");
 }
 
-fn check_ack(sent: &AckFrame, read: &Ack<'_>) {
+fn check_ack(sent: &AckFrame, path: Option<u64>, read: &Ack<'_>) {
+    assert_eq!(sent.path.map(u64::from), path);
     assert_eq!(read.ranges().collect::<Vec<_>>(), sent.ranges.to_vec());
     assert_eq!(read.delay, sent.delay.as_nanos() / 8000);
     assert_eq!(read.ecn, sent.ecn);
@@ -315,6 +349,29 @@ fn common() -> impl Strategy<Value = QuicFrame> {
     ]
 }
 
+/// Frames of draft-ietf-quic-multipath-21.
+fn multipath() -> impl Strategy<Value = QuicFrame> {
+    prop_oneof![
+        (any_ack(), any::<u8>()).prop_map(|(frame, path)| {
+            let QuicFrame::Ack(mut ack) = frame else { unreachable!() };
+            ack.path = Some(path);
+            QuicFrame::Ack(ack)
+        }),
+        (any::<u8>(), integer()).prop_map(|(path, error_code)| QuicFrame::PathAbandon { path, error_code }),
+        (any::<u8>(), any::<bool>(), integer()).prop_map(|(path, backup, sequence_number)| {
+            QuicFrame::PathStatus { path, backup, sequence_number }
+        }),
+        (any::<u8>(), integer())
+            .prop_map(|(path, sequence_number)| QuicFrame::PathNewConnectionId { path, sequence_number }),
+        any::<u32>().prop_map(|maximum| QuicFrame::MaxPathId { maximum }),
+        any::<u32>().prop_map(|maximum| QuicFrame::PathsBlocked { maximum }),
+        (any::<u8>(), integer()).prop_map(|(path, next_sequence_number)| QuicFrame::PathCidsBlocked {
+            path,
+            next_sequence_number
+        }),
+    ]
+}
+
 /// Frames that only version 1 has.
 fn only_v1() -> impl Strategy<Value = QuicFrame> {
     let count = || integer().prop_map(|count| count.min(1 << 60));
@@ -329,6 +386,7 @@ fn only_v1() -> impl Strategy<Value = QuicFrame> {
         integer().prop_map(|sequence_number| QuicFrame::RetireConnectionId { sequence_number }),
         Just(QuicFrame::PathChallenge),
         Just(QuicFrame::PathResponse),
+        multipath(),
         Just(QuicFrame::HandshakeDone),
         (length(), any::<u64>(), any::<bool>()).prop_map(|(length, number, echo)| QuicFrame::Datagram {
             length,
@@ -432,7 +490,7 @@ proptest! {
 
     /// As many ranges as fit, and not one more.
     #[test]
-    fn ranges_that_fit(frame in any_ack(), path in 0..2u8, gquic in any::<bool>(), room in 0..300usize) {
+    fn ranges_that_fit(frame in any_ack(), path in proptest::option::of(0..90u8), gquic in any::<bool>(), room in 0..300usize) {
         let QuicFrame::Ack(mut frame) = frame else { unreachable!() };
         let wire = if gquic { Wire::Gquic37 } else { Wire::V1 };
         frame.path = path;

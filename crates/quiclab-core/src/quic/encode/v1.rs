@@ -1,13 +1,13 @@
 //! QUIC version 1: headers (RFC 9000 section 17) and frames (section 19).
 //!
 //! Extensions: DATAGRAM (RFC 9221), ACK_FREQUENCY and IMMEDIATE_ACK (draft-ietf-quic-ack-frequency-11),
-//! PATH_ACK (draft-ietf-quic-multipath-21, types 0x3e and 0x3f).
+//! those of Multipath QUIC (draft-ietf-quic-multipath-21 section 4).
 //!
 //! | modelled | how |
 //! | --- | --- |
 //! | Length of a long header | two bytes, as quinn, quic-go and aioquic write it, if it fits |
 //! | token of an Initial packet | empty |
-//! | connection ID and reset token of NEW_CONNECTION_ID | 8 and 16 bytes |
+//! | connection ID and reset token of NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID | 8 and 16 bytes |
 //! | ACK Delay | in units of 8 us, the default exponent (section 18.2) |
 //! | reason of CONNECTION_CLOSE | empty |
 //! | DATAGRAM | with Length (type 0x31): it may be followed by another frame |
@@ -17,13 +17,15 @@ use crate::quic::model::{AckFrame, PacketFormat, PacketSpace, QuicFrame, QuicPac
 use crate::time::Duration;
 
 const VERSION: u32 = 1;
-/// Tokens and IDs of NEW_CONNECTION_ID.
+/// Tokens and IDs of NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID.
 const CONNECTION_ID: usize = 8;
 const RESET_TOKEN: usize = 16;
 
 const ACK: u64 = 0x02;
 /// draft-ietf-quic-multipath-21, section 4.1.
 const PATH_ACK: u64 = 0x3e;
+/// The same, section 4.4.
+const PATH_NEW_CONNECTION_ID: u64 = 0x3e78;
 
 /// Bytes of the Length field, which counts packet number, frames and tag (section 17.2).
 fn length_length(format: &PacketFormat, payload: usize) -> usize {
@@ -116,6 +118,15 @@ fn integers(frame: &QuicFrame) -> Option<(u64, [Option<u64>; 4])> {
         QuicFrame::ConnectionClose { application: true, error_code } => (0x1d, two(error_code, 0)),
         QuicFrame::HandshakeDone => (0x1e, [None; 4]),
         QuicFrame::ImmediateAck => (0x1f, [None; 4]),
+        QuicFrame::PathAbandon { path, error_code } => (0x3e75, two(path.into(), error_code)),
+        QuicFrame::PathStatus { path, backup, sequence_number } => {
+            (0x3e77 - u64::from(backup), two(path.into(), sequence_number))
+        }
+        QuicFrame::MaxPathId { maximum } => (0x3e7a, one(maximum.into())),
+        QuicFrame::PathsBlocked { maximum } => (0x3e7b, one(maximum.into())),
+        QuicFrame::PathCidsBlocked { path, next_sequence_number } => {
+            (0x3e7c, two(path.into(), next_sequence_number))
+        }
         QuicFrame::AckFrequency {
             sequence_number,
             ack_eliciting_threshold,
@@ -145,6 +156,10 @@ pub(super) fn frame_length(frame: &QuicFrame) -> usize {
         }
         QuicFrame::NewConnectionId { sequence_number } => {
             1 + varint_length(*sequence_number) + 1 + 1 + CONNECTION_ID + RESET_TOKEN
+        }
+        QuicFrame::PathNewConnectionId { path, sequence_number } => {
+            let fields = [PATH_NEW_CONNECTION_ID, u64::from(*path), *sequence_number].map(varint_length);
+            fields.iter().sum::<usize>() + 1 + 1 + CONNECTION_ID + RESET_TOKEN
         }
         QuicFrame::PathChallenge | QuicFrame::PathResponse => 1 + 8,
         QuicFrame::Datagram { length, .. } => 1 + varint_length(u64::from(*length)) + usize::from(*length),
@@ -185,10 +200,12 @@ pub(super) fn encode_frame(frame: &QuicFrame, out: &mut Vec<u8>) {
         }
         QuicFrame::NewConnectionId { sequence_number } => {
             out.push(0x18);
-            varint(out, *sequence_number);
-            out.push(0); // Retire Prior To
-            out.push(CONNECTION_ID as u8);
-            zeros(out, CONNECTION_ID + RESET_TOKEN);
+            encode_connection_id(*sequence_number, out);
+        }
+        QuicFrame::PathNewConnectionId { path, sequence_number } => {
+            varint(out, PATH_NEW_CONNECTION_ID);
+            varint(out, u64::from(*path));
+            encode_connection_id(*sequence_number, out);
         }
         QuicFrame::PathChallenge | QuicFrame::PathResponse => {
             out.push(if *frame == QuicFrame::PathChallenge { 0x1a } else { 0x1b });
@@ -208,6 +225,14 @@ pub(super) fn encode_frame(frame: &QuicFrame, out: &mut Vec<u8>) {
     }
 }
 
+/// What NEW_CONNECTION_ID and PATH_NEW_CONNECTION_ID have in common.
+fn encode_connection_id(sequence_number: u64, out: &mut Vec<u8>) {
+    varint(out, sequence_number);
+    out.push(0); // Retire Prior To
+    out.push(CONNECTION_ID as u8);
+    zeros(out, CONNECTION_ID + RESET_TOKEN);
+}
+
 /// Fields of an ACK frame whose size does not depend on how many ranges there are (section 19.3).
 struct AckFields {
     frame_type: u64,
@@ -223,7 +248,7 @@ struct AckFields {
 impl AckFields {
     fn new(ack: &AckFrame) -> Self {
         let largest = *ack.ranges[0].end();
-        let path = (ack.path > 0).then_some(u64::from(ack.path));
+        let path = ack.path.map(u64::from);
         let ecn = ack.ecn.map(|counts| [counts.ect0, counts.ect1, counts.ce]);
         let frame_type = if path.is_some() { PATH_ACK } else { ACK } + u64::from(ecn.is_some());
         Self { frame_type, path, largest, delay: micros(ack.delay) >> 3, ecn }

@@ -29,12 +29,20 @@ impl Found {
         for frame in Frames::new(payload) {
             let unreadable: Option<Problem> = match frame {
                 Ok(Frame::Padding { .. } | Frame::ConnectionClose { .. }) => None,
-                Ok(Frame::Ack(ack)) => {
+                Ok(Frame::Ack(ack) | Frame::PathAck { path_id: 0, ack }) => {
                     self.has_ack = true;
                     self.ranges.extend(ack.ranges());
                     None
                 }
-                Ok(Frame::NewConnectionId { connection_id, .. }) => {
+                // its numbers are those of another flow of the capture
+                Ok(Frame::PathAck { .. }) => {
+                    problems.count("QUIC PATH_ACK of a further path");
+                    None
+                }
+                Ok(
+                    Frame::NewConnectionId { connection_id, .. }
+                    | Frame::PathNewConnectionId { connection_id, .. },
+                ) => {
                     self.id_lengths |= 1 << connection_id.len();
                     self.eliciting = true;
                     None

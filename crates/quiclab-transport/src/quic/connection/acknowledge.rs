@@ -10,6 +10,7 @@
 use super::{Connection, SpaceId};
 use crate::congestion::{LostPacket, PathView};
 use crate::operations::Operation;
+use crate::quic::managed::Stage;
 use crate::quic::path::{Delivered, Path, ms_or_0, now_ms};
 use crate::quic::sent::{Content, SentFrame};
 use crate::quic::space::Space;
@@ -36,12 +37,18 @@ struct Losses {
 
 impl Connection {
     pub(super) fn on_ack(&mut self, now: Time, id: SpaceId, ack: &AckFrame) {
+        let arrived_on = id.path();
         let id = match id {
-            SpaceId::Path(_) if usize::from(ack.path) < self.paths.len() => {
-                SpaceId::Path(usize::from(ack.path))
-            }
+            // an ACK frame is of path ID 0 (draft-ietf-quic-multipath-21 section 2.3)
+            SpaceId::Path(_) => SpaceId::Path(usize::from(ack.path.unwrap_or(0))),
             other => other,
         };
+        if id.path() >= self.paths.len() {
+            return self.violate(format_args!("path {} is acknowledged, and there is none", id.path()));
+        }
+        if self.paths[id.path()].managed.stage == Stage::Closed {
+            return;
+        }
         self.ack_frames_received += 1;
         let (path_index, level) = (id.path(), self.crypto_level(id));
         let delay = self.ack_delay(id, ack);
@@ -51,7 +58,7 @@ impl Connection {
         let path = &mut paths[path_index];
         let prior_in_flight = path.in_flight;
         let (mut delivered, mut spurious, mut challenged) = (Delivered::default(), 0, false);
-        let mut acks_of_acks = None;
+        let mut acks_of_acks = SmallVec::<[(u8, u64); 2]>::new();
         let mut capable = 0;
         let conservative = path.rtt.conservative();
         let recovery_start = path.recovery_start();
@@ -91,7 +98,10 @@ impl Connection {
                         crypto[level as usize].on_acked(*offset..*offset + u64::from(*length));
                     }
                     SentFrame::Ack { path, largest } => {
-                        acks_of_acks = acks_of_acks.max(Some((*path, *largest)))
+                        match acks_of_acks.iter_mut().find(|(known, _)| known == path) {
+                            Some((_, known)) => *known = (*known).max(*largest),
+                            None => acks_of_acks.push((*path, *largest)),
+                        }
                     }
                     SentFrame::PathChallenge => challenged = true,
                     other => streams.on_acked(other),
@@ -116,11 +126,13 @@ impl Connection {
             // the answer, which is sent just once (RFC 9000 section 13.3), may be lost
             self.path_challenges.push(path_index);
         }
-        if let Some((acked_path, largest)) = acks_of_acks {
-            match id {
-                SpaceId::Path(_) => paths[usize::from(acked_path)].space.received.forget_up_to(largest),
-                _ => space.received.forget_up_to(largest),
+        match id {
+            SpaceId::Path(_) => {
+                for (path, largest) in acks_of_acks {
+                    paths[usize::from(path)].space.received.forget_up_to(largest);
+                }
             }
+            _ => acks_of_acks.iter().for_each(|(_, largest)| space.received.forget_up_to(*largest)),
         }
         if let Some(observer) = &mut self.observer {
             let event = TransportEvent::AckReceived {
@@ -134,6 +146,7 @@ impl Connection {
             return;
         }
         self.couple(path_index);
+        self.paths[path_index].on_acknowledged_on(arrived_on);
         let sample = self.sample_rtt(now, path_index, summary.rtt_sample_of, delay, max_delay);
         if self.operations.has(Operation::PacketThreshold) {
             self.ask_packet_threshold(now, id);
@@ -157,10 +170,14 @@ impl Connection {
         let peer_validated = self.peer_has_validated(id);
         let path = &mut self.paths[path_index];
         path.pto.on_ack(peer_validated);
+        let answers = path.pto.count() == 0;
         let old = path.rtt.pto_base() * FORGOTTEN_AFTER_PTOS;
         if let Some(space) = self.space(id) {
             space.acked = now;
             space.sent.forget_lost(Time::ZERO + now.since(Time::ZERO).saturating_sub(old));
+        }
+        if answers {
+            self.trust(path_index);
         }
         let path = &mut self.paths[path_index];
         path.update_pacer(now, &mut self.operations);
@@ -169,8 +186,13 @@ impl Connection {
     /// The controller of a path learns of its siblings.
     fn couple(&mut self, own: usize) {
         if self.paths.len() > 1 {
-            let views: SmallVec<[PathView; 4]> = self.paths.iter().map(Path::view).collect();
-            self.paths[own].controller.on_paths(&views, own);
+            // those that were never used, and those that are given up, take no part
+            let counts = |path: &Path| self.management.is_none() || path.managed.is_in_use();
+            let in_use = |(number, path): &(usize, &Path)| *number == own || counts(path);
+            let views: SmallVec<[PathView; 4]> =
+                self.paths.iter().enumerate().filter(in_use).map(|(_, path)| path.view()).collect();
+            let before = self.paths[..own].iter().filter(|path| counts(path)).count();
+            self.paths[own].controller.on_paths(&views, before);
         }
     }
 
@@ -265,6 +287,9 @@ impl Connection {
         let (mut frequency, mut connection_ids) = (None, 0);
         lost_numbers.clear();
         let mut challenges = false;
+        let mut management = SmallVec::<[SentFrame; 2]>::new();
+        // of an abandoned path, what was in flight then has been sent again
+        let resent = if matches!(path.managed.stage, Stage::Abandoned { .. }) { path.left_up_to } else { 0 };
         let each = |lost: &Lost, content: &Content| {
             losses.packets += 1;
             losses.bytes += lost.packet.bytes;
@@ -295,6 +320,9 @@ impl Connection {
                 first_sample,
                 duration,
             );
+            if lost.packet.position < resent {
+                return;
+            }
             for frame in content {
                 match frame {
                     SentFrame::Crypto { offset, length } => {
@@ -305,6 +333,7 @@ impl Connection {
                     SentFrame::AckFrequency { sequence } => frequency = Some(*sequence),
                     SentFrame::PathChallenge => challenges = true,
                     SentFrame::Ack { .. } | SentFrame::Datagram { .. } | SentFrame::PathResponse => {}
+                    frame if frame.is_of_management() => management.push(*frame),
                     stream => streams.on_lost(stream),
                 }
             }
@@ -338,6 +367,9 @@ impl Connection {
                 path.on_congestion(now, newest, losses.persistent && persistent_allowed);
             }
             path.update_pacer(now, &mut self.operations);
+        }
+        for frame in management {
+            self.on_management_lost(&frame);
         }
         losses.bytes
     }

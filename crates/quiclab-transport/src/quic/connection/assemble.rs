@@ -25,17 +25,17 @@ const VALIDATION_FRAME: usize = 9;
 const MIN_DATA_BYTES: usize = 8;
 
 /// Frames that are being collected.
-struct Frames {
+pub(super) struct Frames {
     frames: SmallVec<[QuicFrame; 2]>,
     content: Content,
-    left: usize,
+    pub(super) left: usize,
     wire: Wire,
     /// Something other than unreliable datagrams is in it.
     reliable: bool,
 }
 
 impl Frames {
-    fn push(&mut self, frame: QuicFrame, sent: SentFrame) {
+    pub(super) fn push(&mut self, frame: QuicFrame, sent: SentFrame) {
         self.left -= frame.length(self.wire).min(self.left);
         self.reliable |= !matches!(frame, QuicFrame::Datagram { .. } | QuicFrame::Ack(_));
         self.frames.push(frame);
@@ -71,6 +71,7 @@ impl Connection {
                 || self.backlogged
                 || self.handshake_done_pending
                 || self.new_connection_ids > 0
+                || self.wants_management()
                 || self.ack_frequency_pending.is_some());
         application || self.space_ids().any(|id| self.wants_crypto(id))
     }
@@ -82,8 +83,8 @@ impl Connection {
 
     pub(super) fn wants_crypto(&self, id: SpaceId) -> bool {
         let level = self.crypto_level(id);
-        let first_path = id.path() == 0;
-        first_path && self.crypto[level as usize].wants_to_send(self.handshake.queued(level))
+        let takes_crypto = id.path() == self.first_path();
+        takes_crypto && self.crypto[level as usize].wants_to_send(self.handshake.queued(level))
     }
 
     /// A packet of at most `room` bytes with what waits in a space, of at most `permit` if it needs window and
@@ -97,6 +98,9 @@ impl Connection {
         datagram: &mut QuicDatagram,
     ) -> Option<Assembled> {
         let packet_space = self.packet_space(id)?;
+        if !self.is_sendable(id.path()) {
+            return None;
+        }
         let peer_id = self.peer.connection_id_length;
         let must_acknowledge = self.must_acknowledge(now, id);
         let (probes, number, number_length) = {
@@ -139,7 +143,8 @@ impl Connection {
             wire: format.wire,
             reliable: false,
         };
-        let acknowledged = self.put_ack(now, id, packet_space, must_acknowledge, &mut frames);
+        let acknowledged = self.put_acks(now, id, packet_space, &mut frames);
+        let has_acks = !acknowledged.is_empty();
         let before = frames.frames.len();
         if permit {
             self.put_crypto(id, &mut frames);
@@ -169,7 +174,7 @@ impl Connection {
         let alone = frames.frames.len() == before;
         // next to an acknowledgement that fills the packet there is no room for it
         let fits = frames.left > 0;
-        if alone && fits && (probes > 0 || acknowledged && self.wants_ack_ping(now, id, number, &frames)) {
+        if alone && fits && (probes > 0 || has_acks && self.wants_ack_ping(now, id, number, &frames)) {
             frames.frames.push(QuicFrame::Ping);
             frames.reliable = true;
         }
@@ -180,8 +185,8 @@ impl Connection {
         if frames.frames.is_empty() {
             return None;
         }
-        if acknowledged {
-            self.space(id)?.received.on_ack_sent(now);
+        for space in acknowledged {
+            self.space(space)?.received.on_ack_sent(now);
         }
         let space = self.space(id)?;
         space.take_number();
@@ -195,35 +200,53 @@ impl Connection {
         Some(Assembled { id, content, length, in_flight })
     }
 
-    /// An ACK frame, if one is due or may ride along; whether there is one.
+    /// The acknowledgements that are due or may ride along: those of the packet's own space, but where other paths
+    /// have theirs sent on this one. Returns the spaces that are acknowledged.
+    fn put_acks(
+        &mut self,
+        now: Time,
+        carrier: SpaceId,
+        packet_space: PacketSpace,
+        frames: &mut Frames,
+    ) -> SmallVec<[SpaceId; 2]> {
+        let spaces = self.acknowledged_spaces(carrier);
+        spaces.filter(|id| self.put_ack(now, (*id, carrier), packet_space, frames)).collect()
+    }
+
+    /// An ACK frame for a space, if one is due or may ride along; whether there is one.
     fn put_ack(
         &mut self,
         now: Time,
-        id: SpaceId,
+        (id, carrier): (SpaceId, SpaceId),
         packet_space: PacketSpace,
-        must: bool,
         frames: &mut Frames,
     ) -> bool {
+        let must = self.is_acknowledgement_due(now, id);
         let ride = !self.config.fixed.acks_only_when_due;
         // RFC 9000 section 12.4; in gQUIC all packets have them
         let forbidden = packet_space == PacketSpace::ZeroRtt && self.config.quic.version == QuicVersion::V1;
         // one that is due goes first, alone if need be; one that is only bundled must not push a datagram out
-        let reserved = if must { 0 } else { self.reserved_for_datagram(id) };
+        let reserved = if must { 0 } else { self.reserved_for_datagram(carrier) };
+        let managed = self.management.is_some();
         let Some(space) = self.space(id) else { return false };
         if forbidden || !(must || ride && space.received.is_pending()) {
             return false;
         }
         let Some(room) = frames.left.checked_sub(reserved) else { return false };
         let Some(mut ack) = space.received.ack_frame(now, room) else { return false };
-        ack.path = id.path() as u8;
-        if frames.wire == Wire::Gquic37 || ack.path > 0 {
+        // "endpoints SHOULD use PATH_ACK frames instead of ACK frames" (draft-ietf-quic-multipath-21 section 2.3)
+        ack.path = match id {
+            SpaceId::Path(path) if managed || path > 0 => Some(path as u8),
+            _ => None,
+        };
+        if frames.wire == Wire::Gquic37 || ack.path.is_some() {
             // blocks of gQUIC are not as long as ranges of version 1, PATH_ACK is longer than ACK
             ack.ranges.truncate(ack.fit(frames.wire, room));
             if ack.ranges.is_empty() {
                 return false;
             }
         }
-        let (path, largest) = (ack.path, *ack.ranges[0].end());
+        let (path, largest) = (id.path() as u8, *ack.ranges[0].end());
         frames.push(QuicFrame::Ack(Box::new(ack)), SentFrame::Ack { path, largest });
         true
     }
@@ -250,7 +273,7 @@ impl Connection {
     }
 
     fn put_crypto(&mut self, id: SpaceId, frames: &mut Frames) {
-        if id.path() != 0 {
+        if id.path() != self.first_path() {
             return;
         }
         let level = self.crypto_level(id);
@@ -279,8 +302,8 @@ impl Connection {
             if let Some(index) = waiting.filter(|_| frames.left >= VALIDATION_FRAME) {
                 list.remove(index);
                 frames.push(frame, sent);
-                // the sender of a response has seen that the path carries packets
-                self.paths[path].usable |= sent == SentFrame::PathResponse;
+                // the sender of a response has seen that the path carries packets; with management it waits for one itself
+                self.paths[path].usable |= self.management.is_none() && sent == SentFrame::PathResponse;
             }
         }
         frames.frames.len() > before
@@ -302,6 +325,9 @@ impl Connection {
                 };
                 frames.push(frame, SentFrame::AckFrequency { sequence });
             }
+        }
+        if packet_space == PacketSpace::OneRtt {
+            self.put_management(frames);
         }
         while self.new_connection_ids > 0 && packet_space == PacketSpace::OneRtt && frames.left >= ID_FRAME {
             self.new_connection_ids -= 1;

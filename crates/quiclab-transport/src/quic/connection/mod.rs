@@ -7,6 +7,7 @@
 //! | `send` | what the next datagram is, and whether it may leave |
 //! | `assemble` | the frames of a packet |
 //! | `carry` | what the carrier of a tunnel asks and does |
+//! | `manage`, `path_frames` | paths that are opened, ranked and closed, and the frames about it |
 //! | `timers` | loss detection, probes, pacing, delayed acknowledgements, idling |
 //!
 //! | | RFC 9000, 9001, 9002 | here |
@@ -21,6 +22,8 @@
 mod acknowledge;
 mod assemble;
 mod carry;
+mod manage;
+mod path_frames;
 mod receive;
 mod send;
 mod timers;
@@ -30,11 +33,12 @@ pub(super) use send::Departure;
 use super::Config;
 use super::crypto::CryptoStream;
 use super::handshake::{EarlyState, Handshake, Level};
+use super::managed::Management;
 use super::path::Path;
 use super::space::Space;
 use super::stream::{StreamEvent, Streams};
 use crate::operations::Operations;
-use crate::options::QuicVersion;
+use crate::options::{PathPlan, QuicVersion};
 use crate::workload::{Datagram, Priority, StreamId};
 pub(in crate::quic) use assemble::MAX_OVERHEAD;
 use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, TransportParameters};
@@ -125,6 +129,10 @@ pub(super) struct Connection {
     ack_frequency_pending: Option<u64>,
     path_responses: Vec<usize>,
     path_challenges: Vec<usize>,
+    /// What a client does with its paths; moves to `management`.
+    path_plan: PathPlan,
+    /// `None`: further paths are there after the handshake, and stay.
+    management: Option<Box<Management>>,
     datagrams: VecDeque<Datagram>,
     /// The only path that DATAGRAM frames take: that of the tunnel's choice; `None`: any.
     datagram_path: Option<usize>,
@@ -173,7 +181,7 @@ impl Connection {
         role: Role,
         paths: usize,
         mut random: impl FnMut(usize) -> RandomStream,
-        operations: Operations,
+        (operations, path_plan): (Operations, PathPlan),
         observer: Option<Box<dyn TransportObserver>>,
     ) -> Self {
         let single = config.quic.version == QuicVersion::Gquic37;
@@ -207,6 +215,8 @@ impl Connection {
             ack_frequency_pending: None,
             path_responses: Vec::new(),
             path_challenges: Vec::new(),
+            path_plan,
+            management: None,
             datagrams: VecDeque::new(),
             datagram_path: None,
             datagrams_uncontrolled: false,
@@ -345,10 +355,11 @@ impl Connection {
         }
     }
 
-    /// State for results and observers: that of the first path, counts of all.
+    /// State for results and observers: that of the first path in use, counts of all.
     pub(super) fn recovery_state(&self) -> RecoveryState {
-        let mut state = self.paths[0].recovery_state();
-        for path in &self.paths[1..] {
+        let first = self.first_path();
+        let mut state = self.paths[first].recovery_state();
+        for (_, path) in self.paths.iter().enumerate().filter(|(number, _)| *number != first) {
             let other = path.recovery_state();
             state.lost_packets += other.lost_packets;
             state.congestion_events += other.congestion_events;
@@ -359,7 +370,7 @@ impl Connection {
 
     /// Packet threshold of the first path, as given or as adapted (RFC 9002 section 6.1.1).
     pub(super) fn packet_threshold(&self) -> u64 {
-        self.paths[0].space.sent.packet_threshold()
+        self.paths[self.first_path()].space.sent.packet_threshold()
     }
 
     /// Probe timeouts on all paths.
@@ -416,6 +427,7 @@ fn parameters_of(config: &Config, role: Role, paths: usize) -> TransportParamete
             .then_some(Duration::from_millis(1)),
         connection_id_length: config.connection_id(role).bytes() as u8,
         paths: paths as u8,
+        max_path_id: config.multipath.map(|multipath| multipath.initial_max_path_id),
         message_end: 0,
     }
 }
@@ -464,7 +476,7 @@ impl crate::workload::Streams for Connection {
         self.datagrams.push_back(datagram);
     }
     fn send_rate(&self) -> Option<DataRate> {
-        self.paths[0].recovery_state().send_rate()
+        self.paths[self.first_path()].recovery_state().send_rate()
     }
     fn waiting_bytes(&self) -> u64 {
         let datagrams: u64 = self.datagrams.iter().map(|datagram| u64::from(datagram.length)).sum();

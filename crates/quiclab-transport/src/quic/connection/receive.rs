@@ -26,6 +26,10 @@ impl Connection {
             }
             State::Open => {}
         }
+        let of_data = datagram.packets.first().map(|packet| self.space_of(packet).path());
+        if of_data.is_some_and(|path| path < self.paths.len() && !self.on_path_received(now, path, size)) {
+            return; // of a path that is closed, or that this end has not opened
+        }
         let was_limited = self.is_amplification_limited();
         self.received_bytes += size;
         self.active = now;
@@ -39,6 +43,7 @@ impl Connection {
             self.loss_timer = self.loss_deadline(now);
             self.on_timer(now);
         }
+        self.manage(now);
     }
 
     fn receive_packet(&mut self, now: Time, packet: QuicPacket, field: Ecn) {
@@ -180,12 +185,14 @@ impl Connection {
             QuicFrame::ImmediateAck => self.paths[id.path()].space.received.policy().on_immediate_ack(now),
             QuicFrame::PathChallenge => self.path_responses.push(path),
             QuicFrame::PathResponse => {
-                self.paths[path].usable = true;
+                self.paths[path].usable = self.is_sendable(path);
+                self.on_path_validated(path);
                 self.path_challenges.retain(|challenged| *challenged != path);
                 // the first RTT sample of the path is taken as it is (RFC 9002 section 5.3), the delay with it: a
                 // scheduler that goes by the RTT would not take the path, and never learn better
                 self.paths[path].space.received.ask_due(now);
             }
+            frame if self.on_management_frame(now, frame) => {}
             stream => {
                 let srtt = self.paths[0].rtt.smoothed();
                 if let Err(error) = self.streams.on_frame(now, stream, srtt) {
@@ -221,7 +228,8 @@ impl Connection {
         }
         if self.handshake_complete_at.is_none() && self.handshake.is_complete() {
             self.handshake_complete_at = Some(now);
-            if self.config.quic.version == QuicVersion::V1 {
+            let managed = self.begin_management(now);
+            if self.config.quic.version == QuicVersion::V1 && !managed {
                 self.new_connection_ids = self.config.fixed.new_connection_ids;
             }
             match (self.config.quic.version, self.role) {
@@ -234,7 +242,7 @@ impl Connection {
                 (QuicVersion::V1, Role::Client) => {}
             }
             let paths = self.paths.len().min(usize::from(self.peer.paths));
-            if self.role == Role::Client {
+            if self.role == Role::Client && !managed {
                 self.path_challenges.extend(1..paths);
             }
         }

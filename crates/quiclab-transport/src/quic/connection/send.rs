@@ -155,10 +155,15 @@ impl Connection {
 
     /// Whether a path takes anything but acknowledgements, probes and what validates it: it is validated, and
     /// no more probe timeouts have expired since its last acknowledgement than on any other ("potentially
-    /// failed" of De Coninck and Bonaventure, "Multipath QUIC", CoNEXT 2017, section 3).
+    /// failed" of De Coninck and Bonaventure, "Multipath QUIC", CoNEXT 2017, section 3). Among those that are equal in
+    /// this, a backup path does only if none is available.
     pub(super) fn carries_data(&self, path: usize) -> bool {
         let this = &self.paths[path];
-        let is_better = |other: &Path| other.usable && other.pto.count() < this.pto.count();
+        let (count, is_backup) = (this.pto.count(), this.managed.is_backup());
+        let is_better = |other: &Path| {
+            let preferred = is_backup && !other.managed.is_backup();
+            other.usable && (other.pto.count() < count || preferred && other.pto.count() == count)
+        };
         this.usable && (self.paths.len() == 1 || !self.paths.iter().any(is_better))
     }
 
@@ -221,7 +226,10 @@ impl Connection {
     /// Assembles what fits into a datagram; `permit` says how many bytes it may have of what needs window and
     /// pacer.
     fn assemble(&mut self, now: Time, path: usize, permit: usize, room: usize) -> Option<Departure> {
-        let room = room.min(self.paths[path].datagram() as usize);
+        let room = room.min(self.paths[path].datagram() as usize).min(self.amplification_room_of(path));
+        if room < MIN_ROOM {
+            return None;
+        }
         let ecn = self.paths[path].ecn.field();
         let mut datagram = self.spare.take().unwrap_or_default();
         if path != 0 || self.handshake_spaces.iter().all(Option::is_none) {
@@ -298,6 +306,7 @@ impl Connection {
             self.observe_packet(now, packet, true);
         }
         self.sent_bytes += length;
+        self.on_path_sent(now, id.path(), length, ack_eliciting);
         let path = &mut self.paths[id.path()];
         let bytes = if in_flight { length } else { 0 };
         let state = path.rate.on_sent(now, path.in_flight, bytes);
@@ -335,7 +344,8 @@ impl Connection {
         let id = match packet_space {
             PacketSpace::Initial if self.handshake_spaces[0].is_some() => SpaceId::Initial,
             PacketSpace::Handshake if self.handshake_spaces[1].is_some() => SpaceId::Handshake,
-            _ => SpaceId::Path(self.heard_path),
+            _ if self.is_sendable(self.heard_path) => SpaceId::Path(self.heard_path),
+            _ => SpaceId::Path(self.first_path()),
         };
         let path = id.path();
         let peer_id = self.peer.connection_id_length;

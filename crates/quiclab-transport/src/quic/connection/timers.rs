@@ -8,6 +8,7 @@ use crate::quic::sent::SentFrame;
 use crate::quic::space::Space;
 use crate::recovery::pto::{Pto, PtoInput, SpaceInFlight};
 use quiclab_core::{Duration, PacketSpace, Role, Time};
+use smallvec::SmallVec;
 
 /// What the loss detection timer is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,11 +40,13 @@ impl Connection {
         if !self.is_amplification_limited() {
             let of_handshake =
                 self.handshake_spaces.iter().flatten().filter_map(|space| space.received.due());
-            let of_paths = self.paths.iter().filter_map(|path| path.acknowledgement_due(now));
+            let carried = |path: &usize| self.path_of_acks(*path).is_some();
+            let of_paths = (0..self.paths.len()).filter(carried);
+            let of_paths = of_paths.filter_map(|path| self.paths[path].acknowledgement_due(now));
             let acknowledgements = of_handshake.chain(of_paths).min();
             deadline = [deadline, acknowledgements, self.pacing_due].into_iter().flatten().min();
         }
-        deadline
+        [deadline, self.management_deadline(now)].into_iter().flatten().min()
     }
 
     /// When the connection has been idle for too long.
@@ -60,8 +63,13 @@ impl Connection {
         Some(self.active + timeout.max(probe * 3))
     }
 
-    /// Whether an acknowledgement must leave now.
+    /// Whether an acknowledgement must leave now, with packets of the space `id`.
     pub(super) fn must_acknowledge(&self, now: Time, id: SpaceId) -> bool {
+        self.acknowledged_spaces(id).any(|space| self.is_acknowledgement_due(now, space))
+    }
+
+    /// Whether packets of the space `id` must be acknowledged now.
+    pub(super) fn is_acknowledgement_due(&self, now: Time, id: SpaceId) -> bool {
         let due = match id {
             SpaceId::Path(path) => self.paths[path].acknowledgement_due(now),
             SpaceId::Initial | SpaceId::Handshake => {
@@ -89,7 +97,9 @@ impl Connection {
         if self.is_amplification_limited() {
             return None;
         }
-        (0..self.paths.len()).filter_map(|path| self.probe_deadline(now, path)).min_by_key(|(time, _)| *time)
+        let sendable = |path: &usize| self.is_sendable(*path);
+        let paths: SmallVec<[usize; 4]> = (0..self.paths.len()).filter(sendable).collect();
+        paths.into_iter().filter_map(|path| self.probe_deadline(now, path)).min_by_key(|(time, _)| *time)
     }
 
     fn probe_deadline(&mut self, now: Time, path: usize) -> Option<(Time, LossTimer)> {
@@ -189,6 +199,7 @@ impl Connection {
             None => {}
         }
         self.loss_timer = None;
+        self.manage(now);
     }
 
     /// A probe timeout has expired (RFC 9002 section 6.2.4): something ack-eliciting is sent, data if possible.
@@ -217,6 +228,7 @@ impl Connection {
             }
             if self.paths.iter().filter(|path| path.usable).count() > 1 {
                 self.leave_path(path);
+                self.avoid(path);
             }
             if self.config.fixed.probes_carry_data && self.carries_data(path) && !self.wants_to_send() {
                 self.streams.probe();
@@ -249,9 +261,13 @@ impl Connection {
     }
 
     /// What is in flight on a path that may have failed is sent again on the others; it stays in flight here.
-    fn leave_path(&mut self, path: usize) {
-        let Self { paths, streams, .. } = self;
+    pub(super) fn leave_path(&mut self, path: usize) {
+        let level = self.crypto_level(SpaceId::Path(path));
+        // unless the path is in use, another takes the crypto stream; validation is the path's own
+        let stays = self.paths[path].usable;
+        let Self { paths, streams, crypto, .. } = self;
         let path = &mut paths[path];
+        let mut management = SmallVec::<[SentFrame; 2]>::new();
         let (mut handshake_done, mut connection_ids, mut frequency) = (false, 0, None);
         for (packet, content) in path.space.sent.outstanding() {
             if packet.position < path.left_up_to {
@@ -262,12 +278,15 @@ impl Connection {
                     SentFrame::HandshakeDone => handshake_done = true,
                     SentFrame::NewConnectionId => connection_ids += 1,
                     SentFrame::AckFrequency { sequence } => frequency = Some(*sequence),
-                    // the first path sends the crypto stream, and validation is the path's own
+                    SentFrame::Crypto { offset, length } if !stays => {
+                        crypto[level as usize].on_lost(*offset..*offset + u64::from(*length));
+                    }
                     SentFrame::Crypto { .. }
                     | SentFrame::PathChallenge
                     | SentFrame::PathResponse
                     | SentFrame::Ack { .. }
                     | SentFrame::Datagram { .. } => {}
+                    frame if frame.is_of_management() => management.push(*frame),
                     stream => streams.on_lost(stream),
                 }
             }
@@ -276,5 +295,8 @@ impl Connection {
         self.handshake_done_pending |= handshake_done;
         self.new_connection_ids += connection_ids;
         self.ack_frequency_pending = self.ack_frequency_pending.or(frequency);
+        for frame in management {
+            self.on_management_lost(&frame);
+        }
     }
 }

@@ -55,7 +55,8 @@ fn parameters_extension(parameters: &TransportParameters) -> u64 {
     // draft-ietf-quic-ack-frequency-11: ID 0xff04de1b in 8 bytes, microseconds
     let frequency = parameters.min_ack_delay.map_or(0, |delay| 7 + integer(delay.as_nanos() / 1000));
     // draft-ietf-quic-multipath-21: initial_max_path_id, ID 0x3e
-    let multipath = if parameters.paths > 1 { integer(u64::from(parameters.paths) - 1) } else { 0 };
+    let assumed = (parameters.paths > 1).then(|| u32::from(parameters.paths) - 1);
+    let multipath = parameters.max_path_id.or(assumed).map_or(0, |most| integer(most.into()));
     4 + ids + limits + delay + idle + datagrams + frequency + multipath
 }
 
@@ -201,6 +202,7 @@ mod tests {
             min_ack_delay: Some(Duration::from_millis(1)), // 8 + 1 + 2
             connection_id_length: 8,
             paths: 2, // 2 + 1
+            max_path_id: None,
             message_end: 0,
         };
         let sum = 4 + 10 + (2 + 8) + 18 + 3 + 6 + 6 + 4 + 10 + 4 + 3 + 6 + 6 + 11 + 3;

@@ -1,0 +1,97 @@
+//! What the client of a flow does with its paths over time.
+
+use super::super::flow::Flow;
+use super::{Check, ensure, quoted};
+use quiclab_core::{Duration, FieldPath, Problem};
+use quiclab_transport::options::{Multipath, PathAction, PathStatus};
+
+/// How many paths a flow has besides the first, in words.
+pub(super) fn further(flow: &Flow) -> String {
+    format!("[{} paths]", flow.paths.len())
+}
+
+/// Checks the paths of `flow` with the `multipath` of its sender and its receiver.
+pub(super) fn check(path: &FieldPath, flow: &Flow, [sender, receiver]: [Option<Multipath>; 2]) -> Check {
+    let Some(own) = sender.and(receiver) else {
+        let (end, other) = if sender.is_some() { ("receiver", "sender") } else { ("sender", "receiver") };
+        ensure(sender.is_none() && receiver.is_none(), || {
+            let path = path.child(end).child("multipath");
+            Problem::conflict(path, "none", "options, as at the other end")
+                .because(format!("the {other} has `multipath`, which needs both ends"))
+        })?;
+        return check_without(path, flow);
+    };
+    let needed = flow.paths.len() as u32;
+    ensure(own.initial_max_path_id >= needed, || {
+        let path = path.child("receiver").child("multipath").child("initial_max_path_id");
+        Problem::conflict(path, own.initial_max_path_id, format!("at least {needed}"))
+            .because(format!("the client opens {}", further(flow)))
+    })?;
+    for (index, pair) in flow.paths.windows(2).enumerate() {
+        ensure(pair[1].start >= pair[0].start, || {
+            let path = path.child("paths").child(index + 1).child("start");
+            Problem::conflict(path, quoted(pair[1].start), format!("at least \"{}\"", pair[0].start))
+                .because("path IDs are used in the order of the list")
+        })?;
+    }
+    check_changes(path, flow)
+}
+
+/// Without management further paths are there after the handshake, and stay.
+fn check_without(path: &FieldPath, flow: &Flow) -> Check {
+    let reason = "both ends need `multipath`";
+    for (index, further) in flow.paths.iter().enumerate() {
+        let path = path.child("paths").child(index);
+        ensure(further.status == PathStatus::Available, || {
+            Problem::conflict(path.child("status"), "\"backup\"", "\"available\"").because(reason)
+        })?;
+        ensure(further.start == Duration::ZERO, || {
+            Problem::conflict(path.child("start"), quoted(further.start), "\"0 s\"").because(reason)
+        })?;
+    }
+    ensure(flow.path_changes.is_empty(), || {
+        let changes = format!("[{} changes]", flow.path_changes.len());
+        Problem::conflict(path.child("path_changes"), changes, "no changes").because(reason)
+    })?;
+    ensure(!flow.abandon_when_down, || {
+        Problem::conflict(path.child("abandon_when_down"), "true", "false").because(reason)
+    })
+}
+
+/// Changes are of paths that there are, not of one that is abandoned already, and leave a path at every time.
+fn check_changes(path: &FieldPath, flow: &Flow) -> Check {
+    let last = flow.paths.len();
+    let opens = |number: usize| match number {
+        0 => flow.start,
+        further => flow.paths[further - 1].start,
+    };
+    let abandoned = |number: usize, until: Duration| {
+        let is_it = |change: &&quiclab_transport::options::PathChange| {
+            usize::from(change.path) == number && change.action == PathAction::Abandon && change.at <= until
+        };
+        flow.path_changes.iter().find(is_it)
+    };
+    for (index, change) in flow.path_changes.iter().enumerate() {
+        let path = path.child("path_changes").child(index);
+        let number = usize::from(change.path);
+        ensure(number <= last, || {
+            Problem::conflict(path.child("path"), number, format!("a path from 0 to {last}"))
+        })?;
+        ensure(change.at >= opens(number), || {
+            let opens = opens(number);
+            Problem::conflict(path.child("at"), quoted(change.at), format!("at least \"{opens}\""))
+                .because(format!("path {number} is opened then"))
+        })?;
+        if let Some(earlier) = abandoned(number, change.at).filter(|earlier| *earlier != change) {
+            return Err(Problem::conflict(path.child("path"), number, "a path that is in use")
+                .because(format!("path {number} is abandoned at \"{}\"", earlier.at)));
+        }
+        let is_left = |other: usize| opens(other) <= change.at && abandoned(other, change.at).is_none();
+        let leaves = change.action != PathAction::Abandon || (0..=last).any(is_left);
+        ensure(leaves, || {
+            Problem::conflict(path.child("action"), "\"abandon\"", "another action")
+                .because(format!("no path is left at \"{}\"", change.at))
+        })?;
+    }
+    Ok(())
+}
