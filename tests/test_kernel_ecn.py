@@ -10,6 +10,7 @@ import pytest
 import quiclab
 from quiclab.errors import RequestError
 from quiclab.kernel import newest_kernel
+from quiclab.kernel.cache import version_key
 from quiclab.lane.run import Lane
 from quiclab.scenario import load
 
@@ -36,6 +37,8 @@ workload = { kind = "download", duration = "10 s" }
 sender = { congestion_control = "CONTROL", tcp = { ecn = "FEEDBACK" } }
 receiver = { tcp = { ecn = "FEEDBACK" } }
 """
+#: Release of Linux in which `tcp_ecn` may be 3.
+FIRST_WITH_ACCURATE_ECN = (6, 18)
 CODEL = 'kind = "codel", ecn = true, packets = 1000'
 FQ_CODEL = 'kind = "fq_codel", ecn = true'
 
@@ -58,7 +61,14 @@ def ran(lane: Lane | None, folder: Any, **values: str) -> tuple[float, float, fl
 
 @pytest.mark.parametrize(
     ("control", "feedback", "queue"),
-    [("cubic", "classic", CODEL), ("newreno", "classic", FQ_CODEL), ("dctcp", "dctcp", CODEL)],
+    [
+        ("cubic", "classic", CODEL),
+        ("newreno", "classic", FQ_CODEL),
+        ("dctcp", "dctcp", CODEL),
+        ("cubic", "accurate", CODEL),
+        ("newreno", "accurate", FQ_CODEL),
+        ("dctcp", "accurate", CODEL),
+    ],
 )
 def test_marks_and_goodput_are_those_of_linux(control: str, feedback: str, queue: str, tmp_path: Any) -> None:
     lane = Lane(clock="virtual")
@@ -66,10 +76,12 @@ def test_marks_and_goodput_are_those_of_linux(control: str, feedback: str, queue
     if sys.platform != "linux" or problem is not None:
         pytest.skip(problem or "Linux only")
     try:
-        newest_kernel()
+        kernel = newest_kernel()
     except RequestError as error:
         pytest.skip(error.message)
     given = {"control": control, "feedback": feedback, "queue": queue}
+    if feedback == "accurate" and version_key(kernel.version) < FIRST_WITH_ACCURATE_ECN:
+        pytest.skip(f"Linux {kernel.version} has no AccECN")
     ours, linux = ran(None, tmp_path, **given), ran(lane, tmp_path, **given)
     assert linux[1] > 10
     assert ours[0] == pytest.approx(linux[0], rel=0.01)

@@ -3,6 +3,7 @@
 //! Nothing here reads a clock, spawns a thread, does I/O or draws unseeded numbers (traces are
 //! parsed from text that the caller has read).
 
+mod accecn;
 pub mod bearer;
 mod counters;
 mod delivery_status;
@@ -38,6 +39,7 @@ pub mod tunnel;
 mod units;
 mod warm_start;
 
+pub use accecn::{AccEcnOption, counter_difference};
 pub use bearer::{BearerReceiver, BearerSender, MAX_LINKS};
 pub use counters::{Count, Counters};
 pub use delivery_status::DeliveryStatus;

@@ -3,6 +3,7 @@
 //! Sequence numbers are positions in the stream and do not wrap (the wire's are the lowest 32
 //! bits); the SYN has position 0, so the first byte of data has 1 (RFC 9293 section 3.4).
 
+use crate::accecn::AccEcnOption;
 use crate::ip::TCP_HEADER;
 use crate::record::Record;
 
@@ -30,8 +31,7 @@ pub struct Segment {
     pub options: Option<Box<SegmentOptions>>,
 }
 
-/// Options of a segment beside timestamps. A segment with data never has any, but may say what its payload
-/// is.
+/// Options of a segment beside timestamps, and what its payload says. A segment with data never has SACK blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SegmentOptions {
     /// Options of a SYN.
@@ -44,12 +44,23 @@ pub enum SegmentOptions {
         sack: bool,
         /// Timestamps option (RFC 7323 section 3.2).
         timestamps: bool,
+        /// AccECN option with its initial values, in a SYN-ACK (RFC 9768 section 3.2.3.2.1).
+        accecn: bool,
     },
     /// Selective acknowledgements, the first block that of the latest arrival, or a duplicate
     /// (RFC 2018 section 4, RFC 2883).
     Sack(SackBlocks),
     /// No option: the records of the application that begin in the payload, in order.
     Records(Vec<Record>),
+    /// The AccECN option, with what else there is.
+    AccEcn {
+        /// The option.
+        option: AccEcnOption,
+        /// Selective acknowledgements; empty: no such option.
+        sack: SackBlocks,
+        /// The records that begin in the payload.
+        records: Vec<Record>,
+    },
 }
 
 /// Blocks of a SACK option: at most four fit into the option space, three with timestamps.
@@ -68,6 +79,10 @@ impl SackBlocks {
         self.blocks[usize::from(self.length)] = (start, end);
         self.length += 1;
     }
+    /// Keeps the first `most` blocks.
+    pub fn truncate(&mut self, most: usize) {
+        self.length = self.length.min(u8::try_from(most).unwrap_or(u8::MAX));
+    }
     /// The blocks as (start, end), end exclusive.
     #[must_use]
     pub fn as_slice(&self) -> &[(u64, u64)] {
@@ -75,7 +90,8 @@ impl SackBlocks {
     }
 }
 
-/// Control bits of a segment, each in its place in the header.
+/// Control bits of a segment, each in its place in the header but AE, which would need a ninth: it has that of URG, which no
+/// segment has.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
@@ -96,6 +112,8 @@ impl Flags {
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168 section 6.1).
     pub const CWR: Self = Self(0x80);
+    /// Accurate ECN (RFC 9768 section 3.1.1).
+    pub const AE: Self = Self(0x20);
 
     /// The bits of both.
     #[must_use]
@@ -107,10 +125,20 @@ impl Flags {
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
-    /// The control bits as in the header (RFC 9293 section 3.1).
+    /// The control bits as in the header (RFC 9293 section 3.1), with AE at bit 8 (RFC 9768 section 3.2.2, figure 3).
     #[must_use]
-    pub const fn header_bits(self) -> u8 {
-        self.0
+    pub const fn header_bits(self) -> u16 {
+        (self.0 & !Self::AE.0) as u16 | (((self.0 & Self::AE.0) as u16) << 3)
+    }
+    /// The three bits AE, CWR and ECE as a number, AE the highest: the ACE field (RFC 9768 section 3.2.2).
+    #[must_use]
+    pub const fn ace(self) -> u8 {
+        (self.has(Self::AE) as u8) << 2 | (self.has(Self::CWR) as u8) << 1 | self.has(Self::ECE) as u8
+    }
+    /// The bits AE, CWR and ECE that are the lowest three of `ace`.
+    #[must_use]
+    pub const fn of_ace(ace: u8) -> Self {
+        Self((ace >> 2 & 1) * Self::AE.0 | (ace >> 1 & 1) * Self::CWR.0 | (ace & 1) * Self::ECE.0)
     }
 }
 
@@ -124,6 +152,7 @@ impl std::fmt::Debug for Flags {
             ("PSH", Self::PSH),
             ("ECE", Self::ECE),
             ("CWR", Self::CWR),
+            ("AE", Self::AE),
         ];
         let set: Vec<_> = names.iter().filter(|(_, flag)| self.has(*flag)).map(|(name, _)| *name).collect();
         write!(f, "{}", if set.is_empty() { "-".to_owned() } else { set.join("|") })
@@ -147,7 +176,12 @@ impl Segment {
             Some(SegmentOptions::Sack(blocks)) => {
                 stamps + SACK_HEAD + SACK_BLOCK * blocks.as_slice().len() as u64
             }
-            Some(SegmentOptions::Syn { window_scale, sack, timestamps, .. }) => {
+            Some(SegmentOptions::AccEcn { option, sack, .. }) => {
+                let blocks = sack.as_slice().len() as u64;
+                let sack = if blocks > 0 { SACK_HEAD + SACK_BLOCK * blocks } else { 0 };
+                stamps + sack + option.length(blocks > 0)
+            }
+            Some(SegmentOptions::Syn { window_scale, sack, timestamps, accecn, .. }) => {
                 // MSS 4, window scale 3 + 1, SACK-permitted in the padding of the timestamps or with two NOPs
                 let scale = if window_scale.is_some() { 4 } else { 0 };
                 let rest = match (timestamps, sack) {
@@ -155,7 +189,7 @@ impl Segment {
                     (false, true) => 4,
                     (false, false) => 0,
                 };
-                4 + scale + rest
+                4 + scale + rest + if *accecn { AccEcnOption::INITIAL.length(false) } else { 0 }
             }
         };
         TCP_HEADER as u64 + options
@@ -172,8 +206,27 @@ impl Segment {
     #[must_use]
     pub fn records(&self) -> &[Record] {
         match self.options.as_deref() {
-            Some(SegmentOptions::Records(records)) => records,
+            Some(SegmentOptions::Records(records) | SegmentOptions::AccEcn { records, .. }) => records,
             _ => &[],
+        }
+    }
+
+    /// Says which records begin in the payload.
+    pub fn set_records(&mut self, said: Vec<Record>) {
+        match self.options.as_deref_mut() {
+            Some(SegmentOptions::AccEcn { records, .. }) => *records = said,
+            _ => self.options = Some(Box::new(SegmentOptions::Records(said))),
+        }
+    }
+
+    /// Takes [`Segment::records`] out.
+    #[must_use]
+    pub fn take_records(&mut self) -> Vec<Record> {
+        match self.options.as_deref_mut() {
+            Some(SegmentOptions::Records(records) | SegmentOptions::AccEcn { records, .. }) => {
+                std::mem::take(records)
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -181,8 +234,19 @@ impl Segment {
     #[must_use]
     pub fn sack(&self) -> &[(u64, u64)] {
         match self.options.as_deref() {
-            Some(SegmentOptions::Sack(blocks)) => blocks.as_slice(),
+            Some(SegmentOptions::Sack(blocks) | SegmentOptions::AccEcn { sack: blocks, .. }) => {
+                blocks.as_slice()
+            }
             _ => &[],
+        }
+    }
+
+    /// The AccECN option, if there is one; not that of a SYN-ACK.
+    #[must_use]
+    pub fn accecn(&self) -> Option<AccEcnOption> {
+        match self.options.as_deref() {
+            Some(&SegmentOptions::AccEcn { option, .. }) => Some(option),
+            _ => None,
         }
     }
 }
@@ -200,9 +264,21 @@ mod tests {
     fn headers_are_as_long_as_those_of_linux() {
         assert_eq!(segment(None).header_bytes(false), 20);
         assert_eq!(segment(None).header_bytes(true), 32);
-        let syn = SegmentOptions::Syn { mss: 1460, window_scale: Some(7), sack: true, timestamps: true };
+        let syn = SegmentOptions::Syn {
+            mss: 1460,
+            window_scale: Some(7),
+            sack: true,
+            timestamps: true,
+            accecn: false,
+        };
         assert_eq!(segment(Some(syn)).header_bytes(false), 40);
-        let plain = SegmentOptions::Syn { mss: 1460, window_scale: None, sack: false, timestamps: false };
+        let plain = SegmentOptions::Syn {
+            mss: 1460,
+            window_scale: None,
+            sack: false,
+            timestamps: false,
+            accecn: false,
+        };
         assert_eq!(segment(Some(plain)).header_bytes(false), 24);
         let mut blocks = SackBlocks::default();
         blocks.push(10, 20);
@@ -215,11 +291,39 @@ mod tests {
         assert_eq!(blocks.as_slice(), [(10, 20), (30, 40), (50, 60), (70, 80)]);
     }
 
+    /// 11 bytes and a NOP; where SACK follows, its two NOPs can be the end of a shorter option (`tcp_options_write`).
+    #[test]
+    fn the_accecn_option_takes_the_place_of_padding() {
+        let length = |fields, blocks: u64| {
+            let mut sack = SackBlocks::default();
+            (0..blocks).for_each(|block| sack.push(block, block + 1));
+            let option = AccEcnOption { fields, ..AccEcnOption::INITIAL };
+            segment(Some(SegmentOptions::AccEcn { option, sack, records: Vec::new() })).header_bytes(true)
+                - 32
+        };
+        assert_eq!([3, 2, 1, 0].map(|fields| length(fields, 0)), [12, 8, 8, 4]);
+        assert_eq!([3, 2, 1, 0].map(|fields| length(fields, 1)), [12, 8, 4, 0].map(|option| 12 + option));
+        let syn = SegmentOptions::Syn {
+            mss: 1460,
+            window_scale: Some(7),
+            sack: true,
+            timestamps: true,
+            accecn: true,
+        };
+        assert_eq!(segment(Some(syn)).header_bytes(false), 52);
+    }
+
     #[test]
     fn control_bits_have_their_places_in_the_header() {
         let all = [Flags::FIN, Flags::SYN, Flags::RST, Flags::PSH, Flags::ACK, Flags::ECE, Flags::CWR];
         let bits = all.map(Flags::header_bits);
         assert_eq!(bits, [0x01, 0x02, 0x04, 0x08, 0x10, 0x40, 0x80]);
+        // RFC 9768, figure 3: the three bits before URG
+        assert_eq!(Flags::AE.with(Flags::ACK).header_bits(), 0x110);
+        for ace in 0..8 {
+            let flags = Flags::ACK.with(Flags::of_ace(ace));
+            assert_eq!((flags.ace(), flags.header_bits()), (ace, 0x10 | u16::from(ace) << 6));
+        }
         let both = Flags::SYN.with(Flags::ACK);
         assert!(both.has(Flags::SYN) && both.has(Flags::ACK) && !both.has(Flags::FIN));
         assert_eq!((Flags::NONE.header_bits(), format!("{both:?}")), (0, "SYN|ACK".to_owned()));

@@ -114,7 +114,7 @@ impl Display for StackProtocol {
     }
 }
 
-/// How much a receiver tells the sender of packets with CE marks; each tells what those before it do.
+/// How much a receiver tells the sender of packets with CE marks, from less to more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MarkFeedback {
     /// Nothing.
@@ -122,7 +122,9 @@ pub enum MarkFeedback {
     None,
     /// That there were some since the last reduction (RFC 3168).
     Echo,
-    /// How many (RFC 8257, RFC 9768, RFC 9000 section 19.3.2).
+    /// Of the packets that each acknowledgement is of, whether they had marks (RFC 8257).
+    EachAck,
+    /// How many (RFC 9768, RFC 9000 section 19.3.2).
     Count,
 }
 

@@ -5,7 +5,7 @@ use super::flow::PathRoutes;
 use quiclab_core::MAX_PATHS;
 use quiclab_core::queue::QueueConfig;
 use quiclab_core::scheduler::PathSchedulerKind;
-use quiclab_core::tunnel::{CarrierKind, Pipeline};
+use quiclab_core::tunnel::{CarrierKind, Pipeline, TunnelEcn};
 use quiclab_core::{ByteCount, Duration, Role, limits};
 use quiclab_transport::options::EndpointConfig;
 use schemars::JsonSchema;
@@ -27,6 +27,10 @@ pub struct Tunnel {
     /// Transfer of packets from the queue to the paths. `pquic` needs the stack `lab-quic`.
     #[serde(default)]
     pub pipeline: Pipeline,
+    /// ECN fields inside and outside. `propagated` needs the stack `lab-quic` with `quic.ecn = true` at both ends, and the pipeline
+    /// `direct`.
+    #[serde(default)]
+    pub ecn: TunnelEcn,
     /// Queue of packets that wait for the paths, at each end. `drop_tail` without `time`.
     #[serde(default = "QueueConfig::fq_codel")]
     pub queue: QueueConfig,

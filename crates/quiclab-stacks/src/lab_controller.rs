@@ -276,6 +276,7 @@ impl LabController {
             slow_start_exit: wanted.slow_start_exit,
             saved_path: None,
             max_jump: None,
+            ecn_beta: None,
             paced: true,
             flavour: Flavour::Quic,
         };

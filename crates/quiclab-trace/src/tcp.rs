@@ -1,13 +1,13 @@
 //! The TCP header of a modelled segment, for captures.
 //!
-//! After RFC 9293 section 3.1, RFC 7323 (window scale, timestamps) and RFC 2018 (SACK). Options are in
+//! After RFC 9293 section 3.1, RFC 7323 (window scale, timestamps), RFC 2018 (SACK) and RFC 9768 (AccECN). Options are in
 //! the order and with the padding of Linux (`tcp_options_write` in net/ipv4/tcp_output.c), as
 //! [`Segment::header_bytes`] counts them:
 //!
 //! | segment | options |
 //! | --- | --- |
-//! | SYN | MSS; SACK-permitted and timestamps in 12 bytes, or either after two NOPs; NOP, window scale |
-//! | other | NOP, NOP, timestamps; NOP, NOP, SACK |
+//! | SYN | MSS; SACK-permitted and timestamps in 12 bytes, or either after two NOPs; AccECN (SYN-ACK), NOP; NOP, window scale |
+//! | other | NOP, NOP, timestamps; AccECN; SACK, with AccECN and NOPs as [`quiclab_core::AccEcnOption::length`] counts them |
 //!
 //! What differs from a segment on a wire:
 //!
@@ -17,7 +17,7 @@
 //! | checksum | as if the payload, which is not in the capture, were zeros |
 //! | urgent pointer | 0 |
 
-use quiclab_core::{FiveTuple, Flags, Segment, SegmentOptions};
+use quiclab_core::{AccEcnOption, FiveTuple, Flags, Segment, SegmentOptions};
 use std::collections::BTreeMap;
 
 /// "The maximum size of the TCP header is 60 bytes": the data offset has four bits (RFC 9293 section 3.1).
@@ -86,35 +86,36 @@ pub(crate) fn header(
     out.extend_from_slice(&tuple.destination().port().to_be_bytes());
     out.extend_from_slice(&low_bits(segment.sequence));
     out.extend_from_slice(&low_bits(acknowledgement));
-    out.extend_from_slice(&[0, segment.flags.header_bits()]);
+    out.extend_from_slice(&segment.flags.header_bits().to_be_bytes());
     out.extend_from_slice(&window.to_be_bytes());
     out.extend_from_slice(&[0; 4]); // checksum, urgent pointer
     match segment.options.as_deref() {
-        Some(&SegmentOptions::Syn { mss, window_scale, sack, timestamps }) => {
-            syn_options(out, segment, mss, window_scale, sack, timestamps);
-        }
+        Some(&SegmentOptions::Syn { .. }) => syn_options(out, segment),
         _ => options(out, segment, timestamps(segment, available)),
     }
     let bytes = out.len() - start;
     debug_assert!(bytes <= MAX_HEADER_BYTES, "at most four SACK blocks, three with timestamps");
     debug_assert_eq!(bytes, header_bytes(segment, available));
-    out[start + 12] = ((bytes / 4) as u8) << 4; // data offset in words
+    out[start + 12] |= ((bytes / 4) as u8) << 4; // data offset in words
 }
 
-fn syn_options(
-    out: &mut Vec<u8>,
-    segment: &Segment,
-    mss: u16,
-    window_scale: Option<u8>,
-    sack: bool,
-    timestamps: bool,
-) {
+fn syn_options(out: &mut Vec<u8>, segment: &Segment) {
+    let Some(&SegmentOptions::Syn { mss, window_scale, sack, timestamps, accecn }) =
+        segment.options.as_deref()
+    else {
+        return;
+    };
     out.extend_from_slice(&MAXIMUM_SEGMENT_SIZE);
     out.extend_from_slice(&mss.to_be_bytes());
     if timestamps {
         out.extend_from_slice(if sack { &SACK_PERMITTED } else { &[NOP; 2] });
         stamps(out, segment);
-    } else if sack {
+    }
+    if accecn {
+        accurate_ecn(out, AccEcnOption::INITIAL);
+        out.push(NOP);
+    }
+    if sack && !timestamps {
         out.extend_from_slice(&[NOP; 2]);
         out.extend_from_slice(&SACK_PERMITTED);
     }
@@ -125,15 +126,34 @@ fn syn_options(
     }
 }
 
+/// Kind, length and 24 bits for each field (RFC 9768 section 3.2.3).
+fn accurate_ecn(out: &mut Vec<u8>, option: AccEcnOption) {
+    out.extend_from_slice(&[AccEcnOption::KIND, option.option_length()]);
+    for counter in option.counters.iter().take(usize::from(option.fields)) {
+        out.extend_from_slice(&counter.to_be_bytes()[1..]);
+    }
+}
+
 fn options(out: &mut Vec<u8>, segment: &Segment, timestamps: bool) {
     if timestamps {
         out.extend_from_slice(&[NOP; 2]);
         stamps(out, segment);
     }
     let blocks = segment.sack();
+    // bytes of the option over a word, which the NOPs of SACK may hold
+    let mut over = 0;
+    if let Some(option) = segment.accecn() {
+        accurate_ecn(out, option);
+        over = usize::from(option.option_length() % 4);
+        if over > 2 || blocks.is_empty() {
+            out.resize(out.len() + (4 - over) % 4, NOP);
+            over = 0;
+        }
+    }
     if !blocks.is_empty() {
+        out.resize(out.len() + 2 - over, NOP);
         // kind, length and eight bytes a block (RFC 2018 section 3)
-        out.extend_from_slice(&[NOP, NOP, SACK, 2 + 8 * blocks.len() as u8]);
+        out.extend_from_slice(&[SACK, 2 + 8 * blocks.len() as u8]);
         for &(left, right) in blocks {
             out.extend_from_slice(&low_bits(left));
             out.extend_from_slice(&low_bits(right));

@@ -4,7 +4,8 @@ mod support;
 
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use quiclab_core::{
-    ByteCount, FiveTuple, Flags, Packet, Payload, Protocol, SackBlocks, Segment, SegmentOptions, Time,
+    AccEcnOption, ByteCount, FiveTuple, Flags, Packet, Payload, Protocol, SackBlocks, Segment,
+    SegmentOptions, Time,
 };
 use quiclab_trace::pcapng::{Heading, PcapngWriter};
 use std::net::SocketAddr;
@@ -27,7 +28,8 @@ fn segment(sequence: u64, acknowledgement: u64, flags: Flags, length: u16) -> Se
 }
 
 fn syn(flags: Flags, window_scale: Option<u8>) -> Segment {
-    let options = SegmentOptions::Syn { mss: 1460, window_scale, sack: true, timestamps: true };
+    let options =
+        SegmentOptions::Syn { mss: 1460, window_scale, sack: true, timestamps: true, accecn: false };
     Segment { window: 64_240, options: Some(Box::new(options)), ..segment(0, 1, flags, 0) }
 }
 
@@ -104,7 +106,7 @@ fn a_syn_has_the_options_of_linux() {
 #[test]
 fn options_that_a_syn_does_not_offer_leave_no_gap_but_the_padding() {
     let with = |window_scale, sack, timestamps| {
-        let options = SegmentOptions::Syn { mss: 536, window_scale, sack, timestamps };
+        let options = SegmentOptions::Syn { mss: 536, window_scale, sack, timestamps, accecn: false };
         let segment = Segment { options: Some(Box::new(options)), ..segment(0, 0, Flags::SYN, 0) };
         let block = written(&[up(segment)]).remove(0);
         assert_eq!(usize::from(tcp(&block)[12] >> 4) * 4, tcp(&block).len(), "data offset");
@@ -179,6 +181,83 @@ fn a_segment_over_ipv6_has_the_checksum_of_its_addresses() {
     // 2 * (2001 + 0db8) + 1 + 2 + 0006 + 03fc is 5f77; 01bb + c350 + 0001 + 0065 + 5010 + ffff is 21580.
     // The sum is 274f7, folded 74f9, complement 8b06.
     assert_eq!(block.data[40..], unhex("01bb c350 00000001 00000065 5010 ffff 8b06 0000"));
+}
+
+fn accurate(flags: Flags, ace: u8, bytes: [u64; 3], fields: u8, blocks: &[(u64, u64)]) -> Segment {
+    let mut sack = SackBlocks::default();
+    blocks.iter().for_each(|&(start, end)| sack.push(start, end));
+    let option = AccEcnOption::of_bytes(bytes, fields);
+    let options = SegmentOptions::AccEcn { option, sack, records: Vec::new() };
+    Segment { options: Some(Box::new(options)), ..segment(101, 1, flags.with(Flags::of_ace(ace)), 0) }
+}
+
+/// RFC 9768 section 3.2.3 and figure 4: kind 174, 24 bits a field, ECT(1), CE, ECT(0); with SACK the two NOPs in front of it hold
+/// what is over a word.
+#[test]
+fn the_accecn_option_is_where_linux_has_it() {
+    let options = |segment: Segment| tcp(&written(&[up(segment)])[0])[32..].to_vec();
+    let bytes = [0x01_0203 - 1, 0x0a0b, 0x7f_ffff - 1];
+    assert_eq!(options(accurate(ACK, 0, bytes, 3, &[])), unhex("ae0b 010203 000a0b 7fffff 01"));
+    assert_eq!(options(accurate(ACK, 0, bytes, 2, &[])), unhex("ae08 010203 000a0b"));
+    assert_eq!(options(accurate(ACK, 0, bytes, 1, &[])), unhex("ae05 010203 010101"));
+    assert_eq!(options(accurate(ACK, 0, bytes, 0, &[])), unhex("ae02 0101"));
+    let block = [(1, 2)];
+    let sack = "050a 00000001 00000002";
+    assert_eq!(
+        options(accurate(ACK, 0, bytes, 3, &block)),
+        unhex(&format!("ae0b 010203 000a0b 7fffff 01 0101 {sack}"))
+    );
+    assert_eq!(
+        options(accurate(ACK, 0, bytes, 2, &block)),
+        unhex(&format!("ae08 010203 000a0b 0101 {sack}"))
+    );
+    assert_eq!(options(accurate(ACK, 0, bytes, 1, &block)), unhex(&format!("ae05 010203 01 {sack}")));
+    assert_eq!(options(accurate(ACK, 0, bytes, 0, &block)), unhex(&format!("ae02 {sack}")));
+    // AE is the lowest bit of the byte of the data offset: 44 bytes and (1,0,1)
+    assert_eq!(tcp(&written(&[up(accurate(ACK, 5, bytes, 3, &[]))])[0])[12..14], [0xb1, 0x50]);
+    // a SYN-ACK: MSS, SACK-permitted, timestamps, the initial values, window scale
+    let options =
+        SegmentOptions::Syn { mss: 1460, window_scale: Some(7), sack: true, timestamps: true, accecn: true };
+    let flags = Flags::SYN.with(ACK).with(Flags::of_ace(0b010));
+    let syn_ack = Segment { options: Some(Box::new(options)), ..segment(0, 1, flags, 0) };
+    let expected = "0204 05b4 0402 080a 000003e8 00000000 ae0b 000001 000000 000001 01 01 0303 07";
+    assert_eq!(tcp(&written(&[down(syn_ack)])[0])[20..], unhex(expected));
+}
+
+/// Wireshark knows the flags and both options since 4.0.
+#[test]
+fn tshark_reads_accurate_ecn() {
+    let fields = [
+        "tcp.hdr_len",
+        "tcp.flags.ae",
+        "tcp.flags.cwr",
+        "tcp.flags.ece",
+        "tcp.options.acc_ecn.ee1b",
+        "tcp.options.acc_ecn.eceb",
+        "tcp.options.acc_ecn.ee0b",
+        "tcp.options.sack_le",
+    ];
+    let mut arguments = vec!["-T", "fields", "-E", "separator=,"];
+    fields.iter().for_each(|field| arguments.extend(["-e", field]));
+    arguments.push("-r");
+    let syn_flags = Flags::SYN.with(Flags::of_ace(0b111));
+    let packets = [
+        up(syn(syn_flags, Some(7))),
+        up(accurate(ACK, 5, [0, 1448, 2896], 3, &[])),
+        up(accurate(ACK, 6, [0, 1448, 2896], 1, &[(1449, 2897)])),
+    ];
+    let file = capture(&packets);
+    let Some(text) = wireshark("tshark", "accecn", &arguments, &file) else { return };
+    let rows: Vec<Vec<_>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let as_flag = |value: &str| matches!(value, "1" | "True");
+    let flags: Vec<_> = rows.iter().map(|row| [1, 2, 3].map(|field| as_flag(row[field]))).collect();
+    assert_eq!(flags, [[true; 3], [true, false, true], [true, true, false]]);
+    assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), ["40", "44", "48"]);
+    // ECT(1), CE and ECT(0) with their initial values; the other acknowledgement has the first only
+    assert_eq!(rows[1][4..], ["1", "1448", "2897", ""]);
+    assert_eq!(rows[2][4..], ["1", "", "", "1449"]);
+    let errors = ["-Y", "_ws.malformed || _ws.expert.severity == error", "-r"];
+    assert_eq!(wireshark("tshark", "accecn_errors", &errors, &file).unwrap(), "");
 }
 
 /// A handshake, a request of 100 bytes, three segments of which the first is lost, sent again, FIN.

@@ -7,7 +7,7 @@ use crate::requests::Requests;
 use crate::sockets::{Socket, Sockets};
 use crate::system::{DeviceError, Interface, Journal, JournalError, Machine, Netlink, recover};
 use quiclab_core::problem::{quoted, system_reason};
-use quiclab_core::tunnel::{Pipeline, TunnelConfig};
+use quiclab_core::tunnel::{Pipeline, TunnelConfig, TunnelEcn};
 use quiclab_core::{ByteCount, FieldPath, Problem, Role};
 use quiclab_stacks::carrier::{PathConfig, PublicKey, Randomness, TunnelEndpointConfig};
 use rustix::thread::{CapabilitySet, capabilities};
@@ -236,6 +236,7 @@ pub fn tunnel_config(config: &Config) -> TunnelConfig {
         mtu: ByteCount::from_bytes(config.mtu.into()),
         resequencing: config.resequencing,
         batch: BATCH,
+        ecn: TunnelEcn::Separate,
         keep_sojourns: 0,
     }
 }

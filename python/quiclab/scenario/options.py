@@ -149,6 +149,7 @@ __all__ = [
     "TraceEnd",
     "TraceFormat",
     "Tunnel",
+    "TunnelEcn",
     "Until",
     "WeightedRoundRobin",
     "WhileDown",
@@ -841,7 +842,9 @@ RateReduction: TypeAlias = Literal["none", "prr", "prr_safe_ack"]
 #: - `classic`: New data are ECN-capable; acknowledgements echo a mark until the sender has reduced its window (RFC
 #:   3168).
 #: - `dctcp`: All packets are ECN-capable; acknowledgements say of all data whether they had marks (RFC 8257).
-TcpEcn: TypeAlias = Literal["off", "classic", "dctcp"]
+#: - `accurate`: All packets are ECN-capable; acknowledgements count packets and bytes with marks (AccECN, RFC 9768).
+#:   Beside an end with `classic` it is that.
+TcpEcn: TypeAlias = Literal["off", "classic", "dctcp", "accurate"]
 
 
 #: Saved metrics of a destination when a connection to it begins.
@@ -1411,6 +1414,9 @@ class EndpointConfig:
     max_jump
         Largest window to jump to: of `careful-resume` (RFC 9959 section 3.3; default: half of the saved one), and the
         window of `jump-start`. Takes a size of at least "1 B".
+    ecn_beta
+        Part of the window that NewReno and CUBIC keep when packets are marked (ABE, RFC 8511, which recommends 0.8 for
+        NewReno and 0.85 for CUBIC; default: as when packets are lost). Needs ECN. Takes a number from 0.5 to 0.99.
     pacing
         Pacing of packets. Not `none` with BBR.
     tcp
@@ -1442,6 +1448,7 @@ class EndpointConfig:
     slow_start_exit: SlowStartExit | None = None
     saved_path: SavedPath | None = None
     max_jump: ByteCount | None = None
+    ecn_beta: float | None = None
     pacing: Pacing | None = None
     tcp: TcpOptions | None = None
     quic: QuicOptions | None = None
@@ -2740,6 +2747,13 @@ class PquicPipeline:
 Pipeline: TypeAlias = DirectPipeline | PquicPipeline
 
 
+#: ECN field of what goes through a tunnel, and of the packets of its carrier.
+#: - `separate`: They have nothing to do with each other: packets leave with the field that they entered with.
+#: - `propagated`: A packet of the carrier is ECN-capable if all that it carries is, and its marks are passed on (RFC
+#:   6040). They also reduce the carrier's window.
+TunnelEcn: TypeAlias = Literal["separate", "propagated"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tunnel:
     """A tunnel: name it in the routes of flows, `down` through it from server to client, `up` in reverse.
@@ -2757,6 +2771,9 @@ class Tunnel:
     pipeline
         Transfer of packets from the queue to the paths. `pquic` needs the stack `lab-quic`. Default: `{ kind = "direct"
         }`.
+    ecn
+        ECN fields inside and outside. `propagated` needs the stack `lab-quic` with `quic.ecn = true` at both ends, and
+        the pipeline `direct`. Default: `"separate"`.
     queue
         Queue of packets that wait for the paths, at each end. `drop_tail` without `time`. Default: `{ control_law =
         "inverse_sqrt", drop_batch = 64, ecn = true, flows = 1024, hash = "five_tuple", interval = "100 ms", kind =
@@ -2786,6 +2803,7 @@ class Tunnel:
     paths: tuple[PathRoutes, ...]
     carrier: CarrierKind | None = None
     pipeline: Pipeline | None = None
+    ecn: TunnelEcn | None = None
     queue: Queue | None = None
     scheduler: PathScheduler | None = None
     mtu: ByteCount | None = None

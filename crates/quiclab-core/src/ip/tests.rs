@@ -340,3 +340,18 @@ fn sum_of_rfc_1071_section_3() {
     let odd = !checksum::finish(checksum::sum(&bytes[..7]));
     assert_eq!(odd, 0xddf2 - 0xf7, "an odd byte is the high half of a word");
 }
+
+/// RFC 6040, figure 4: rows are the inner field, columns the outer one, both in the order of the figure.
+#[test]
+fn the_field_behind_a_tunnel_is_that_of_rfc_6040() {
+    use Ecn::{Ce, Ect0, Ect1, NotEct};
+    let fields = [NotEct, Ect0, Ect1, Ce];
+    let left = fields.map(|inner| fields.map(|outer| inner.decapsulated(outer)));
+    let figure = [
+        [Some(NotEct), Some(NotEct), Some(NotEct), None],
+        [Some(Ect0), Some(Ect0), Some(Ect1), Some(Ce)],
+        [Some(Ect1), Some(Ect1), Some(Ect1), Some(Ce)],
+        [Some(Ce), Some(Ce), Some(Ce), Some(Ce)],
+    ];
+    assert_eq!(left, figure);
+}

@@ -31,6 +31,19 @@ impl Ecn {
             Self::Ce => 0b11,
         }
     }
+    /// Field of a packet with this one that leaves a tunnel in which the outer packet got `outer` (RFC 6040 section 4.2, figure 4);
+    /// `None`: it is dropped.
+    #[must_use]
+    pub const fn decapsulated(self, outer: Self) -> Option<Self> {
+        match (self, outer) {
+            // congestion of which the packet cannot tell
+            (Self::NotEct, Self::Ce) => None,
+            (Self::NotEct, _) => Some(Self::NotEct),
+            (Self::Ce, _) | (_, Self::Ce) => Some(Self::Ce),
+            (Self::Ect1, _) | (_, Self::Ect1) => Some(Self::Ect1),
+            (Self::Ect0, _) => Some(Self::Ect0),
+        }
+    }
     /// The field in the two lowest bits of `traffic_class`.
     #[must_use]
     pub const fn from_codepoint(traffic_class: u8) -> Self {

@@ -5,6 +5,7 @@
 //! discipline. A carrier is a pure state machine, as an [`Element`](crate::Element) is.
 
 use crate::element::Metrics;
+use crate::ip::Ecn;
 use crate::packet::Packet;
 use crate::scheduler::PathState;
 use crate::time::Time;
@@ -70,6 +71,16 @@ pub trait Carrier: Send {
     ) -> Result<(), TunnelPayload> {
         let _ = (now, path);
         Err(cargo)
+    }
+
+    /// Whether packets with the cargo that is sent from now on may be ECN-capable. Only asked where marks are passed on.
+    fn set_capable(&mut self, capable: bool) {
+        let _ = capable;
+    }
+
+    /// ECN field of the outer packet that has brought what [`Carrier::delivered`] gave last. Only asked where marks are passed on.
+    fn delivered_field(&self) -> Ecn {
+        Ecn::NotEct
     }
 
     /// Whether more waits to be sent: congestion control asks whether it limits the sender, or the sender

@@ -17,6 +17,18 @@ pub enum CarrierKind {
     Multipath,
 }
 
+/// ECN field of what goes through a tunnel, and of the packets of its carrier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TunnelEcn {
+    /// They have nothing to do with each other: packets leave with the field that they entered with.
+    #[default]
+    Separate,
+    /// A packet of the carrier is ECN-capable if all that it carries is, and its marks are passed on (RFC 6040). They also
+    /// reduce the carrier's window.
+    Propagated,
+}
+
 /// Transfer of packets from the queue to the paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]

@@ -1,6 +1,7 @@
 //! The send pass of the tunnel: a packet leaves the queue when a path can take it immediately.
 
-use super::{Emitted, Tunnel, flush};
+use super::{Emitted, Tunnel, TunnelEcn, flush};
+use crate::ip::Ecn;
 use crate::scheduler::PathState;
 use crate::time::Time;
 use crate::tunnel::Carrier;
@@ -32,6 +33,9 @@ impl Tunnel {
             if item.packet.size.bytes() > self.largest(carrier, path) {
                 self.refuse(item.packet, out);
                 continue;
+            }
+            if self.config.ecn == TunnelEcn::Propagated {
+                carrier.set_capable(item.packet.ecn != Ecn::NotEct);
             }
             if self.scheduler.copies() {
                 self.copy(now, carrier, path, &item, &states, out);

@@ -32,12 +32,13 @@ mod waiting;
 mod tests;
 
 pub use carrier::{Carrier, TunnelPayload};
-pub use config::{CarrierKind, LeaveRule, Pipeline, SecondQueue, check_sender};
+pub use config::{CarrierKind, LeaveRule, Pipeline, SecondQueue, TunnelEcn, check_sender};
 pub use element::TunnelElement;
 pub use payload::{PacketStore, PacketStores};
 pub use waiting::SojournRecord;
 
 use crate::element::{DropReason, Metrics};
+use crate::ip::Ecn;
 use crate::packet::{Direction, FlowId, Packet};
 use crate::queue::{Backlog, Discipline, QueueConfig};
 use crate::random::RandomStream;
@@ -67,6 +68,9 @@ pub struct TunnelConfig {
     /// Datagrams that may leave on a path before the next decision: with more than one a carrier can hand them to
     /// the kernel together.
     pub batch: usize,
+    /// What ECN fields inside and outside have to do with each other. Bytes of packets are not changed: only where packets are
+    /// models, marks can be passed on.
+    pub ecn: TunnelEcn,
     /// Maximum number of records of sojourn times kept.
     pub keep_sojourns: usize,
 }
@@ -115,6 +119,8 @@ struct Counts {
     delivered: u64,
     reordered: u64,
     strange: u64,
+    /// Marked on the way, and not ECN-capable inside (RFC 6040 section 4.2).
+    marked_drops: u64,
 }
 
 /// Flows whose order is watched.
@@ -185,7 +191,8 @@ impl Tunnel {
             resequencer.wake(now, &mut out.inner);
         }
         while let Some((path, cargo)) = carrier.delivered() {
-            self.deliver(now, path, cargo, out);
+            let outer = carrier.delivered_field();
+            self.deliver(now, path, cargo, outer, out);
         }
         self.held_until = None;
         match self.pquic.take() {
@@ -324,12 +331,19 @@ impl Tunnel {
         self.scheduler.on_sent(now, path, size);
     }
 
-    fn deliver(&mut self, now: Time, path: usize, cargo: TunnelPayload, out: &mut Emitted) {
+    fn deliver(&mut self, now: Time, path: usize, cargo: TunnelPayload, outer: Ecn, out: &mut Emitted) {
         let copies = self.scheduler.copies();
-        let Some((packet, number)) = self.freight.decode(cargo, self.numbered(), copies) else {
+        let Some((mut packet, number)) = self.freight.decode(cargo, self.numbered(), copies) else {
             self.counts.strange += 1;
             return;
         };
+        if self.config.ecn == TunnelEcn::Propagated {
+            let Some(field) = packet.ecn.decapsulated(outer) else {
+                self.counts.marked_drops += 1;
+                return;
+            };
+            packet.ecn = field;
+        }
         self.counts.delivered += 1;
         self.watch_order(&packet, number);
         match &mut self.resequencer {
@@ -360,13 +374,16 @@ impl Tunnel {
 
     /// Values over the whole run.
     pub fn statistics(&mut self, now: Time, out: &mut Metrics) {
-        let Counts { entered, dropped, too_large, delivered, reordered, strange } = self.counts;
+        let Counts { entered, dropped, too_large, delivered, reordered, strange, marked_drops } = self.counts;
         out.count("entered_packets", entered);
         out.count("dropped_packets", dropped);
         out.count("too_large_packets", too_large);
         out.count("delivered_packets", delivered);
         out.count("reordered_packets", reordered);
         out.count("strange_datagrams", strange);
+        if self.config.ecn == TunnelEcn::Propagated {
+            out.count("marked_drops", marked_drops);
+        }
         for (path, name) in SENT.into_iter().enumerate().take(self.paths) {
             out.count(name, self.sent_by_path.get(path).copied().unwrap_or(0));
         }

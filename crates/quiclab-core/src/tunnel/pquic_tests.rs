@@ -1,6 +1,6 @@
 //! Which frames leave in which order, on which path, with a carrier whose windows and MTUs are given.
 
-use super::super::{PacketStores, Pipeline, TunnelConfig, TunnelPayload};
+use super::super::{PacketStores, Pipeline, TunnelConfig, TunnelEcn, TunnelPayload};
 use super::*;
 use crate::ip::{FiveTuple, Protocol};
 use crate::scheduler::PathSchedulerKind;
@@ -84,6 +84,7 @@ fn end(second_queue: Option<SecondQueue>) -> Tunnel {
         mtu: ByteCount::from_bytes(1400),
         resequencing: None,
         batch: 1,
+        ecn: TunnelEcn::Separate,
         keep_sojourns: 0,
     };
     Tunnel::with_packet_stores(config, PacketStores::default(), RandomStream::new(1, "tunnel"))

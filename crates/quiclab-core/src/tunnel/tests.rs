@@ -9,6 +9,10 @@ use std::collections::VecDeque;
 struct Wire {
     sent: VecDeque<TunnelPayload>,
     arrived: VecDeque<TunnelPayload>,
+    /// What the tunnel has said of the datagrams that follow.
+    capable: Vec<bool>,
+    /// ECN field of the packets that arrive.
+    field: Ecn,
 }
 
 impl Carrier for Wire {
@@ -27,6 +31,12 @@ impl Carrier for Wire {
         Ok(())
     }
     fn set_backlogged(&mut self, _: bool) {}
+    fn set_capable(&mut self, capable: bool) {
+        self.capable.push(capable);
+    }
+    fn delivered_field(&self) -> Ecn {
+        self.field
+    }
     fn receive(&mut self, _: Time, _: usize, _: Box<Packet>) {}
     fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
         self.arrived.pop_front().map(|cargo| (0, cargo))
@@ -56,6 +66,7 @@ fn end_with(queue: QueueConfig) -> Tunnel {
         mtu: ByteCount::from_bytes(1300),
         resequencing: Some(Duration::from_millis(50)),
         batch: 1,
+        ecn: TunnelEcn::Separate,
         keep_sojourns: 0,
     };
     Tunnel::of_bytes(config, RandomStream::new(1, "tunnel"))
@@ -120,4 +131,36 @@ fn a_tunnel_comes_back_for_what_its_queue_holds_back() {
         assert_eq!(wake, (sent < 3).then_some(now + gap));
         now = wake.unwrap_or(now);
     }
+}
+
+/// RFC 6040 at both ends: the carrier is told which packets are capable, a mark is passed on to those that are, and what is not
+/// capable and arrives with a mark is dropped. Otherwise what is inside knows nothing of it.
+#[test]
+fn marks_of_the_carrier_are_passed_on() {
+    let run = |ecn: TunnelEcn, field: Ecn| {
+        let config = TunnelConfig { ecn, resequencing: None, ..end().config };
+        let stores = PacketStores::default();
+        let tunnel =
+            |stores| Tunnel::with_packet_stores(config.clone(), stores, RandomStream::new(1, "tunnel"));
+        let (mut near, mut far) = (tunnel(stores.clone()), tunnel(stores.reversed()));
+        let (mut wire, mut out) = (Wire { field, ..Wire::default() }, Emitted::default());
+        for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+            let packet = Packet { size: ByteCount::from_bytes(1000), ecn, ..Packet::default() };
+            near.enqueue(Time::ZERO, Box::new(packet), &mut out);
+        }
+        near.run(Time::ZERO, &mut wire, &mut out);
+        wire.arrived = std::mem::take(&mut wire.sent);
+        far.run(Time::ZERO, &mut wire, &mut out);
+        let mut metrics = Metrics::default();
+        far.statistics(Time::ZERO, &mut metrics);
+        let dropped = metrics.0.iter().find(|metric| metric.0 == "marked_drops").map(|metric| metric.1);
+        let inner: Vec<_> = out.inner.iter().map(|packet| packet.ecn).collect();
+        (inner, dropped, wire.capable)
+    };
+    use Ecn::{Ce, Ect0, Ect1, NotEct};
+    let capable = vec![false, true, true, true];
+    let passed = run(TunnelEcn::Propagated, Ect0);
+    assert_eq!(passed, (vec![NotEct, Ect0, Ect1, Ce], Some(0.0), capable.clone()));
+    assert_eq!(run(TunnelEcn::Propagated, Ce), (vec![Ce, Ce, Ce], Some(1.0), capable));
+    assert_eq!(run(TunnelEcn::Separate, Ce), (vec![NotEct, Ect0, Ect1, Ce], None, vec![]));
 }

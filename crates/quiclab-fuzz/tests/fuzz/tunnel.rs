@@ -6,8 +6,8 @@ use bytes::Bytes;
 use quiclab_core::queue::{HeadDrop, QueueConfig};
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::scheduler::PathState;
-use quiclab_core::tunnel::Pipeline;
 use quiclab_core::tunnel::{Carrier, Emitted, Tunnel, TunnelConfig, TunnelPayload};
+use quiclab_core::tunnel::{Pipeline, TunnelEcn};
 use quiclab_core::{ByteCount, Duration, Metrics, Packet, Payload, RandomStream, Time};
 use quiclab_fuzz::target;
 use std::collections::VecDeque;
@@ -70,6 +70,7 @@ fn freight_of_anything() {
             mtu: ByteCount::from_bytes(1400),
             resequencing: ordered.then_some(BOUND),
             batch: 1,
+            ecn: TunnelEcn::Separate,
             keep_sojourns: 0,
         };
         let mut tunnel = Tunnel::of_bytes(config, RandomStream::new(1, "fuzz"));

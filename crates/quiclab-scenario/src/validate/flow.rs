@@ -282,13 +282,16 @@ pub(super) fn check_stacks(
         )
     })?;
     let [returned, needed] = [abilities[1].mark_feedback, abilities[0].needs_mark_feedback];
-    ensure(returned >= needed, || {
-        Problem::conflict(
-            path.child(receiver.0).child("tcp").child("ecn"),
-            quoted(if returned == MarkFeedback::None { "off" } else { "classic" }),
-            quoted("dctcp"),
-        )
-        .because("the congestion control of the sender needs the number of marks")
+    ensure(needed == MarkFeedback::None || returned == needed, || {
+        let option = |feedback| match feedback {
+            MarkFeedback::None => "off",
+            MarkFeedback::Echo => "classic",
+            MarkFeedback::EachAck => "dctcp",
+            MarkFeedback::Count => "accurate",
+        };
+        let path = path.child(receiver.0).child("tcp").child("ecn");
+        Problem::conflict(path, quoted(option(returned)), quoted(option(needed)))
+            .because("the congestion control of the sender needs the number of marks, by the feedback that it has chosen")
     })?;
     let kind = flow.workload.kind();
     for ((_, end), abilities) in flow.ends().into_iter().zip(abilities) {

@@ -3,7 +3,7 @@
 use super::super::{Scenario, StackCheck, Tunnel};
 use super::flow::check_route;
 use super::{Check, about, endpoint, ensure, field, network, quoted};
-use quiclab_core::tunnel::{Pipeline, check_sender};
+use quiclab_core::tunnel::{Pipeline, TunnelEcn, check_sender};
 use quiclab_core::{ByteCount, Direction, FieldPath, Problem, StackProtocol};
 use quiclab_transport::EndOf;
 use quiclab_transport::options::{CongestionControl, EndpointConfig};
@@ -22,6 +22,7 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
         Problem::conflict(path.child("pipeline").child("kind"), "\"pquic\"", "\"direct\"")
             .because("\"pquic\" needs the stack `lab-quic`")
     })?;
+    check_ecn(&path.child("ecn"), tunnel)?;
     ensure(scenario.wires.is_empty(), || about(path.clone(), "tunnels need routes", "no `[[wires]]`"))?;
     for (index, routes) in tunnel.paths.iter().enumerate() {
         for (name, route) in [("down", &routes.down), ("up", &routes.up)] {
@@ -43,6 +44,24 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
     check_datagram_sizes(&path.child("datagram_sizes"), tunnel)?;
     let (paths, numbered) = (Some(tunnel.paths.len()), tunnel.resequencing.is_some());
     check_sender(&tunnel.queue, &tunnel.scheduler, paths, numbered).map_err(|problem| problem.below(path))
+}
+
+/// Marks are passed on where the carrier has ECN, and says which packet has brought which datagram.
+fn check_ecn(path: &FieldPath, tunnel: &Tunnel) -> Check {
+    if tunnel.ecn == TunnelEcn::Separate {
+        return Ok(());
+    }
+    let refused =
+        |reason: &str| Problem::conflict(path.clone(), "\"propagated\"", "\"separate\"").because(reason);
+    ensure(tunnel.stack == "lab-quic", || refused("\"propagated\" needs the stack `lab-quic`"))?;
+    ensure(tunnel.pipeline == Pipeline::Direct, || refused("\"propagated\" needs the pipeline \"direct\""))?;
+    let has_ecn = |end: &EndpointConfig| {
+        let counts = end.congestion_control.is_some_and(|control| control.family().counts_marks());
+        counts || end.quic.as_ref().is_some_and(|quic| quic.ecn == Some(true))
+    };
+    ensure(tunnel.ends().iter().all(|(_, _, end)| has_ecn(end)), || {
+        refused("the carrier is not ECN-capable without `quic.ecn = true` at `server` and `client`")
+    })
 }
 
 fn check_windows(path: &FieldPath, tunnel: &Tunnel) -> Check {

@@ -66,6 +66,7 @@ fn config(tunnel: &TunnelScenario, sojourns: bool) -> TunnelConfig {
         resequencing: tunnel.resequencing,
         // each packet a decision of its own: virtual time needs no batches
         batch: 1,
+        ecn: tunnel.ecn,
         keep_sojourns: if sojourns { MAX_SOJOURNS } else { 0 },
     }
 }

@@ -25,6 +25,12 @@ const TCP: [(&str, &str); 4] = [
     ("flows.f.receiver.tcp.ecn", "classic"),
     ("flows.f.sender.tcp.max_send_buffer", "64 MiB"),
 ];
+const ACCURATE: [(&str, &str); 4] = [
+    ("flows.f.sender.congestion_control", "newreno"),
+    ("flows.f.sender.tcp.ecn", "accurate"),
+    ("flows.f.receiver.tcp.ecn", "accurate"),
+    ("flows.f.sender.tcp.max_send_buffer", "64 MiB"),
+];
 const QUIC: [(&str, &str); 3] = [
     ("flows.f.stack", "lab-quic"),
     ("flows.f.sender.congestion_control", "newreno"),
@@ -42,7 +48,7 @@ fn link(output: &RunOutput, name: &str) -> f64 {
 /// CoDel marks, nothing is lost, and every mark that is noticed in a round trip of its own reduces the window.
 #[test]
 fn marks_reduce_the_window_and_nothing_is_lost() {
-    for sets in [&TCP[..], &QUIC[..]] {
+    for sets in [&TCP[..], &ACCURATE[..], &QUIC[..]] {
         let output = run_text(SCENARIO, sets, 1);
         let (marks, events) = (link(&output, "ce_marks"), sender(&output, "congestion_events"));
         assert!(events > 5.0 && events <= marks, "{events} of {marks}");
@@ -85,6 +91,7 @@ fn dctcp_keeps_the_queue_near_its_threshold() {
         // single segments: bursts would add to the queue
         ("flows.f.sender.tcp.gso_segments", "1"),
     ];
+    let accurate = [&tcp[..], &ACCURATE[1..3]].concat();
     let quic = [
         ("flows.f.stack", "lab-quic"),
         ("flows.f.sender.congestion_control", "dctcp"),
@@ -94,7 +101,10 @@ fn dctcp_keeps_the_queue_near_its_threshold() {
     let red =
         "{ kind = 'red', ecn = true, min_threshold = '30 kB', max_threshold = '30 kB', weight_exponent = 0 }";
     let step = [("links.down.queue", red)];
-    for sets in [&queue[..], &step].into_iter().flat_map(|queue| [[queue, &tcp[..]], [queue, &quic[..]]]) {
+    for sets in [&queue[..], &step]
+        .into_iter()
+        .flat_map(|queue| [&tcp[..], &accurate, &quic].map(|flow| [queue, flow]))
+    {
         let output = run_text(SCENARIO, &sets.concat(), 1);
         let sojourn = link(&output, "queue_sojourn_ms");
         let sent = output.result.elements["down"].counters.sent.bytes;
@@ -128,6 +138,35 @@ fn a_control_that_counts_marks_needs_a_receiver_that_does() {
             &[("flows.f.sender.congestion_control", "dctcp"), ("flows.f.receiver.tcp.ecn", "classic")],
             "flows.f.receiver.tcp.ecn",
         ),
+        // each of the two feedbacks that count falls back to RFC 3168 beside the other
+        (
+            &[("flows.f.sender.congestion_control", "dctcp"), ("flows.f.receiver.tcp.ecn", "accurate")],
+            "flows.f.receiver.tcp.ecn",
+        ),
+        (
+            &[
+                ("flows.f.sender.congestion_control", "prague"),
+                ("flows.f.sender.tcp.ecn", "accurate"),
+                ("flows.f.receiver.tcp.ecn", "dctcp"),
+            ],
+            "flows.f.receiver.tcp.ecn",
+        ),
+        // RFC 8511 needs marks, and a window of one connection
+        (&[("flows.f.sender.ecn_beta", "0.8")], "flows.f.sender.ecn_beta"),
+        (&[("flows.f.stack", "lab-quic"), ("flows.f.sender.ecn_beta", "0.8")], "flows.f.sender.ecn_beta"),
+        (
+            &[
+                ("flows.f.sender.congestion_control", "bbr-linux"),
+                ("flows.f.sender.tcp.ecn", "classic"),
+                ("flows.f.sender.ecn_beta", "0.8"),
+            ],
+            "flows.f.sender.ecn_beta",
+        ),
+        (
+            &[("flows.f.sender.tcp.ecn", "classic"), ("flows.f.sender.ecn_beta", "1.0")],
+            "flows.f.sender.ecn_beta",
+        ),
+        (&[("flows.f.stack", "quinn"), ("flows.f.sender.ecn_beta", "0.8")], "flows.f.sender.ecn_beta"),
         (
             &[("flows.f.sender.congestion_control", "dctcp"), ("flows.f.sender.tcp.ecn", "classic")],
             "flows.f.sender.tcp.ecn",
@@ -174,7 +213,8 @@ workload = { kind = "download", duration = "38 s" }
 #[test]
 fn prague_waits_less_than_a_millisecond_beside_cubic() {
     let quic = [("flows.f.stack", "lab-quic"), ("flows.f.receiver", "{}")];
-    for sets in [&[][..], &quic[..]] {
+    let accurate = [("flows.f.sender.tcp.ecn", "accurate"), ("flows.f.receiver.tcp.ecn", "accurate")];
+    for sets in [&[][..], &accurate[..], &quic[..]] {
         for delay in ["2.5 ms", "10 ms", "40 ms"] {
             let delays = [("links.down.delay", delay), ("links.up.delay", delay)];
             let output = run_text(DUALPI2, &[sets, &delays[..]].concat(), 1);
@@ -190,5 +230,157 @@ fn prague_waits_less_than_a_millisecond_beside_cubic() {
             );
             assert_eq!(sender(&output, "lost_packets"), 0.0, "{delay}");
         }
+    }
+}
+
+/// RFC 9768: the sender knows of every mark, with and without the option, also of those on acknowledgements and where a third of
+/// these is lost. The echo of RFC 3168 says of all that an acknowledgement covers that it had marks.
+#[test]
+fn accurate_ecn_counts_every_mark() {
+    let ended = [("flows.f.workload.size", "40 MB"), ("duration", "30 s")];
+    let marks = |sets: &[(&str, &str)]| {
+        // with this seed no SYN is lost
+        let output = run_text(SCENARIO, &[&ended[..], sets].concat(), 2);
+        assert!(output.result.flows["f"].completed);
+        (sender(&output, "marked_packets"), link(&output, "ce_marks"))
+    };
+    let step =
+        "{ kind = 'red', ecn = true, min_threshold = '30 kB', max_threshold = '30 kB', weight_exponent = 0 }";
+    let dctcp = [
+        ("flows.f.sender.congestion_control", "dctcp"),
+        ("flows.f.sender.tcp.ecn", "accurate"),
+        ("flows.f.receiver.tcp.ecn", "accurate"),
+        ("links.down.queue", step),
+    ];
+    let (counted, marked) = marks(&dctcp);
+    assert!(marked > 100.0);
+    assert_eq!(counted, marked);
+    let thinned = [&dctcp[..], &[("links.up.loss", "{ kind = 'independent', probability = 0.3 }")]].concat();
+    let (counted, marked) = marks(&thinned);
+    // an acknowledgement that says of eight marks or more is taken for the safest likely case
+    assert!((marked..1.02 * marked).contains(&counted), "{counted} of {marked}");
+    let (counted, marked) = marks(&ACCURATE);
+    assert_eq!(counted, marked);
+    let (counted, marked) = marks(&TCP);
+    assert!(counted > 2.0 * marked, "{counted} of {marked}");
+}
+
+/// RFC 8511: with a short queue that marks above K packets, the window of NewReno grows by a packet in each round trip from a part
+/// β of B + K to B + K, where B is the product of bandwidth and delay. A round trip takes max(B, W) packet times and brings W
+/// packets.
+#[test]
+fn smaller_reductions_for_marks_keep_a_short_queue_busy() {
+    let (product, threshold) = (100e6 * 0.010 / 12_000.0, 5.0);
+    let theory = |beta: f64| {
+        let most = product + threshold;
+        let windows = (0..).map(|round| beta * most + f64::from(round)).take_while(|window| *window <= most);
+        let (brought, took) =
+            windows.fold((0.0, 0.0), |(brought, took), w| (brought + w, took + f64::max(w, product)));
+        brought / took
+    };
+    let step = "{ kind = 'red', ecn = true, min_threshold = '7500 B', max_threshold = '7500 B', weight_exponent = 0 }";
+    let common = [("links.down.queue", step), ("duration", "60 s")];
+    // PRR leaves less in flight than the new window: the difference is a burst, which so short a queue marks
+    let single = [("flows.f.sender.tcp.gso_segments", "1"), ("flows.f.sender.tcp.rate_reduction", "none")];
+    let tcp = [&TCP[..], &single].concat();
+    let quic = [&QUIC[..], &[("flows.f.sender.datagram_size", "1472 B")]].concat();
+    for sets in [tcp, quic] {
+        let busy = |beta: Option<&'static str>| {
+            let beta: Vec<_> = beta.map(|beta| ("flows.f.sender.ecn_beta", beta)).into_iter().collect();
+            let output = run_text(SCENARIO, &[&common[..], &sets, &beta].concat(), 1);
+            assert_eq!(sender(&output, "lost_packets"), 0.0);
+            output.result.elements["down"].counters.sent.bytes as f64 * 8.0 / (100e6 * 60.0)
+        };
+        for (beta, part) in [(None, 0.5), (Some("0.8"), 0.8), (Some("0.9"), 0.9)] {
+            let (found, expected) = (busy(beta), theory(part));
+            assert!((expected - 0.03..expected).contains(&found), "{part}: {found}, in theory {expected}");
+        }
+    }
+}
+
+const TUNNEL: &str = r#"
+version = 1
+name = "tunnel_ecn"
+duration = "20 s"
+until = "duration_over"
+links.down = { rate = "20 Mbit/s", delay = "10 ms", queue = { kind = "codel", ecn = true, packets = 1000 } }
+links.up = { delay = "10 ms" }
+[tunnels.vpn]
+stack = "lab-quic"
+queue = { kind = "drop_tail", packets = 1000 }
+windows = ["4 MB"]
+paths = [{ down = ["down"], up = ["up"] }]
+server = { congestion_control = "fixed", quic = { ecn = true } }
+client = { congestion_control = "fixed", quic = { ecn = true } }
+[flows.f]
+stack = "lab-tcp"
+sender = { congestion_control = "newreno", tcp = { ecn = "accurate", mss = "1348 B" } }
+receiver = { tcp = { ecn = "accurate" } }
+start = "1 s"
+down = ["vpn"]
+up = ["vpn"]
+workload = { kind = "download", duration = "18 s" }
+"#;
+
+/// RFC 6040: marks of the link reach the sender through the tunnel, and the queue stays short. Without, the carrier keeps them for
+/// itself; its window is fixed, so that what stops the sender are drops of the link, whose queue is full.
+#[test]
+fn marks_reach_what_is_inside_a_tunnel() {
+    let run = |sets: &[(&str, &str)]| {
+        let output = run_text(TUNNEL, sets, 1);
+        assert!(link(&output, "ce_marks") > 0.0);
+        let (marked, lost) = (sender(&output, "marked_packets"), sender(&output, "lost_packets"));
+        (marked, lost, link(&output, "queue_sojourn_ms"))
+    };
+    let propagated = [("tunnels.vpn.ecn", "propagated")];
+    let (marked, lost, sojourn) = run(&propagated);
+    assert!(marked > 0.0 && lost == 0.0 && sojourn < 10.0, "{marked} {lost} {sojourn}");
+    let (marked, lost, sojourn) = run(&[]);
+    assert!(marked == 0.0 && lost > 0.0 && sojourn > 20.0, "{marked} {lost} {sojourn}");
+    // what is not capable is not marked on the way, so nothing of it is dropped at the end of the tunnel
+    let plain = [("flows.f.sender.tcp.ecn", "off"), ("tunnels.vpn.ecn", "propagated")];
+    let output = run_text(TUNNEL, &plain, 1);
+    assert!(link(&output, "codel_drops") > 0.0);
+    assert_eq!(output.result.elements["vpn.client"].statistics["marked_drops"], 0.0);
+}
+
+#[test]
+fn marks_are_passed_on_only_by_a_carrier_that_can() {
+    for sets in [
+        &[
+            ("tunnels.vpn.stack", "noq"),
+            ("tunnels.vpn.server", "{}"),
+            ("tunnels.vpn.client", "{}"),
+            ("tunnels.vpn.windows", "[]"),
+        ][..],
+        &[("tunnels.vpn.server.quic.ecn", "false")],
+        &[("tunnels.vpn.pipeline", "{ kind = 'pquic' }")],
+    ] {
+        let sets = [&[("tunnels.vpn.ecn", "propagated")], sets].concat();
+        let error = load(TUNNEL, &sets).expect_err("it is to be refused").to_string();
+        assert!(error.contains("tunnels.vpn.ecn") && error.contains("separate"), "{error}");
+    }
+}
+
+/// quinn and noq send ECT(0) and are told of CE by their peer: their own congestion control reduces its window for marks, and
+/// nothing is lost. Where a router clears the field they notice, and the queue drops.
+#[test]
+fn real_stacks_react_to_marks() {
+    for stack in ["quinn", "noq"] {
+        let sets = [
+            ("flows.f.stack", stack),
+            ("flows.f.sender.congestion_control", "newreno"),
+            ("links.down.rate", "20 Mbit/s"),
+            ("duration", "15 s"),
+        ];
+        let output = run_text(SCENARIO, &sets, 1);
+        let (marks, events) = (link(&output, "ce_marks"), sender(&output, "congestion_events"));
+        assert!(events > 2.0 && events <= marks, "{stack}: {events} of {marks}");
+        assert_eq!((sender(&output, "lost_packets"), link(&output, "codel_drops")), (0.0, 0.0), "{stack}");
+        assert!(link(&output, "queue_sojourn_ms") < 20.0, "{stack}");
+        let cleared = [&sets[..], &[("links.down.ecn_rewrites", "[{ to = 'not_ect' }]")]].concat();
+        let output = run_text(SCENARIO, &cleared, 1);
+        assert_eq!(link(&output, "ce_marks"), 0.0, "{stack}");
+        assert!(link(&output, "codel_drops") > 0.0 && sender(&output, "lost_packets") > 0.0, "{stack}");
     }
 }

@@ -39,6 +39,7 @@ pub(crate) fn controller(
         slow_start_exit: SlowStartExit::None,
         saved_path: None,
         max_jump: None,
+        ecn_beta: None,
         paced: true,
         flavour: Flavour::Quic,
     };

@@ -185,6 +185,10 @@ impl DelayedAck {
         self.scheduled = true;
         self.required = true;
     }
+    /// What is to be acknowledged is not to wait (`ICSK_ACK_NOW`).
+    pub fn hasten(&mut self) {
+        self.required = true;
+    }
     /// ... now: a window update, an unacceptable segment.
     pub fn acknowledge_now(&mut self, now: Time) {
         self.immediate.get_or_insert(now);

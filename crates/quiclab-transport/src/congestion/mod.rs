@@ -48,11 +48,11 @@ use quiclab_core::RandomStream;
 registry::controls! {
     /// NewReno (RFC 9002 section 7, RFC 6582); Linux calls it reno.
     Newreno = "newreno", Family::Window => |s, _| {
-        newreno::NewReno::new(&s.window(), s.policy()).keeping(s.newreno_beta)
+        newreno::NewReno::new(&s.window(), s.policy()).keeping(s.newreno_beta).keeping_at_marks(s.ecn_beta)
     };
     /// CUBIC (RFC 9438).
     Cubic = "cubic", Family::Window => |s, _| {
-        cubic::Cubic::new(&s.window(), s.policy()).counting(s.kernel_hz)
+        cubic::Cubic::new(&s.window(), s.policy()).counting(s.kernel_hz).keeping_at_marks(s.ecn_beta)
     };
     /// BBR version 1 as in Linux 5.15 and later.
     BbrLinux = "bbr-linux", Family::Rate => |s, random| {

@@ -9,6 +9,8 @@
 //! | increase | one packet per window acknowledged (section 7.3.3) | the same | the same |
 //! | N emulated connections (not in Linux) | | | N packets per round trip, decrease (N - 1 + 0.7) / N |
 //!
+//! With Alternative Backoff with ECN (ABE, RFC 8511) marks cost less than losses: [`NewReno::keeping_at_marks`].
+//!
 //! N emulated connections are Chromium's (`TcpCubicSenderBytes::RenoBeta` and `MaybeIncreaseCwnd`), which uses
 //! CUBIC's factor of 0.7 for Reno, too. With N = 1 Chromium keeps 0.7 of the window, too:
 //! [`NewReno::keeping`].
@@ -25,6 +27,8 @@ pub struct NewReno {
     connections: u64,
     /// Part of the window that one connection keeps at a loss.
     keeps: f64,
+    /// The same where packets were marked; `None`: as at a loss.
+    keeps_at_marks: Option<f64>,
 }
 
 impl NewReno {
@@ -35,13 +39,19 @@ impl NewReno {
     #[must_use]
     pub fn new(settings: &WindowSettings, policy: Box<dyn SlowStartPolicy>) -> Self {
         let connections = u64::from(settings.emulated_connections.max(1));
-        Self { window: Window::new(settings, policy), connections, keeps: 0.5 }
+        Self { window: Window::new(settings, policy), connections, keeps: 0.5, keeps_at_marks: None }
     }
 
     /// The same, keeping another part of the window at a loss, if it is one connection (Chromium, quic-go: 0.7).
     #[must_use]
     pub fn keeping(self, part: f64) -> Self {
         Self { keeps: part, ..self }
+    }
+
+    /// The same, keeping another part of the window when packets are marked (RFC 8511), if it is one connection.
+    #[must_use]
+    pub fn keeping_at_marks(self, part: Option<f64>) -> Self {
+        Self { keeps_at_marks: part, ..self }
     }
 
     fn reduced(&self) -> u64 {
@@ -70,7 +80,9 @@ impl Controller for NewReno {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        let reduced = self.reduced();
+        let at_marks = self.keeps_at_marks.filter(|_| event.ecn);
+        let reduced =
+            at_marks.map_or_else(|| self.reduced(), |part| (self.window.bytes() as f64 * part) as u64);
         if !self.window.converge(event, reduced as f64 / self.window.bytes() as f64) {
             self.window.cut(reduced);
         }
@@ -214,6 +226,18 @@ mod tests {
         let mut quic = newreno(Flavour::Quic, 20, 1);
         quic.on_timeout(&lost, true);
         assert_eq!((quic.window(), quic.ssthresh()), (2 * MSS, Some(10 * MSS)));
+    }
+
+    /// RFC 8511: 0.8 at marks, and half at losses and timeouts as before.
+    #[test]
+    fn marks_cost_less_than_losses_with_abe() {
+        for flavour in [Flavour::LinuxTcp, Flavour::Quic, Flavour::Quinn] {
+            let mut reno = newreno(flavour, 20, 1).keeping_at_marks(Some(0.8));
+            reno.on_congestion(&CongestionEvent { ecn: true, ..CongestionEvent::default() });
+            assert_eq!((reno.window(), reno.ssthresh()), (16 * MSS, Some(16 * MSS)));
+            reno.on_congestion(&CongestionEvent::default());
+            assert_eq!(reno.window(), 8 * MSS);
+        }
     }
 
     /// Credit of 15 of 16 packets is kept at the halving to 8. A packet acknowledged then makes it 16: two packets of

@@ -83,6 +83,7 @@ mod tests {
                 slow_start_exit: SlowStartExit::None,
                 saved_path: None,
                 max_jump: None,
+                ecn_beta: None,
                 paced: false,
                 flavour: Flavour::Quic,
             };

@@ -32,6 +32,8 @@ pub struct Settings {
     pub saved_path: Option<SavedPath>,
     /// Largest window to jump to, in bytes; `None`: no limit, or no jump.
     pub max_jump: Option<u64>,
+    /// Part of the window that NewReno and CUBIC keep when packets are marked; `None`: as for losses.
+    pub ecn_beta: Option<f64>,
     /// Whether the sender paces: HyStart of Linux and HyStart++ ask.
     pub paced: bool,
     /// Whose details NewReno and CUBIC follow.
@@ -71,6 +73,7 @@ mod tests {
             slow_start_exit: SlowStartExit::None,
             saved_path: None,
             max_jump: None,
+            ecn_beta: None,
             paced: false,
             flavour,
         };
@@ -119,6 +122,7 @@ mod tests {
                 slow_start_exit,
                 saved_path: None,
                 max_jump: None,
+                ecn_beta: None,
                 paced,
                 flavour: Flavour::LinuxTcp,
             };

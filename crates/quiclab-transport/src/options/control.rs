@@ -13,6 +13,7 @@ pub(crate) struct Control<'a> {
     pub(crate) slow_start_exit: &'a mut SlowStartExit,
     pub(crate) saved_path: &'a mut Option<SavedPath>,
     pub(crate) max_jump: &'a mut Option<ByteCount>,
+    pub(crate) ecn_beta: &'a mut Option<f64>,
     pub(crate) pacing: &'a mut Pacing,
 }
 
@@ -23,8 +24,8 @@ impl Control<'_> {
     /// # Errors
     /// If an option does not go with the congestion control.
     pub(crate) fn take(self, options: &EndpointConfig, rate_pacing: Pacing) -> Result<(), Error> {
-        let Self { congestion_control, emulated_connections, slow_start_exit, saved_path, max_jump, pacing } =
-            self;
+        let Self { congestion_control, emulated_connections, slow_start_exit, .. } = self;
+        let Self { saved_path, max_jump, ecn_beta, pacing, .. } = self;
         if let Some(control) = options.congestion_control {
             *congestion_control = control;
             if control.family() != Family::Window {
@@ -40,6 +41,14 @@ impl Control<'_> {
         *pacing = options.pacing.unwrap_or(*pacing);
         *saved_path = options.saved_path.or(*saved_path);
         *max_jump = options.max_jump.or(*max_jump);
+        *ecn_beta = options.ecn_beta.or(*ecn_beta);
+        if let Some(part) = options.ecn_beta {
+            ensure(*emulated_connections == 1, || {
+                conflict("ecn_beta", part, "none").because(format!(
+                    "`emulated_connections` is {emulated_connections}, and it is a value of one"
+                ))
+            })?;
+        }
         check_start(*slow_start_exit, options)?;
         ensure(!slow_start_exit.needs_pacing() || *pacing != Pacing::None, || {
             conflict("pacing.kind", "\"none\"", "another kind of pacing").because(format!(
@@ -73,6 +82,23 @@ fn check_start(exit: SlowStartExit, options: &EndpointConfig) -> Result<(), Erro
     }
 }
 
+/// Checks that marks for which there is a reduction of its own can be: `on` says whether ECN is, by the option `field`, whose
+/// value is `value`.
+///
+/// # Errors
+/// If ECN is off.
+pub(crate) fn check_ecn_beta(
+    options: &EndpointConfig,
+    on: bool,
+    field: &str,
+    value: &str,
+) -> Result<(), Error> {
+    match options.ecn_beta.filter(|_| !on) {
+        Some(part) => Err(conflict("ecn_beta", part, "none").because(format!("`{field}` is {value}"))),
+        None => Ok(()),
+    }
+}
+
 /// Checks that the options of an endpoint go with its congestion control.
 ///
 /// # Errors
@@ -84,6 +110,11 @@ pub fn check(control: CongestionControl, options: &EndpointConfig) -> Result<(),
         ensure(window || connections == 1, || {
             conflict("emulated_connections", connections, "1")
                 .because(format!("{named} stands for one connection"))
+        })?;
+    }
+    if let Some(part) = options.ecn_beta {
+        ensure(window, || {
+            conflict("ecn_beta", part, "none").because(format!("{named} has no such reduction for marks"))
         })?;
     }
     if let Some(exit) = options.slow_start_exit {

@@ -61,6 +61,10 @@ options! {
     /// `jump-start`.
     #[schemars(transform = limits::at_least("1 B"))]
     max_jump: ByteCount;
+    /// Part of the window that NewReno and CUBIC keep when packets are marked (ABE, RFC 8511, which recommends 0.8 for NewReno and
+    /// 0.85 for CUBIC; default: as when packets are lost). Needs ECN.
+    #[schemars(transform = limits::between(0.5, 0.99))]
+    ecn_beta: f64;
     /// Pacing of packets. Not `none` with BBR.
     pacing: Pacing;
     /// Options of TCP.

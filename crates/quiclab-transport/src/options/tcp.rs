@@ -112,6 +112,9 @@ pub enum TcpEcn {
     Classic,
     /// All packets are ECN-capable; acknowledgements say of all data whether they had marks (RFC 8257).
     Dctcp,
+    /// All packets are ECN-capable; acknowledgements count packets and bytes with marks (AccECN, RFC 9768). Beside an end with
+    /// `classic` it is that.
+    Accurate,
 }
 
 /// Algorithm with which TCP detects losses.

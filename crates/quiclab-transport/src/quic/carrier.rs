@@ -6,8 +6,9 @@
 //! | acknowledgements, probes, handshake | as in any other connection; they do not wait for the tunnel |
 //! | a path that does not answer | carries nothing while probe timeouts have expired on it since its last acknowledgement, and on another path not as many ("potentially failed", De Coninck and Bonaventure, CoNEXT 2017) |
 //! | idling | connections stay open |
+//! | ECN, where the tunnel passes marks on | a packet with datagrams is ECN-capable if the packets in all of them are; others, and the codepoint, are those of the connection. RFC 6040 copies the inner field, CE included: a mark that the packet has from before would reduce the window of the carrier, too |
 
-use super::connection::{Connection, Departure, Event};
+use super::connection::{Connection, Departure, Event, Kind};
 use super::options;
 use crate::CarrierRequest;
 use crate::error::Error;
@@ -17,7 +18,7 @@ use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::tunnel::{Carrier, TunnelPayload};
 use quiclab_core::{
-    ByteCount, Duration, FiveTuple, Metrics, Packet, Payload, Protocol, RandomStream, Role, Time,
+    ByteCount, Duration, Ecn, FiveTuple, Metrics, Packet, Payload, Protocol, RandomStream, Role, Time,
 };
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -34,7 +35,11 @@ pub struct LabCarrier {
     connections: Vec<Connection>,
     /// The client connects at the first opportunity.
     started: bool,
-    delivered: VecDeque<(usize, TunnelPayload)>,
+    delivered: VecDeque<(usize, TunnelPayload, Ecn)>,
+    /// ECN field of the packet of what was taken out of it last.
+    delivered_field: Ecn,
+    /// What is sent from now on may be in ECN-capable packets.
+    capable: bool,
     /// Connection that transmits next.
     turn: usize,
     wake: Option<Time>,
@@ -75,6 +80,8 @@ impl LabCarrier {
             connections: (0..connections).map(make).collect(),
             started: false,
             delivered: VecDeque::new(),
+            delivered_field: Ecn::NotEct,
+            capable: true,
             turn: 0,
             // the client connects when it is woken for the first time
             wake: (request.role == Role::Client).then_some(Time::ZERO),
@@ -123,7 +130,8 @@ impl LabCarrier {
         let TunnelPayload::Reference { number, length } = cargo else { return Err(cargo) };
         let (connection, path) = self.place(path);
         let connection = &mut self.connections[connection];
-        if !connection.send_datagram_on(now, path, length, number, controlled) {
+        if !connection.send_datagram_on(now, path, length, number, Kind { controlled, capable: self.capable })
+        {
             return Err(cargo);
         }
         Ok(())
@@ -179,16 +187,27 @@ impl Carrier for LabCarrier {
         let (connection, _) = self.place(path);
         let size = packet.size.bytes().saturating_sub(HEADERS);
         let connection = &mut self.connections[connection];
-        connection.receive(now, *datagram, size, packet.ecn);
+        let field = packet.ecn;
+        connection.receive(now, *datagram, size, field);
         while let Some(event) = connection.next_event() {
             if let Event::Datagram(Datagram { length, number, .. }) = event {
-                self.delivered.push_back((path, TunnelPayload::Reference { number, length }));
+                self.delivered.push_back((path, TunnelPayload::Reference { number, length }, field));
             }
         }
     }
 
     fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
-        self.delivered.pop_front()
+        let (path, cargo, field) = self.delivered.pop_front()?;
+        self.delivered_field = field;
+        Some((path, cargo))
+    }
+
+    fn set_capable(&mut self, capable: bool) {
+        self.capable = capable;
+    }
+
+    fn delivered_field(&self) -> Ecn {
+        self.delivered_field
     }
 
     fn transmit(&mut self, now: Time) -> Option<(usize, Box<Packet>)> {

@@ -30,6 +30,7 @@ values! {
     slow_start_exit: SlowStartExit = SlowStartExit::None, "RFC 9002 section 7.3.1: loss or ECN only";
     saved_path: SavedPath, or "none" = None, "a first connection";
     max_jump: ByteCount, or "none" = None, "no jump";
+    ecn_beta: f64, or "as for losses" = None, "RFC 9002 section 7.3.2: marks are as losses";
     initial_window: InitialWindow = InitialWindow::Rfc9002, "RFC 9002 section 7.2", as |config| {
         let bytes = config.initial_window();
         match config.initial_window {

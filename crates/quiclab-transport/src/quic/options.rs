@@ -14,7 +14,7 @@
 use super::config::{BUCKET, Config, InitialWindow};
 use super::profile::{self, DEFAULT_PROFILE, profiles};
 use crate::error::{Error, conflict};
-use crate::options::{Control, EndpointConfig, QuicOptions, QuicVersion, Tls, TlsVersion};
+use crate::options::{Control, EndpointConfig, QuicOptions, QuicVersion, Tls, TlsVersion, check_ecn_beta};
 use crate::profile::UNLIMITED;
 use quiclab_core::problem::{ensure, name_of, quoted};
 use quiclab_core::scheduler::PathSchedulerKind;
@@ -137,6 +137,7 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         slow_start_exit: &mut config.slow_start_exit,
         saved_path: &mut config.saved_path,
         max_jump: &mut config.max_jump,
+        ecn_beta: &mut config.ecn_beta,
         pacing: &mut config.pacing,
     };
     control.take(options, BUCKET)?;
@@ -147,7 +148,7 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         })?;
         config.quic.ecn = true;
     }
-    Ok(())
+    check_ecn_beta(options, config.quic.ecn, "quic.ecn", "false")
 }
 
 /// The congestion window at the start and at most, with the datagrams in effect.

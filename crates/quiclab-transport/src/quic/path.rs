@@ -116,6 +116,7 @@ impl Path {
             slow_start_exit: config.slow_start_exit,
             saved_path: config.saved_path,
             max_jump: config.max_jump.map(ByteCount::bytes),
+            ecn_beta: config.ecn_beta,
             paced: config.pacing != Pacing::None,
             flavour: config.fixed.flavour,
         };

@@ -23,6 +23,7 @@ values! {
         SlowStartExit::HystartLinux, "net/ipv4/tcp_cubic.c hystart, hystart_detect; 2.6.29";
     saved_path: SavedPath, or "none" = None, "a first connection";
     max_jump: ByteCount, or "none" = None, "Linux has none";
+    ecn_beta: f64, or "as for losses" = None, "Linux has no such option";
     pacing: Pacing =
         Pacing::None, "include/net/sock.h SK_PACING_NONE; tcp_bbr.c asks for SK_PACING_NEEDED";
     initial_window: ByteCount, or "10 segments" = None, "include/net/tcp.h TCP_INIT_CWND; RFC 6928; 2.6.39";

@@ -14,6 +14,7 @@
 //! | RST not at the left edge | | challenge ACK (RFC 5961 section 3.2) | as Linux |
 //! | initial window after lost SYNs | one segment | one segment, for the start only | for restarts after idling, too |
 
+use super::accecn;
 use super::config::{Config, INITIAL_SEGMENTS, UNSCALED_WINDOW, header};
 use super::ecn::PriorAck;
 use super::handshake::{Agreed, Expiry, Offer, Retransmission, syn_window};
@@ -50,6 +51,8 @@ enum Control {
     Syn,
     SynAck,
     Ack,
+    /// Acknowledges a SYN-ACK.
+    AckOfSynAck,
     /// Aborts the connection; the sequence number.
     Reset(u64),
     /// Answers a segment of no connection; the sequence number.
@@ -87,6 +90,8 @@ pub(super) struct Connection {
     /// The peer's SYN offered these.
     offer: Offer,
     agreed: Agreed,
+    /// What the handshake has shown; `None` where AccECN is not in use.
+    accecn: Option<accecn::Handshake>,
     /// Receive window in SYN or SYN-ACK.
     offered: u32,
     halves: Option<Halves>,
@@ -113,6 +118,7 @@ impl Connection {
             handshake: None,
             syn_timestamp: 0,
             agreed: Agreed::default(),
+            accecn: None,
             offered: 0,
             halves: None,
             control: None,
@@ -248,7 +254,7 @@ impl Connection {
         match self.state {
             State::Closed => self.refuse(segment),
             State::Listen => self.receive_listen(now, segment, field),
-            State::SynSent => self.receive_syn_sent(now, segment),
+            State::SynSent => self.receive_syn_sent(now, segment, field),
             State::SynReceived => self.receive_syn_received(now, segment, field),
             State::Open => self.receive_open(now, segment, field),
         }
@@ -267,6 +273,8 @@ impl Connection {
             return self.refuse(segment);
         }
         self.take_offer(segment, self.config.tcp.ecn.accept(segment.flags, field));
+        self.accecn = (self.agreed.ecn == TcpEcn::Accurate)
+            .then(|| accecn::Handshake::new(self.field_of_handshake(), field));
         self.state = State::SynReceived;
         self.handshake = Some(Retransmission::of_syn_ack(&self.config, now));
         self.control = Some(Control::SynAck);
@@ -274,7 +282,21 @@ impl Connection {
 
     /// ECN field of a packet with the field `ecn`: what is ECN-capable has the codepoint that its congestion control uses.
     pub(super) fn codepoint(&self, ecn: Ecn) -> Ecn {
-        if ecn == Ecn::Ect0 { self.config.congestion_control.family().codepoint() } else { ecn }
+        let capable = self.accecn.is_none_or(|accecn| accecn.is_capable());
+        match ecn {
+            Ecn::Ect0 if capable => self.config.congestion_control.family().codepoint(),
+            Ecn::Ect0 => Ecn::NotEct,
+            _ => ecn,
+        }
+    }
+
+    /// ECN field of the SYN or SYN-ACK of this end.
+    fn field_of_handshake(&self) -> Ecn {
+        let family = self.config.congestion_control.family();
+        match self.config.tcp.ecn.field_of_handshake(family.counts_marks()) {
+            Ecn::Ect0 => family.codepoint(),
+            field => field,
+        }
     }
 
     fn take_offer(&mut self, segment: &Segment, ecn: TcpEcn) {
@@ -283,7 +305,7 @@ impl Connection {
         self.syn_timestamp = segment.timestamp;
     }
 
-    fn receive_syn_sent(&mut self, now: Time, segment: &Segment) {
+    fn receive_syn_sent(&mut self, now: Time, segment: &Segment, field: Ecn) {
         let acceptable = segment.flags.has(Flags::ACK) && segment.acknowledgement == 1;
         if segment.flags.has(Flags::RST) {
             if acceptable {
@@ -292,8 +314,10 @@ impl Connection {
             }
         } else if acceptable && segment.flags.has(Flags::SYN) {
             self.take_offer(segment, self.config.tcp.ecn.settle(segment.flags));
-            self.open(now, segment, Ecn::NotEct);
-            self.control = Some(Control::Ack);
+            self.accecn = (self.agreed.ecn == TcpEcn::Accurate)
+                .then(|| accecn::Handshake::of_client(self.field_of_handshake(), segment, field));
+            self.open(now, segment, Ecn::NotEct, false);
+            self.control = Some(Control::AckOfSynAck);
         }
     }
 
@@ -305,18 +329,25 @@ impl Connection {
         } else if segment.flags.has(Flags::SYN) {
             // the SYN-ACK was lost
             self.handshake.iter_mut().for_each(|handshake| handshake.repeat(now));
+            self.accecn.iter_mut().for_each(|accecn| accecn.on_syn_again(segment, field));
             self.control = Some(Control::SynAck);
         } else if segment.flags.has(Flags::ACK) && segment.acknowledgement == 1 {
-            self.open(now, segment, field);
+            let marked = self.accecn.as_mut().is_some_and(|accecn| accecn.on_opened(segment));
+            self.open(now, segment, field, marked);
             if segment.end() > segment.sequence {
                 self.receive_open(now, segment, field);
             }
         }
     }
 
-    /// The handshake is done by `segment`.
-    fn open(&mut self, now: Time, segment: &Segment, field: Ecn) {
+    /// The handshake is done by `segment`, which tells of a mark on the SYN-ACK if `marked`.
+    fn open(&mut self, now: Time, segment: &Segment, field: Ecn, marked: bool) {
         let handshake = self.handshake.take().expect("a handshake is under way");
+        // the option takes its room in each segment; what the peer sends is not known to have it
+        let full = self.agreed.payload;
+        if self.accecn.is_some_and(|accecn| accecn.has_option()) {
+            self.agreed.payload -= accecn::OPTION_BYTES;
+        }
         let Agreed { payload, sack, timestamps, window_scaling, ecn } = self.agreed;
         let config = &self.config;
         let fixed = config.congestion_control == CongestionControl::Fixed;
@@ -339,6 +370,7 @@ impl Connection {
             slow_start_exit: config.slow_start_exit,
             saved_path: config.saved_path,
             max_jump: config.max_jump.map(|most| most.bytes()),
+            ecn_beta: config.ecn_beta,
             paced: config.pacing != Pacing::None,
             flavour: Flavour::LinuxTcp,
         };
@@ -346,14 +378,21 @@ impl Connection {
         let controller = congestion::build(&settings, random);
         let pacer =
             pacing::build_for_bursts(&config.pacing, config.fixed.departure_times, header(timestamps));
-        let agreed =
-            sender::Agreed { payload, sack, timestamps, window: u64::from(segment.window), rtt, ecn };
+        let trusted = self.accecn.filter(|accecn| accecn.is_trusted());
+        let feedback = trusted.map(|accecn| accecn::Feedback::new(marked, accecn.has_option()));
+        let window = u64::from(segment.window);
+        let agreed = sender::Agreed { payload, sack, timestamps, window, rtt, ecn, feedback };
         let mut sender = Sender::new(config, agreed, now, controller, pacer);
         sender.load_metrics(now, &self.known);
         let tcp = TcpValues { window_scaling, ecn, ..config.tcp.clone() };
         let config = Config { tcp, ..config.clone() };
-        let mut receiver = Receiver::new(&config, payload, sack, timestamps).opened(now, self.offered);
+        let mut receiver = Receiver::new(&config, full, sack, timestamps).opened(now, self.offered);
+        let counts = self.accecn.map(|accecn| accecn.counts(self.state == State::SynSent));
+        // data that open the connection arrive a second time, and are counted then
+        let has_data = segment.end() > segment.sequence;
+        counts.filter(|_| !has_data).into_iter().for_each(|counts| receiver.count_marks(counts));
         receiver.on_segment(now, segment, field, None);
+        counts.filter(|_| has_data).into_iter().for_each(|counts| receiver.count_marks(counts));
         self.halves = Some(Halves { sender, receiver });
         self.state = State::Open;
     }
@@ -366,7 +405,7 @@ impl Connection {
         if segment.flags.has(Flags::SYN) {
             // a SYN in a synchronised state: challenge ACK (RFC 5961 section 4.2); the ACK of a SYN-ACK was
             // lost if it is the peer's own
-            return self.answer_duplicate(now);
+            return self.answer_duplicate(now, Control::AckOfSynAck);
         }
         if halves.receiver.is_too_old(segment) {
             return halves.receiver.on_too_old(now, segment);
@@ -381,10 +420,10 @@ impl Connection {
 
     /// "An acknowledgment should be sent in reply" to what is not acceptable (RFC 9293 section 3.10.7.4);
     /// not to each segment without data, or two ends could answer each other indefinitely.
-    fn answer_duplicate(&mut self, now: Time) {
+    fn answer_duplicate(&mut self, now: Time, answer: Control) {
         if self.last_duplicate.is_none_or(|last| now.since(last) >= DUPLICATE_ACK_INTERVAL) {
             self.last_duplicate = Some(now);
-            self.control = Some(Control::Ack);
+            self.control = Some(answer);
         }
     }
 
@@ -394,7 +433,7 @@ impl Connection {
             self.closed_by_peer = true;
             self.close();
         } else {
-            self.answer_duplicate(now);
+            self.answer_duplicate(now, Control::Ack);
         }
     }
 
@@ -462,11 +501,11 @@ impl Connection {
         }
         let due = halves.receiver.ack_due().is_some_and(|due| due <= now);
         if due && let Some(blocks) = halves.receiver.sack_blocks() {
-            return Some(self.pure_ack(now, Some(blocks)));
+            return Some(self.pure_ack(now, blocks));
         }
         match halves.sender.transmit(now) {
             Some(transmission) => Some(self.transmission(now, &transmission)),
-            None if due => Some(self.pure_ack(now, None)),
+            None if due => Some(self.pure_ack(now, SackBlocks::default())),
             None => None,
         }
     }
@@ -488,10 +527,10 @@ impl Connection {
             Control::Syn => {
                 segment.window = syn_window(&self.config.tcp, self.config.tcp.mss.bytes());
                 self.offered = segment.window;
-                segment.options = Some(Box::new(Offer::new(&self.config.tcp).options()));
-                let again = segment.retransmission;
-                segment.flags = segment.flags.with(self.config.tcp.ecn.request(again));
-                ecn = self.config.tcp.ecn.field_without_new_data();
+                segment.options = Some(Box::new(Offer::new(&self.config.tcp).options(false)));
+                let lost = self.handshake.map_or(0, |handshake| handshake.timeouts());
+                segment.flags = segment.flags.with(self.config.tcp.ecn.request(lost));
+                ecn = self.field_of_handshake();
             }
             Control::SynAck => {
                 segment.flags = Flags::SYN.with(Flags::ACK);
@@ -500,9 +539,12 @@ impl Connection {
                 self.offered = segment.window;
                 segment.timestamp_echo = if self.agreed.timestamps { self.syn_timestamp } else { 0 };
                 let answer = Offer::new(&self.config.tcp).answer(self.offer);
-                segment.options = Some(Box::new(answer.options()));
-                segment.flags = segment.flags.with(self.agreed.ecn.answer());
-                ecn = self.agreed.ecn.field_without_new_data();
+                let with_option = self.accecn.is_some() && !segment.retransmission;
+                segment.options = Some(Box::new(answer.options(with_option)));
+                segment.flags = segment.flags.with(self.answer_of_ecn());
+                let capable = self.accecn.is_none_or(|accecn| accecn.is_capable());
+                ecn =
+                    if self.agreed.ecn.is_on() && capable { self.field_of_handshake() } else { Ecn::NotEct };
             }
             Control::Refuse(sequence) => {
                 // "<SEQ=SEG.ACK><CTL=RST>" (RFC 9293 section 3.10.7.1)
@@ -514,21 +556,36 @@ impl Connection {
                 segment.flags = Flags::RST.with(Flags::ACK);
                 (segment.sequence, segment.acknowledgement) = (sequence, next);
             }
-            Control::Ack => {
+            Control::Ack | Control::AckOfSynAck => {
                 let halves = self.halves.as_mut().expect("only an open connection acknowledges");
                 let blocks = halves.receiver.sack_blocks();
-                return self.pure_ack(now, blocks);
+                let mut departure = self.pure_ack(now, blocks.unwrap_or_default());
+                if let Some(accecn) = self.accecn.filter(|_| control == Control::AckOfSynAck) {
+                    departure.segment.flags = Flags::ACK.with(accecn.reflection());
+                }
+                return departure;
             }
         }
         Departure { leaves: now, ecn, segment }
     }
 
-    fn pure_ack(&mut self, now: Time, blocks: Option<SackBlocks>) -> Departure {
+    /// What a SYN-ACK says of ECN: with AccECN nothing any more if the one before was lost, too (RFC 9768 section 3.2.3.2.2).
+    fn answer_of_ecn(&mut self) -> Flags {
+        let lost = self.handshake.map_or(0, |handshake| handshake.timeouts());
+        match &mut self.accecn {
+            Some(accecn) if lost <= 1 => accecn.reflection(),
+            Some(accecn) => {
+                accecn.on_syn_ack_without_ecn();
+                Flags::NONE
+            }
+            None => self.agreed.ecn.answer(Ecn::NotEct),
+        }
+    }
+
+    fn pure_ack(&mut self, now: Time, blocks: SackBlocks) -> Departure {
         let sequence = self.halves.as_ref().map_or(0, |halves| halves.sender.next_position());
         let transmission = Transmission::pure_ack(sequence, self.agreed.ecn, now);
-        let mut departure = self.transmission(now, &transmission);
-        departure.segment.options = blocks.map(|blocks| Box::new(SegmentOptions::Sack(blocks)));
-        departure
+        self.segment_with(now, &transmission, blocks)
     }
 
     /// An acknowledgement of a part of what has arrived; the delayed one stays due (`__tcp_send_ack`).
@@ -554,6 +611,12 @@ impl Connection {
     }
 
     fn transmission(&mut self, now: Time, transmission: &Transmission) -> Departure {
+        self.segment_with(now, transmission, SackBlocks::default())
+    }
+
+    /// What `transmission` asks for, as a segment that acknowledges with `blocks`.
+    fn segment_with(&mut self, now: Time, transmission: &Transmission, blocks: SackBlocks) -> Departure {
+        let has_option = self.accecn.is_some_and(|accecn| accecn.has_option());
         let Transmission { sequence, length, fin, push, retransmission, departure, .. } = *transmission;
         let receiver = &mut self.halves.as_mut().expect("only an open connection sends").receiver;
         let window = announced(self.agreed, receiver);
@@ -571,6 +634,11 @@ impl Connection {
         if transmission.window_reduced {
             flags = flags.with(Flags::CWR);
         }
+        flags = flags.with(receiver.tell_marks());
+        let options = match receiver.accecn_option(has_option, blocks) {
+            Some((option, sack)) => Some(SegmentOptions::AccEcn { option, sack, records: Vec::new() }),
+            None => (!blocks.as_slice().is_empty()).then_some(SegmentOptions::Sack(blocks)),
+        };
         let acknowledgement = receiver.next_expected();
         let timestamp_echo = receiver.timestamp_to_echo().unwrap_or(0);
         let pure = length == 0 && !fin;
@@ -587,7 +655,7 @@ impl Connection {
             length,
             flags,
             retransmission,
-            options: None,
+            options: options.map(Box::new),
         };
         Departure { leaves: transmission.leaves, ecn: transmission.ecn, segment }
     }

@@ -9,38 +9,71 @@
 //! | a SYN that is ECN-capable | not ECN | agreed to where the congestion control needs ECN | as Linux |
 //! | a reduction for marks that an undo would revert | | the window stays where the reduction has brought it | it becomes that of the controller |
 //! | a packet that is not ECN-capable among others | | probably a retransmission: two quick acknowledgements | as Linux |
+//!
+//! The other feedback, that of RFC 9768, is in `accecn`; its negotiation, which falls back to this one, is here.
 
+use super::accecn;
 use crate::options::TcpEcn;
 use quiclab_core::{Ecn, Flags};
 
 /// Quick acknowledgements after a mark: the sender's window may be small (`tcp_enter_quickack_mode(sk, 2)`).
 pub(super) const QUICK_ACKS: u32 = 2;
 
+/// The ACE field of a SYN that asks for ECN of RFC 3168 (CWR and ECE), and of the SYN-ACK that agrees to it (ECE).
+const CLASSIC_SYN: u8 = 0b011;
+const CLASSIC_SYN_ACK: u8 = 0b001;
+
 impl TcpEcn {
-    /// Flags of a SYN that asks for ECN (RFC 3168 section 6.1.1), `again` if it was lost before.
-    pub(super) fn request(self, again: bool) -> Flags {
-        if self.is_on() && !again { Flags::ECE.with(Flags::CWR) } else { Flags::NONE }
+    /// Flags of a SYN that asks for ECN (RFC 3168 section 6.1.1, RFC 9768 section 3.1.1) and was lost `lost` times before.
+    pub(super) fn request(self, lost: u32) -> Flags {
+        match self {
+            Self::Accurate if lost <= 1 => Flags::of_ace(0b111),
+            Self::Classic | Self::Dctcp if lost == 0 => Flags::of_ace(CLASSIC_SYN),
+            _ => Flags::NONE,
+        }
     }
 
     /// What a server agrees to: a SYN with these flags has arrived in a packet with the ECN field `field`.
     pub(super) fn accept(self, flags: Flags, field: Ecn) -> Self {
-        let asked = flags.has(Flags::ECE.with(Flags::CWR));
-        let believed = self == Self::Dctcp || field == Ecn::NotEct;
-        if asked && believed { self } else { Self::Off }
+        match (self, flags.ace()) {
+            // RFC 9768 section 3.1.3: all others are as (1,1,1)
+            (Self::Accurate, ace) if ace != 0 && ace != CLASSIC_SYN => Self::Accurate,
+            (Self::Accurate, _) => Self::Classic.accept(flags, field),
+            _ => {
+                let asked = flags.has(Flags::ECE.with(Flags::CWR));
+                let believed = self == Self::Dctcp || field == Ecn::NotEct;
+                if asked && believed { self } else { Self::Off }
+            }
+        }
     }
 
-    /// Flags of the SYN-ACK, of what was agreed to.
-    pub(super) fn answer(self) -> Flags {
-        if self.is_on() { Flags::ECE } else { Flags::NONE }
+    /// Flags of the SYN-ACK, of what was agreed to; the SYN had the ECN field `field`.
+    pub(super) fn answer(self, field: Ecn) -> Flags {
+        match self {
+            Self::Off => Flags::NONE,
+            Self::Classic | Self::Dctcp => Flags::of_ace(CLASSIC_SYN_ACK),
+            Self::Accurate => accecn::reflect(field),
+        }
     }
 
-    /// What a client has settled: a SYN-ACK with these flags has answered.
+    /// What a client has settled: a SYN-ACK with these flags has answered (RFC 9768 table 2).
     pub(super) fn settle(self, flags: Flags) -> Self {
-        if flags.has(Flags::ECE) && !flags.has(Flags::CWR) { self } else { Self::Off }
+        match (self, flags.ace()) {
+            (Self::Accurate, 0b000 | 0b111) => Self::Off,
+            (Self::Accurate, CLASSIC_SYN_ACK) => Self::Classic,
+            (Self::Accurate, _) => Self::Accurate,
+            _ if flags.has(Flags::ECE) && !flags.has(Flags::CWR) => self,
+            _ => Self::Off,
+        }
     }
 
     pub(crate) const fn is_on(self) -> bool {
         !matches!(self, Self::Off)
+    }
+
+    /// Whether acknowledgements echo marks (ECE, CWR) instead of counting them.
+    pub(crate) const fn echoes(self) -> bool {
+        matches!(self, Self::Classic | Self::Dctcp)
     }
 
     /// ECN field of new data.
@@ -48,9 +81,18 @@ impl TcpEcn {
         if self.is_on() { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
-    /// ECN field of other packets: SYN, pure acknowledgement, retransmission.
+    /// ECN field of other packets of an open connection: pure acknowledgement, retransmission.
     pub(crate) const fn field_without_new_data(self) -> Ecn {
-        if matches!(self, Self::Dctcp) { Ecn::Ect0 } else { Ecn::NotEct }
+        if matches!(self, Self::Dctcp | Self::Accurate) { Ecn::Ect0 } else { Ecn::NotEct }
+    }
+
+    /// ECN field of SYN and SYN-ACK; `needed`: the congestion control needs ECN (`tcp_ca_needs_ecn`).
+    pub(super) const fn field_of_handshake(self, needed: bool) -> Ecn {
+        if matches!(self, Self::Dctcp) || needed && matches!(self, Self::Accurate) {
+            Ecn::Ect0
+        } else {
+            Ecn::NotEct
+        }
     }
 }
 
@@ -98,7 +140,7 @@ impl Echo {
 
     /// A segment with CWR arrived: the sender has reduced its window. Returns whether to acknowledge it at once.
     pub(super) fn on_cwr(&mut self) -> bool {
-        let was_told = self.ecn.is_on();
+        let was_told = self.ecn.echoes();
         if was_told {
             self.on = false;
         }
@@ -117,6 +159,9 @@ impl Echo {
             return demand;
         }
         self.seen = true;
+        if self.ecn == TcpEcn::Accurate {
+            return demand;
+        }
         if self.ecn == TcpEcn::Dctcp {
             let marked = field == Ecn::Ce;
             if marked != self.marked {
@@ -135,23 +180,53 @@ impl Echo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use TcpEcn::{Classic, Dctcp, Off};
+    use TcpEcn::{Accurate, Classic, Dctcp, Off};
 
     #[test]
     fn both_ends_must_want_it() {
         for (client, server, agreed) in
             [(Classic, Classic, true), (Classic, Off, false), (Off, Classic, false), (Off, Off, false)]
         {
-            let server = server.accept(client.request(false), client.field_without_new_data());
-            let client = client.settle(server.answer());
+            let server = server.accept(client.request(0), client.field_of_handshake(false));
+            let client = client.settle(server.answer(Ecn::NotEct));
             assert_eq!((client.is_on(), server.is_on()), (agreed, agreed));
         }
         // a SYN that was lost may have been lost for its flags
-        assert_eq!(Classic.request(true), Flags::NONE);
+        assert_eq!(Classic.request(1), Flags::NONE);
         // an ECN-capable SYN is believed only where all packets are
-        let syn = Dctcp.request(false);
+        let syn = Dctcp.request(0);
         assert!(!Classic.accept(syn, Ecn::Ect0).is_on());
         assert!(Dctcp.accept(syn, Ecn::Ect0).is_on());
+    }
+
+    /// RFC 9768 table 2: both ends end up with the best that both know, whatever ECN field the SYN has arrived with.
+    #[test]
+    fn the_best_feedback_of_both_ends_is_agreed_to() {
+        for (client, server, agreed) in [
+            (Accurate, Accurate, Accurate),
+            (Accurate, Classic, Classic),
+            (Classic, Accurate, Classic),
+            (Accurate, Off, Off),
+            (Off, Accurate, Off),
+        ] {
+            let server = server.accept(client.request(0), Ecn::NotEct);
+            let client = client.settle(server.answer(Ecn::NotEct));
+            assert_eq!((client, server), (agreed, agreed));
+        }
+        for field in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+            assert_eq!(Accurate.settle(Accurate.answer(field)), Accurate);
+        }
+    }
+
+    /// RFC 9768 table 2 and section 3.1.3: a broken server, and combinations that are reserved.
+    #[test]
+    fn every_combination_of_flags_has_its_meaning() {
+        let settled: Vec<_> = (0..8).map(|ace| Accurate.settle(Flags::of_ace(ace))).collect();
+        assert_eq!(settled, [Off, Classic, Accurate, Accurate, Accurate, Accurate, Accurate, Off]);
+        let accepted: Vec<_> = (0..8).map(|ace| Accurate.accept(Flags::of_ace(ace), Ecn::NotEct)).collect();
+        assert_eq!(accepted, [Off, Accurate, Accurate, Classic, Accurate, Accurate, Accurate, Accurate]);
+        // section 3.1.4.1: once more, then without
+        assert_eq!([0, 1, 2].map(|lost| Accurate.request(lost).ace()), [7, 7, 0]);
     }
 
     #[test]

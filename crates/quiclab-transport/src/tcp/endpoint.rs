@@ -18,7 +18,7 @@ use crate::workload::{Application, Command};
 use quiclab_core::{
     ByteCount, Contents, Counters, DataRate, Duration, Element, Endpoint, EndpointIdentity, FiveTuple, Flags,
     Metrics, Nic, Outputs, Packet, PageClient, Payload, Port, Progress, Protocol, RandomStream, Record,
-    RecoveryState, Role, SavedTcpMetrics, SegmentOptions, Time, TransportEvent, TransportObserver, WarmStart,
+    RecoveryState, Role, SavedTcpMetrics, Time, TransportEvent, TransportObserver, WarmStart,
 };
 use std::collections::VecDeque;
 
@@ -305,8 +305,10 @@ impl TcpEndpoint {
         let Departure { ecn, mut segment, .. } = departure;
         let ecn = self.connection.codepoint(ecn);
         let bytes = self.connection.header_bytes(&segment) + u64::from(segment.length);
-        if let Some(records) = self.records.as_ref().filter(|_| segment.length > 0) {
-            segment.options = records.of(segment.sequence, segment.length);
+        if let Some(records) = self.records.as_ref().filter(|_| segment.length > 0)
+            && let Some(said) = records.of(segment.sequence, segment.length)
+        {
+            segment.set_records(said);
         }
         let size = ByteCount::from_bytes(bytes);
         self.nic.send(now, Port(0), size, ecn, Payload::Segment(segment), out);
@@ -362,16 +364,14 @@ impl Element for TcpEndpoint {
     fn receive(&mut self, now: Time, _port: Port, packet: Box<Packet>, out: &mut Outputs) {
         self.nic.receive(&packet);
         self.release(now, out);
-        let Payload::Segment(segment) = packet.payload else {
+        let Payload::Segment(mut segment) = packet.payload else {
             return; // background traffic that went astray
         };
         let has_data = segment.length > 0 || segment.flags.has(Flags::FIN);
         self.connection.receive(now, &segment, packet.ecn);
         if let Some(records) = &mut self.records {
             records.acknowledge(segment.acknowledgement);
-            if let Some(SegmentOptions::Records(said)) = segment.options.map(|options| *options) {
-                records.arrive(said, &self.channel);
-            }
+            records.arrive(segment.take_records(), &self.channel);
         }
         if let (Some(observer), Some(outcome)) = (&mut self.observer, self.connection.take_acknowledgement())
         {

@@ -48,7 +48,7 @@ impl Offer {
     /// What the SYN of a peer offers.
     pub(super) fn of_peer(options: Option<&SegmentOptions>) -> Self {
         match options {
-            Some(&SegmentOptions::Syn { mss, window_scale, sack, timestamps }) => {
+            Some(&SegmentOptions::Syn { mss, window_scale, sack, timestamps, .. }) => {
                 Self { mss, window_scale, sack, timestamps }
             }
             _ => Self { mss: DEFAULT_MSS, window_scale: None, sack: false, timestamps: false },
@@ -66,9 +66,10 @@ impl Offer {
         }
     }
 
-    pub(super) fn options(self) -> SegmentOptions {
+    /// As options of a SYN or SYN-ACK, which also has the AccECN option or not.
+    pub(super) fn options(self, accecn: bool) -> SegmentOptions {
         let Self { mss, window_scale, sack, timestamps } = self;
-        SegmentOptions::Syn { mss, window_scale, sack, timestamps }
+        SegmentOptions::Syn { mss, window_scale, sack, timestamps, accecn }
     }
 }
 
@@ -177,6 +178,11 @@ impl Retransmission {
     /// Whether it was retransmitted.
     pub(super) fn is_retransmitted(&self) -> bool {
         self.timeouts + self.answers > 0
+    }
+
+    /// Timeouts so far.
+    pub(super) fn timeouts(&self) -> u32 {
+        self.timeouts
     }
 
     /// RTT of the handshake answered `now` by a segment that echoes the timestamp `echo`, if timestamps are used. If it was

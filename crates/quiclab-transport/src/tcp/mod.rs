@@ -6,7 +6,7 @@
 //!   ├── records      what the payload of segments says, where the application tells
 //!   ├── connection   states, acknowledgements, timestamps
 //!   │     ├── handshake   options, SYN retransmission
-//!   │     ├── ecn         which packets are ECN-capable, and how marks travel back
+//!   │     ├── ecn         which packets are ECN-capable, and how marks travel back; accecn: counts of them
 //!   │     ├── sender      what may be sent, what was, and what became of it
 //!   │     └── receiver    what has arrived, and what to acknowledge
 //!   ├── memory       what segments take of the buffers
@@ -16,6 +16,7 @@
 //! profile ── values of Linux releases; options ── with the overrides of a scenario
 //! ```
 
+mod accecn;
 mod config;
 mod connection;
 mod ecn;

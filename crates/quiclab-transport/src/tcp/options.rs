@@ -7,6 +7,7 @@ use crate::congestion::Family;
 use crate::error::{Error, conflict};
 use crate::options::{
     CongestionControl, Control, EndpointConfig, Pacing, SlowStartExit, TcpEcn, TcpOptions, TcpValues, Tls,
+    check_ecn_beta,
 };
 use quiclab_core::problem::{ensure, name_of, quoted};
 use quiclab_core::{ByteCount, Problem};
@@ -63,12 +64,12 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
             conflict("congestion_control", quoted(control.name()), "a congestion control for one path")
         })?;
         if control.family().counts_marks() {
-            let asked = options.tcp.as_ref().and_then(|tcp| tcp.ecn);
-            ensure(asked.is_none_or(|ecn| ecn == TcpEcn::Dctcp), || {
-                conflict("tcp.ecn", quoted(name_of(&config.tcp.ecn)), "\"dctcp\"")
+            let asked = options.tcp.as_ref().and_then(|tcp| tcp.ecn).unwrap_or(TcpEcn::Dctcp);
+            ensure(matches!(asked, TcpEcn::Dctcp | TcpEcn::Accurate), || {
+                conflict("tcp.ecn", quoted(name_of(&config.tcp.ecn)), "\"dctcp\" or \"accurate\"")
                     .because(format!("congestion control `{}` needs the number of marks", control.name()))
             })?;
-            config.tcp.ecn = TcpEcn::Dctcp;
+            config.tcp.ecn = asked;
         }
         // a module of its own in Linux: only CUBIC has HyStart
         if control != CongestionControl::Cubic {
@@ -81,9 +82,11 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         slow_start_exit: &mut config.slow_start_exit,
         saved_path: &mut config.saved_path,
         max_jump: &mut config.max_jump,
+        ecn_beta: &mut config.ecn_beta,
         pacing: &mut config.pacing,
     };
     control.take(options, Pacing::Linux { max_rate: None })?;
+    check_ecn_beta(options, config.tcp.ecn.is_on(), "tcp.ecn", "\"off\"")?;
     if let Some(window) = options.initial_window {
         let packet = ByteCount::from_bytes(payload(config.tcp.mss.bytes(), config.tcp.timestamps));
         ensure((packet..=MAX_WINDOW).contains(&window), || {

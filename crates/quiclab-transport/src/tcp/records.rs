@@ -5,7 +5,7 @@
 //! has been read up to it.
 
 use super::tls::Channel;
-use quiclab_core::{Contents, Record, SegmentOptions};
+use quiclab_core::{Contents, Record};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Records of one end of a connection, both ways.
@@ -26,12 +26,12 @@ impl Records {
         self.outgoing.push_back(record);
     }
 
-    /// What a segment of the positions `start..start + length` says.
-    pub(super) fn of(&self, start: u64, length: u16) -> Option<Box<SegmentOptions>> {
+    /// What a segment of the positions `start..start + length` says; `None`: nothing.
+    pub(super) fn of(&self, start: u64, length: u16) -> Option<Vec<Record>> {
         let index = |position| self.outgoing.partition_point(|record| record.position < position);
         let (first, last) = (index(start), index(start + u64::from(length)));
         let records = || self.outgoing.range(first..last).cloned().collect();
-        (first < last).then(|| Box::new(SegmentOptions::Records(records())))
+        (first < last).then(records)
     }
 
     /// The peer has received everything before `position`.
@@ -85,11 +85,8 @@ mod tests {
         Record { position, length, contents: Contents::Http2(vec![frame]) }
     }
 
-    fn positions(options: Option<Box<SegmentOptions>>) -> Vec<u64> {
-        match options.as_deref() {
-            Some(SegmentOptions::Records(records)) => records.iter().map(|record| record.position).collect(),
-            _ => Vec::new(),
-        }
+    fn positions(said: Option<Vec<Record>>) -> Vec<u64> {
+        said.unwrap_or_default().iter().map(|record| record.position).collect()
     }
 
     #[test]

@@ -41,13 +41,17 @@ impl NativeStack for LabTcp {
     }
 
     fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, Error> {
-        let ecn = options::resolve(config)?.tcp.ecn;
+        let resolved = options::resolve(config)?;
+        let ecn = resolved.tcp.ecn;
         let mark_feedback = match ecn {
             TcpEcn::Off => MarkFeedback::None,
             TcpEcn::Classic => MarkFeedback::Echo,
-            TcpEcn::Dctcp => MarkFeedback::Count,
+            TcpEcn::Dctcp => MarkFeedback::EachAck,
+            TcpEcn::Accurate => MarkFeedback::Count,
         };
-        let needs_mark_feedback = if ecn == TcpEcn::Dctcp { MarkFeedback::Count } else { MarkFeedback::None };
+        let counts = resolved.congestion_control.family().counts_marks();
+        let needs_mark_feedback =
+            if counts || ecn == TcpEcn::Dctcp { mark_feedback } else { MarkFeedback::None };
         Ok(StackAbilities { mark_feedback, needs_mark_feedback, ..INFO.abilities() })
     }
 

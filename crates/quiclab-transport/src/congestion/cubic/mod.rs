@@ -41,6 +41,8 @@ pub struct Cubic {
     curve: Curve,
     /// Part of the window that a loss leaves, of the RFC.
     beta: f64,
+    /// The same where packets were marked (ABE, RFC 8511); `None`: as a loss. The curve is that of a loss.
+    beta_at_marks: Option<f64>,
     /// When the last packet left; `None` before the first.
     last_sent: Option<Time>,
     /// When the last acknowledgement arrived; the start of the run before the first.
@@ -68,7 +70,20 @@ impl Cubic {
             Flavour::LinuxTcp => Curve::Linux(linux::Curve::new(connections)),
         };
         let beta = (f64::from(connections) - 1.0 + BETA) / f64::from(connections);
-        Self { window: Window::new(settings, policy), curve, beta, last_sent: None, last_ack: Time::ZERO }
+        Self {
+            window: Window::new(settings, policy),
+            curve,
+            beta,
+            beta_at_marks: None,
+            last_sent: None,
+            last_ack: Time::ZERO,
+        }
+    }
+
+    /// The same, keeping another part of the window when packets are marked (RFC 8511).
+    #[must_use]
+    pub fn keeping_at_marks(self, part: Option<f64>) -> Self {
+        Self { beta_at_marks: part, ..self }
     }
 
     /// Lets the curve of Linux count time in `hz` ticks per second.
@@ -171,11 +186,16 @@ impl Controller for Cubic {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        if self.window.converge(event, self.beta) {
+        let at_marks = self.beta_at_marks.filter(|_| event.ecn);
+        if self.window.converge(event, at_marks.unwrap_or(self.beta)) {
             return;
         }
-        let ssthresh = self.reduced(event.now);
-        self.window.cut(ssthresh);
+        let before = self.window.bytes();
+        let reduced = self.reduced(event.now);
+        // in Linux, whole packets
+        let unit = self.window.unit();
+        let kept = |part: f64| libm::round((before / unit) as f64 * part * unit as f64) as u64 / unit * unit;
+        self.window.cut(at_marks.map_or(reduced, kept));
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent, cut: bool) {

@@ -194,7 +194,7 @@ impl Connection {
         let Frames { frames, content, reliable, .. } = frames;
         let path = id.path() as u8;
         datagram.packets.push(QuicPacket { space: packet_space, path, number, format, frames });
-        let controlled = self.config.quic.datagram_congestion_control && !self.datagrams_uncontrolled;
+        let controlled = self.config.quic.datagram_congestion_control && self.datagram_kind.controlled;
         let in_flight = eliciting && (reliable || controlled);
         let length = datagram.packets.last().map_or(0, QuicPacket::length);
         Some(Assembled { id, content, length, in_flight })
@@ -369,7 +369,7 @@ impl Connection {
 
     /// Whether a DATAGRAM frame leaves whatever the window says.
     fn datagram_is_free(&mut self, now: Time, number: usize, length: u16) -> bool {
-        let native = !self.config.quic.datagram_congestion_control || self.datagrams_uncontrolled;
+        let native = !self.config.quic.datagram_congestion_control || !self.datagram_kind.controlled;
         if !self.operations.has(Operation::DatagramMayLeave) {
             return native;
         }

@@ -9,6 +9,21 @@ use quiclab_core::{ByteCount, Time};
 /// Frame type and length of a DATAGRAM frame with up to 16 383 bytes.
 const FRAME_HEADER: u64 = 3;
 
+/// What the datagrams of a packet have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::quic) struct Kind {
+    /// Otherwise the packet needs no window, and does not count as in flight.
+    pub(in crate::quic) controlled: bool,
+    /// The packet may be ECN-capable.
+    pub(in crate::quic) capable: bool,
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self { controlled: true, capable: true }
+    }
+}
+
 impl Connection {
     /// The window of `path` is `bytes` and stays so.
     pub(in crate::quic) fn set_fixed_window(&mut self, path: usize, bytes: u64) {
@@ -50,16 +65,16 @@ impl Connection {
 
     /// Whether a datagram leaves on `path` with the next packet there: window and pacer let a full packet go, or it is
     /// not `controlled`, or it fits into the one that waits already.
-    fn takes(&self, now: Time, path: usize, length: u16, controlled: bool) -> bool {
+    fn takes(&self, now: Time, path: usize, length: u16, kind: Kind) -> bool {
         let full = self.paths[path].datagram();
         if self.state != State::Open || u64::from(length) + FRAME_HEADER + self.short_overhead() > full {
             return false;
         }
         match self.pending(path) {
-            0 if controlled => self.path_state(now, path, None).is_open(),
+            0 if kind.controlled => self.path_state(now, path, None).is_open(),
             0 => self.path_timeouts(path).is_some(),
             // a packet has datagrams of one kind: those that are controlled must not leave without a window
-            _ if self.datagrams_uncontrolled == controlled => false,
+            _ if self.datagram_kind != kind => false,
             pending => pending + u64::from(length) + FRAME_HEADER <= full,
         }
     }
@@ -95,17 +110,16 @@ impl Connection {
         1 + u64::from(self.peer.connection_id_length) + 4 + 16
     }
 
-    /// A datagram for `path`, which leaves with the next packet there; `false`: there is no room, or it is too long. A
-    /// packet with datagrams that are not `controlled` needs no window, and does not count as in flight.
+    /// A datagram for `path`, which leaves with the next packet there; `false`: there is no room, or it is too long.
     pub(in crate::quic) fn send_datagram_on(
         &mut self,
         now: Time,
         path: usize,
         length: u16,
         number: u64,
-        controlled: bool,
+        kind: Kind,
     ) -> bool {
-        if !self.takes(now, path, length, controlled) {
+        if !self.takes(now, path, length, kind) {
             return false;
         }
         if self.datagram_path != Some(path) {
@@ -113,7 +127,7 @@ impl Connection {
             self.dropped_datagrams += self.datagrams.len() as u64;
             self.datagrams.clear();
         }
-        self.datagrams_uncontrolled = !controlled;
+        self.datagram_kind = kind;
         self.datagram_path = Some(path);
         self.datagrams.push_back(Datagram { length, number, sent: now, echo: false });
         true

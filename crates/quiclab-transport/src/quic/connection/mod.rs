@@ -28,6 +28,7 @@ mod receive;
 mod send;
 mod timers;
 
+pub(super) use carry::Kind;
 pub(super) use send::Departure;
 
 use super::Config;
@@ -136,8 +137,8 @@ pub(super) struct Connection {
     datagrams: VecDeque<Datagram>,
     /// The only path that DATAGRAM frames take: that of the tunnel's choice; `None`: any.
     datagram_path: Option<usize>,
-    /// Those that wait for `datagram_path` leave whatever its window says.
-    datagrams_uncontrolled: bool,
+    /// What those that wait for `datagram_path` have in common.
+    datagram_kind: Kind,
     /// More datagrams wait outside, for room on some path.
     backlogged: bool,
     arrived_datagrams: VecDeque<Datagram>,
@@ -219,7 +220,7 @@ impl Connection {
             management: None,
             datagrams: VecDeque::new(),
             datagram_path: None,
-            datagrams_uncontrolled: false,
+            datagram_kind: Kind::default(),
             backlogged: false,
             arrived_datagrams: VecDeque::new(),
             dropped_datagrams: 0,

@@ -230,7 +230,9 @@ impl Connection {
         if room < MIN_ROOM {
             return None;
         }
-        let ecn = self.paths[path].ecn.field();
+        let capable =
+            self.datagrams.is_empty() || self.datagram_path != Some(path) || self.datagram_kind.capable;
+        let ecn = if capable { self.paths[path].ecn.field() } else { Ecn::NotEct };
         let mut datagram = self.spare.take().unwrap_or_default();
         if path != 0 || self.handshake_spaces.iter().all(Option::is_none) {
             // the rule once the handshake is over: one packet, never padded

@@ -49,6 +49,8 @@ struct Pipe {
     lost: Lost,
     /// Numbers of sent packets that are marked, if they are ECN-capable.
     marked: fn(usize) -> bool,
+    /// ECN fields with which packets arrive whatever they were sent with.
+    mangled: fn(usize) -> Option<Ecn>,
 }
 
 impl Pipe {
@@ -79,6 +81,7 @@ impl Pipe {
             sent: Vec::new(),
             lost: Box::new(|_, _| false),
             marked: |_| false,
+            mangled: |_| None,
         }
     }
 
@@ -118,6 +121,7 @@ impl Pipe {
                 if packet.ecn != Ecn::NotEct && (self.marked)(number) {
                     packet.ecn = Ecn::Ce;
                 }
+                packet.ecn = (self.mangled)(number).unwrap_or(packet.ecn);
                 if !(self.lost)(number, &self.sent[number]) {
                     self.travelling.push_back((now + DELAY, role, packet));
                 }
@@ -188,7 +192,9 @@ fn an_option_that_one_end_lacks_is_not_used() {
     // SYN with the MSS alone; the answer with its own MSS and nothing that was not offered
     let options: Vec<_> =
         pipe.sent[..2].iter().map(|sent| sent.segment.options.as_deref().cloned()).collect();
-    let syn = |mss| Some(SegmentOptions::Syn { mss, window_scale: None, sack: false, timestamps: false });
+    let syn = |mss| {
+        Some(SegmentOptions::Syn { mss, window_scale: None, sack: false, timestamps: false, accecn: false })
+    };
     assert_eq!(options, [syn(1000), syn(1460)]);
     let sizes: Vec<_> =
         pipe.sent.iter().filter(|sent| sent.role == Role::Server).map(|sent| sent.size).take(5).collect();

@@ -27,10 +27,11 @@ mod tests;
 
 use crate::acknowledgement::delayed::{Arrival, DelayedAck, Settings, State};
 use crate::options::TcpValues;
+use crate::tcp::accecn::Received;
 use crate::tcp::config::Config;
 use crate::tcp::ecn::{Echo, PriorAck, QUICK_ACKS};
 use crate::ticks::Ticks;
-use quiclab_core::{Duration, Ecn, Flags, SackBlocks, Segment, Time};
+use quiclab_core::{AccEcnOption, Duration, Ecn, Flags, SackBlocks, Segment, Time};
 use reassembly::{Outcome, Reassembly};
 use timestamps::Timestamps;
 use window::{GROWTH_PAYLOAD, Window};
@@ -48,6 +49,8 @@ pub(crate) struct Receiver {
     acks: DelayedAck,
     timestamps: Timestamps,
     echo: Echo,
+    /// Counts of packets by ECN field; `None` where AccECN is not in use.
+    counts: Option<Received>,
     prior_ack: Option<PriorAck>,
     /// First position that the application has not read.
     unread: u64,
@@ -87,6 +90,7 @@ impl Receiver {
             acks: DelayedAck::new(settings, window.announced()),
             timestamps: Timestamps::new(timestamps, config.min_rto.as_nanos() / 1_000_000),
             echo: Echo::new(config.ecn),
+            counts: None,
             prior_ack: None,
             unread: 1,
             acknowledged: 1,
@@ -101,6 +105,11 @@ impl Receiver {
     pub(crate) fn opened(mut self, now: Time, offered: u32) -> Self {
         self.window.open(now, offered.into());
         self
+    }
+
+    /// Acknowledgements tell of marks with AccECN.
+    pub(crate) fn count_marks(&mut self, counts: Received) {
+        self.counts = Some(counts);
     }
 
     /// Shift count of the window to announce in SYN or SYN-ACK (RFC 7323 section 2.2); 0 without scaling.
@@ -122,6 +131,7 @@ impl Receiver {
             return self.refuse(now, segment);
         }
         self.timestamps.update(segment, self.acknowledged);
+        self.count(segment, field);
         if segment.flags.has(Flags::CWR) && self.echo.on_cwr() && start != end {
             self.acks.require(); // the sender's window may be a single segment
         }
@@ -137,6 +147,15 @@ impl Receiver {
         self.take(now, segment, field);
         let state = self.state();
         self.acks.decide(now, &state);
+    }
+
+    /// Counts an acceptable segment by the ECN field of its packet (`tcp_ecn_received_counters`).
+    fn count(&mut self, segment: &Segment, field: Ecn) {
+        let Some(counts) = &mut self.counts else { return };
+        // RFC 9768 section 3.2.2.5.1: change-triggered acknowledgements
+        if counts.on_packet(field, u64::from(segment.length)) || counts.is_urgent() {
+            self.acks.hasten();
+        }
     }
 
     /// Data that are new arrived in a packet with this ECN field (`tcp_data_ecn_check`).
@@ -320,6 +339,19 @@ impl Receiver {
     /// Whether an acknowledgement that leaves now echoes a mark (ECE).
     pub(crate) fn echoes_mark(&self) -> bool {
         self.echo.is_on()
+    }
+    /// AE, CWR and ECE of a segment that leaves now, with AccECN.
+    pub(crate) fn tell_marks(&mut self) -> Flags {
+        self.counts.as_mut().map_or(Flags::NONE, Received::tell)
+    }
+    /// The AccECN option of a segment that leaves now with `blocks`, if options are in use, and the blocks that stay.
+    pub(crate) fn accecn_option(
+        &mut self,
+        in_use: bool,
+        mut blocks: SackBlocks,
+    ) -> Option<(AccEcnOption, SackBlocks)> {
+        let option = self.counts.as_mut().filter(|_| in_use)?.option(self.has_timestamps, &mut blocks)?;
+        Some((option, blocks))
     }
     /// An acknowledgement that must leave before any other, of a part of what has arrived.
     pub(crate) fn take_prior_ack(&mut self) -> Option<PriorAck> {

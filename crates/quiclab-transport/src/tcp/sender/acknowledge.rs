@@ -4,6 +4,7 @@ use super::{AckOutcome, Sender, State, timestamp};
 use crate::congestion::{Ack, Marks, RecoveryPhase};
 use crate::recovery::delivery_rate::{RateSample, SentState};
 use crate::recovery::prr::PrrAck;
+use crate::tcp::accecn::Acknowledged;
 use quiclab_core::{Duration, Flags, Segment, Time};
 
 /// Results of the steps that process one acknowledgement.
@@ -45,8 +46,9 @@ pub(super) struct Work {
     pub(super) set_timer: bool,
     /// It may have been delayed: a lone, short segment.
     pub(super) maybe_delayed: bool,
-    /// It reports marks (`FLAG_ECE`).
+    /// It reports marks (`FLAG_ECE`), and with AccECN how many.
     pub(super) marked: bool,
+    pub(super) marks: u64,
 }
 
 /// What may be sent after an acknowledgement.
@@ -78,7 +80,7 @@ impl Sender {
         if ack < self.acknowledged {
             return self.on_old_ack(now, segment, work);
         }
-        work.marked = self.ecn.is_on() && segment.flags.has(Flags::ECE);
+        work.marked = self.ecn.echoes() && segment.flags.has(Flags::ECE);
         let window = u64::from(segment.window);
         // an older acknowledgement does not take the window back (tcp_may_update_window)
         if ack > self.acknowledged || window > self.window || window == 0 {
@@ -99,6 +101,8 @@ impl Sender {
             if work.dsack && self.state <= State::Disorder {
                 self.undo_by_dsack(now);
             }
+            self.count_marks(segment, &mut work);
+            self.counts.marked += work.marks;
             self.window_opened(now);
             return AckOutcome::default();
         }
@@ -109,6 +113,7 @@ impl Sender {
         if work.prior_delivered > 0 {
             self.rack.update_window(work.prior_delivered, self.rate.delivered());
         }
+        self.count_marks(segment, &mut work);
         if self.ecn.is_on() {
             self.report_marks(&work);
         }
@@ -150,10 +155,36 @@ impl Sender {
         !progress || work.sacked || work.dsack || work.marked || self.state != State::Open
     }
 
+    /// Counts the marks that the acknowledgement reports with AccECN (`tcp_accecn_process`), if none was sent after it: it
+    /// delivers something, or its timestamp is new.
+    fn count_marks(&mut self, segment: &Segment, work: &mut Work) {
+        let Some(feedback) = &mut self.feedback else { return };
+        let is_new = self.timestamps && (segment.timestamp.wrapping_sub(self.latest) as i32) > 0;
+        if is_new {
+            self.latest = segment.timestamp;
+        }
+        if !(work.advanced || work.sacked || is_new) {
+            return;
+        }
+        work.marks = feedback.on_ack(&Acknowledged {
+            ace: segment.flags.ace(),
+            option: segment.accecn(),
+            packets: u64::from(work.delivered),
+            bytes: work.delivered_bytes,
+            payload: self.payload,
+            exact: self.sack || matches!(self.state, State::Open | State::Cwr),
+        });
+        work.marked = work.marks > 0;
+    }
+
     /// Tells the controller of the marks, before the window is reduced for them (`tcp_in_ack_event`).
     fn report_marks(&mut self, work: &Work) {
         let delivered = u64::from(work.delivered);
-        let marked = if work.marked { delivered } else { 0 };
+        let marked = match self.feedback {
+            Some(_) => work.marks,
+            None if work.marked => delivered,
+            None => 0,
+        };
         self.counts.marked += marked;
         self.controller.on_marks(&Marks {
             delivered_packets: delivered,
@@ -366,6 +397,7 @@ impl Work {
             set_timer: false,
             maybe_delayed: false,
             marked: false,
+            marks: 0,
         }
     }
 

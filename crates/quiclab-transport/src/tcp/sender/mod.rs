@@ -33,6 +33,7 @@ mod write;
 
 pub(crate) use write::PushWithinWrite;
 
+use super::accecn::Feedback;
 use super::config::{Config, INITIAL_SEGMENTS};
 use super::metrics::FinalState;
 use crate::congestion::{Controller, Phase};
@@ -223,6 +224,10 @@ pub(crate) struct Sender {
     /// ECN as agreed on, and the next new data tell of a reduction (`TCP_ECN_QUEUE_CWR`).
     ecn: TcpEcn,
     cwr_due: bool,
+    /// What acknowledgements say of marks with AccECN; `None` without, or if it is not trusted.
+    feedback: Option<Feedback>,
+    /// Timestamp of the latest acknowledgement.
+    latest: u32,
     /// Timestamp of the first retransmission of the present recovery.
     first_retransmission: Option<u32>,
     frto: bool,
@@ -298,6 +303,8 @@ pub(crate) struct Agreed {
     /// RTT of the handshake; `None` if SYN or SYN-ACK was retransmitted and timestamps are not used.
     pub(crate) rtt: Option<Duration>,
     pub(crate) ecn: TcpEcn,
+    /// With AccECN, what counts the marks that are reported.
+    pub(crate) feedback: Option<Feedback>,
 }
 
 /// Least RTO of a connection whose handshake gave no RTT (RFC 6298 section 5.7; `tcp_init_metrics`, `TCP_TIMEOUT_FALLBACK`).
@@ -348,6 +355,8 @@ impl Sender {
             undo_allowed: false,
             ecn: agreed.ecn,
             cwr_due: false,
+            feedback: agreed.feedback,
+            latest: 0,
             first_retransmission: None,
             frto: false,
             new_data_first: false,

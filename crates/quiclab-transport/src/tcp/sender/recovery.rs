@@ -114,7 +114,7 @@ impl Sender {
         self.counts.congestion_events += 1;
         let event = self.event(now, ecn);
         self.controller.on_congestion(&event);
-        self.cwr_due = self.ecn.is_on();
+        self.cwr_due = self.ecn.echoes();
         if self.controller.owns_recovery() {
             return;
         }
@@ -187,7 +187,7 @@ impl Sender {
         }
         let event = self.event(now, false);
         self.controller.on_timeout(&event, cut);
-        self.cwr_due = self.ecn.is_on();
+        self.cwr_due = self.ecn.echoes();
         if self.state <= State::Disorder && self.board.sacked() >= self.options.reordering {
             // many duplicates and yet a timeout: reordering was overestimated
             self.reordering = self.reordering.min(self.options.reordering);

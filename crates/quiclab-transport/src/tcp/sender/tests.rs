@@ -91,6 +91,7 @@ impl Bench {
             window: 1_000_000,
             rtt: Some(Duration::from_millis(100)),
             ecn: config.tcp.ecn,
+            feedback: (config.tcp.ecn == TcpEcn::Accurate).then(|| Feedback::new(false, false)),
         };
         let controller = Box::new(Halving { window: window * 1000, prior: 0, grows: false });
         let now = Time::ZERO + Duration::from_secs(1);

@@ -67,3 +67,72 @@ fn dctcp_echoes_each_mark_for_itself() {
     // and what was before it was acknowledged without
     assert!(acks.contains(&(pipe.sent[10].segment.sequence, false)));
 }
+
+/// RFC 9768 table 2 and section 3.2.1: (1,1,1) in the SYN, the SYN's field in the SYN-ACK, that of the SYN-ACK in the last packet
+/// of the handshake, and then counts from 5 on. All packets but SYN and SYN-ACK are capable, and the option takes 12 bytes of each.
+#[test]
+fn accurate_ecn_is_agreed_to_and_counts() {
+    let pipe = between(TcpEcn::Accurate, |number| matches!(number, 10 | 11));
+    let ace: Vec<_> = pipe.sent.iter().map(|sent| sent.segment.flags.ace()).collect();
+    assert_eq!(ace[..5], [0b111, 0b010, 0b010, 5, 5]);
+    assert!(pipe.sent.iter().all(|sent| (sent.ecn == Ecn::Ect0) != sent.segment.flags.has(Flags::SYN)));
+    // 60 and 72 bytes with SYN; 52 and 12 of the option
+    assert_eq!(pipe.sent[..3].iter().map(|sent| sent.size).collect::<Vec<_>>(), [60, 72, 64]);
+    let full = pipe.sent.iter().max_by_key(|sent| sent.size).expect("some were sent");
+    assert_eq!((full.size, full.segment.length), (1500, 1436));
+    // two packets had marks: 5 and 2, and their bytes
+    let last = pipe.sent.iter().rev().find(|sent| sent.role == Role::Client).expect("an acknowledgement");
+    assert_eq!(last.segment.flags.ace(), 7);
+    let bytes: Vec<_> = last.segment.accecn().expect("in each segment").bytes().collect();
+    assert_eq!(bytes, [0, 2 * 1436, 40_000 - 2 * 1436]);
+    // the first mark is told of at once: the field of the packet before was another
+    let marked = pipe.sent[10].segment.end();
+    let told = pipe.sent.iter().find(|sent| sent.role == Role::Client && sent.segment.flags.ace() == 6);
+    assert_eq!(told.map(|sent| sent.segment.acknowledgement), Some(marked));
+}
+
+/// Section 3.1.4 and table 2: AccECN falls back to what the other end knows, and is asked for again once if a SYN is lost.
+#[test]
+fn accurate_ecn_falls_back() {
+    let run = |server, lost: fn(usize) -> bool| {
+        let mut pipe = Pipe::new(&with(TcpEcn::Accurate), &with(server), &download(40_000));
+        pipe.lost = Box::new(move |number, _| lost(number));
+        pipe.run(ms(9000));
+        assert!(pipe.finished().is_some());
+        pipe
+    };
+    let capable = |pipe: &Pipe| pipe.sent.iter().filter(|sent| sent.ecn == Ecn::Ect0).count();
+    // RFC 3168: data are capable, and nothing else; no option
+    let classic = run(TcpEcn::Classic, |_| false);
+    assert!(classic.sent.iter().all(|sent| (sent.ecn == Ecn::Ect0) == (sent.segment.length > 0)));
+    assert!(classic.sent.iter().all(|sent| sent.segment.accecn().is_none()));
+    assert_eq!(capable(&run(TcpEcn::Off, |_| false)), 0);
+    // the first SYN is lost: once more with AccECN
+    let again = run(TcpEcn::Accurate, |number| number == 0);
+    assert!(capable(&again) > 20 && again.sent[1].segment.flags.ace() == 0b111);
+    // and the second, too: without ECN
+    let without = run(TcpEcn::Accurate, |number| number < 2);
+    assert_eq!((without.sent[2].segment.flags.ace(), capable(&without)), (0, 0));
+    // the SYN-ACK is lost: it comes again without the option, and so no segment has it
+    let plain = run(TcpEcn::Accurate, |number| number == 1);
+    assert!(capable(&plain) > 20 && plain.sent.iter().all(|sent| sent.segment.accecn().is_none()));
+    assert!(plain.sent.iter().any(|sent| sent.segment.length == 1448));
+    // the last packet of the handshake is lost: the request opens the connection, and its 100 bytes are counted once
+    let opened = run(TcpEcn::Accurate, |number| number == 2);
+    let server = opened.sent.iter().rev().find(|sent| sent.role == Role::Server).expect("a response");
+    assert_eq!(server.segment.accecn().map(|option| option.bytes().collect()), Some(vec![0, 0, 100]));
+}
+
+/// Section 3.2.2.3: a SYN-ACK that has a mark is reported, and where nothing in it may have been marked, nothing is capable any
+/// more; but the feedback of the other direction goes on.
+#[test]
+fn a_mangled_syn_ack_ends_ecn_in_its_direction() {
+    let mut pipe = Pipe::new(&with(TcpEcn::Accurate), &with(TcpEcn::Accurate), &download(40_000));
+    pipe.mangled = |number| (number == 1).then_some(Ecn::Ce);
+    pipe.run(ms(2000));
+    assert_eq!(pipe.sent[2].segment.flags.ace(), 0b110);
+    let capable = |role| pipe.sent.iter().skip(2).all(|sent| sent.role != role || sent.ecn == Ecn::Ect0);
+    assert!(capable(Role::Client) && !capable(Role::Server));
+    let server = pipe.sent.iter().skip(2).filter(|sent| sent.role == Role::Server);
+    assert!(server.clone().all(|sent| sent.ecn == Ecn::NotEct) && server.count() > 20);
+}

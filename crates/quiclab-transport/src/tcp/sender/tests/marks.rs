@@ -101,3 +101,27 @@ fn retransmissions_of_dctcp_are_capable() {
     let sent = bench.marked(0, &[(1, 5)]);
     assert!(sent.iter().any(|sent| sent.retransmission) && sent.iter().all(|sent| sent.ecn == Ecn::Ect0));
 }
+
+/// RFC 9768 section 3.2.2: the count of an acknowledgement is what the controller is told; the window is reduced once in a round
+/// trip, without CWR, and an acknowledgement that was overtaken says nothing.
+#[test]
+fn accurate_feedback_is_counted() {
+    let mut bench = Bench::with(10, |tcp| tcp.ecn = TcpEcn::Accurate, true);
+    bench.sent();
+    bench.wait(100);
+    let mut acknowledge = |next: u64, marks: u8, timestamp: u32| {
+        let flags = Flags::ACK.with(Flags::of_ace(5 + marks));
+        let segment = Segment { flags, timestamp, ..bench.segment(1 + next * 1000, 1_000_000) };
+        bench.sender.on_ack(bench.now, &segment);
+        let sent: Vec<_> = std::iter::from_fn(|| bench.sender.transmit(bench.now)).collect();
+        assert!(sent.iter().all(|sent| sent.ecn == Ecn::Ect0 && !sent.window_reduced));
+        let state = bench.sender.snapshot();
+        (state.marked_segments.expect("ECN is on"), state.congestion_events)
+    };
+    assert_eq!(acknowledge(2, 0, 1100), (0, 0));
+    assert_eq!(acknowledge(4, 1, 1101), (1, 1));
+    // nothing new is acknowledged, and its timestamp is old; then the same with a new one
+    assert_eq!(acknowledge(4, 2, 1101), (1, 1));
+    assert_eq!(acknowledge(4, 2, 1102), (2, 1));
+    assert_eq!(acknowledge(8, 6, 1103), (6, 1));
+}

@@ -1,0 +1,229 @@
+//! Accurate ECN (RFC 9768): counts of marks in place of an echo. What the handshake tells of both directions is here.
+//!
+//! ```text
+//! received    what has arrived with marks, and when and how an acknowledgement says so
+//! feedback    what acknowledgements say of the marks of what was sent
+//! ```
+//!
+//! | | RFC 9768 | Linux 7.3 | here |
+//! | --- | --- | --- | --- |
+//! | a lost SYN | once more with AccECN, then without ECN (section 3.1.4.1) | the same | as Linux |
+//! | a lost SYN-ACK | without the option, then without ECN (section 3.2.3.2.2) | the same | as Linux |
+//! | ECN-capable packets | data; others by other documents | all but SYN and SYN-ACK; those, too, where the congestion control needs ECN | as Linux |
+//! | mangled ECN field in the handshake | both ends compare; not capable any more (section 3.2.2.3) | the client compares only if the SYN-ACK had a mark | both always |
+//! | ACE 0 in the last packet of the handshake | not capable, and feedback is ignored (section 3.2.2.1) | not capable | as the RFC |
+//! | a SYN with a mark | the client reduces its window | nothing | as Linux |
+//! | the option | recommended; may be sent sparingly | sysctl tcp_ecn_option 2: in each segment where it fits, if the handshake had one of the peer | as Linux |
+//! | fields of the option | | those that do not fit are left out; a third SACK block makes room for one that changed | as Linux |
+//! | data with SACK blocks | | | the blocks go in an acknowledgement of their own |
+//! | an option that was cleared, marks on all packets, packets with the option that are lost | tests (sections 3.2.3.2.4, 3.2.2.3, 3.2.3.2.2) | the first | none: no element changes options |
+
+mod feedback;
+mod received;
+
+pub(super) use feedback::{Acknowledged, Feedback};
+pub(super) use received::Received;
+
+use quiclab_core::{AccEcnOption, Ecn, Flags, Segment, SegmentOptions};
+
+/// Initial value of the counts of packets with marks (section 3.2.1).
+const INITIAL: u64 = 5;
+/// Marks of which one acknowledgement can tell (`TCP_ACCECN_CEP_ACE_MASK`).
+const MASK: u64 = 7;
+/// Header bytes of the option with all fields.
+pub(super) const OPTION_BYTES: u64 = AccEcnOption::INITIAL.length(false);
+
+/// AE, CWR and ECE that say with which ECN field a SYN or SYN-ACK has arrived (tables 2 and 3).
+pub(super) const fn reflect(field: Ecn) -> Flags {
+    Flags::of_ace(match field {
+        Ecn::NotEct => 0b010,
+        Ecn::Ect1 => 0b011,
+        Ecn::Ect0 => 0b100,
+        Ecn::Ce => 0b110,
+    })
+}
+
+/// The ECN field that [`reflect`] has encoded; `None`: reserved.
+const fn reflected(ace: u8) -> Option<Ecn> {
+    match ace {
+        0b010 => Some(Ecn::NotEct),
+        0b011 => Some(Ecn::Ect1),
+        0b100 => Some(Ecn::Ect0),
+        0b110 => Some(Ecn::Ce),
+        _ => None,
+    }
+}
+
+/// Whether a packet sent with `sent` may arrive with `arrived` (section 3.2.2.3; `tcp_ect_transition_valid`).
+fn is_valid(sent: Ecn, arrived: Ecn) -> bool {
+    sent == arrived || !(sent == Ecn::NotEct || arrived == Ecn::NotEct || sent == Ecn::Ce)
+}
+
+/// What one end knows of a connection with AccECN from its handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Handshake {
+    /// ECN field with which this end has sent its SYN or SYN-ACK, and with which that of the peer arrived last.
+    sent: Ecn,
+    arrived: Ecn,
+    /// Packets may be ECN-capable.
+    capable: bool,
+    /// The feedback of the peer counts.
+    trusted: bool,
+    /// The peer has sent an AccECN option.
+    option: bool,
+}
+
+impl Handshake {
+    /// A SYN or SYN-ACK of the peer has arrived with the field `arrived`; this end has sent or sends its own with `sent`.
+    pub(super) const fn new(sent: Ecn, arrived: Ecn) -> Self {
+        Self { sent, arrived, capable: true, trusted: true, option: false }
+    }
+
+    /// The client: a SYN-ACK agrees to AccECN (table 2).
+    pub(super) fn of_client(sent: Ecn, syn_ack: &Segment, arrived: Ecn) -> Self {
+        let has_option = matches!(syn_ack.options.as_deref(), Some(SegmentOptions::Syn { accecn: true, .. }));
+        let mut handshake = Self { option: has_option, ..Self::new(sent, arrived) };
+        handshake.compare(syn_ack.flags.ace());
+        handshake
+    }
+
+    /// The server: a SYN has arrived again.
+    pub(super) fn on_syn_again(&mut self, syn: &Segment, arrived: Ecn) {
+        self.arrived = arrived;
+        // "MUST NOT set ECT [...] if it has received [...] a valid SYN with (0,0,0)" (section 3.1.5)
+        self.capable &= syn.flags.ace() != 0;
+    }
+
+    /// The server: a SYN-ACK that says nothing of ECN is sent.
+    pub(super) fn on_syn_ack_without_ecn(&mut self) {
+        self.capable = false;
+    }
+
+    /// The server: the segment that opens the connection has arrived. Returns whether the SYN-ACK had a mark.
+    pub(super) fn on_opened(&mut self, segment: &Segment) -> bool {
+        self.option = segment.accecn().is_some();
+        // "a pure ACK with SYN=0 and no SACK blocks" (section 3.2.2.1)
+        if segment.end() > segment.sequence || !segment.sack().is_empty() {
+            return false;
+        }
+        let ace = segment.flags.ace();
+        if ace == 0 {
+            (self.capable, self.trusted) = (false, false);
+        }
+        self.compare(ace) && reflected(ace) == Some(Ecn::Ce)
+    }
+
+    /// What the peer says of the field that this end has sent. Returns whether it can be.
+    fn compare(&mut self, ace: u8) -> bool {
+        let valid = reflected(ace).is_none_or(|arrived| is_valid(self.sent, arrived));
+        self.capable &= valid;
+        valid
+    }
+
+    /// Flags that tell the peer of the field of its SYN or SYN-ACK.
+    pub(super) const fn reflection(&self) -> Flags {
+        reflect(self.arrived)
+    }
+
+    /// The counts of the receiving half. A mark on a SYN-ACK counts, one on a SYN does not (section 3.2.2.2).
+    pub(super) fn counts(&self, of_client: bool) -> Received {
+        Received::new(self.arrived, of_client && self.arrived == Ecn::Ce)
+    }
+
+    /// Whether packets may be ECN-capable.
+    pub(super) const fn is_capable(&self) -> bool {
+        self.capable
+    }
+
+    /// Whether the feedback of the peer counts.
+    pub(super) const fn is_trusted(&self) -> bool {
+        self.trusted
+    }
+
+    /// Whether segments carry the option (`saw_accecn_opt`).
+    pub(super) const fn has_option(&self) -> bool {
+        self.option
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Ecn::{Ce, Ect0, Ect1, NotEct};
+
+    const ALL: [Ecn; 4] = [NotEct, Ect1, Ect0, Ce];
+
+    fn ack(ace: u8) -> Segment {
+        Segment { sequence: 1, flags: Flags::ACK.with(Flags::of_ace(ace)), ..Segment::default() }
+    }
+
+    /// Table 2, first block, and table 3.
+    #[test]
+    fn the_handshake_tells_the_field() {
+        assert_eq!(ALL.map(|field| reflect(field).ace()), [0b010, 0b011, 0b100, 0b110]);
+        for field in ALL {
+            assert_eq!(reflected(reflect(field).ace()), Some(field));
+        }
+        assert_eq!([0, 1, 5, 7].map(reflected), [None; 4]);
+    }
+
+    /// RFC 3168 section 18, repeated in RFC 9768 section 3.2.2.3.
+    #[test]
+    fn invalid_transitions_are_those_of_the_rfc() {
+        let valid = |sent: Ecn| ALL.map(|arrived| is_valid(sent, arrived));
+        assert_eq!(valid(NotEct), [true, false, false, false]);
+        assert_eq!(valid(Ect1), [false, true, true, true]);
+        assert_eq!(valid(Ect0), [false, true, true, true]);
+        assert_eq!(valid(Ce), [false, false, false, true]);
+    }
+
+    /// Table 4: what a server makes of the last packet of the handshake.
+    #[test]
+    fn the_server_judges_the_last_packet_of_the_handshake() {
+        let judged = |sent, ace| {
+            let mut handshake = Handshake::new(sent, NotEct);
+            let marked = handshake.on_opened(&ack(ace));
+            (handshake.is_capable(), handshake.is_trusted(), marked)
+        };
+        // Note 1: no marks are heard of any more
+        assert_eq!(judged(NotEct, 0b000), (false, false, false));
+        for unused in [0b001, 0b101, 0b111] {
+            assert_eq!(judged(NotEct, unused), (true, true, false), "{unused:03b}");
+        }
+        assert_eq!(judged(NotEct, 0b010), (true, true, false));
+        // what was not capable arrives so: mangled, but marks are still heard of
+        assert_eq!(judged(NotEct, 0b100), (false, true, false));
+        assert_eq!(judged(NotEct, 0b110), (false, true, false));
+        assert_eq!(judged(Ect0, 0b110), (true, true, true));
+        assert_eq!(judged(Ect1, 0b010), (false, true, false), "the field was cleared");
+        // data are no such packet: their ACE field is a count
+        let mut handshake = Handshake::new(NotEct, NotEct);
+        handshake.on_opened(&Segment { length: 100, ..ack(0b000) });
+        assert!(handshake.is_capable() && handshake.is_trusted());
+    }
+
+    #[test]
+    fn the_client_compares_what_it_has_sent() {
+        let syn_ack = |ace| Segment { flags: Flags::SYN.with(Flags::ACK).with(Flags::of_ace(ace)), ..ack(0) };
+        let capable = |sent, ace| Handshake::of_client(sent, &syn_ack(ace), NotEct).is_capable();
+        assert!(capable(NotEct, 0b010) && capable(Ect1, 0b011) && capable(Ect1, 0b110));
+        assert!(!capable(NotEct, 0b100) && !capable(Ect0, 0b010));
+        // section 3.1.3: reserved, as if the field had arrived unchanged
+        assert!(capable(Ect0, 0b101));
+    }
+
+    /// Section 3.1.5: "MUST NOT set ECT on any packet for the rest of the connection".
+    #[test]
+    fn a_server_that_saw_or_sent_a_packet_without_ecn_is_not_capable() {
+        let syn = |ace| Segment { flags: Flags::SYN.with(Flags::of_ace(ace)), ..Segment::default() };
+        let mut handshake = Handshake::new(NotEct, NotEct);
+        handshake.on_syn_again(&syn(0b111), Ect0);
+        assert!(handshake.is_capable());
+        assert_eq!(handshake.reflection().ace(), 0b100, "the latest SYN counts");
+        handshake.on_syn_again(&syn(0b000), NotEct);
+        assert!(!handshake.is_capable());
+        let mut handshake = Handshake::new(NotEct, NotEct);
+        handshake.on_syn_ack_without_ecn();
+        assert!(!handshake.is_capable());
+    }
+}
