@@ -29,7 +29,7 @@ def test_a_queue_is_a_part_of_the_bandwidth_delay_product() -> None:
         ]["queue"]["packets"]
         for job in jobs
     }
-    assert len(jobs) == 216 == len(packets) * len(alone.SENDERS)
+    assert len(jobs) == 288 == len(packets) * len(alone.SENDERS)
     # 100 Mbit/s for 20 ms are 250,000 bytes, 165 frames; 0.25 of 1 Mbit/s for 2 ms is no packet
     assert (packets[100, 20, 1], packets[100, 20, 8], packets[1, 2, 0.25]) == (165, 1321, 4)
 

@@ -64,11 +64,14 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         })?;
         if control.family().counts_marks() {
             let asked = options.tcp.as_ref().and_then(|tcp| tcp.ecn);
-            ensure(asked.is_none_or(|ecn| ecn == TcpEcn::Dctcp), || {
-                conflict("tcp.ecn", quoted(name_of(&config.tcp.ecn)), "\"dctcp\"")
+            let needed = control.family().needs_marks();
+            let fits = |ecn| ecn == TcpEcn::Dctcp || ecn == TcpEcn::Off && !needed;
+            ensure(asked.is_none_or(fits), || {
+                let expected = if needed { "\"dctcp\"" } else { "\"off\" or \"dctcp\"" };
+                conflict("tcp.ecn", quoted(name_of(&config.tcp.ecn)), expected)
                     .because(format!("congestion control `{}` needs the number of marks", control.name()))
             })?;
-            config.tcp.ecn = TcpEcn::Dctcp;
+            config.tcp.ecn = if needed { TcpEcn::Dctcp } else { asked.unwrap_or(TcpEcn::Off) };
         }
         // a module of its own in Linux: only CUBIC has HyStart
         if control != CongestionControl::Cubic {
