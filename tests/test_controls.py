@@ -29,7 +29,7 @@ def test_a_queue_is_a_part_of_the_bandwidth_delay_product() -> None:
         ]["queue"]["bytes"]
         for job in jobs
     }
-    assert len(jobs) == 216 == len(limits) * len(alone.SENDERS)
+    assert len(jobs) == 288 == len(limits) * len(alone.SENDERS)
     # 0.25 of 1 Mbit/s for 2 ms is no packet
     assert (limits[100, 20, 1], limits[100, 20, 8], limits[1, 2, 0.25]) == ("250 kB", "2 MB", "6056 B")
 

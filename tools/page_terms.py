@@ -22,6 +22,7 @@ from quiclab.formats import figures
 from quiclab.libraries import np, pl
 from quiclab.stats import Summary
 from quiclab.studies.controls import alone, beside
+from quiclab.studies.controls.senders import Sender
 from quiclab.studies.dual_connectivity.model import model
 from quiclab.studies.dual_connectivity.setting import Parameters
 from quiclab.studies.slow_start import disturbed, satellite, starts
@@ -131,6 +132,15 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         compared = Criterion(study, by, reference, dict.fromkeys(reference, math.inf))
         return compared.lines(lambda key: single.estimate(configuration, {factor.column: key[1]}) or math.nan)
 
+    def senders(study: str) -> list[Sender]:
+        def has_runs(sender: Sender) -> bool:
+            name = sender.name
+            if study == "alone":
+                return if_measured(study, alone.METRIC.name, 0, name, queue=1, rate=100, rtt=20) != "–"
+            return if_measured(study, "share_percent", 0, "pair", queue=1, first=name, second=name) != "–"
+
+        return [sender for sender in {"alone": alone.SENDERS, "beside": beside.SENDERS}[study] if has_runs(sender)]
+
     def measured(file: str, **at: Any) -> dict[str, float]:
         rows = pl.read_csv(STUDIES / group / "reference" / f"{file}.csv").filter(
             *(pl.col(column) == value for column, value in at.items())
@@ -149,7 +159,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "criterion": criterion,
         "estimated": estimated,
         "on_paper": lambda **given: model(Parameters(**given)),
-        "senders": lambda study: {"alone": alone.SENDERS, "beside": beside.SENDERS}[study],
+        "senders": senders,
         "starts": lambda: starts.STARTS,
         "start_paths": lambda study: {"alone": PATHS, "disturbed": disturbed.PATHS}[study],
         "satellite_limit_s": satellite.LIMIT_S,

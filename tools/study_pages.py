@@ -26,7 +26,7 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
   tool has measured of programs;
 - `splitter_choice()`, the table of tools/dual_connectivity_choice.py;
 - `if_measured(STUDY, METRIC, DIGITS, CONFIGURATION, FACTOR=VALUE...)`, a value, or a dash where no run has one;
-- `senders(STUDY)`, the senders of a study of congestion controls, each with `name` and `label`;
+- `senders(STUDY)`, the senders of a study of congestion controls that have runs, each with `name` and `label`;
 - `starts()`, the algorithms of `slow_start`, each with `name` and `label`, `start_paths(STUDY)`, the paths of its
   studies, each with a `name`, and `satellite_limit_s`, a published limit [s];
 - `queue_cells()`, the cells of `validation/aqm`;

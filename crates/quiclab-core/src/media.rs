@@ -13,6 +13,8 @@ pub struct RtpPacket {
     pub frame: u32,
     /// Packets that the frame has.
     pub packets: u16,
+    /// The last one of the frame: the marker bit.
+    pub marker: bool,
 }
 
 /// A packet that arrived.

@@ -49,7 +49,13 @@ impl RecoveryState {
     /// | 9 | `probe_bw_cruise` | BBR version 3: at the bandwidth |
     /// | 10 | `probe_bw_refill` | BBR version 3: at the bandwidth, before a probe |
     /// | 11 | `probe_bw_up` | BBR version 3: above the bandwidth |
-    pub const PHASES: [&str; 12] = [
+    /// | 12 | `c4_initial` | C4: search for the rate |
+    /// | 13 | `c4_resuming` | C4: at the rate of an earlier connection |
+    /// | 14 | `c4_recovery` | C4: below the nominal rate, until what was sent before is acknowledged |
+    /// | 15 | `c4_cruising` | C4: at the nominal rate |
+    /// | 16 | `c4_probing` | C4: a little above it |
+    /// | 17 | `c4_pushing` | C4: above it, after a probe that succeeded |
+    pub const PHASES: [&str; 18] = [
         "slow_start",
         "conservative_slow_start",
         "congestion_avoidance",
@@ -62,6 +68,12 @@ impl RecoveryState {
         "probe_bw_cruise",
         "probe_bw_refill",
         "probe_bw_up",
+        "c4_initial",
+        "c4_resuming",
+        "c4_recovery",
+        "c4_cruising",
+        "c4_probing",
+        "c4_pushing",
     ];
 
     /// The phase that window and threshold tell, for NewReno and CUBIC of stacks that do not name it: slow

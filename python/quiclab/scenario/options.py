@@ -82,6 +82,7 @@ __all__ = [
     "LowLatency",
     "LowestRtt",
     "Media",
+    "MediaControl",
     "MemoryReturn",
     "Multipath",
     "NoPacing",
@@ -445,9 +446,15 @@ class Ping:
     kind: Literal["ping"] = "ping"
 
 
+#: Congestion control of media over RTP.
+#: - `scream`: SCReAM (RFC 8298).
+#: - `scream-v2`: Version 2 of SCReAM (draft-ietf-ccwg-rfc8298bis-screamv2-01).
+MediaControl: TypeAlias = Literal["scream", "scream-v2"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Media:
-    """The sender sends video frames over RTP, at the rate that SCReAM (RFC 8298) sets.
+    """The sender sends video frames over RTP, at the rate that SCReAM sets (RFC 8298, or version 2).
 
     Attributes
     ----------
@@ -463,13 +470,19 @@ class Media:
         Frames per second. Takes an integer from 1 to 1000. Default: `25`.
     packet_size
         Maximum size of an RTP packet, its header included. Takes a size from "100 B" to "1472 B". Default: `"1200 B"`.
+    control
+        Congestion control. Default: `"scream"`.
     target_delay
-        Target queueing delay without competing flows (QDELAY_TARGET_LO). Takes a duration above "0 s". Default:
-        `"100 ms"`.
+        Target queueing delay without competing flows, QDELAY_TARGET_LO (default: "100 ms" with `scream`, "60 ms" with
+        `scream-v2`). Takes a duration above "0 s".
     ramp_up_speed
-        Maximum growth of the rate in a second (RAMP_UP_SPEED). Takes a rate above "0 bit/s". Default: `"200 kbit/s"`.
+        Maximum growth of the rate in a second, RAMP_UP_SPEED of `scream` (default: "200 kbit/s"). Takes a rate above
+        "0 bit/s".
     ecn
         Packets are ECN-capable, and marks count as congestion. Default: `false`.
+    l4s
+        Packets are ECN-capable for L4S: they have ECT(1), and `scream-v2` follows the share of marks. Instead of `ecn`.
+        Default: `false`.
     """
 
     max_rate: DataRate
@@ -478,9 +491,11 @@ class Media:
     min_rate: DataRate | None = None
     frame_rate: int | None = None
     packet_size: ByteCount | None = None
+    control: MediaControl | None = None
     target_delay: Duration | None = None
     ramp_up_speed: DataRate | None = None
     ecn: bool | None = None
+    l4s: bool | None = None
     kind: Literal["media"] = "media"
 
 
@@ -561,6 +576,7 @@ Workload: TypeAlias = Download | RequestResponse | Datagrams | Page | Ping | Med
 #: - `bbr-picoquic`: BBR version 1 as in picoquic.
 #: - `dctcp`: DCTCP (RFC 8257): the reduction follows the share of packets with marks.
 #: - `prague`: Prague (draft-briscoe-iccrg-prague-congestion-control-04): scalable, for queues with L4S (RFC 9330).
+#: - `c4`: C4 (draft-huitema-ccwg-c4-spec): a rate, and the largest RTT without a queue of its own.
 #: - `fixed`: A constant window of the size `initial_window`.
 #: - `lia`: Coupled over several paths: linked increases (RFC 6356).
 #: - `olia`: Coupled over several paths: opportunistic linked increases.
@@ -574,6 +590,7 @@ CongestionControl: TypeAlias = Literal[
     "bbr-picoquic",
     "dctcp",
     "prague",
+    "c4",
     "fixed",
     "lia",
     "olia",

@@ -13,7 +13,9 @@ use quiclab_core::{
 };
 use quiclab_transport::EndOf;
 use quiclab_transport::live;
-use quiclab_transport::options::{EndpointConfig, LiveDelivery, PageObjects, PageResource, Workload};
+use quiclab_transport::options::{
+    EndpointConfig, LiveDelivery, MediaControl, PageObjects, PageResource, Workload,
+};
 use std::collections::BTreeMap;
 
 pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check {
@@ -66,6 +68,7 @@ fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
             check_resources(&path.child("resources"), resources, objects)
         }
         Workload::Media { start_rate, min_rate, max_rate, .. } => {
+            check_media(path, workload)?;
             ensure((*min_rate..=*max_rate).contains(start_rate), || {
                 let expected =
                     format!("a rate from `min_rate` to `max_rate`, \"{min_rate}\" to \"{max_rate}\"");
@@ -74,6 +77,22 @@ fn check_workload(path: &FieldPath, workload: &Workload) -> Check {
         }
         Workload::Live { .. } => check_live(path, workload),
         Workload::RequestResponse { .. } | Workload::Ping { .. } => Ok(()),
+    }
+}
+
+/// Options of the versions of SCReAM.
+fn check_media(path: &FieldPath, workload: &Workload) -> Check {
+    let &Workload::Media { control, ecn, l4s, ramp_up_speed, .. } = workload else { return Ok(()) };
+    let conflict = |field, value: &str, expected: &str, why: &str| {
+        Problem::conflict(path.child(field), value.to_owned(), expected.to_owned()).because(why.to_owned())
+    };
+    let is_v2 = control == MediaControl::ScreamV2;
+    ensure(is_v2 || !l4s, || conflict("l4s", "true", "false", "`scream` has no L4S; `scream-v2` has"))?;
+    ensure(!l4s || !ecn, || conflict("ecn", "true", "false", "packets with `l4s` have ECT(1)"))?;
+    match ramp_up_speed.filter(|_| is_v2) {
+        Some(speed) => Err(Problem::conflict(path.child("ramp_up_speed"), quoted(speed), "none")
+            .because("the growth of `scream-v2` follows its window")),
+        None => Ok(()),
     }
 }
 

@@ -43,11 +43,24 @@ pub enum Phase {
     ProbeRefill,
     /// BBR version 3: above the bandwidth.
     ProbeUp,
+    /// C4: search for the rate.
+    C4Initial,
+    /// C4: at the rate of an earlier connection.
+    C4Resuming,
+    /// C4: below the nominal rate, until what was sent before is acknowledged.
+    C4Recovery,
+    /// C4: at the nominal rate.
+    C4Cruising,
+    /// C4: a little above it.
+    C4Probing,
+    /// C4: above it, after a probe that succeeded.
+    C4Pushing,
 }
 
 impl Phase {
     /// Number in time series: 0 slow start, 1 conservative slow start, 2 congestion avoidance,
-    /// 3 startup, 4 drain, 5 probing bandwidth, 6 probing RTT, 7 fixed, 8 to 11 ProbeBW_DOWN, CRUISE, REFILL and UP.
+    /// 3 startup, 4 drain, 5 probing bandwidth, 6 probing RTT, 7 fixed, 8 to 11 ProbeBW_DOWN, CRUISE, REFILL and UP, 12 to 17
+    /// Initial, Resuming, Recovery, Cruising, Probing and Pushing of C4.
     #[must_use]
     pub const fn number(self) -> u64 {
         self as u64
@@ -264,6 +277,12 @@ mod tests {
             (Phase::ProbeCruise, "probe_bw_cruise"),
             (Phase::ProbeRefill, "probe_bw_refill"),
             (Phase::ProbeUp, "probe_bw_up"),
+            (Phase::C4Initial, "c4_initial"),
+            (Phase::C4Resuming, "c4_resuming"),
+            (Phase::C4Recovery, "c4_recovery"),
+            (Phase::C4Cruising, "c4_cruising"),
+            (Phase::C4Probing, "c4_probing"),
+            (Phase::C4Pushing, "c4_pushing"),
         ] {
             assert_eq!(RecoveryState::PHASES[phase.number() as usize], name);
         }

@@ -12,6 +12,7 @@
 //! the end of this file.
 
 pub mod bbr;
+pub mod c4;
 pub mod careful_resume;
 mod controller;
 pub mod coupled;
@@ -25,6 +26,8 @@ pub mod hystart_linux;
 pub mod hystart_picoquic;
 pub mod hystart_plus_plus;
 pub mod jump_start;
+#[cfg(test)]
+mod link_by_hand;
 pub mod newreno;
 pub mod prague;
 pub mod rapid_start;
@@ -76,6 +79,8 @@ registry::controls! {
     Dctcp = "dctcp", Family::Scalable => |s, _| dctcp::Dctcp::new(&s.window(), s.policy());
     /// Prague (draft-briscoe-iccrg-prague-congestion-control-04): scalable, for queues with L4S (RFC 9330).
     Prague = "prague", Family::L4s => |s, _| prague::Prague::new(&s.window());
+    /// C4 (draft-huitema-ccwg-c4-spec): a rate, and the largest RTT without a queue of its own.
+    C4 = "c4", Family::RateL4s => |s, _| c4::C4::new(s.mss, s.initial_window, s.saved_path);
     /// A constant window of the size `initial_window`.
     Fixed = "fixed", Family::Plain => |s, _| fixed::Fixed::new(s.initial_window);
     /// Coupled over several paths: linked increases (RFC 6356).

@@ -15,6 +15,8 @@ pub enum Family {
     L4s,
     /// Controls a rate, so packets are paced.
     Rate,
+    /// As [`Family::Rate`]; with ECN it sends ECT(1) and follows the share of packets with marks, and it does without ECN.
+    RateL4s,
     /// As [`Family::Window`] in congestion avoidance, over several paths; it stands for one connection.
     Coupled,
     /// None of these.
@@ -22,22 +24,28 @@ pub enum Family {
 }
 
 impl Family {
-    /// Whether the receiver must count marks.
+    /// Whether the receiver must count marks, where there are any.
     #[must_use]
     pub const fn counts_marks(self) -> bool {
+        matches!(self, Self::Scalable | Self::L4s | Self::RateL4s)
+    }
+
+    /// Whether packets must be ECN-capable.
+    #[must_use]
+    pub const fn needs_marks(self) -> bool {
         matches!(self, Self::Scalable | Self::L4s)
     }
 
     /// Whether packets must be paced.
     #[must_use]
     pub const fn paces(self) -> bool {
-        matches!(self, Self::Rate | Self::L4s)
+        matches!(self, Self::Rate | Self::L4s | Self::RateL4s)
     }
 
     /// ECN field of packets that are ECN-capable (RFC 8311, RFC 9331 section 4.1).
     #[must_use]
     pub const fn codepoint(self) -> Ecn {
-        if matches!(self, Self::L4s) { Ecn::Ect1 } else { Ecn::Ect0 }
+        if matches!(self, Self::L4s | Self::RateL4s) { Ecn::Ect1 } else { Ecn::Ect0 }
     }
 }
 

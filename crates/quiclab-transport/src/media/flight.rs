@@ -36,7 +36,10 @@ struct Sent {
 pub(super) struct AckUpdate {
     pub(super) acked: ByteCount,
     pub(super) lost: u64,
-    pub(super) marked: bool,
+    /// Packets that arrived, and those of them with marks, with their bytes.
+    pub(super) arrived_packets: u64,
+    pub(super) marked_packets: u64,
+    pub(super) marked: ByteCount,
     /// Queueing delay of the newest packet.
     pub(super) delay: Duration,
 }
@@ -114,11 +117,14 @@ impl Flight {
             news.delay = arrival.at.since(packet.at).saturating_sub(base);
         }
         for (number, arrival) in (report.begin..).zip(&report.reports) {
-            let marked_anew = number >= self.marks && arrival.is_some_and(|arrival| arrival.ce);
-            news.marked |= marked_anew;
-            if arrival.is_some() {
-                self.on_arrived(now, number);
+            let Some(arrival) = arrival else { continue };
+            if number >= self.marks {
+                news.arrived_packets += 1;
+                news.marked_packets += u64::from(arrival.ce);
+                news.marked +=
+                    self.get(number).filter(|_| arrival.ce).map_or(ByteCount::ZERO, |packet| packet.size);
             }
+            self.on_arrived(now, number);
         }
         self.marks = self.marks.max(newest + 1);
         news.lost = self.find_lost(now);

@@ -1,11 +1,13 @@
-//! Media over RTP with SCReAM, "Self-Clocked Rate Adaptation for Multimedia" (RFC 8298): video frames whose rate
-//! follows what the network takes.
+//! Media over RTP with SCReAM, "Self-Clocked Rate Adaptation for Multimedia" (RFC 8298, and version 2 in `v2`): video frames
+//! whose rate follows what the network takes.
 //!
 //! ```text
 //! source    frames at the target rate, cut into RTP packets
 //! queue     RTP packets that wait for window and pacer; given up when they are too old
 //! sender    the end that sends: joins the parts
 //! flight    what was sent: acknowledged, lost, in flight; RTT and queueing delay
+//! control   what a version of SCReAM decides
+//! v1        version 1, of trend, target, window and rate
 //! trend     whether the queueing delay grows (section 4.1.2.1)
 //! target    the queueing delay aimed at: competing flows (section 4.1.2.2)
 //! window    network congestion control: the congestion window (sections 4.1.2.1, 4.1.2.4)
@@ -26,6 +28,7 @@
 //!
 //! Rates and delays are floats (bit/s, s), as the algorithm is defined.
 
+mod control;
 mod flight;
 mod queue;
 mod rate;
@@ -36,10 +39,18 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod trend;
+mod v1;
+mod v2;
 mod window;
 
-use crate::options::Workload;
-use quiclab_core::{ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, Role, Time};
+use crate::options::{MediaControl, Workload};
+use quiclab_core::{ByteCount, DataRate, Duration, Ecn, Endpoint, EndpointIdentity, Role, Time};
+
+/// RAMP_UP_SPEED of RFC 8298.
+const RAMP_UP_SPEED: DataRate = DataRate::from_bits_per_second(200_000);
+/// QDELAY_TARGET_LO of both versions.
+const TARGET_DELAY: Duration = Duration::from_millis(100);
+const TARGET_DELAY_V2: Duration = Duration::from_millis(60);
 
 /// What a media flow is configured to.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +66,10 @@ struct Parameters {
     mss: ByteCount,
     /// QDELAY_TARGET_LO in seconds.
     target_delay: f64,
-    ecn: bool,
+    /// ECN field of what is sent.
+    ecn: Ecn,
+    /// Version 2 of SCReAM.
+    is_v2: bool,
     start: Time,
     end: Time,
 }
@@ -71,22 +85,31 @@ impl Parameters {
             packet_size,
             target_delay,
             ramp_up_speed,
+            control,
             ecn,
+            l4s,
             duration,
         } = workload
         else {
             return None;
         };
         let bits = |rate: DataRate| rate.bits_per_second() as f64;
+        let is_v2 = control == MediaControl::ScreamV2;
+        let target_delay = target_delay.unwrap_or(if is_v2 { TARGET_DELAY_V2 } else { TARGET_DELAY });
         Some(Self {
             start_rate: bits(start_rate),
             min_rate: bits(min_rate),
             max_rate: bits(max_rate),
-            ramp_up_speed: bits(ramp_up_speed),
+            ramp_up_speed: bits(ramp_up_speed.unwrap_or(RAMP_UP_SPEED)),
             frame_rate,
             mss: packet_size,
             target_delay: target_delay.as_secs_f64(),
-            ecn,
+            ecn: match (l4s, ecn) {
+                (true, _) => Ecn::Ect1,
+                (false, true) => Ecn::Ect0,
+                (false, false) => Ecn::NotEct,
+            },
+            is_v2,
             start,
             end: start + duration,
         })

@@ -1,7 +1,8 @@
 //! The end that receives: reports what arrived (RFC 8298 section 4.2, RFC 8888), and puts frames together.
 //!
-//! Reports leave at intervals of 1 / min(50, max(2.5, rate / 10000)) seconds while packets arrive; each says of all
-//! packets since the report before the last, so that one report may be lost.
+//! Reports leave at intervals of 1 / min(50, max(2.5, rate / 10000)) seconds while packets arrive; of version 2 (its section
+//! 5) after 16 packets, with the last of a frame, and 40 ms after the last report. Each says of all packets since the report before
+//! the last, so that one report may be lost.
 
 use super::source::RTP_HEADER;
 use super::{Parameters, seconds};
@@ -18,6 +19,9 @@ const MAX_REPORTS: u64 = 16_384;
 const FEEDBACK_HEADER: u64 = 8 + 8 + 4;
 /// Frames that are put together at one time; the oldest is given up.
 const MAX_INCOMPLETE_FRAMES: usize = 64;
+/// Packets, and time, after which version 2 reports.
+const PACKETS_PER_REPORT: u64 = 16;
+const MAX_REPORT_INTERVAL: Duration = Duration::from_millis(40);
 /// The rate that reports follow is measured over this.
 const RATE_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -38,6 +42,9 @@ pub(super) struct Receiver {
     /// When the next report is due; `None`: nothing has arrived since the last.
     due: Option<Time>,
     reported: Time,
+    /// Version 2 of SCReAM, and packets since the last report.
+    is_v2: bool,
+    unreported: u64,
     /// Packets that arrived of frames that are not complete.
     frames: BTreeMap<u32, u16>,
     complete: u64,
@@ -64,6 +71,8 @@ impl Receiver {
             next_begin: 0,
             due: None,
             reported: parameters.start,
+            is_v2: parameters.is_v2,
+            unreported: 0,
             frames: BTreeMap::new(),
             complete: 0,
             frame_delays: Samples::default(),
@@ -86,7 +95,10 @@ impl Receiver {
         self.delays.add(now.since(packet.created));
         self.progress.delivered_bytes += size.saturating_sub(RTP_HEADER).bytes();
         self.put_together(now, &rtp);
-        if self.due.is_none() {
+        self.unreported += 1;
+        if self.is_v2 && (rtp.marker || self.unreported >= PACKETS_PER_REPORT) {
+            self.due = Some(now);
+        } else if self.due.is_none() {
             self.due = Some((self.reported + self.interval()).max(now));
         }
     }
@@ -112,6 +124,9 @@ impl Receiver {
 
     /// Time between reports.
     fn interval(&self) -> Duration {
+        if self.is_v2 {
+            return MAX_REPORT_INTERVAL;
+        }
         seconds(1.0 / (self.rate / 10_000.0).clamp(2.5, 50.0))
     }
 
@@ -142,7 +157,7 @@ impl Receiver {
         let said_twice = self.next_begin.saturating_sub(self.begin).min(self.reports.len() as u64);
         self.reports.drain(..said_twice as usize);
         self.begin += said_twice;
-        (self.next_begin, self.reported, self.due) = (next, now, None);
+        (self.next_begin, self.reported, self.due, self.unreported) = (next, now, None, 0);
     }
 
     /// When it waits no longer.

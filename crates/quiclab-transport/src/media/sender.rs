@@ -1,20 +1,17 @@
 //! The end that sends: joins source, queue, congestion control and rate control, and paces packets (RFC 8298
-//! section 4.1.2.5).
+//! section 4.1.2.5, section 4.3 of version 2).
 
+use super::control::{Control, Report};
 use super::flight::Flight;
 use super::queue::Queue;
-use super::rate::{RateControl, View};
 use super::source::Source;
-use super::window::{Acknowledged, Window};
-use super::{Parameters, seconds};
+use super::{Parameters, seconds, v1, v2};
 use crate::workload::Samples;
 use quiclab_core::{
     ByteCount, Counters, Duration, Ecn, Element, Endpoint, EndpointIdentity, MediaFeedback, Metrics, Nic,
     Outputs, Packet, Payload, Port, Progress, RtpPacket, Time,
 };
 
-/// RATE_PACE_MIN in bit/s.
-const MIN_PACING_RATE: f64 = 50_000.0;
 /// RTT that the pacer takes before the first report.
 const FIRST_RTT: Duration = Duration::from_millis(100);
 /// Without a report for this long, what is in flight is lost.
@@ -31,8 +28,7 @@ pub(super) struct Sender {
     /// Number of the next packet that leaves.
     next_number: u64,
     flight: Flight,
-    window: Window,
-    rate: RateControl,
+    control: Box<dyn Control>,
     /// When the pacer lets the next packet leave.
     release: Time,
     /// When a report arrived last, or the first packet after it left that found nothing in flight.
@@ -54,17 +50,20 @@ struct DelayMean {
 
 impl Sender {
     pub(super) fn new(identity: &EndpointIdentity, parameters: Parameters) -> Self {
-        let mss = parameters.mss.bytes() as f64;
+        let control: Box<dyn Control> = if parameters.is_v2 {
+            Box::new(v2::ScreamV2::new(&parameters))
+        } else {
+            Box::new(v1::Scream::new(&parameters))
+        };
         Self {
             nic: Nic::new(identity, identity.tuple),
-            ecn: if parameters.ecn { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: parameters.ecn,
             end: parameters.end,
             source: Source::new(&parameters),
             queue: Queue::default(),
             next_number: 0,
             flight: Flight::default(),
-            window: Window::new(mss, parameters.target_delay, parameters.start),
-            rate: RateControl::new(&parameters),
+            control,
             release: parameters.start,
             heard: parameters.start,
             lost: 0,
@@ -79,23 +78,16 @@ impl Sender {
         let Some(news) = self.flight.on_report(now, report) else { return };
         self.heard = now;
         self.lost += news.lost;
-        self.rate.on_acked(news.acked);
         self.delays.sum += news.delay;
         self.delays.count += 1;
         self.delays.most = self.delays.most.max(news.delay);
-        let acknowledged = Acknowledged {
-            bytes: news.acked.bytes() as f64,
+        let report = Report {
+            news,
+            rtt: self.flight.rtt.unwrap_or(FIRST_RTT),
             in_flight: self.flight.in_flight.bytes() as f64,
             most_in_flight: self.flight.most(now).bytes() as f64,
-            delay: news.delay.as_secs_f64(),
-            lost: news.lost > 0,
-            marked: news.marked,
         };
-        let rtt = self.flight.rtt.unwrap_or(FIRST_RTT);
-        if let Some(congestion) = self.window.on_report(now, rtt, &acknowledged) {
-            self.cuts += 1;
-            self.rate.on_congestion(congestion);
-        }
+        self.cuts += u64::from(self.control.on_report(now, &report));
     }
 
     /// When what is in flight is given up; `None`: nothing is.
@@ -105,7 +97,7 @@ impl Sender {
 
     /// The window lets the next packet leave.
     fn has_room(&self) -> bool {
-        let room = self.window.room(self.flight.in_flight.bytes() as f64);
+        let room = self.control.room(self.flight.in_flight.bytes() as f64);
         self.queue.next().is_some_and(|size| size.bytes() as f64 <= room)
     }
 
@@ -119,10 +111,9 @@ impl Sender {
             }
             self.waits.add(now.since(packet.captured));
             self.flight.on_sent(now, packet.number, size);
-            self.rate.on_sent(size);
+            self.control.on_sent(size, self.flight.in_flight);
             self.nic.send(now, Port(0), size, self.ecn, Payload::Rtp(packet), out);
-            let rtt = self.flight.rtt.unwrap_or(FIRST_RTT).as_secs_f64();
-            let pace = (self.window.size * 8.0 / rtt.max(1e-6)).max(MIN_PACING_RATE);
+            let pace = self.control.pacing_rate(self.flight.rtt.unwrap_or(FIRST_RTT));
             self.release = now + seconds(size.bytes() as f64 * 8.0 / pace);
         }
     }
@@ -148,26 +139,20 @@ impl Element for Sender {
         self.progress.started.get_or_insert(now);
         if self.silence().is_some_and(|due| due <= now) {
             self.lost += self.flight.give_up();
-            self.window.on_silence(now);
+            self.control.on_silence(now);
         }
-        while self.rate.due <= now && self.progress.finished.is_none() {
-            let view = View {
-                fast_increase: self.window.fast_increase,
-                trend: self.window.trend.value,
-                trend_memory: self.window.trend.memory,
-                queue: self.queue.bytes(),
-            };
-            self.rate.adjust(&view);
+        while self.control.due() <= now && self.progress.finished.is_none() {
+            self.control.on_due(self.queue.bytes());
         }
         while self.source.next().is_some_and(|time| time <= now) {
             self.queue.expire(now);
-            let Self { source, queue, rate, .. } = self;
-            let mut media = ByteCount::ZERO;
-            source.capture(now, rate.target, |packet, size| {
+            let Self { source, queue, control, .. } = self;
+            let (age, mut media) = (queue.age(now), ByteCount::ZERO);
+            source.capture(now, control.target_rate(), |packet, size| {
                 media += size;
                 queue.put(packet, size);
             });
-            rate.on_media(media);
+            control.on_frame(media, age);
         }
         self.send(now, out);
         if self.end <= now {
@@ -177,7 +162,7 @@ impl Element for Sender {
 
     fn next_wake(&self) -> Option<Time> {
         let is_over = self.progress.finished.is_some();
-        let control = if is_over { None } else { Some(self.rate.due.min(self.end)) };
+        let control = if is_over { None } else { Some(self.control.due().min(self.end)) };
         let release = Some(self.release).filter(|_| self.has_room());
         [self.source.next(), control, release, self.silence()].into_iter().flatten().min()
     }
@@ -197,12 +182,9 @@ impl Element for Sender {
 
     fn sample(&mut self, now: Time, out: &mut Metrics) {
         self.report(out);
-        out.set("target_rate_mbps", self.rate.target / 1e6);
-        out.set("media_rate_mbps", self.rate.media_rate / 1e6);
-        out.set("cwnd_bytes", self.window.size);
+        self.control.sample_rates(out);
         out.count("in_flight_bytes", self.flight.in_flight.bytes());
-        out.set("queue_delay_ms", self.window.delay * 1e3);
-        out.set("queue_delay_target_ms", self.window.target.value * 1e3);
+        self.control.sample_delays(out);
         out.set("rtp_queue_ms", self.queue.age(now).as_ms_f64());
         out.count("rtp_queue_bytes", self.queue.bytes().bytes());
     }

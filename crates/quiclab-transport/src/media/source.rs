@@ -37,8 +37,14 @@ impl Source {
         let least = RTP_HEADER.bytes() + 1;
         let packets = bytes.max(least).div_ceil(self.mss.bytes()).min(u16::MAX.into());
         let mut left = bytes.max(least);
-        for _ in 0..packets {
-            let header = RtpPacket { number: 0, captured: now, frame: self.frame, packets: packets as u16 };
+        for index in 1..=packets {
+            let header = RtpPacket {
+                number: 0,
+                captured: now,
+                frame: self.frame,
+                packets: packets as u16,
+                marker: index == packets,
+            };
             // the last has what is left, and a header in any case
             put(header, ByteCount::from_bytes(left.min(self.mss.bytes()).max(least)));
             left = left.saturating_sub(self.mss.bytes());

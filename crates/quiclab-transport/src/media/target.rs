@@ -1,12 +1,11 @@
-//! The queueing delay aimed at: `qdelay_target`, higher where loss-based flows compete (RFC 8298 section 4.1.2.2).
+//! The queueing delay aimed at: `qdelay_target`, higher where loss-based flows compete (RFC 8298 section 4.1.2.2,
+//! and section 4.5.4 of version 2).
 
 use std::collections::VecDeque;
 
 /// Delays whose variance counts, and those of them whose mean does.
 const VARIANCE_SAMPLES: usize = 200;
 const MEAN_SAMPLES: usize = 50;
-/// QDELAY_TARGET_HI by QDELAY_TARGET_LO: 0.4 s by 0.1 s.
-const HIGH: f64 = 4.0;
 /// Part of round trips with losses above which flows compete.
 const LOSSES: f64 = 0.002;
 /// Variance below which the delay is steady.
@@ -15,8 +14,9 @@ const STEADY: f64 = 0.2;
 /// See the module documentation.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// QDELAY_TARGET_LO in seconds.
+    /// QDELAY_TARGET_LO and QDELAY_TARGET_HI in seconds.
     low: f64,
+    high: f64,
     /// By `low`, the newest last.
     delays: VecDeque<f64>,
     /// `qdelay_target` in seconds.
@@ -24,8 +24,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn new(low: f64) -> Self {
-        Self { low, delays: VecDeque::with_capacity(VARIANCE_SAMPLES), value: low }
+    pub(super) fn new(low: f64, high: f64) -> Self {
+        Self { low, high, delays: VecDeque::with_capacity(VARIANCE_SAMPLES), value: low }
     }
 
     /// A delay in seconds; `losses` is the part of round trips with losses.
@@ -47,7 +47,7 @@ impl Target {
         } else {
             self.value * 0.9
         };
-        self.value = self.value.clamp(self.low, self.low * HIGH);
+        self.value = self.value.clamp(self.low, self.high);
     }
 }
 

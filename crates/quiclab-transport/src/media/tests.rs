@@ -27,7 +27,8 @@ fn parameters() -> Parameters {
         frame_rate: 25,
         mss: bytes(1000),
         target_delay: 0.1,
-        ecn: false,
+        ecn: Ecn::NotEct,
+        is_v2: false,
         start: ms(0),
         end: ms(1000),
     }
@@ -59,7 +60,7 @@ fn a_frame_is_cut_into_full_packets_and_a_rest() {
 #[test]
 fn what_waits_too_long_is_given_up() {
     let mut queue = Queue::default();
-    let packet = |at: u64| RtpPacket { number: 0, captured: ms(at), frame: 0, packets: 1 };
+    let packet = |at: u64| RtpPacket { number: 0, captured: ms(at), frame: 0, packets: 1, marker: true };
     queue.put(packet(0), bytes(1000));
     queue.put(packet(40), bytes(500));
     queue.expire(ms(499));
@@ -91,7 +92,7 @@ fn a_growing_delay_is_a_trend_and_one_peak_is_none() {
 
 #[test]
 fn the_target_follows_competing_flows_within_its_limits() {
-    let mut target = Target::new(0.1);
+    let mut target = Target::new(0.1, 0.4);
     // a steady delay of 0.2 s: mean 2, variance 0
     (0..200).for_each(|_| target.adjust(0.2, 0.0));
     assert!((target.value - 0.2).abs() < 1e-12);

@@ -16,6 +16,8 @@ const INCIPIENT: f64 = 0.2;
 const ABATED: f64 = 0.2;
 /// T_RESUME_FAST_INCREASE.
 const RESUME: Duration = Duration::from_secs(5);
+/// QDELAY_TARGET_HI by QDELAY_TARGET_LO: 0.4 s by 0.1 s.
+const HIGH: f64 = 4.0;
 /// What of the rate of round trips with losses is left after one.
 const LOSS_MEMORY: f64 = 0.99;
 
@@ -66,7 +68,7 @@ impl Window {
             mss,
             size: MIN_WINDOW,
             trend: Trend::default(),
-            target: Target::new(target_delay),
+            target: Target::new(target_delay, target_delay * HIGH),
             fast_increase: true,
             congested: start,
             cut: None,

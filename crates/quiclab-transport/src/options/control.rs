@@ -49,7 +49,7 @@ impl Control<'_> {
                 ))
             })?;
         }
-        check_start(*slow_start_exit, options)?;
+        check_start(*congestion_control, *slow_start_exit, options)?;
         ensure(!slow_start_exit.needs_pacing() || *pacing != Pacing::None, || {
             conflict("pacing.kind", "\"none\"", "another kind of pacing").because(format!(
                 "`slow_start_exit` is \"{}\", which paces its jump",
@@ -63,8 +63,13 @@ impl Control<'_> {
 ///
 /// # Errors
 /// If a value is missing, or means nothing.
-fn check_start(exit: SlowStartExit, options: &EndpointConfig) -> Result<(), Error> {
+fn check_start(
+    control: CongestionControl,
+    exit: SlowStartExit,
+    options: &EndpointConfig,
+) -> Result<(), Error> {
     let (resumes, jumps) = (exit == SlowStartExit::CarefulResume, exit == SlowStartExit::JumpStart);
+    let may_resume = resumes || control == CongestionControl::C4;
     let named = format!("`slow_start_exit` is \"{}\"", name_of(&exit));
     let missing =
         |field, expected: &str| Problem::new(ProblemKind::Conflict, field, expected).because(named.clone());
@@ -72,7 +77,7 @@ fn check_start(exit: SlowStartExit, options: &EndpointConfig) -> Result<(), Erro
         missing("saved_path", "the window and RTT of an earlier connection")
     })?;
     ensure(!jumps || options.max_jump.is_some(), || missing("max_jump", "the window to jump to"))?;
-    if let Some(saved) = options.saved_path.filter(|_| !resumes) {
+    if let Some(saved) = options.saved_path.filter(|_| !may_resume) {
         let value = format!("{{ window = \"{}\", rtt = \"{}\" }}", saved.window, saved.rtt);
         return Err(conflict("saved_path", value, "none").because(named));
     }

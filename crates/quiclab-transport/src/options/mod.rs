@@ -26,5 +26,6 @@ pub(crate) use tcp::TcpValues;
 pub use tcp::{RateReduction, TcpEcn, TcpLossDetection, TcpMetrics, TcpOptions};
 pub use tls::{EarlyData, Tls, TlsVersion};
 pub use workload::{
-    LiveDelivery, MAX_ORIGINS, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities, Workload,
+    LiveDelivery, MAX_ORIGINS, MediaControl, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities,
+    Workload,
 };

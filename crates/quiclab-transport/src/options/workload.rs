@@ -125,7 +125,7 @@ pub enum Workload {
         #[serde(default)]
         protocol: PingProtocol,
     },
-    /// The sender sends video frames over RTP, at the rate that SCReAM (RFC 8298) sets.
+    /// The sender sends video frames over RTP, at the rate that SCReAM sets (RFC 8298, or version 2).
     Media {
         /// Rate at the start, RTP headers included. From `min_rate` to `max_rate`.
         #[serde(default = "default_start_rate")]
@@ -144,17 +144,24 @@ pub enum Workload {
         #[serde(default = "default_rtp")]
         #[schemars(transform = limits::between("100 B", "1472 B"))]
         packet_size: ByteCount,
-        /// Target queueing delay without competing flows (QDELAY_TARGET_LO).
-        #[serde(default = "default_target_delay")]
+        /// Congestion control.
+        #[serde(default)]
+        control: MediaControl,
+        /// Target queueing delay without competing flows, QDELAY_TARGET_LO (default: "100 ms" with `scream`, "60 ms" with
+        /// `scream-v2`).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::above("0 s"))]
-        target_delay: Duration,
-        /// Maximum growth of the rate in a second (RAMP_UP_SPEED).
-        #[serde(default = "default_ramp_up")]
+        target_delay: Option<Duration>,
+        /// Maximum growth of the rate in a second, RAMP_UP_SPEED of `scream` (default: "200 kbit/s").
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::above("0 bit/s"))]
-        ramp_up_speed: DataRate,
+        ramp_up_speed: Option<DataRate>,
         /// Packets are ECN-capable, and marks count as congestion.
         #[serde(default)]
         ecn: bool,
+        /// Packets are ECN-capable for L4S: they have ECT(1), and `scream-v2` follows the share of marks. Instead of `ecn`.
+        #[serde(default)]
+        l4s: bool,
         /// Time for which the sender sends, from the start of the flow.
         #[schemars(transform = limits::above("0 s"))]
         duration: Duration,
@@ -222,6 +229,18 @@ pub enum LiveDelivery {
     Datagrams,
 }
 
+/// Congestion control of media over RTP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MediaControl {
+    /// SCReAM (RFC 8298).
+    #[default]
+    Scream,
+    /// Version 2 of SCReAM (draft-ietf-ccwg-rfc8298bis-screamv2-01).
+    #[serde(rename = "scream-v2")]
+    ScreamV2,
+}
+
 /// Protocol of the probes above IP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -238,8 +257,6 @@ defaults! {
     default_min_rate: DataRate = DataRate::from_bits_per_second(100_000);
     default_frame_rate: u32 = 25;
     default_rtp: ByteCount = ByteCount::from_bytes(1200);
-    default_target_delay: Duration = Duration::from_millis(100);
-    default_ramp_up: DataRate = DataRate::from_bits_per_second(200_000);
     default_live_frame_rate: u32 = 30;
     default_key_frame_interval: Duration = Duration::from_secs(2);
     default_key_frame_ratio: u32 = 5;

@@ -141,7 +141,7 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         pacing: &mut config.pacing,
     };
     control.take(options, BUCKET)?;
-    if config.congestion_control.family().counts_marks() {
+    if config.congestion_control.family().needs_marks() {
         ensure(options.quic.as_ref().is_none_or(|quic| quic.ecn != Some(false)), || {
             let named = format!("congestion control `{}` needs marks", config.congestion_control.name());
             conflict("quic.ecn", "false", "true").because(named)

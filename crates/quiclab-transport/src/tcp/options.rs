@@ -64,12 +64,16 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
             conflict("congestion_control", quoted(control.name()), "a congestion control for one path")
         })?;
         if control.family().counts_marks() {
-            let asked = options.tcp.as_ref().and_then(|tcp| tcp.ecn).unwrap_or(TcpEcn::Dctcp);
-            ensure(matches!(asked, TcpEcn::Dctcp | TcpEcn::Accurate), || {
-                conflict("tcp.ecn", quoted(name_of(&config.tcp.ecn)), "\"dctcp\" or \"accurate\"")
+            let asked = options.tcp.as_ref().and_then(|tcp| tcp.ecn);
+            let needed = control.family().needs_marks();
+            let fits = |ecn| matches!(ecn, TcpEcn::Dctcp | TcpEcn::Accurate) || ecn == TcpEcn::Off && !needed;
+            ensure(asked.is_none_or(fits), || {
+                let expected =
+                    if needed { "\"dctcp\" or \"accurate\"" } else { "\"off\", \"dctcp\" or \"accurate\"" };
+                conflict("tcp.ecn", quoted(name_of(&config.tcp.ecn)), expected)
                     .because(format!("congestion control `{}` needs the number of marks", control.name()))
             })?;
-            config.tcp.ecn = asked;
+            config.tcp.ecn = asked.unwrap_or(if needed { TcpEcn::Dctcp } else { TcpEcn::Off });
         }
         // a module of its own in Linux: only CUBIC has HyStart
         if control != CongestionControl::Cubic {

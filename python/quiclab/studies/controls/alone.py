@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 from quiclab.quantity import megabits_per_second
 from quiclab.studies import bottleneck
-from quiclab.studies.controls.senders import NOQ_BBR3, QUIC_BBR3, QUINN_BBR3, TCP_BBR1, TCP_BBR3, TCP_CUBIC, Sender
+from quiclab.studies.controls.senders import (
+    NOQ_BBR3,
+    QUIC_BBR3,
+    QUIC_C4,
+    QUINN_BBR3,
+    TCP_BBR1,
+    TCP_BBR3,
+    TCP_C4,
+    TCP_CUBIC,
+    Sender,
+)
 from quiclab.studies.controls.stored.late_goodput import after_5s
 from quiclab.studies.controls.views import over_networks
 from quiclab.study import (
@@ -29,7 +39,7 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
     from quiclab.study import Changes, Value
 
-SENDERS = (TCP_BBR3, QUIC_BBR3, NOQ_BBR3, QUINN_BBR3, TCP_BBR1, TCP_CUBIC)
+SENDERS = (TCP_BBR3, QUIC_BBR3, NOQ_BBR3, QUINN_BBR3, TCP_BBR1, TCP_CUBIC, TCP_C4, QUIC_C4)
 RATES_MBPS, RTTS_MS, QUEUES_BDP = (1, 10, 100, 1000), (2, 20, 200), (0.25, 1, 8)
 #: Duration by rate [s]: several probes for the RTT each, which come every five or ten seconds.
 SECONDS = {1: 60.0, 10: 60.0, 100: 30.0, 1000: 20.0}
@@ -111,10 +121,10 @@ STUDY = Study(
     ),
     measures=Measures(metric=METRIC, further=FURTHER, keep=after_5s),
     presentation=Presentation(
-        title="BBR version 3 in four stacks, alone",
-        abstract="One download with BBR version 3 in lab-tcp, lab-quic, noq and quinn, and with BBR version 1 and "
-        "CUBIC of Linux beside it, over 1 to 1000 Mbit/s, 2 to 200 ms and queues of 0.25 to 8 bandwidth-delay "
-        "products.",
+        title="BBR version 3 in four stacks, and C4, alone",
+        abstract="One download with BBR version 3 in lab-tcp, lab-quic, noq and quinn, with BBR version 1 and CUBIC of "
+        "Linux beside it, and with C4 in lab-tcp and lab-quic, over 1 to 1000 Mbit/s, 2 to 200 ms and queues of 0.25 "
+        "to 8 bandwidth-delay products.",
         source="quiclab: no publication",
         figures=(
             Figure(

@@ -10,10 +10,12 @@ from quiclab.studies.controls.alone import kept_mbps
 from quiclab.studies.controls.senders import (
     QUIC_BBR1,
     QUIC_BBR3,
+    QUIC_C4,
     QUIC_CUBIC,
     QUIC_NEWRENO,
     TCP_BBR1,
     TCP_BBR3,
+    TCP_C4,
     TCP_CUBIC,
     TCP_NEWRENO,
 )
@@ -37,7 +39,18 @@ if TYPE_CHECKING:
     from quiclab.study import Changes, Value
     from quiclab.study.evaluate import Evaluation
 
-SENDERS = (TCP_NEWRENO, TCP_CUBIC, TCP_BBR1, TCP_BBR3, QUIC_NEWRENO, QUIC_CUBIC, QUIC_BBR1, QUIC_BBR3)
+SENDERS = (
+    TCP_NEWRENO,
+    TCP_CUBIC,
+    TCP_BBR1,
+    TCP_BBR3,
+    TCP_C4,
+    QUIC_NEWRENO,
+    QUIC_CUBIC,
+    QUIC_BBR1,
+    QUIC_BBR3,
+    QUIC_C4,
+)
 BY_NAME = {sender.name: sender for sender in SENDERS}
 LABELS = {sender.name: sender.label for sender in SENDERS}
 #: The second sender of a flow that has the link to itself.
@@ -144,8 +157,8 @@ STUDY = Study(
     measures=Measures(metric=METRIC, further=FURTHER, keep=after_20s),
     presentation=Presentation(
         title="Congestion controls beside each other",
-        abstract="Two downloads through one queue, each of eight senders with each: TCP and QUIC with NewReno, CUBIC, "
-        "BBR versions 1 and 3, at 50 Mbit/s and 40 ms with queues of 0.5 to 4 bandwidth-delay products.",
+        abstract="Two downloads through one queue, each of ten senders with each: TCP and QUIC with NewReno, CUBIC, "
+        "BBR versions 1 and 3 and C4, at 50 Mbit/s and 40 ms with queues of 0.5 to 4 bandwidth-delay products.",
         source="quiclab: no publication",
         figures=(
             Figure(

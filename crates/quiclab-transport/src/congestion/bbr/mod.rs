@@ -156,12 +156,12 @@ impl ProbeRttLimited {
 }
 
 /// Byte/s as a rate.
-fn rate_of(bytes_per_second: u64) -> DataRate {
+pub(super) fn rate_of(bytes_per_second: u64) -> DataRate {
     DataRate::from_bits_per_second(bytes_per_second.saturating_mul(8))
 }
 
 /// Time that `bytes` take at byte/s; zero if the rate is unknown.
-fn time_of(bytes_per_second: u64, bytes: u64) -> Duration {
+pub(super) fn time_of(bytes_per_second: u64, bytes: u64) -> Duration {
     if bytes_per_second == 0 {
         return Duration::ZERO;
     }
@@ -169,13 +169,13 @@ fn time_of(bytes_per_second: u64, bytes: u64) -> Duration {
 }
 
 /// Bytes in `time` at byte/s, rounded down.
-fn bytes_in(bytes_per_second: u64, time: Duration) -> u64 {
+pub(super) fn bytes_in(bytes_per_second: u64, time: Duration) -> u64 {
     let bytes = u128::from(bytes_per_second) * u128::from(time.as_nanos()) / 1_000_000_000;
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
 /// Byte/s of `bytes` in `time`, rounded down.
-fn per_second(bytes: u64, time: Duration) -> u64 {
+pub(super) fn per_second(bytes: u64, time: Duration) -> u64 {
     let rate = u128::from(bytes) * 1_000_000_000 / u128::from(time.as_nanos().max(1));
     u64::try_from(rate).unwrap_or(u64::MAX)
 }

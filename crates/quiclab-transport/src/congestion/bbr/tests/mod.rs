@@ -1,14 +1,12 @@
 //! The three variants on a link of 20 Mbit/s and 40 ms (BDP: 81 packets of 1250 bytes), and what differs.
 
-pub(super) mod link;
-
 use super::chromium::{self, BbrChromium};
 use super::linux::{self, BbrLinux};
 use super::picoquic::{self, BbrPicoquic};
 use super::{Idle, ProbeRttLimited};
+use crate::congestion::link_by_hand::{Link, MSS, Seen};
 use crate::congestion::{Ack, CongestionEvent, Controller, Phase, RecoveryPhase};
 use crate::recovery::delivery_rate::RateSample;
-use link::{Link, MSS, Seen};
 use quiclab_core::{Duration, RandomStream, Time};
 
 const VARIANTS: [&str; 3] = ["linux", "chromium", "picoquic"];

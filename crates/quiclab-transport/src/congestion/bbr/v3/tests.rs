@@ -1,8 +1,8 @@
 //! Test cases of the draft's appendix on a link of 20 Mbit/s and 40 ms (BDP: 81 packets of 1250 bytes), and the arithmetic of
 //! losses by hand.
 
-use super::super::tests::link::{Link, MSS, Seen};
 use super::*;
+use crate::congestion::link_by_hand::{Link, MSS, Seen};
 use crate::recovery::delivery_rate::SentState;
 
 fn bbr(seed: u64) -> BbrV3 {

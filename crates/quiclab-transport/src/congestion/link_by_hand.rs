@@ -7,7 +7,7 @@ use crate::recovery::delivery_rate::{DeliveryRate, SentState};
 use quiclab_core::{ByteCount, DataRate, Duration, Time};
 use std::collections::VecDeque;
 
-pub(in crate::congestion::bbr) const MSS: u64 = 1250;
+pub(super) const MSS: u64 = 1250;
 
 struct Packet {
     number: u64,
@@ -18,26 +18,26 @@ struct Packet {
 }
 
 /// What the sender sees after an acknowledgement.
-pub(in crate::congestion::bbr) struct Seen {
-    pub(in crate::congestion::bbr) now: Time,
-    pub(in crate::congestion::bbr) in_flight: u64,
-    pub(in crate::congestion::bbr) window: u64,
+pub(super) struct Seen {
+    pub(super) now: Time,
+    pub(super) in_flight: u64,
+    pub(super) window: u64,
     /// byte/s
-    pub(in crate::congestion::bbr) rate: u64,
-    pub(in crate::congestion::bbr) phase: Phase,
-    pub(in crate::congestion::bbr) delivered: u64,
-    pub(in crate::congestion::bbr) recovery: RecoveryPhase,
+    pub(super) rate: u64,
+    pub(super) phase: Phase,
+    pub(super) delivered: u64,
+    pub(super) recovery: RecoveryPhase,
 }
 
-pub(in crate::congestion::bbr) struct Link {
-    pub(in crate::congestion::bbr) rate: DataRate,
+pub(super) struct Link {
+    pub(super) rate: DataRate,
     /// RTT without queue and transmission.
-    pub(in crate::congestion::bbr) delay: Duration,
+    pub(super) delay: Duration,
     /// Bytes that may wait; more are dropped.
-    pub(in crate::congestion::bbr) buffer: u64,
+    pub(super) buffer: u64,
     /// Delay added to all acknowledgements from a time on.
-    pub(in crate::congestion::bbr) detour: Option<(Time, Duration)>,
-    pub(in crate::congestion::bbr) now: Time,
+    pub(super) detour: Option<(Time, Duration)>,
+    pub(super) now: Time,
     free: Time,
     release: Time,
     flight: VecDeque<Packet>,
@@ -53,7 +53,7 @@ pub(in crate::congestion::bbr) struct Link {
 }
 
 impl Link {
-    pub(in crate::congestion::bbr) fn new(mbps: u64, delay_ms: u64) -> Self {
+    pub(super) fn new(mbps: u64, delay_ms: u64) -> Self {
         Self {
             rate: DataRate::from_mbps(mbps),
             delay: Duration::from_millis(delay_ms),
@@ -75,27 +75,27 @@ impl Link {
     }
 
     /// Bytes that the buffer had no room for.
-    pub(in crate::congestion::bbr) fn lost(&self) -> u64 {
+    pub(super) fn lost(&self) -> u64 {
         self.estimator.lost()
     }
 
     /// Byte/s.
-    pub(in crate::congestion::bbr) fn capacity(&self) -> u64 {
+    pub(super) fn capacity(&self) -> u64 {
         self.rate.bits_per_second() / 8
     }
 
     /// Smallest RTT: delay and one transmission.
-    pub(in crate::congestion::bbr) fn base_rtt(&self) -> Duration {
+    pub(super) fn base_rtt(&self) -> Duration {
         self.delay + self.rate.time_for(ByteCount::from_bytes(MSS))
     }
 
     /// Bandwidth x smallest RTT in bytes.
-    pub(in crate::congestion::bbr) fn bdp(&self) -> u64 {
+    pub(super) fn bdp(&self) -> u64 {
         self.rate.bytes_in(self.base_rtt()).bytes()
     }
 
     /// Runs for a time, showing the state after every acknowledgement.
-    pub(in crate::congestion::bbr) fn run(
+    pub(super) fn run(
         &mut self,
         controller: &mut dyn Controller,
         time: Duration,

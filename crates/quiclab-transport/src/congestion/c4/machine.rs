@@ -1,0 +1,246 @@
+//! States, eras and transitions (section 4).
+
+use super::{C4, MIN_MAX_RTT, ONE, Signal, bytes_in};
+use crate::congestion::bbr::time_of;
+use crate::congestion::{Phase, SavedPath};
+use quiclab_core::Duration;
+
+/// Eras without an increase after which Initial ends, and after which delay or marks may end it (section 4.2).
+const ERAS_NO_INCREASE: u32 = 3;
+const ERAS_BEFORE_SIGNAL: u32 = 2;
+/// Packets after which losses may end Initial.
+const PACKETS_BEFORE_LOSS: u64 = 20;
+/// Eras of Resuming, of Cruising, and of Pushing at least and at most (sections 4.3, 4.5, 4.7, 4).
+const RESUMING_ERAS: u32 = 2;
+const CRUISING_ERAS: u32 = 2;
+const PUSHING_ERAS: u32 = 2;
+const MAX_PUSHING_ERAS: u32 = 3;
+/// Successive Recoveries with congestion that are persistent congestion (section 5.5.2).
+const PERSISTENT: u32 = 2;
+
+/// A multiple of the nominal rate, in thirty-seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Alpha(u64);
+
+impl Alpha {
+    pub(super) const INITIAL: Self = Self(64);
+    pub(super) const NEUTRAL: Self = Self(32);
+    pub(super) const RECOVERY: Self = Self(30);
+    pub(super) const DRAINING: Self = Self(28);
+    pub(super) const PROBING: Self = Self(34);
+    pub(super) const PROBING_MARKED: Self = Self(33);
+    pub(super) const PUSHING: Self = Self(40);
+
+    /// So much of a rate, rounded down.
+    pub(super) fn of(self, rate: u64) -> u64 {
+        rate.saturating_mul(self.0) / 32
+    }
+}
+
+/// States of section 4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Initial,
+    Resuming,
+    Recovery,
+    Cruising,
+    Probing,
+    Pushing,
+}
+
+impl State {
+    pub(super) fn phase(self) -> Phase {
+        match self {
+            Self::Initial => Phase::C4Initial,
+            Self::Resuming => Phase::C4Resuming,
+            Self::Recovery => Phase::C4Recovery,
+            Self::Cruising => Phase::C4Cruising,
+            Self::Probing => Phase::C4Probing,
+            Self::Pushing => Phase::C4Pushing,
+        }
+    }
+}
+
+impl C4 {
+    /// Packets from `next` on belong to another era.
+    fn begin_era(&mut self, next: u64) {
+        self.era_sequence = next;
+        (self.era_max_rtt, self.era_min_rtt, self.era_limited) = (None, None, false);
+        self.alpha_previous = self.alpha_current;
+        self.update_ecn_alpha();
+    }
+
+    pub(super) fn enter(&mut self, state: State, alpha: Alpha, next: u64) {
+        self.begin_era(next);
+        (self.state, self.alpha_current, self.eras) = (state, alpha, 0);
+        self.era_rate = self.nominal_rate;
+    }
+
+    /// The first packet of the era is acknowledged.
+    pub(super) fn end_era(&mut self, next: u64) {
+        if self.state != State::Initial {
+            self.update_max_rtt();
+        }
+        self.eras += 1;
+        match self.state {
+            State::Initial => self.end_initial_era(next),
+            State::Resuming if self.era_limited && self.eras == 1 => {
+                self.eras = 0;
+                self.begin_era(next);
+            }
+            State::Resuming if self.eras >= RESUMING_ERAS => self.enter_recovery(next),
+            State::Recovery => self.exit_recovery(next),
+            State::Cruising if self.eras >= CRUISING_ERAS && !self.era_limited => {
+                let alpha = if self.saw_marks { Alpha::PROBING_MARKED } else { Alpha::PROBING };
+                self.enter(State::Probing, alpha, next);
+            }
+            State::Probing => self.enter_recovery(next),
+            State::Pushing => self.end_pushing_era(next),
+            State::Resuming | State::Cruising => self.begin_era(next),
+        }
+    }
+
+    /// Section 4.2.1, with an estimate of rate and RTT.
+    fn reenter_initial(&mut self, next: u64) {
+        self.nb_eras_no_increase = 0;
+        if let Some(max_rtt) = self.nominal_max_rtt {
+            self.initial_cwnd = bytes_in(self.nominal_rate, max_rtt);
+        }
+        self.enter(State::Initial, Alpha::INITIAL, next);
+    }
+
+    /// Section 4.2.
+    fn end_initial_era(&mut self, next: u64) {
+        if self.nominal_rate * 4 >= self.era_rate * 5 && self.nominal_rate > 0 {
+            self.nb_eras_no_increase = 0;
+        } else if !self.era_limited && self.nominal_rate > 0 {
+            self.nb_eras_no_increase += 1;
+        }
+        if self.nb_eras_no_increase >= ERAS_NO_INCREASE {
+            self.exit_initial(next);
+        } else {
+            self.begin_era(next);
+            self.era_rate = self.nominal_rate;
+        }
+    }
+
+    /// Half of the window is what the path holds.
+    fn exit_initial(&mut self, next: u64) {
+        if self.nominal_rate > 0 {
+            let time = time_of(self.nominal_rate, self.cwnd / 2);
+            self.nominal_max_rtt = Some(time.max(MIN_MAX_RTT));
+        }
+        self.draining = true;
+        self.enter_recovery(next);
+    }
+
+    /// Section 4.3: the window and the rate of an earlier connection.
+    pub(super) fn resume(&mut self, saved: SavedPath, next: u64) {
+        if self.state == State::Initial {
+            self.resumed = Some(saved);
+            self.enter(State::Resuming, Alpha::NEUTRAL, next);
+        }
+    }
+
+    /// Section 4.4, and draining (section 5.7).
+    fn enter_recovery(&mut self, next: u64) {
+        self.after_probing = self.state == State::Probing;
+        let before = self.era_rate;
+        let draining = std::mem::take(&mut self.draining);
+        self.enter(State::Recovery, if draining { Alpha::DRAINING } else { Alpha::RECOVERY }, next);
+        if self.after_probing {
+            self.era_rate = before;
+        }
+    }
+
+    /// Section 4.4: the result of a probe is known.
+    fn exit_recovery(&mut self, next: u64) {
+        let has_grown = self.after_probing && !self.congested && self.nominal_rate > self.era_rate;
+        self.reset_or_trim();
+        (self.recent_max_rate, self.cycle_rate) = (0, self.nominal_rate);
+        (self.congested, self.limited, self.loss_rate) = (false, false, 0);
+        let jitters = match (self.running_min_rtt, self.nominal_max_rtt) {
+            (Some(least), Some(most)) => least * 5 < most * 2,
+            _ => false,
+        };
+        if jitters && !self.initial_after_jitter {
+            self.initial_after_jitter = true;
+            self.reenter_initial(next);
+        } else if has_grown {
+            self.enter(State::Pushing, Alpha::PUSHING, next);
+        } else {
+            self.enter(State::Cruising, Alpha::NEUTRAL, next);
+        }
+        // of packets that were sent before
+        self.ecn_alpha = 0;
+    }
+
+    /// Persistent congestion (section 5.5.2) and trimming (section 5.6).
+    fn reset_or_trim(&mut self) {
+        self.congestions = if self.congested { self.congestions + 1 } else { 0 };
+        let recent = self.recent_max_rate;
+        if recent == 0 || recent >= self.nominal_rate {
+            return;
+        }
+        if self.congestions >= PERSISTENT {
+            self.nominal_rate = recent;
+        } else if !self.congested && !self.limited && self.nominal_rate <= self.cycle_rate {
+            self.nominal_rate = (self.nominal_rate + recent) / 2;
+        }
+    }
+
+    /// Section 4.7.
+    fn end_pushing_era(&mut self, next: u64) {
+        let has_grown = self.nominal_rate * 16 >= self.era_rate * 19;
+        if self.eras >= PUSHING_ERAS && !has_grown {
+            self.draining = true;
+            self.enter_recovery(next);
+        } else if self.eras >= MAX_PUSHING_ERAS {
+            self.reenter_initial(next);
+        } else {
+            self.begin_era(next);
+            self.era_rate = self.nominal_rate;
+        }
+    }
+
+    /// Section 5.5; packets from `next` on are sent after it.
+    pub(super) fn on_signal(&mut self, signal: Signal, next: u64) {
+        match (self.state, signal) {
+            (State::Initial, Signal::Delay(_) | Signal::Ecn(_)) => {
+                if self.nb_eras_no_increase >= ERAS_BEFORE_SIGNAL {
+                    self.exit_initial(next);
+                    self.congested = true;
+                }
+                return;
+            }
+            (State::Initial, Signal::Loss(_)) => {
+                if self.received > PACKETS_BEFORE_LOSS {
+                    self.exit_initial(next);
+                    self.congested = true;
+                }
+                return;
+            }
+            (State::Recovery, _) => {}
+            (State::Cruising, _) => {
+                let left = ONE - signal.beta();
+                self.nominal_rate = part(self.nominal_rate, left);
+                if let (Signal::Loss(_), Some(max_rtt)) = (signal, self.nominal_max_rtt) {
+                    let lower = Duration::from_nanos(part(max_rtt.as_nanos(), left));
+                    self.nominal_max_rtt = Some(lower.max(MIN_MAX_RTT));
+                }
+                self.enter_recovery(next);
+            }
+            (State::Pushing, _) => {
+                self.draining = true;
+                self.enter_recovery(next);
+            }
+            (State::Probing | State::Resuming, _) => self.enter_recovery(next),
+        }
+        self.congested = true;
+    }
+}
+
+/// `value` x `fraction` / [`ONE`].
+fn part(value: u64, fraction: u64) -> u64 {
+    u64::try_from(u128::from(value) * u128::from(fraction) / u128::from(ONE)).unwrap_or(u64::MAX)
+}
