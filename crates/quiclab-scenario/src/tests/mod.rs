@@ -58,6 +58,11 @@ fn some_stacks(end: &EndpointConfig, _: EndOf) -> Result<StackAbilities, Problem
         proprietary: own,
         mark_feedback: MarkFeedback::None,
         needs_mark_feedback: MarkFeedback::None,
+        states: if protocol == StackProtocol::Udp {
+            (&[]).into()
+        } else {
+            (&["slow_start", "recovery"]).into()
+        },
     };
     match &end.profile {
         None => Ok(abilities),

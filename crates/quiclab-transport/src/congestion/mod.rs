@@ -33,6 +33,7 @@ mod registry;
 pub mod search;
 mod settings;
 pub mod slow_start;
+mod states;
 mod window;
 
 pub use careful_resume::SavedPath;

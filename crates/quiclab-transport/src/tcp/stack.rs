@@ -41,14 +41,16 @@ impl NativeStack for LabTcp {
     }
 
     fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, Error> {
-        let ecn = options::resolve(config)?.tcp.ecn;
+        let config = options::resolve(config)?;
+        let ecn = config.tcp.ecn;
         let mark_feedback = match ecn {
             TcpEcn::Off => MarkFeedback::None,
             TcpEcn::Classic => MarkFeedback::Echo,
             TcpEcn::Dctcp => MarkFeedback::Count,
         };
         let needs_mark_feedback = if ecn == TcpEcn::Dctcp { MarkFeedback::Count } else { MarkFeedback::None };
-        Ok(StackAbilities { mark_feedback, needs_mark_feedback, ..INFO.abilities() })
+        let states = config.congestion_control.states(config.slow_start_exit).into();
+        Ok(StackAbilities { mark_feedback, needs_mark_feedback, states, ..INFO.abilities() })
     }
 
     fn instead(&self, option: &str) -> &'static str {
