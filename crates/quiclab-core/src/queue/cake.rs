@@ -154,7 +154,7 @@ impl<T: Item> CakeQueue<T> {
         }
         self.rate = rate;
         self.times = Times::new(self.config.target, self.config.interval, rate.time_for(FRAME));
-        self.quantum = (rate.bits_per_second() / 8 >> 12).clamp(300, FRAME.bytes());
+        self.quantum = (rate.bits_per_second() / 8 / 4096).clamp(300, FRAME.bytes());
     }
 
     fn hashes(&self, key: &FlowKey) -> Hashes {
