@@ -58,6 +58,11 @@ def scenario(*sets: tuple[str, str]) -> Scenario:
             ("flows.main.plugins", "no-pacing"),
         ),
         ([LINUX, ("record.qlog", "true")], ("record.qlog", "programs are not observed")),
+        (
+            [LINUX, ("events", '[{ when = { kind = "time", at = "1 s" }, links = ["bottleneck"], up = false }]')],
+            ("events", "sim lane only"),
+        ),
+        ([LINUX, ("flows.main.receiver_machine", '"laptop"')], ("flows.main.receiver_machine", "namespace")),
         ([("flows.main.stack", "iperf3"), ("record.acks", "true")], ("record.acks", "`iperf3`")),
     ],
 )

@@ -47,6 +47,18 @@ _SHAPE: Final[Shape] = {
     "warnings": [str],
     "versions?": {"*": str},
     "run": {"network_time_s": float, "events": int, "ended_by?": str, "kernel?": {"kept_up": bool}},
+    "changes?": [
+        {
+            "time_s": float,
+            "event": int,
+            "begins": bool,
+            "link": str,
+            "rate_mbps?": float,
+            "delay_ms": float,
+            "loss": float,
+            "up": bool,
+        }
+    ],
     "flows": {
         "*": {
             "start_s?": float,
@@ -64,6 +76,13 @@ _SHAPE: Final[Shape] = {
     "elements": {"*": {}},
     "series?": {"*": {"*": {}}},
 }
+
+
+def _change_columns() -> dict[str, Any]:
+    """Return columns and types of `RunResult.changes`."""
+    of_type = {"time_s": pl.Float64, "event": pl.Int64, "begins": pl.Boolean, "link": pl.String}
+    values = {"rate_mbps": pl.Float64, "delay_ms": pl.Float64, "loss": pl.Float64, "up": pl.Boolean}
+    return {**of_type, **values}
 
 
 class _Rows:
@@ -245,6 +264,19 @@ class RunResult:
         """Counters of each element by name."""
         elements: Mapping[str, Mapping[str, Any]] = self.data["elements"]
         return elements
+
+    @property
+    def changes(self) -> pl.DataFrame:
+        """Changes of links by the events of the scenario, in the order of time.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row for each link that a change begins or ends at: `time_s`, `event` (index in the scenario), `begins`,
+            `link`, and what holds at the link from then on: `rate_mbps` (null without a constant rate), `delay_ms` (one
+            way), `loss` and `up`. Empty without events.
+        """
+        return pl.DataFrame(self.data.get("changes", []), schema=_change_columns())
 
     def over_time(self, element: str, metric: str, statistic: Literal["mean", "least", "largest"]) -> float:
         """Return a number over the samples of a time series.

@@ -86,6 +86,10 @@ drop_reasons! {
     Red = "red",
     /// RED: the average backlog has reached the upper threshold.
     RedForced = "red_forced",
+    /// COBALT: the packets of its flow have waited too long, or the flow does not answer to that.
+    Cobalt = "cobalt",
+    /// A later acknowledgement of its connection says what this one does, and more.
+    AckFiltered = "ack_filtered",
     /// The packet does not conform to the policer of the link.
     Policed = "policed",
     /// The link was down, and packets that it transmits then are lost.

@@ -19,6 +19,12 @@ pub trait Endpoint: Element {
         None
     }
 
+    /// State of loss recovery and congestion control; `None` before there is a connection, and where the endpoint has no
+    /// single one.
+    fn recovery(&mut self) -> Option<RecoveryState> {
+        None
+    }
+
     /// The endpoint as the client of a web page, if it is one.
     fn page_client(&self) -> Option<&dyn PageClient> {
         None

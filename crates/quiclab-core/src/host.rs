@@ -37,6 +37,7 @@ use crate::link::DelayModel;
 use crate::packet::Packet;
 use crate::page::PageClient;
 use crate::random::RandomStream;
+use crate::recovery::RecoveryState;
 use crate::time::{Duration, Time};
 use crate::warm_start::WarmStart;
 use receive_buffer::ReceiveBuffer;
@@ -319,6 +320,10 @@ impl Element for Host {
 impl Endpoint for Host {
     fn failure(&self) -> Option<&str> {
         self.endpoint.failure()
+    }
+
+    fn recovery(&mut self) -> Option<RecoveryState> {
+        self.endpoint.recovery()
     }
 
     fn page_client(&self) -> Option<&dyn PageClient> {

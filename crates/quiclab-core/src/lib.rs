@@ -50,7 +50,7 @@ pub use endpoint::{
 pub use host::Host;
 pub use http2::Http2Frame;
 pub use ip::{Ecn, FiveTuple, Protocol};
-pub use link::{Conditions, Link, LinkInputs, Trace, TraceError, draw_delay};
+pub use link::{Conditions, Link, LinkChange, LinkInputs, LinkState, Trace, TraceError, draw_delay};
 pub use media::{MediaArrival, MediaFeedback, RtpPacket};
 pub use nic::Nic;
 pub use operation::{Anchor, OPERATIONS, Operation, OperationInfo};

@@ -76,6 +76,20 @@ impl RecoveryState {
         "c4_pushing",
     ];
 
+    /// Name of the state that a sender enters with each reduction of its window: a recovery period begins (RFC 9002
+    /// section 7.3.2; in TCP, one of the states CWR, Recovery and Loss of Linux).
+    pub const RECOVERY: &str = "recovery";
+
+    /// Whether the sender has entered the state of this name since it was in `before`: a phase, or
+    /// [`RecoveryState::RECOVERY`].
+    #[must_use]
+    pub fn has_entered(&self, name: &str, before: &Self) -> bool {
+        if name == Self::RECOVERY {
+            return self.congestion_events > before.congestion_events;
+        }
+        self.phase != before.phase && self.phase_name() == Some(name)
+    }
+
     /// The phase that window and threshold tell, for NewReno and CUBIC of stacks that do not name it: slow
     /// start below the threshold and before there is one, otherwise congestion avoidance (RFC 9002
     /// section 7.3).

@@ -145,6 +145,8 @@ pub struct StackAbilities {
     pub mark_feedback: MarkFeedback,
     /// What its congestion control needs of the other end.
     pub needs_mark_feedback: MarkFeedback,
+    /// States that its congestion control reports, as in [`RecoveryState`](crate::RecoveryState); none: it reports none.
+    pub states: Cow<'static, [&'static str]>,
 }
 
 impl StackInfo {
@@ -163,6 +165,7 @@ impl StackInfo {
                 StackProtocol::Tcp | StackProtocol::Udp => MarkFeedback::None,
             },
             needs_mark_feedback: MarkFeedback::None,
+            states: Cow::Borrowed(&[]),
         }
     }
 }

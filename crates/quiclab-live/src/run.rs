@@ -101,8 +101,16 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
     report.programs = programs;
     links.wait_until_drained(&mut simulation)?;
     let passages = links.passages(&mut simulation);
-    let conclusion =
-        ResultInput { scenario: &scenario, seed: job.seed, lane: "kernel", ends, series, ended_by, end };
+    let conclusion = ResultInput {
+        scenario: &scenario,
+        seed: job.seed,
+        lane: "kernel",
+        ends,
+        series,
+        ended_by,
+        end,
+        changes: Vec::new(),
+    };
     let output = conclude(simulation, conclusion)?;
     report.check_links(&scenario, &passages, &output.result);
     report.write(&output, &job, directory)?;

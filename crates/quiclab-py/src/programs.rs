@@ -9,6 +9,7 @@ use quiclab_scenario::Scenario;
 use quiclab_transport::options::{EndpointConfig, Workload};
 use serde::Deserialize;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The programs that there are.
@@ -54,6 +55,7 @@ impl Programs {
             proprietary: false,
             mark_feedback: MarkFeedback::Count,
             needs_mark_feedback: MarkFeedback::None,
+            states: Cow::Borrowed(&[]),
         })
     }
 
@@ -72,12 +74,22 @@ impl Programs {
         if scenario.record.qlog {
             return Err(Problem::conflict("record.qlog", true, "false").because(outside));
         }
+        if !scenario.events.is_empty() {
+            let reason = "events change the links of the sim lane only";
+            return Err(Problem::new(ProblemKind::Unsupported, "events", "").because(reason));
+        }
         for (name, flow) in &scenario.flows {
             let stack = flow.inherited(&flow.sender).stack.unwrap_or_default();
             let tells = self.0.iter().any(|program| program.name == stack && program.acknowledgements);
             if scenario.record.acks && !tells {
                 let why = format!("flow `{name}` runs on `{stack}`: {outside}");
                 return Err(Problem::conflict("record.acks", true, "false").because(why));
+            }
+            if let Some(machine) = flow.sender_machine.as_ref().or(flow.receiver_machine.as_ref()) {
+                let field = if flow.sender_machine.is_some() { "sender_machine" } else { "receiver_machine" };
+                let reason = "each end has a namespace with an address of its own";
+                let path = FieldPath::new(["flows", name, field]);
+                return Err(Problem::conflict(path, format!("{machine:?}"), "no value").because(reason));
             }
             if !flow.plugins.is_empty() {
                 let path = FieldPath::new(["flows", name, "plugins"]);

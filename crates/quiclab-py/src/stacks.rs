@@ -17,6 +17,7 @@ use quiclab_transport::options::{EndpointConfig, Workload};
 use quiclab_transport::{EndOf, NativeStack};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::path::Path;
 
 const MODULE: &str = "quiclab.stacks.registry";
@@ -69,6 +70,7 @@ fn abilities(py: Python<'_>, name: &str, config: &EndpointConfig) -> PyResult<St
         proprietary,
         mark_feedback: MarkFeedback::None,
         needs_mark_feedback: MarkFeedback::None,
+        states: Cow::Borrowed(&[]),
     })
 }
 

@@ -19,6 +19,15 @@ pub struct Flow {
     /// The end that receives the data: the client of a download.
     #[serde(default)]
     pub receiver: EndpointConfig,
+    /// Name of the machine of the sender: senders of flows with the same one have the same IP address, which
+    /// queues with host isolation look at (default: an address of its own).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::not_empty())]
+    pub sender_machine: Option<String>,
+    /// The same of the receiver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::not_empty())]
+    pub receiver_machine: Option<String>,
     /// Links, bearers and taps from sender to receiver, in order.
     /// Not empty, nothing twice; empty with `[[wires]]`.
     #[serde(default)]

@@ -2,6 +2,7 @@
 //! definition; TOML files, the JSON schema and the Python dataclasses follow from them.
 
 mod arrivals;
+mod events;
 mod flow;
 mod graph;
 mod load;
@@ -16,6 +17,7 @@ mod wiring;
 mod tests;
 
 pub use arrivals::{Arrival, ArrivalFileError, Arrivals, Sizes, read_arrivals};
+pub use events::{Cause, NetworkEvent};
 pub use flow::{Flow, FlowPath, PathRoutes};
 pub use load::StackCheck;
 pub use network::{Network, NetworkReader, NetworkText};
@@ -84,6 +86,9 @@ pub struct Scenario {
     /// Wires that are set explicitly; with any of them, routes of flows must be empty.
     #[serde(default)]
     pub wires: Vec<Wire>,
+    /// Changes of links during the run, at a time or in answer to what a flow does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<NetworkEvent>,
     /// What to record in addition to the summary.
     #[serde(default)]
     pub record: Record,

@@ -9,7 +9,7 @@ use files::read_inputs;
 use crate::stacks::{Stacks, stacks};
 use quiclab_core::problem::quoted;
 use quiclab_core::{
-    BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link, Node,
+    BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link, LinkInputs, Node,
     Problem, Protocol, Role, Tap, Target, Time, Topology, TransportObserver, WireError,
 };
 use quiclab_scenario::{Flow, Scenario};
@@ -79,6 +79,8 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
     let mut topology = Topology::default();
     for (name, config) in &scenario.links {
         let inputs = read_inputs(name, config, options.base_dir)?;
+        let changes = scenario.events.iter().any(|event| event.links.contains(name));
+        let inputs = LinkInputs { changes, ..inputs };
         topology.add(name, Node::Element(Box::new(Link::new(config, inputs, seed, name))));
     }
     for (name, config) in &scenario.bearers {
@@ -126,7 +128,7 @@ pub fn identity(scenario: &Scenario, index: usize, name: &str, role: Role) -> En
         name: Scenario::endpoint_name(name, role),
         flow: FlowId(index as u32),
         role,
-        tuple: addresses(index as u32, role, over_ip(flow)),
+        tuple: addresses(scenario, index as u32, role, over_ip(flow)),
         paths: 1 + flow.paths.len(),
     }
 }
@@ -210,19 +212,36 @@ fn operations(
     Ok(Operations::new(hooks.collect()))
 }
 
+/// Port of a client, and how many follow it.
+const CLIENT_PORT: u16 = 50_000;
+const CLIENT_PORTS: u32 = 15_000;
+
 /// Protocol above IP that a flow runs on; UDP where the stack is the caller's own.
 fn over_ip(flow: &Flow) -> Protocol {
     let stack = stack::find(&stacks(), &flow.inherited(&flow.sender));
     stack.map_or(Protocol::Udp, |stack| stack.info().protocol.over_ip())
 }
 
-/// Addresses of a flow: servers in 10.1.0.0/16 at port 443, clients in 10.2.0.0/16.
-fn addresses(flow: u32, role: Role, protocol: Protocol) -> FiveTuple {
-    let address = |net: u8, port: u16| {
-        let [.., high, low] = flow.to_be_bytes();
+/// Addresses of a flow: servers in 10.1.0.0/16 at port 443, clients in 10.2.0.0/16. The address of a machine is that of the
+/// first flow which names it; the port of a client on one follows from the number of the flow, so that no two flows are equal.
+fn addresses(scenario: &Scenario, flow: u32, role: Role, protocol: Protocol) -> FiveTuple {
+    let address = |net: u8, owner: u32, port: u16| {
+        let [.., high, low] = owner.to_be_bytes();
         SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, net, high, low)), port)
     };
-    let tuple = FiveTuple::new(protocol, address(1, 443), address(2, 50_000));
+    let owner = |machine: fn(&Flow) -> Option<&String>| {
+        let mut flows = scenario.flows.values();
+        let own = flows.clone().nth(flow as usize).and_then(machine);
+        own.and_then(|own| flows.position(|other| machine(other) == Some(own))).map(|owner| owner as u32)
+    };
+    let server = owner(|flow| flow.sender_machine.as_ref());
+    let client = owner(|flow| flow.receiver_machine.as_ref());
+    let port = if client.is_some() { CLIENT_PORT + (flow % CLIENT_PORTS) as u16 } else { CLIENT_PORT };
+    let tuple = FiveTuple::new(
+        protocol,
+        address(1, server.unwrap_or(flow), 443),
+        address(2, client.unwrap_or(flow), port),
+    );
     match role {
         Role::Server => tuple,
         Role::Client => tuple.reverse(),

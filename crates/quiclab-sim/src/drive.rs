@@ -2,6 +2,7 @@
 
 use crate::error::RunError;
 use crate::event_loop::{Simulation, Step};
+use crate::reactions::Reactions;
 use crate::result::EndedBy;
 use crate::series::Series;
 use quiclab_core::{ByteCount, Duration, Progress, Time, Topology};
@@ -29,15 +30,20 @@ pub(crate) fn drive(
     scenario: &Scenario,
     receivers: &[usize],
     series: &mut Series,
+    reactions: &mut Reactions<'_>,
     progress: &dyn Fn(RunProgress) -> ControlFlow<()>,
 ) -> Result<EndedBy, RunError> {
     let limit = Time::ZERO + scenario.duration;
     let mut goal = EndCondition::new(scenario.until, simulation.topology(), receivers);
     let mut next_sample = scenario.record.series_interval.map(|_| Time::ZERO);
     loop {
+        // a change comes before everything else at its instant
+        let change = reactions.next().filter(|change| {
+            *change <= limit && simulation.next_event().is_none_or(|event| event >= *change)
+        });
         if let (Some(interval), Some(sample)) = (scenario.record.series_interval, &mut next_sample) {
             // nothing changes after the last event: one more sample shows that, unless time goes on
-            let last = match (simulation.next_event(), scenario.until) {
+            let last = match (change.or_else(|| simulation.next_event()), scenario.until) {
                 (Some(next), _) => next.min(limit + Duration::from_nanos(1)),
                 (None, Until::DurationOver) => limit + Duration::from_nanos(1),
                 (None, _) => *sample + Duration::from_nanos(1),
@@ -47,11 +53,16 @@ pub(crate) fn drive(
                 *sample += interval;
             }
         }
+        if change.is_some() {
+            reactions.make_next(simulation)?;
+            continue;
+        }
         match simulation.step(limit)? {
             Step::Nothing if simulation.next_event().is_some() => return Ok(EndedBy::DurationOver),
             Step::Nothing if scenario.until == Until::DurationOver => return Ok(EndedBy::DurationOver),
             Step::Nothing => return Ok(EndedBy::Idle),
             Step::Handled(element) => {
+                reactions.happened(simulation, element)?;
                 if let Some(ended_by) = goal.reached(simulation.topology(), element) {
                     return Ok(ended_by);
                 }

@@ -29,8 +29,32 @@ pub struct RunResult {
     pub flows: BTreeMap<String, FlowResult>,
     /// By name of the element.
     pub elements: BTreeMap<String, ElementResult>,
+    /// Changes of links that events have made, in the order of time; left out without events.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangeRecord>,
     /// What a reader should know before trusting the numbers.
     pub warnings: Vec<String>,
+}
+
+/// A change of a link by an event, or its end, and what holds at the link afterwards.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChangeRecord {
+    /// When, in seconds.
+    pub time_s: f64,
+    /// Index of the event in the scenario.
+    pub event: usize,
+    /// Whether the change begins; otherwise its `duration` is over.
+    pub begins: bool,
+    /// The link.
+    pub link: String,
+    /// Its rate in Mbit/s, 0 while it is down; `None` if it has no constant rate.
+    pub rate_mbps: Option<f64>,
+    /// Mean of its one-way delay in milliseconds.
+    pub delay_ms: f64,
+    /// Its loss probability.
+    pub loss: f64,
+    /// Whether it is up.
+    pub up: bool,
 }
 
 /// How a run went.

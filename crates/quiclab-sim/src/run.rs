@@ -6,7 +6,10 @@ use crate::drive::{RunProgress, drive};
 use crate::error::RunError;
 use crate::event_loop::Simulation;
 use crate::packet_log::{PacketLog, Record};
-use crate::result::{ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds};
+use crate::reactions::Reactions;
+use crate::result::{
+    ChangeRecord, ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, by_name, seconds,
+};
 use crate::series::Series;
 use crate::warm_start;
 use quiclab_core::tunnel::{SojournRecord, TunnelElement};
@@ -71,12 +74,16 @@ pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<R
         simulation.keep_all_records();
     }
     let mut series = Series::default();
-    let ended_by = drive(&mut simulation, scenario, &ends.receivers, &mut series, options.progress)?;
+    let FlowEndpoints { senders, receivers } = &ends;
+    let mut reactions = Reactions::new(scenario, simulation.topology(), senders, receivers);
+    let ended_by =
+        drive(&mut simulation, scenario, receivers, &mut series, &mut reactions, options.progress)?;
+    let changes = reactions.into_log();
     let end = match ended_by {
         EndedBy::DurationOver => Time::ZERO + scenario.duration,
         _ => simulation.now(),
     };
-    conclude(simulation, ResultInput { scenario, seed, lane: "sim", ends, series, ended_by, end })
+    conclude(simulation, ResultInput { scenario, seed, lane: "sim", ends, series, ended_by, end, changes })
 }
 
 /// What [`conclude`] needs besides the simulation.
@@ -95,6 +102,8 @@ pub struct ResultInput<'a> {
     pub ended_by: EndedBy,
     /// When it ended.
     pub end: Time,
+    /// Changes of links that events have made.
+    pub changes: Vec<ChangeRecord>,
 }
 
 /// Makes the output of a run whose simulation has ended.
@@ -102,7 +111,7 @@ pub struct ResultInput<'a> {
 /// # Errors
 /// When the counters of an element do not balance.
 pub fn conclude(mut simulation: Simulation, conclusion: ResultInput<'_>) -> Result<RunOutput, RunError> {
-    let ResultInput { scenario, seed, lane, ends, series, ended_by, end } = conclusion;
+    let ResultInput { scenario, seed, lane, ends, series, ended_by, end, changes } = conclusion;
     check_balance(simulation.topology())?;
     let flows = scenario
         .flows
@@ -129,9 +138,10 @@ pub fn conclude(mut simulation: Simulation, conclusion: ResultInput<'_>) -> Resu
         versions: versions(scenario),
         digest: simulation.digest.hex(),
         run,
-        warnings: warnings(scenario, &flows, ended_by, end),
+        warnings: warnings(scenario, &flows, &changes, ended_by, end),
         flows,
         elements,
+        changes,
     };
     let element_names =
         (0..simulation.topology().len()).map(|i| simulation.topology().name(i).to_owned()).collect();
@@ -249,6 +259,7 @@ fn versions(scenario: &Scenario) -> BTreeMap<String, String> {
 fn warnings(
     scenario: &Scenario,
     flows: &BTreeMap<String, FlowResult>,
+    changes: &[ChangeRecord],
     ended_by: EndedBy,
     end: Time,
 ) -> Vec<String> {
@@ -273,6 +284,9 @@ fn warnings(
         {
             warnings.push(format!("flow `{name}` was not done when the duration was over"));
         }
+    }
+    for event in (0..scenario.events.len()).filter(|event| changes.iter().all(|it| it.event != *event)) {
+        warnings.push(format!("event {event} has changed nothing: its cause has not come about"));
     }
     let record = &scenario.record;
     for (name, flow) in &scenario.flows {

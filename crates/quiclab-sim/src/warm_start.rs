@@ -9,6 +9,7 @@ use crate::build::{BuildOptions, Built, build};
 use crate::drive::{RunProgress, drive};
 use crate::error::RunError;
 use crate::event_loop::Simulation;
+use crate::reactions::Reactions;
 use crate::result::EndedBy;
 use crate::series::Series;
 use quiclab_core::{Endpoint, RandomStream, SavedTcpMetrics, Time, Topology};
@@ -53,14 +54,16 @@ fn warm_up(
     options: &BuildOptions<'_>,
     progress: &dyn Fn(RunProgress) -> ControlFlow<()>,
 ) -> Result<Vec<(usize, SavedTcpMetrics)>, RunError> {
+    let events = scenario;
     let mut scenario = Scenario { record: Record::default(), ..scenario.clone() };
     let options = BuildOptions { transport_observer: &|_| None, ..*options };
     let seed = RandomStream::new(seed, "run before").bits();
     let Built { topology, ends } = build(&scenario, seed, &options)?;
     let mut simulation = Simulation::new(topology, Vec::new());
+    let mut reactions = Reactions::new(events, simulation.topology(), &ends.senders, &ends.receivers);
     let progress = |_| progress(RunProgress { now: Time::ZERO, delivered_bytes: 0, fraction: 0.0 });
     let mut go_on = |scenario: &Scenario| {
-        drive(&mut simulation, scenario, &ends.receivers, &mut Series::default(), &progress)
+        drive(&mut simulation, scenario, &ends.receivers, &mut Series::default(), &mut reactions, &progress)
     };
     if go_on(&scenario)? == EndedBy::WorkloadsDone {
         // the last acknowledgements are in transit, and the connections close after them

@@ -38,6 +38,7 @@ def elements(run: Run, max_points: int) -> list[dict[str, Any]]:
         if len(sent) > 1:
             entry["rate"] = _columns(*_rate_kbps(time_us, sent, max_points))
         entry["drops"] = differences(_drops(run, name, max_points))
+        entry["changes"] = changes(run.result.data.get("changes", []), name)
         found.append(entry)
     return found
 
@@ -46,6 +47,26 @@ def capacity_kbps(link: dict[str, Any]) -> int | None:
     """Return the constant rate of a link [kbit/s]; `None` if it has none."""
     found = parse(link.get("rate"))
     return round(found[1] / 1000) if found is not None and found[0] == "bits_per_second" else None
+
+
+def changes(recorded: list[dict[str, Any]], link: str) -> dict[str, list[Any]]:
+    """Return when events have changed a link: times [µs], its rate from then on [kbit/s], and what holds, in words.
+
+    The rate of a link without a constant one is 0.
+    """
+    own = [change for change in recorded if change["link"] == link]
+    times = integers(np.array([change["time_s"] for change in own], dtype=np.float64), 1e6)
+    rates = integers(np.array([(change.get("rate_mbps") or 0.0) for change in own], dtype=np.float64), 1000)
+    return {"t": differences(times), "v": differences(rates), "text": [_in_words(change) for change in own]}
+
+
+def _in_words(change: dict[str, Any]) -> str:
+    rate = change.get("rate_mbps")
+    values = [] if rate is None else [f"{rate:g} Mbit/s"]
+    values += [f"{change['delay_ms']:g} ms", f"loss {100 * change['loss']:g} %"]
+    if not change["up"]:
+        values.append("down")
+    return f"event {change['event']} {'begins' if change['begins'] else 'ends'}: {', '.join(values)}"
 
 
 def _samples(part: pl.DataFrame, metric: str) -> tuple[Integers, Integers]:

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 __all__ = [
     "AckAsRequested",
     "AckEvery",
+    "AckFilter",
     "AckFrequency",
     "AckPath",
     "AckRttFraction",
@@ -20,12 +21,17 @@ __all__ = [
     "AdaptiveTimer",
     "Aggregation",
     "Arrivals",
+    "AtDelivered",
+    "AtState",
+    "AtTime",
     "Batches",
     "Bearer",
     "BearerMode",
     "Blest",
     "ByteCount",
+    "Cake",
     "CarrierKind",
+    "Cause",
     "CheapestFirst",
     "Codel",
     "CodelRestart",
@@ -52,6 +58,7 @@ __all__ = [
     "Empirical",
     "EndpointConfig",
     "Even",
+    "Event",
     "Exchange",
     "Exponential",
     "Feedback",
@@ -1684,6 +1691,11 @@ class Flow:
         The end that sends the data: the server of a download.
     receiver
         The end that receives the data: the client of a download.
+    sender_machine
+        Name of the machine of the sender: senders of flows with the same one have the same IP address, which queues
+        with host isolation look at (default: an address of its own). Takes a non-empty string.
+    receiver_machine
+        The same of the receiver. Takes a non-empty string.
     down
         Links, bearers and taps from sender to receiver, in order. Not empty, nothing twice; empty with `[[wires]]`.
     up
@@ -1711,6 +1723,8 @@ class Flow:
     stack: str | None = None
     sender: EndpointConfig | None = None
     receiver: EndpointConfig | None = None
+    sender_machine: str | None = None
+    receiver_machine: str | None = None
     down: tuple[str, ...] | None = None
     up: tuple[str, ...] | None = None
     paths: tuple[FlowPath, ...] | None = None
@@ -1854,6 +1868,13 @@ class Policer:
     burst: ByteCount
 
 
+#: Whether acknowledgements of TCP that a later one replaces are dropped from the queue (RFC 3449 section 5.2.1).
+#: - `off`: No.
+#: - `conservative`: If two of a connection wait that the arriving one replaces: one remains.
+#: - `aggressive`: Also if a single one waits.
+AckFilter: TypeAlias = Literal["off", "conservative", "aggressive"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class DropTail:
     """First in, first out; a packet that would exceed a limit is dropped. All given limits apply.
@@ -1870,12 +1891,15 @@ class DropTail:
         size, it fits while no more wait (Dummynet). Takes a size of at least "1 B".
     time
         Maximum time that the backlog (with the new packet) needs at the present rate. Takes a duration above "0 s".
+    ack_filter
+        Filter of TCP acknowledgements.
     """
 
     packets: int | None = None
     bytes: ByteCount | None = None
     waiting_bytes: ByteCount | None = None
     time: Duration | None = None
+    ack_filter: AckFilter | None = None
     kind: Literal["drop_tail"] = "drop_tail"
 
 
@@ -2216,8 +2240,38 @@ class FqPie:
     kind: Literal["fq_pie"] = "fq_pie"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Cake:
+    """Fair queueing of flows and hosts with COBALT as Linux' `cake besteffort`; its shaper is the rate of the link.
+
+    Attributes
+    ----------
+    target
+        Acceptable standing queue delay; at least 1.5 of the largest packets at the rate of the link are. Below
+        `interval`. Default: `"5 ms"`.
+    interval
+        Time during which packets must have waited longer than `target` before signals become regular (`rtt`). Takes a
+        duration above "0 s". Default: `"100 ms"`.
+    memory
+        Maximum number of bytes that wait in all queues; above it, heads of the longest queue are dropped. Takes a size
+        of at least "1514 B". Default: `"4 MiB"`.
+    host_isolation
+        Whether hosts share the link, and flows the part of their host; otherwise flows share it (`flows`). Default:
+        `true`.
+    ack_filter
+        Filter of TCP acknowledgements. Default: `"off"`.
+    """
+
+    target: Duration | None = None
+    interval: Duration | None = None
+    memory: ByteCount | None = None
+    host_isolation: bool | None = None
+    ack_filter: AckFilter | None = None
+    kind: Literal["cake"] = "cake"
+
+
 #: Queue discipline: order of service, and which packets are dropped or marked.
-Queue: TypeAlias = DropTail | HeadDrop | Codel | FqCodel | Pie | Dualpi2 | Red | FqPie
+Queue: TypeAlias = DropTail | HeadDrop | Codel | FqCodel | Pie | Dualpi2 | Red | FqPie | Cake
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2909,6 +2963,103 @@ class Wire:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AtTime:
+    """A time.
+
+    Attributes
+    ----------
+    at
+        Time from the start of the run.
+    """
+
+    at: Duration
+    kind: Literal["time"] = "time"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtState:
+    """The sender of a flow enters a state; with several paths, that of the first one.
+
+    Attributes
+    ----------
+    flow
+        Flow. Without `arrivals`, and not a page with `resources`.
+    state
+        State that its congestion control reports: a phase, as in time series, or `recovery` for each reduction of the
+        window. Takes a non-empty string.
+    occurrence
+        Number of the entry that is the cause, counted from 1 (default: each one). The state in which a flow starts is
+        not entered. Takes an integer of at least 1.
+    """
+
+    flow: str
+    state: str
+    occurrence: int | None = None
+    kind: Literal["state"] = "state"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtDelivered:
+    """A flow has delivered a size to its application.
+
+    Attributes
+    ----------
+    flow
+        Flow.
+    size
+        Size. Takes a size of at least "1 B".
+    """
+
+    flow: str
+    size: ByteCount
+    kind: Literal["delivered"] = "delivered"
+
+
+#: Cause of an event.
+Cause: TypeAlias = AtTime | AtState | AtDelivered
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """A change of links that a cause brings about.
+
+    Attributes
+    ----------
+    when
+        Cause.
+    links
+        Links that change. Takes an array of one or more strings.
+    rate
+        New rate. Needs a constant `rate` of the links, and `conditions` that set neither rate nor outages. Not with
+        `rate_factor`. Takes a rate above "0 bit/s".
+    rate_factor
+        Factor by which the rate changes: 0.9 for 10 % less. Needs what `rate` needs. Takes a number above 0, at most
+        1000.
+    delay
+        New mean of the one-way delay. Not with `added_delay`, or with `every` of the delay.
+    added_delay
+        Time that is added to the mean of the one-way delay. Not with `every` of the delay. Takes a duration above
+        "0 s".
+    loss
+        New loss probability of each packet; 1 is a black hole. Needs links whose `loss` is independent or not set.
+    up
+        Whether the links are up: while down, nothing is transmitted, and packets wait. Needs what `rate` needs.
+    duration
+        Time after which the change ends (default: never). Takes a duration above "0 s".
+    """
+
+    when: Cause
+    links: tuple[str, ...]
+    rate: DataRate | None = None
+    rate_factor: float | None = None
+    delay: Duration | None = None
+    added_delay: Duration | None = None
+    loss: Probability | None = None
+    up: bool | None = None
+    duration: Duration | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Record:
     """Recordings of a run in addition to its summary. All are off by default.
 
@@ -2977,6 +3128,8 @@ class ScenarioFields:
         Plugins by name; flows name them, or built-in ones.
     wires
         Wires that are set explicitly; with any of them, routes of flows must be empty.
+    events
+        Changes of links during the run, at a time or in answer to what a flow does.
     record
         What to record in addition to the summary. Default: `{ acks = false, packets = false, pcapng = false, qlog =
         false, requests = false, sojourns = false }`.
@@ -2996,4 +3149,5 @@ class ScenarioFields:
     tunnels: dict[str, Tunnel] = field(default_factory=dict)
     plugins: dict[str, Plugin] = field(default_factory=dict)
     wires: tuple[Wire, ...] | None = None
+    events: tuple[Event, ...] | None = None
     record: Record | None = None

@@ -1,7 +1,8 @@
 //! A link from its options.
 
 use super::aggregation::Aggregation;
-use super::conditions::{ConditionCursor, Conditions};
+use super::changes::Changes;
+use super::conditions::{Condition, ConditionCursor, Conditions};
 use super::delay::DelayModel;
 use super::departures::FixedDepartures;
 use super::feedback::Feedback;
@@ -25,6 +26,8 @@ pub struct LinkInputs {
     pub trace: Option<Trace>,
     /// Its conditions over time, if it has some.
     pub conditions: Option<Conditions>,
+    /// Whether the driver changes the link during the run ([`Link::change`]).
+    pub changes: bool,
 }
 
 impl Link {
@@ -36,7 +39,7 @@ impl Link {
     /// If a trace is given for another kind of rate, or none for this kind; the same for conditions.
     #[must_use]
     pub fn new(config: &LinkConfig, inputs: LinkInputs, seed: u64, name: &str) -> Self {
-        let LinkInputs { trace, conditions } = inputs;
+        let LinkInputs { trace, conditions, changes } = inputs;
         assert_eq!(
             config.conditions.is_some(),
             conditions.is_some(),
@@ -60,6 +63,9 @@ impl Link {
                 shortest_delay = shortest.min().unwrap_or_default();
                 reorders = config.delay.reorder;
             }
+        }
+        if changes && config.loss.is_none() {
+            loss = LossModel::following(stream("loss"));
         }
         reorders |= config.delay.reorder && config.retransmission.is_some();
         let feedback = config.feedback.map(|config| {
@@ -91,6 +97,13 @@ impl Link {
             delay,
             totals: LinkCounters::new(feedback, further),
             settled: Outputs::default(),
+            changes: changes.then(|| {
+                let rate = match config.rate {
+                    Some(Rate::Constant(rate)) => Some(rate),
+                    _ => None,
+                };
+                Box::new(Changes::new(rate, Condition::of(config)))
+            }),
             conditions: conditions.map(|conditions| Box::new(ConditionCursor::new(conditions))),
         };
         link.apply_conditions();

@@ -25,6 +25,7 @@
 
 mod aggregation;
 mod capacity;
+mod changes;
 mod conditions;
 mod config;
 mod construct;
@@ -45,6 +46,7 @@ mod trace;
 mod tests;
 
 pub use aggregation::AggregationConfig;
+pub use changes::{LinkChange, LinkState};
 pub use conditions::Conditions;
 pub use config::{
     ConditionRow, ConditionsConfig, Delay, Distribution, EcnRewrite, FeedbackConfig, Hold, LinkConfig, Loss,
@@ -61,6 +63,7 @@ use crate::queue::{Backlog, Discipline, Item};
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 use aggregation::Aggregation;
+use changes::Changes;
 use conditions::ConditionCursor;
 pub(crate) use delay::DelayModel;
 pub use delay::draw as draw_delay;
@@ -94,6 +97,8 @@ pub struct Link {
     flight: Flight,
     /// `None`: the conditions do not change.
     conditions: Option<Box<ConditionCursor>>,
+    /// `None`: nothing changes the link during the run.
+    changes: Option<Box<Changes>>,
     /// `None`: each packet leaves by itself.
     aggregation: Option<Aggregation>,
     /// `None`: no transmission fails.
@@ -164,11 +169,54 @@ impl Link {
     }
 
     fn apply_conditions(&mut self) {
-        if let Some(conditions) = &self.conditions {
-            let now = conditions.now();
+        let conditions = self.conditions.as_ref().map(|conditions| conditions.now());
+        let changed = self.changes.as_ref().map(|changes| changes.over(conditions));
+        if let Some(now) = changed.as_ref().or(conditions) {
             self.loss.set(now.loss);
             self.delay.set(now.delay, now.deviation);
         }
+    }
+
+    /// Makes `change` at `now`, or ends that which has this number, and says what holds then. The driver wakes the link
+    /// afterwards.
+    ///
+    /// # Panics
+    /// If the link was not built to change.
+    pub fn change(&mut self, now: Time, number: u64, change: Option<LinkChange>) -> LinkState {
+        // as with conditions, what ends its serialisation at this instant is transmitted under the new ones
+        self.settle(Time::from_nanos(now.as_nanos().saturating_sub(1)));
+        self.follow(now);
+        let conditions = self.conditions.as_ref().map(|conditions| conditions.now());
+        let changes = self.changes.as_mut().expect("a link that changes is built to");
+        let before = changes.state(conditions).rate;
+        changes.set(number, change);
+        let after = changes.state(conditions);
+        if let (Serialiser::Constant(rate), Some(before), Some(new)) =
+            (&mut self.serialiser, before, after.rate)
+            && before != new
+        {
+            *rate = new;
+            if let Some(service) = &mut self.in_service {
+                service.end = changes.finish(now, service, before, new);
+            }
+        }
+        self.apply_conditions();
+        self.shortest_delay = self.shortest_delay_from_now();
+        after
+    }
+
+    /// No packet that is transmitted from now on takes less time afterwards.
+    fn shortest_delay_from_now(&mut self) -> Duration {
+        let Some(changes) = &self.changes else { return self.shortest_delay };
+        let rows = self.conditions.iter().flat_map(|conditions| conditions.rows());
+        let all = rows.map(|row| changes.over(Some(row))).collect::<Vec<_>>();
+        let shortest = all.iter().map(|row| {
+            self.delay.set(row.delay, row.deviation);
+            self.delay.shortest()
+        });
+        let shortest = shortest.min();
+        self.apply_conditions();
+        shortest.unwrap_or_else(|| self.delay.shortest())
     }
 
     /// Until when the queue holds back what the idle serialiser would take.

@@ -5,7 +5,8 @@
 
 use crate::ip::Ecn;
 use crate::packet::Packet;
-use crate::queue::{FlowKey, Item};
+use crate::queue::{FlowKey, Item, segment_of};
+use crate::segment::Segment;
 use crate::units::ByteCount;
 
 /// A packet and what a discipline counts of it, so that it need not look at the packet.
@@ -32,5 +33,8 @@ impl Item for Queued {
             self.packet.ecn = Ecn::Ce;
         }
         capable
+    }
+    fn segment(&self) -> Option<&Segment> {
+        segment_of(&self.packet)
     }
 }

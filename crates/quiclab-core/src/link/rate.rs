@@ -16,7 +16,7 @@ use crate::units::{ByteCount, DataRate};
 pub(super) enum Serialiser {
     /// Packets take no time and never wait.
     Unlimited,
-    /// The same rate all the time.
+    /// The same rate all the time, except for changes that the driver makes; 0 while the link is down.
     Constant(DataRate),
     /// Token bucket.
     TokenBucket(TokenBucket),
@@ -33,6 +33,7 @@ impl Serialiser {
     pub(super) fn finish(&mut self, start: Time, size: ByteCount) -> Option<Time> {
         match self {
             Self::Unlimited => Some(start),
+            Self::Constant(rate) if *rate == DataRate::default() => None,
             Self::Constant(rate) => Some(start + rate.time_for(size)),
             Self::TokenBucket(bucket) => Some(bucket.finish(start, size)),
             Self::Trace(trace) => trace.finish(start, size),

@@ -1,5 +1,6 @@
 //! A whole link in small cases computed by hand; random operations are in `properties`.
 
+mod changes;
 mod conditions;
 mod feedback;
 mod hold;
@@ -105,7 +106,7 @@ fn unlimited() -> QueueConfig {
 
 fn link(config: &crate::link::LinkConfig) -> Link {
     let conditions = Conditions::new(config, None).unwrap();
-    Link::new(config, LinkInputs { trace: None, conditions }, 1, "link")
+    Link::new(config, LinkInputs { conditions, ..LinkInputs::default() }, 1, "link")
 }
 
 /// 8 Mbit/s: a byte takes a microsecond.
@@ -125,7 +126,7 @@ fn traced_at(rate_at: RateAt, queue: QueueConfig, text: &str, format: TraceForma
     let rate = ShapedRate::Trace { file: "trace".into(), format, at_end, rate_at };
     let config = crate::link::LinkConfig { rate: Some(Rate::Shaped(rate)), queue, ..Default::default() };
     let trace = Some(Trace::parse(text, format, at_end).unwrap());
-    Link::new(&config, LinkInputs { trace, conditions: None }, 1, "link")
+    Link::new(&config, LinkInputs { trace, ..LinkInputs::default() }, 1, "link")
 }
 
 #[test]
@@ -280,7 +281,12 @@ fn statistics_and_samples() {
 #[should_panic(expected = "a trace is given if and only if its rate is one")]
 fn a_trace_goes_with_a_rate_of_this_kind_only() {
     let trace = Trace::parse("1", TraceFormat::Mahimahi, TraceEnd::Loop).unwrap();
-    _ = Link::new(&LinkConfig::default(), LinkInputs { trace: Some(trace), conditions: None }, 1, "down1");
+    _ = Link::new(
+        &LinkConfig::default(),
+        LinkInputs { trace: Some(trace), ..LinkInputs::default() },
+        1,
+        "down1",
+    );
 }
 
 #[test]

@@ -8,10 +8,11 @@
 //! `bytes` favours small packets where flows compete: beside a queue that is nearly full they still fit. Dummynet asks
 //! only whether what waits exceeds its limit (`dn_enqueue`, sys/netpfil/ipfw/ip_dn_io.c of FreeBSD 13): `waiting_bytes`.
 
+use super::ack_filter::AckFilter;
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::options::{Capacity, QueueOptions};
-use super::tc::TcQueue;
+use super::tc::{self, TcQueue};
 use super::waiting::WaitingItems;
 use super::{Backlog, Item, QueueIndex, QueueStatistics};
 use crate::element::{DropReason, Metrics};
@@ -44,11 +45,19 @@ pub struct DropTail {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::above("0 s"))]
     pub time: Option<Duration>,
+    /// Filter of TCP acknowledgements.
+    #[serde(skip_serializing_if = "is_off")]
+    pub ack_filter: AckFilter,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_off(filter: &AckFilter) -> bool {
+    *filter == AckFilter::Off
 }
 
 impl QueueOptions for DropTail {
     fn conflict(&self) -> Option<Problem> {
-        (*self == Self::default()).then(|| {
+        (Self { ack_filter: AckFilter::Off, ..self.clone() } == Self::default()).then(|| {
             Problem::conflict(
                 "",
                 "{ kind = \"drop_tail\" }",
@@ -68,6 +77,9 @@ impl QueueOptions for DropTail {
 
     fn tc(&self) -> Result<TcQueue, Problem> {
         match *self {
+            Self { ack_filter: filter @ (AckFilter::Conservative | AckFilter::Aggressive), .. } => {
+                Err(tc::differs("ack_filter", &filter, &AckFilter::Off))
+            }
             Self { time: Some(time), .. } => {
                 Err(Problem::conflict("time", quoted(time), "a limit in `packets` or `bytes`"))
             }
@@ -87,6 +99,7 @@ impl QueueOptions for DropTail {
         vec![
             Self { packets: Some(20), bytes, ..Self::default() },
             Self { waiting_bytes: bytes, ..Self::default() },
+            Self { packets: Some(20), ack_filter: AckFilter::Conservative, ..Self::default() },
         ]
     }
 }
@@ -99,6 +112,7 @@ pub(super) struct DropTailQueue<T> {
     waiting_bytes: ByteCount,
     /// Longest time that the backlog may need; `None`: no limit.
     time: Option<Duration>,
+    ack_filter: AckFilter,
     line: WaitingItems<T>,
 }
 
@@ -109,6 +123,7 @@ impl<T: Item> DropTailQueue<T> {
             bytes: config.bytes.unwrap_or(ByteCount::MAX),
             waiting_bytes: config.waiting_bytes.unwrap_or(ByteCount::MAX),
             time: config.time,
+            ack_filter: config.ack_filter,
             line: WaitingItems::default(),
         }
     }
@@ -138,6 +153,9 @@ impl<T: Item> QueueDiscipline<T> for DropTailQueue<T> {
     ) {
         if self.admits(item.bytes(), arrival.in_service, arrival.rate) {
             self.line.push(exits.now, item);
+            if let Some(ack) = self.ack_filter.filter(&mut self.line) {
+                exits.drop(QueueIndex(0), ack, DropReason::AckFiltered);
+            }
         } else {
             exits.refuse(QueueIndex(0), item, DropReason::QueueFull);
         }
@@ -151,8 +169,12 @@ impl<T: Item> QueueDiscipline<T> for DropTailQueue<T> {
         self.line.backlog()
     }
 
-    /// Nothing: its values are its user's.
-    fn statistics(&self, _: &QueueStatistics, _: &mut Metrics) {}
+    /// Filtered acknowledgements; its other values are its user's.
+    fn statistics(&self, totals: &QueueStatistics, out: &mut Metrics) {
+        if self.ack_filter != AckFilter::Off {
+            out.count("filtered_acks", totals.drops(DropReason::AckFiltered));
+        }
+    }
 
     /// Nothing: its values are its user's.
     fn sample(&mut self, _: Time, _: &QueueStatistics, _: &mut Metrics) {}

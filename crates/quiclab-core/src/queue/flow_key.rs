@@ -120,6 +120,16 @@ impl FlowKey {
         xxh3_64_with_seed(&bytes, seed)
     }
 
+    /// Numbers as [`FlowKey::hash`] has them, of the source alone and of the destination alone.
+    #[must_use]
+    pub fn hosts(&self, seed: u64) -> [u64; 2] {
+        let nowhere = Self::default();
+        [
+            Self { source: self.source, ..nowhere }.hash(seed),
+            Self { destination: self.destination, ..nowhere }.hash(seed),
+        ]
+    }
+
     /// Whether it is one of ICMP or ICMPv6.
     #[must_use]
     pub fn is_icmp(&self) -> bool {

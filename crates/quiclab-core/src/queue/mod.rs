@@ -13,11 +13,14 @@
 //! | [`pie`] | on arrival, with a probability that follows the waiting time | RFC 8033, Linux `pie` |
 //! | [`fq_pie`] | the same in each queue of one or several flows | Linux `fq_pie` |
 //! | [`red`] | on arrival, with a probability that follows the average backlog | Floyd and Jacobson 1993, Linux `red` |
+//! | [`cake`] | at the head, by the time it has waited, in each queue of a flow; heads of the longest at a limit | Høiland-Jørgensen et al. 2018, Linux `cake` |
 //! | [`dualpi2`] | on departure, by such a probability; marked in a queue of their own if they are scalable | RFC 9332, Linux `dualpi2` |
 //!
 //! A discipline is one file: its configuration with what that states about itself ([`options`]), its algorithm
 //! ([`discipline`]), its tests. It is registered at the end of this file.
 
+mod ack_filter;
+mod cake;
 mod codel;
 mod discipline;
 mod drop_tail;
@@ -40,6 +43,8 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
+pub use ack_filter::AckFilter;
+pub(crate) use ack_filter::segment_of;
 pub use codel::{CodelRestart, ControlLaw};
 pub use discipline::Discipline;
 pub use dualpi2::LowLatency;
@@ -53,6 +58,7 @@ pub use tc::{DeviceMtu, TcQueue};
 use crate::element::{DropReason, Metrics};
 use crate::ip::Ecn;
 use crate::random::RandomStream;
+use crate::segment::Segment;
 use crate::time::Time;
 use crate::units::{ByteCount, DataRate};
 use discipline::{Arrival, QueueDiscipline};
@@ -68,6 +74,10 @@ pub trait Item {
     fn ecn(&self) -> Ecn;
     /// Sets "congestion experienced"; `false` if it is not ECN-capable. One that has the mark already is.
     fn mark(&mut self) -> bool;
+    /// The segment of TCP that it is, if its header is visible; nothing of QUIC is, because it is encrypted.
+    fn segment(&self) -> Option<&Segment> {
+        None
+    }
 }
 
 /// Packets and their bytes.
@@ -100,6 +110,7 @@ registry::disciplines! {
     dualpi2: Dualpi2 => Dualpi2Queue,
     red: Red => RedQueue,
     fq_pie: FqPie => FqPieQueue,
+    cake: Cake => CakeQueue,
     #[cfg(test)]
     tests::paced: Paced => PacedQueue,
 }

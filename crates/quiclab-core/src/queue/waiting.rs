@@ -2,6 +2,7 @@
 
 use super::{Backlog, FlowKey, Item};
 use crate::ip::Ecn;
+use crate::segment::Segment;
 use crate::time::Time;
 use crate::units::ByteCount;
 use std::collections::VecDeque;
@@ -34,6 +35,9 @@ impl<T: Item> Item for Marked<T> {
     fn mark(&mut self) -> bool {
         self.item.mark()
     }
+    fn segment(&self) -> Option<&Segment> {
+        self.item.segment()
+    }
 }
 
 /// Waiting items in the order of arrival, with their bytes.
@@ -64,6 +68,24 @@ impl<T: Item> WaitingItems<T> {
     /// What has waited longest.
     pub(super) fn head(&self) -> Option<&Waiting<T>> {
         self.items.front()
+    }
+
+    /// What has arrived last, and what was there before, each with its place; `None` if nothing waits.
+    pub(super) fn split_last(&self) -> Option<(&T, impl Iterator<Item = (usize, &T)>)> {
+        let last = self.items.back()?;
+        let before = self.items.iter().take(self.items.len() - 1).enumerate();
+        Some((&last.item, before.map(|(place, waiting)| (place, &waiting.item))))
+    }
+
+    /// Takes out the item at a place.
+    pub(super) fn remove(&mut self, place: usize) -> Option<Waiting<T>> {
+        let removed = self.items.remove(place)?;
+        self.bytes -= removed.item.bytes();
+        Some(removed)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
     }
 
     pub(super) fn backlog(&self) -> Backlog {

@@ -13,7 +13,7 @@ use super::{NetworkText, Scenario};
 use quiclab_config::{ConfigError, Document};
 use quiclab_core::{MarkFeedback, OPERATIONS, Problem, StackAbilities, StackProtocol};
 use quiclab_transport::EndOf;
-use quiclab_transport::options::EndpointConfig;
+use quiclab_transport::options::{CongestionControl, EndpointConfig, SlowStartExit};
 use std::path::PathBuf;
 
 /// The scenarios of the repository by file name.
@@ -58,6 +58,12 @@ fn some_stacks(end: &EndpointConfig, _: EndOf) -> Result<StackAbilities, Problem
         proprietary: own,
         mark_feedback: MarkFeedback::None,
         needs_mark_feedback: MarkFeedback::None,
+        states: if protocol == StackProtocol::Udp {
+            (&[]).into()
+        } else {
+            let control = end.congestion_control.unwrap_or(CongestionControl::Cubic);
+            control.states(SlowStartExit::None).into()
+        },
     };
     match &end.profile {
         None => Ok(abilities),

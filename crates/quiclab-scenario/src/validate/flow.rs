@@ -9,7 +9,7 @@ use super::paths::{self, further};
 use super::{Check, about, endpoint, ensure, plugin, quoted, undefined};
 use quiclab_core::problem::values;
 use quiclab_core::{
-    ByteCount, Direction, Duration, FieldPath, MarkFeedback, Problem, ProblemKind, Role, StackProtocol,
+    ByteCount, Direction, Duration, FieldPath, MarkFeedback, Problem, ProblemKind, Role, StackAbilities,
 };
 use quiclab_transport::EndOf;
 use quiclab_transport::live;
@@ -127,6 +127,10 @@ fn check_arrivals(path: &FieldPath, flow: &Flow, arrivals: &Arrivals) -> Check {
         Problem::conflict(path.child("plugins"), format!("{:?}", flow.plugins), "no plugins")
             .because("connections of `arrivals` have none")
     })?;
+    if let Some(machine) = &flow.receiver_machine {
+        return Err(Problem::conflict(path.child("receiver_machine"), quoted(machine), "no value")
+            .because("connections of `arrivals` have ports of one client"));
+    }
     arrivals.check().map_err(|problem| problem.below(&path.child("arrivals")))
 }
 
@@ -234,13 +238,13 @@ pub(super) fn check_route(path: &FieldPath, route: &[String], scenario: &Scenari
 }
 
 /// Asks the caller about both ends, with the stack they inherit: they must speak the same protocol and
-/// run the workload. Returns the protocol.
+/// run the workload. Returns what the sender's stack can do.
 pub(super) fn check_stacks(
     path: &FieldPath,
     flow: &Flow,
     scenario: &Scenario,
     stacks: StackCheck<'_>,
-) -> Result<StackProtocol, Problem> {
+) -> Result<StackAbilities, Problem> {
     let judge = |name: &str, role: Role, applied: &Applied<'_>| {
         let end = &applied.config;
         let inherits = end.stack.is_none();
@@ -313,7 +317,7 @@ pub(super) fn check_stacks(
             .because("the congestion control of the sender needs the number of marks, by the feedback that it has chosen")
     })?;
     let kind = flow.workload.kind();
-    for ((_, end), abilities) in flow.ends().into_iter().zip(abilities) {
+    for ((_, end), abilities) in flow.ends().into_iter().zip(&abilities) {
         ensure(abilities.workloads.contains(&kind), || {
             let stack = flow.inherited(end).stack.unwrap_or_default();
             Problem::conflict(
@@ -324,5 +328,6 @@ pub(super) fn check_stacks(
             .because(format!("stack `{stack}` does not support this workload"))
         })?;
     }
-    Ok(serves)
+    let [sender, _] = abilities;
+    Ok(sender)
 }

@@ -55,13 +55,18 @@ impl Scenario {
         }
         wires::check(self)?;
         network::check_used(self)?;
-        let mut protocols = Vec::with_capacity(self.flows.len());
+        let mut senders = Vec::with_capacity(self.flows.len());
         for (name, flow) in &self.flows {
-            protocols.push(flow::check_stacks(&field(["flows", name]), flow, self, stacks)?);
+            senders.push(flow::check_stacks(&field(["flows", name]), flow, self, stacks)?);
+        }
+        for (index, event) in self.events.iter().enumerate() {
+            let path = field(["events"]).child(index);
+            event.check(self, &senders).map_err(|problem| problem.below(&path))?;
         }
         for (name, tunnel) in &self.tunnels {
             tunnel::check_stacks(name, tunnel, stacks)?;
         }
+        let protocols: Vec<_> = senders.iter().map(|sender| sender.protocol).collect();
         network::check_bursts(self, &protocols)
     }
 

@@ -9,7 +9,7 @@ use quiclab_core::link::ConditionRow;
 use quiclab_core::link::{
     Delay, Distribution, Hold, LinkConfig, Loss, Rate, RateAt, ShapedRate, TraceEnd, TraceFormat,
 };
-use quiclab_core::queue::QueueConfig;
+use quiclab_core::queue::{AckFilter, QueueConfig};
 use quiclab_core::{
     ByteCount, Conditions, Direction, Duration, FieldPath, FlowId, Probability, Problem, Role, StackProtocol,
 };
@@ -37,8 +37,12 @@ pub(crate) fn check_link(path: &FieldPath, link: &LinkConfig) -> Check {
             Problem::conflict(field, "\"enqueue\"", "\"dequeue\"").because(reason.to_owned())
         };
         ensure(*format == TraceFormat::Csv, || refused("a mahimahi trace has no rates"))?;
-        ensure(matches!(link.queue, QueueConfig::DropTail(_)), || {
-            refused("only packets of a drop-tail queue leave in the order in which they arrived")
+        let in_order =
+            matches!(&link.queue, QueueConfig::DropTail(queue) if queue.ack_filter == AckFilter::Off);
+        ensure(in_order, || {
+            refused(
+                "only packets of a drop-tail queue without `ack_filter` leave in the order in which they arrived",
+            )
         })?;
     }
     check_queue(&path.child("queue"), &link.queue)?;

@@ -41,7 +41,7 @@ pub(super) fn read_inputs(name: &str, config: &LinkConfig, base_dir: &Path) -> R
     let text = file.map(|file| text_of(file, base_dir, &path)).transpose()?;
     let conditions = Conditions::new(config, text.as_deref())
         .map_err(|problem| problem.below(&FieldPath::new(["links", name])))?;
-    Ok(LinkInputs { trace, conditions })
+    Ok(LinkInputs { trace, conditions, changes: false })
 }
 
 /// Reads the trace of the link `name`, if its rate is one.

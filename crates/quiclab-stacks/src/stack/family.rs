@@ -12,7 +12,7 @@ use quiclab_core::{
     ByteCount, Endpoint, OptionInfo, Problem, RandomStream, StackAbilities, StackInfo, StackProtocol,
 };
 use quiclab_transport::EndpointRequest;
-use quiclab_transport::options::EndpointConfig;
+use quiclab_transport::options::{CongestionControl, EndpointConfig, SlowStartExit};
 
 /// Where a default is in the source of the library.
 pub(super) const TRANSPORT: &str = "TransportConfig::default";
@@ -45,7 +45,13 @@ pub(super) fn info(
 /// Checks the options of an endpoint.
 pub(super) fn validate(info: &StackInfo, config: &EndpointConfig) -> Result<StackAbilities, Problem> {
     let multipath = config.multipath.is_some();
-    Options::new(info.name, config).map(|_| StackAbilities { multipath, ..info.abilities() })
+    let options = Options::new(info.name, config)?;
+    let own = options.congestion_control.unwrap_or(CongestionControl::Cubic);
+    let states = match options.lab_control {
+        Some(lab) => lab.control.states(lab.slow_start_exit),
+        None => own.states(SlowStartExit::None),
+    };
+    Ok(StackAbilities { multipath, states: states.into(), ..info.abilities() })
 }
 
 /// An endpoint on the stack that `make` makes.

@@ -36,6 +36,7 @@ mod registry;
 pub mod search;
 mod settings;
 pub mod slow_start;
+mod states;
 mod window;
 
 pub use careful_resume::SavedPath;

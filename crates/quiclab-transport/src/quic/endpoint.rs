@@ -219,6 +219,10 @@ impl Endpoint for QuicEndpoint {
         self.application.outcome().failure.as_deref()
     }
 
+    fn recovery(&mut self) -> Option<RecoveryState> {
+        (self.connection.state != State::Idle).then(|| self.connection.recovery_state())
+    }
+
     fn page_client(&self) -> Option<&dyn PageClient> {
         self.application.page_client()
     }

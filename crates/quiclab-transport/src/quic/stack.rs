@@ -42,8 +42,10 @@ impl NativeStack for LabQuic {
 
     /// Google QUIC has no further paths.
     fn validate(&self, config: &EndpointConfig) -> Result<StackAbilities, Error> {
-        let multipath = options::resolve(config)?.quic.version == QuicVersion::V1;
-        Ok(StackAbilities { multipath, ..INFO.abilities() })
+        let config = options::resolve(config)?;
+        let multipath = config.quic.version == QuicVersion::V1;
+        let states = config.congestion_control.states(config.slow_start_exit).into();
+        Ok(StackAbilities { multipath, states, ..INFO.abilities() })
     }
 
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn Endpoint>, Error> {

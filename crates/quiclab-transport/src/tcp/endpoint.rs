@@ -436,6 +436,10 @@ impl Endpoint for TcpEndpoint {
         self.application.outcome().failure.as_deref()
     }
 
+    fn recovery(&mut self) -> Option<RecoveryState> {
+        self.connection.snapshot().as_ref().map(recovery_state)
+    }
+
     fn page_client(&self) -> Option<&dyn PageClient> {
         self.application.page_client()
     }

@@ -52,7 +52,8 @@ impl NativeStack for LabTcp {
         let counts = resolved.congestion_control.family().counts_marks();
         let needs_mark_feedback =
             if counts || ecn == TcpEcn::Dctcp { mark_feedback } else { MarkFeedback::None };
-        Ok(StackAbilities { mark_feedback, needs_mark_feedback, ..INFO.abilities() })
+        let states = resolved.congestion_control.states(resolved.slow_start_exit).into();
+        Ok(StackAbilities { mark_feedback, needs_mark_feedback, states, ..INFO.abilities() })
     }
 
     fn instead(&self, option: &str) -> &'static str {

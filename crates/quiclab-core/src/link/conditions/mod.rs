@@ -30,12 +30,23 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Condition {
     /// Nanoseconds since the start of the run or of the pass.
-    start: u64,
+    pub(super) start: u64,
     pub(super) delay: Duration,
     pub(super) deviation: Duration,
     pub(super) loss: Probability,
     /// Whether what is transmitted arrives.
     pub(super) arrives: bool,
+}
+
+impl Condition {
+    /// That of the options of `link`.
+    pub(super) const fn of(link: &LinkConfig) -> Self {
+        let loss = match &link.loss {
+            Some(Loss::Independent { probability }) => *probability,
+            _ => Probability::ZERO,
+        };
+        Self { start: 0, delay: link.delay.mean, deviation: link.delay.deviation, loss, arrives: true }
+    }
 }
 
 /// Conditions of a link over time, checked against its other options. Cloning is cheap.
@@ -116,26 +127,16 @@ impl Conditions {
         }
         let lossy = any(|row| row.loss.is_some());
         check_start(link, config)?;
-        let mut now = Condition {
-            start: 0,
-            delay: link.delay.mean,
-            deviation: link.delay.deviation,
-            loss: match &link.loss {
-                None => Probability::ZERO,
-                Some(Loss::Independent { probability }) => *probability,
-                Some(process) if lossy => {
-                    let reason = "the conditions have a loss";
-                    return Err(Problem::conflict(
-                        "loss.kind",
-                        quoted(name_of(process)),
-                        quoted("independent"),
-                    )
-                    .because(reason));
-                }
-                Some(_) => Probability::ZERO,
-            },
-            arrives: true,
-        };
+        match &link.loss {
+            None | Some(Loss::Independent { .. }) => {}
+            Some(process) if lossy => {
+                let reason = "the conditions have a loss";
+                let kind = quoted(name_of(process));
+                return Err(Problem::conflict("loss.kind", kind, quoted("independent")).because(reason));
+            }
+            Some(_) => {}
+        }
+        let mut now = Condition::of(link);
         let (mut rate, mut up) = (rate.map_or(0, |rate| rate.bits_per_second()), true);
         let (mut conditions, mut rates) = (Vec::with_capacity(rows.len()), Vec::new());
         for row in rows {
@@ -233,6 +234,11 @@ impl ConditionCursor {
         let mut cursor = Self { conditions, index: 0, since: 0, until: 0 };
         cursor.enter(0, 0);
         cursor
+    }
+
+    /// All that can hold.
+    pub(super) fn rows(&self) -> &[Condition] {
+        self.conditions.rows()
     }
 
     /// What holds at the present place.

@@ -139,7 +139,7 @@ fn a_file_is_read_as_rows_are() {
     });
     let text = "time_ms,up,rate_mbps,delay_ms\n0,,,\n2,,4,20\n4,0,,\n6,,,\n";
     let conditions = Conditions::new(&in_file, Some(text)).unwrap();
-    let mut of_file = Link::new(&in_file, LinkInputs { trace: None, conditions }, 1, "link");
+    let mut of_file = Link::new(&in_file, LinkInputs { conditions, ..LinkInputs::default() }, 1, "link");
     let arrivals = packets(&(0..60).map(|index| (index * 500, 300)).collect::<Vec<_>>());
     assert_eq!(drive(&mut of_file, &arrivals), drive(&mut link(&config), &arrivals));
 }

@@ -173,7 +173,7 @@ prop_compose! {
 
 fn build((config, trace): &(crate::link::LinkConfig, Option<TraceText>)) -> Link {
     let trace = trace.as_ref().map(|(text, format, at_end)| Trace::parse(text, *format, *at_end).unwrap());
-    Link::new(config, LinkInputs { trace, conditions: None }, 1, "link")
+    Link::new(config, LinkInputs { trace, ..LinkInputs::default() }, 1, "link")
 }
 
 proptest! {

@@ -44,7 +44,7 @@ function decodeConnection(connection) {
 
 function decodeLink(link) {
   return {
-    ...link, drops: sums(link.drops),
+    ...link, drops: sums(link.drops), changes: { ...samples(link.changes), text: link.changes.text },
     queue: link.queue && samples(link.queue), rate: link.rate && samples(link.rate),
   };
 }

@@ -1,0 +1,33 @@
+//! The states that each congestion control reports, for what refers to them by name.
+
+use super::{CongestionControl, Phase, SlowStartExit};
+use quiclab_core::RecoveryState;
+
+impl CongestionControl {
+    /// Names of the states of a sender with this control and this algorithm of the start: those of the phases that it can be
+    /// in, and [`RecoveryState::RECOVERY`] unless its window never changes.
+    #[must_use]
+    pub fn states(self, start: SlowStartExit) -> Vec<&'static str> {
+        use Phase::{
+            CongestionAvoidance, ConservativeSlowStart, Drain, Fixed, ProbeBandwidth, ProbeCruise, ProbeDown,
+            ProbeRefill, ProbeRtt, ProbeUp, SlowStart, Startup,
+        };
+        let phases: &[Phase] = match self {
+            Self::Prague => &[SlowStart, CongestionAvoidance],
+            Self::Newreno | Self::Cubic | Self::Dctcp | Self::Lia | Self::Olia | Self::Balia => {
+                if start == SlowStartExit::HystartPlusPlus {
+                    &[SlowStart, ConservativeSlowStart, CongestionAvoidance]
+                } else {
+                    &[SlowStart, CongestionAvoidance]
+                }
+            }
+            Self::BbrLinux | Self::BbrChromium => &[Startup, Drain, ProbeBandwidth, ProbeRtt],
+            Self::BbrPicoquic => &[SlowStart, Startup, Drain, ProbeBandwidth, ProbeRtt],
+            Self::BbrV3 => &[Startup, Drain, ProbeDown, ProbeCruise, ProbeRefill, ProbeUp, ProbeRtt],
+            Self::Fixed => &[Fixed],
+        };
+        let names = phases.iter().map(|phase| RecoveryState::PHASES[phase.number() as usize]);
+        let reduces = self != Self::Fixed;
+        names.chain(reduces.then_some(RecoveryState::RECOVERY)).collect()
+    }
+}
