@@ -37,7 +37,7 @@ workload = { kind = "download", duration = "10 s" }
 sender = { congestion_control = "CONTROL", tcp = { ecn = "FEEDBACK" } }
 receiver = { tcp = { ecn = "FEEDBACK" } }
 """
-#: Release of Linux in which `tcp_ecn` may be 3.
+#: Release of Linux in which `tcp_ecn` may be 3 (from memory; 7.3 was tried).
 FIRST_WITH_ACCURATE_ECN = (6, 18)
 CODEL = 'kind = "codel", ecn = true, packets = 1000'
 FQ_CODEL = 'kind = "fq_codel", ecn = true'

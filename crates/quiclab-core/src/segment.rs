@@ -137,8 +137,9 @@ impl Flags {
     }
     /// The bits AE, CWR and ECE that are the lowest three of `ace`.
     #[must_use]
-    pub const fn of_ace(ace: u8) -> Self {
-        Self((ace >> 2 & 1) * Self::AE.0 | (ace >> 1 & 1) * Self::CWR.0 | (ace & 1) * Self::ECE.0)
+    pub fn of_ace(ace: u8) -> Self {
+        let none_or = |bit: u8, flag: Self| if ace & bit == 0 { 0 } else { flag.0 };
+        Self(none_or(4, Self::AE) | none_or(2, Self::CWR) | none_or(1, Self::ECE))
     }
 }
 

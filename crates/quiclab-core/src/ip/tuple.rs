@@ -31,7 +31,7 @@ impl Ecn {
             Self::Ce => 0b11,
         }
     }
-    /// Field of a packet with this one that leaves a tunnel in which the outer packet got `outer` (RFC 6040 section 4.2, figure 4);
+    /// Field of a packet with this one that leaves a tunnel in which the outer packet got `outer` (RFC 6040 section 4.2, figure 4; Linux `INET_ECN_decapsulate`);
     /// `None`: it is dropped.
     #[must_use]
     pub const fn decapsulated(self, outer: Self) -> Option<Self> {

@@ -34,7 +34,7 @@ const MASK: u64 = 7;
 pub(super) const OPTION_BYTES: u64 = AccEcnOption::INITIAL.length(false);
 
 /// AE, CWR and ECE that say with which ECN field a SYN or SYN-ACK has arrived (tables 2 and 3).
-pub(super) const fn reflect(field: Ecn) -> Flags {
+pub(super) fn reflect(field: Ecn) -> Flags {
     Flags::of_ace(match field {
         Ecn::NotEct => 0b010,
         Ecn::Ect1 => 0b011,
@@ -121,7 +121,7 @@ impl Handshake {
     }
 
     /// Flags that tell the peer of the field of its SYN or SYN-ACK.
-    pub(super) const fn reflection(&self) -> Flags {
+    pub(super) fn reflection(&self) -> Flags {
         reflect(self.arrived)
     }
 
