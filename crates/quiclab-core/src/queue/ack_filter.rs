@@ -39,7 +39,7 @@ pub(crate) fn segment_of(packet: &Packet) -> Option<&Segment> {
     }
 }
 
-const ECN_BITS: u8 = Flags::ECE.header_bits() | Flags::CWR.header_bits();
+const ECN_BITS: u16 = Flags::ECE.header_bits() | Flags::CWR.header_bits();
 
 /// Whether it could be dropped in favour of some other.
 fn is_pure_ack(segment: &Segment) -> bool {
