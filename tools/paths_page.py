@@ -27,7 +27,7 @@ DATA = ROOT / "docs" / "data" / "paths.json"
 #: Runs of each download, as in the draft.
 RUNS = 100
 #: Congestion controls, and the paths that are made from networks of the draft.
-CONTROLS = ("cubic", "bbr-v3")
+CONTROLS = ("cubic", "bbr-v3", "c4")
 DOWNLOADED = ("wifi-bad", "wifi-fade")
 DOWNLOAD_BITS = 8 * 10_000_000
 

@@ -1434,7 +1434,8 @@ class EndpointConfig:
         Algorithm of the start: what ends slow start before a loss, or takes its place. `none` without `newreno` or
         `cubic`.
     saved_path
-        What an earlier connection has found on the path, with which `careful-resume` begins (RFC 9959 section 3.1).
+        What an earlier connection has found on the path, with which `careful-resume` (RFC 9959 section 3.1) and `c4`
+        begin.
     max_jump
         Largest window to jump to: of `careful-resume` (RFC 9959 section 3.3; default: half of the saved one), and the
         window of `jump-start`. Takes a size of at least "1 B".

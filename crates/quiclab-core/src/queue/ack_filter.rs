@@ -82,7 +82,7 @@ impl AckFilter {
         }
         let key = last.key();
         // the first that may go, and its bits
-        let mut eligible: Option<(usize, u8)> = None;
+        let mut eligible: Option<(usize, u16)> = None;
         let mut found = 0;
         for (place, item) in before {
             let Some(segment) = item.segment().filter(|_| item.key() == key) else { continue };
