@@ -16,7 +16,7 @@ mod path;
 use case::Case;
 use network::World;
 
-const CASES: u64 = 300;
+const CASES: u64 = 500;
 
 #[test]
 fn connections_over_hostile_paths_finish_or_say_why() {

@@ -10,6 +10,7 @@
 //! | PATH_ACK | on any path (section 5.5) | as `multipath.acknowledgements` says; of abandoned paths at once, on another |
 //! | key update, migration, several tuples of a path | yes | not modelled |
 
+use super::send::MIN_ROOM;
 use super::{Connection, INTERNAL_ERROR, SpaceId, State};
 use crate::options::{AckPath, PathAction, PathPlan, PathStatus};
 use crate::quic::managed::{APPLICATION_ABANDON_PATH, Management, Notice, PATH_UNSTABLE_OR_POOR, Stage};
@@ -55,8 +56,9 @@ impl Connection {
         if matches!(managed.stage, Stage::Unused | Stage::Closed) {
             return None;
         }
-        let stays = managed.is_sendable() && management.options.acknowledgements != Some(AckPath::LowestRtt);
-        if stays || managed.is_sendable() && !self.paths[path].usable {
+        let sends = managed.is_sendable() && !self.is_limited(path);
+        let stays = sends && management.options.acknowledgements != Some(AckPath::LowestRtt);
+        if stays || sends && !self.paths[path].usable {
             return Some(path);
         }
         let works = |other: &usize| self.paths[*other].usable && self.paths[*other].managed.is_sendable();
@@ -244,6 +246,11 @@ impl Connection {
             }
             _ => usize::MAX,
         }
+    }
+
+    /// Whether the limit on bytes to an address that is not validated stops everything on `path`.
+    pub(super) fn is_limited(&self, path: usize) -> bool {
+        self.management.is_some() && self.amplification_room_of(path) < MIN_ROOM
     }
 
     /// PATH_RESPONSE has arrived: the peer's address on `path` is validated.

@@ -23,7 +23,7 @@ use smallvec::{SmallVec, smallvec};
 /// Smallest datagram that carries Initial packets (RFC 9000 section 14.1).
 pub(super) const MIN_INITIAL_BYTES: usize = 1200;
 /// Fewer bytes than this hold no packet that is worth it.
-const MIN_ROOM: usize = 64;
+pub(super) const MIN_ROOM: usize = 64;
 
 /// What belongs to a packet that is in its datagram but not counted as sent.
 pub(super) struct Assembled {

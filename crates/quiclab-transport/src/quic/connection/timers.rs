@@ -97,7 +97,7 @@ impl Connection {
         if self.is_amplification_limited() {
             return None;
         }
-        let sendable = |path: &usize| self.is_sendable(*path);
+        let sendable = |path: &usize| self.is_sendable(*path) && !self.is_limited(*path);
         let paths: SmallVec<[usize; 4]> = (0..self.paths.len()).filter(sendable).collect();
         paths.into_iter().filter_map(|path| self.probe_deadline(now, path)).min_by_key(|(time, _)| *time)
     }
