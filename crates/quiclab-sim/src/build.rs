@@ -9,8 +9,8 @@ use files::read_inputs;
 use crate::stacks::{Stacks, stacks};
 use quiclab_core::problem::quoted;
 use quiclab_core::{
-    BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link, LinkInputs, Node,
-    Problem, Protocol, Role, Tap, Target, Time, Topology, TransportObserver, WireError,
+    BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link,
+    LinkInputs, Node, Problem, Protocol, Role, Tap, Target, Time, Topology, TransportObserver, WireError,
 };
 use quiclab_scenario::{Flow, Scenario};
 use quiclab_transport::operations::{Hook, Operations};

@@ -9,8 +9,9 @@ impl CongestionControl {
     #[must_use]
     pub fn states(self, start: SlowStartExit) -> Vec<&'static str> {
         use Phase::{
-            CongestionAvoidance, ConservativeSlowStart, Drain, Fixed, ProbeBandwidth, ProbeCruise, ProbeDown,
-            ProbeRefill, ProbeRtt, ProbeUp, SlowStart, Startup,
+            C4Cruising, C4Initial, C4Probing, C4Pushing, C4Recovery, C4Resuming, CongestionAvoidance,
+            ConservativeSlowStart, Drain, Fixed, ProbeBandwidth, ProbeCruise, ProbeDown, ProbeRefill,
+            ProbeRtt, ProbeUp, SlowStart, Startup,
         };
         let phases: &[Phase] = match self {
             Self::Prague => &[SlowStart, CongestionAvoidance],
@@ -24,6 +25,7 @@ impl CongestionControl {
             Self::BbrLinux | Self::BbrChromium => &[Startup, Drain, ProbeBandwidth, ProbeRtt],
             Self::BbrPicoquic => &[SlowStart, Startup, Drain, ProbeBandwidth, ProbeRtt],
             Self::BbrV3 => &[Startup, Drain, ProbeDown, ProbeCruise, ProbeRefill, ProbeUp, ProbeRtt],
+            Self::C4 => &[C4Initial, C4Resuming, C4Recovery, C4Cruising, C4Probing, C4Pushing],
             Self::Fixed => &[Fixed],
         };
         let names = phases.iter().map(|phase| RecoveryState::PHASES[phase.number() as usize]);
