@@ -12,7 +12,7 @@ use quiclab_core::{
     BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link,
     LinkInputs, Node, Problem, Protocol, Role, Tap, Target, Time, Topology, TransportObserver, WireError,
 };
-use quiclab_scenario::{Flow, Scenario};
+use quiclab_scenario::{Arrivals, Flow, Scenario};
 use quiclab_transport::operations::{Hook, Operations};
 use quiclab_transport::options::{EndpointConfig, PathAction, PathChange, PathPlan, PlannedPath};
 use quiclab_transport::{EndpointRequest, stack};
@@ -256,7 +256,9 @@ pub fn check_files(scenario: &Scenario, base_dir: &Path) -> Result<(), Problem> 
     for (name, link) in &scenario.links {
         read_inputs(name, link, base_dir)?;
     }
-    for (name, flow) in &scenario.flows {
+    let from_files =
+        scenario.flows.iter().filter(|(_, flow)| matches!(flow.arrivals, Some(Arrivals::File { .. })));
+    for (name, flow) in from_files {
         arrivals::schedule(name, flow, 0, base_dir)?;
     }
     Ok(())

@@ -82,11 +82,12 @@ class Scenario(ScenarioFields):
     def with_values(self, changes: Mapping[str, object]) -> Scenario:
         """Return a copy in which several values are others, in their order; as `with_value`.
 
-        If a link is changed, those of `network` take its place: the copy has them with every default.
+        If a link is changed, the links of `network` take its place in the copy, with every default; the scenario has to
+        be valid before the changes then.
         """
-        of_links = any(path.startswith("links.") for path in changes)
-        expanded = self.network is not None and of_links and "network" not in changes
-        plain = (self.resolved() if expanded else self).to_dict()
+        plain = self.to_dict()
+        if self.network is not None and "network" not in changes and any(path.startswith("links.") for path in changes):
+            plain |= {"links": json.loads(self.resolved_json())["links"], "network": None}
         for path, value in changes.items():
             plain = _with_value(plain, path, value)
         return self._like(plain)

@@ -211,6 +211,7 @@ fn values_that_linux_does_not_have_are_refused() {
         "min_threshold: expected at most `max_threshold` (\"90 kB\"), got \"91 kB\""
     );
     assert_eq!(conflict("no_drop = true"), "no_drop: expected false without `ecn`, got true");
+    // Linux takes this one, and it has no effect
     assert_eq!(conflict("hard_drop = true"), "hard_drop: expected false without `ecn`, got true");
 }
 
