@@ -106,7 +106,7 @@ AQM_STARTS := start_200us,start_400us,start_600us,start_800us
 .PHONY: aqm-page
 aqm-page: setup ## results and page of docs/studies/aqm.md (first: as lanes-page)
 	$(RUN)/quiclab study run validation/aqm --engines lab-tcp,kernel-queues --jobs $(JOBS)
-	$(RUN)/quiclab study run validation/aqm --engines lab-tcp --variants $(AQM_STARTS) --jobs $(JOBS)
+	$(RUN)/quiclab study run validation/aqm --lane sim --variants $(AQM_STARTS) --jobs $(JOBS)
 	$(RUN)/python tools/study_pages.py aqm --results results
 
 .PHONY: regressions-page

@@ -85,6 +85,7 @@ impl Stacks for NativeStacks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quiclab_core::StackProtocol;
     use quiclab_transport::options::Workload;
 
     #[test]
@@ -107,7 +108,10 @@ mod tests {
     fn every_stack_is_valid_by_itself_and_an_unknown_one_is_told_all() {
         for info in stacks().into_iter().map(NativeStack::info) {
             let config = EndpointConfig { stack: Some(info.name.to_owned()), ..EndpointConfig::default() };
-            assert_eq!(validate(&config, EndOf::Flow), Ok(info.abilities()));
+            let found = validate(&config, EndOf::Flow).expect("valid");
+            assert_eq!(found.states.is_empty(), info.protocol == StackProtocol::Udp, "{}", info.name);
+            let states = info.abilities().states;
+            assert_eq!(StackAbilities { states, ..found }, info.abilities());
         }
         let absent = EndpointConfig { stack: Some("moon".to_owned()), ..EndpointConfig::default() };
         let message = validate(&absent, EndOf::Flow).unwrap_err().to_string();

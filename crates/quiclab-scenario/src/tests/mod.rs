@@ -32,7 +32,7 @@ fn examples() -> Vec<(String, String)> {
     files
 }
 
-/// Knows `quinn`, `noq`, `lab-quic`, which alone has several paths, `lab-tcp` and `lab-udp`; profiles of `lab-tcp`
+/// Knows `quinn`, `noq`, `lab-quic`, which has several paths as `noq` with `multipath` has, `lab-tcp` and `lab-udp`; profiles of `lab-tcp`
 /// and `lab-quic` alone, computations of `noq` alone.
 fn some_stacks(end: &EndpointConfig, _: EndOf) -> Result<StackAbilities, Problem> {
     let stack = end.stack.as_deref().unwrap_or_default();
@@ -54,7 +54,7 @@ fn some_stacks(end: &EndpointConfig, _: EndOf) -> Result<StackAbilities, Problem
         protocol,
         workloads: workloads.into(),
         operations,
-        multipath: own,
+        multipath: own || stack == "noq" && end.multipath.is_some(),
         proprietary: own,
         mark_feedback: MarkFeedback::None,
         needs_mark_feedback: MarkFeedback::None,
