@@ -37,8 +37,8 @@ workload = { kind = "download", duration = "10 s" }
 sender = { congestion_control = "CONTROL", tcp = { ecn = "FEEDBACK" } }
 receiver = { tcp = { ecn = "FEEDBACK" } }
 """
-#: Release of Linux in which `tcp_ecn` may be 3 (from memory; 7.3 was tried).
-FIRST_WITH_ACCURATE_ECN = (6, 18)
+#: Release of Linux in which `tcp_ecn` may be 3: commit 8ae3e8e6ceed, "tcp: accecn: enable AccECN", for 7.0.
+FIRST_WITH_ACCURATE_ECN = (7, 0)
 CODEL = 'kind = "codel", ecn = true, packets = 1000'
 FQ_CODEL = 'kind = "fq_codel", ecn = true'
 

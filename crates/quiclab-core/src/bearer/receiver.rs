@@ -34,6 +34,7 @@ use crate::counters::Counters;
 use crate::element::{DropReason, Element, Metrics, Outputs, Port};
 use crate::packet::Packet;
 use crate::time::{Duration, Time};
+use std::collections::BTreeSet;
 
 const RECEIVED: [&str; MAX_LINKS] = [
     "received_port0_packets",
@@ -59,6 +60,8 @@ pub struct BearerReceiver {
     /// `None` while the timer is stopped.
     timer: Option<Timer>,
     buffer: ReceptionBuffer,
+    /// Not delivered yet, and not awaited either: see [`BearerReceiver::pass_over`].
+    passed_over: BTreeSet<u64>,
     given_up: SkippedCounts,
     /// Without what is held: that is in `buffer`.
     counters: Counters,
@@ -144,6 +147,7 @@ impl BearerReceiver {
             rx_deliv: 0,
             timer: None,
             buffer: ReceptionBuffer::default(),
+            passed_over: BTreeSet::new(),
             given_up: SkippedCounts::new(bits.window()),
             counters: Counters::default(),
             statistics: Statistics { received: vec![0; links], ..Statistics::default() },
@@ -169,7 +173,7 @@ impl BearerReceiver {
         let count = self.bits.received_count(sequence, self.rx_deliv);
         let is_copy = match count {
             Some(count) if count >= self.rx_deliv => {
-                if !self.buffer.contains(self.rx_deliv, count) {
+                if !self.buffer.contains(self.rx_deliv, count) && !self.passed_over.contains(&count) {
                     return Some((count, packet));
                 }
                 true
@@ -195,8 +199,12 @@ impl BearerReceiver {
         out.send(Port(0), packet);
     }
 
-    /// Takes the packet of RX_DELIV from the buffer, if it is there, and delivers it.
+    /// Takes the packet of RX_DELIV from the buffer, if it is there, and delivers it; it may have been passed over.
     fn deliver_next(&mut self, now: Time, out: &mut Outputs) -> bool {
+        if !self.passed_over.is_empty() && self.passed_over.remove(&self.rx_deliv) {
+            self.pass(false);
+            return true;
+        }
         let Some(Waiting { since, packet }) = self.buffer.take(self.rx_deliv) else {
             return false;
         };
@@ -214,6 +222,29 @@ impl BearerReceiver {
         self.given_up.replace(self.rx_deliv, given_up);
         self.statistics.skipped += u64::from(given_up);
         self.rx_deliv += 1;
+    }
+
+    /// The packet of `sequence` has arrived and is not to be delivered: what follows does not wait for it. For links without
+    /// copies, of which another one might still be delivered.
+    pub fn pass_over(&mut self, now: Time, sequence: u32, out: &mut Outputs) {
+        let count = self.bits.received_count(sequence, self.rx_deliv);
+        let Some(count) = count.filter(|count| self.enabled && *count >= self.rx_deliv) else { return };
+        self.t_reordering.came(now, count, self.rx_next);
+        self.rx_next = self.rx_next.max(count + 1);
+        self.passed_over.insert(count);
+        while self.deliver_next(now, out) {}
+        self.update_timer(now);
+    }
+
+    /// Stops the timer if what it was started for is no longer awaited, and starts it if it does not run and something is.
+    fn update_timer(&mut self, now: Time) {
+        if self.timer.is_some_and(|timer| self.rx_deliv >= timer.rx_reord) {
+            self.timer = None;
+        }
+        if self.timer.is_none() {
+            self.start_timer(now);
+            self.statistics.reordering_events += u64::from(self.timer.is_some());
+        }
     }
 
     /// "Update RX_REORD to RX_NEXT; start t-Reordering", if anything is missing below RX_NEXT.
@@ -266,13 +297,7 @@ impl Element for BearerReceiver {
             self.statistics.buffered += 1;
             self.buffer.insert(self.rx_deliv, count, Waiting { since: now, packet });
         }
-        if self.timer.is_some_and(|timer| self.rx_deliv >= timer.rx_reord) {
-            self.timer = None;
-        }
-        if self.timer.is_none() {
-            self.start_timer(now);
-            self.statistics.reordering_events += u64::from(self.timer.is_some());
-        }
+        self.update_timer(now);
     }
 
     fn wake(&mut self, now: Time, out: &mut Outputs) {

@@ -209,6 +209,36 @@ fn departure_2_the_limit_of_the_first_step_is_rx_reord() {
     assert_eq!(bench.receiver.counters().held.packets, 0);
 }
 
+/// What is passed over is neither awaited nor given up, wherever it is in the sequence: 1 is next, 3 is behind the hole of 2.
+#[test]
+fn what_follows_a_number_that_was_passed_over_does_not_wait_for_it() {
+    let mut bench = Bench::new(16, 0);
+    assert_eq!(bench.receive(0, 0), [0]);
+    let pass_over = |bench: &mut Bench, ms: u64, count: u64| {
+        let sequence = bench.bits.sequence(count);
+        bench.receiver.pass_over(at(ms), sequence, &mut bench.out);
+        bench.check()
+    };
+    assert_eq!(pass_over(&mut bench, 1, 1), NONE);
+    assert_eq!(bench.receiver.next_wake(), None);
+    assert_eq!(pass_over(&mut bench, 2, 3), NONE);
+    assert_eq!(bench.receiver.next_wake(), Some(at(202)), "2 is missing");
+    assert_eq!(bench.receive(3, 4), NONE);
+    assert_eq!(bench.receive(4, 2), [2, 4]);
+    assert_eq!(bench.receiver.next_wake(), None);
+    // what waits for 5 leaves when 5 is passed over
+    assert_eq!(bench.receive(5, 6), NONE);
+    assert_eq!(pass_over(&mut bench, 6, 5), [6]);
+    // the hole of 7 is given up, 8 is not
+    assert_eq!(pass_over(&mut bench, 7, 8), NONE);
+    assert_eq!(bench.receive(8, 9), NONE);
+    assert_eq!(bench.expire(207), [9]);
+    assert_eq!(bench.statistic("skipped_packets"), 1.0);
+    // too late: nothing waits for it
+    assert_eq!(pass_over(&mut bench, 208, 7), NONE);
+    assert_eq!(bench.receive(209, 10), [10]);
+}
+
 /// The bound of the module header is attained: 3 comes during a run of the timer that does not cover
 /// it, at the run's first moment.
 #[test]

@@ -340,6 +340,10 @@ impl Tunnel {
         if self.config.ecn == TunnelEcn::Propagated {
             let Some(field) = packet.ecn.decapsulated(outer) else {
                 self.counts.marked_drops += 1;
+                // of copies, another one may arrive without a mark
+                if let Some(resequencer) = self.resequencer.as_mut().filter(|_| !copies) {
+                    resequencer.pass_over(now, number, &mut out.inner);
+                }
                 return;
             };
             packet.ecn = field;

@@ -41,6 +41,12 @@ impl Resequencer {
         self.deliver(delivered);
     }
 
+    /// The packet of `number` has arrived and is dropped here: what follows does not wait for it.
+    pub(super) fn pass_over(&mut self, now: Time, number: u32, delivered: &mut Vec<Box<Packet>>) {
+        self.receiver.pass_over(now, number, &mut self.outputs);
+        self.deliver(delivered);
+    }
+
     pub(super) fn wake(&mut self, now: Time, delivered: &mut Vec<Box<Packet>>) {
         if self.next_wake().is_some_and(|due| due <= now) {
             self.receiver.wake(now, &mut self.outputs);

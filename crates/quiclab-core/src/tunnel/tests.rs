@@ -137,8 +137,8 @@ fn a_tunnel_comes_back_for_what_its_queue_holds_back() {
 /// capable and arrives with a mark is dropped. Otherwise what is inside knows nothing of it.
 #[test]
 fn marks_of_the_carrier_are_passed_on() {
-    let run = |ecn: TunnelEcn, field: Ecn| {
-        let config = TunnelConfig { ecn, resequencing: None, ..end().config };
+    let run_with = |resequencing: Option<Duration>, ecn: TunnelEcn, field: Ecn| {
+        let config = TunnelConfig { ecn, resequencing, ..end().config };
         let stores = PacketStores::default();
         let tunnel =
             |stores| Tunnel::with_packet_stores(config.clone(), stores, RandomStream::new(1, "tunnel"));
@@ -155,7 +155,14 @@ fn marks_of_the_carrier_are_passed_on() {
         far.statistics(Time::ZERO, &mut metrics);
         let dropped = metrics.0.iter().find(|metric| metric.0 == "marked_drops").map(|metric| metric.1);
         let inner: Vec<_> = out.inner.iter().map(|packet| packet.ecn).collect();
+        // nothing waits for a packet that was dropped here
+        assert_eq!(far.next_wake(), None);
         (inner, dropped, wire.capable)
+    };
+    let run = |ecn: TunnelEcn, field: Ecn| {
+        let results = [None, Some(Duration::from_millis(50))].map(|bound| run_with(bound, ecn, field));
+        assert_eq!(results[0], results[1]);
+        results[0].clone()
     };
     use Ecn::{Ce, Ect0, Ect1, NotEct};
     let capable = vec![false, true, true, true];

@@ -304,7 +304,10 @@ pub(super) fn check_stacks(
             "the same TLS options as the sender's, or none at both ends",
         )
     })?;
-    let [returned, needed] = [abilities[1].mark_feedback, abilities[0].needs_mark_feedback];
+    let returned = abilities[1].mark_feedback;
+    // an end that asks for the feedback of RFC 8257 with an ECN-capable SYN is refused ECN by one with AccECN
+    let refused = returned == MarkFeedback::EachAck && abilities[0].mark_feedback == MarkFeedback::Count;
+    let needed = if refused { MarkFeedback::Count } else { abilities[0].needs_mark_feedback };
     ensure(needed == MarkFeedback::None || returned == needed, || {
         let option = |feedback| match feedback {
             MarkFeedback::None => "off",
@@ -313,8 +316,10 @@ pub(super) fn check_stacks(
             MarkFeedback::Count => "accurate",
         };
         let path = path.child(receiver.0).child("tcp").child("ecn");
-        Problem::conflict(path, quoted(option(returned)), quoted(option(needed)))
-            .because("the congestion control of the sender needs the number of marks, by the feedback that it has chosen")
+        Problem::conflict(path, quoted(option(returned)), quoted(option(needed))).because(format!(
+            "the sender counts marks by `tcp.ecn = \"{}\"`; the receiver must have the same",
+            option(needed)
+        ))
     })?;
     let kind = flow.workload.kind();
     for ((_, end), abilities) in flow.ends().into_iter().zip(&abilities) {

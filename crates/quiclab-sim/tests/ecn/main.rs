@@ -138,7 +138,7 @@ fn a_control_that_counts_marks_needs_a_receiver_that_does() {
             &[("flows.f.sender.congestion_control", "dctcp"), ("flows.f.receiver.tcp.ecn", "classic")],
             "flows.f.receiver.tcp.ecn",
         ),
-        // each of the two feedbacks that count falls back to RFC 3168 beside the other
+        // neither of the two feedbacks that count understands the other
         (
             &[("flows.f.sender.congestion_control", "dctcp"), ("flows.f.receiver.tcp.ecn", "accurate")],
             "flows.f.receiver.tcp.ecn",
@@ -150,6 +150,10 @@ fn a_control_that_counts_marks_needs_a_receiver_that_does() {
                 ("flows.f.receiver.tcp.ecn", "dctcp"),
             ],
             "flows.f.receiver.tcp.ecn",
+        ),
+        (
+            &[("flows.f.sender.tcp.ecn", "accurate"), ("flows.f.receiver.tcp.ecn", "dctcp")],
+            "the sender counts marks by `tcp.ecn = \"accurate\"`; the receiver must have the same",
         ),
         // RFC 8511 needs marks, and a window of one connection
         (&[("flows.f.sender.ecn_beta", "0.8")], "flows.f.sender.ecn_beta"),

@@ -405,6 +405,7 @@ impl Connection {
         if segment.flags.has(Flags::SYN) {
             // a SYN in a synchronised state: challenge ACK (RFC 5961 section 4.2); the ACK of a SYN-ACK was
             // lost if it is the peer's own
+            self.accecn.iter_mut().for_each(|accecn| accecn.on_late(field));
             return self.answer_duplicate(now, Control::AckOfSynAck);
         }
         if halves.receiver.is_too_old(segment) {

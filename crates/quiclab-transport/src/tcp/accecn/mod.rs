@@ -5,13 +5,19 @@
 //! feedback    what acknowledgements say of the marks of what was sent
 //! ```
 //!
-//! | | RFC 9768 | Linux 7.3 | here |
+//! Of Linux, include/net/tcp_ecn.h and net/ipv4/tcp_input.c as of commit 667539f6dce2, which completed AccECN for 7.0; what is said
+//! of 7.3 was seen in runs of it.
+//!
+//! | | RFC 9768 | Linux | here |
 //! | --- | --- | --- | --- |
 //! | a lost SYN | once more with AccECN, then without ECN (section 3.1.4.1) | the same | as Linux |
 //! | a lost SYN-ACK | without the option, then without ECN (section 3.2.3.2.2) | the same | as Linux |
 //! | ECN-capable packets | data; others by other documents | all but SYN and SYN-ACK; those, too, where the congestion control needs ECN | as Linux |
 //! | mangled ECN field in the handshake | both ends compare; not capable any more (section 3.2.2.3) | the client compares only if the SYN-ACK had a mark | both always |
-//! | ACE 0 in the last packet of the handshake | not capable, and feedback is ignored (section 3.2.2.1) | not capable | as the RFC |
+//! | ACE 0 in the last packet of the handshake | not capable, and feedback is ignored (section 3.2.2.1); data that open the connection may be looked at (section 3.2.2.4) | not capable, data or not (`tcp_accecn_third_ack`) | as the RFC, data or not |
+//! | ACE 0 in the first feedback after it | may be looked at (section 3.2.2.4) | not looked at | as Linux |
+//! | marks after which an acknowledgement is sent at once | 2; 3 where no data wait for one: "MUST emit an ACK", also of pure acknowledgements (section 3.2.2.5.1) | the first of a run, and 6 (`TCP_ACCECN_ACE_MAX_DELTA`), of data: nothing schedules one for pure acknowledgements (`tcp_ack_snd_check`) | as Linux |
+//! | a SYN or SYN-ACK that comes late | a client answers a SYN-ACK with the field of the last one (sections 3.1.5 and 3.2.2.1) | both ends answer so until data have arrived (`tcp_validate_incoming`), which counts no mark | both always; counts no mark |
 //! | a SYN with a mark | the client reduces its window | nothing | as Linux |
 //! | the option | recommended; may be sent sparingly | sysctl tcp_ecn_option 2: in each segment where it fits, if the handshake had one of the peer | as Linux |
 //! | fields of the option | | those that do not fit are left out; a third SACK block makes room for one that changed | as Linux |
@@ -89,9 +95,14 @@ impl Handshake {
 
     /// The server: a SYN has arrived again.
     pub(super) fn on_syn_again(&mut self, syn: &Segment, arrived: Ecn) {
-        self.arrived = arrived;
+        self.on_late(arrived);
         // "MUST NOT set ECT [...] if it has received [...] a valid SYN with (0,0,0)" (section 3.1.5)
         self.capable &= syn.flags.ace() != 0;
+    }
+
+    /// Either end: a SYN or SYN-ACK arrives late. "MUST feed back the IP-ECN field on the latest" (section 3.1.5).
+    pub(super) fn on_late(&mut self, arrived: Ecn) {
+        self.arrived = arrived;
     }
 
     /// The server: a SYN-ACK that says nothing of ECN is sent.
@@ -102,13 +113,15 @@ impl Handshake {
     /// The server: the segment that opens the connection has arrived. Returns whether the SYN-ACK had a mark.
     pub(super) fn on_opened(&mut self, segment: &Segment) -> bool {
         self.option = segment.accecn().is_some();
-        // "a pure ACK with SYN=0 and no SACK blocks" (section 3.2.2.1)
-        if segment.end() > segment.sequence || !segment.sack().is_empty() {
-            return false;
-        }
+        // counts begin at 5, and only a SYN-ACK may have added a mark: a client without AccECN, to which a SYN-ACK without ECN went,
+        // or a field that was cleared (sections 3.2.2.1 and 3.2.2.4)
         let ace = segment.flags.ace();
         if ace == 0 {
             (self.capable, self.trusted) = (false, false);
+        }
+        // "a pure ACK with SYN=0 and no SACK blocks" (section 3.2.2.1)
+        if segment.end() > segment.sequence || !segment.sack().is_empty() {
+            return false;
         }
         self.compare(ace) && reflected(ace) == Some(Ecn::Ce)
     }
@@ -196,10 +209,14 @@ mod tests {
         assert_eq!(judged(NotEct, 0b110), (false, true, false));
         assert_eq!(judged(Ect0, 0b110), (true, true, true));
         assert_eq!(judged(Ect1, 0b010), (false, true, false), "the field was cleared");
-        // data are no such packet: their ACE field is a count
-        let mut handshake = Handshake::new(NotEct, NotEct);
-        handshake.on_opened(&Segment { length: 100, ..ack(0b000) });
-        assert!(handshake.is_capable() && handshake.is_trusted());
+        // the ACE field of data is a count: 6 is a mark of a SYN-ACK, not a field that it arrived with, and none is 0
+        let judged = |ace| {
+            let mut handshake = Handshake::new(NotEct, NotEct);
+            let marked = handshake.on_opened(&Segment { length: 100, ..ack(ace) });
+            (handshake.is_capable(), handshake.is_trusted(), marked)
+        };
+        assert_eq!(judged(0b110), (true, true, false));
+        assert_eq!(judged(0b000), (false, false, false));
     }
 
     #[test]

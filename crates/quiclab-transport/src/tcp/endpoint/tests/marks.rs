@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::options::TcpEcn;
+use std::cell::Cell;
 
 fn with(ecn: TcpEcn) -> EndpointConfig {
     let tcp = Some(TcpOptions { ecn: Some(ecn), ..TcpOptions::default() });
@@ -121,6 +122,25 @@ fn accurate_ecn_falls_back() {
     let opened = run(TcpEcn::Accurate, |number| number == 2);
     let server = opened.sent.iter().rev().find(|sent| sent.role == Role::Server).expect("a response");
     assert_eq!(server.segment.accecn().map(|option| option.bytes().collect()), Some(vec![0, 0, 100]));
+}
+
+/// Section 3.2.3.2.2: after two SYN-ACKs were lost the third one says nothing of ECN, and the client has none. Its acknowledgement is
+/// lost, too: the request opens the connection, and the 0 in its ACE field is no count of marks.
+#[test]
+fn a_client_that_fell_back_reports_no_marks() {
+    let mut pipe = Pipe::new(&with(TcpEcn::Accurate), &with(TcpEcn::Accurate), &download(40_000));
+    let (without, acknowledged) = (Cell::new(false), Cell::new(false));
+    pipe.lost = Box::new(move |_, sent| {
+        if sent.segment.flags.has(Flags::SYN.with(Flags::ACK)) {
+            without.set(sent.segment.flags.ace() == 0);
+            return !without.get();
+        }
+        without.get() && sent.segment.flags.has(Flags::ACK) && !acknowledged.replace(true)
+    });
+    pipe.run(ms(30_000));
+    assert!(pipe.finished().is_some());
+    assert!(pipe.sent.iter().all(|sent| sent.ecn == Ecn::NotEct));
+    assert_eq!(Pipe::metric(&mut pipe.server, "marked_packets").unwrap_or(0.0), 0.0);
 }
 
 /// Section 3.2.2.3: a SYN-ACK that has a mark is reported, and where nothing in it may have been marked, nothing is capable any
