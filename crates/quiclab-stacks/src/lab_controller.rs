@@ -239,6 +239,7 @@ impl LabControllerState {
             in_flight: self.in_flight,
             next_position: self.next_position(),
             ecn: lost == 0,
+            persistent,
         };
         if starts {
             (self.recovery_start, self.in_recovery) = (Some(self.now), true);

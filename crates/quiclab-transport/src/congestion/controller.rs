@@ -152,6 +152,8 @@ pub struct CongestionEvent {
     pub next_position: u64,
     /// ECN marks, not losses.
     pub ecn: bool,
+    /// Persistent congestion of QUIC (RFC 9002 section 7.6): an acknowledgement has shown the losses, no timer.
+    pub persistent: bool,
 }
 
 /// A path of a connection with several, as its siblings' controllers see it.

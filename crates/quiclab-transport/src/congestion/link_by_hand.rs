@@ -212,6 +212,7 @@ impl Link {
                 in_flight: self.in_flight,
                 next_position: self.next,
                 ecn: false,
+                persistent: false,
             });
         }
     }

@@ -79,7 +79,8 @@ fn check_start(
     ensure(!jumps || options.max_jump.is_some(), || missing("max_jump", "the window to jump to"))?;
     if let Some(saved) = options.saved_path.filter(|_| !may_resume) {
         let value = format!("{{ window = \"{}\", rtt = \"{}\" }}", saved.window, saved.rtt);
-        return Err(conflict("saved_path", value, "none").because(named));
+        return Err(conflict("saved_path", value, "none")
+            .because(format!("{named} and `congestion_control` is \"{}\", not \"c4\"", name_of(&control))));
     }
     match options.max_jump.filter(|_| !resumes && !jumps) {
         Some(most) => Err(conflict("max_jump", quoted(most), "none").because(named)),

@@ -279,7 +279,7 @@ impl Path {
         let first_loss = std::mem::take(&mut self.marks_alone);
         if persistent {
             self.rtt.on_persistent_congestion();
-            self.controller.on_timeout(&event, starts);
+            self.controller.on_timeout(&CongestionEvent { persistent, ..event }, starts);
         } else if starts {
             self.controller.on_congestion(&event);
         } else if first_loss {
@@ -316,7 +316,13 @@ impl Path {
     }
 
     fn congestion_event(&self, now: Time, ecn: bool) -> CongestionEvent {
-        CongestionEvent { now, in_flight: self.in_flight, next_position: self.sent_packets, ecn }
+        CongestionEvent {
+            now,
+            in_flight: self.in_flight,
+            next_position: self.sent_packets,
+            ecn,
+            persistent: false,
+        }
     }
 
     /// Tells the controller what an acknowledgement has delivered; `lost_bytes` were found lost by it,

@@ -200,6 +200,22 @@ mod tests {
     }
 
     #[test]
+    fn a_saved_path_names_what_has_no_use_for_it() {
+        let config = EndpointConfig {
+            stack: Some("lab-tcp".to_owned()),
+            saved_path: Some(SavedPath { window: ByteCount::from_bytes(1), rtt: Duration::from_millis(1) }),
+            ..EndpointConfig::default()
+        };
+        let found = resolve(&config).expect_err("CUBIC does not resume").to_string();
+        assert!(
+            found.contains(
+                "`slow_start_exit` is \"hystart-linux\" and `congestion_control` is \"cubic\", not \"c4\""
+            ),
+            "{found}"
+        );
+    }
+
+    #[test]
     fn overrides_replace_fields_one_by_one() {
         let plain = EndpointConfig { stack: Some("lab-tcp".to_owned()), ..EndpointConfig::default() };
         let default = resolve(&plain).unwrap();

@@ -30,6 +30,8 @@ impl Alpha {
     pub(super) const PROBING: Self = Self(34);
     pub(super) const PROBING_MARKED: Self = Self(33);
     pub(super) const PUSHING: Self = Self(40);
+    /// Of no effect on rate and window, which are those of the saved path; above neutral, as the queue is its own.
+    pub(super) const RESUMING: Self = Self(96);
 
     /// So much of a rate, rounded down.
     pub(super) fn of(self, rate: u64) -> u64 {
@@ -65,7 +67,9 @@ impl C4 {
     /// Packets from `next` on belong to another era.
     fn begin_era(&mut self, next: u64) {
         self.era_sequence = next;
-        (self.era_max_rtt, self.era_min_rtt, self.era_limited) = (None, None, false);
+        (self.era_max_rtt, self.era_min_rtt) = (None, None);
+        (self.era_limited, self.era_filled) = (false, false);
+        self.last_flight = std::mem::take(&mut self.era_flight);
         self.alpha_previous = self.alpha_current;
         self.update_ecn_alpha();
     }
@@ -101,7 +105,7 @@ impl C4 {
     }
 
     /// Section 4.2.1, with an estimate of rate and RTT.
-    fn reenter_initial(&mut self, next: u64) {
+    pub(super) fn reenter_initial(&mut self, next: u64) {
         self.nb_eras_no_increase = 0;
         if let Some(max_rtt) = self.nominal_max_rtt {
             self.initial_cwnd = bytes_in(self.nominal_rate, max_rtt);
@@ -113,7 +117,7 @@ impl C4 {
     fn end_initial_era(&mut self, next: u64) {
         if self.nominal_rate * 4 >= self.era_rate * 5 && self.nominal_rate > 0 {
             self.nb_eras_no_increase = 0;
-        } else if !self.era_limited && self.nominal_rate > 0 {
+        } else if (!self.era_limited || self.era_filled) && self.nominal_rate > 0 {
             self.nb_eras_no_increase += 1;
         }
         if self.nb_eras_no_increase >= ERAS_NO_INCREASE {
@@ -138,7 +142,7 @@ impl C4 {
     pub(super) fn resume(&mut self, saved: SavedPath, next: u64) {
         if self.state == State::Initial {
             self.resumed = Some(saved);
-            self.enter(State::Resuming, Alpha::NEUTRAL, next);
+            self.enter(State::Resuming, Alpha::RESUMING, next);
         }
     }
 
@@ -159,7 +163,7 @@ impl C4 {
         self.reset_or_trim();
         (self.recent_max_rate, self.cycle_rate) = (0, self.nominal_rate);
         (self.congested, self.limited, self.loss_rate) = (false, false, 0);
-        let jitters = match (self.running_min_rtt, self.nominal_max_rtt) {
+        let jitters = match (self.running_min_rtt, self.cycle_max_rtt.take()) {
             (Some(least), Some(most)) => least * 5 < most * 2,
             _ => false,
         };

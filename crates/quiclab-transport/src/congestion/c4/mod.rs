@@ -18,6 +18,10 @@
 //! | window of Probing and Pushing (4.6, 4.7) | by `alpha` | by a packet at least | as picoquic: 17/16 of two packets are two, and the rate would never grow |
 //! | before an estimate (4.1) | rate of the interface | 128 KiB/s | the transport's pacer, from the window |
 //! | growth that counts in Initial (4.2) | "does not increase" | 5/4 in an era | 5/4 |
+//! | eras of Initial that count (4.2) | not limited by the application | the rate grew, or more arrived than the rate brings in the smallest RTT | either |
+//! | `initial_cwnd` grows (4.2) | with each acknowledgement | with each acknowledgement | while half of it was in flight in this era or the last, as Linux's slow start (`tcp_is_cwnd_limited`): a window that is not used would grow without limit |
+//! | high jitter (4.4.1) | running min RTT against nominal max RTT | the same | against the largest RTT that counted in the nominal max RTT since the last Recovery: what Initial leaves in it is half of its window, which is no RTT that was seen |
+//! | RTTs of Resuming (3.2) | of packets sent no faster than the nominal rate | not taken: "alpha" 3 | not taken |
 //! | Initial after high jitter (4.4.1) | after each Recovery; once (draft-huitema-ccwg-c4-design) | once, above 50 ms and below 1 MB/s | once |
 //! | draining (5.7) | 7/8 in the text, 3/4 in a table; after Initial, Pushing, or if the RTT falls | 7/8, after a signal in Recovery, which lasts longer | 7/8 after Initial and Pushing; no measure of a fallen RTT is stated |
 //! | end of Cruising (4.5) | two eras, and not limited by the application (4: "at least 4 RTT") | two | two |
@@ -34,7 +38,7 @@
 //! | persistent congestion (5.5.2) | nominal rate "reset to" the recent maximum | if that is lower | as picoquic |
 //! | trimming (5.6) | halfway to the recent maximum after a cycle without growth | none | draft |
 //! | losses in Recovery, of what was sent before (4.4) | "can be ignored"; a probe succeeds if it "did not trigger any congestion event" | ignored | a probe with such losses fails; nothing else follows |
-//! | losses by timeout (5.3.1) | no reaction | none | none: also the RTO of TCP |
+//! | losses by timeout (5.3.1) | no reaction | none | none: also the RTO of TCP. Those that persistent congestion of QUIC consists of are found by an acknowledgement, and count |
 //! | short RTTs (6.2, 6.3) | 3/64 more below 1 ms, for slow timers; floor of 1 ms | both | the floor |
 
 mod machine;
@@ -87,6 +91,13 @@ pub struct C4 {
     initial_cwnd: u64,
     nb_eras_no_increase: u32,
     received: u64,
+    /// Most bytes in flight in this era, and in the last.
+    era_flight: u64,
+    last_flight: u64,
+    /// What arrived in this era was as much as the path had, whatever the application did.
+    era_filled: bool,
+    /// Largest RTT that counted in the nominal max RTT since the last Recovery ended; `None`: none did.
+    cycle_max_rtt: Option<Duration>,
     /// Initial was entered again because of high jitter.
     initial_after_jitter: bool,
     /// What an earlier connection has found, until it is used.
@@ -139,6 +150,10 @@ impl C4 {
             initial_cwnd: initial_window,
             nb_eras_no_increase: 0,
             received: 0,
+            era_flight: 0,
+            last_flight: 0,
+            era_filled: false,
+            cycle_max_rtt: None,
             initial_after_jitter: false,
             saved,
             resumed: None,
@@ -170,6 +185,9 @@ impl C4 {
         let Some(interval) = sample.interval else { return };
         let rate = per_second(sample.delivered, interval);
         self.recent_max_rate = self.recent_max_rate.max(rate);
+        let least = self.running_min_rtt.into_iter().chain(self.era_min_rtt).min();
+        let fills = least.is_some_and(|rtt| sample.delivered > bytes_in(self.nominal_rate, rtt));
+        self.era_filled |= rate > self.nominal_rate || fills;
         if rate > self.nominal_rate && !(self.state == State::Recovery && self.congested) {
             self.nominal_rate = rate;
         }
@@ -195,6 +213,7 @@ impl C4 {
         };
         self.running_min_rtt = Some(running);
         let era_max = era_max.min(running + MAX_JITTER);
+        self.cycle_max_rtt = self.cycle_max_rtt.max(Some(era_max));
         let nominal = match self.nominal_max_rtt {
             Some(nominal) if era_max <= nominal => (nominal * 7 + era_max) / 8,
             _ => era_max,
@@ -210,12 +229,12 @@ impl C4 {
             return;
         }
         let Some(max_rtt) = self.nominal_max_rtt.filter(|_| self.nominal_rate > 0) else {
-            self.cwnd = self.initial_cwnd;
+            self.cwnd = self.initial_cwnd.max(MIN_PACKETS * self.mss);
             return;
         };
         let mut rate = self.alpha_current.of(self.nominal_rate);
         if self.state == State::Initial {
-            self.cwnd = bytes_in(rate, max_rtt).max(self.initial_cwnd);
+            self.cwnd = bytes_in(rate, max_rtt).max(self.initial_cwnd).max(MIN_PACKETS * self.mss);
             rate = rate.max(MIN_INITIAL_RATE);
         } else {
             let margin = MARGIN.min(max_rtt / 4);
@@ -240,7 +259,10 @@ impl Controller for C4 {
         }
         if self.state == State::Initial {
             self.received += u64::from(ack.acked_packets);
-            self.initial_cwnd += ack.acked_bytes.checked_shr(3 * self.nb_eras_no_increase).unwrap_or(0);
+            self.era_flight = self.era_flight.max(ack.prior_in_flight);
+            if ack.cwnd_limited && self.initial_cwnd < 2 * self.era_flight.max(self.last_flight) {
+                self.initial_cwnd += ack.acked_bytes.checked_shr(3 * self.nb_eras_no_increase).unwrap_or(0);
+            }
         }
         if let Some(signal) = self.detect(ack) {
             self.on_signal(signal, ack.next_position);
@@ -265,8 +287,10 @@ impl Controller for C4 {
     fn on_congestion(&mut self, _event: &CongestionEvent) {}
 
     /// Section 5.3.1: losses that a timer has found are no signal.
-    fn on_timeout(&mut self, _event: &CongestionEvent, _cut: bool) {
-        self.pending_losses = 0;
+    fn on_timeout(&mut self, event: &CongestionEvent, _cut: bool) {
+        if !event.persistent {
+            self.pending_losses = 0;
+        }
     }
 
     fn on_spurious(&mut self, _now: Time) {}

@@ -132,7 +132,13 @@ impl Sender {
     }
 
     fn event(&self, now: Time, ecn: bool) -> CongestionEvent {
-        CongestionEvent { now, in_flight: self.in_flight_bytes(), next_position: self.next, ecn }
+        CongestionEvent {
+            now,
+            in_flight: self.in_flight_bytes(),
+            next_position: self.next,
+            ecn,
+            persistent: false,
+        }
     }
 
     /// The tail loss probe repaired a loss: the window is reduced without recovery (RFC 8985

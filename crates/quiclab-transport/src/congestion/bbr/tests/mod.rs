@@ -53,7 +53,7 @@ fn ack(now_ms: u64, in_flight: u64) -> Ack {
 
 fn event(now_ms: u64, in_flight: u64) -> CongestionEvent {
     let now = Time::ZERO + Duration::from_millis(now_ms);
-    CongestionEvent { now, in_flight, next_position: now_ms, ecn: false }
+    CongestionEvent { now, in_flight, next_position: now_ms, ecn: false, persistent: false }
 }
 
 #[test]
