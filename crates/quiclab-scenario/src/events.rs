@@ -13,7 +13,7 @@ use quiclab_transport::options::Workload;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A change of links that a cause brings about.
+/// A change of links that a cause brings about; not in the warm-up run before a warm start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Event")]
