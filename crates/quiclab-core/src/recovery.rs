@@ -76,8 +76,8 @@ impl RecoveryState {
         "c4_pushing",
     ];
 
-    /// Name of the state that a sender enters with each reduction of its window: a recovery period begins (RFC 9002
-    /// section 7.3.2; in TCP, one of the states CWR, Recovery and Loss of Linux).
+    /// Name of the state that a sender enters when a recovery period of the transport begins (RFC 9002 section 7.3.2; in
+    /// TCP, one of the states CWR, Recovery and Loss of Linux), whether its control reduces the window then or not.
     pub const RECOVERY: &str = "recovery";
 
     /// Whether the sender has entered the state of this name since it was in `before`: a phase, or

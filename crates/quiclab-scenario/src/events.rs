@@ -13,7 +13,7 @@ use quiclab_transport::options::Workload;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A change of links that a cause brings about.
+/// A change of links that a cause brings about; not in the warm-up run before a warm start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Event")]
@@ -66,8 +66,8 @@ pub enum Cause {
     State {
         /// Flow. Without `arrivals`, and not a page with `resources`.
         flow: String,
-        /// State that its congestion control reports: a phase, as in time series, or `recovery` for each reduction of the
-        /// window.
+        /// State that it reports: a phase of its congestion control, as in time series, or `recovery` when a recovery period
+        /// of the transport begins.
         #[schemars(transform = limits::not_empty())]
         state: String,
         /// Number of the entry that is the cause, counted from 1 (default: each one). The state in which a flow starts is

@@ -61,6 +61,9 @@ pub struct Flow {
     pub arrivals: Option<Arrivals>,
 }
 
+/// First port of the client of a flow.
+pub const CLIENT_PORT: u16 = 50_000;
+
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -102,6 +105,16 @@ impl Flow {
     pub fn routes(&self) -> impl Iterator<Item = (&[String], &[String])> {
         let further = self.paths.iter().map(|path| (&path.down[..], &path.up[..]));
         std::iter::once((&self.down[..], &self.up[..])).chain(further)
+    }
+
+    /// Ports of the client: one for each path of each connection that its ends have from the start.
+    #[must_use]
+    pub fn client_ports(&self) -> u32 {
+        let origins = match &self.workload {
+            Workload::Page { resources, .. } => resources.iter().map(|it| it.origin).max().unwrap_or(0) + 1,
+            _ => 1,
+        };
+        origins * (self.paths.len() as u32 + 1)
     }
 
     /// How much is delivered to the receiver in the end; `None` where that is not known before.

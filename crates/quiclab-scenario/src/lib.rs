@@ -18,7 +18,7 @@ mod tests;
 
 pub use arrivals::{Arrival, ArrivalFileError, Arrivals, Sizes, read_arrivals};
 pub use events::{Cause, NetworkEvent};
-pub use flow::{Flow, FlowPath, PathRoutes};
+pub use flow::{CLIENT_PORT, Flow, FlowPath, PathRoutes};
 pub use load::StackCheck;
 pub use network::{Network, NetworkReader, NetworkText};
 pub use plugin::{Computation, Exchange, Plugin, PluginEnds, built_in_plugins};

@@ -12,7 +12,11 @@ use quiclab_core::{
     BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link,
     LinkInputs, Node, Problem, Protocol, Role, Tap, Target, Time, Topology, TransportObserver, WireError,
 };
+<<<<<<< HEAD
 use quiclab_scenario::{Arrivals, Flow, Scenario};
+=======
+use quiclab_scenario::{CLIENT_PORT, Flow, Scenario};
+>>>>>>> events
 use quiclab_transport::operations::{Hook, Operations};
 use quiclab_transport::options::{EndpointConfig, PathAction, PathChange, PathPlan, PlannedPath};
 use quiclab_transport::{EndpointRequest, stack};
@@ -212,10 +216,6 @@ fn operations(
     Ok(Operations::new(hooks.collect()))
 }
 
-/// Port of a client, and how many follow it.
-const CLIENT_PORT: u16 = 50_000;
-const CLIENT_PORTS: u32 = 15_000;
-
 /// Protocol above IP that a flow runs on; UDP where the stack is the caller's own.
 fn over_ip(flow: &Flow) -> Protocol {
     let stack = stack::find(&stacks(), &flow.inherited(&flow.sender));
@@ -223,7 +223,8 @@ fn over_ip(flow: &Flow) -> Protocol {
 }
 
 /// Addresses of a flow: servers in 10.1.0.0/16 at port 443, clients in 10.2.0.0/16. The address of a machine is that of the
-/// first flow which names it; the port of a client on one follows from the number of the flow, so that no two flows are equal.
+/// first flow which names it; the ports of a client on one follow those of the clients before it, so that no two connections
+/// are equal.
 fn addresses(scenario: &Scenario, flow: u32, role: Role, protocol: Protocol) -> FiveTuple {
     let address = |net: u8, owner: u32, port: u16| {
         let [.., high, low] = owner.to_be_bytes();
@@ -236,7 +237,13 @@ fn addresses(scenario: &Scenario, flow: u32, role: Role, protocol: Protocol) -> 
     };
     let server = owner(|flow| flow.sender_machine.as_ref());
     let client = owner(|flow| flow.receiver_machine.as_ref());
-    let port = if client.is_some() { CLIENT_PORT + (flow % CLIENT_PORTS) as u16 } else { CLIENT_PORT };
+    let before: u32 = client.map_or(0, |first| {
+        let mut flows = scenario.flows.values().take(flow as usize + 1).skip(first as usize);
+        let own = flows.next_back().and_then(|own| own.receiver_machine.as_ref());
+        flows.filter(|other| other.receiver_machine.as_ref() == own).map(Flow::client_ports).sum()
+    });
+    // validation has counted the ports
+    let port = CLIENT_PORT + before as u16;
     let tuple = FiveTuple::new(
         protocol,
         address(1, server.unwrap_or(flow), 443),

@@ -54,13 +54,14 @@ fn warm_up(
     options: &BuildOptions<'_>,
     progress: &dyn Fn(RunProgress) -> ControlFlow<()>,
 ) -> Result<Vec<(usize, SavedTcpMetrics)>, RunError> {
-    let events = scenario;
-    let mut scenario = Scenario { record: Record::default(), ..scenario.clone() };
+    // an event has its cause in the run itself
+    let without = Scenario { record: Record::default(), events: Vec::new(), ..scenario.clone() };
+    let mut scenario = without.clone();
     let options = BuildOptions { transport_observer: &|_| None, ..*options };
     let seed = RandomStream::new(seed, "run before").bits();
     let Built { topology, ends } = build(&scenario, seed, &options)?;
     let mut simulation = Simulation::new(topology, Vec::new());
-    let mut reactions = Reactions::new(events, simulation.topology(), &ends.senders, &ends.receivers);
+    let mut reactions = Reactions::new(&without, simulation.topology(), &ends.senders, &ends.receivers);
     let progress = |_| progress(RunProgress { now: Time::ZERO, delivered_bytes: 0, fraction: 0.0 });
     let mut go_on = |scenario: &Scenario| {
         drive(&mut simulation, scenario, &ends.receivers, &mut Series::default(), &mut reactions, &progress)

@@ -85,6 +85,10 @@ impl QueueOptions for Cake {
         Capacity { memory: Some(self.memory), ..Capacity::default() }
     }
 
+    fn ack_filter(&self) -> AckFilter {
+        self.ack_filter
+    }
+
     fn tc(&self) -> Result<TcQueue, Problem> {
         Err(tc::differs("kind", &"cake", &"fq_codel")
             .because("in the kernel lane the link is the shaper, and CAKE below it would not know its rate"))

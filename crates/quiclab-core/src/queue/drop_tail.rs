@@ -75,6 +75,10 @@ impl QueueOptions for DropTail {
         self.time.and(Some("time"))
     }
 
+    fn ack_filter(&self) -> AckFilter {
+        self.ack_filter
+    }
+
     fn tc(&self) -> Result<TcQueue, Problem> {
         match *self {
             Self { ack_filter: filter @ (AckFilter::Conservative | AckFilter::Aggressive), .. } => {

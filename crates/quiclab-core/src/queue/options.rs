@@ -1,6 +1,7 @@
 //! What the configuration of a discipline states about itself, for those that build networks out of it: plain data,
 //! without I/O.
 
+use super::ack_filter::AckFilter;
 use super::tc::TcQueue;
 use crate::problem::Problem;
 use crate::time::Duration;
@@ -19,6 +20,11 @@ pub trait QueueOptions {
     /// The field that is given and depends on the rate at which the queue empties. Tunnels do not know theirs.
     fn needs_rate(&self) -> Option<&'static str> {
         None
+    }
+
+    /// The filter of acknowledgements. Tunnels read no segments.
+    fn ack_filter(&self) -> AckFilter {
+        AckFilter::Off
     }
 
     /// The counterpart in the Linux kernel.

@@ -1,7 +1,7 @@
 //! Options of tunnels that do not depend on the transport.
 
 use crate::problem::{FieldPath, Problem, ProblemKind, ensure, name_of, quoted};
-use crate::queue::QueueConfig;
+use crate::queue::{AckFilter, QueueConfig};
 use crate::scheduler::PathSchedulerKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,6 +90,11 @@ pub fn check_sender(
             Problem::new(ProblemKind::Conflict, path, "`packets` or `bytes`").because("a tunnel has no rate")
         );
     }
+    let filter = queue.options().ack_filter();
+    ensure(filter == AckFilter::Off, || {
+        Problem::conflict(FieldPath::new(["queue", "ack_filter"]), quoted(name_of(&filter)), "\"off\"")
+            .because("a tunnel does not read the segments of TCP that it carries")
+    })?;
     scheduler.check(paths).map_err(|problem| problem.below(&"scheduler".into()))?;
     ensure(*scheduler != PathSchedulerKind::Redundant || numbered, || {
         let expected = "another scheduler, or `resequencing` in addition";

@@ -29,7 +29,7 @@ workload = { kind = "download", size = "1 kB" }
 fn schedulers_and_queues_of_tunnels_are_checked() {
     load(RIGHT, &[]).unwrap();
     let scheduler = |table: &str| RIGHT.replace("\"round_robin\"", table);
-    let cases: [(String, &str, ProblemKind); 7] = [
+    let cases: [(String, &str, ProblemKind); 8] = [
         (
             scheduler("{ kind = \"weighted_round_robin\", weights = [0, 1] }"),
             "scheduler.weights.0",
@@ -41,6 +41,11 @@ fn schedulers_and_queues_of_tunnels_are_checked() {
         (scheduler("\"redundant\""), "scheduler", Conflict),
         (RIGHT.replace("packets = 10", "time = \"10 ms\""), "queue.time", Conflict),
         (RIGHT.replace("packets = 10", "packets = 10, time = \"10 ms\""), "queue.time", Conflict),
+        (
+            RIGHT.replace("packets = 10", "packets = 10, ack_filter = \"conservative\""),
+            "queue.ack_filter",
+            Conflict,
+        ),
     ];
     for (text, path, kind) in cases {
         let problem = load(&text, &[]).expect_err(path).problem;

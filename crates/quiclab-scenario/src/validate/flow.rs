@@ -3,7 +3,7 @@
 use super::super::arrivals::Arrivals;
 use super::super::flow::Flow;
 use super::super::plugin::{Applied, apply};
-use super::super::{Scenario, StackCheck};
+use super::super::{CLIENT_PORT, Scenario, StackCheck};
 use super::network::check_time;
 use super::paths::{self, further};
 use super::{Check, about, endpoint, ensure, plugin, quoted, undefined};
@@ -52,6 +52,24 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, scenario: &Scenario) -> Check
         for (name, route) in [("down", &further.down), ("up", &further.up)] {
             check_route(&path.child(name), route, scenario)?;
         }
+    }
+    Ok(())
+}
+
+/// A machine has an address with ports for all clients on it.
+pub(super) fn check_client_ports(scenario: &Scenario) -> Check {
+    let available = u32::from(u16::MAX - CLIENT_PORT) + 1;
+    let mut used: BTreeMap<&str, u32> = BTreeMap::new();
+    for (name, flow) in &scenario.flows {
+        let Some(machine) = &flow.receiver_machine else { continue };
+        let ports = used.entry(machine).or_default();
+        *ports += flow.client_ports();
+        ensure(*ports <= available, || {
+            let path = FieldPath::new(["flows", name, "receiver_machine"]);
+            Problem::conflict(path, quoted(machine), "another machine").because(format!(
+                "a machine has {available} ports, one for each path of each connection of the clients on it"
+            ))
+        })?;
     }
     Ok(())
 }

@@ -53,6 +53,7 @@ impl Scenario {
         for (name, flow) in &self.flows {
             flow::check(&field(["flows", name]), flow, self)?;
         }
+        flow::check_client_ports(self)?;
         wires::check(self)?;
         network::check_used(self)?;
         let mut senders = Vec::with_capacity(self.flows.len());

@@ -4,7 +4,7 @@
 mod whole_runs;
 
 use quiclab_sim::RunOutput;
-use whole_runs::run_text;
+use whole_runs::{load, run_text};
 
 /// Datagrams of 1000 bytes with all headers, at a constant rate.
 const DATAGRAMS: &str = r#"
@@ -93,4 +93,56 @@ fn tcp_gets_the_rate_of_a_policer_and_no_more() {
         assert!(sent <= bound && sent > 0.8 * bound, "{control}: {sent} of {bound}");
         assert!(link(&output, "dropped_policed_packets") > 0.0);
     }
+}
+
+/// Connections between the same machines, one with two paths and a page of two servers, differ in the client's port.
+#[test]
+fn connections_between_two_machines_have_queues_of_their_own() {
+    let flow = |name: &str, rest: &str| {
+        format!(
+            "[flows.{name}]\nstack = 'lab-quic'\nsender_machine = 's'\nreceiver_machine = 'c'\n\
+             down = ['down']\nup = ['up']\n{rest}\n"
+        )
+    };
+    let download = "workload = { kind = 'download', size = '100 kB' }";
+    let two_paths = format!("paths = [{{ down = ['other'], up = ['other_up'] }}]\n{download}");
+    let page = "workload = { kind = 'page', html = '10 kB', resources = [{ size = '10 kB', origin = 1 }] }";
+    let with = |flows: &[String]| {
+        let network = "version = 1\nname = 'machines'\nduration = '5 s'\n[links]\n\
+                       down = { rate = '20 Mbit/s', queue = { kind = 'cake' } }\nup = {}\n\
+                       other = { rate = '20 Mbit/s', queue = { kind = 'cake' } }\nother_up = {}\n";
+        run_text(&format!("{network}{}", flows.concat()), &[], 1)
+    };
+    let queues = |output: &RunOutput, link: &str| output.result.elements[link].statistics["queues_used"];
+    // the first path of `b` does not have the port of the second one of `a`, which has the same link
+    let shared = format!("paths = [{{ down = ['down'], up = ['up'] }}]\n{download}");
+    let output = with(&[flow("a", &shared), flow("b", &two_paths)]);
+    assert_eq!((queues(&output, "down"), queues(&output, "other")), (3.0, 1.0));
+    let output = with(&[flow("a", page), flow("b", &two_paths)]);
+    assert_eq!((queues(&output, "down"), queues(&output, "other")), (3.0, 1.0));
+}
+
+#[test]
+fn a_machine_has_ports_for_its_clients() {
+    let resources = |origin: u32| format!("resources = [{{ size = '1 kB', origin = {origin} }}]");
+    let text = |last: u32| {
+        let network = "version = 1\nname = 'ports'\nduration = '1 s'\nlinks.down = {}\nlinks.up = {}\n";
+        // 60 pages of 256 servers have 15,360 of 15,536 ports
+        let flow = |number: u32| {
+            let origin = if number == 60 { last } else { 255 };
+            format!(
+                "[flows.f{number:02}]\nstack = 'lab-quic'\nreceiver_machine = 'c'\ndown = ['down']\nup = ['up']\n\
+                 workload = {{ kind = 'page', html = '1 kB', {} }}\n",
+                resources(origin)
+            )
+        };
+        format!("{network}{}", (0..61).map(flow).collect::<String>())
+    };
+    load(&text(175), &[]).expect("176 ports are left");
+    let problem = load(&text(176), &[]).expect_err("177 ports").problem;
+    assert_eq!(
+        problem.to_string(),
+        "flows.f60.receiver_machine: expected another machine, got \"c\"; a machine has 15536 ports, one for each path of \
+         each connection of the clients on it"
+    );
 }

@@ -34,6 +34,8 @@ struct Origins {
     begun: Vec<bool>,
     /// The client's port of the first connection.
     first_port: u16,
+    /// Ports of a connection: one for each path.
+    ports: u16,
 }
 
 /// One side of a page with `resources`; `random` is the page's own. `connection` makes the end of a connection: its identity, and the number of its
@@ -54,7 +56,14 @@ pub(crate) fn build(
     let mut begun = vec![false; connections.len()];
     begun[0] = true;
     let first_port = client_of(identity.role, &identity.tuple).port();
-    Ok(Box::new(Origins { role: identity.role, ends, connections, begun, first_port }))
+    Ok(Box::new(Origins {
+        role: identity.role,
+        ends,
+        connections,
+        begun,
+        first_port,
+        ports: identity.paths as u16,
+    }))
 }
 
 /// The identity of a connection; that of the first is the flow's.
@@ -63,7 +72,8 @@ fn identity_of(identity: &EndpointIdentity, origin: usize) -> EndpointIdentity {
         return identity.clone();
     }
     let tuple = &identity.tuple;
-    let shifted = |address: SocketAddr| SocketAddr::new(address.ip(), address.port() + origin as u16);
+    let first_port = (origin * identity.paths) as u16;
+    let shifted = |address: SocketAddr| SocketAddr::new(address.ip(), address.port() + first_port);
     let (source, destination) = match identity.role {
         Role::Client => (shifted(tuple.source()), tuple.destination()),
         Role::Server => (tuple.source(), shifted(tuple.destination())),
@@ -114,7 +124,7 @@ impl Element for Origins {
     fn receive(&mut self, now: Time, port: Port, packet: Box<Packet>, out: &mut Outputs) {
         // as the peer sends it
         let client = client_of(self.role, &packet.tuple.reverse());
-        let origin = usize::from(client.port().wrapping_sub(self.first_port));
+        let origin = usize::from(client.port().wrapping_sub(self.first_port) / self.ports);
         // background traffic that went astray: the first connection counts it
         let origin = if origin < self.connections.len() { origin } else { 0 };
         self.act(origin, out, |connection, out| connection.receive(now, port, packet, out));

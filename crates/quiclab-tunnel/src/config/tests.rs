@@ -183,6 +183,8 @@ fn packets_are_queued_and_distributed_as_a_tunnel_can() {
         ("scheduler = { kind = \"weighted_round_robin\", weights = [1] }", "scheduler.weights"),
         ("scheduler = { kind = \"cheapest_first\", order = [9] }", "scheduler.order"),
         ("queue = { kind = \"drop_tail\", packets = 10, time = \"50 ms\" }", "queue.time"),
+        ("queue = { kind = \"drop_tail\", packets = 10, ack_filter = \"aggressive\" }", "queue.ack_filter"),
+        ("queue = { kind = \"cake\", ack_filter = \"conservative\" }", "queue.ack_filter"),
     ] {
         let problem = parse(&changed(line), "t.toml").unwrap_err().problem;
         assert_eq!((problem.path.to_string().as_str(), problem.kind), (path, Conflict));

@@ -142,6 +142,8 @@ impl Cobalt {
         random: &mut RandomStream,
     ) -> Verdict {
         let too_long = sojourn > times.target && sojourn > times.frame * 4;
+        // before `next` may change below, as `schedule` of Linux
+        let mut overdue = now > self.next;
         let mut due = self.count > 0 && now >= self.next;
         let mut count = self.count;
         if too_long {
@@ -154,7 +156,6 @@ impl Cobalt {
             self.dropping = false;
         }
         let mut verdict = Verdict::Pass;
-        let mut overdue = now > self.next;
         if due && self.dropping {
             verdict = if mark() { Verdict::Mark } else { Verdict::Drop };
             self.set_count(count.saturating_add(1));
@@ -231,6 +232,27 @@ mod tests {
             (2001..2400).filter(|ms| judge(&mut cobalt, *ms, 10) == Verdict::Mark).collect();
         // 100 ms / sqrt(2) after the one that was due at 2000 ms, then / sqrt(3), sqrt(4), ...
         assert_eq!(marks, [2001, 2071, 2129, 2179, 2224, 2264, 2302, 2338, 2371]);
+    }
+
+    /// `cobalt_should_drop` compares the time with the `drop_next` from before the burst, which is long past.
+    #[test]
+    fn a_burst_after_an_idle_time_is_marked_at_its_second_packet() {
+        let (mut cobalt, times) = (Cobalt::default(), times());
+        let mut random = RandomStream::new(1, "cobalt");
+        let mut judge = |cobalt: &mut Cobalt, ms: u64, sojourn: u64| {
+            cobalt.judge(at(ms), &times, Duration::from_millis(sojourn), || true, &mut random)
+        };
+        judge(&mut cobalt, 1000, 10);
+        assert_eq!(judge(&mut cobalt, 1001, 10), Verdict::Mark);
+        // the signals are forgotten, one for each time that passes
+        assert_eq!(judge(&mut cobalt, 2000, 1), Verdict::Pass);
+        assert_eq!((cobalt.count, cobalt.root, cobalt.next), (0, ONE, at(2100)));
+        // a packet within the interval after which the queue counts as idle: the control waits for an interval
+        let mut busy = cobalt.clone();
+        assert_eq!(judge(&mut busy, 2050, 10), Verdict::Pass);
+        assert!(busy.next > at(2149));
+        assert_eq!(judge(&mut cobalt, 3000, 10), Verdict::Pass);
+        assert_eq!(judge(&mut cobalt, 3001, 10), Verdict::Mark);
     }
 
     #[test]
