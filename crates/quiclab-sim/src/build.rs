@@ -12,11 +12,7 @@ use quiclab_core::{
     BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link,
     LinkInputs, Node, Problem, Protocol, Role, Tap, Target, Time, Topology, TransportObserver, WireError,
 };
-<<<<<<< HEAD
-use quiclab_scenario::{Arrivals, Flow, Scenario};
-=======
-use quiclab_scenario::{CLIENT_PORT, Flow, Scenario};
->>>>>>> events
+use quiclab_scenario::{Arrivals, CLIENT_PORT, Flow, Scenario};
 use quiclab_transport::operations::{Hook, Operations};
 use quiclab_transport::options::{EndpointConfig, PathAction, PathChange, PathPlan, PlannedPath};
 use quiclab_transport::{EndpointRequest, stack};
