@@ -625,7 +625,7 @@ class AckFrequency:
     reordering_threshold: int | None = None
 
 
-#: Path on which acknowledgements are sent (draft-ietf-quic-multipath-21 section 5.4).
+#: Path on which acknowledgements are sent (draft-ietf-quic-multipath-21 section 5.5).
 #: - `same`: That of the packets, unless it is abandoned.
 #: - `lowest_rtt`: That with the lowest smoothed RTT among those that work.
 AckPath: TypeAlias = Literal["same", "lowest_rtt"]
@@ -2172,7 +2172,7 @@ class Red:
     ecn
         Whether ECN-capable packets are marked instead of dropped. Default: `false`.
     hard_drop
-        Whether ECN-capable packets are dropped from `max_threshold` on. Default: `false`.
+        Whether ECN-capable packets are dropped from `max_threshold` on. Needs `ecn`. Default: `false`.
     no_drop
         Whether packets that are not ECN-capable pass where others are marked. Needs `ecn`. Default: `false`.
     adaptive
@@ -2986,8 +2986,8 @@ class AtState:
     flow
         Flow. Without `arrivals`, and not a page with `resources`.
     state
-        State that its congestion control reports: a phase, as in time series, or `recovery` for each reduction of the
-        window. Takes a non-empty string.
+        State that it reports: a phase of its congestion control, as in time series, or `recovery` when a recovery
+        period of the transport begins. Takes a non-empty string.
     occurrence
         Number of the entry that is the cause, counted from 1 (default: each one). The state in which a flow starts is
         not entered. Takes an integer of at least 1.
@@ -3022,7 +3022,7 @@ Cause: TypeAlias = AtTime | AtState | AtDelivered
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """A change of links that a cause brings about.
+    """A change of links that a cause brings about; not in the warm-up run before a warm start.
 
     Attributes
     ----------

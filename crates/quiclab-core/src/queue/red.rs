@@ -17,7 +17,7 @@
 //! | probability adapted each | 500 ms | 500 ms, rounded up to its timers' ticks: up to 512 ms at 1000 Hz | exactly 500 ms |
 //! | adaptive | | as a flag of the older form only: what iproute2 5.6 and later sends starts no timer | works |
 //! | limit | packets | bytes (`bfifo`), after RED | as Linux |
-//! | backlog below a token bucket | - | includes the packet that waits for tokens | not the one in service |
+//! | backlog below a token bucket | - | includes the packet that waits for tokens | includes the one in service |
 //!
 //! With equal thresholds and `weight_exponent = 0` the average is the backlog: all that meets as much is marked, which is
 //! the step of DCTCP's switches (RFC 8257 section 3.1). iproute2 takes neither; the kernel does.
@@ -202,10 +202,9 @@ impl<T: Item> RedQueue<T> {
         }
     }
 
-    /// What becomes of `item`: whether it is marked, or why it is dropped.
-    fn judge(&mut self, now: Time, item: &mut T) -> Result<bool, DropReason> {
-        let backlog = self.line.backlog().bytes.bytes();
-        let action = self.control.arrives(&self.parameters, now, backlog, &mut self.random);
+    /// What becomes of `item` with this backlog: whether it is marked, or why it is dropped.
+    fn judge(&mut self, now: Time, backlog: ByteCount, item: &mut T) -> Result<bool, DropReason> {
+        let action = self.control.arrives(&self.parameters, now, backlog.bytes(), &mut self.random);
         let (reason, may_mark) = match action {
             Action::Pass => return Ok(false),
             Action::Early => (DropReason::Red, true),
@@ -226,13 +225,16 @@ impl<T: Item> QueueDiscipline<T> for RedQueue<T> {
     fn enqueue(
         &mut self,
         mut item: T,
-        _: Arrival<impl FnOnce() -> DataRate>,
+        arrival: Arrival<impl FnOnce() -> DataRate>,
         exits: &mut Exits<'_, impl FnMut(T, DropReason)>,
     ) {
         self.adapt_until(exits.now);
-        match self.judge(exits.now, &mut item) {
+        // below `tbf`, which looks at a packet and takes it when it has the tokens, Linux' backlog has that packet
+        let waiting = self.line.backlog().bytes;
+        let backlog = arrival.in_service.map_or(waiting, |size| waiting + size);
+        match self.judge(exits.now, backlog, &mut item) {
             Err(reason) => exits.refuse(QueueIndex(0), item, reason),
-            Ok(_) if self.line.backlog().bytes + item.bytes() > self.config.bytes => {
+            Ok(_) if backlog + item.bytes() > self.config.bytes => {
                 exits.refuse(QueueIndex(0), item, DropReason::QueueFull);
             }
             Ok(marked) => self.line.push(exits.now, Marked { item, marked }),

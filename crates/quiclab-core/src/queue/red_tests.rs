@@ -229,3 +229,29 @@ fn the_kernel_gets_the_same_values() {
     let both = Red { ecn: true, no_drop: true, adaptive: true, ..Red::default() };
     assert!(refused(both).starts_with("no_drop: expected false with `adaptive`"));
 }
+
+/// Below `tbf`, Linux' backlog has the packet that waits for tokens.
+#[test]
+fn the_packet_in_service_is_a_part_of_the_backlog() {
+    let step = "min_threshold = \"3 kB\"\nmax_threshold = \"3 kB\"\nweight_exponent = 0\nbytes = \"5 kB\"";
+    let taken = |in_service: Option<u64>| {
+        let (mut red, mut taken) = (queue("red", step), 0);
+        for _ in 0..5 {
+            let in_service = in_service.map(ByteCount::from_bytes);
+            let mut refused = false;
+            red.enqueue_at(
+                Time::ZERO,
+                piece(0, 0, 1000),
+                QueueIndex(0),
+                in_service,
+                || unreachable!(),
+                &mut |_, _| {
+                    refused = true;
+                },
+            );
+            taken += u64::from(!refused);
+        }
+        taken
+    };
+    assert_eq!((taken(None), taken(Some(1000)), taken(Some(3000))), (3, 2, 0));
+}
