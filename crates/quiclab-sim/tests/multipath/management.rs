@@ -191,6 +191,25 @@ fn an_idle_path_is_abandoned_unless_it_is_kept_alive() {
     assert!((30..=10_000 / 250 + 6).contains(&pings), "{pings}");
 }
 
+/// Acknowledgements of the backup path take the first: they show that it works, and the next PING waits for the interval.
+#[test]
+fn acknowledgements_on_another_path_keep_a_path_alive() {
+    let paths = second(r#"status = "backup""#);
+    let rule = r#"acknowledgements = "lowest_rtt""#;
+    let client = format!(r#"{{ {rule}, idle_timeout = "1 s", keep_alive = "250 ms" }}"#);
+    let output = managed(&[
+        ("links.down2.delay", "100 ms"),
+        ("links.back2.delay", "100 ms"),
+        (paths.0, &paths.1),
+        ("flows.f.sender.multipath", &format!("{{ {rule} }}")),
+        ("flows.f.receiver.multipath", &client),
+    ]);
+    assert_eq!(counts(&output), [2.0, 0.0]);
+    // 200 ms are more than 20 ms and the 49 ms of a full queue; at most 250 ms, 100 ms up, 25 ms of a delayed acknowledgement and 10 ms with a full queue of 49 ms down after the last
+    let pings = passed(&output, "up2").len();
+    assert!((10_000 / (250 + 100 + 25 + 10 + 49) - 1..=10_000 / 250 + 6).contains(&pings), "{pings}");
+}
+
 /// The third path waits for the limit on path IDs until the second is abandoned; until then its status changes. It opens
 /// with the last.
 #[test]
