@@ -43,8 +43,9 @@ pub struct Flow {
     /// What the client does to its paths over time. Needs `multipath` at both ends; a path is left at every time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path_changes: Vec<PathChange>,
-    /// The client abandons a path when a link of its routes goes down for the first time (`up = false` of its `conditions`), as a
-    /// device whose driver reports it. Otherwise it notices only that nothing is acknowledged. Needs `multipath` at both ends.
+    /// The client abandons a path when a link that its routes name goes down for the first time since the path's start
+    /// (`up = false` of its `conditions`; not of events, nor inside a bearer), as a device whose driver reports it. Otherwise it
+    /// notices only that nothing is acknowledged. Needs `multipath` at both ends.
     #[serde(default, skip_serializing_if = "is_default")]
     pub abandon_when_down: bool,
     /// Plugins of the flow: names in `plugins`, or of built-in plugins. Each at most once.

@@ -7,7 +7,7 @@ mod tunnel;
 use files::read_inputs;
 
 use crate::stacks::{Stacks, stacks};
-use quiclab_core::problem::quoted;
+use quiclab_core::problem::{ensure, quoted};
 use quiclab_core::{
     BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link,
     LinkInputs, Node, Problem, Protocol, Role, Tap, Target, Time, Topology, TransportObserver, WireError,
@@ -94,6 +94,7 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
     tunnel::build(&mut topology, scenario, seed, options)?;
     let (mut senders, mut receivers) = (Vec::new(), Vec::new());
     for (index, (name, flow)) in scenario.flows.iter().enumerate() {
+        let path_plan = path_plan(scenario, name, flow, options.base_dir)?;
         let schedule = arrivals::schedule(name, flow, seed, options.base_dir)?;
         for (role, end, ends) in
             [(Role::Server, "sender", &mut senders), (Role::Client, "receiver", &mut receivers)]
@@ -103,7 +104,7 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
                 arrivals::build(scenario, flow, identity, schedule, seed)
             } else {
                 let operations = operations(scenario, flow, role, options)?;
-                build_endpoint(scenario, flow, identity, operations, seed, options)
+                build_endpoint(scenario, flow, identity, (operations, path_plan.clone()), seed, options)
             };
             let endpoint = endpoint.map_err(|problem| BuildError::of(&["flows", name, end], problem))?;
             ends.push(topology.add(Scenario::endpoint_name(name, role), Node::Endpoint(endpoint)));
@@ -137,7 +138,7 @@ fn build_endpoint(
     scenario: &Scenario,
     flow: &Flow,
     identity: EndpointIdentity,
-    operations: Operations,
+    (operations, path_plan): (Operations, PathPlan),
     seed: u64,
     options: &BuildOptions<'_>,
 ) -> Result<Box<dyn Endpoint>, Problem> {
@@ -146,33 +147,59 @@ fn build_endpoint(
     let start = Time::ZERO + flow.start;
     let config = &scenario.endpoint(flow, identity.role);
     let workload = &flow.workload;
-    let path_plan = path_plan(scenario, flow, options.base_dir)?;
     let request =
         EndpointRequest { identity, config, workload, start, seed, observer, operations, path_plan };
     let endpoint = options.stacks.build(request)?;
     Ok(on_host(scenario, config, seed, &name, endpoint))
 }
 
-/// What the client of a flow does with its paths, in the order of the times.
-fn path_plan(scenario: &Scenario, flow: &Flow, base_dir: &Path) -> Result<PathPlan, Problem> {
+/// What the client of the flow `name` does with its paths, in the order of the times.
+fn path_plan(scenario: &Scenario, name: &str, flow: &Flow, base_dir: &Path) -> Result<PathPlan, Problem> {
     let first = PlannedPath { opens: Time::ZERO + flow.start, ..PlannedPath::default() };
     let further =
         flow.paths.iter().map(|path| PlannedPath { opens: Time::ZERO + path.start, status: path.status });
+    let paths: Vec<PlannedPath> = std::iter::once(first).chain(further).collect();
     let mut changes = flow.path_changes.clone();
     if flow.abandon_when_down {
-        for (path, (down, up)) in (0..).zip(flow.routes()) {
-            let mut first: Option<Time> = None;
-            for (name, link) in down.iter().chain(up).filter_map(|name| scenario.links.get_key_value(name)) {
-                let down = read_inputs(name, link, base_dir)?.conditions.and_then(|it| it.first_down());
-                first = [first, down].into_iter().flatten().min();
-            }
-            let abandons =
-                |at: Time| PathChange { at: at.since(Time::ZERO), path, action: PathAction::Abandon };
-            changes.extend(first.map(abandons));
-        }
+        changes.extend(reported(scenario, name, flow, &paths, base_dir)?);
     }
     changes.sort_by_key(|change| change.at);
-    Ok(PathPlan { paths: std::iter::once(first).chain(further).collect(), changes })
+    Ok(PathPlan { paths, changes })
+}
+
+/// The paths that the client of the flow `name` abandons because a link of theirs goes down while they are in use.
+fn reported(
+    scenario: &Scenario,
+    name: &str,
+    flow: &Flow,
+    paths: &[PlannedPath],
+    base_dir: &Path,
+) -> Result<Vec<PathChange>, Problem> {
+    let field = FieldPath::new(["flows", name]);
+    let (mut outages, mut changes) = (false, Vec::new());
+    for (path, (planned, (down, up))) in (0..).zip(paths.iter().zip(flow.routes())) {
+        let opens = planned.opens.max(Time::ZERO + flow.start);
+        let mut first: Option<Time> = None;
+        for (name, link) in down.iter().chain(up).filter_map(|name| scenario.links.get_key_value(name)) {
+            let down = read_inputs(name, link, base_dir)?.conditions.and_then(|it| it.first_down(opens));
+            first = [first, down].into_iter().flatten().min();
+        }
+        let Some(at) = first.map(|first| first.since(Time::ZERO)) else { continue };
+        outages = true;
+        let is_over = |change: &PathChange| {
+            change.path == path && change.action == PathAction::Abandon && change.at <= at
+        };
+        if at < scenario.duration && !flow.path_changes.iter().any(is_over) {
+            changes.push(PathChange { at, path, action: PathAction::Abandon });
+        }
+    }
+    ensure(outages, || {
+        let reason =
+            "no link that its routes name goes down (`up = false` of `conditions`) while its path is in use";
+        Problem::conflict(field.child("abandon_when_down"), "true", "false").because(reason)
+    })?;
+    flow.check_reported(&field, &changes)?;
+    Ok(changes)
 }
 
 /// The endpoint `name` on the host that its options name, if they do.

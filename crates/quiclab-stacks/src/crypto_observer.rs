@@ -152,7 +152,12 @@ macro_rules! observed_crypto {
                 fn encrypt(&self, $($path: $path_type,)? packet: u64, buf: &mut [u8], header_len: usize) {
                     let (header, rest) = buf.split_at(header_len);
                     let payload = &rest[..rest.len() - self.inner.tag_len()];
-                    let number = 0 $(+ $path.to_string().parse::<usize>().expect("a path ID is a number"))?;
+                    let number = 0 $(+ if $path == <$path_type>::ZERO {
+                        0
+                    } else {
+                        // noq shows it in no other way
+                        $path.to_string().parse::<usize>().expect("a path ID is a number")
+                    })?;
                     self.observation.lock().sent(self.space, number, packet, header, payload);
                     self.inner.encrypt($($path,)? packet, buf, header_len);
                 }

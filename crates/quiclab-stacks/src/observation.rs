@@ -147,7 +147,9 @@ impl Observation {
     pub(crate) fn received(&mut self, space: PacketSpace, number: u64, header: &[u8], payload: &[u8]) {
         self.observer.observe(self.now, &TransportEvent::PacketReceived { space, number, header, payload });
         let summary = frames::walk(payload, |path, ack| {
-            let (packets, bytes) = self.space(space, path as usize).acknowledge(ack);
+            // of a path on which nothing was sent, there is nothing to acknowledge
+            let known = self.spaces.get_mut(index(space, path as usize));
+            let (packets, bytes) = known.map_or((0, 0), |known| known.acknowledge(ack));
             self.observer
                 .observe(self.now, &TransportEvent::AckReceived { packets, covered: packets, bytes });
         });
@@ -160,7 +162,7 @@ impl Observation {
         }
     }
 
-    /// The packets of a space, of application data on a path.
+    /// The packets of a space, of application data on a path, on which something is sent.
     fn space(&mut self, space: PacketSpace, path: usize) -> &mut Outstanding {
         let index = index(space, path);
         if index >= self.spaces.len() {

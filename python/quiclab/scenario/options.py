@@ -644,11 +644,12 @@ class Multipath:
         Path on which acknowledgements of the packets of a path are sent (default: `same`). noq sends all on its first
         path that is available.
     idle_timeout
-        This end abandons a path on which nothing was received for this time, or for three probe timeouts, if they are
-        longer (default: never). The last path stays. Takes a duration from "1 ms" to "1440 min".
+        This end abandons a path of which nothing was received or acknowledged for this time, or for three probe
+        timeouts, if they are longer (default: never). The last path stays. Takes a duration from "1 ms" to "1440 min".
     keep_alive
-        This end sends PING on a path on which it has received nothing for this time, nor sent anything that asks for an
-        acknowledgement (default: never). Less than `idle_timeout`. Takes a duration from "1 ms" to "1440 min".
+        This end sends PING on a path of which nothing was received or acknowledged for this time, nor anything sent
+        that asks for an acknowledgement (default: never). Less than `idle_timeout`. Takes a duration from "1 ms" to
+        "1440 min".
     """
 
     initial_max_path_id: int | None = None
@@ -1707,9 +1708,9 @@ class Flow:
     path_changes
         What the client does to its paths over time. Needs `multipath` at both ends; a path is left at every time.
     abandon_when_down
-        The client abandons a path when a link of its routes goes down for the first time (`up = false` of its
-        `conditions`), as a device whose driver reports it. Otherwise it notices only that nothing is acknowledged.
-        Needs `multipath` at both ends.
+        The client abandons a path when a link that its routes name goes down for the first time since the path's start
+        (`up = false` of its `conditions`; not of events, nor inside a bearer), as a device whose driver reports it.
+        Otherwise it notices only that nothing is acknowledged. Needs `multipath` at both ends.
     plugins
         Plugins of the flow: names in `plugins`, or of built-in plugins. Each at most once.
     start

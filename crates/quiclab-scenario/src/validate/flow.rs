@@ -141,6 +141,15 @@ fn check_arrivals(path: &FieldPath, flow: &Flow, arrivals: &Arrivals) -> Check {
         Problem::conflict(path.child("paths"), further(flow), "no further paths")
             .because("connections of `arrivals` have one path")
     })?;
+    ensure(flow.path_changes.is_empty(), || {
+        let changes = format!("[{} changes]", flow.path_changes.len());
+        Problem::conflict(path.child("path_changes"), changes, "no changes")
+            .because("connections of `arrivals` have one path")
+    })?;
+    ensure(!flow.abandon_when_down, || {
+        Problem::conflict(path.child("abandon_when_down"), "true", "false")
+            .because("connections of `arrivals` have one path")
+    })?;
     ensure(flow.plugins.is_empty(), || {
         Problem::conflict(path.child("plugins"), format!("{:?}", flow.plugins), "no plugins")
             .because("connections of `arrivals` have none")

@@ -3,7 +3,7 @@
 use super::super::flow::Flow;
 use super::{Check, ensure, quoted};
 use quiclab_core::{Duration, FieldPath, Problem};
-use quiclab_transport::options::{Multipath, PathAction, PathStatus};
+use quiclab_transport::options::{Multipath, PathAction, PathChange, PathStatus};
 
 /// How many paths a flow has besides the first, in words.
 pub(super) fn further(flow: &Flow) -> String {
@@ -34,7 +34,7 @@ pub(super) fn check(path: &FieldPath, flow: &Flow, [sender, receiver]: [Option<M
                 .because("path IDs are used in the order of the list")
         })?;
     }
-    check_changes(path, flow)
+    check_changes(path, flow, &[])
 }
 
 /// Without management further paths are there after the handshake, and stay.
@@ -58,38 +58,55 @@ fn check_without(path: &FieldPath, flow: &Flow) -> Check {
     })
 }
 
+impl Flow {
+    /// Checks `path_changes` together with what a client does because links go down (`abandon_when_down`); `path` is that of
+    /// the flow.
+    ///
+    /// # Errors
+    /// If a change is of a path that is abandoned already, or no path is left.
+    pub fn check_reported(&self, path: &FieldPath, reported: &[PathChange]) -> Result<(), Problem> {
+        check_changes(path, self, reported)
+    }
+}
+
 /// Changes are of paths that there are, not of one that is abandoned already, and leave a path at every time.
-fn check_changes(path: &FieldPath, flow: &Flow) -> Check {
+fn check_changes(path: &FieldPath, flow: &Flow, reported: &[PathChange]) -> Check {
     let last = flow.paths.len();
     let opens = |number: usize| match number {
         0 => flow.start,
-        further => flow.paths[further - 1].start,
+        further => flow.paths[further - 1].start.max(flow.start),
     };
-    let abandoned = |number: usize, until: Duration| {
-        let is_it = |change: &&quiclab_transport::options::PathChange| {
-            usize::from(change.path) == number && change.action == PathAction::Abandon && change.at <= until
+    let changes = || flow.path_changes.iter().chain(reported);
+    let abandoned = |number: usize, until: Duration, except: Option<usize>| {
+        let is_it = |(index, change): &(usize, &PathChange)| {
+            let is_due = usize::from(change.path) == number && change.at <= until;
+            is_due && change.action == PathAction::Abandon && Some(*index) != except
         };
-        flow.path_changes.iter().find(is_it)
+        changes().enumerate().filter(is_it).map(|(_, change)| change.at).min()
     };
-    for (index, change) in flow.path_changes.iter().enumerate() {
-        let path = path.child("path_changes").child(index);
+    for (index, change) in changes().enumerate() {
+        let refused = |field: &str, got: String, allowed: String| {
+            if index < flow.path_changes.len() {
+                let path = path.child("path_changes").child(index).child(field);
+                return Problem::conflict(path, got, allowed);
+            }
+            Problem::conflict(path.child("abandon_when_down"), "true", "false")
+        };
         let number = usize::from(change.path);
-        ensure(number <= last, || {
-            Problem::conflict(path.child("path"), number, format!("a path from 0 to {last}"))
-        })?;
+        ensure(number <= last, || refused("path", number.to_string(), format!("a path from 0 to {last}")))?;
         ensure(change.at >= opens(number), || {
             let opens = opens(number);
-            Problem::conflict(path.child("at"), quoted(change.at), format!("at least \"{opens}\""))
+            refused("at", quoted(change.at), format!("at least \"{opens}\""))
                 .because(format!("path {number} is opened then"))
         })?;
-        if let Some(earlier) = abandoned(number, change.at).filter(|earlier| *earlier != change) {
-            return Err(Problem::conflict(path.child("path"), number, "a path that is in use")
-                .because(format!("path {number} is abandoned at \"{}\"", earlier.at)));
+        if let Some(earlier) = abandoned(number, change.at, Some(index)) {
+            return Err(refused("path", number.to_string(), "a path that is in use".to_owned())
+                .because(format!("path {number} is abandoned at \"{earlier}\"")));
         }
-        let is_left = |other: usize| opens(other) <= change.at && abandoned(other, change.at).is_none();
+        let is_left = |other: usize| opens(other) <= change.at && abandoned(other, change.at, None).is_none();
         let leaves = change.action != PathAction::Abandon || (0..=last).any(is_left);
         ensure(leaves, || {
-            Problem::conflict(path.child("action"), "\"abandon\"", "another action")
+            refused("action", "\"abandon\"".to_owned(), "another action".to_owned())
                 .because(format!("no path is left at \"{}\"", change.at))
         })?;
     }

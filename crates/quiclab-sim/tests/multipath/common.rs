@@ -1,6 +1,6 @@
 //! A flow on two paths, runs, and what passed the taps.
 
-pub use crate::whole_runs::{load, run_text};
+pub use crate::whole_runs::{load, native, run_text};
 use quiclab_core::{TapRecord, Time};
 use quiclab_sim::RunOutput;
 

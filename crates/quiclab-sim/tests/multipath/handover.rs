@@ -107,3 +107,29 @@ fn break_before_make_costs_two_round_trips() {
     let least = 4.0 * DELAY + 2.0 * SERIALISATION;
     assert!((least - 1e-6..least + 1e-3).contains(&gap), "{gap} s, at least {least}");
 }
+
+/// Wi-Fi, LTE and back: the third path has the routes of the first, and opens when its links are up again. What brought the
+/// first down does not abandon it.
+#[test]
+fn a_path_that_opens_after_an_outage_is_not_abandoned_for_it() {
+    let paths = r#"[{ down = ["in2", "down2", "out2"], up = ["up2", "back2"], status = "backup" },
+        { down = ["in3", "down1", "out1"], up = ["up1", "back1"], start = "4.5 s" }]"#;
+    let outage = r#"{ at_end = "hold", while_down = "lose",
+        rows = [{ at = "0 s" }, { at = "2 s", up = false }, { at = "4 s", up = true }] }"#;
+    for stack in ["lab-quic", "noq"] {
+        let sets = [
+            ("taps.in3", "{}"),
+            ("flows.f.paths", paths),
+            ("flows.f.abandon_when_down", "true"),
+            ("links.down1.conditions", outage),
+            ("links.back1.conditions", outage),
+        ];
+        let output = lose(stack, "", &sets);
+        let back: Vec<f64> = passed(&output, "in3").iter().map(|record| seconds(record.time)).collect();
+        // it is available, and the other a backup: three seconds of its rate at least
+        assert!(back.len() as f64 > 3.0 * 0.9 * RATE / 8.0 / PACKET, "{stack}: {}", back.len());
+        assert!(back[0] > 4.5, "{stack}: {}", back[0]);
+        let last = passed(&output, "in1").last().map_or(0.0, |record| seconds(record.time));
+        assert!(last < 2.1, "{stack}: the first path is left, {last}");
+    }
+}

@@ -191,6 +191,51 @@ fn an_idle_path_is_abandoned_unless_it_is_kept_alive() {
     assert!((30..=10_000 / 250 + 6).contains(&pings), "{pings}");
 }
 
+/// Acknowledgements of the backup path take the first: they show that it works, and the next PING waits for the interval.
+#[test]
+fn acknowledgements_on_another_path_keep_a_path_alive() {
+    let paths = second(r#"status = "backup""#);
+    let rule = r#"acknowledgements = "lowest_rtt""#;
+    let client = format!(r#"{{ {rule}, idle_timeout = "1 s", keep_alive = "250 ms" }}"#);
+    let output = managed(&[
+        ("links.down2.delay", "100 ms"),
+        ("links.back2.delay", "100 ms"),
+        (paths.0, &paths.1),
+        ("flows.f.sender.multipath", &format!("{{ {rule} }}")),
+        ("flows.f.receiver.multipath", &client),
+    ]);
+    assert_eq!(counts(&output), [2.0, 0.0]);
+    // 200 ms are more than 20 ms and the 49 ms of a full queue; at most 250 ms, 100 ms up, 25 ms of a delayed acknowledgement and 10 ms with a full queue of 49 ms down after the last
+    let pings = passed(&output, "up2").len();
+    assert!((10_000 / (250 + 100 + 25 + 10 + 49) - 1..=10_000 / 250 + 6).contains(&pings), "{pings}");
+}
+
+/// The third path waits for the limit on path IDs until the second is abandoned; until then its status changes. It opens
+/// with the last.
+#[test]
+fn a_change_before_a_path_opens_holds_when_it_opens() {
+    let paths = r#"[{ down = ["in2", "down2", "out2"], up = ["up2", "back2"] },
+        { down = ["in3", "down3"], up = ["back2"], start = "1 s", status = "backup" }]"#;
+    let abandon = r#"{ at = "3 s", path = 1, action = "abandon" }"#;
+    let available = r#"{ at = "2 s", path = 2, action = "available" }"#;
+    for (stack, own) in [("lab-quic", r#"profile = "rfc9002", "#), ("noq", "")] {
+        let run = |changes: &str| {
+            let output = run_two(&[
+                ("flows.f.stack", stack),
+                ("links.down3", r#"{ rate = "20 Mbit/s", delay = "10 ms" }"#),
+                ("taps.in3", "{}"),
+                ("flows.f.paths", paths),
+                ("flows.f.sender", &format!("{{ {own}multipath = {{ initial_max_path_id = 1 }} }}")),
+                ("flows.f.receiver", &format!("{{ {own}multipath = {{}} }}")),
+                ("flows.f.path_changes", &format!("[{changes}]")),
+            ]);
+            passed(&output, "in3").len()
+        };
+        let (with, without) = (run(&format!("{available}, {abandon}")), run(abandon));
+        assert!(with > 1000 && (1..10).contains(&without), "{stack}: {with} and {without}");
+    }
+}
+
 /// The path that is opened does not work: after three times the PTO of a new path it is abandoned, and everything takes
 /// the first.
 #[test]

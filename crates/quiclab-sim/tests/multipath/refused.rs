@@ -119,3 +119,27 @@ fn plans_that_cannot_be_followed_are_refused() {
         assert!(error.contains(named) && error.contains(said), "{error}");
     }
 }
+
+/// A client that abandons paths because links go down does nothing else than one with the same `path_changes`.
+#[test]
+fn outages_that_cannot_be_reported_are_refused() {
+    let refused = |sets: &[(&str, &str)]| {
+        let reported = [("flows.f.abandon_when_down", "true")];
+        let scenario =
+            load(TWO_PATHS, &[&BOTH, &reported[..], sets].concat()).expect("it is valid by itself");
+        let built = quiclab_sim::build(&scenario, 1, &native(std::path::Path::new(".")));
+        built.err().expect("it is refused").to_string()
+    };
+    let down =
+        r#"{ at_end = "hold", while_down = "lose", rows = [{ at = "0 s" }, { at = "2 s", up = false }] }"#;
+    let error = refused(&[]);
+    assert!(
+        error.contains("flows.f.abandon_when_down") && error.contains("no link that its routes name"),
+        "{error}"
+    );
+    let error = refused(&[("links.down1.conditions", down), ("links.down2.conditions", down)]);
+    assert!(error.contains("abandon_when_down") && error.contains("no path is left at \"2 s\""), "{error}");
+    let later = r#"[{ at = "3 s", path = 0, action = "backup" }]"#;
+    let error = refused(&[("links.down1.conditions", down), ("flows.f.path_changes", later)]);
+    assert!(error.contains("path_changes.0.path") && error.contains("is abandoned at \"2 s\""), "{error}");
+}

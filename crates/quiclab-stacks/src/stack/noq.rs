@@ -97,7 +97,7 @@ adapter!(
     Noq, noq_proto
 );
 
-// connections of this crate use path 0 only
+// packets are shown with their path; carriers use path 0 only
 observed_crypto!(noq_proto, connection ID ConnectionId, receiver &Self, path path_id: noq_proto::PathId);
 
 mirrored! {

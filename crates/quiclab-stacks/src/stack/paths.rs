@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | addresses | a client has one on each path, a server one for all; they are not those of the packets, which noq never sees |
 //! | opening | when the handshake is confirmed and its time is reached; while there are no connection IDs, again after 50 ms |
+//! | a change of a path that is not open yet | it is opened with that status, or abandoned as soon as it is open |
 //! | a status | that of the client; the server follows it, as noq leaves to its application ([`PathEvent::RemoteStatus`]) |
 //! | path IDs | noq counts them; so a path that cannot be opened keeps those after it closed |
 
@@ -14,7 +15,7 @@ use noq_proto::{
     Connection, Event, FourTuple, PathError, PathEvent, PathId, PathStatus, Transmit, TransportConfig,
 };
 use quiclab_core::{Role, Time};
-use quiclab_transport::options::{Multipath, PathAction, PathPlan, PathStatus as Status};
+use quiclab_transport::options::{Multipath, PathAction, PathChange, PathPlan, PathStatus as Status};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,8 @@ pub(super) struct Paths {
     retry_at: Option<Instant>,
     /// How many of the changes are done.
     done: usize,
+    /// Paths that are to be abandoned and do not exist yet.
+    abandoned: Vec<u8>,
     /// Statuses of the client for paths that do not exist yet.
     announced: Vec<(PathId, PathStatus)>,
 }
@@ -66,6 +69,7 @@ impl Paths {
             next: 1,
             retry_at: Some(clock.instant(Time::ZERO)),
             done: 0,
+            abandoned: Vec::new(),
             announced: Vec::new(),
         }
     }
@@ -123,7 +127,12 @@ impl Paths {
             let tuple = self.tuple(self.remote, self.next as u8);
             match connection.open_path(tuple, PathStatus::Available, now) {
                 Ok(id) => {
+                    let path = self.next as u8;
                     self.next += 1;
+                    if self.abandoned.contains(&path) {
+                        let _ = connection.close_path(now, id, ABANDONED.into());
+                        continue;
+                    }
                     // noq tells the peer of a change only
                     let _ = connection.set_path_status(id, status(planned.status));
                 }
@@ -134,13 +143,29 @@ impl Paths {
         while self.change_due().is_some_and(|due| due <= now) {
             let change = self.plan.changes[self.done];
             self.done += 1;
+            if usize::from(change.path) >= self.next {
+                self.keep(change);
+                continue;
+            }
             let path = PathId::from(u32::from(change.path));
-            // they fail if the path is not open, and noq keeps the last one
+            // they fail if the path is abandoned, and noq keeps the last one
             match change.action {
                 PathAction::Available => drop(connection.set_path_status(path, PathStatus::Available)),
                 PathAction::Backup => drop(connection.set_path_status(path, PathStatus::Backup)),
                 PathAction::Abandon => drop(connection.close_path(now, path, ABANDONED.into())),
             }
+        }
+    }
+
+    /// A change of a path that does not exist yet.
+    fn keep(&mut self, change: PathChange) {
+        let status = match change.action {
+            PathAction::Available => Status::Available,
+            PathAction::Backup => Status::Backup,
+            PathAction::Abandon => return self.abandoned.push(change.path),
+        };
+        if let Some(planned) = self.plan.paths.get_mut(usize::from(change.path)) {
+            planned.status = status;
         }
     }
 

@@ -19,13 +19,13 @@ pub struct Multipath {
     /// is available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledgements: Option<AckPath>,
-    /// This end abandons a path on which nothing was received for this time, or for three probe timeouts, if they are longer
-    /// (default: never). The last path stays.
+    /// This end abandons a path of which nothing was received or acknowledged for this time, or for three probe timeouts, if
+    /// they are longer (default: never). The last path stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 ms", "1440 min"))]
     pub idle_timeout: Option<Duration>,
-    /// This end sends PING on a path on which it has received nothing for this time, nor sent anything that asks for an
-    /// acknowledgement (default: never). Less than `idle_timeout`.
+    /// This end sends PING on a path of which nothing was received or acknowledged for this time, nor anything sent that asks
+    /// for an acknowledgement (default: never). Less than `idle_timeout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::between("1 ms", "1440 min"))]
     pub keep_alive: Option<Duration>,

@@ -73,7 +73,7 @@ pub(super) struct Managed {
     /// Bytes of UDP payload, for the anti-amplification limit before the peer's address is validated.
     pub(super) received_bytes: u64,
     pub(super) sent_bytes: u64,
-    /// When something was received, or the first ack-eliciting packet after it sent.
+    /// When something was received or acknowledged, or the first ack-eliciting packet after it sent.
     pub(super) active: Time,
     pub(super) sent_since_received: bool,
 }

@@ -6,7 +6,7 @@ use super::connection::MAX_OVERHEAD;
 use super::{DEFAULT_PROFILE, LAB_QUIC, description, endpoint, options, profiles, rows};
 use crate::error::Error;
 use crate::operations::Operations;
-use crate::options::{EndpointConfig, LiveDelivery, QuicVersion, Workload};
+use crate::options::{EndpointConfig, LiveDelivery, PathPlan, QuicVersion, Workload};
 use crate::stack::CONTROLLER;
 use crate::{CarrierRequest, EndpointRequest, NativeStack, http, live, profile, workload};
 use quiclab_core::problem::{ensure, quoted};
@@ -59,7 +59,8 @@ impl NativeStack for LabQuic {
         if let Workload::Page { resources, .. } = workload
             && !resources.is_empty()
         {
-            return build_page(&identity, (config, workload), (start, seed, page()), observer, operations);
+            let plans = (operations, path_plan);
+            return build_page(&identity, (config, workload), (start, seed, page()), observer, plans);
         }
         check_datagrams(&config, &identity, workload)?;
         let application = match workload {
@@ -105,7 +106,7 @@ fn build_page(
     (config, workload): (Config, &Workload),
     (start, seed, random): (Time, u64, RandomStream),
     observer: Option<Box<dyn TransportObserver>>,
-    operations: Operations,
+    (operations, path_plan): (Operations, PathPlan),
 ) -> Result<Box<dyn Endpoint>, Error> {
     ensure(operations.is_empty(), || {
         Problem::new(ProblemKind::Conflict, "plugins", "no functions of plugins")
@@ -116,7 +117,7 @@ fn build_page(
     http::build_origins(identity, workload, random, |identity, page, origin| {
         let application = page.on_streams(identity.role, origin, config.quic.version);
         let random = |path: usize| random_of(seed, identity, path);
-        let (operations, path_plan) = (Operations::default(), Default::default());
+        let (operations, path_plan) = (Operations::default(), path_plan.clone());
         let (config, observer) = (config.clone(), observer.take());
         let parts = endpoint::Parts { config, application, operations, path_plan, observer };
         Ok(Box::new(endpoint::QuicEndpoint::new(identity, parts, start, random)))

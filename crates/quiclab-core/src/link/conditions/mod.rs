@@ -61,8 +61,8 @@ pub struct Conditions {
     pub(super) lossy: bool,
     /// Whether delay or deviation are those of the rows.
     pub(super) delayed: bool,
-    /// When the link goes down for the first time.
-    first_down: Option<Time>,
+    /// When the link goes down: nanoseconds since the start of the run or of the pass.
+    downs: Arc<[u64]>,
 }
 
 impl Conditions {
@@ -138,10 +138,13 @@ impl Conditions {
         }
         let mut now = Condition::of(link);
         let (mut rate, mut up) = (rate.map_or(0, |rate| rate.bits_per_second()), true);
-        let (mut conditions, mut rates) = (Vec::with_capacity(rows.len()), Vec::new());
+        let (mut conditions, mut rates, mut downs) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
         for row in rows {
             let start = row.at.as_nanos();
             rate = row.rate.map_or(rate, |rate| rate.bits_per_second());
+            if up && row.up == Some(false) {
+                downs.push(start);
+            }
             up = row.up.unwrap_or(up);
             now = Condition {
                 start,
@@ -163,14 +166,22 @@ impl Conditions {
             None
         };
         let length = if looped { last } else { u64::MAX };
-        let first_down = rows.iter().find(|row| row.up == Some(false)).map(|row| Time::ZERO + row.at);
-        Ok(Self { rows: conditions.into(), length, rates, lossy, delayed, first_down })
+        // the values of the last row are not used then
+        downs.retain(|down| *down < length);
+        Ok(Self { rows: conditions.into(), length, rates, lossy, delayed, downs: downs.into() })
     }
 
-    /// When the link goes down for the first time; `None`: never.
+    /// When the link goes down for the first time at `from` or later; `None`: never.
     #[must_use]
-    pub const fn first_down(&self) -> Option<Time> {
-        self.first_down
+    pub fn first_down(&self, from: Time) -> Option<Time> {
+        let from = from.as_nanos();
+        let pass = from / self.length;
+        let of_pass = |pass: u64| {
+            let start = pass.checked_mul(self.length)?;
+            self.downs.iter().filter_map(|down| start.checked_add(*down)).find(|down| *down >= from)
+        };
+        let next = || of_pass(pass + 1).filter(|_| self.length < u64::MAX);
+        of_pass(pass).or_else(next).map(|down| Time::ZERO + Duration::from_nanos(down))
     }
 
     /// All that can hold.

@@ -44,6 +44,28 @@ fn at_micros((micros, id): (u64, u64)) -> (Time, u64) {
 }
 
 #[test]
+fn a_link_goes_down_for_the_first_time_from_a_time_on() {
+    let rows = [
+        row(0),
+        ConditionRow { up: Some(false), ..row(8) },
+        ConditionRow { up: Some(false), ..row(9) },
+        ConditionRow { up: Some(true), ..row(16) },
+        row(20),
+    ];
+    let first = |at_end, from: u64| {
+        let config = changing(at_end, WhileDown::Lose, &rows);
+        let conditions = Conditions::new(&config, None).expect("they are valid").expect("there are some");
+        conditions.first_down(Time::ZERO + millis(from)).map(|at| at.since(Time::ZERO))
+    };
+    for (from, held, looped) in
+        [(0, Some(8), 8), (8, Some(8), 8), (9, None, 28), (17, None, 28), (29, None, 48)]
+    {
+        assert_eq!(first(TraceEnd::Hold, from), held.map(millis), "{from}");
+        assert_eq!(first(TraceEnd::Loop, from), Some(millis(looped)), "{from}");
+    }
+}
+
+#[test]
 fn while_down_packets_wait_or_are_lost() {
     let rows = [
         row(0),

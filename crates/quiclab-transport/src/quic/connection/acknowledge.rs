@@ -122,10 +122,7 @@ impl Connection {
         let marked = if raised { path.ecn.on_ack(capable, &mut space.ecn, ack.ecn) } else { 0 };
         path.in_flight -= delivered.outstanding_bytes;
         path.spurious_losses += spurious;
-        if challenged && !path.usable && !self.path_challenges.contains(&path_index) {
-            // the answer, which is sent just once (RFC 9000 section 13.3), may be lost
-            self.path_challenges.push(path_index);
-        }
+        let unanswered = challenged && !path.usable;
         match id {
             SpaceId::Path(_) => {
                 for (path, largest) in acks_of_acks {
@@ -133,6 +130,10 @@ impl Connection {
                 }
             }
             _ => acks_of_acks.iter().for_each(|(_, largest)| space.received.forget_up_to(*largest)),
+        }
+        if unanswered {
+            // the answer, which is sent just once (RFC 9000 section 13.3), may be lost
+            self.challenge(path_index);
         }
         if let Some(observer) = &mut self.observer {
             let event = TransportEvent::AckReceived {
@@ -146,6 +147,7 @@ impl Connection {
             return;
         }
         self.couple(path_index);
+        self.on_path_acknowledged(now, path_index);
         self.paths[path_index].on_acknowledged_on(arrived_on);
         let sample = self.sample_rtt(now, path_index, summary.rtt_sample_of, delay, max_delay);
         if self.operations.has(Operation::PacketThreshold) {
@@ -350,9 +352,7 @@ impl Connection {
         self.handshake_done_pending |= handshake_done;
         self.new_connection_ids += connection_ids;
         self.ack_frequency_pending = self.ack_frequency_pending.or(frequency);
-        if challenges && !path.usable && !self.path_challenges.contains(&path_index) {
-            self.path_challenges.push(path_index);
-        }
+        let unanswered = challenges && !path.usable;
         if let Some(observer) = &mut self.observer {
             let space = match id {
                 SpaceId::Initial => PacketSpace::Initial,
@@ -367,6 +367,9 @@ impl Connection {
                 path.on_congestion(now, newest, losses.persistent && persistent_allowed);
             }
             path.update_pacer(now, &mut self.operations);
+        }
+        if unanswered {
+            self.challenge(path_index);
         }
         for frame in management {
             self.on_management_lost(&frame);

@@ -12,7 +12,7 @@
 
 use super::send::MIN_ROOM;
 use super::{Connection, INTERNAL_ERROR, SpaceId, State};
-use crate::options::{AckPath, PathAction, PathPlan, PathStatus};
+use crate::options::{AckPath, PathAction, PathPlan, PathStatus, PlannedPath};
 use crate::quic::managed::{APPLICATION_ABANDON_PATH, Management, Notice, PATH_UNSTABLE_OR_POOR, Stage};
 use quiclab_core::{Duration, Role, Time};
 
@@ -193,13 +193,39 @@ impl Connection {
     fn begin_path(&mut self, now: Time, path: usize) {
         let managed = &mut self.paths[path].managed;
         (managed.stage, managed.active) = (Stage::Validating { since: now }, now);
-        self.path_challenges.push(path);
+        self.challenge(path);
+    }
+
+    /// The peer's address on `path` is to be validated.
+    pub(super) fn challenge(&mut self, path: usize) {
+        if self.is_kept(path) && !self.path_challenges.contains(&path) {
+            self.path_challenges.push(path);
+        }
+    }
+
+    /// PATH_CHALLENGE has arrived on `path`: it is answered there.
+    pub(super) fn respond(&mut self, path: usize) {
+        if self.is_kept(path) {
+            self.path_responses.push(path);
+        }
+    }
+
+    /// Nothing waits for a path that is given up.
+    fn is_kept(&self, path: usize) -> bool {
+        self.management.is_none() || self.paths[path].managed.is_in_use()
     }
 
     /// This end prefers `path` to be available or a backup from now on, and says so.
     fn set_status(&mut self, path: usize, status: PathStatus) {
         let managed = &mut self.paths[path].managed;
         if matches!(managed.stage, Stage::Abandoned { .. } | Stage::Closed) {
+            return;
+        }
+        if let (Stage::Unused, Some(management)) = (managed.stage, &mut self.management) {
+            // it is told when the path opens
+            let planned = &mut management.plan.paths;
+            planned.resize(planned.len().max(path + 1), PlannedPath::default());
+            planned[path].status = status;
             return;
         }
         managed.status = status;
@@ -234,6 +260,12 @@ impl Connection {
         if ack_eliciting && !managed.sent_since_received {
             (managed.sent_since_received, managed.active) = (true, now);
         }
+    }
+
+    /// Packets of `path` are acknowledged, on whichever path.
+    pub(super) fn on_path_acknowledged(&mut self, now: Time, path: usize) {
+        let managed = &mut self.paths[path].managed;
+        (managed.active, managed.sent_since_received) = (now, false);
     }
 
     /// Bytes that a datagram on `path` may have before the client's address there is validated.
@@ -294,7 +326,7 @@ impl Connection {
             return;
         }
         if managed.is_in_use() {
-            self.leave_path(path);
+            self.leave_path(path, true);
         }
         let until = now + self.pto_of(path) * PTOS;
         self.path_challenges.retain(|challenged| *challenged != path);

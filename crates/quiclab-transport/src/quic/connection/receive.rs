@@ -183,7 +183,7 @@ impl Connection {
                 }
             }
             QuicFrame::ImmediateAck => self.paths[id.path()].space.received.policy().on_immediate_ack(now),
-            QuicFrame::PathChallenge => self.path_responses.push(path),
+            QuicFrame::PathChallenge => self.respond(path),
             QuicFrame::PathResponse => {
                 self.paths[path].usable = self.is_sendable(path);
                 self.on_path_validated(path);
@@ -194,7 +194,7 @@ impl Connection {
             }
             frame if self.on_management_frame(now, frame) => {}
             stream => {
-                let srtt = self.paths[0].rtt.smoothed();
+                let srtt = self.paths[self.first_path()].rtt.smoothed();
                 if let Err(error) = self.streams.on_frame(now, stream, srtt) {
                     self.violate(error);
                 }

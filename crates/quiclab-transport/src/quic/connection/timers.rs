@@ -223,11 +223,11 @@ impl Connection {
             self.crypto[level as usize].probe();
         }
         if let SpaceId::Path(path) = id {
-            if !self.paths[path].usable && !self.path_challenges.contains(&path) {
-                self.path_challenges.push(path);
+            if !self.paths[path].usable {
+                self.challenge(path);
             }
             if self.paths.iter().filter(|path| path.usable).count() > 1 {
-                self.leave_path(path);
+                self.leave_path(path, false);
                 self.avoid(path);
             }
             if self.config.fixed.probes_carry_data && self.carries_data(path) && !self.wants_to_send() {
@@ -260,21 +260,25 @@ impl Connection {
         }
     }
 
-    /// What is in flight on a path that may have failed is sent again on the others; it stays in flight here.
-    pub(super) fn leave_path(&mut self, path: usize) {
+    /// What is in flight on a path that may have failed, or that is given up, is sent again on the others; it stays in
+    /// flight here.
+    pub(super) fn leave_path(&mut self, path: usize, given_up: bool) {
         let level = self.crypto_level(SpaceId::Path(path));
         // unless the path is in use, another takes the crypto stream; validation is the path's own
-        let stays = self.paths[path].usable;
+        let stays = self.paths[path].usable && !given_up;
         let Self { paths, streams, crypto, .. } = self;
         let path = &mut paths[path];
         let mut management = SmallVec::<[SentFrame; 2]>::new();
         let (mut handshake_done, mut connection_ids, mut frequency) = (false, 0, None);
         for (packet, content) in path.space.sent.outstanding() {
-            if packet.position < path.left_up_to {
-                continue;
-            }
+            let is_left = packet.position < path.left_up_to;
             for frame in content {
                 match frame {
+                    // it has stayed with a path that was left before
+                    SentFrame::Crypto { offset, length } if given_up => {
+                        crypto[level as usize].on_lost(*offset..*offset + u64::from(*length));
+                    }
+                    _ if is_left => {}
                     SentFrame::HandshakeDone => handshake_done = true,
                     SentFrame::NewConnectionId => connection_ids += 1,
                     SentFrame::AckFrequency { sequence } => frequency = Some(*sequence),
