@@ -41,7 +41,8 @@ pub struct Cubic {
     curve: Curve,
     /// Part of the window that a loss leaves, of the RFC.
     beta: f64,
-    /// The same where packets were marked (ABE, RFC 8511); `None`: as a loss. The curve is that of a loss.
+    /// The same where packets were marked (ABE, RFC 8511); `None`: as a loss. K follows from the window that is left; fast
+    /// convergence and α are those of a loss.
     beta_at_marks: Option<f64>,
     /// When the last packet left; `None` before the first.
     last_sent: Option<Time>,
@@ -95,25 +96,25 @@ impl Cubic {
         self
     }
 
-    /// Tells the curve of a reduction; the threshold in bytes.
+    /// Tells the curve of a loss; the threshold in bytes.
     fn reduced(&mut self, now: Time) -> u64 {
-        self.reduced_from(now, self.window.bytes())
+        self.reduced_from(now, self.window.bytes(), BETA)
     }
 
-    /// The same of a window of `window` bytes.
-    fn reduced_from(&mut self, now: Time, window: u64) -> u64 {
+    /// The same of a reduction of a window of `window` bytes; with one connection the part `kept` is left.
+    fn reduced_from(&mut self, now: Time, window: u64, kept: f64) -> u64 {
         let mss = self.window.mss();
         match &mut self.curve {
             Curve::Rfc(curve) => curve.cut(window),
             Curve::Linux(curve) => curve.cut(window / mss) * mss,
-            Curve::Quinn(curve) => curve.cut(now, window),
+            Curve::Quinn(curve) => curve.cut(now, window, kept),
         }
     }
 
     /// The policy of slow start may have handed the window over: the curve begins at what it has found.
     fn take_over(&mut self, now: Time) {
         if let Some(full) = self.window.take_converged() {
-            self.reduced_from(now, full);
+            self.reduced_from(now, full, BETA);
         }
     }
 }
@@ -191,7 +192,7 @@ impl Controller for Cubic {
             return;
         }
         let before = self.window.bytes();
-        let reduced = self.reduced(event.now);
+        let reduced = self.reduced_from(event.now, before, at_marks.unwrap_or(BETA));
         // in Linux, whole packets
         let unit = self.window.unit();
         let kept = |part: f64| libm::round((before / unit) as f64 * part * unit as f64) as u64 / unit * unit;

@@ -28,6 +28,8 @@ pub(super) struct Curve {
     /// `W_max` in bytes; 0 before the first reduction.
     w_max: f64,
     k: f64,
+    /// Part of the window that the last reduction left.
+    kept: f64,
     /// Growth gathered that is not a full packet yet, in bytes (`cwnd_inc`).
     gathered: u64,
     /// The last reduction, or the first growth without one; `None` before either.
@@ -36,7 +38,7 @@ pub(super) struct Curve {
 
 impl Curve {
     pub(super) fn new(mss: u64) -> Self {
-        Self { mss, w_max: 0.0, k: 0.0, gathered: 0, start: None }
+        Self { mss, w_max: 0.0, k: 0.0, kept: BETA, gathered: 0, start: None }
     }
 
     /// The window after `packets` were acknowledged in congestion avoidance at a window of `window` bytes.
@@ -74,17 +76,17 @@ impl Curve {
     /// `W_est(t)`.
     fn reno(&self, t: f64, rtt: f64) -> f64 {
         let mss = self.mss as f64;
-        (self.w_max / mss * BETA + ALPHA * t / rtt) * mss
+        (self.w_max / mss * self.kept + ALPHA * t / rtt) * mss
     }
 
-    /// A reduction of a window of `window` bytes: the threshold in bytes.
-    pub(super) fn cut(&mut self, now: Time, window: u64) -> u64 {
-        self.start = Some(now);
+    /// A reduction of a window of `window` bytes, of which the part `kept` is left (quinn has β only): the threshold in bytes.
+    pub(super) fn cut(&mut self, now: Time, window: u64, kept: f64) -> u64 {
+        (self.start, self.kept) = (Some(now), kept);
         let window = window as f64;
         self.w_max = if window < self.w_max { window * (1.0 + BETA) / 2.0 } else { window };
-        self.k = libm::cbrt(self.w_max / self.mss as f64 * (1.0 - BETA) / C);
-        self.gathered = (self.gathered as f64 * BETA) as u64;
-        (window * BETA) as u64
+        self.k = libm::cbrt(self.w_max / self.mss as f64 * (1.0 - kept) / C);
+        self.gathered = (self.gathered as f64 * kept) as u64;
+        (window * kept) as u64
     }
 
     /// Persistent congestion, after a reduction to `window` bytes: the threshold in bytes.
@@ -104,7 +106,7 @@ mod tests {
     /// A curve after a reduction at 100 packets, to 70 at time 0: K = cbrt(100 x 0.3 / 0.4) = 4.217163 s.
     fn reduced_at_100() -> Curve {
         let mut curve = Curve::new(MSS);
-        assert_eq!(curve.cut(at(0), 100 * MSS), 70 * MSS);
+        assert_eq!(curve.cut(at(0), 100 * MSS, BETA), 70 * MSS);
         curve
     }
 
@@ -119,7 +121,7 @@ mod tests {
         assert_eq!(curve.grow(at(1000), 87 * MSS, 2, second), 88 * MSS);
         assert_eq!(curve.gathered, 86);
         // 0.7 x 86 = 60.2
-        curve.cut(at(1000), 88 * MSS);
+        curve.cut(at(1000), 88 * MSS, BETA);
         assert_eq!(curve.gathered, 60);
     }
 
@@ -129,7 +131,7 @@ mod tests {
     #[test]
     fn after_fast_convergence_the_window_waits_for_the_curve() {
         let mut curve = reduced_at_100();
-        assert_eq!(curve.cut(at(0), 80 * MSS), 56 * MSS);
+        assert_eq!(curve.cut(at(0), 80 * MSS, BETA), 56 * MSS);
         assert!((curve.w_max - 68_000.0).abs() < 1e-6 && (curve.k - 3.708_430).abs() < 1e-6);
         // an RTT of 1 s keeps Reno's estimate at 0.7 x 68 + 0.53 t
         let second = Duration::from_secs(1);

@@ -64,6 +64,42 @@ fn the_window_follows_the_curve() {
     }
 }
 
+/// ABE (RFC 8511 section 3.1: 0.85 for CUBIC): 85 of 100 packets are left, and K = cbrt((100 - 85) / 0.4) = cbrt(37.5) s, not that
+/// of a loss, cbrt(75), with which nothing would grow for 0.87 s. With an RTT of 200 ms Reno's window, 85 + 2.65 t, is below. A
+/// loss costs 0.3 of the window as before.
+#[test]
+fn after_marks_the_curve_starts_at_what_they_leave() {
+    let rtt = Duration::from_millis(200);
+    let marks = CongestionEvent { ecn: true, ..CongestionEvent::default() };
+    let w = |t: f64| 0.4 * (t - 3.347_165).powi(3) + 100.0;
+    for flavour in [Flavour::Quic, Flavour::LinuxTcp, Flavour::Quinn] {
+        let mut cubic = cubic(flavour, 100).keeping_at_marks(Some(0.85));
+        cubic.on_congestion(&marks);
+        assert_eq!((cubic.window(), cubic.ssthresh()), (85 * MSS, Some(85 * MSS)), "{flavour:?}");
+        let mut now = Time::ZERO;
+        for round in 1..=20_u32 {
+            now = run(&mut cubic, now, rtt, rtt);
+            let (t, packets) = (now.as_ms_f64() / 1000.0, cubic.window() as f64 / MSS as f64);
+            let (low, high) = (w(t - 0.2) - 1.0, w(t + 0.2) + 1.0);
+            assert!(
+                (low..=high).contains(&packets),
+                "{flavour:?}, {round}: {packets} at {t} s: {low} to {high}"
+            );
+        }
+        let before = cubic.window();
+        cubic.on_congestion(&CongestionEvent { now, ..CongestionEvent::default() });
+        let lost = cubic.window() as f64 / before as f64;
+        // rounded to bytes, or down to packets
+        assert!((0.69..0.701).contains(&lost), "{flavour:?}: {lost}");
+    }
+    // 8.5 of 10 packets: Linux has whole ones
+    for (flavour, left) in [(Flavour::Quic, 8500), (Flavour::LinuxTcp, 8000), (Flavour::Quinn, 8500)] {
+        let mut cubic = cubic(flavour, 10).keeping_at_marks(Some(0.85));
+        cubic.on_congestion(&marks);
+        assert_eq!(cubic.window(), left, "{flavour:?}");
+    }
+}
+
 #[test]
 fn each_call_cuts_once() {
     for flavour in [Flavour::Quic, Flavour::LinuxTcp] {
