@@ -132,16 +132,14 @@ impl Connection {
         }
         let known = (path as usize) < self.paths.len();
         match *frame {
-            QuicFrame::MaxPathId { maximum } => {
-                if maximum > management.peer_max {
-                    management.peer_max = maximum;
-                    management.issue();
-                }
+            QuicFrame::MaxPathId { maximum } if maximum > management.peer_max => {
+                management.peer_max = maximum;
+                management.issue();
             }
-            QuicFrame::PathCidsBlocked { path, next_sequence_number } => {
-                if next_sequence_number > management.next_sequence(path) {
-                    self.violate(format_args!("no such connection ID was issued: {frame:?}"));
-                }
+            QuicFrame::PathCidsBlocked { path, next_sequence_number }
+                if next_sequence_number > management.next_sequence(path) =>
+            {
+                self.violate(format_args!("no such connection ID was issued: {frame:?}"));
             }
             // an ID for a path that this end will not use
             _ if !known => {}
