@@ -102,10 +102,10 @@ impl Paths {
     pub(super) fn on_event(&mut self, connection: &mut Connection, event: &Event) {
         match event {
             Event::HandshakeConfirmed => self.confirmed = true,
-            Event::Path(PathEvent::RemoteStatus { id, status, .. }) if self.role == Role::Server => {
-                if connection.set_path_status(*id, *status).is_err() {
-                    self.announced.push((*id, *status));
-                }
+            Event::Path(PathEvent::RemoteStatus { id, status, .. })
+                if self.role == Role::Server && connection.set_path_status(*id, *status).is_err() =>
+            {
+                self.announced.push((*id, *status));
             }
             Event::Path(PathEvent::Established { id, .. }) if self.role == Role::Server => {
                 for (_, status) in self.announced.extract_if(.., |(announced, _)| announced == id) {
