@@ -15,18 +15,16 @@ impl CongestionControl {
         };
         let phases: &[Phase] = match self {
             Self::Prague => &[SlowStart, CongestionAvoidance],
-            Self::Newreno | Self::Cubic | Self::Dctcp | Self::Lia | Self::Olia | Self::Balia => {
-                if start == SlowStartExit::HystartPlusPlus {
-                    &[SlowStart, ConservativeSlowStart, CongestionAvoidance]
-                } else {
-                    &[SlowStart, CongestionAvoidance]
-                }
-            }
             Self::BbrLinux | Self::BbrChromium => &[Startup, Drain, ProbeBandwidth, ProbeRtt],
             Self::BbrPicoquic => &[SlowStart, Startup, Drain, ProbeBandwidth, ProbeRtt],
             Self::BbrV3 => &[Startup, Drain, ProbeDown, ProbeCruise, ProbeRefill, ProbeUp, ProbeRtt],
             Self::C4 => &[C4Initial, C4Resuming, C4Recovery, C4Cruising, C4Probing, C4Pushing],
             Self::Fixed => &[Fixed],
+            // all others have a window
+            _ if start == SlowStartExit::HystartPlusPlus => {
+                &[SlowStart, ConservativeSlowStart, CongestionAvoidance]
+            }
+            _ => &[SlowStart, CongestionAvoidance],
         };
         let names = phases.iter().map(|phase| RecoveryState::PHASES[phase.number() as usize]);
         let reduces = self != Self::Fixed;
