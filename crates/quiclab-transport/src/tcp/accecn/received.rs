@@ -4,14 +4,14 @@ use super::INITIAL;
 use quiclab_core::{AccEcnOption, Ecn, Flags, SackBlocks};
 
 /// Marks that were not told of from which a further acknowledgement does not wait (`TCP_ACCECN_ACE_MAX_DELTA`).
-const MOST_PENDING: u32 = 6;
+const MAX_PENDING: u32 = 6;
 /// Bytes of options (RFC 9293 section 3.1), and of the timestamps option and of SACK in front of its blocks.
 const OPTION_SPACE: u64 = 40;
 const TIMESTAMPS: u64 = 12;
 const SACK_HEAD: u64 = 4;
 const SACK_BLOCK: u64 = 8;
 /// Blocks that stay for the option (section 3.2.3.3: "MUST give precedence to the SACK option" with two).
-const LEAST_BLOCKS: usize = 2;
+const MIN_BLOCKS: usize = 2;
 
 /// What has arrived, by ECN field.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ impl Received {
 
     /// Whether so many marks wait that an acknowledgement must not be delayed: the count would wrap.
     pub(in crate::tcp) const fn is_urgent(&self) -> bool {
-        self.pending >= MOST_PENDING
+        self.pending >= MAX_PENDING
     }
 
     /// The ACE field of a segment that leaves now.
@@ -82,7 +82,7 @@ fn fit(required: u8, blocks: usize, timestamps: bool) -> Option<(u8, usize)> {
         stamps + sack + AccEcnOption { fields, ..AccEcnOption::INITIAL }.length(blocks > 0) <= OPTION_SPACE
     };
     // a block is given up only for fields that have changed
-    let least = if required > 0 { blocks.min(LEAST_BLOCKS) } else { blocks };
+    let least = if required > 0 { blocks.min(MIN_BLOCKS) } else { blocks };
     (least..=blocks).rev().find_map(|blocks| {
         (required..=3).rev().find(|fields| fits(*fields, blocks)).map(|fields| (fields, blocks))
     })
