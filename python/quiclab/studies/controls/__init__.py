@@ -1,5 +1,5 @@
-"""Congestion controls of today in the stacks that have them: alone, and beside each other."""
+"""Congestion controls of today in the stacks that have them: alone, beside each other, and in the tests of a draft."""
 
-from quiclab.studies.controls import alone, beside
+from quiclab.studies.controls import alone, beside, picoquic
 
-STUDIES = (alone.STUDY, beside.STUDY)
+STUDIES = (alone.STUDY, beside.STUDY, picoquic.STUDY)
