@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conftest import quiclab_process
-from quiclab.studies.controls import alone, beside, views
+from quiclab.studies.controls import alone, beside, picoquic, picoquic_tests, views
 from quiclab.studies.controls.senders import TCP_CUBIC
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.plan import jobs_of
@@ -90,3 +90,37 @@ def test_bbr_3_alone_fills_a_link(tmp_path: Path) -> None:
     # probes fill the queue of a bandwidth-delay product now and then
     assert 0 < found["queueing_percent"] < 60
     assert found["loss_percent"] < 2
+
+
+def test_each_test_of_the_draft_has_its_published_times() -> None:
+    names = {(test, control) for test in picoquic_tests.TESTS for control in picoquic_tests.CONTROLS}
+    assert {key[1:] for key in picoquic.PUBLISHED} == names
+    assert set(picoquic.ALONE) | set(picoquic.BESIDE) == set(picoquic_tests.TESTS)
+    # nobody is faster than the link: 30 MB at 20 Mbit/s
+    assert all(picoquic.PUBLISHED["lab_quic", "vs_cubic_lg", control] > 12 for control in picoquic_tests.CONTROLS)
+
+
+def test_a_test_of_the_draft_is_the_network_of_its_file() -> None:
+    outage = picoquic_tests.TESTS["blackhole"]
+    down = outage.links["down"]
+    # 25 Mbit/s of UDP payload, and what leaves within 80 ms of it with a packet more
+    assert down["rate"] == "25.4861 Mbit/s"
+    assert down["queue"]["bytes"] == f"{25_000 * 10 * 1468 // 1440 + 1468} B"
+    assert [(row["at"], row["up"]) for row in down["conditions"]["rows"]] == [
+        ("0 s", True),
+        ("2 s", False),
+        ("4 s", True),
+    ]
+    beside = picoquic_tests.TESTS["wifi_bad_cubic"].flows("c4")
+    assert [(flow["start"], flow["workload"]["size"]) for flow in beside.values()] == [
+        ("1 s", "4 MB"),
+        ("0 s", "10 MB"),
+    ]
+
+
+def test_an_end_counts_from_the_start_of_the_run() -> None:
+    flow = SimpleNamespace(start_s=1.0, download_time_s=2.5)
+    run: Any = SimpleNamespace(flows={"main": flow})
+    assert picoquic.end_s(run) == 3.5
+    flow.download_time_s = None
+    assert math.isnan(picoquic.end_s(run))
