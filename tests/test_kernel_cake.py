@@ -1,6 +1,7 @@
-"""CAKE beside Linux' `sch_cake`, which has the rate of the link itself: shares of hosts, and acknowledgements that are filtered.
+"""CAKE beside Linux' `sch_cake`, which has the rate of the link itself: shares of hosts, and filtered acknowledgements.
 
-What both do with the same datagrams of five flows between two hosts is in test_kernel_queues.py. Both lanes have a virtual clock.
+What both do with the same datagrams of five flows between two hosts is in test_kernel_queues.py. Both lanes have a
+virtual clock.
 """
 
 from __future__ import annotations
@@ -105,7 +106,6 @@ def shares(emulation: Any, isolation: str, folder: Path) -> dict[str, float]:
 def test_hosts_have_the_shares_that_linux_gives_them(isolated: bool, tmp_path: Path) -> None:
     isolation = f"host_isolation = {str(isolated).lower()}"
     ours, linux = shares("engine", isolation, tmp_path), shares("netem", isolation, tmp_path)
-    print(ours, linux)
     # by hosts a half; by flows a third, as the flows of all three are the same
     assert linux["alone"] == pytest.approx(1 / 2 if isolated else 1 / 3, rel=0.05)
     for flow in MACHINES:
@@ -126,7 +126,6 @@ def test_as_many_acknowledgements_are_filtered_as_in_linux(kind: str, tmp_path: 
     ours, linux = downloaded(kind, None, tmp_path), downloaded(kind, lane, tmp_path)
     filtered = [result.elements["up"]["statistics"]["filtered_acks"] for result in (ours, linux)]
     goodputs = [result.flows["main"].goodput_mbps for result in (ours, linux)]
-    print(kind, filtered, goodputs)
     if kind == "off":
         assert filtered == [0, 0]
     else:
