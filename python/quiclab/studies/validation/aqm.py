@@ -129,8 +129,8 @@ STUDY = Study(
     presentation=Presentation(
         title="Queue disciplines and Linux",
         abstract=f"{len(CELLS)} cells: CoDel, FQ-CoDel, PIE, FQ-PIE, DualPI2, RED and CAKE with two to four "
-        "TCP downloads through them, with and without ECN, over links of 4 to 40 Mbit/s with round trip times of 20 to 80 ms; the "
-        "sim lane, and Linux TCP through the disciplines of the kernel.",
+        "TCP downloads through them, with and without ECN, over links of 4 to 40 Mbit/s with round trip times of 20 to "
+        "80 ms; the sim lane, and Linux TCP through the disciplines of the kernel.",
         source="quiclab: no publication",
         figures=(
             Figure(
