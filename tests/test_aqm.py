@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def test_each_queue_has_its_sets_of_flows_over_each_network() -> None:
-    assert len(CELLS) == len(BY_NAME) == 70
+    assert len(CELLS) == len(BY_NAME) == 80
     assert {(cell.rate_mbps, cell.rtt_ms) for cell in CELLS} == set(NETWORKS)
     assert {cell.rate_mbps for cell in CELLS} == set(SECONDS)
     described = {cell.description for cell in CELLS}
-    assert len(described) == 70
+    assert len(described) == 80
     assert "dualpi2, 10 Mbit/s, 20 ms; cubic, dctcp" in described
     assert "pie, 4 Mbit/s, 40 ms; newreno with ECN, cubic with ECN, newreno with ECN, cubic with ECN" in described
 
@@ -40,7 +40,7 @@ def test_the_reference_is_the_kernel_with_queues_of_its_own() -> None:
         aqm.KERNEL: Lane(clock="virtual", emulation="netem"),
     }
     jobs = jobs_of(study, list(study.points((MODEL, aqm.KERNEL), 1, variants=())))
-    assert len(jobs) == 140
+    assert len(jobs) == 160
     programs = {job.labels["engine"]: '"stack":"linux"' in job.scenario.replace(" ", "") for job in jobs}
     assert programs == {MODEL: False, aqm.KERNEL: True}
 

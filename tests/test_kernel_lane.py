@@ -31,6 +31,18 @@ SMALL = [
 ]
 
 
+#: Two flows from one machine, the first to a laptop.
+BETWEEN_MACHINES = [
+    ("flows.main.sender_machine", '"server"'),
+    ("flows.main.receiver_machine", '"laptop"'),
+    (
+        "flows.other",
+        '{ stack = "linux", sender_machine = "server", down = ["bottleneck", "far"], up = ["back"], '
+        'workload = { kind = "download", size = "100 kB" } }',
+    ),
+]
+
+
 def scenario(*sets: tuple[str, str]) -> Scenario:
     return load(LANES, [LINUX, *sets], Lane().stacks())
 
@@ -62,7 +74,10 @@ def scenario(*sets: tuple[str, str]) -> Scenario:
             [LINUX, ("events", '[{ when = { kind = "time", at = "1 s" }, links = ["bottleneck"], up = false }]')],
             ("events", "sim lane only"),
         ),
-        ([LINUX, ("flows.main.receiver_machine", '"laptop"')], ("flows.main.receiver_machine", "namespace")),
+        (
+            [LINUX, *BETWEEN_MACHINES, ("flows.other.receiver_machine", '"laptop"')],
+            ("flows.other.receiver_machine", "flow `main` is between the same machines"),
+        ),
         ([("flows.main.stack", "iperf3"), ("record.acks", "true")], ("record.acks", "`iperf3`")),
     ],
 )
@@ -71,6 +86,12 @@ def test_unsupported_workloads_of_a_program_are_rejected(sets: list[tuple[str, s
         load(LANES, sets, Lane().stacks())
     for word in words:
         assert word in error.value.message, error.value.message
+
+
+def test_machines_are_addresses_of_ends() -> None:
+    sets = [LINUX, *BETWEEN_MACHINES, ("flows.other.receiver_machine", '"desktop"')]
+    flows = load(LANES, sets, Lane().stacks()).to_dict()["flows"]
+    assert [flows[name]["receiver_machine"] for name in ("main", "other")] == ["laptop", "desktop"]
 
 
 def test_programs_are_no_stacks_of_the_sim_lane() -> None:

@@ -60,6 +60,7 @@ QUEUES = {
     "dualpi2": 'kind = "dualpi2"',
     "red": 'kind = "red", ecn = true, max_probability = "10 %"',
     "fq_pie": 'kind = "fq_pie"',
+    "cake": 'kind = "cake"',
     "step": 'kind = "red", ecn = true, min_threshold = "30 kB", max_threshold = "30 kB", weight_exponent = 0',
 }
 POLICER = 'rate = "100 Mbit/s"\npolicer = { rate = "8 Mbit/s", burst = "30 kB" }'
@@ -169,7 +170,7 @@ def test_drops_are_equal(pair: tuple[str, Passage, Passage]) -> None:
 def test_marks_are_equal(pair: tuple[str, Passage, Passage]) -> None:
     kind, ours, linux = pair
     # CoDel, PIE and FQ-PIE mark nothing by default
-    assert (linux.marks > 300) == (kind in ("fq_codel", "dualpi2", "red", "step"))
+    assert (linux.marks > 300) == (kind in ("fq_codel", "dualpi2", "red", "step", "cake"))
     assert ours.marks == pytest.approx(linux.marks, rel=0.05)
 
 
@@ -182,7 +183,7 @@ def test_waiting_times_are_equal(pair: tuple[str, Passage, Passage]) -> None:
         assert ours.mean_ms(of) == pytest.approx(linux.mean_ms(of), rel=0.03, abs=slack_ms), flow
     for flow in SPARSE:
         of = flows(kind) == flow
-        if kind in ("fq_codel", "fq_pie"):
+        if kind in ("fq_codel", "fq_pie", "cake"):
             # they never wait for a queue
             assert abs(ours.mean_ms(of) - linux.mean_ms(of)) < SERIALISATION_MS / 2
             assert max(np.nanmax(ours.transits_ms[of]), np.nanmax(linux.transits_ms[of])) < 4 * SERIALISATION_MS

@@ -119,8 +119,9 @@ class Values:
     def ranges(self, study: str, metric: str) -> dict[Key, tuple[int, float, float]]:
         """Return how many runs the variants of a study have in a setting, smallest and largest value of all its runs.
 
-        Settings without runs of a variant have none.
+        Settings without runs of a variant have those that are stored, if any.
         """
+        name = f"{study}: {metric}"
 
         def make(evaluation: Evaluation) -> dict[str, Any]:
             engine = evaluation.study.design.default_engine
@@ -129,9 +130,11 @@ class Values:
             keys = sorted({key for found in samples[1:] for key in found})
             runs = {key: [value for found in samples for value in found.get(key, [])] for key in keys}
             rows = [[*key, len(values), _rounded(min(values)), _rounded(max(values))] for key, values in runs.items()]
-            return {"study": study, "metric": metric, "rows": rows}
+            before = self.stored.get("ranges", {}).get(name, {}).get("rows", [])
+            rows += [row for row in before if tuple(row[:-3]) not in runs]
+            return {"study": study, "metric": metric, "rows": sorted(rows)}
 
-        found = self._read("ranges", f"{study}: {metric}", study, make)
+        found = self._read("ranges", name, study, make)
         return {tuple(key): (runs, least, most) for *key, runs, least, most in found["rows"]}
 
     def claim(self, study: str, identity: str) -> Mapping[str, Any]:

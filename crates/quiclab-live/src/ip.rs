@@ -17,6 +17,8 @@ pub struct Header {
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+/// Bytes of a header of TCP without options.
+const TCP_HEADER: usize = 20;
 
 /// Reads a packet as a device gives it. `None` if it is not an IP packet.
 #[must_use]
@@ -44,6 +46,16 @@ pub fn parse(packet: &[u8]) -> Option<Header> {
     })
 }
 
+/// The header of TCP, with its options, of an IPv4 packet. `None` if it is no segment, or not whole.
+#[must_use]
+pub fn tcp_header(packet: &[u8]) -> Option<&[u8]> {
+    let (header, malformed) = read(packet).ok()?;
+    let whole = malformed.is_none() && header.fragment.is_none() && header.source.is_ipv4();
+    let segment = packet.get(header.payload..).filter(|_| whole && header.protocol == TCP)?;
+    let length = usize::from(*segment.get(12)? >> 4) * 4;
+    segment.get(..length).filter(|header| header.len() >= TCP_HEADER)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +73,20 @@ mod tests {
     fn checksum(header: &[u8]) -> u16 {
         let sum: u32 = header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
         !((sum & 0xffff) + (sum >> 16)) as u16
+    }
+
+    #[test]
+    fn a_segment_has_a_header_with_its_options() {
+        let mut packet = segment();
+        assert_eq!(tcp_header(&packet), Some(&packet[20..40]));
+        packet[32] = 0x70;
+        assert_eq!(tcp_header(&packet).unwrap().len(), 28);
+        // longer than the packet, shorter than any, a fragment, not TCP
+        for (at, byte) in [(32, 0xf0), (32, 0x40), (6, 0x20), (9, UDP)] {
+            let mut other = segment();
+            other[at] = byte;
+            assert_eq!(tcp_header(&other), None, "byte {at}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::stacks::is_native;
 use pyo3::prelude::*;
 use quiclab_core::problem::values;
 use quiclab_core::{FieldPath, MarkFeedback, Problem, ProblemKind, StackAbilities, StackProtocol};
-use quiclab_scenario::Scenario;
+use quiclab_scenario::{Flow, Scenario};
 use quiclab_transport::options::{EndpointConfig, Workload};
 use serde::Deserialize;
 use serde_json::Value;
@@ -85,11 +85,16 @@ impl Programs {
                 let why = format!("flow `{name}` runs on `{stack}`: {outside}");
                 return Err(Problem::conflict("record.acks", true, "false").because(why));
             }
-            if let Some(machine) = flow.sender_machine.as_ref().or(flow.receiver_machine.as_ref()) {
-                let field = if flow.sender_machine.is_some() { "sender_machine" } else { "receiver_machine" };
-                let reason = "each end has a namespace with an address of its own";
-                let path = FieldPath::new(["flows", name, field]);
-                return Err(Problem::conflict(path, format!("{machine:?}"), "no value").because(reason));
+            let machines = |flow: &Flow| flow.sender_machine.clone().zip(flow.receiver_machine.clone());
+            let (own, mut before) =
+                (machines(flow), scenario.flows.iter().take_while(|(other, _)| *other != name));
+            if let Some((other, _)) = before.find(|(_, other)| own.is_some() && machines(other) == own) {
+                let machine = format!("{:?}", flow.receiver_machine.as_deref().unwrap_or_default());
+                let reason = format!(
+                    "flow `{other}` is between the same machines, and programs choose their ports alone"
+                );
+                let path = FieldPath::new(["flows", name, "receiver_machine"]);
+                return Err(Problem::conflict(path, machine, "another machine").because(reason));
             }
             if !flow.plugins.is_empty() {
                 let path = FieldPath::new(["flows", name, "plugins"]);

@@ -25,7 +25,7 @@ use super::codel::FRAME;
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::options::{Capacity, QueueOptions};
-use super::tc::{self, TcQueue};
+use super::tc::{self, DeviceMtu, TcQueue};
 use super::{Backlog, FlowKey, FlowStatistics, Item, Outcome, QueueIndex, QueueStatistics};
 use crate::element::{DropReason, Metrics};
 use crate::limits;
@@ -90,8 +90,19 @@ impl QueueOptions for Cake {
     }
 
     fn tc(&self) -> Result<TcQueue, Problem> {
-        Err(tc::differs("kind", &"cake", &"fq_codel")
-            .because("in the kernel lane the link is the shaper, and CAKE below it would not know its rate"))
+        let isolation = if self.host_isolation { "triple-isolate" } else { "flows" };
+        let ack_filter = match self.ack_filter {
+            AckFilter::Off => "no-ack-filter",
+            AckFilter::Conservative => "ack-filter",
+            AckFilter::Aggressive => "ack-filter-aggressive",
+        };
+        let times =
+            ["target", &tc::micros(self.target), "rtt", &tc::micros(self.interval)].map(str::to_owned);
+        let memory = ["memlimit".to_owned(), self.memory.bytes().to_string()];
+        let modes = ["cake", "besteffort", isolation, ack_filter].map(str::to_owned);
+        // it reads the MTU for the quantum and for the times of slow links, where the model has `FRAME`
+        let mtu = DeviceMtu::AtCreation(FRAME);
+        Ok(TcQueue::Shaper { words: [&modes[..], &times, &memory].concat(), mtu })
     }
 
     #[cfg(test)]

@@ -22,6 +22,13 @@ pub enum TcQueue {
         /// The MTU of its device.
         mtu: DeviceMtu,
     },
+    /// A discipline that has the rate itself.
+    Shaper {
+        /// The words of `tc` from its name on, without those of rate and overhead.
+        words: Vec<String>,
+        /// The MTU of its device.
+        mtu: DeviceMtu,
+    },
 }
 
 /// What a discipline of the kernel reads of the MTU of its device, which is the largest packet with its header.

@@ -8,7 +8,7 @@
 use super::ethtool;
 use super::plan::{ETHERNET_BYTES, Plan, Qdisc};
 use super::rtnetlink;
-use super::{dualpi2, red};
+use super::{cake, dualpi2, red};
 use crate::command::succeed;
 use crate::namespace::Namespace;
 use quiclab_core::queue::DeviceMtu;
@@ -19,7 +19,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 /// Largest packet of the stages: longer by all headers than the largest of a host.
 const MTU: u16 = 9000;
 /// Disciplines that `tc` does not set up, or not with all their values.
-const BY_RTNETLINK: [rtnetlink::Discipline; 2] = [dualpi2::DISCIPLINE, red::DISCIPLINE];
+const BY_RTNETLINK: [rtnetlink::Discipline; 3] = [cake::DISCIPLINE, dualpi2::DISCIPLINE, red::DISCIPLINE];
 /// Packets that wait for us at the end: nothing may be lost there.
 const READ_QUEUE_PACKETS: u32 = 30_000;
 const ENTER: &str = "enter";
@@ -109,6 +109,8 @@ impl Chain {
 pub struct Counts {
     /// Dropped: by loss or for want of room.
     pub dropped: u64,
+    /// Of these, acknowledgements that a filter dropped.
+    pub filtered_acks: u64,
     /// Waiting in them now.
     pub held: u64,
 }
@@ -120,6 +122,8 @@ impl Counts {
         for qdisc in listed.iter().filter(|qdisc| qdisc["root"] == true || qdisc["kind"] == "clsact") {
             self.dropped += qdisc["drops"].as_u64().unwrap_or(0);
             self.held += qdisc["qlen"].as_u64().unwrap_or(0);
+            let classes = qdisc["tins"].as_array().into_iter().flatten();
+            self.filtered_acks += classes.filter_map(|class| class["ack_drops"].as_u64()).sum::<u64>();
         }
         Ok(())
     }
@@ -184,8 +188,11 @@ fn disciplines(device: &str, qdiscs: &[Qdisc], mtu: DeviceMtu, header_bytes: u64
         set_mtu(mtu.bytes().saturating_sub(header_bytes))?;
     }
     for qdisc in qdiscs {
-        if let [is_child, parent, _, handle, name, options @ ..] = &qdisc[..]
-            && is_child == "parent"
+        let (parent, rest) = match &qdisc[..] {
+            [is_child, parent, rest @ ..] if is_child == "parent" => (Some(parent.as_str()), rest),
+            qdisc => (None, qdisc.get(1..).unwrap_or_default()),
+        };
+        if let [_, handle, name, options @ ..] = rest
             && let Some(discipline) =
                 BY_RTNETLINK.into_iter().find(|discipline| discipline.name == name.as_str())
         {
@@ -208,9 +215,10 @@ mod tests {
         let text = r#"[{"kind":"netem","handle":"1:","root":true,"drops":7,"qlen":3},
             {"kind":"pfifo","handle":"10:","parent":"1:1","drops":7,"qlen":3},
             {"kind":"clsact","handle":"ffff:","parent":"ffff:fff1","drops":2,"qlen":0},
+            {"kind":"cake","handle":"1:","root":true,"drops":5,"qlen":0,"tins":[{"drops":1,"ack_drops":4}]},
             {"kind":"noqueue","handle":"0:","root":true}]"#;
         let mut counts = Counts::default();
         counts.add(text).unwrap();
-        assert_eq!(counts, Counts { dropped: 9, held: 3 });
+        assert_eq!(counts, Counts { dropped: 14, filtered_acks: 4, held: 3 });
     }
 }

@@ -1,14 +1,16 @@
 //! A link in the kernel as an element.
 
 use super::chain::{Chain, Counts};
-use super::marker::{self, MarkerClass};
+use super::marker::{self, MarkerClass, MarkerFlow};
 use super::plan::Plan;
 use crate::check::LinkTransits;
+use crate::ip;
 use crate::timing::MachineClock;
 use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
 use quiclab_core::queue::{Capacity, FlowKey};
 use quiclab_core::{
-    ByteCount, Counters, DataRate, DropReason, Duration, Ecn, Element, Metrics, Outputs, Packet, Port, Time,
+    ByteCount, Counters, DataRate, DropReason, Duration, Ecn, Element, Metrics, Outputs, Packet, Payload,
+    Port, Time,
 };
 use std::collections::VecDeque;
 use std::io;
@@ -33,6 +35,8 @@ pub struct KernelLink {
     clock: MachineClock,
     /// Bytes by which a marker is longer than its packet.
     added_bytes: i64,
+    /// Markers show hosts and headers of TCP.
+    reads_headers: bool,
     /// Inside, in the order of entry; `None` once out.
     inside: VecDeque<Option<(Time, Box<Packet>)>>,
     /// Number of the first of `inside`.
@@ -60,6 +64,7 @@ impl KernelLink {
             chain,
             clock,
             added_bytes: plan.added_bytes,
+            reads_headers: plan.reads_headers,
             inside: VecDeque::new(),
             first: 0,
             longest: longest_passage(link),
@@ -147,12 +152,27 @@ fn longest_passage(link: &LinkConfig) -> Duration {
         Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. })) => *rate,
         _ => DataRate::from_mbps(u64::MAX),
     };
-    let Capacity { packets, bytes, .. } = link.queue.options().capacity();
+    let Capacity { packets, bytes, memory, .. } = link.queue.options().capacity();
     let large = LARGE_PACKET + link.overhead_per_packet;
-    let bytes = bytes.map_or(packets.unwrap_or(1000).saturating_mul(large.bytes()), ByteCount::bytes);
+    let of_packets = |packets: u64| packets.saturating_mul(large.bytes());
+    let bytes = bytes.or(memory.filter(|_| packets.is_none())).map(ByteCount::bytes);
+    let bytes = bytes.unwrap_or_else(|| of_packets(packets.unwrap_or(1000)));
     let queued = rate.time_for(ByteCount::from_bytes(bytes));
     let spread = Duration::from_nanos(link.delay.deviation.as_nanos().saturating_mul(DEVIATIONS));
     queued + link.delay.mean + spread + SLACK
+}
+
+/// What a marker shows of the flow of its packet: all bits of keys count in each number.
+fn flow(packet: &Packet, reads_headers: bool) -> MarkerFlow<'_> {
+    let key = FlowKey::of_packet(packet);
+    if !reads_headers {
+        return MarkerFlow::Address(key.hash(0) as u16);
+    }
+    let segment = match &packet.payload {
+        Payload::Ip(bytes) => ip::tcp_header(bytes).unwrap_or_default(),
+        _ => &[],
+    };
+    MarkerFlow::Hosts { hosts: key.hosts(0).map(|hash| hash as u16), flow: key.hash(0) as u32, segment }
 }
 
 impl AsFd for KernelLink {
@@ -169,10 +189,9 @@ impl Element for KernelLink {
         let length = i64::try_from(packet.wire_size().bytes()).unwrap_or(i64::MAX) + self.added_bytes;
         let number = self.first.wrapping_add(self.inside.len() as u32);
         self.passages.on_enter(number, now, packet.wire_size());
-        // addresses stand for keys: all bits of the key count in 16
-        let look = MarkerClass { ecn: packet.ecn, flow: FlowKey::of_packet(&packet).hash(0) as u16 };
+        let class = MarkerClass { ecn: packet.ecn, flow: flow(&packet, self.reads_headers) };
         let length = usize::try_from(length).unwrap_or(0);
-        let marker = marker::write(&mut self.buffer, number, length, look);
+        let marker = marker::write(&mut self.buffer, number, length, class);
         if self.chain.enter.send(marker).is_err() {
             self.refused += 1;
         }
@@ -208,6 +227,9 @@ impl Element for KernelLink {
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
         out.count("kernel_dropped_packets", self.kernel.dropped);
         out.count("kernel_held_packets", self.kernel.held);
+        if self.reads_headers {
+            out.count("filtered_acks", self.kernel.filtered_acks);
+        }
         out.count("refused_packets", self.refused);
         out.count("ce_marks", self.ce_marks);
         out.count("late_packets", self.late);

@@ -4,6 +4,7 @@
 //! packets leave this process at its input and return at its output, so that everything around works as with
 //! quiclab's links.
 
+mod cake;
 mod chain;
 mod dualpi2;
 mod ethtool;

@@ -8,6 +8,7 @@
 //! | rate, queue in packets | `netem rate R limit Q` | end of serialisation fixed at enqueue, rounded down to 1 ns |
 //! | queue in bytes, token bucket | `tbf rate R burst B limit Q` | a full bucket passes a packet at once: no serialisation of the first one |
 //! | other queues | `tbf` with the discipline of the kernel as its child | what the discipline says (`QueueOptions::tc`), with the MTU of the device that it reads |
+//! | CAKE | `cake bandwidth R overhead H`, then `netem rate R H`, which keeps each packet for its own serialisation, as CAKE does not | without netem: nothing keeps it |
 //! | loss | `netem loss`, before the limit is looked at | |
 //! | delay | `netem delay M D distribution ...` on the next hop | packets overtake each other |
 //! | policer | a filter with `police` in front of the first stage | its loss cannot be told from that of the queue |
@@ -64,6 +65,8 @@ pub struct Plan {
     pub mtu: DeviceMtu,
     /// The policer of the first hop: the words of `tc filter add dev DEVICE` after the device.
     pub policer: Option<Vec<String>>,
+    /// Whether a discipline reads addresses of hosts and headers of TCP.
+    pub reads_headers: bool,
 }
 
 /// A link, and what the kernel can do.
@@ -88,6 +91,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     let (packets, bytes, managed, mtu) = match request.check()? {
         TcQueue::Limits { packets, bytes } => (packets, bytes, None, DeviceMtu::Any),
         TcQueue::Child { words, mtu } => (None, None, Some(words), mtu),
+        TcQueue::Shaper { words, mtu } => return Ok(shaped(request, words, mtu)),
     };
     let delay = delay_words(&link.delay);
     let loss = link.loss.as_ref().map(loss_words).unwrap_or_default();
@@ -129,7 +133,14 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
             DelayStage::Child | DelayStage::NextHop => hops.push(vec![root(netem(limit, [loss, words]))]),
         }
         if stage != DelayStage::NextHop {
-            return Ok(Plan { hops, added_bytes, bucket: bucket.is_some(), mtu, policer });
+            return Ok(Plan {
+                hops,
+                added_bytes,
+                bucket: bucket.is_some(),
+                mtu,
+                policer,
+                reads_headers: false,
+            });
         }
     } else if !loss.is_empty() || delayed {
         // without a rate nothing queues: one stage does both
@@ -139,6 +150,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
             bucket: false,
             mtu,
             policer,
+            reads_headers: false,
         });
     }
     if delayed {
@@ -147,7 +159,38 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     if hops.is_empty() {
         hops.push(vec![root(words(["pfifo", "limit", &UNLIMITED_PACKETS.to_string()]))]);
     }
-    Ok(Plan { hops, added_bytes, bucket: bucket.is_some(), mtu, policer })
+    Ok(Plan { hops, added_bytes, bucket: bucket.is_some(), mtu, policer, reads_headers: false })
+}
+
+/// The stages of a link whose queue has the rate.
+///
+/// Markers are as long as their packets, whose headers the discipline reads: it adds the overhead itself, and counts from the header
+/// of IP on. It passes a packet when the one before it has been serialised. A packet that then finds a serialiser of the same
+/// rate finds it idle, and leaves as it leaves a link.
+fn shaped(request: Request<'_>, words: Vec<String>, mtu: DeviceMtu) -> Plan {
+    let link = request.link;
+    let Some(Rate::Constant(rate)) = &link.rate else { unreachable!("others are refused") };
+    let overhead = link.overhead_per_packet.bytes();
+    let mut hops = Vec::new();
+    if let Some(loss) = &link.loss {
+        hops.push(vec![root(netem(UNLIMITED_PACKETS, [loss_words(loss)]))]);
+    }
+    let shaper = ["bandwidth", &bits(*rate), "overhead", &overhead.to_string()].map(str::to_owned);
+    hops.push(vec![root([words, shaper.to_vec()].concat())]);
+    let delay = delay_words(&link.delay);
+    // packets overtake each other in a stage with a jitter, and not in one with a rate
+    let apart = link.delay.deviation > Duration::ZERO;
+    if request.netem {
+        let header = if apart { ETHERNET_BYTES } else { 0 };
+        let added = i64::try_from(overhead).unwrap_or(i64::MAX) - header;
+        let serialiser = ["rate", &bits(*rate), &added.to_string()].map(str::to_owned).to_vec();
+        let with = if apart { Vec::new() } else { delay.clone() };
+        hops.push(vec![root(netem(UNLIMITED_PACKETS, [with, serialiser]))]);
+    }
+    if apart {
+        hops.push(vec![root(netem(UNLIMITED_PACKETS, [delay]))]);
+    }
+    Plan { hops, added_bytes: 0, bucket: !request.netem, mtu, policer: None, reads_headers: true }
 }
 
 impl Request<'_> {
@@ -169,8 +212,14 @@ impl Request<'_> {
             TcQueue::Limits { bytes: Some(bytes), .. } if self.link.rate.is_none() => {
                 return refuse("queue.bytes", quoted(bytes), "a limit in packets or a rate of the link");
             }
-            TcQueue::Child { .. } if self.link.rate.is_none() => {
+            TcQueue::Child { .. } | TcQueue::Shaper { .. } if self.link.rate.is_none() => {
                 return refuse("queue.kind", "none".to_owned(), "a rate of the link for this queue");
+            }
+            TcQueue::Shaper { .. } if bucket => {
+                return refuse("rate", "token_bucket".to_owned(), "a constant rate for this queue");
+            }
+            TcQueue::Shaper { .. } if self.link.policer.is_some() => {
+                return refuse("policer", "a table".to_owned(), "no policer for this queue");
             }
             _ => {}
         }

@@ -133,6 +133,32 @@ fn managed_queues_are_children_of_a_bucket() {
 }
 
 #[test]
+fn cake_has_the_rate_itself() {
+    let cake = "rate = \"10 Mbit/s\"\noverhead_per_packet = \"18 B\"\nqueue = { kind = \"cake\", ack_filter = \"conservative\" }";
+    let shaper = "root handle 1: cake besteffort triple-isolate ack-filter target 5000us rtt 100000us memlimit 4194304 \
+                  bandwidth 10000000bit overhead 18";
+    let planned =
+        |rest: &str, netem| planned(&format!("{cake}\n{rest}"), DelayStage::NextHop, netem).unwrap();
+    let plan = planned("delay = \"5 ms\"", true);
+    // a packet of the last hop has no header of Ethernet
+    assert_eq!(
+        text(&plan),
+        [[shaper], ["root handle 1: netem limit 1000000 delay 5000.000us rate 10000000bit 18"]]
+    );
+    assert_eq!((plan.added_bytes, plan.bucket, plan.reads_headers), (0, false, true));
+    assert_eq!(plan.mtu, DeviceMtu::AtCreation(ByteCount::from_bytes(1514)));
+    let plan =
+        planned("delay = { mean = \"5 ms\", deviation = \"1 ms\", reorder = true }\nloss = \"1 %\"", true);
+    let loss = "root handle 1: netem limit 1000000 loss random 1.0000000%";
+    let serialiser = "root handle 1: netem limit 1000000 rate 10000000bit 4";
+    let delay = "root handle 1: netem limit 1000000 delay 5000.000us 1000.000us";
+    assert_eq!(text(&plan).concat()[..3], [loss, shaper, serialiser]);
+    assert!(text(&plan)[3][0].starts_with(delay), "{:?}", text(&plan)[3]);
+    let plan = planned("", false);
+    assert_eq!((text(&plan), plan.bucket), (vec![vec![shaper.to_owned()]], true));
+}
+
+#[test]
 fn a_policer_is_a_filter_that_counts_what_the_link_does() {
     let policer = "overhead_per_packet = \"14 B\"\npolicer = { rate = \"5 Mbit/s\", burst = \"20 kB\" }";
     let filter = "egress matchall action police rate 5000000bit burst 20000b mtu 64kb conform-exceed drop";
@@ -176,6 +202,16 @@ fn what_has_no_counterpart_is_named() {
         (
             "rate = \"8 Mbit/s\"\nqueue = { kind = \"codel\", least_backlog = \"0 B\" }",
             "links.a.queue.least_backlog",
+        ),
+        (
+            "rate = { kind = \"token_bucket\", rate = \"8 Mbit/s\", burst = \"3000 B\" }\n\
+             queue = { kind = \"cake\" }",
+            "links.a.rate",
+        ),
+        ("queue = { kind = \"cake\" }", "links.a.queue.kind"),
+        (
+            "rate = \"8 Mbit/s\"\npolicer = { rate = \"5 Mbit/s\", burst = \"20 kB\" }\nqueue = { kind = \"cake\" }",
+            "links.a.policer",
         ),
         ("loss = { kind = \"listed\", packets = [3] }", "links.a.loss.packets"),
         (

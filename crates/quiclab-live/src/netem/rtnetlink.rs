@@ -24,21 +24,21 @@ pub struct Discipline {
     pub options: fn(&[String]) -> io::Result<Vec<DefaultNla>>,
 }
 
-/// Adds a discipline to a device in the namespace of the calling thread, below the class `parent` ("1:1") with a handle
-/// ("10:"), both in hexadecimal digits.
+/// Adds a discipline to a device in the namespace of the calling thread, below the class `parent` ("1:1"; `None`: as its root)
+/// with a handle ("10:"), both in hexadecimal digits.
 ///
 /// # Errors
 /// If a word is not known, or the kernel refuses it.
 pub fn add(
     discipline: &Discipline,
     device: &str,
-    parent: &str,
+    parent: Option<&str>,
     handle: &str,
     words: &[String],
 ) -> io::Result<()> {
     let mut message = TcMessage::default();
     message.header.index = i32::try_from(nix::net::if_::if_nametoindex(device)?).map_err(io::Error::other)?;
-    message.header.parent = class(parent)?;
+    message.header.parent = parent.map_or(Ok(TcHandle::ROOT), class)?;
     message.header.handle = class(handle)?;
     let options = (discipline.options)(words)?;
     let mut nested = vec![0; options.as_slice().buffer_len()];

@@ -79,6 +79,9 @@ pub struct Info {
     pub delivery_rate: u64,
     /// Segments delivered so far.
     pub delivered: u64,
+    /// Of these, segments that the receiver's feedback says had a mark; with the feedback of RFC 3168 all that an acknowledgement with
+    /// ECE acknowledges.
+    pub delivered_ce: u64,
     /// Segments sent so far, those without data counted.
     pub segments_sent: u64,
     /// Segments received so far.
@@ -140,6 +143,7 @@ impl Info {
             window_limited_us: long(176),
             buffer_limited_us: long(184),
             delivered: word(192),
+            delivered_ce: word(196),
             dsacks: word(216),
         }
     }
@@ -176,6 +180,7 @@ impl Info {
             ("retransmitted_packets", known(self.retransmitted)),
             ("marked_lost_packets", known(self.lost)),
             ("delivered_packets", known(self.delivered)),
+            ("marked_packets", known(self.delivered_ce)),
             ("reordering_packets", known(self.reordering)),
             ("ca_state", known(u64::from(self.ca_state))),
             ("unsent_bytes", known(self.unsent_bytes)),
@@ -211,9 +216,17 @@ mod tests {
     fn segments_become_bytes_and_what_is_unlimited_is_unknown() {
         let mut raw = [0; LENGTH];
         raw[1] = CA_LOSS;
-        for (offset, value) in
-            [(16, 1448), (24, 20), (28, 3), (32, 4), (36, 2), (68, 20_500), (76, NO_THRESHOLD), (80, 10)]
-        {
+        for (offset, value) in [
+            (16, 1448),
+            (24, 20),
+            (28, 3),
+            (32, 4),
+            (36, 2),
+            (68, 20_500),
+            (76, NO_THRESHOLD),
+            (80, 10),
+            (196, 8),
+        ] {
             put(&mut raw, offset, value);
         }
         raw[104..112].copy_from_slice(&NO_RATE.to_ne_bytes());
@@ -225,6 +238,7 @@ mod tests {
         assert_eq!(value("cwnd_bytes"), Some(14_480.0));
         assert_eq!(value("srtt_ms"), Some(20.5));
         assert_eq!(value("ca_state"), Some(4.0));
+        assert_eq!(value("marked_packets"), Some(8.0));
         assert_eq!(["ssthresh_bytes", "pacing_rate_mbps", "min_rtt_ms"].map(value), [None, None, None]);
     }
 

@@ -128,9 +128,9 @@ STUDY = Study(
     ),
     presentation=Presentation(
         title="Queue disciplines and Linux",
-        abstract=f"{len(CELLS)} cells: CoDel, FQ-CoDel, PIE, FQ-PIE, DualPI2 and RED with two to four TCP downloads "
-        "through them, with and without ECN, over links of 4 to 40 Mbit/s with round trip times of 20 to 80 ms; the "
-        "sim lane, and Linux TCP through the disciplines of the kernel.",
+        abstract=f"{len(CELLS)} cells: CoDel, FQ-CoDel, PIE, FQ-PIE, DualPI2, RED and CAKE with two to four "
+        "TCP downloads through them, with and without ECN, over links of 4 to 40 Mbit/s with round trip times of 20 to "
+        "80 ms; the sim lane, and Linux TCP through the disciplines of the kernel.",
         source="quiclab: no publication",
         figures=(
             Figure(
@@ -162,7 +162,8 @@ STUDY = Study(
             Assumption(
                 "Times in the bottleneck end with the departure of a packet.",
                 "The kernel's disciplines give a packet when the one before has left, as quiclab's do; it waits for "
-                "tokens where a link of quiclab serialises it. A full bucket passes the first packet at once.",
+                "tokens where a link of quiclab serialises it. A full bucket passes the first packet at once. CAKE is "
+                "no child of a bucket: a stage behind it serialises its packets.",
             ),
         ),
         limits=(

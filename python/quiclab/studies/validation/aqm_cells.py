@@ -12,7 +12,7 @@ from itertools import product
 
 from quiclab.study import Changes
 
-CODEL, FQ_CODEL, PIE, FQ_PIE, DUALPI2, RED = "codel", "fq_codel", "pie", "fq_pie", "dualpi2", "red"
+CODEL, FQ_CODEL, PIE, FQ_PIE, DUALPI2, RED, CAKE = "codel", "fq_codel", "pie", "fq_pie", "dualpi2", "red", "cake"
 #: Without an average, RED marks all that meets so many bytes: the step of DCTCP (RFC 8257 section 3.1).
 STEP: Changes = {"ecn": True, "min_threshold": "30 kB", "max_threshold": "30 kB", "weight_exponent": 0}
 #: Rate [Mbit/s] and round trip time [ms] without a queue.
@@ -126,6 +126,7 @@ QUEUES: tuple[tuple[str, Changes, tuple[Load, ...]], ...] = (
     (RED, {"ecn": True}, (TWO, FOUR)),
     (RED, STEP, (PAIR,)),
     (FQ_PIE, {"ecn": True}, (TWO, FOUR)),
+    (CAKE, {}, (TWO, FOUR)),
 )
 CELLS = tuple(
     Cell(queue, rate_mbps, rtt_ms, load, options)
