@@ -102,11 +102,11 @@ lanes-page: setup ## results and page of docs/studies/lanes.md, with the virtual
 	$(RUN)/quiclab study run validation/linux_tcp/dual_connectivity --jobs $(JOBS)
 	$(RUN)/python tools/study_pages.py lanes --results results
 
-AQM_STARTS := start_200us,start_400us,start_600us,start_800us
+AQM_VARIANTS := start_200us,start_400us,start_600us,start_800us,serialised
 .PHONY: aqm-page
 aqm-page: setup ## results and page of docs/studies/aqm.md (first: as lanes-page)
 	$(RUN)/quiclab study run validation/aqm --engines lab-tcp,kernel-queues --jobs $(JOBS)
-	$(RUN)/quiclab study run validation/aqm --lane sim --variants $(AQM_STARTS) --jobs $(JOBS)
+	$(RUN)/quiclab study run validation/aqm --lane sim --variants $(AQM_VARIANTS) --jobs $(JOBS)
 	$(RUN)/python tools/study_pages.py aqm --results results
 
 .PHONY: regressions-page

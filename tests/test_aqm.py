@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 import pytest
@@ -20,6 +20,8 @@ from quiclab.study.registry import find
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from quiclab.study import Changes
 
 
 def test_each_queue_has_its_sets_of_flows_over_each_network() -> None:
@@ -43,6 +45,27 @@ def test_the_reference_is_the_kernel_with_queues_of_its_own() -> None:
     assert len(jobs) == 160
     programs = {job.labels["engine"]: '"stack":"linux"' in job.scenario.replace(" ", "") for job in jobs}
     assert programs == {MODEL: False, aqm.KERNEL: True}
+
+
+def test_the_rate_is_a_token_bucket_and_a_link_in_a_variant() -> None:
+    study = find("validation/aqm")
+    variant = next(variant for variant in study.design.variants if variant.name == "serialised")
+    assert callable(variant.changes)
+    for cell in (cell for cell in CELLS if not cell.shapes):
+        bucket = {"kind": "token_bucket", "rate": f"{cell.rate_mbps:g} Mbit/s", "burst": "1614 B"}
+        assert links_of(cell.changes)["bottleneck"]["rate"] == bucket
+        serialised = links_of(variant.changes(cell.changes))
+        assert serialised["bottleneck"].pop("rate") == f"{cell.rate_mbps:g} Mbit/s"
+        assert {**serialised["bottleneck"], "rate": bucket} == links_of(cell.changes)["bottleneck"]
+        assert {name: serialised[name] for name in ("far", "back")} == {
+            name: links_of(cell.changes)[name] for name in ("far", "back")
+        }
+    # CAKE has the rate itself, in the kernel, too
+    assert all(variant.changes(cell.changes) == cell.changes for cell in CELLS if cell.shapes)
+
+
+def links_of(changes: Changes) -> dict[str, dict[str, Any]]:
+    return cast("dict[str, dict[str, Any]]", changes["links"])
 
 
 def packets(rows: list[tuple[int, str, str, str, int]]) -> Any:

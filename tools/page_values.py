@@ -119,13 +119,15 @@ class Values:
     def ranges(self, study: str, metric: str) -> dict[Key, tuple[int, float, float]]:
         """Return how many runs the variants of a study have in a setting, smallest and largest value of all its runs.
 
-        Settings without runs of a variant have those that are stored, if any.
+        Settings without runs of a variant have those that are stored, if any. Variants that are other interpretations
+        do not count.
         """
         name = f"{study}: {metric}"
 
         def make(evaluation: Evaluation) -> dict[str, Any]:
             engine = evaluation.study.design.default_engine
-            names = ("", *(variant.name for variant in evaluation.study.design.variants))
+            variants = evaluation.study.design.variants
+            names = ("", *(variant.name for variant in variants if not variant.interpretation))
             samples = [evaluation.samples(engine, name, metric) for name in names]
             keys = sorted({key for found in samples[1:] for key in found})
             runs = {key: [value for found in samples for value in found.get(key, [])] for key in keys}

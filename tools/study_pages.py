@@ -30,7 +30,8 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - `starts()`, the algorithms of `slow_start`, each with `name` and `label`, `start_paths(STUDY)`, the paths of its
   studies, each with a `name`, and `satellite_limit_s`, a published limit [s];
 - `queue_cells()`, the cells of `validation/aqm`;
-- `ranges(STUDY, METRIC)`, by setting how many runs the variants of a study have, the smallest and the largest value;
+- `ranges(STUDY, METRIC)`, by setting how many runs a study and its variants that are no interpretations have, the
+  smallest and the largest value;
 - `fixed_differences()`, the settings of `validation/regressions`, and `over_starts(METRIC, ENGINE)` of those with a
   late flow: how many they are, the mean over their starts and its standard error;
 - `pacing_choice()`, the tables of tools/pacing_choice.py, and `longest(STUDY, CONFIGURATION, SECOND_FACTOR)`, the

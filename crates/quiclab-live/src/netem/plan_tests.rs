@@ -69,6 +69,18 @@ fn bytes_and_buckets_are_tbf() {
     assert_eq!(plan.added_bytes, 0);
 }
 
+/// What `validation/aqm` relies on: its cells have such a bucket in both lanes.
+#[test]
+fn a_rate_below_a_discipline_is_a_bucket_of_one_packet() {
+    let bucket = "{ kind = \"token_bucket\", rate = \"40 Mbit/s\", burst = \"1614 B\" }";
+    let [constant, bucket] = ["\"40 Mbit/s\"", bucket].map(|rate| {
+        let fields = format!("rate = {rate}\noverhead_per_packet = \"14 B\"\nqueue = {{ kind = \"codel\" }}");
+        planned(&fields, DelayStage::NextHop, true).unwrap()
+    });
+    assert!(constant.bucket);
+    assert_eq!((text(&constant), constant.added_bytes), (text(&bucket), bucket.added_bytes));
+}
+
 #[test]
 fn a_kernel_without_netem_does_what_needs_only_a_rate() {
     let fields =

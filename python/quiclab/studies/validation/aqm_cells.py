@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import product
+from typing import Any, cast
 
 from quiclab.study import Changes
 
 CODEL, FQ_CODEL, PIE, FQ_PIE, DUALPI2, RED, CAKE = "codel", "fq_codel", "pie", "fq_pie", "dualpi2", "red", "cake"
 #: Without an average, RED marks all that meets so many bytes: the step of DCTCP (RFC 8257 section 3.1).
 STEP: Changes = {"ecn": True, "min_threshold": "30 kB", "max_threshold": "30 kB", "weight_exponent": 0}
+#: Depth of the token bucket that has the rate, in both lanes: what `--emulation netem` gives a link at these rates.
+BURST = "1614 B"
 #: Rate [Mbit/s] and round trip time [ms] without a queue.
 NETWORKS = ((4.0, 40), (10.0, 20), (10.0, 80), (40.0, 20), (40.0, 80))
 #: The flows start one after the other, in no multiple of a round trip time, and not before PIE of Linux works: it makes
@@ -74,6 +77,11 @@ class Cell:
         return f"{self.queue}_{self.rate_mbps:g}mbit_{self.rtt_ms}ms_{self.load.name}"
 
     @property
+    def shapes(self) -> bool:
+        """Whether the kernel's discipline is a shaper itself, and no child of a token bucket."""
+        return self.queue == CAKE
+
+    @property
     def description(self) -> str:
         """Return the cell in a line."""
         flows = ", ".join(
@@ -86,8 +94,9 @@ class Cell:
         """Return what turns `scenarios/linux_tcp.toml` into this cell."""
         seconds = SECONDS[self.rate_mbps]
         half = {"delay": f"{self.rtt_ms / 2:g} ms"}
+        rate = f"{self.rate_mbps:g} Mbit/s"
         bottleneck = {
-            "rate": f"{self.rate_mbps:g} Mbit/s",
+            "rate": rate if self.shapes else {"kind": "token_bucket", "rate": rate, "burst": BURST},
             "overhead_per_packet": "14 B",
             "queue": {"kind": self.queue, **self.options},
         }
@@ -114,6 +123,14 @@ class Cell:
             **flows,
             **{f"{flow}.stack": "lab-tcp" for flow in flows},
         }
+
+
+def serialised(changes: Changes) -> Changes:
+    """Return a cell whose bottleneck serialises each packet, in place of the token bucket."""
+    links = cast("dict[str, dict[str, Any]]", changes["links"])
+    rate = links["bottleneck"]["rate"]
+    bottleneck = {**links["bottleneck"], "rate": rate if isinstance(rate, str) else rate["rate"]}
+    return {**changes, "links": {**links, "bottleneck": bottleneck}}
 
 
 #: Queue, its options, and the flows it is tried with.

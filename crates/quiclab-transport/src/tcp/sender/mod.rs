@@ -151,7 +151,7 @@ enum State {
 struct Skb {
     /// End of its data in the stream.
     end: u64,
-    /// It has PSH: a write has ended with it, and data may have been appended since.
+    /// It has PSH: a write has ended with it, and no other one has begun in it since.
     push: bool,
 }
 

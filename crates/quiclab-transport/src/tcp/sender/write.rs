@@ -35,9 +35,14 @@ impl Sender {
     }
 
     /// A write begins. If neither window nor losses kept the sender from having sent everything before, it is limited by its
-    /// application (`tcp_rate_check_app_limited`).
+    /// application (`tcp_rate_check_app_limited`). The skb that it fills first loses its PSH (`tcp_sendmsg_locked`: `if (!copied)`);
+    /// a full one, after which it begins another, does not.
     pub(crate) fn start_write(&mut self) {
         debug_assert!(!self.finished, "nothing is written after the end");
+        let (_, new) = self.free_in_tail();
+        if let Some(tail) = self.skbs.back_mut().filter(|_| !new) {
+            tail.push = false;
+        }
         let all_sent = self.written.saturating_sub(self.next) < self.payload;
         let repaired = self.board.lost() <= self.board.retransmitted();
         if all_sent && repaired && self.board.in_flight() < self.cwnd() {
@@ -57,7 +62,6 @@ impl Sender {
     pub(crate) fn append(&mut self, bytes: u64) {
         let (free, new) = self.free_in_tail();
         debug_assert!(bytes <= free, "{bytes} bytes in an skb with room for {free}");
-        // an skb that a write has ended with keeps its PSH
         let push = !new && self.skbs.pop_back().is_some_and(|tail| tail.push);
         self.written += bytes;
         self.skbs.push_back(Skb { end: self.written, push });

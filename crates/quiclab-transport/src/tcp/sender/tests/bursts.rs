@@ -22,6 +22,11 @@ fn ends(bench: &Bench) -> Vec<u64> {
     bench.sender.skbs.iter().map(|skb| skb.end).collect()
 }
 
+/// Which of them have PSH.
+fn pushes(bench: &Bench) -> Vec<bool> {
+    bench.sender.skbs.iter().map(|skb| skb.push).collect()
+}
+
 /// 1.2 windows of 40 000 B in 100 ms bring 468 B in 2^-10 s: two segments are the least.
 /// A window of 2000 segments brings 23 437 B: 23 segments.
 #[test]
@@ -169,11 +174,7 @@ fn a_write_is_appended_to_the_last_skb() {
     bench.sender.write(10_000);
     assert_eq!(ends(&bench), [65_001, 80_001]);
     assert_eq!(bench.sender.room(300_000), 50_000);
-    assert_eq!(
-        bench.sender.skbs.iter().filter(|skb| skb.push).count(),
-        1,
-        "the skb that both writes have ended with"
-    );
+    assert_eq!(pushes(&bench), [false, true], "the skb that both writes have ended with");
     assert_eq!(bench.sender.push_within_write(), PushWithinWrite::Nothing, "two skbs wait");
     bench.sent();
     assert_eq!(bench.sender.next, 50_001);
@@ -183,6 +184,30 @@ fn a_write_is_appended_to_the_last_skb() {
     assert_eq!(bench.sender.room(300_000), 0, "no other one");
     bench.sender.largest_window = 4000;
     assert_eq!(bench.sender.max_skb(), 2000);
+}
+
+/// A write takes PSH from the skb that it appends to (`tcp_sendmsg_locked`: `if (!copied)`), also from what is left of one that
+/// was sent in part, and from no other one: a full one, after which it begins another, keeps it.
+#[test]
+fn a_write_takes_the_push_of_the_skb_that_it_appends_to() {
+    let mut bench = empty(50);
+    bench.sender.write(64_000);
+    assert_eq!(pushes(&bench), [true]);
+    for (bytes, ends_after, pushes_after) in [
+        (64_000, vec![65_001, 128_001], vec![false, true]),
+        (2_000, vec![65_001, 130_001], vec![false, true]),
+        (1_000, vec![65_001, 130_001, 131_001], vec![false, true, true]),
+    ] {
+        bench.sender.write(bytes);
+        assert_eq!((ends(&bench), pushes(&bench)), (ends_after, pushes_after));
+    }
+    let mut bench = empty(50);
+    bench.sender.write(60_000);
+    bench.sent();
+    assert_eq!((bench.sender.next, pushes(&bench)), (50_001, vec![true]));
+    bench.sender.start_write();
+    bench.sender.append(20_000);
+    assert_eq!((ends(&bench), pushes(&bench)), (vec![80_001], vec![false]));
 }
 
 /// Bursts of 20 segments of three skbs of 65: since 6.10 each is full, before the end of an skb ends one, too. What is left of
