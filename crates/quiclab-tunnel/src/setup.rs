@@ -235,6 +235,7 @@ pub fn tunnel_config(config: &Config) -> TunnelConfig {
         pipeline: Pipeline::Direct,
         mtu: ByteCount::from_bytes(config.mtu.into()),
         resequencing: config.resequencing,
+        repair: config.resequencing.is_some(),
         batch: BATCH,
         ecn: TunnelEcn::Separate,
         keep_sojourns: 0,

@@ -65,6 +65,7 @@ fn end_with(queue: QueueConfig) -> Tunnel {
         pipeline: Pipeline::Direct,
         mtu: ByteCount::from_bytes(1300),
         resequencing: Some(Duration::from_millis(50)),
+        repair: false,
         batch: 1,
         ecn: TunnelEcn::Separate,
         keep_sojourns: 0,
