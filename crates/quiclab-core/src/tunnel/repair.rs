@@ -137,14 +137,17 @@ impl SentPackets {
         self.reports += 1;
         self.forget(now);
         let next = self.first + self.packets.len() as u64;
-        let Some(last) = payload::nearest(report.last, next).and_then(|number| self.kept(number)) else { return };
+        let Some(last) = payload::nearest(report.last, next).and_then(|number| self.kept(number)) else {
+            return;
+        };
         if last.path != path {
             return; // it has been sent again on another path meanwhile
         }
         let place = last.place;
         let Some(start) = payload::nearest(report.start, next) else { return };
         for number in report.missing.iter().map(|offset| start + offset) {
-            let Some(index) = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok()) else {
+            let Some(index) = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok())
+            else {
                 continue;
             };
             let Some(sent) = self.packets.get_mut(index) else { break };
@@ -175,7 +178,9 @@ impl SentPackets {
     pub(super) fn repaired(&mut self, path: usize) {
         let place = self.place(path);
         let Some(number) = self.due.pop_front() else { return };
-        let Some(index) = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok()) else { return };
+        let Some(index) = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok()) else {
+            return;
+        };
         if let Some(sent) = self.packets.get_mut(index) {
             (sent.path, sent.place, sent.due) = (path, place, false);
             self.places[path] += 1;
@@ -222,7 +227,8 @@ impl Report {
         if map.len() as u64 * 8 > MAX_REPORTED || u64::from(last.max(start)) >= NUMBERS {
             return None;
         }
-        let missing = (0..map.len() as u64 * 8).filter(|bit| map[(bit / 8) as usize] & (0x80 >> (bit % 8)) != 0);
+        let missing =
+            (0..map.len() as u64 * 8).filter(|bit| map[(bit / 8) as usize] & (0x80 >> (bit % 8)) != 0);
         Some(Self { last, start, missing: missing.collect() })
     }
 }
@@ -284,6 +290,11 @@ const MAX_PATHS: usize = 16;
 /// counted from 0, and `is_missing` tells of each between them.
 pub(super) fn report(last: u32, first: u64, next: u64, is_missing: impl Fn(u64) -> bool) -> Option<Report> {
     let numbers = first..next.min(first + MAX_REPORTED);
-    let missing: Vec<u64> = numbers.filter(|number| is_missing(*number)).map(|number| number - first).collect();
+    let missing: Vec<u64> =
+        numbers.filter(|number| is_missing(*number)).map(|number| number - first).collect();
     (!missing.is_empty()).then_some(Report { last, start: (first % NUMBERS) as u32, missing })
 }
+
+#[cfg(test)]
+#[path = "repair_tests.rs"]
+mod tests;

@@ -49,7 +49,12 @@ impl Resequencer {
     }
 
     /// The packet of `number` has arrived and does not wait for those before it. Returns whether it came for the first time.
-    pub(super) fn came_unordered(&mut self, now: Time, number: u32, delivered: &mut Vec<Box<Packet>>) -> bool {
+    pub(super) fn came_unordered(
+        &mut self,
+        now: Time,
+        number: u32,
+        delivered: &mut Vec<Box<Packet>>,
+    ) -> bool {
         let first = self.receiver.came_unordered(now, number, &mut self.outputs);
         self.deliver(delivered);
         first

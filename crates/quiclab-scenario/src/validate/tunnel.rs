@@ -52,7 +52,9 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
 fn check_repair(path: &FieldPath, tunnel: &Tunnel) -> Check {
     let refused = |reason: &str| Problem::conflict(path.child("repair"), "true", "false").because(reason);
     ensure(!tunnel.repair || tunnel.resequencing.is_some(), || refused("it needs `resequencing`"))?;
-    ensure(!tunnel.repair || tunnel.pipeline == Pipeline::Direct, || refused("it needs the pipeline \"direct\""))?;
+    ensure(!tunnel.repair || tunnel.pipeline == Pipeline::Direct, || {
+        refused("it needs the pipeline \"direct\"")
+    })?;
     ensure(!tunnel.repair || tunnel.scheduler != PathSchedulerKind::Redundant, || {
         refused("with the scheduler \"redundant\" each packet has copies already")
     })
