@@ -47,6 +47,10 @@ pub struct Tunnel {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = limits::above("0 s"))]
     pub resequencing: Option<Duration>,
+    /// Whether packets that a path has lost are sent again while the other end waits for them, and packets of sparse flows are
+    /// delivered without waiting. Needs `resequencing` and the pipeline `direct`, and not the scheduler `redundant`.
+    #[serde(default)]
+    pub repair: bool,
     /// Congestion windows of the paths that never change, with `congestion_control = "fixed"`.
     /// One above 0 for each path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -4,7 +4,7 @@
 //!
 //! | bytes | field |
 //! | --- | --- |
-//! | 1 | version of the protocol: 1 |
+//! | 1 | version of the protocol: 2 |
 //! | 1 | kind: 1 hello (client), 2 assignment, 3 refusal (server) |
 //! | | hello: 1 byte of flags: 1 wants IPv4, 2 wants IPv6 |
 //! | | assignment: 2 bytes MTU, 1 byte number of addresses (1 or 2), 2 bytes number of routes (at most 256), then for each address: 1 byte family (4, 6), the address, 1 byte prefix length, the server's address; for each route: 1 byte family, 1 byte prefix length, the first address |
@@ -17,7 +17,7 @@ use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
 use std::net::IpAddr;
 use thiserror::Error;
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const HELLO: u8 = 1;
 const ASSIGNMENT: u8 = 2;
 const REFUSAL: u8 = 3;
@@ -284,7 +284,7 @@ mod tests {
             assert_eq!(parse(&message.encode()), Ok(message));
         }
         // by hand: version 1, assignment, MTU 1400 = 0x578, one address, no route
-        let bytes = [1, 2, 5, 0x78, 1, 0, 0, 4, 10, 77, 0, 2, 24, 10, 77, 0, 1];
+        let bytes = [VERSION, 2, 5, 0x78, 1, 0, 0, 4, 10, 77, 0, 2, 24, 10, 77, 0, 1];
         let Ok(Message::Assignment(read)) = parse(&bytes) else { panic!("it is an assignment") };
         assert_eq!((read.mtu, read.addresses.len(), read.routes.len()), (1400, 1, 0));
         assert_eq!(read.addresses[0].network.to_string(), "10.77.0.0/24");
@@ -299,14 +299,14 @@ mod tests {
         let mut long = whole.clone();
         long.push(0);
         assert_eq!(parse(&long), Err(ProtocolError::Long));
-        assert_eq!(parse(&[2, 1, 1]), Err(ProtocolError::Version(2)));
-        assert_eq!(parse(&[1, 9, 1]), Err(ProtocolError::Value("kind")));
-        assert_eq!(parse(&[1, 1, 0]), Err(ProtocolError::Value("set of families")));
-        assert_eq!(parse(&[1, 1, 4]), Err(ProtocolError::Value("set of families")));
-        assert_eq!(parse(&[1, 3, 1, 0xff]), Err(ProtocolError::Value("text")));
-        assert_eq!(parse(&[1, 3, 1, b'\n']), Err(ProtocolError::Value("text")), "it goes to a log");
+        assert_eq!(parse(&[1, 1, 1]), Err(ProtocolError::Version(1)));
+        assert_eq!(parse(&[VERSION, 9, 1]), Err(ProtocolError::Value("kind")));
+        assert_eq!(parse(&[VERSION, 1, 0]), Err(ProtocolError::Value("set of families")));
+        assert_eq!(parse(&[VERSION, 1, 4]), Err(ProtocolError::Value("set of families")));
+        assert_eq!(parse(&[VERSION, 3, 1, 0xff]), Err(ProtocolError::Value("text")));
+        assert_eq!(parse(&[VERSION, 3, 1, b'\n']), Err(ProtocolError::Value("text")), "it goes to a log");
         let wrong = |at: usize, value: u8| {
-            let mut bytes = [1, 2, 5, 0x78, 1, 0, 0, 4, 10, 77, 0, 2, 24, 10, 77, 0, 1];
+            let mut bytes = [VERSION, 2, 5, 0x78, 1, 0, 0, 4, 10, 77, 0, 2, 24, 10, 77, 0, 1];
             bytes[at] = value;
             parse(&bytes)
         };

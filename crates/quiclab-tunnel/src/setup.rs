@@ -8,7 +8,7 @@ use crate::sockets::{Socket, Sockets};
 use crate::system::{DeviceError, Interface, Journal, JournalError, Machine, Netlink, recover};
 use quiclab_core::problem::{quoted, system_reason};
 use quiclab_core::tunnel::{Pipeline, TunnelConfig, TunnelEcn};
-use quiclab_core::{ByteCount, FieldPath, Problem, Role};
+use quiclab_core::{ByteCount, Duration, FieldPath, Problem, Role};
 use quiclab_stacks::carrier::{PathConfig, PublicKey, Randomness, TunnelEndpointConfig};
 use rustix::thread::{CapabilitySet, capabilities};
 use std::collections::BTreeMap;
@@ -234,7 +234,8 @@ pub fn tunnel_config(config: &Config) -> TunnelConfig {
         scheduler: config.scheduler.clone(),
         pipeline: Pipeline::Direct,
         mtu: ByteCount::from_bytes(config.mtu.into()),
-        resequencing: config.resequencing,
+        resequencing: Some(config.resequencing).filter(|wait| *wait != Duration::ZERO),
+        repair: config.resequencing != Duration::ZERO,
         batch: BATCH,
         ecn: TunnelEcn::Separate,
         keep_sojourns: 0,

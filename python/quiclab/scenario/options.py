@@ -2860,6 +2860,10 @@ class Tunnel:
     resequencing
         Maximum wait of packets that arrived out of order for those before them (default: no resequencing, packets leave
         in order of arrival). Takes a duration above "0 s".
+    repair
+        Whether packets that a path has lost are sent again while the other end waits for them, and packets of sparse
+        flows are delivered without waiting. Needs `resequencing` and the pipeline `direct`, and not the scheduler
+        `redundant`. Default: `false`.
     windows
         Congestion windows of the paths that never change, with `congestion_control = "fixed"`. One above 0 for each
         path.
@@ -2881,6 +2885,7 @@ class Tunnel:
     scheduler: PathScheduler | None = None
     mtu: ByteCount | None = None
     resequencing: Duration | None = None
+    repair: bool | None = None
     windows: tuple[ByteCount, ...] | None = None
     datagram_sizes: tuple[ByteCount, ...] | None = None
     server: EndpointConfig | None = None

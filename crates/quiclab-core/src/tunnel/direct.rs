@@ -1,5 +1,6 @@
 //! The send pass of the tunnel: a packet leaves the queue when a path can take it immediately.
 
+use super::payload::moved;
 use super::{Emitted, Tunnel, TunnelEcn, flush};
 use crate::ip::Ecn;
 use crate::scheduler::PathState;
@@ -14,7 +15,11 @@ impl Tunnel {
         // datagrams that the carrier has and that have not left, all for `last_path`
         let mut unsent = 0;
         let mut last_path = usize::MAX;
-        while !self.is_empty() {
+        loop {
+            let repairs = self.repair.as_mut().is_some_and(|repair| repair.sent.is_due(now));
+            if !repairs && self.is_empty() {
+                break;
+            }
             if unsent >= self.config.batch {
                 flush(now, carrier, out);
                 unsent = 0;
@@ -29,6 +34,13 @@ impl Tunnel {
                 continue;
             }
             last_path = path;
+            if repairs {
+                match self.send_again(now, carrier, path) {
+                    true => unsent += 1,
+                    false => closed |= 1 << path,
+                }
+                continue;
+            }
             let Some(item) = self.take_next(now, out) else { break };
             if item.packet.size.bytes() > self.largest(carrier, path) {
                 self.refuse(item.packet, out);
@@ -51,6 +63,23 @@ impl Tunnel {
         flush(now, carrier, out);
     }
 
+    /// Sends the packet that is due again on `path`. Returns whether the path takes it.
+    fn send_again(&mut self, now: Time, carrier: &mut dyn Carrier, path: usize) -> bool {
+        let largest = carrier.largest_datagram(path).map_or(0, usize::from);
+        let Some(repair) = &mut self.repair else { return false };
+        let Some(packet) = repair.sent.next_due() else { return false };
+        let payload = moved(packet.payload, repair.sent.place(path));
+        if self.config.ecn == TunnelEcn::Propagated {
+            carrier.set_capable(packet.capable);
+        }
+        if payload.length() > largest || carrier.send(now, path, payload).is_err() {
+            return false;
+        }
+        repair.sent.repaired(path);
+        self.count_sent(now, path, packet.size);
+        true
+    }
+
     /// Sends copies of `item` on all other open paths; one that is lost costs nothing.
     fn copy(
         &mut self,
@@ -64,7 +93,7 @@ impl Tunnel {
         for (path, state) in states.iter().enumerate() {
             if path != first && state.is_open() && item.packet.size.bytes() <= self.largest(carrier, path) {
                 let number = self.sent;
-                if let Some(cargo) = self.freight.copy(&item.packet, number, self.numbered())
+                if let Some(cargo) = self.freight.copy(&item.packet, number, self.numbering())
                     && carrier.send(now, path, cargo).is_ok()
                 {
                     self.count_sent(now, path, item.packet.size);

@@ -15,6 +15,8 @@
 //! | `payload` | packets as payloads, by their bytes or by identifier |
 //! | `direct`, `pquic` | from the queue to the paths |
 //! | `resequencer` | order at the receiving end |
+//! | `repair` | what a path has lost is sent again |
+//! | `sparse` | flows whose packets need no order |
 //! | `element` | an end as an element of a topology |
 //!
 //! The same code runs in virtual time and between real interfaces.
@@ -25,7 +27,10 @@ mod direct;
 mod element;
 mod payload;
 mod pquic;
+mod repair;
 mod resequencer;
+mod sparse;
+mod statistics;
 mod waiting;
 
 #[cfg(test)]
@@ -37,18 +42,20 @@ pub use element::TunnelElement;
 pub use payload::{PacketStore, PacketStores};
 pub use waiting::SojournRecord;
 
-use crate::element::{DropReason, Metrics};
+use crate::element::DropReason;
 use crate::ip::Ecn;
 use crate::packet::{Direction, FlowId, Packet};
-use crate::queue::{Backlog, Discipline, QueueConfig};
+use crate::queue::{Backlog, Discipline, Item, QueueConfig};
 use crate::random::RandomStream;
 use crate::scheduler::{self, PathScheduler, PathSchedulerKind, PathState};
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
-use payload::{NUMBER, PayloadEncoding};
+use payload::{Arrived, Numbering, PayloadEncoding, Tag};
 use pquic::Pquic;
+use repair::{Gaps, SentPackets};
 use resequencer::Resequencer;
 use smallvec::SmallVec;
+use sparse::SparseFlows;
 use std::collections::BTreeMap;
 use waiting::{QueuedPacket, SojournLog};
 
@@ -65,6 +72,9 @@ pub struct TunnelConfig {
     pub mtu: ByteCount,
     /// Longest wait for order; `None`: packets leave as they come. The same at both ends: it adds a number.
     pub resequencing: Option<Duration>,
+    /// Whether packets that a path has lost are sent again while the other end waits for them, and packets of sparse flows
+    /// leave without waiting. Needs `resequencing`; the same at both ends.
+    pub repair: bool,
     /// Datagrams that may leave on a path before the next decision: with more than one a carrier can hand them to
     /// the kernel together.
     pub batch: usize,
@@ -99,6 +109,7 @@ pub struct Tunnel {
     held_until: Option<Time>,
     pquic: Option<Pquic>,
     resequencer: Option<Resequencer>,
+    repair: Option<RepairEnds>,
     sojourns: SojournLog,
     /// Packets sent so far: the number of the next one.
     sent: u64,
@@ -108,6 +119,20 @@ pub struct Tunnel {
     counts: Counts,
     /// Highest number that has arrived of each flow, for what is out of order. Bounded: of the first flows.
     highest: BTreeMap<(FlowId, Direction), u32>,
+}
+
+/// Both roles of an end that repairs.
+struct RepairEnds {
+    sent: SentPackets,
+    gaps: Gaps,
+    sparse: SparseFlows,
+}
+
+impl RepairEnds {
+    fn of(config: &TunnelConfig) -> Option<Self> {
+        let bound = config.resequencing.filter(|_| config.repair)?;
+        Some(Self { sent: SentPackets::new(bound), gaps: Gaps::default(), sparse: SparseFlows::default() })
+    }
 }
 
 /// Numbers over the whole run.
@@ -151,6 +176,7 @@ impl Tunnel {
                 Pipeline::Pquic { leaves, second_queue } => Some(Pquic::new(leaves, second_queue)),
             },
             resequencer: config.resequencing.map(Resequencer::new),
+            repair: RepairEnds::of(&config),
             sojourns: SojournLog { keep: config.keep_sojourns, records: Vec::new() },
             sent: 0,
             sent_by_path: SmallVec::new(),
@@ -166,6 +192,7 @@ impl Tunnel {
     pub fn restart(&mut self) {
         self.sent = 0;
         self.resequencer = self.config.resequencing.map(Resequencer::new);
+        self.repair = RepairEnds::of(&self.config);
         self.highest.clear();
     }
 
@@ -199,6 +226,7 @@ impl Tunnel {
             None => {
                 // acknowledgements first: they need no window
                 flush(now, carrier, out);
+                self.report_losses(now, carrier);
                 self.send_directly(now, carrier, out);
             }
             // there an acknowledgement that is due can carry what waits
@@ -210,6 +238,21 @@ impl Tunnel {
         self.paths = carrier.paths();
         carrier.set_backlogged(!self.is_empty());
         flush(now, carrier, out);
+    }
+
+    /// Tells the other end, on each path that has lost something, what is missing.
+    fn report_losses(&mut self, now: Time, carrier: &mut dyn Carrier) {
+        let Some((repair, resequencer)) = self.repair.as_mut().zip(self.resequencer.as_ref()) else { return };
+        let losses: SmallVec<[(usize, u32); 8]> = repair.gaps.unreported().collect();
+        for (path, last) in losses {
+            let report = resequencer.report(last);
+            let sent = report
+                .as_ref()
+                .is_some_and(|report| carrier.send(now, path, self.freight.load_report(report)).is_ok());
+            if sent || report.is_none() {
+                repair.gaps.settled(path, sent);
+            }
+        }
     }
 
     /// When [`Tunnel::run`] is wanted for the tunnel's own sake; the carrier has a deadline of its own.
@@ -241,13 +284,17 @@ impl Tunnel {
     }
 
     /// Whether cargo carries numbers.
-    fn numbered(&self) -> bool {
-        self.resequencer.is_some()
+    const fn numbering(&self) -> Numbering {
+        match (&self.resequencer, &self.repair) {
+            (None, _) => Numbering::Off,
+            (Some(_), None) => Numbering::Plain,
+            (Some(_), Some(_)) => Numbering::Tagged,
+        }
     }
 
     /// Length of the longest packet that `path` takes now, 0 if it takes none.
     fn largest(&self, carrier: &dyn Carrier, path: usize) -> u64 {
-        let number = if self.numbered() { NUMBER as u64 } else { 0 };
+        let number = self.numbering().length() as u64;
         carrier.largest_datagram(path).map_or(0, |largest| u64::from(largest).saturating_sub(number))
     }
 
@@ -305,18 +352,28 @@ impl Tunnel {
         item: QueuedPacket,
         send: impl FnOnce(TunnelPayload) -> Result<(), TunnelPayload>,
     ) -> Option<QueuedPacket> {
-        let (numbered, entered, size) = (self.numbered(), item.entered, item.packet.size);
-        let (flow, direction) = (item.packet.flow, item.packet.direction);
-        let loaded = self.freight.load(item.packet, self.sent, numbered);
+        let (numbering, entered, size) = (self.numbering(), item.entered, item.packet.size);
+        let (flow, direction, capable) =
+            (item.packet.flow, item.packet.direction, item.packet.ecn != Ecn::NotEct);
+        let tag = self.repair.as_mut().map_or_else(Tag::default, |repair| Tag {
+            unordered: repair.sparse.is_sparse(now, &item.key()),
+            place: repair.sent.place(path) as u8 & Tag::PLACES,
+            report: false,
+        });
+        let loaded = self.freight.load(item.packet, self.sent, numbering, tag);
+        let kept = self.repair.is_some().then(|| loaded.clone());
         match send(loaded) {
             Ok(()) => {
+                if let Some((repair, payload)) = self.repair.as_mut().zip(kept) {
+                    repair.sent.sent(now, self.sent, path, payload, size, capable);
+                }
                 self.sent += 1;
                 self.sojourns.note_of(now, flow, direction, entered, None);
                 self.count_sent(now, path, size);
                 None
             }
             Err(cargo) => {
-                let packet = self.freight.take_back(cargo, numbered).expect("it was loaded just now");
+                let packet = self.freight.take_back(cargo, numbering).expect("it was loaded just now");
                 Some(QueuedPacket { packet, entered })
             }
         }
@@ -333,10 +390,20 @@ impl Tunnel {
 
     fn deliver(&mut self, now: Time, path: usize, cargo: TunnelPayload, outer: Ecn, out: &mut Emitted) {
         let copies = self.scheduler.copies();
-        let Some((mut packet, number)) = self.freight.decode(cargo, self.numbered(), copies) else {
-            self.counts.strange += 1;
-            return;
+        let (mut packet, number, tag) = match self.freight.decode(cargo, self.numbering(), copies) {
+            Some(Arrived::Packet(packet, number, tag)) => (packet, number, tag),
+            Some(Arrived::Report(report)) if self.repair.is_some() => {
+                self.repair.iter_mut().for_each(|repair| repair.sent.on_report(now, path, &report));
+                return;
+            }
+            _ => {
+                self.counts.strange += 1;
+                return;
+            }
         };
+        if let Some(repair) = &mut self.repair {
+            repair.gaps.arrived(path, tag, number);
+        }
         if self.config.ecn == TunnelEcn::Propagated {
             let Some(field) = packet.ecn.decapsulated(outer) else {
                 self.counts.marked_drops += 1;
@@ -351,6 +418,11 @@ impl Tunnel {
         self.counts.delivered += 1;
         self.watch_order(&packet, number);
         match &mut self.resequencer {
+            Some(resequencer) if tag.unordered => {
+                if resequencer.came_unordered(now, number, &mut out.inner) {
+                    out.inner.push(packet);
+                }
+            }
             Some(resequencer) => resequencer.receive(now, path, number, packet, &mut out.inner),
             None => out.inner.push(packet),
         }
@@ -375,49 +447,6 @@ impl Tunnel {
             self.counts.reordered += 1;
         }
     }
-
-    /// Values over the whole run.
-    pub fn statistics(&mut self, now: Time, out: &mut Metrics) {
-        let Counts { entered, dropped, too_large, delivered, reordered, strange, marked_drops } = self.counts;
-        out.count("entered_packets", entered);
-        out.count("dropped_packets", dropped);
-        out.count("too_large_packets", too_large);
-        out.count("delivered_packets", delivered);
-        out.count("reordered_packets", reordered);
-        out.count("strange_datagrams", strange);
-        if self.config.ecn == TunnelEcn::Propagated {
-            out.count("marked_drops", marked_drops);
-        }
-        for (path, name) in SENT.into_iter().enumerate().take(self.paths) {
-            out.count(name, self.sent_by_path.get(path).copied().unwrap_or(0));
-        }
-        self.queue.statistics(out);
-        self.pquic.iter().for_each(|pquic| pquic.statistics(out));
-        if let Some(resequencer) = &mut self.resequencer {
-            resequencer.statistics(now, out);
-        }
-    }
-
-    /// Values at this moment: the bytes in each place where packets can wait, and the state of the paths.
-    pub fn sample(&mut self, now: Time, carrier: &dyn Carrier, out: &mut Metrics) {
-        let waiting = self.queue.waiting();
-        out.count("queue_packets", waiting.packets);
-        out.count("queue_bytes", waiting.bytes.bytes());
-        let reserved: u64 = self.pquic.iter().flat_map(Pquic::sizes).map(ByteCount::bytes).sum();
-        out.count("reserved_bytes", reserved);
-        if let Some(second) = self.pquic.as_ref().and_then(Pquic::second_waiting) {
-            out.count("second_queue_bytes", second.bytes.bytes());
-        }
-        for path in 0..carrier.paths().min(8) {
-            let state = carrier.state(now, path);
-            out.count(CWND[path], state.window.bytes());
-            out.count(IN_FLIGHT[path], state.in_flight.bytes());
-            out.set(SRTT[path], state.srtt.as_ms_f64());
-        }
-        for (path, name) in SENT.into_iter().enumerate().take(carrier.paths()) {
-            out.count(name, self.sent_by_path.get(path).copied().unwrap_or(0));
-        }
-    }
 }
 
 /// Everything that the carrier wants to send now.
@@ -426,23 +455,3 @@ fn flush(now: Time, carrier: &mut dyn Carrier, out: &mut Emitted) {
         out.outer.push(packet);
     }
 }
-
-macro_rules! by_path {
-    ($name:ident, $suffix:literal) => {
-        const $name: [&str; 8] = [
-            concat!("path1_", $suffix),
-            concat!("path2_", $suffix),
-            concat!("path3_", $suffix),
-            concat!("path4_", $suffix),
-            concat!("path5_", $suffix),
-            concat!("path6_", $suffix),
-            concat!("path7_", $suffix),
-            concat!("path8_", $suffix),
-        ];
-    };
-}
-
-by_path!(SENT, "sent_bytes");
-by_path!(CWND, "cwnd_bytes");
-by_path!(IN_FLIGHT, "in_flight_bytes");
-by_path!(SRTT, "srtt_ms");

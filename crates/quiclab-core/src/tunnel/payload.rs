@@ -5,6 +5,7 @@
 //! between the ends but through the paths.
 
 use super::TunnelPayload;
+use super::repair::Report;
 use crate::packet::{Packet, Payload};
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
@@ -15,9 +16,67 @@ use std::sync::{Arc, Mutex};
 pub(super) const NUMBER: usize = 3;
 /// Number space of the resequencer.
 pub(super) const NUMBER_BITS: u8 = 18;
-const NUMBERS: u64 = 1 << NUMBER_BITS;
+pub(super) const NUMBERS: u64 = 1 << NUMBER_BITS;
 /// Maximum number of packets in a store: older ones were lost. Two paths of 1 Gbit/s with 100 ms hold 20 000.
 const MAX_STORED_PACKETS: usize = 1 << 17;
+
+/// Whether datagrams have a number, and a [`Tag`] in the bits above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Numbering {
+    Off,
+    Plain,
+    Tagged,
+}
+
+impl Numbering {
+    /// Bytes in front of a packet.
+    pub(super) const fn length(self) -> usize {
+        if matches!(self, Self::Off) { 0 } else { NUMBER }
+    }
+}
+
+/// The six bits above a number, in the first byte of a header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tag {
+    /// The datagram is a report, see `repair`.
+    pub(super) report: bool,
+    /// The packet is delivered when it comes.
+    pub(super) unordered: bool,
+    /// Lowest four bits of its place among the packets on its path.
+    pub(super) place: u8,
+}
+
+impl Tag {
+    /// Mask of `place`.
+    pub(super) const PLACES: u8 = 0xf;
+
+    const fn bits(self) -> u8 {
+        (self.report as u8) << 7 | (self.unordered as u8) << 6 | (self.place & Self::PLACES) << 2
+    }
+
+    const fn of_bits(bits: u8) -> Self {
+        Self { report: bits & 0x80 != 0, unordered: bits & 0x40 != 0, place: bits >> 2 & Self::PLACES }
+    }
+}
+
+/// Position of the tag in the number of a [`TunnelPayload::Reference`].
+const TAG_SHIFT: u32 = 56;
+
+/// The number that is below `next` and has the lowest 18 bits of `low`, if there is one.
+pub(super) fn nearest(low: u32, next: u64) -> Option<u64> {
+    let newest = next.checked_sub(1)?;
+    let back = newest.wrapping_sub(u64::from(low)) & (NUMBERS - 1);
+    newest.checked_sub(back)
+}
+
+/// What a datagram has brought.
+#[derive(Debug)]
+pub(super) enum Arrived {
+    /// A packet, its number and its tag.
+    Packet(Box<Packet>, u32, Tag),
+    /// What a path has lost.
+    Report(Report),
+}
 
 /// Packets in transit through a tunnel, in one direction.
 #[derive(Debug, Default)]
@@ -64,13 +123,20 @@ pub struct PacketStores {
     entered: Arc<Mutex<PacketStore>>,
     /// Packets that entered at the other end.
     arriving: Arc<Mutex<PacketStore>>,
+    /// Reports of this end, and of the other one.
+    reports: (Arc<Mutex<PacketStore>>, Arc<Mutex<PacketStore>>),
 }
 
 impl PacketStores {
     /// The same as the other end sees them.
     #[must_use]
     pub fn reversed(&self) -> Self {
-        Self { entered: Arc::clone(&self.arriving), arriving: Arc::clone(&self.entered) }
+        let (ours, theirs) = &self.reports;
+        Self {
+            entered: Arc::clone(&self.arriving),
+            arriving: Arc::clone(&self.entered),
+            reports: (Arc::clone(theirs), Arc::clone(ours)),
+        }
     }
 }
 
@@ -86,140 +152,152 @@ pub(super) enum PayloadEncoding {
 const NOT_POISONED: &str = "no end of a tunnel panics while it holds the depot";
 
 impl PayloadEncoding {
-    /// Takes `packet`, number `next` of those that leave; with `numbered` the cargo says so.
-    pub(super) fn load(&self, packet: Box<Packet>, next: u64, numbered: bool) -> TunnelPayload {
-        let header = if numbered { NUMBER } else { 0 };
+    /// Takes `packet`, number `next` of those that leave.
+    pub(super) fn load(
+        &self,
+        packet: Box<Packet>,
+        next: u64,
+        numbering: Numbering,
+        tag: Tag,
+    ) -> TunnelPayload {
+        let header = numbering.length();
         match self {
             Self::References(depots) => {
                 let length = (packet.size.bytes() as usize + header) as u16;
                 let number = depots.entered.lock().expect(NOT_POISONED).put(packet);
-                TunnelPayload::Reference { number, length }
+                TunnelPayload::Reference { number: number | u64::from(tag.bits()) << TAG_SHIFT, length }
             }
             Self::Bytes => {
                 let Payload::Ip(bytes) = packet.payload else {
                     panic!("a tunnel of bytes takes IP packets, not {:?}", packet.payload)
                 };
-                let cargo = if numbered {
-                    let mut with_number = BytesMut::with_capacity(bytes.len() + header);
-                    with_number.extend_from_slice(&((next % NUMBERS) as u32).to_be_bytes()[1..]);
-                    with_number.extend_from_slice(&bytes);
-                    with_number.freeze()
-                } else {
-                    bytes.freeze()
+                let cargo = match numbering {
+                    Numbering::Off => bytes.freeze(),
+                    Numbering::Plain | Numbering::Tagged => with_header(next, tag, &bytes),
                 };
                 TunnelPayload::Bytes(cargo)
             }
         }
     }
 
+    /// A report as a datagram.
+    pub(super) fn load_report(&self, report: &Report) -> TunnelPayload {
+        let (tag, bytes) = (Tag { report: true, ..Tag::default() }, report.encode());
+        match self {
+            Self::References(depots) => {
+                let length = (bytes.len() + NUMBER) as u16;
+                let payload = Payload::Ip(BytesMut::from(&bytes[..]));
+                let packet = Box::new(Packet { payload, ..Packet::default() });
+                let number = depots.reports.0.lock().expect(NOT_POISONED).put(packet);
+                TunnelPayload::Reference { number: number | u64::from(tag.bits()) << TAG_SHIFT, length }
+            }
+            Self::Bytes => TunnelPayload::Bytes(with_header(0, tag, &bytes)),
+        }
+    }
+
     /// A copy of `packet`, which stays where it is and gets number `next` when it is loaded itself.
-    pub(super) fn copy(&self, packet: &Packet, next: u64, numbered: bool) -> Option<TunnelPayload> {
+    pub(super) fn copy(&self, packet: &Packet, next: u64, numbering: Numbering) -> Option<TunnelPayload> {
         match self {
             Self::References(depots) => {
                 let depot = depots.entered.lock().expect(NOT_POISONED);
                 let number = depot.first + depot.packets.len() as u64;
-                let header = if numbered { NUMBER } else { 0 };
+                let header = numbering.length();
                 Some(TunnelPayload::Reference {
                     number,
                     length: (packet.size.bytes() as usize + header) as u16,
                 })
             }
-            Self::Bytes => Some(self.load(Box::new(packet.clone()), next, numbered)),
+            Self::Bytes => Some(self.load(Box::new(packet.clone()), next, numbering, Tag::default())),
         }
     }
 
     /// Takes back what was loaded and not sent.
-    pub(super) fn take_back(&self, cargo: TunnelPayload, numbered: bool) -> Option<Box<Packet>> {
+    pub(super) fn take_back(&self, cargo: TunnelPayload, numbering: Numbering) -> Option<Box<Packet>> {
         match (self, cargo) {
             (Self::References(depots), TunnelPayload::Reference { number, .. }) => {
-                depots.entered.lock().expect(NOT_POISONED).take_back(number)
+                depots.entered.lock().expect(NOT_POISONED).take_back(untagged(number).0)
             }
-            (_, cargo) => self.decode(cargo, numbered, false).map(|(packet, _)| packet),
+            (_, cargo) => match self.decode(cargo, numbering, false)? {
+                Arrived::Packet(packet, ..) => Some(packet),
+                Arrived::Report(_) => None,
+            },
         }
     }
 
-    /// What has arrived: the packet, and its number where packets have one. `None`: nothing that this end
-    /// could have been sent. `copies`: the same may come again.
-    pub(super) fn decode(
-        &self,
-        cargo: TunnelPayload,
-        numbered: bool,
-        copies: bool,
-    ) -> Option<(Box<Packet>, u32)> {
+    /// What has arrived. `None`: nothing that this end could have been sent. `copies`: the same may come again.
+    pub(super) fn decode(&self, cargo: TunnelPayload, numbering: Numbering, copies: bool) -> Option<Arrived> {
         match (self, cargo) {
             (Self::References(depots), TunnelPayload::Reference { number, .. }) => {
-                let packet = depots.arriving.lock().expect(NOT_POISONED).get(number, copies)?;
-                Some((packet, (number % NUMBERS) as u32))
+                let (number, tag) = untagged(number);
+                if tag.report {
+                    let packet = depots.reports.1.lock().expect(NOT_POISONED).get(number, false)?;
+                    let Payload::Ip(bytes) = packet.payload else { return None };
+                    return Report::decode(&bytes).map(Arrived::Report);
+                }
+                let stays = copies || numbering == Numbering::Tagged;
+                let packet = depots.arriving.lock().expect(NOT_POISONED).get(number, stays)?;
+                Some(Arrived::Packet(packet, (number % NUMBERS) as u32, tag))
             }
             (Self::Bytes, TunnelPayload::Bytes(bytes)) => {
-                let (number, bytes) = if numbered { split_number(bytes)? } else { (0, bytes) };
+                let (number, tag, bytes) = split_header(bytes, numbering)?;
+                if tag.report {
+                    return Report::decode(&bytes).map(Arrived::Report);
+                }
                 let size = crate::ByteCount::from_bytes(bytes.len() as u64);
                 let payload = Payload::Ip(BytesMut::from(bytes));
-                Some((Box::new(Packet { size, payload, ..Packet::default() }), number))
+                Some(Arrived::Packet(Box::new(Packet { size, payload, ..Packet::default() }), number, tag))
             }
             _ => None,
         }
     }
 }
 
-/// The number in front of a packet, below 2^18.
-fn split_number(mut bytes: Bytes) -> Option<(u32, Bytes)> {
+/// The same datagram at another `place` of a path.
+pub(super) fn moved(payload: TunnelPayload, place: u64) -> TunnelPayload {
+    let place = place as u8 & Tag::PLACES;
+    match payload {
+        TunnelPayload::Reference { number, length } => {
+            let (number, tag) = untagged(number);
+            let tag = Tag { place, ..tag };
+            TunnelPayload::Reference { number: number | u64::from(tag.bits()) << TAG_SHIFT, length }
+        }
+        TunnelPayload::Bytes(bytes) => {
+            let mut bytes = BytesMut::from(&bytes[..]);
+            let low = bytes[0] & 0x3;
+            bytes[0] = Tag { place, ..Tag::of_bits(bytes[0]) }.bits() | low;
+            TunnelPayload::Bytes(bytes.freeze())
+        }
+    }
+}
+
+/// Number and tag of a reference.
+const fn untagged(number: u64) -> (u64, Tag) {
+    (number & ((1 << TAG_SHIFT) - 1), Tag::of_bits((number >> TAG_SHIFT) as u8))
+}
+
+/// A header with `next` modulo 2^18 and `tag`, and `bytes` behind it.
+fn with_header(next: u64, tag: Tag, bytes: &[u8]) -> Bytes {
+    let mut with_header = BytesMut::with_capacity(bytes.len() + NUMBER);
+    let [_, first, second, third] = ((next % NUMBERS) as u32).to_be_bytes();
+    with_header.extend_from_slice(&[first | tag.bits(), second, third]);
+    with_header.extend_from_slice(bytes);
+    with_header.freeze()
+}
+
+/// The number in front of a packet, below 2^18, and the tag, of which nothing is set with plain numbers.
+fn split_header(mut bytes: Bytes, numbering: Numbering) -> Option<(u32, Tag, Bytes)> {
+    if numbering == Numbering::Off {
+        return Some((0, Tag::default(), bytes));
+    }
     if bytes.len() < NUMBER {
         return None;
     }
     let header = bytes.split_to(NUMBER);
-    let number = u32::from_be_bytes([0, header[0], header[1], header[2]]);
-    (u64::from(number) < NUMBERS).then_some((number, bytes))
+    let tag = Tag::of_bits(header[0]);
+    let number = u32::from_be_bytes([0, header[0] & 0x3, header[1], header[2]]);
+    (numbering == Numbering::Tagged || tag == Tag::default()).then_some((number, tag, bytes))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ByteCount;
-
-    fn model(id: u64) -> Box<Packet> {
-        Box::new(Packet { id, size: ByteCount::from_bytes(1400), ..Packet::default() })
-    }
-
-    #[test]
-    fn a_parcel_is_fetched_once_at_the_other_end_and_only_there() {
-        let near = PacketStores::default();
-        let (near, far) =
-            (PayloadEncoding::References(near.clone()), PayloadEncoding::References(near.reversed()));
-        let loaded: Vec<_> = (0..3).map(|id| near.load(model(id), id, true)).collect();
-        assert_eq!(loaded[2], TunnelPayload::Reference { number: 2, length: 1403 });
-        assert!(near.decode(loaded[1].clone(), true, false).is_none(), "it did not enter at the other end");
-        let (packet, number) = far.decode(loaded[1].clone(), true, false).unwrap();
-        assert_eq!((packet.id, number), (1, 1));
-        assert!(far.decode(loaded[1].clone(), true, false).is_none(), "it is gone");
-        assert_eq!(far.decode(loaded[0].clone(), true, true).unwrap().0.id, 0);
-        assert_eq!(far.decode(loaded[0].clone(), true, true).unwrap().0.id, 0, "a copy");
-    }
-
-    #[test]
-    fn a_depot_forgets_what_was_lost() {
-        let mut depot = PacketStore::default();
-        for id in 0..MAX_STORED_PACKETS as u64 + 10 {
-            assert_eq!(depot.put(model(id)), id);
-        }
-        assert_eq!(depot.packets.len(), MAX_STORED_PACKETS);
-        assert!(depot.get(9, false).is_none());
-        assert_eq!(depot.get(10, false).unwrap().id, 10);
-        assert_eq!(depot.first, 11, "what is in front and gone takes no place");
-    }
-
-    #[test]
-    fn bytes_carry_their_number_and_garbage_is_nothing() {
-        let payload = Payload::Ip(BytesMut::from(&[0x45, 0, 0, 20][..]));
-        let size = ByteCount::from_bytes(4);
-        let packet = Box::new(Packet { size, payload, ..Packet::default() });
-        let loaded = PayloadEncoding::Bytes.load(packet, NUMBERS + 5, true);
-        assert_eq!(loaded, TunnelPayload::Bytes(Bytes::from_static(&[0, 0, 5, 0x45, 0, 0, 20])));
-        let (packet, number) = PayloadEncoding::Bytes.decode(loaded, true, false).unwrap();
-        assert_eq!((packet.size, number), (size, 5));
-        for garbage in [&[][..], &[1, 2], &[0xff, 0xff, 0xff, 1]] {
-            let cargo = TunnelPayload::Bytes(Bytes::copy_from_slice(garbage));
-            assert!(PayloadEncoding::Bytes.decode(cargo, true, false).is_none(), "{garbage:?}");
-        }
-    }
-}
+#[path = "payload_tests.rs"]
+mod tests;

@@ -83,6 +83,7 @@ fn end(second_queue: Option<SecondQueue>) -> Tunnel {
         pipeline: Pipeline::Pquic { leaves: LeaveRule::Full, second_queue },
         mtu: ByteCount::from_bytes(1400),
         resequencing: None,
+        repair: false,
         batch: 1,
         ecn: TunnelEcn::Separate,
         keep_sojourns: 0,

@@ -1,6 +1,7 @@
 //! Order of what leaves a tunnel: the resequencer of split bearers, with a bounded wait.
 
 use super::payload::{NUMBER, NUMBER_BITS};
+use super::repair::{self, Report};
 use crate::bearer::{BearerConfig, Reordering, ReorderingTimer};
 use crate::bearer::{BearerReceiver, MAX_LINKS};
 use crate::element::{Element, Metrics, Outputs, Port};
@@ -45,6 +46,24 @@ impl Resequencer {
     pub(super) fn pass_over(&mut self, now: Time, number: u32, delivered: &mut Vec<Box<Packet>>) {
         self.receiver.pass_over(now, number, &mut self.outputs);
         self.deliver(delivered);
+    }
+
+    /// The packet of `number` has arrived and does not wait for those before it. Returns whether it came for the first time.
+    pub(super) fn came_unordered(
+        &mut self,
+        now: Time,
+        number: u32,
+        delivered: &mut Vec<Box<Packet>>,
+    ) -> bool {
+        let first = self.receiver.came_unordered(now, number, &mut self.outputs);
+        self.deliver(delivered);
+        first
+    }
+
+    /// What is missing, for the path on which `last` came last.
+    pub(super) fn report(&self, last: u32) -> Option<Report> {
+        let (first, next) = self.receiver.awaited();
+        repair::report(last, first, next, |number| self.receiver.is_missing(number))
     }
 
     pub(super) fn wake(&mut self, now: Time, delivered: &mut Vec<Box<Packet>>) {

@@ -1,6 +1,7 @@
 //! Two ends whose datagrams are handed over by the test.
 
 use super::*;
+use crate::element::Metrics;
 use bytes::BytesMut;
 use std::collections::VecDeque;
 
@@ -65,6 +66,7 @@ fn end_with(queue: QueueConfig) -> Tunnel {
         pipeline: Pipeline::Direct,
         mtu: ByteCount::from_bytes(1300),
         resequencing: Some(Duration::from_millis(50)),
+        repair: false,
         batch: 1,
         ecn: TunnelEcn::Separate,
         keep_sojourns: 0,

@@ -3,6 +3,7 @@
 use super::super::{Scenario, StackCheck, Tunnel};
 use super::flow::check_route;
 use super::{Check, about, endpoint, ensure, field, network, quoted};
+use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::{Pipeline, TunnelEcn, check_sender};
 use quiclab_core::{ByteCount, Direction, FieldPath, Problem, StackProtocol};
 use quiclab_transport::EndOf;
@@ -42,8 +43,21 @@ pub(super) fn check(path: &FieldPath, tunnel: &Tunnel, scenario: &Scenario) -> C
     }
     check_windows(&path.child("windows"), tunnel)?;
     check_datagram_sizes(&path.child("datagram_sizes"), tunnel)?;
+    check_repair(path, tunnel)?;
     let (paths, numbered) = (Some(tunnel.paths.len()), tunnel.resequencing.is_some());
     check_sender(&tunnel.queue, &tunnel.scheduler, paths, numbered).map_err(|problem| problem.below(path))
+}
+
+/// What is sent again is recognised by its number, and leaves before what waits in the queue.
+fn check_repair(path: &FieldPath, tunnel: &Tunnel) -> Check {
+    let refused = |reason: &str| Problem::conflict(path.child("repair"), "true", "false").because(reason);
+    ensure(!tunnel.repair || tunnel.resequencing.is_some(), || refused("it needs `resequencing`"))?;
+    ensure(!tunnel.repair || tunnel.pipeline == Pipeline::Direct, || {
+        refused("it needs the pipeline \"direct\"")
+    })?;
+    ensure(!tunnel.repair || tunnel.scheduler != PathSchedulerKind::Redundant, || {
+        refused("with the scheduler \"redundant\" each packet has copies already")
+    })
 }
 
 /// Marks are passed on where the carrier has ECN, and says which packet has brought which datagram.

@@ -64,6 +64,7 @@ fn config(tunnel: &TunnelScenario, sojourns: bool) -> TunnelConfig {
         pipeline: tunnel.pipeline,
         mtu: tunnel.mtu,
         resequencing: tunnel.resequencing,
+        repair: tunnel.repair,
         // each packet a decision of its own: virtual time needs no batches
         batch: 1,
         ecn: tunnel.ecn,

@@ -45,3 +45,30 @@ fn copies_on_both_paths_outlive_losses() {
     // 2 % of 100 pings; with 19 % on one path alone it would be 19
     assert!(lost <= 8.0, "{lost}: five standard deviations above 2");
 }
+
+/// What a path has lost comes from the other end within the wait, so that TCP repeats nothing, and a ping of another flow does not
+/// wait for it.
+#[test]
+fn repair_hides_the_losses_of_a_path() {
+    let lossy =
+        [("links.down2.loss", "2 %"), ("tunnels.vpn.resequencing", "200 ms"), ("tunnels.vpn.repair", "true")];
+    let sets = [&UNEQUAL[..], &lossy].concat();
+    let (with, without) = (run_with(&sets), run_with(&sets[..sets.len() - 1]));
+    let repeated =
+        |output: &quiclab_sim::RunOutput| output.result.flows["load"].sender["retransmitted_packets"];
+    let goodput = |output: &quiclab_sim::RunOutput| output.result.flows["load"].goodput_mbps;
+    let lost =
+        |output: &quiclab_sim::RunOutput| output.result.elements["down2"].counters.dropped.packets as f64;
+    assert!(statistic(&with, "vpn.server", "repaired_packets") >= 0.9 * lost(&with), "of {}", lost(&with));
+    let part = |output: &quiclab_sim::RunOutput| repeated(output) / lost(output);
+    assert!(part(&with) < 0.1 && part(&without) > 0.5, "{} and {}", part(&with), part(&without));
+    assert!(goodput(&with) > 1.5 * goodput(&without), "{:?} and {:?}", goodput(&with), goodput(&without));
+    // 200 ms is how long what waits in order would wait for a packet that is lost for good
+    let slowest = |output: &quiclab_sim::RunOutput| received(output, "ping", "rtt_ms_max");
+    assert!(
+        slowest(&with) < 150.0 && slowest(&without) > 200.0,
+        "{} and {}",
+        slowest(&with),
+        slowest(&without)
+    );
+}

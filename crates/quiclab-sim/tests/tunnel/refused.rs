@@ -20,6 +20,7 @@ fn each_field_is_named_with_what_is_allowed() {
         ("tunnels.vpn.server", r#"{ congestion_control = "cubic" }"#, "congestion_control = \"fixed\""),
         ("tunnels.vpn.server.stack", "noq", "\"lab-quic\""),
         ("tunnels.vpn.resequencing", "0 s", "a duration above"),
+        ("tunnels.vpn.repair", "true", "it needs `resequencing`"),
         ("tunnels.vpn.paths", r#"[{ down = ["vpn"], up = ["up1"] }]"#, "a link, bearer or tap"),
         ("flows.load.down", r#"["vpn", "vpn"]"#, "at most once in a route"),
     ];

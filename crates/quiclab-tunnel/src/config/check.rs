@@ -5,7 +5,7 @@ use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
 use quiclab_core::problem::{ensure, quoted};
 use quiclab_core::queue::{Capacity, QueueConfig};
 use quiclab_core::tunnel::{CarrierKind, check_sender};
-use quiclab_core::{ByteCount, FieldPath, Problem, ProblemKind};
+use quiclab_core::{ByteCount, Duration, FieldPath, Problem, ProblemKind};
 use quiclab_transport::options::CongestionControl;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -28,7 +28,7 @@ pub(super) fn check(config: &Config) -> Check {
     check_queue(&"queue".into(), &config.queue)?;
     // a server takes what paths its clients have
     let paths = config.client.as_ref().map(|client| client.paths.len());
-    check_sender(&config.queue, &config.scheduler, paths, config.resequencing.is_some())?;
+    check_sender(&config.queue, &config.scheduler, paths, config.resequencing != Duration::ZERO)?;
     ensure(config.keep_alive <= config.idle_timeout, || {
         let expected = format!("a duration of at most `idle_timeout` (\"{}\")", config.idle_timeout);
         Problem::conflict("keep_alive", quoted(config.keep_alive), expected)
@@ -170,13 +170,8 @@ fn check_address(path: &FieldPath, address: IpAddr, pools: &Pools) -> Check {
 
 fn check_client(path: &FieldPath, client: &Client, config: &Config) -> Check {
     let path_of_paths = path.child("paths");
-    let cause = match (config.carrier, config.resequencing) {
-        (CarrierKind::Multipath, _) => Some("`carrier = \"multipath\"`"),
-        (CarrierKind::Connections, Some(_)) => Some("`resequencing`"),
-        (CarrierKind::Connections, None) => None,
-    };
-    if let Some(cause) = cause.filter(|_| client.paths.len() > MAX_PATHS_TOGETHER) {
-        let expected = format!("1 to {MAX_PATHS_TOGETHER} entries with {cause}");
+    if config.carrier == CarrierKind::Multipath && client.paths.len() > MAX_PATHS_TOGETHER {
+        let expected = format!("1 to {MAX_PATHS_TOGETHER} entries with `carrier = \"multipath\"`");
         let found = format!("{} entries", client.paths.len());
         return Err(about(path_of_paths, &format!("{found} are too many"), &expected));
     }

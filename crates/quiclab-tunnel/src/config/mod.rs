@@ -68,10 +68,12 @@ pub struct Config {
     /// Path scheduler.
     #[serde(default = "default_scheduler")]
     pub scheduler: PathSchedulerKind,
-    /// Maximum wait of packets for earlier packets from another path (default: none, packets leave in order of
-    /// arrival). The same at both ends.
-    #[schemars(transform = limits::between("1 ms", "1 s"))]
-    pub resequencing: Option<Duration>,
+    /// Maximum wait of packets for earlier ones, which are on another path or are sent again because a path has lost them;
+    /// packets of sparse flows do not wait. `0 s`: packets leave in order of arrival, and nothing is sent again. Zero or not,
+    /// the same at both ends.
+    #[serde(default = "default_resequencing")]
+    #[schemars(transform = limits::between("0 s", "1 s"))]
+    pub resequencing: Duration,
     /// A session that receives nothing for this time ends; a client connects again.
     #[serde(default = "default_idle_timeout")]
     #[schemars(transform = limits::between("1 s", "10 min"))]
@@ -166,7 +168,7 @@ pub struct Client {
     /// Whether routes that the server announces are also set.
     #[serde(default)]
     pub accept_routes: bool,
-    /// Paths to the server, in the order of the status; at most 8 with `carrier = "multipath"` or `resequencing`.
+    /// Paths to the server, in the order of the status; at most 8 with `carrier = "multipath"`.
     #[schemars(transform = limits::entries(1, 16))]
     pub paths: Vec<Path>,
 }
@@ -229,6 +231,10 @@ fn default_idle_timeout() -> Duration {
 fn default_keep_alive() -> Duration {
     Duration::from_secs(1)
 }
+fn default_resequencing() -> Duration {
+    Duration::from_millis(200)
+}
+
 fn default_scheduler() -> PathSchedulerKind {
     PathSchedulerKind::LowestRtt { penalise_above: None }
 }

@@ -228,7 +228,7 @@ fn errors_name_the_field_and_the_kind_at_a_client() {
     assert_eq!((error.problem.path.to_string().as_str(), error.problem.kind), ("client.paths", OutOfRange));
     let text = client().replacen(path, &more, 1);
     for (line, taken) in
-        [("", true), ("carrier = \"multipath\"\n", false), ("resequencing = \"20 ms\"\n", false)]
+        [("", true), ("carrier = \"multipath\"\n", false), ("resequencing = \"20 ms\"\n", true)]
     {
         match parse(&format!("{line}{text}"), "t.toml") {
             Ok(_) => assert!(taken, "{line}"),

@@ -1,0 +1,300 @@
+//! Repair of what a path loses: numbers that a path has lost are reported by the receiving end and sent again by the sending
+//! end, on any path, while the other end still waits for them.
+//!
+//! A flow inside a tunnel takes every loss of every path for congestion of the whole tunnel. Resequencing hides that paths
+//! differ in delay, repair that one of them loses.
+//!
+//! | end | knows | does |
+//! | --- | --- | --- |
+//! | sending | which number went last on which path, in which order | keeps what it has sent for as long as the other end may wait for it |
+//! | receiving | that a path skips a value of its own counter of four bits, and which numbers are missing | reports, on that path, the last number that came there and all that are missing |
+//! | sending | that a missing number had been sent on that path before the last one that came there | sends it again, before anything that waits |
+//!
+//! Paths keep the order of datagrams; one that does not costs a packet sent twice, of which the second copy is dropped. A loss
+//! after which nothing follows on its path is left to the ends of the flow.
+//!
+//! A report is a datagram of a header, number 0 and the tag `report`, then the last number that came on the path (3 bytes), the
+//! first number of the map (3 bytes), and one bit for each number from there on, the highest bit of a byte first: 1 if it is
+//! missing.
+
+use super::payload::{NUMBERS, Tag};
+use super::{TunnelPayload, payload};
+use crate::time::{Duration, Time};
+use crate::units::ByteCount;
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+
+/// Numbers that one report covers.
+const MAX_REPORTED: u64 = 4096;
+/// Packets kept at the sending end: less than half of the number space.
+const MAX_KEPT: usize = 1 << 16;
+/// Bytes of packets kept: 200 ms at 1 Gbit/s, and some more.
+const MAX_KEPT_BYTES: u64 = 32 << 20;
+
+/// What the sending end keeps of a packet that has left.
+#[derive(Debug)]
+struct Sent {
+    payload: TunnelPayload,
+    size: ByteCount,
+    /// Whether it is ECN-capable.
+    capable: bool,
+    /// When it left for the first time.
+    first: Time,
+    /// Path on which it left last.
+    path: usize,
+    /// Its place among all that left on that path.
+    place: u64,
+    /// Whether it waits to be sent again.
+    due: bool,
+}
+
+/// The sending end.
+#[derive(Debug)]
+pub(super) struct SentPackets {
+    /// As long as the other end waits.
+    bound: Duration,
+    /// The packets from number `first` on.
+    packets: VecDeque<Sent>,
+    first: u64,
+    bytes: u64,
+    /// Datagrams with packets by path.
+    places: SmallVec<[u64; 8]>,
+    /// Numbers to be sent again.
+    due: VecDeque<u64>,
+    repaired: u64,
+    reports: u64,
+}
+
+/// A packet to be sent again.
+pub(super) struct Repair {
+    pub(super) payload: TunnelPayload,
+    pub(super) size: ByteCount,
+    pub(super) capable: bool,
+}
+
+impl SentPackets {
+    pub(super) fn new(bound: Duration) -> Self {
+        Self {
+            bound,
+            packets: VecDeque::new(),
+            first: 0,
+            bytes: 0,
+            places: SmallVec::new(),
+            due: VecDeque::new(),
+            repaired: 0,
+            reports: 0,
+        }
+    }
+
+    /// The counter of the next datagram on `path`.
+    pub(super) fn place(&mut self, path: usize) -> u64 {
+        if self.places.len() <= path {
+            self.places.resize(path + 1, 0);
+        }
+        self.places[path]
+    }
+
+    /// Packet `number`, the next one, leaves on `path`.
+    pub(super) fn sent(
+        &mut self,
+        now: Time,
+        number: u64,
+        path: usize,
+        payload: TunnelPayload,
+        size: ByteCount,
+        capable: bool,
+    ) {
+        self.forget(now);
+        if self.packets.is_empty() {
+            self.first = number;
+        }
+        debug_assert_eq!(self.first + self.packets.len() as u64, number, "numbers leave one after the other");
+        let place = self.place(path);
+        self.places[path] += 1;
+        self.bytes += size.bytes();
+        self.packets.push_back(Sent { payload, size, capable, first: now, path, place, due: false });
+    }
+
+    /// Drops what the other end does not wait for any more, and what exceeds the limits.
+    fn forget(&mut self, now: Time) {
+        while let Some(oldest) = self.packets.front() {
+            let over = self.packets.len() >= MAX_KEPT || self.bytes > MAX_KEPT_BYTES;
+            if !over && now.since(oldest.first) < self.bound {
+                break;
+            }
+            self.bytes -= oldest.size.bytes();
+            self.packets.pop_front();
+            self.first += 1;
+        }
+    }
+
+    fn kept(&self, number: u64) -> Option<&Sent> {
+        self.packets.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+
+    /// Handles a report that has arrived on `path`: what that path has lost is due again.
+    pub(super) fn on_report(&mut self, now: Time, path: usize, report: &Report) {
+        self.reports += 1;
+        self.forget(now);
+        let next = self.first + self.packets.len() as u64;
+        let Some(last) = payload::nearest(report.last, next).and_then(|number| self.kept(number)) else {
+            return;
+        };
+        if last.path != path {
+            return; // it has been sent again on another path meanwhile
+        }
+        let place = last.place;
+        let Some(start) = payload::nearest(report.start, next) else { return };
+        for number in report.missing.iter().map(|offset| start + offset) {
+            let Some(index) = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok())
+            else {
+                continue;
+            };
+            let Some(sent) = self.packets.get_mut(index) else { break };
+            if sent.path == path && sent.place < place && !sent.due {
+                sent.due = true;
+                self.due.push_back(number);
+            }
+        }
+    }
+
+    /// Whether something is to be sent again.
+    pub(super) fn is_due(&mut self, now: Time) -> bool {
+        self.forget(now);
+        while self.due.front().is_some_and(|number| self.kept(*number).is_none()) {
+            self.due.pop_front();
+        }
+        !self.due.is_empty()
+    }
+
+    /// The next packet to be sent again.
+    pub(super) fn next_due(&self) -> Option<Repair> {
+        let number = *self.due.front()?;
+        let Sent { payload, size, capable, .. } = self.kept(number)?;
+        Some(Repair { payload: payload.clone(), size: *size, capable: *capable })
+    }
+
+    /// What [`SentPackets::next_due`] gave has left on `path`.
+    pub(super) fn repaired(&mut self, path: usize) {
+        let place = self.place(path);
+        let Some(number) = self.due.pop_front() else { return };
+        let Some(index) = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok()) else {
+            return;
+        };
+        if let Some(sent) = self.packets.get_mut(index) {
+            (sent.path, sent.place, sent.due) = (path, place, false);
+            self.places[path] += 1;
+            self.repaired += 1;
+        }
+    }
+
+    /// Packets sent again, and reports that have arrived.
+    pub(super) const fn counts(&self) -> (u64, u64) {
+        (self.repaired, self.reports)
+    }
+}
+
+/// What a path has lost, as the receiving end sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Report {
+    /// The last number that came on the path, below 2^18.
+    pub(super) last: u32,
+    /// The first number of the map.
+    pub(super) start: u32,
+    /// Missing numbers, from `start` on.
+    pub(super) missing: Vec<u64>,
+}
+
+impl Report {
+    /// The datagram without its header.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(64);
+        bytes.extend_from_slice(&self.last.to_be_bytes()[1..]);
+        bytes.extend_from_slice(&self.start.to_be_bytes()[1..]);
+        for &offset in &self.missing {
+            let at = 6 + (offset / 8) as usize;
+            bytes.resize(bytes.len().max(at + 1), 0);
+            bytes[at] |= 0x80 >> (offset % 8);
+        }
+        bytes
+    }
+
+    /// The report in the bytes behind a header; `None` if there is none.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (numbers, map) = bytes.split_at_checked(6)?;
+        let number = |at: usize| u32::from_be_bytes([0, numbers[at], numbers[at + 1], numbers[at + 2]]);
+        let (last, start) = (number(0), number(3));
+        if map.len() as u64 * 8 > MAX_REPORTED || u64::from(last.max(start)) >= NUMBERS {
+            return None;
+        }
+        let missing =
+            (0..map.len() as u64 * 8).filter(|bit| map[(bit / 8) as usize] & (0x80 >> (bit % 8)) != 0);
+        Some(Self { last, start, missing: missing.collect() })
+    }
+}
+
+/// What the receiving end knows of a path.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrivals {
+    /// Counter and number of the last datagram.
+    last: Option<(u8, u32)>,
+    /// Whether a datagram was lost that no report has mentioned yet.
+    lost: bool,
+}
+
+/// The receiving end.
+#[derive(Debug, Default)]
+pub(super) struct Gaps {
+    paths: SmallVec<[Arrivals; 8]>,
+    reports: u64,
+}
+
+impl Gaps {
+    /// A datagram with packet `number` has arrived on `path`.
+    pub(super) fn arrived(&mut self, path: usize, tag: Tag, number: u32) {
+        if path >= MAX_PATHS {
+            return;
+        }
+        if self.paths.len() <= path {
+            self.paths.resize(path + 1, Arrivals::default());
+        }
+        let arrivals = &mut self.paths[path];
+        if let Some((before, _)) = arrivals.last {
+            arrivals.lost |= tag.place != (before + 1) & Tag::PLACES;
+        }
+        arrivals.last = Some((tag.place, number));
+    }
+
+    /// Paths with a loss that has not been reported, with the last number that came there.
+    pub(super) fn unreported(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let lost = self.paths.iter().enumerate().filter(|(_, arrivals)| arrivals.lost);
+        lost.filter_map(|(path, arrivals)| arrivals.last.map(|(_, number)| (path, number)))
+    }
+
+    /// The loss of `path` is reported, or nothing is missing.
+    pub(super) fn settled(&mut self, path: usize, reported: bool) {
+        self.paths[path].lost = false;
+        self.reports += u64::from(reported);
+    }
+
+    /// Reports that were sent.
+    pub(super) const fn reports(&self) -> u64 {
+        self.reports
+    }
+}
+
+/// Paths that are watched.
+const MAX_PATHS: usize = 16;
+
+/// Missing numbers for a report: `first` is the first number that is awaited, `next` the one above the highest that came, both
+/// counted from 0, and `is_missing` tells of each between them.
+pub(super) fn report(last: u32, first: u64, next: u64, is_missing: impl Fn(u64) -> bool) -> Option<Report> {
+    let numbers = first..next.min(first + MAX_REPORTED);
+    let missing: Vec<u64> =
+        numbers.filter(|number| is_missing(*number)).map(|number| number - first).collect();
+    (!missing.is_empty()).then_some(Report { last, start: (first % NUMBERS) as u32, missing })
+}
+
+#[cfg(test)]
+#[path = "repair_tests.rs"]
+mod tests;

@@ -1,0 +1,266 @@
+//! Two ends and two paths, of which the test takes what it wants to be lost.
+
+use super::*;
+use crate::element::Metrics;
+use crate::packet::{Packet, Payload};
+use crate::queue::QueueConfig;
+use crate::random::RandomStream;
+use crate::scheduler::{PathSchedulerKind, PathState};
+use crate::tunnel::{Carrier, Emitted, Pipeline, Tunnel, TunnelConfig, TunnelEcn};
+use bytes::BytesMut;
+use std::collections::VecDeque;
+
+const BOUND: Duration = Duration::from_millis(200);
+
+/// Two paths that take everything.
+#[derive(Default)]
+struct Paths {
+    sent: VecDeque<(usize, TunnelPayload)>,
+    arrived: VecDeque<(usize, TunnelPayload)>,
+}
+
+impl Carrier for Paths {
+    fn paths(&self) -> usize {
+        2
+    }
+    fn state(&self, _: Time, _: usize) -> PathState {
+        let window = ByteCount::from_bytes(1 << 20);
+        PathState { usable: true, has_room: true, window, ..PathState::default() }
+    }
+    fn largest_datagram(&self, _: usize) -> Option<u16> {
+        Some(1400)
+    }
+    fn send(&mut self, _: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
+        self.sent.push_back((path, cargo));
+        Ok(())
+    }
+    fn set_backlogged(&mut self, _: bool) {}
+    fn receive(&mut self, _: Time, _: usize, _: Box<Packet>) {}
+    fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
+        self.arrived.pop_front()
+    }
+    fn transmit(&mut self, _: Time) -> Option<(usize, Box<Packet>)> {
+        None
+    }
+    fn wake(&mut self, _: Time) {}
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
+    fn failure(&self) -> Option<&str> {
+        None
+    }
+    fn statistics(&self, _: &mut Metrics) {}
+}
+
+fn end() -> Tunnel {
+    let config = TunnelConfig {
+        queue: QueueConfig::default(),
+        scheduler: PathSchedulerKind::RoundRobin,
+        pipeline: Pipeline::Direct,
+        mtu: ByteCount::from_bytes(1300),
+        resequencing: Some(BOUND),
+        repair: true,
+        batch: 1,
+        ecn: TunnelEcn::Separate,
+        keep_sojourns: 0,
+    };
+    Tunnel::of_bytes(config, RandomStream::new(1, "tunnel"))
+}
+
+/// A packet of one flow with `mark` in its last byte.
+fn packet(mark: u8) -> Box<Packet> {
+    let mut bytes = BytesMut::zeroed(100);
+    (bytes[0], bytes[99]) = (0x45, mark);
+    Box::new(Packet { size: ByteCount::from_bytes(100), payload: Payload::Ip(bytes), ..Packet::default() })
+}
+
+/// The last bytes of the packets that have come out.
+fn marks(out: &mut Emitted) -> Vec<u8> {
+    let mark = |packet: Box<Packet>| match packet.payload {
+        Payload::Ip(bytes) => bytes[99],
+        _ => panic!("bytes"),
+    };
+    out.inner.drain(..).map(mark).collect()
+}
+
+struct Pair {
+    near: Tunnel,
+    far: Tunnel,
+    out: Emitted,
+}
+
+impl Pair {
+    /// With a flow that is not sparse any more: 20 packets have gone through.
+    fn busy() -> Self {
+        let mut pair = Self { near: end(), far: end(), out: Emitted::default() };
+        let sent = pair.send(Time::ZERO, 0..20);
+        pair.bring(Time::ZERO, sent);
+        assert_eq!(marks(&mut pair.out).len(), 20);
+        pair
+    }
+
+    /// Datagrams of packets with these marks, as they leave.
+    fn send(&mut self, now: Time, marks: std::ops::Range<u8>) -> VecDeque<(usize, TunnelPayload)> {
+        let mut paths = Paths::default();
+        for mark in marks {
+            self.near.enqueue(now, packet(mark), &mut self.out);
+        }
+        self.near.run(now, &mut paths, &mut self.out);
+        paths.sent
+    }
+
+    /// Brings datagrams to the far end; returns its reports.
+    fn bring(
+        &mut self,
+        now: Time,
+        arrived: VecDeque<(usize, TunnelPayload)>,
+    ) -> VecDeque<(usize, TunnelPayload)> {
+        let mut paths = Paths { arrived, ..Paths::default() };
+        self.far.run(now, &mut paths, &mut self.out);
+        paths.sent
+    }
+
+    /// Brings reports to the near end; returns what it sends.
+    fn answer(
+        &mut self,
+        now: Time,
+        arrived: VecDeque<(usize, TunnelPayload)>,
+    ) -> VecDeque<(usize, TunnelPayload)> {
+        let mut paths = Paths { arrived, ..Paths::default() };
+        self.near.run(now, &mut paths, &mut self.out);
+        paths.sent
+    }
+}
+
+#[test]
+fn what_a_path_loses_is_sent_again_and_comes_in_order() {
+    let mut pair = Pair::busy();
+    let mut sent = pair.send(Time::ZERO, 20..30);
+    // the second on the first path is lost; the other path has delivered later numbers meanwhile
+    assert_eq!(sent[2].0, 0);
+    sent.remove(2);
+    let reports = pair.bring(Time::ZERO, sent);
+    assert_eq!(marks(&mut pair.out), [20, 21]);
+    assert_eq!(
+        reports.iter().map(|(path, _)| *path).collect::<Vec<_>>(),
+        [0],
+        "on the path that has lost it"
+    );
+    let again = pair.answer(Time::ZERO, reports);
+    assert_eq!(again.len(), 1, "only what was lost");
+    assert!(pair.bring(Time::ZERO, again.clone()).is_empty());
+    assert_eq!(marks(&mut pair.out), [22, 23, 24, 25, 26, 27, 28, 29]);
+    pair.bring(Time::ZERO, again);
+    assert_eq!(marks(&mut pair.out), [0; 0], "a copy is no packet");
+}
+
+#[test]
+fn what_is_on_its_way_on_another_path_is_not_sent_again() {
+    let mut pair = Pair::busy();
+    let sent = pair.send(Time::ZERO, 20..40);
+    // the second path is slow: none of its packets has come
+    let fast: VecDeque<_> = sent.iter().filter(|(path, _)| *path == 0).cloned().collect();
+    assert!(pair.bring(Time::ZERO, fast.clone()).is_empty(), "nothing was lost");
+    // and one that says so of the fast path, with all of the slow path missing
+    let report = Report { last: 38, start: 20, missing: (0..19).collect() };
+    let forged = datagram(&report);
+    let again = pair.answer(Time::ZERO, VecDeque::from([(0, forged)]));
+    assert_eq!(
+        again.len(),
+        9,
+        "those of the fast path before the last one: the slow path has not been heard of"
+    );
+}
+
+fn datagram(report: &Report) -> TunnelPayload {
+    payload::PayloadEncoding::Bytes.load_report(report)
+}
+
+#[test]
+fn after_the_bound_nobody_waits_and_nothing_is_sent_again() {
+    let mut pair = Pair::busy();
+    let mut sent = pair.send(Time::ZERO, 20..30);
+    sent.remove(2);
+    let reports = pair.bring(Time::ZERO, sent);
+    let late = Time::ZERO + BOUND;
+    assert!(pair.answer(late, reports).is_empty());
+    pair.bring(late, VecDeque::new());
+    assert_eq!(marks(&mut pair.out), [20, 21, 23, 24, 25, 26, 27, 28, 29]);
+}
+
+#[test]
+fn a_packet_that_is_lost_twice_is_sent_three_times() {
+    let mut pair = Pair::busy();
+    let mut sent = pair.send(Time::ZERO, 20..30);
+    sent.remove(2);
+    let reports = pair.bring(Time::ZERO, sent);
+    let again = pair.answer(Time::ZERO, reports);
+    let path = again[0].0;
+    // lost, and four more show it
+    let next = pair.send(Time::ZERO, 30..34);
+    let reports = pair.bring(Time::ZERO, next);
+    assert_eq!(reports.iter().map(|(path, _)| *path).collect::<Vec<_>>(), [path]);
+    let again = pair.answer(Time::ZERO, reports);
+    assert_eq!(again.len(), 1);
+    pair.bring(Time::ZERO, again);
+    assert_eq!(marks(&mut pair.out), [20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33]);
+}
+
+#[test]
+fn sparse_flows_do_not_wait_for_others() {
+    let mut pair = Pair::busy();
+    let mut sent = pair.send(Time::ZERO, 20..24);
+    sent.pop_front();
+    pair.bring(Time::ZERO, sent);
+    assert_eq!(marks(&mut pair.out), [0; 0], "the flow waits for its first packet");
+    let mut other = packet(77);
+    if let Payload::Ip(bytes) = &mut other.payload {
+        bytes[9] = 17; // another protocol is another flow
+    }
+    pair.near.enqueue(Time::ZERO, other, &mut pair.out);
+    let sent = pair.send(Time::ZERO, 0..0);
+    pair.bring(Time::ZERO, sent);
+    assert_eq!(marks(&mut pair.out), [77]);
+}
+
+#[test]
+fn a_report_is_read_as_it_was_written_and_nonsense_is_none() {
+    let report = Report { last: 0x3_fff0, start: 0x3_ff00, missing: vec![0, 7, 8, 4095] };
+    let bytes = report.encode();
+    assert_eq!(bytes.len(), 6 + 512);
+    assert_eq!(Report::decode(&bytes), Some(report));
+    for nonsense in [&[][..], &[0; 5], &[0xff; 8], &[0; 6 + 513]] {
+        assert_eq!(Report::decode(nonsense), None);
+    }
+}
+
+#[test]
+fn what_is_kept_is_bounded_by_time_number_and_bytes() {
+    let mut sent = SentPackets::new(BOUND);
+    let payload = || TunnelPayload::Reference { number: 0, length: 0 };
+    let mut keep = |now: Time, number: u64, bytes: u64| {
+        sent.sent(now, number, 0, payload(), ByteCount::from_bytes(bytes), false);
+        (sent.packets.len(), sent.bytes)
+    };
+    for number in 0..MAX_KEPT as u64 + 10 {
+        assert!(keep(Time::ZERO, number, 1).0 <= MAX_KEPT);
+    }
+    let next = MAX_KEPT as u64 + 10;
+    assert_eq!(keep(Time::ZERO + BOUND, next, MAX_KEPT_BYTES), (1, MAX_KEPT_BYTES));
+    let (_, bytes) = keep(Time::ZERO + BOUND, next + 1, MAX_KEPT_BYTES);
+    assert!(bytes <= 2 * MAX_KEPT_BYTES, "the limit, and one packet");
+}
+
+#[test]
+fn a_report_of_anything_asks_for_nothing_that_was_not_sent() {
+    let mut pair = Pair::busy();
+    for last in [0, 19, 20, 1 << 17, (1 << 18) - 1] {
+        for start in [0, 19, 20, 1 << 17, (1 << 18) - 1] {
+            let report = Report { last, start, missing: (0..64).collect() };
+            for path in [0, 1, 70] {
+                let again = pair.answer(Time::ZERO, VecDeque::from([(path, datagram(&report))]));
+                assert!(again.len() < 20, "{last} {start}: {}", again.len());
+            }
+        }
+    }
+}
