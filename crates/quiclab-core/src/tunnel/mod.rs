@@ -245,10 +245,16 @@ impl Tunnel {
         self.resequencer.is_some()
     }
 
+    /// Bytes that the tunnel adds to a packet.
+    #[must_use]
+    pub fn overhead(&self) -> u16 {
+        if self.numbered() { NUMBER as u16 } else { 0 }
+    }
+
     /// Length of the longest packet that `path` takes now, 0 if it takes none.
     fn largest(&self, carrier: &dyn Carrier, path: usize) -> u64 {
-        let number = if self.numbered() { NUMBER as u64 } else { 0 };
-        carrier.largest_datagram(path).map_or(0, |largest| u64::from(largest).saturating_sub(number))
+        let added = self.overhead();
+        carrier.largest_datagram(path).map_or(0, |largest| largest.saturating_sub(added).into())
     }
 
     /// A packet too large for a path.

@@ -2,6 +2,7 @@
 
 mod faults;
 mod lab;
+mod mtu;
 mod relay;
 
 use lab::{Lab, succeed, until};

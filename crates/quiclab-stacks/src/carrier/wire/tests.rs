@@ -84,9 +84,9 @@ fn frames_by_hand() {
         [&u32::try_from(body.len()).unwrap().to_be_bytes()[..], &body].concat()
     };
     let good = Frame::Hello { token: [7; 16], path: 3, payload: 1200 };
-    assert_eq!(frame(&hello(b"QLT1", 0)), Ok(Some((good, 4 + 1 + 4 + 16 + 1 + 2))));
+    assert_eq!(frame(&hello(b"QLT2", 0)), Ok(Some((good, 4 + 1 + 4 + 16 + 1 + 2))));
     assert_eq!(frame(&hello(b"QLT2", 0)), Err(WireError::Content(1)));
-    assert_eq!(frame(&hello(b"QLT1", 1)), Err(WireError::Content(1)));
+    assert_eq!(frame(&hello(b"QLT2", 1)), Err(WireError::Content(1)));
     assert_eq!(frame(&[0, 0, 0, 0]), Err(WireError::Length(0)));
     assert_eq!(frame(&[0, 1, 0, 9, 3]), Ok(None), "1 + 8 + 65 536 bytes, the longest");
     assert_eq!(frame(&[0, 1, 0, 10, 3]), Err(WireError::Length(65_546)));
