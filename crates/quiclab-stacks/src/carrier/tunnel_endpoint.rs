@@ -17,7 +17,7 @@ use super::event::{CloseReason, Outgoing, SessionId, TunnelEndpointError, Tunnel
 use super::keys::PublicKey;
 use super::path_mtu::{MIN_UDP_PAYLOAD, PathMtu};
 use super::session::{Session, SessionPath};
-use super::wire::{self, MAX_CONTROL_BYTES, MAX_WIRE_PATHS, Token};
+use super::wire::{MAX_CONTROL_BYTES, MAX_WIRE_PATHS, Token};
 use crate::time::Clock;
 use bytes::Bytes;
 use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, FourTuple, Transmit};
