@@ -342,3 +342,34 @@ impl Carrier for CountingCarrier<'_> {
         self.carrier.statistics(out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(paths: &[(u16, bool)], added: u16, mtu: u16) -> (u16, u16) {
+        let paths = paths.iter().map(|&(payload, is_final)| PathMtu {
+            bytes: payload + 67,
+            searching: !is_final,
+            payload,
+            is_final,
+        });
+        let before = PacketSizes { whole: 1000, certain: 1280 };
+        let sizes = PacketSizes::of_paths(paths, added, mtu, before);
+        (sizes.whole, sizes.certain)
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_smallest_path_and_senders_are_told_what_is_final() {
+        assert_eq!(sizes(&[(1433, true), (1340, true)], 0, 1400), (1340, 1340));
+        assert_eq!(sizes(&[(1433, true), (1340, true)], 3, 1400), (1337, 1337), "with a number");
+        assert_eq!(sizes(&[(1433, true)], 0, 1400), (1400, 1400), "the MTU inside");
+        // a search that goes on: SYNs are clamped to what passes now, nobody is told
+        assert_eq!(sizes(&[(1433, true), (1160, false)], 0, 1400), (1160, 1400));
+        assert_eq!(sizes(&[(1160, false)], 0, 1400), (1160, 1400));
+        // 1280 bytes always pass
+        assert_eq!(sizes(&[(1210, true)], 0, 1400), (1210, 1280));
+        assert_eq!(sizes(&[(1210, true)], 0, 600), (600, 600), "IPv4 alone");
+        assert_eq!(sizes(&[], 0, 1400), (1000, 1280), "as before");
+    }
+}

@@ -375,7 +375,7 @@ impl TunnelConnection {
         self.tracks.iter().any(|track| track.established && track.gate.is_searching())
     }
 
-    /// Bytes of cargo in one datagram.
+    /// Longest tunnel payload in one datagram.
     pub(crate) fn largest_payload(&self) -> Option<u16> {
         self.largest.map(|largest| largest.saturating_sub(DATAGRAM_OVERHEAD as u16))
     }

@@ -9,8 +9,8 @@
 //! | MAX_PLPMTU | what the path is configured with, or less if the peer takes less |
 //! | MAX_PROBES | 3 (noq) |
 //! | PMTU_RAISE_TIMER | 600 s, the recommended value |
-//! | black hole | four bursts of lost packets, each longer than any acknowledged later (noq): back to the base, and a new search after a second. After a second and not, as noq's default, a minute: a burst that was congestion costs no more |
-//! | ICMP messages | not used (section 4.6 allows that): the sockets ignore what the kernel makes of them, so that nobody who sees no packets can lower an MTU |
+//! | black hole | four bursts of losses whose packets were all longer than those acknowledged since (noq): back to the base. The next search begins after a second; noq's default of a minute would be what congestion costs that looks like a black hole |
+//! | ICMP messages | not used (section 3, item 6: optional); the sockets ignore what the kernel makes of them. Nobody off the path can lower an MTU |
 //! | loss of a probe | no congestion (RFC 9000 section 14.4), and not reported to the controller: [`MtuSearch::forget_probe`] |
 
 use super::wire::{DATAGRAM_OVERHEAD, FRAGMENT_OVERHEAD, MAX_FRAGMENTS};
@@ -20,8 +20,8 @@ use std::time::Duration;
 /// Smallest UDP payload of QUIC (RFC 9000 section 14).
 pub(crate) const MIN_UDP_PAYLOAD: u16 = 1200;
 /// What always fits the datagrams of a path whose MTU is discovered, in fragments where need be: a packet of 1280 bytes, the
-/// smallest MTU of IPv6 (RFC 8200 section 5; RFC 9484 section 7 wants it of a tunnel), and what a tunnel adds to it.
-const MIN_CARGO: u16 = 1280 + 8;
+/// smallest MTU of IPv6 (RFC 8200 section 5; RFC 9484 section 7 wants it of a tunnel), and what the tunnel adds to it.
+const MIN_PAYLOAD: u16 = 1280 + 8;
 const RAISE_TIMER: Duration = Duration::from_secs(600);
 const BLACK_HOLE_COOLDOWN: Duration = Duration::from_secs(1);
 /// The search ends when the next step is shorter than this: less than one percent of a packet.
@@ -51,12 +51,12 @@ pub struct PathMtu {
     pub is_final: bool,
 }
 
-/// Bytes of cargo that a path takes at once, in fragments where need be, if a datagram carries `payload` bytes of it. While the
+/// Longest tunnel payload that a path takes, in fragments where need be, if a datagram carries `payload` bytes. While the
 /// search lasts, all that fragments can carry: the sender of a packet should not be told of an MTU that is not final.
 pub(crate) fn largest_cargo(payload: u16, searching: bool) -> u16 {
     let fragments = payload.saturating_sub((FRAGMENT_OVERHEAD - DATAGRAM_OVERHEAD) as u16);
     let most = usize::from(fragments) * MAX_FRAGMENTS - DATAGRAM_OVERHEAD;
-    payload.max(if searching { most.try_into().unwrap_or(u16::MAX) } else { MIN_CARGO })
+    payload.max(if searching { most.try_into().unwrap_or(u16::MAX) } else { MIN_PAYLOAD })
 }
 
 /// A search as the controller of a path sees it.

@@ -1,7 +1,7 @@
 //! Paths that carry less than they are configured with: what is too long is dropped by a router between the ends, which tells
 //! the sender, or tells nobody.
 
-use super::lab::{Lab, until};
+use super::lab::{Lab, PROGRAM, succeed, until};
 use super::{SECOND, flow, more};
 use crate::faults::one_path;
 use serde_json::Value;
@@ -84,6 +84,10 @@ fn carries_tcp(mtu: u16, icmp: bool, outside: &str) {
     }
     let took = until_found(&lab, &['c', 's'], 0, mtu.into(), LONGEST);
     eprintln!("MTU {mtu} known {took:?} later: {}", path(&lab, 'c', 0));
+    let table = succeed(PROGRAM, &["status", "--interface", &lab.device('c')]);
+    let found = path(&lab, 'c', 0)["mtu_bytes"].to_string();
+    let line = table.lines().find(|line| line.contains("dsl")).unwrap_or_default();
+    assert!(line.contains(&found) && line.contains("complete"), "{table}");
 }
 
 #[test]
@@ -157,4 +161,23 @@ fn a_path_shrinks_under_load_and_tells_the_sender() {
 #[test]
 fn one_of_two_paths_shrinks_under_load() {
     shrinks_under_load(false, 2);
+}
+
+#[test]
+fn the_device_of_a_path_shrinks_under_load() {
+    let Some(mut lab) = Lab::new() else { return };
+    one_path(&lab);
+    lab.start('s');
+    lab.start('c');
+    until("session", LONGEST, || lab.is_open() && lab.paths_up() == 1);
+    until_found(&lab, &['c'], 0, 1500, LONGEST);
+    let (arrived, stop) = flow(&lab);
+    more(&arrived, 5_000_000, LONGEST, "load");
+    // the kernel refuses what is longer, several datagrams at a time
+    lab.ip('c', "link set c1 mtu 1300");
+    until_found(&lab, &['c'], 0, 1300, LONGEST);
+    let took = more(&arrived, 2_000_000, LONGEST, "throughput with the new MTU");
+    eprintln!("2 MB in {took:?}; {}", lab.status('c')["values"]);
+    stop.store(true, Ordering::Relaxed);
+    assert_eq!(lab.paths_up(), 1);
 }
