@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(sizes(&[(1433, true), (1340, true)], 0, 1400), (1340, 1340));
         assert_eq!(sizes(&[(1433, true), (1340, true)], 3, 1400), (1337, 1337), "with a number");
         assert_eq!(sizes(&[(1433, true)], 0, 1400), (1400, 1400), "the MTU inside");
-        // a search that goes on: SYNs are clamped to what passes now, nobody is told
+        // a search that goes on: SYNs are clamped to what passes now, senders are not told
         assert_eq!(sizes(&[(1433, true), (1160, false)], 0, 1400), (1160, 1400));
         assert_eq!(sizes(&[(1160, false)], 0, 1400), (1160, 1400));
         // 1280 bytes always pass

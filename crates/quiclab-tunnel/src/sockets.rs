@@ -1,7 +1,7 @@
 //! The UDP sockets of the paths: batches in both directions (GSO, GRO, recvmmsg), ECN, and the address that was written to.
 //!
-//! Datagrams are not fragmented on their way, and what ICMP says of the MTU is ignored: quinn-udp sets IP_PMTUDISC_PROBE and
-//! IPV6_PMTUDISC_PROBE. A datagram beyond the MTU of the device is refused (EMSGSIZE), as if it were lost on the way.
+//! Datagrams have DF set, and what ICMP says of the MTU is ignored: quinn-udp sets IP_PMTUDISC_PROBE and
+//! IPV6_PMTUDISC_PROBE. A datagram beyond the MTU of the device is refused (EMSGSIZE), as if it were lost.
 
 use crate::tun::SMALL;
 use bytes::BytesMut;

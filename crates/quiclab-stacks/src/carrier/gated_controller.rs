@@ -123,7 +123,7 @@ impl GatedController {
         self.lock().mtu.is_searching()
     }
 
-    /// A probe of the MTU is under way.
+    /// A probe of the MTU is in flight.
     pub(crate) fn has_mtu_probe(&self) -> bool {
         self.lock().mtu.has_probe()
     }

@@ -10,7 +10,7 @@
 //! | MAX_PROBES | 3 (noq) |
 //! | PMTU_RAISE_TIMER | 600 s, the recommended value |
 //! | black hole | four bursts of losses whose packets were all longer than those acknowledged since (noq): back to the base. The next search begins after a second; noq's default of a minute would be what congestion costs that looks like a black hole |
-//! | ICMP messages | not used (section 3, item 6: optional); the sockets ignore what the kernel makes of them. Nobody off the path can lower an MTU |
+//! | ICMP messages | not used (section 3, item 6: optional); the sockets ignore what the kernel makes of them. An attacker off the path cannot lower an MTU |
 //! | loss of a probe | no congestion (RFC 9000 section 14.4), and not reported to the controller: [`MtuSearch::forget_probe`] |
 
 use super::wire::{DATAGRAM_OVERHEAD, FRAGMENT_OVERHEAD, MAX_FRAGMENTS};
@@ -68,7 +68,7 @@ pub(crate) struct MtuSearch {
     searching: bool,
     /// Since it began, a probe was sent.
     begun: bool,
-    /// Bytes of the probe under way.
+    /// Bytes of the probe in flight.
     probe: Option<u16>,
 }
 
@@ -85,7 +85,7 @@ impl MtuSearch {
         self.searching
     }
 
-    /// A probe is under way.
+    /// A probe is in flight.
     pub(crate) fn has_probe(&self) -> bool {
         self.probe.is_some()
     }
@@ -108,12 +108,12 @@ impl MtuSearch {
         (self.current, self.probe) = (mtu, None);
     }
 
-    /// The probe under way is lost: returns its bytes.
+    /// The probe in flight is lost: returns its bytes.
     pub(crate) fn forget_probe(&mut self) -> u64 {
         self.probe.take().map_or(0, u64::from)
     }
 
-    /// QUIC has nothing to send: without a probe under way, the search has ended.
+    /// QUIC has nothing to send: without a probe in flight, the search has ended.
     pub(crate) fn pause(&mut self) {
         if self.begun && self.probe.is_none() {
             self.searching = false;
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!((search.on_sent(1200), search.has_probe()), (0, false));
         assert_eq!((search.on_sent(1336), search.has_probe()), (0, true));
         search.pause();
-        assert!(search.is_searching(), "a probe is under way");
+        assert!(search.is_searching(), "a probe is in flight");
         search.on_update(1336);
         assert_eq!(search.on_sent(1400), 0);
         assert_eq!(search.on_sent(1400), 1400, "the second copy: the first is lost");
