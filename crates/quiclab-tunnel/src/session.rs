@@ -1,14 +1,14 @@
 //! A session: the tunnel to one other end, with what it may send and what it has inside.
 
 use crate::protocol::Assigned;
-use crate::status::{PathStatus, SessionStatus};
+use crate::status::{MtuSearchState, PathStatus, SessionStatus};
 use crate::tun::Tun;
 use bytes::BytesMut;
-use quiclab_core::ip::{self, IcmpRateLimiter, IpPrefix};
+use quiclab_core::ip::{self, IcmpRateLimiter, IpPrefix, SMALLEST_IPV6_MTU};
 use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::{Carrier, Emitted, Tunnel, TunnelConfig, TunnelPayload};
 use quiclab_core::{ByteCount, DropReason, Metrics, Packet, Payload, RandomStream, Time};
-use quiclab_stacks::carrier::{PublicKey, SessionCarrier, SessionId, TunnelEndpoint};
+use quiclab_stacks::carrier::{PathMtu, PublicKey, SessionCarrier, SessionId, TunnelEndpoint};
 use std::net::IpAddr;
 
 /// Send passes in a row: pieces fit, unless the largest datagram shrinks meanwhile.
@@ -31,6 +31,7 @@ pub struct Session {
     tunnel: Tunnel,
     emitted: Emitted,
     mtu: u16,
+    sizes: PacketSizes,
     router: (Option<std::net::Ipv4Addr>, Option<std::net::Ipv6Addr>),
     budget: IcmpRateLimiter,
     paths: Vec<PathCounts>,
@@ -41,6 +42,33 @@ pub struct Session {
 struct PathCounts {
     sent: u64,
     received: u64,
+}
+
+/// Sizes of packets inside, as far as the MTUs of the paths are known. With an MTU of less than 1280 bytes (IPv4 alone) inside,
+/// none is larger than that.
+#[derive(Clone, Copy, Debug)]
+struct PacketSizes {
+    /// Longest packet that passes in one datagram, whichever path it takes.
+    whole: u16,
+    /// Longest packet of which that is known for sure, and at least 1280 bytes: those always pass, in fragments where need be.
+    certain: u16,
+}
+
+impl PacketSizes {
+    /// Of the paths that carry data; those before if there are none.
+    fn of_paths(paths: impl Iterator<Item = PathMtu>, added: u16, mtu: u16, before: Self) -> Self {
+        let (mut whole, mut certain) = (None::<u16>, None::<u16>);
+        for path in paths {
+            let size = path.payload.saturating_sub(added);
+            whole = Some(whole.map_or(size, |least| least.min(size)));
+            if path.is_final {
+                certain = Some(certain.map_or(size, |least| least.min(size)));
+            }
+        }
+        let Some(whole) = whole else { return before };
+        let certain = certain.map_or(mtu, |size| size.max(SMALLEST_IPV6_MTU).min(mtu));
+        Self { whole: whole.min(mtu), certain }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,6 +104,7 @@ impl Session {
             tunnel: Tunnel::of_bytes(config, RandomStream::new(seed, "tunnel")),
             emitted: Emitted::default(),
             mtu,
+            sizes: PacketSizes { whole: mtu, certain: mtu },
             router: (None, None),
             budget: IcmpRateLimiter::new(now),
             paths: Vec::new(),
@@ -93,6 +122,7 @@ impl Session {
     pub fn opened(&mut self, now: Time, assigned: Vec<Assigned>, mtu: u16) {
         self.open = Some(now);
         self.mtu = mtu;
+        self.sizes = PacketSizes { whole: self.sizes.whole.min(mtu), certain: self.sizes.certain.min(mtu) };
         // errors come from the server's address at both ends: it is what a router would be
         for assigned in &assigned {
             match assigned.server {
@@ -109,7 +139,7 @@ impl Session {
             self.counts.closed += 1;
             return;
         }
-        ip::clamp_mss(&mut bytes, self.mtu);
+        ip::clamp_mss(&mut bytes, self.sizes.whole);
         self.tunnel.enqueue(now, of_bytes(now, bytes), &mut self.emitted);
     }
 
@@ -128,14 +158,14 @@ impl Session {
         let Some(carrier) = endpoint.carrier(self.id) else { return false };
         let mut carrier = CountingCarrier { carrier, paths: &mut self.paths };
         self.tunnel.run(now, &mut carrier, &mut self.emitted);
-        let largest = (0..carrier.paths()).filter_map(|path| carrier.largest_datagram(path)).min();
+        self.measure(endpoint);
         for mut packet in std::mem::take(&mut self.emitted.inner) {
             let Payload::Ip(bytes) = &mut packet.payload else { continue };
             match ip::parse(bytes) {
                 Err(_) => self.counts.malformed += 1,
                 Ok(header) if !self.may_send(header.source) => self.counts.spoofed += 1,
                 Ok(_) => {
-                    ip::clamp_mss(bytes, self.mtu);
+                    ip::clamp_mss(bytes, self.sizes.whole);
                     tun.write(&packet);
                 }
             }
@@ -143,31 +173,36 @@ impl Session {
         let mut again = false;
         for (reason, packet) in std::mem::take(&mut self.emitted.dropped) {
             if reason == DropReason::TooLarge {
-                again |= self.too_big(now, largest.unwrap_or(self.mtu), *packet, tun);
+                again |= self.too_big(now, *packet, tun);
             }
         }
         again
+    }
+
+    /// What passes now.
+    fn measure(&mut self, endpoint: &mut TunnelEndpoint) {
+        let count = endpoint.carrier(self.id).map_or(0, |carrier| carrier.paths());
+        let paths = (0..count).filter_map(|path| endpoint.path_mtu(self.id, path));
+        self.sizes = PacketSizes::of_paths(paths, self.tunnel.overhead(), self.mtu, self.sizes);
     }
 
     fn may_send(&self, source: IpAddr) -> bool {
         self.allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|prefix| prefix.contains(source)))
     }
 
-    /// A packet that fits no datagram: divided where it allows that, else its sender is told. Returns whether there
+    /// A packet that a path does not take: divided where it allows that, else its sender is told. Returns whether there
     /// are pieces to send.
-    fn too_big(&mut self, now: Time, largest: u16, packet: Packet, tun: &mut Tun) -> bool {
+    fn too_big(&mut self, now: Time, packet: Packet, tun: &mut Tun) -> bool {
         let Payload::Ip(bytes) = packet.payload else { return false };
         self.counts.too_big += 1;
-        // the number for resequencing takes some bytes, too
-        let mtu = largest.saturating_sub(8).min(self.mtu);
-        if let Some(pieces) = ip::fragment(&bytes, mtu) {
+        if let Some(pieces) = ip::fragment(&bytes, self.sizes.whole) {
             for piece in pieces {
                 self.tunnel.enqueue(now, of_bytes(now, BytesMut::from(&piece[..])), &mut self.emitted);
             }
             return true;
         }
         if self.budget.take(now)
-            && let Some(error) = ip::too_big(&bytes, mtu, self.router)
+            && let Some(error) = ip::too_big(&bytes, self.sizes.certain, self.router)
         {
             tun.write_bytes(&error);
         }
@@ -188,14 +223,20 @@ impl Session {
         values.count("malformed_packets", self.counts.malformed);
         values.count("too_big_packets", self.counts.too_big);
         values.count("packets_while_closed", self.counts.closed);
-        let addresses: Vec<_> = {
+        let (fragmented, incomplete) = endpoint.fragmented(self.id);
+        values.count("fragmented_packets", fragmented);
+        values.count("incomplete_packets", incomplete);
+        values.count("mtu_bytes", self.sizes.whole.into());
+        let outside: Vec<_> = {
             let count = endpoint.carrier(self.id).map_or(0, |carrier| carrier.paths());
-            (0..count).map(|path| endpoint.addresses(self.id, path)).collect()
+            (0..count)
+                .map(|path| (endpoint.addresses(self.id, path), endpoint.path_mtu(self.id, path)))
+                .collect()
         };
         let mut paths = Vec::new();
         if let Some(carrier) = endpoint.carrier(self.id) {
             self.tunnel.sample(now, &carrier, &mut values);
-            for (path, addresses) in addresses.into_iter().enumerate() {
+            for (path, (addresses, mtu)) in outside.into_iter().enumerate() {
                 let state = carrier.state(now, path);
                 let counts = self.paths.get(path).copied().unwrap_or_default();
                 paths.push(PathStatus {
@@ -204,6 +245,8 @@ impl Session {
                     up: state.usable,
                     local: addresses.map(|(local, _)| local),
                     remote: addresses.map(|(_, remote)| remote),
+                    mtu_bytes: mtu.map(|mtu| mtu.bytes),
+                    mtu_search: mtu.map(|mtu| MtuSearchState::of(mtu.searching)),
                     rtt_ms: state.srtt.as_ms_f64(),
                     window_bytes: state.window.bytes(),
                     in_flight_bytes: state.in_flight.bytes(),
@@ -297,5 +340,36 @@ impl Carrier for CountingCarrier<'_> {
     }
     fn statistics(&self, out: &mut Metrics) {
         self.carrier.statistics(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(paths: &[(u16, bool)], added: u16, mtu: u16) -> (u16, u16) {
+        let paths = paths.iter().map(|&(payload, is_final)| PathMtu {
+            bytes: payload + 67,
+            searching: !is_final,
+            payload,
+            is_final,
+        });
+        let before = PacketSizes { whole: 1000, certain: 1280 };
+        let sizes = PacketSizes::of_paths(paths, added, mtu, before);
+        (sizes.whole, sizes.certain)
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_smallest_path_and_senders_are_told_what_is_final() {
+        assert_eq!(sizes(&[(1433, true), (1340, true)], 0, 1400), (1340, 1340));
+        assert_eq!(sizes(&[(1433, true), (1340, true)], 3, 1400), (1337, 1337), "with a number");
+        assert_eq!(sizes(&[(1433, true)], 0, 1400), (1400, 1400), "the MTU inside");
+        // a search that goes on: SYNs are clamped to what passes now, senders are not told
+        assert_eq!(sizes(&[(1433, true), (1160, false)], 0, 1400), (1160, 1400));
+        assert_eq!(sizes(&[(1160, false)], 0, 1400), (1160, 1400));
+        // 1280 bytes always pass
+        assert_eq!(sizes(&[(1210, true)], 0, 1400), (1210, 1280));
+        assert_eq!(sizes(&[(1210, true)], 0, 600), (600, 600), "IPv4 alone");
+        assert_eq!(sizes(&[], 0, 1400), (1000, 1280), "as before");
     }
 }

@@ -206,6 +206,7 @@ pub fn hub_config(settings: &Settings) -> TunnelEndpointConfig {
     out.idle_timeout = config.idle_timeout;
     out.keep_alive = config.keep_alive;
     out.segments = BATCH;
+    out.mtu_discovery = true;
     out.paths = match (&config.server, &config.client) {
         // the larger of all clients': each keeps to its own
         (Some(server), _) => {

@@ -1,9 +1,14 @@
 //! The UDP sockets of the paths: batches in both directions (GSO, GRO, recvmmsg), ECN, and the address that was written to.
+//!
+//! Datagrams have DF set, and what ICMP says of the MTU is ignored: quinn-udp sets IP_PMTUDISC_PROBE and
+//! IPV6_PMTUDISC_PROBE. A datagram beyond the MTU of the device is refused (EMSGSIZE), as if it were lost.
 
 use crate::tun::SMALL;
 use bytes::BytesMut;
 use quiclab_core::{Ecn, FiveTuple, Packet, Payload, Protocol, Time};
+use quiclab_stacks::carrier::Outgoing;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+use rustix::io::Errno;
 use rustix::net::sockopt;
 use socket2::{Domain, Socket as RawSocket, Type};
 use std::io::{self, ErrorKind, IoSliceMut};
@@ -54,6 +59,15 @@ impl Socket {
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         let local = SocketAddr::new(local.ip(), socket.local_addr()?.port());
         Ok(Self { socket, state, local, told })
+    }
+
+    /// Uses segmentation offload again: quinn-udp takes EINVAL for a sign that the kernel has none.
+    fn renew(&mut self) {
+        if self.state.max_gso_segments() == 1
+            && let Ok(state) = UdpSocketState::new(UdpSockRef::from(&self.socket))
+        {
+            self.state = state;
+        }
     }
 
     /// Where it is bound.
@@ -172,7 +186,8 @@ impl Sockets {
     }
 
     /// Sends a packet, or several in segments, with the next [`Sockets::flush`] at the latest.
-    pub fn send(&mut self, packet: &Packet, segment: Option<u16>) {
+    pub fn send(&mut self, outgoing: &Outgoing) {
+        let Outgoing { packet, segment, mtu_probe } = outgoing;
         let Payload::Bytes(bytes) = &packet.payload else { return };
         let (local, destination) = (packet.tuple.source(), packet.tuple.destination());
         let Some(slot) = self.slot_of(local) else {
@@ -183,6 +198,8 @@ impl Sockets {
         for datagram in bytes.chunks(segment.map_or(bytes.len().max(1), usize::from)) {
             self.push(slot, destination, source, packet.ecn, datagram);
         }
+        // a device whose MTU it exceeds would refuse what follows with it
+        self.batch.closed |= mtu_probe;
     }
 
     fn slot_of(&self, local: SocketAddr) -> Option<usize> {
@@ -227,18 +244,31 @@ impl Sockets {
     pub fn flush(&mut self) {
         let batch = &mut self.batch;
         let Some(destination) = batch.destination.take() else { return };
-        if let Some(socket) = &self.slots[batch.slot] {
-            let transmit = Transmit {
-                destination,
-                ecn: to_codepoint(batch.ecn),
-                contents: &batch.bytes,
-                segment_size: (batch.count > 1).then_some(batch.segment),
-                src_ip: batch.source,
+        if let Some(socket) = &mut self.slots[batch.slot] {
+            let counts = &mut self.counts;
+            let mut send = |socket: &Socket, contents: &[u8], count: usize| {
+                let transmit = Transmit {
+                    destination,
+                    ecn: to_codepoint(batch.ecn),
+                    contents,
+                    segment_size: (count > 1).then_some(batch.segment),
+                    src_ip: batch.source,
+                };
+                let sent = socket.state.try_send(UdpSockRef::from(&socket.socket), &transmit);
+                if sent.is_ok() {
+                    counts.sent_packets += count as u64;
+                    counts.sent_bytes += contents.len() as u64;
+                }
+                sent
             };
-            match socket.state.try_send(UdpSockRef::from(&socket.socket), &transmit) {
-                Ok(()) => {
-                    self.counts.sent_packets += batch.count as u64;
-                    self.counts.sent_bytes += batch.bytes.len() as u64;
+            match send(socket, &batch.bytes, batch.count) {
+                Ok(()) => {}
+                // the MTU of the device has shrunk below a segment: all were refused, also those that fit
+                Err(error) if batch.count > 1 && is_too_long(&error) => {
+                    socket.renew();
+                    let datagrams = batch.bytes.chunks(batch.segment);
+                    let unsent = datagrams.filter(|datagram| send(socket, datagram, 1).is_err()).count();
+                    self.counts.unsent += unsent as u64;
                 }
                 // the interface is down, the buffer full: for QUIC it is a loss as any other
                 Err(_) => self.counts.unsent += batch.count as u64,
@@ -247,6 +277,12 @@ impl Sockets {
         batch.bytes.clear();
         (batch.count, batch.closed) = (0, false);
     }
+}
+
+/// What the kernel says of a datagram or a segment that exceeds the MTU of the device; of a segment EINVAL before Linux 6.14.
+fn is_too_long(error: &io::Error) -> bool {
+    let number = error.raw_os_error();
+    [Errno::MSGSIZE, Errno::INVAL].iter().any(|errno| number == Some(errno.raw_os_error()))
 }
 
 fn from_codepoint(ecn: Option<EcnCodepoint>) -> Ecn {

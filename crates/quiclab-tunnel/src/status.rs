@@ -56,6 +56,10 @@ pub struct PathStatus {
     pub local: Option<SocketAddr>,
     /// Addresses outside.
     pub remote: Option<SocketAddr>,
+    /// Longest IP packet that is known to pass outside, header included; none while there is no connection.
+    pub mtu_bytes: Option<u16>,
+    /// Whether a longer one is searched for.
+    pub mtu_search: Option<MtuSearchState>,
     /// Smoothed RTT.
     pub rtt_ms: f64,
     /// Congestion window.
@@ -70,6 +74,33 @@ pub struct PathStatus {
     pub sent_bytes: u64,
     /// Bytes of inner packets received.
     pub received_bytes: u64,
+}
+
+/// State of the search for the MTU of a path (RFC 8899 section 5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MtuSearchState {
+    /// A longer packet may turn out to pass: packets that do not fit are sent in fragments.
+    Searching,
+    /// It has ended, and is repeated every ten minutes.
+    Complete,
+}
+
+impl MtuSearchState {
+    /// The state of a path whose MTU is searched for, or is not.
+    #[must_use]
+    pub fn of(searching: bool) -> Self {
+        if searching { Self::Searching } else { Self::Complete }
+    }
+
+    /// Its name, as in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Searching => "searching",
+            Self::Complete => "complete",
+        }
+    }
 }
 
 impl Status {
@@ -93,17 +124,28 @@ impl Status {
             );
             let _ = writeln!(
                 out,
-                "  {:<12} {:<5} {:>9} {:>11} {:>11} {:>10} {:>14} {:>14}  remote",
-                "path", "state", "rtt ms", "window", "in flight", "Mbit/s", "sent", "received"
+                "  {:<12} {:<5} {:>5} {:<9} {:>9} {:>11} {:>11} {:>10} {:>14} {:>14}  remote",
+                "path",
+                "state",
+                "mtu",
+                "search",
+                "rtt ms",
+                "window",
+                "in flight",
+                "Mbit/s",
+                "sent",
+                "received"
             );
             for path in &session.paths {
                 let rate = path.rate_mbps.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}"));
                 let remote = path.remote.map_or_else(|| "-".to_owned(), |remote| remote.to_string());
                 let _ = writeln!(
                     out,
-                    "  {:<12} {:<5} {:>9.2} {:>11} {:>11} {:>10} {:>14} {:>14}  {remote}",
+                    "  {:<12} {:<5} {:>5} {:<9} {:>9.2} {:>11} {:>11} {:>10} {:>14} {:>14}  {remote}",
                     path.name,
                     if path.up { "up" } else { "down" },
+                    path.mtu_bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()),
+                    path.mtu_search.map_or("-", MtuSearchState::name),
                     path.rtt_ms,
                     path.window_bytes,
                     path.in_flight_bytes,
@@ -151,6 +193,11 @@ impl Status {
                 ];
                 for (name, value) in values {
                     add(name, labels.clone(), value);
+                }
+                if let (Some(bytes), Some(search)) = (path.mtu_bytes, path.mtu_search) {
+                    add("path_mtu_bytes", labels.clone(), bytes.into());
+                    let searching = search == MtuSearchState::Searching;
+                    add("path_mtu_searching", labels, f64::from(u8::from(searching)));
                 }
             }
         }

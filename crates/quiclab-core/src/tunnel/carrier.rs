@@ -50,7 +50,7 @@ pub trait Carrier: Send {
         false
     }
 
-    /// Bytes of cargo that fit a datagram on `path` now; `None` while it carries none.
+    /// Bytes of cargo that [`Carrier::send`] takes on `path` now, in one datagram or in fragments; `None` while it takes none.
     fn largest_datagram(&self, path: usize) -> Option<u16>;
 
     /// Sends `cargo`: it leaves on `path` with the next [`Carrier::transmit`]s.

@@ -292,10 +292,16 @@ impl Tunnel {
         }
     }
 
+    /// Bytes that the tunnel adds to a packet.
+    #[must_use]
+    pub const fn overhead(&self) -> u16 {
+        self.numbering().length() as u16
+    }
+
     /// Length of the longest packet that `path` takes now, 0 if it takes none.
     fn largest(&self, carrier: &dyn Carrier, path: usize) -> u64 {
-        let number = self.numbering().length() as u64;
-        carrier.largest_datagram(path).map_or(0, |largest| u64::from(largest).saturating_sub(number))
+        let added = self.overhead();
+        carrier.largest_datagram(path).map_or(0, |largest| largest.saturating_sub(added).into())
     }
 
     /// A packet too large for a path.

@@ -73,6 +73,7 @@ impl Lab {
                 kind,
                 max_half_open: HALF_OPEN,
                 max_sessions: 2,
+                mtu_discovery: true,
                 ..config
             })
             .unwrap()

@@ -5,7 +5,9 @@ use bolero::{TypeGenerator, produce};
 use bytes::{Bytes, BytesMut};
 use quiclab_core::tunnel::TunnelPayload;
 use quiclab_fuzz::target;
-use quiclab_stacks::carrier::wire::{Frame, MAX_CONTROL_BYTES, datagram, encode_datagram, frame};
+use quiclab_stacks::carrier::wire::{
+    Frame, MAX_CONTROL_BYTES, MAX_FRAGMENTS, datagram, encode_datagram, encode_fragment, fragment, frame,
+};
 
 #[derive(Clone, Debug, TypeGenerator)]
 enum Said {
@@ -84,6 +86,11 @@ fn datagrams() {
         if let Some(cargo) = datagram(&bytes) {
             assert_eq!(cargo.length(), rest.len());
             assert_eq!(encode_datagram(&cargo), bytes);
+        }
+        if let Some(part) = fragment(&bytes) {
+            assert!(part.index < part.count && usize::from(part.count) <= MAX_FRAGMENTS);
+            assert_eq!(encode_fragment(part.number, part.index, part.count, &part.content), bytes);
+            assert_eq!(datagram(&bytes), None, "one kind for each datagram");
         }
         let length = (length % 9000).max(8);
         for cargo in [

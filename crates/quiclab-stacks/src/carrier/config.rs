@@ -12,7 +12,8 @@ pub struct PathConfig {
     pub congestion_control: CongestionControl,
     /// Initial window, which [`CongestionControl::Fixed`] keeps; `None`: ten packets.
     pub window: Option<ByteCount>,
-    /// Largest IP packet of the path, header included, in bytes. It is neither probed nor lowered.
+    /// Largest IP packet of the path, header included, in bytes: what is sent without
+    /// [`TunnelEndpointConfig::mtu_discovery`], and the largest that is tried with it.
     pub mtu: u16,
 }
 
@@ -55,13 +56,17 @@ pub struct TunnelEndpointConfig {
     pub max_sessions: usize,
     /// Maximum number of UDP datagrams in one [`Outgoing`](super::Outgoing); 1 without segmentation offload.
     pub segments: usize,
+    /// Whether the MTU of each path is discovered (RFC 8899): it begins with the smallest that QUIC allows. A datagram that is
+    /// too long for the path is then sent in fragments, as far as [`TunnelEndpoint::path_mtu`](super::TunnelEndpoint::path_mtu)
+    /// says.
+    pub mtu_discovery: bool,
     /// Where random numbers come from.
     pub randomness: Randomness,
 }
 
 impl TunnelEndpointConfig {
     /// A configuration with the usual values: one connection per path, CUBIC, paths of 1500 bytes, idle after
-    /// 30 s, a keep-alive each second, no segmentation offload.
+    /// 30 s, a keep-alive each second, neither segmentation offload nor MTU discovery.
     #[must_use]
     pub fn new(role: Role, secret_key: SecretKey, peers: Vec<PublicKey>, randomness: Randomness) -> Self {
         Self {
@@ -75,6 +80,7 @@ impl TunnelEndpointConfig {
             max_half_open: 64,
             max_sessions: 1024,
             segments: 1,
+            mtu_discovery: false,
             randomness,
         }
     }

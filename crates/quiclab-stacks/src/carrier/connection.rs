@@ -13,6 +13,7 @@
 use super::event::{Outgoing, SessionId};
 use super::gated_controller::{self, GateMode, GatedController};
 use super::liveness::Liveness;
+use super::wire::DATAGRAM_OVERHEAD;
 use crate::options::std_duration;
 use crate::seeded;
 use crate::time::Clock;
@@ -45,6 +46,8 @@ pub(crate) struct ConnectionPath {
     pub(crate) opened: Time,
     /// When a packet arrived on it last.
     pub(crate) heard: Time,
+    /// Probes of its MTU that are known to be lost.
+    lost_probes: u64,
 }
 
 /// How often something happened on a conn.
@@ -179,6 +182,7 @@ impl TunnelConnection {
             established: false,
             opened: now,
             heard: now,
+            lost_probes: 0,
         });
         self.tracks.last_mut()
     }
@@ -333,6 +337,7 @@ impl TunnelConnection {
             return;
         }
         self.dirty = false;
+        self.count_lost_probes();
         self.open_gates();
         // whatever QUIC thinks it must send: but not indefinitely at one instant
         for _ in 0..MAX_PACKETS_PER_PASS {
@@ -343,7 +348,36 @@ impl TunnelConnection {
         if self.stuck && self.is_empty() {
             (self.inside, self.stuck) = (0, false);
         }
+        for track in self.tracks.iter().filter(|track| track.established) {
+            track.gate.pause_mtu_search();
+        }
         self.measure();
+    }
+
+    /// Probes of an MTU that are lost are no longer in flight.
+    fn count_lost_probes(&mut self) {
+        for index in 0..self.tracks.len() {
+            let track = &self.tracks[index];
+            if !track.gate.has_mtu_probe() {
+                continue;
+            }
+            let lost = self.quic.path_stats(track.id).map_or(0, |stats| stats.lost_plpmtud_probes);
+            let track = &mut self.tracks[index];
+            if lost > track.lost_probes {
+                track.lost_probes = lost;
+                track.gate.forget_mtu_probe();
+            }
+        }
+    }
+
+    /// Whether the MTU of a path that datagrams must fit is not known yet.
+    pub(crate) fn is_searching(&self) -> bool {
+        self.tracks.iter().any(|track| track.established && track.gate.is_searching())
+    }
+
+    /// Longest tunnel payload in one datagram.
+    pub(crate) fn largest_payload(&self) -> Option<u16> {
+        self.largest.map(|largest| largest.saturating_sub(DATAGRAM_OVERHEAD as u16))
     }
 
     /// A path that does not answer may always be asked: its window is full of what was lost.
@@ -401,7 +435,8 @@ impl TunnelConnection {
         let slot = track.slot;
         let packet = packet(now, local, transmit.destination, ecn, &buffer[..transmit.size]);
         let segment = transmit.segment_size.and_then(|size| u16::try_from(size).ok());
-        self.out.push_back((slot, Outgoing { packet, segment }));
+        let mtu_probe = segment.is_none() && transmit.size > usize::from(track.gate.mtu());
+        self.out.push_back((slot, Outgoing { packet, segment, mtu_probe }));
     }
 
     /// The largest datagram, as far as it can be known.

@@ -6,6 +6,7 @@
 use super::connection::{ConnectionKey, TunnelConnection};
 use super::connection_events::{Code, UNKNOWN_TOKEN, VIOLATION};
 use super::event::{CloseReason, SessionId, TunnelEvent};
+use super::path_mtu::MIN_UDP_PAYLOAD;
 use super::tls;
 use super::tunnel_endpoint::{MAX_PENDING_EVENTS, TunnelEndpoint};
 use super::wire::{self, Frame, MAX_CONTROL_BYTES, MAX_WIRE_PATHS, NO_TOKEN, Token};
@@ -14,8 +15,6 @@ use quiclab_core::{Role, Time};
 
 /// Bytes that may wait for a control stream before a peer is not read any more, and before messages wait outside.
 const FULL_OUTBOX: usize = 128 << 10;
-/// Least UDP payload that an end of QUIC takes.
-const MIN_UDP_PAYLOAD: u16 = 1200;
 /// Bytes of a frame beside a message, at most.
 const FRAME_HEADER: usize = 64;
 

@@ -2,7 +2,8 @@
 //!
 //! | setting | value | why |
 //! | --- | --- | --- |
-//! | initial and smallest MTU | that of the path | a burst of losses is otherwise taken for a black hole, and datagrams become too large |
+//! | initial and smallest MTU | 1200 bytes of UDP payload | the smallest that QUIC allows (RFC 9000 section 14): the handshake works on any path; see `path_mtu` |
+//! | the same without MTU discovery | that of the path | a simulation has no path that carries less |
 //! | `max_udp_payload_size` (transport parameter) | that of the client's path | the server keeps to the smaller of both MTUs |
 //! | `default_path_max_idle_timeout` | none | noq abandons a loaded path under load in one direction |
 //! | streams | one bidirectional | the control stream |
@@ -13,6 +14,7 @@ use super::config::{PathConfig, Randomness, TunnelEndpointConfig};
 use super::connection::{SEND_BUFFER, std_time};
 use super::control::{self, Group};
 use super::gated_controller::GatedControllerFactory;
+use super::path_mtu::{self, MIN_UDP_PAYLOAD};
 use super::tls;
 use crate::library::SeededIds;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -33,6 +35,8 @@ use std::time::SystemTime;
 /// RTT before there is a sample; RFC 9002 section 6.2.2 recommends 333 ms, and a lost first packet waits three
 /// times as long.
 pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(100);
+/// UDP payload of an IPv4 packet of 1500 bytes.
+const LARGEST_SEGMENT: u16 = 1472;
 /// Maximum number of paths of a multipath connection.
 const MULTIPATH_PATHS: u32 = 8;
 
@@ -169,7 +173,7 @@ impl EndpointFactory {
             let any: SocketAddr = ([0, 0, 0, 0], 0).into();
             Arc::new(self.server(&any))
         });
-        Endpoint::new(Arc::new(config), server, false)
+        Endpoint::new(Arc::new(config), server, self.config.mtu_discovery)
     }
 
     /// What a server accepts a connection from `remote` with.
@@ -187,6 +191,12 @@ impl EndpointFactory {
             .time_source(self.time.clone());
         config.validation_token.log(Arc::new(NoneTokenLog)).sent(0);
         config
+    }
+
+    /// Bytes of a packet for the congestion control of a path whose largest UDP payload is `payload`. While the MTU is not
+    /// known, no more than RFC 9002 section 7.2 assumes: ten packets are at most 14 720 bytes.
+    pub(crate) fn segment(&self, payload: u16) -> u16 {
+        if self.config.mtu_discovery { payload.min(LARGEST_SEGMENT) } else { payload }
     }
 
     pub(crate) fn largest_mtu(&self) -> u16 {
@@ -211,14 +221,21 @@ impl EndpointFactory {
 
     fn transport(&mut self, path: PathConfig, payload: u16, group: &Group, own: usize) -> TransportConfig {
         let (group, random) = (group.clone(), self.source.stream("congestion"));
-        let make = move || control::controller(path, payload, random.clone(), &group, own);
-        let factory = GatedControllerFactory { make: Box::new(make), mtu: payload, initial_rtt: INITIAL_RTT };
+        let discovery = self.config.mtu_discovery;
+        let segment = self.segment(payload);
+        let make = move || control::controller(path, segment, random.clone(), &group, own);
+        let factory = GatedControllerFactory {
+            make: Box::new(make),
+            initial_rtt: INITIAL_RTT,
+            mtu_discovery: discovery,
+        };
+        let initial_mtu = if discovery { MIN_UDP_PAYLOAD } else { payload };
         let mut config = TransportConfig::default();
         let idle = std_time(self.config.idle_timeout).try_into().expect("the idle timeout is checked");
         config
-            .initial_mtu(payload)
-            .min_mtu(payload)
-            .mtu_discovery_config(None)
+            .initial_mtu(initial_mtu)
+            .min_mtu(initial_mtu)
+            .mtu_discovery_config(discovery.then(|| path_mtu::search(payload)))
             .enable_segmentation_offload(self.config.segments > 1)
             .max_idle_timeout(Some(idle))
             .keep_alive_interval(None)

@@ -81,6 +81,9 @@ pub struct Outgoing {
     /// Bytes of each UDP datagram in the payload (UDP_SEGMENT), of which the last may be shorter; `None` if
     /// there is one.
     pub segment: Option<u16>,
+    /// It may be longer than the path carries, to find out: it must not be fragmented, nor be handed to the kernel together
+    /// with others, which would be refused together.
+    pub mtu_probe: bool,
 }
 
 /// Why a request to an endpoint is refused.

@@ -11,9 +11,11 @@
 //! | `on_packet_sent`, `on_ack`, `on_packet_lost` | mirror of the bytes in flight; `on_end_acks` sets it right |
 //! | `app_limited` | replaced by the tunnel's view (a backlog, and no room): QUIC never has a backlog, as nothing waits inside it |
 //! | `on_cwnd_limited` | forwarded only while open: closed, it is we who limit |
+//! | `on_packet_sent`, `on_mtu_update` | what is longer than the MTU is a probe of it: [`MtuSearch`] |
 //! | `clone_box` | shares everything: noq clones when the peer's port changes |
 
 use super::pacer::Pacer;
+use super::path_mtu::MtuSearch;
 use crate::lab_controller::LabController;
 use crate::time::Clock;
 use noq_proto::RttEstimator;
@@ -42,7 +44,7 @@ struct Shared {
     /// There is a backlog that this path cannot take: what `app_limited` denies.
     limited: bool,
     pacer: Pacer,
-    mtu: u16,
+    mtu: MtuSearch,
     srtt: Duration,
     /// Since when something is unanswered; `None` if nothing is.
     waiting_since: Option<Time>,
@@ -66,10 +68,10 @@ impl std::fmt::Debug for GatedController {
 }
 
 impl GatedController {
-    /// An open gate on a path with datagrams of `mtu` bytes and an RTT of `srtt` until there is a sample.
-    pub(crate) fn new(now: Time, inner: LabController, mtu: u16, srtt: Duration) -> Self {
+    /// An open gate on a path with an RTT of `srtt` until there is a sample.
+    pub(crate) fn new(now: Time, inner: LabController, mtu: MtuSearch, srtt: Duration) -> Self {
         let mut pacer = Pacer::new(now);
-        pacer.set_rate(now, rate(&inner, srtt), mtu);
+        pacer.set_rate(now, rate(&inner, srtt), mtu.current());
         Self(Arc::new(Mutex::new(Shared {
             inner,
             mode: GateMode::Open,
@@ -106,15 +108,43 @@ impl GatedController {
             let inner = self.lock().inner.clone();
             other.replace(now, inner);
         } else {
-            self.lock().in_flight = 0;
+            let mut shared = self.lock();
+            shared.in_flight = 0;
+            shared.mtu.forget_probe();
         }
+    }
+
+    /// Largest UDP payload that is known to pass.
+    pub(crate) fn mtu(&self) -> u16 {
+        self.lock().mtu.current()
+    }
+
+    pub(crate) fn is_searching(&self) -> bool {
+        self.lock().mtu.is_searching()
+    }
+
+    /// A probe of the MTU is in flight.
+    pub(crate) fn has_mtu_probe(&self) -> bool {
+        self.lock().mtu.has_probe()
+    }
+
+    /// The probe of the MTU is lost, which noq does not tell.
+    pub(crate) fn forget_mtu_probe(&self) {
+        let mut shared = self.lock();
+        let bytes = shared.mtu.forget_probe();
+        shared.lose(bytes);
+    }
+
+    /// QUIC has nothing to send.
+    pub(crate) fn pause_mtu_search(&self) {
+        self.lock().mtu.pause();
     }
 
     /// When a full datagram may leave beside `granted` ones that will: not after `now` if at once, `None` while the
     /// window is full.
     pub(crate) fn room(&self, now: Time, granted: u64) -> Option<Time> {
         let shared = self.lock();
-        let mtu = u64::from(shared.mtu);
+        let mtu = u64::from(shared.mtu.current());
         let bytes = (granted + 1) * mtu;
         let fits = shared.in_flight + bytes <= shared.inner.window();
         fits.then(|| shared.pacer.when(now, bytes))
@@ -123,6 +153,14 @@ impl GatedController {
     /// Whether a full datagram may leave now beside `granted` ones that will.
     pub(crate) fn has_room(&self, now: Time, granted: u64) -> bool {
         self.room(now, granted).is_some_and(|time| time <= now)
+    }
+
+    /// Whether the window takes `fragments` datagrams beside `granted` ones that will leave; an empty one takes any number, as it
+    /// will not become larger by waiting.
+    pub(crate) fn takes(&self, granted: u64, fragments: u64) -> bool {
+        let shared = self.lock();
+        let bytes = (granted + fragments) * u64::from(shared.mtu.current());
+        shared.in_flight + granted == 0 || shared.in_flight + bytes <= shared.inner.window()
     }
 
     /// Whether a backlog waits that this path cannot take.
@@ -160,7 +198,15 @@ impl Shared {
     /// The pacer follows window, rate and RTT.
     fn follow(&mut self, now: Time) {
         let rate = rate(&self.inner, self.srtt);
-        self.pacer.set_rate(now, rate, self.mtu);
+        self.pacer.set_rate(now, rate, self.mtu.current());
+    }
+
+    /// A probe of the MTU is no longer in flight; without anything else, nothing is unanswered.
+    fn lose(&mut self, bytes: u64) {
+        if bytes > 0 {
+            self.in_flight = self.in_flight.saturating_sub(bytes);
+            self.waiting_since = self.waiting_since.filter(|_| self.in_flight > 0);
+        }
     }
 }
 
@@ -171,6 +217,8 @@ impl Controller for GatedController {
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, number: u64) {
         let mut shared = self.lock();
         let time = shared.clock.deadline(now);
+        let lost = shared.mtu.on_sent(bytes);
+        shared.lose(lost);
         shared.in_flight += u64::from(bytes);
         shared.pacer.spend(time, u64::from(bytes));
         shared.waiting_since.get_or_insert(time);
@@ -223,7 +271,7 @@ impl Controller for GatedController {
     }
     fn on_mtu_update(&mut self, mtu: u16) {
         let mut shared = self.lock();
-        shared.mtu = mtu;
+        shared.mtu.on_update(mtu);
         Controller::on_mtu_update(&mut shared.inner, mtu);
     }
     fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: std::time::Duration) {
@@ -266,13 +314,14 @@ pub(crate) fn of_path(
 /// Makes gates with the congestion control of one path, until [`GatedController::replace`].
 pub(crate) struct GatedControllerFactory {
     pub(crate) make: Box<dyn Fn() -> LabController + Send + Sync>,
-    pub(crate) mtu: u16,
     pub(crate) initial_rtt: Duration,
+    pub(crate) mtu_discovery: bool,
 }
 
 impl ControllerFactory for GatedControllerFactory {
-    fn build(self: Arc<Self>, now: Instant, _: u16) -> Box<dyn Controller> {
-        Box::new(GatedController::new(Clock::new().deadline(now), (self.make)(), self.mtu, self.initial_rtt))
+    fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+        let (now, mtu) = (Clock::new().deadline(now), MtuSearch::new(mtu, self.mtu_discovery));
+        Box::new(GatedController::new(now, (self.make)(), mtu, self.initial_rtt))
     }
 }
 

@@ -3,8 +3,9 @@
 use super::config::PathConfig;
 use super::connection::ConnectionKey;
 use super::control::Group;
+use super::fragments::Reassembly;
 use super::keys::PublicKey;
-use super::wire::{CONTROL_BACKLOG, Token};
+use super::wire::{self, CONTROL_BACKLOG, Token};
 use bytes::Bytes;
 use quiclab_core::tunnel::TunnelPayload;
 use quiclab_core::{Duration, Time};
@@ -149,6 +150,10 @@ pub(crate) struct Session {
     pub(crate) timer: Option<Time>,
     /// Datagrams dropped as they were not fetched.
     pub(crate) overrun: u64,
+    /// Fragments of datagrams that have not arrived completely.
+    pub(crate) reassembly: Reassembly,
+    /// Datagrams sent in fragments so far: the number of the next one.
+    pub(crate) fragmented: u64,
     /// Sums over connections that are gone.
     pub(crate) past: super::connection::ConnectionCounters,
     delivered: VecDeque<(usize, TunnelPayload)>,
@@ -168,12 +173,25 @@ impl Session {
             turn: 0,
             timer: None,
             overrun: 0,
+            reassembly: Reassembly::default(),
+            fragmented: 0,
             past: super::connection::ConnectionCounters::default(),
             delivered: VecDeque::new(),
         }
     }
 
-    pub(crate) fn deliver(&mut self, slot: usize, cargo: TunnelPayload) {
+    /// A datagram has arrived.
+    pub(crate) fn receive(&mut self, slot: usize, data: &Bytes) {
+        let cargo = wire::datagram(data).or_else(|| {
+            let whole = self.reassembly.receive(&wire::fragment(data)?)?;
+            wire::datagram(&whole)
+        });
+        if let Some(cargo) = cargo {
+            self.deliver(slot, cargo);
+        }
+    }
+
+    fn deliver(&mut self, slot: usize, cargo: TunnelPayload) {
         if self.delivered.len() < MAX_DELIVERED {
             self.delivered.push_back((slot, cargo));
         } else {

@@ -1,10 +1,12 @@
 //! A session of an endpoint as a carrier.
 
-use super::connection::{ConnectionCounters, ConnectionPath, TunnelConnection};
+use super::connection::{ConnectionCounters, ConnectionKey, ConnectionPath, TunnelConnection};
 use super::event::{Outgoing, SessionId};
 use super::tunnel_endpoint::TunnelEndpoint;
-use super::wire::{self, DATAGRAM_OVERHEAD};
+use super::wire;
+use super::{fragments, path_mtu};
 use bytes::{Bytes, BytesMut};
+use noq_proto::PathId;
 use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::{Carrier, TunnelPayload};
 use quiclab_core::{ByteCount, Metrics, Packet, Payload, Time};
@@ -27,7 +29,7 @@ impl TunnelEndpoint {
         self.sessions.get(&id).map_or(0, |session| session.slots.len())
     }
 
-    fn path_of(&self, id: SessionId, path: usize) -> Option<(&TunnelConnection, &ConnectionPath)> {
+    pub(super) fn path_of(&self, id: SessionId, path: usize) -> Option<(&TunnelConnection, &ConnectionPath)> {
         let slot = self.sessions.get(&id)?.slots.get(path)?;
         let conn = self.connections.get(&slot.connection?).filter(|conn| conn.bound && !conn.over)?;
         Some((conn, conn.of_slot(path).filter(|track| track.established)?))
@@ -52,7 +54,9 @@ impl TunnelEndpoint {
 
     pub(super) fn largest_cargo(&self, id: SessionId, path: usize) -> Option<u16> {
         let (conn, _) = self.path_of(id, path)?;
-        conn.largest.map(|largest| largest.saturating_sub(DATAGRAM_OVERHEAD as u16))
+        let payload = conn.largest_payload()?;
+        let fragments = self.config().mtu_discovery;
+        Some(if fragments { path_mtu::largest_cargo(payload, conn.is_searching()) } else { payload })
     }
 
     pub(super) fn send_cargo(
@@ -80,13 +84,45 @@ impl TunnelEndpoint {
             return Err(cargo);
         }
         let track = track.id;
+        let Some(largest) = conn.largest else { return Err(cargo) };
         let data: Bytes = wire::encode_datagram(&cargo);
-        if conn.largest.is_none_or(|largest| data.len() > usize::from(largest)) {
+        let taken = if data.len() <= usize::from(largest) {
+            conn.admit(now, track, data)
+        } else if self.maker.config.mtu_discovery {
+            self.send_fragments(now, (id, key), track, &data, largest)
+        } else {
             return Err(cargo);
-        }
-        let taken = conn.admit(now, track, data);
+        };
         self.active.insert(key);
         if taken { Ok(()) } else { Err(cargo) }
+    }
+
+    /// Sends a datagram that is longer than `largest`. Returns whether QUIC took it: all, or what is lost as a whole.
+    fn send_fragments(
+        &mut self,
+        now: Time,
+        (id, key): (SessionId, ConnectionKey),
+        track: PathId,
+        data: &Bytes,
+        largest: u16,
+    ) -> bool {
+        let (Some(session), Some(conn)) = (self.sessions.get_mut(&id), self.connections.get_mut(&key)) else {
+            return false;
+        };
+        let Some(fragments) = fragments::divide(data, session.fragmented, largest) else { return false };
+        let gate = conn.of_id(track).map(|track| track.gate.clone());
+        let (granted, count) = (conn.granted(track), fragments.len() as u64);
+        if let Some(gate) = gate.filter(|gate| !gate.takes(granted, count)) {
+            gate.set_limited(true);
+            return false;
+        }
+        let mut fragments = fragments.into_iter();
+        if !fragments.next().is_some_and(|first| conn.admit(now, track, first)) {
+            return false;
+        }
+        session.fragmented += 1;
+        fragments.all(|fragment| conn.admit(now, track, fragment));
+        true
     }
 
     pub(super) fn backlog(&mut self, id: SessionId, backlogged: bool) {

@@ -5,6 +5,7 @@ use super::connection::ConnectionKey;
 use super::connection_events::{CLOSED, Code, REPLACED, TOO_MANY};
 use super::control;
 use super::event::{CloseReason, SessionId, TunnelEvent};
+use super::fragments::Reassembly;
 use super::keys::PublicKey;
 use super::session::{Control, FIRST_BACKOFF, Session, SessionPath};
 use super::tunnel_endpoint::{Due, TunnelEndpoint};
@@ -55,6 +56,7 @@ impl TunnelEndpoint {
             self.tokens.remove(&token);
         }
         session.control = Control::default();
+        session.reassembly = Reassembly::default();
         session.asking = None;
         let connections = session.connections();
         let up: Vec<_> = (0..session.slots.len()).filter(|&index| session.slots[index].up).collect();
@@ -153,8 +155,8 @@ impl TunnelEndpoint {
             (slot.local, slot.remote) = (track.local, track.remote);
         }
         (track.slot, track.established) = (Some(path), true);
-        let payload = super::endpoint::payload(slot.config.mtu, &slot.remote);
-        track.gate.replace(now, control::controller(config, payload, random, &session.group, path));
+        let segment = self.maker.segment(super::endpoint::payload(slot.config.mtu, &slot.remote));
+        track.gate.replace(now, control::controller(config, segment, random, &session.group, path));
         conn.measure();
         conn.dirty = true;
         self.active.insert(key);

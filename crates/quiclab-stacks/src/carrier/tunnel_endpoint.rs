@@ -15,8 +15,9 @@ use super::connection::{ConnectionKey, TunnelConnection, packet};
 use super::endpoint::{EndpointFactory, payload};
 use super::event::{CloseReason, Outgoing, SessionId, TunnelEndpointError, TunnelEvent};
 use super::keys::PublicKey;
+use super::path_mtu::{MIN_UDP_PAYLOAD, PathMtu};
 use super::session::{Session, SessionPath};
-use super::wire::{self, MAX_CONTROL_BYTES, MAX_WIRE_PATHS, Token};
+use super::wire::{MAX_CONTROL_BYTES, MAX_WIRE_PATHS, Token};
 use crate::time::Clock;
 use bytes::Bytes;
 use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, FourTuple, Transmit};
@@ -36,8 +37,6 @@ const MAX_ANSWERS: usize = 256;
 const MAX_REFUSALS: u32 = 10;
 /// A deadline that is due again immediately is postponed by this time: virtual time advances.
 const MIN_TIMER_STEP: Duration = Duration::from_micros(1);
-/// Smallest UDP payload of QUIC (RFC 9000 section 14).
-const MIN_UDP_PAYLOAD: u16 = 1200;
 
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -263,8 +262,8 @@ impl TunnelEndpoint {
         while let Some(data) = conn.quic.datagrams().recv() {
             let slot = *slot.get_or_insert_with(|| conn.between(local, remote).and_then(|track| track.slot));
             let session = conn.session.filter(|_| conn.bound).and_then(|id| self.sessions.get_mut(&id));
-            if let (Some(session), Some(slot), Some(cargo)) = (session, slot, wire::datagram(&data)) {
-                session.deliver(slot, cargo);
+            if let (Some(session), Some(slot)) = (session, slot) {
+                session.receive(slot, &data);
             }
         }
     }
@@ -273,7 +272,7 @@ impl TunnelEndpoint {
     fn respond(&mut self, now: Time, local: SocketAddr, sent: Option<Transmit>, answer: &[u8]) {
         let Some(sent) = sent.filter(|_| self.answers.len() < MAX_ANSWERS) else { return };
         let packet = packet(now, local, sent.destination, Ecn::NotEct, &answer[..sent.size]);
-        self.answers.push_back(Outgoing { packet, segment: None });
+        self.answers.push_back(Outgoing { packet, segment: None, mtu_probe: false });
     }
 
     /// What is left of a connection that is gone.
@@ -407,6 +406,26 @@ impl TunnelEndpoint {
         let slot = self.sessions.get(&session)?.slots.get(path)?;
         let track = self.connections.get(&slot.connection?)?.of_slot(path)?;
         Some((track.local, track.remote))
+    }
+
+    /// The MTU of a path as far as it is known; `None` while it carries nothing.
+    #[must_use]
+    pub fn path_mtu(&self, session: SessionId, path: usize) -> Option<PathMtu> {
+        let (conn, track) = self.path_of(session, path).filter(|(_, track)| track.liveness.is_alive())?;
+        let headers = super::connection::headers(&track.remote) as u16; // at most 48
+        Some(PathMtu {
+            bytes: track.gate.mtu() + headers,
+            searching: track.gate.is_searching(),
+            payload: conn.largest_payload()?,
+            is_final: !conn.is_searching(),
+        })
+    }
+
+    /// Datagrams of a session that were sent in fragments, and that arrived in fragments of which some are missing.
+    #[must_use]
+    pub fn fragmented(&self, session: SessionId) -> (u64, u64) {
+        let session = self.sessions.get(&session);
+        session.map_or((0, 0), |session| (session.fragmented, session.reassembly.incomplete))
     }
 
     /// Connections, bound or not: all that this endpoint keeps of its peers.

@@ -6,13 +6,14 @@
 //! | --- | --- |
 //! | 0 | the bytes of the packet |
 //! | 1 | number of the packet (8 bytes), zeros up to its length: both ends in one process |
+//! | 2 | number of the datagram (4 bytes), index and count of fragments (1 byte each), a part of a datagram of kind 0 or 1 |
 //!
 //! **Frames** on the first bidirectional stream of each connection, all numbers big-endian: length of what
 //! follows (4 bytes), kind (1 byte), content.
 //!
 //! | kind | content | sent |
 //! | --- | --- | --- |
-//! | 1 Hello | "QLT1", token (16 bytes; zeros for a new session), path (1 byte), largest UDP payload (2 bytes) | by the client, first on each connection |
+//! | 1 Hello | "QLT2", token (16 bytes; zeros for a new session), path (1 byte), largest UDP payload (2 bytes) | by the client, first on each connection |
 //! | 2 Welcome | token (16 bytes) | by the server, as the answer |
 //! | 3 Message | number (8 bytes), up to 64 KiB | both, any connection: again on another one if its own fails |
 //! | 4 Received | number of the next message expected (8 bytes) | both |
@@ -30,17 +31,36 @@ pub const MAX_WIRE_PATHS: usize = 64;
 /// Bytes of a datagram beside its cargo.
 pub const DATAGRAM_OVERHEAD: usize = 1;
 
+/// Bytes of a fragment beside its content.
+pub const FRAGMENT_OVERHEAD: usize = 7;
+/// Maximum number of fragments of a datagram.
+pub const MAX_FRAGMENTS: usize = 16;
+
 /// Identifies a session between both ends.
 pub type Token = [u8; 16];
 /// Asks for a new session.
 pub const NO_TOKEN: Token = [0; 16];
 
-const MAGIC: &[u8; 4] = b"QLT1";
+const MAGIC: &[u8; 4] = b"QLT2";
 /// Kind and content of the longest frame.
 const MAX_FRAME_LENGTH: usize = 1 + 8 + MAX_CONTROL_BYTES;
 
 const BYTES: u8 = 0;
 const PARCEL: u8 = 1;
+const FRAGMENT: u8 = 2;
+
+/// A part of a datagram that is too long for its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// Of the datagram, the same in all its fragments.
+    pub number: u32,
+    /// Position among the fragments, from 0.
+    pub index: u8,
+    /// Fragments of the datagram, 2 to [`MAX_FRAGMENTS`].
+    pub count: u8,
+    /// The part.
+    pub content: Bytes,
+}
 
 /// A frame on the control stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -197,6 +217,29 @@ pub fn datagram(bytes: &Bytes) -> Option<TunnelPayload> {
         }
         _ => None,
     }
+}
+
+/// The fragment in a datagram; `None` if it is none, or malformed.
+#[must_use]
+pub fn fragment(bytes: &Bytes) -> Option<Fragment> {
+    let ([kind], rest) = split(bytes)?;
+    let (number, rest) = split(rest)?;
+    let ([index, count], _) = split(rest)?;
+    let content = bytes.slice(FRAGMENT_OVERHEAD..);
+    let counts = 2..=MAX_FRAGMENTS as u8;
+    let valid = kind == FRAGMENT && counts.contains(&count) && index < count && !content.is_empty();
+    valid.then(|| Fragment { number: u32::from_be_bytes(number), index, count, content })
+}
+
+/// The datagram that carries a fragment.
+#[must_use]
+pub fn encode_fragment(number: u32, index: u8, count: u8, content: &[u8]) -> Bytes {
+    let mut out = BytesMut::with_capacity(FRAGMENT_OVERHEAD + content.len());
+    out.put_u8(FRAGMENT);
+    out.put_u32(number);
+    out.put_slice(&[index, count]);
+    out.put_slice(content);
+    out.freeze()
 }
 
 /// The datagram that carries `cargo`.

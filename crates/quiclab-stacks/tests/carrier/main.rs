@@ -6,6 +6,7 @@ mod control;
 mod determinism;
 mod faults;
 mod identity;
+mod mtu;
 mod network;
 mod strangers;
 mod throughput;

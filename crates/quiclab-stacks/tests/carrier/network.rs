@@ -46,12 +46,14 @@ pub struct Link {
     pub up: bool,
     /// Probability that a packet is lost.
     pub loss: f64,
+    /// Longest IP packet that passes; others are dropped.
+    pub mtu: u16,
 }
 
 impl Link {
     pub fn mbps(megabits: u64, delay_ms: u64, queue_packets: usize) -> Self {
         let rate = DataRate::from_bits_per_second(megabits * 1_000_000);
-        Self { rate, delay: ms(delay_ms), queue_packets, up: true, loss: 0.0 }
+        Self { rate, delay: ms(delay_ms), queue_packets, up: true, loss: 0.0, mtu: 1500 }
     }
 }
 
@@ -89,6 +91,7 @@ pub struct Setup {
     pub paths: Vec<(PathConfig, Link)>,
     pub seed: u64,
     pub segments: usize,
+    pub mtu_discovery: bool,
     pub server_keys: (u8, Vec<u8>),
     pub client_keys: (u8, Vec<u8>),
 }
@@ -96,7 +99,15 @@ pub struct Setup {
 impl Setup {
     pub fn new(kind: CarrierKind, path: PathConfig, links: &[Link]) -> Self {
         let paths = links.iter().map(|link| (path, *link)).collect();
-        Self { kind, paths, seed: 1, segments: 1, server_keys: (2, vec![1]), client_keys: (1, vec![2]) }
+        Self {
+            kind,
+            paths,
+            seed: 1,
+            segments: 1,
+            mtu_discovery: false,
+            server_keys: (2, vec![1]),
+            client_keys: (1, vec![2]),
+        }
     }
 
     pub fn config(&self, role: Role) -> TunnelEndpointConfig {
@@ -109,6 +120,7 @@ impl Setup {
             kind: self.kind,
             paths: self.paths.iter().map(|(path, _)| *path).collect(),
             segments: self.segments,
+            mtu_discovery: self.mtu_discovery,
             ..TunnelEndpointConfig::new(role, key(*own), peers, Randomness::Seeded(self.seed))
         }
     }
@@ -252,19 +264,21 @@ impl Network {
                     };
                     let Some(path) = path else { break };
                     end.turn = path + 1;
+                    let mut taken = false;
                     for _ in 0..end.batch {
                         let cargo =
                             TunnelPayload::Reference { number: end.left.len() as u64, length: PARCEL };
                         if end.backlog == 0 || carrier.send(now, path, cargo).is_err() {
                             break;
                         }
-                        sent = true;
+                        (sent, taken) = (true, true);
                         end.left.push(path);
                         if end.backlog != u64::MAX {
                             end.backlog -= 1;
                         }
                     }
-                    if !sent {
+                    // a path may have room for a datagram, and not for fragments
+                    if !taken {
                         break 'fill;
                     }
                 }
@@ -314,7 +328,8 @@ impl Network {
         let departures = self.departures.entry((path, who)).or_default();
         departures.retain(|departure| *departure > self.now);
         let lost = self.loss.uniform() < link.loss;
-        if !link.up || lost || departures.len() >= link.queue_packets {
+        if !link.up || lost || departures.len() >= link.queue_packets || packet.size.bytes() > link.mtu.into()
+        {
             return;
         }
         let departure = departures.last().copied().unwrap_or(self.now) + link.rate.time_for(packet.size);

@@ -114,7 +114,8 @@ pub struct Server {
     /// Forward packets between the device and other interfaces: sets sysctls, which are restored at the end.
     #[serde(default)]
     pub forward: bool,
-    /// Maximum size of an IP packet that the network outside carries; at least 80 more than `mtu` of the tunnel.
+    /// Largest IP packet that is tried outside; at least 80 more than `mtu` of the tunnel. A path that carries less is
+    /// discovered, from 1228 bytes (IPv4) or 1248 bytes (IPv6) on.
     #[serde(default = "default_path_mtu")]
     #[schemars(transform = path_mtu())]
     pub mtu: u16,
@@ -188,7 +189,8 @@ pub struct Path {
     /// Address and port of the server, as reached on this path.
     #[schemars(transform = limits::format("remote-address"))]
     pub server: SocketAddr,
-    /// Maximum size of an IP packet that the network carries; at least 80 more than `mtu` of the tunnel.
+    /// Largest IP packet that is tried on this path; at least 80 more than `mtu` of the tunnel. A path that carries less
+    /// is discovered, from 1228 bytes (IPv4) or 1248 bytes (IPv6) on.
     #[serde(default = "default_path_mtu")]
     #[schemars(transform = path_mtu())]
     pub mtu: u16,

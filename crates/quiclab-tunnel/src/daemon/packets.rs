@@ -49,7 +49,7 @@ impl Daemon {
     /// Sends all datagrams of the endpoint.
     pub(super) fn transmit(&mut self, now: Time) {
         while let Some(outgoing) = self.endpoint.transmit(now) {
-            self.sockets.send(&outgoing.packet, outgoing.segment);
+            self.sockets.send(&outgoing);
         }
         self.sockets.flush();
     }

@@ -76,7 +76,7 @@ impl Numbers {
 }
 
 /// The client's second path is taken out of its configuration.
-fn one_path(lab: &Lab) {
+pub fn one_path(lab: &Lab) {
     lab.edit(
         "client.toml",
         "[[client.paths]]\nname = \"lte\"\ninterface = \"c2\"\nserver = \"10.1.2.1:4433\"\n",

@@ -81,6 +81,56 @@ impl Lab {
         Some(lab)
     }
 
+    /// Puts two routers between the hosts of uplink 1, so that what it carries can be limited where neither end sees it:
+    /// [`Lab::limit`]. Without `icmp` they tell nobody what they drop.
+    pub fn route(&mut self, icmp: bool) {
+        self.ip('c', "link del c1");
+        for host in ['m', 'n'] {
+            succeed("ip", &["netns", "add", &self.host(host)]);
+            self.ip(host, "link set lo up");
+        }
+        for [near, far] in
+            [[('c', "c1"), ('m', "mc")], [('m', "mn"), ('n', "nm")], [('n', "ns"), ('s', "s1")]]
+        {
+            let (a, b) = (self.host(near.0), self.host(far.0));
+            let pair = format!("link add {} netns {a} type veth peer name {} netns {b}", near.1, far.1);
+            succeed("ip", &pair.split(' ').collect::<Vec<_>>());
+        }
+        for (host, device, network, number, other, gateway) in [
+            ('c', "c1", 1, 2, 3, 1),
+            ('m', "mc", 1, 1, 0, 0),
+            ('m', "mn", 2, 1, 3, 2),
+            ('n', "nm", 2, 2, 1, 1),
+            ('n', "ns", 3, 2, 0, 0),
+            ('s', "s1", 3, 1, 1, 2),
+        ] {
+            self.ip(host, &format!("addr add 10.4.{network}.{number}/24 dev {device}"));
+            self.ip(host, &format!("addr add fd04:{network}::{number}/64 dev {device} nodad"));
+            self.ip(host, &format!("link set {device} up"));
+            if gateway > 0 {
+                self.ip(host, &format!("route add 10.4.{other}.0/24 via 10.4.{network}.{gateway}"));
+                self.ip(host, &format!("route add fd04:{other}::/64 via fd04:{network}::{gateway}"));
+            }
+        }
+        for host in ['m', 'n'] {
+            let forwarding = ["net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"];
+            for setting in forwarding {
+                succeed("ip", &["netns", "exec", &self.host(host), "sysctl", "-q", "-w", setting]);
+            }
+            for family in ["-4", "-6"].into_iter().filter(|_| !icmp) {
+                // what does not come from another host
+                self.ip(host, &format!("{family} rule add iif lo blackhole"));
+            }
+        }
+        self.edit("client.toml", "10.1.1.1:4433", "10.4.3.1:4433");
+    }
+
+    /// From now on the routers forward no longer packets than this, in both directions.
+    pub fn limit(&self, mtu: u16) {
+        self.ip('m', &format!("link set mn mtu {mtu}"));
+        self.ip('n', &format!("link set nm mtu {mtu}"));
+    }
+
     pub fn host(&self, host: char) -> String {
         format!("{}{host}", self.name)
     }
@@ -305,7 +355,7 @@ impl Drop for Lab {
             let _ = child.kill();
             let _ = child.wait();
         }
-        for host in ['c', 's'] {
+        for host in ['c', 's', 'm', 'n'] {
             let _ = Command::new(PROGRAM).args(["down", "--interface", &self.device(host)]).output();
             let _ = Command::new("ip").args(["netns", "del", &self.host(host)]).output();
             let _ = std::fs::remove_dir_all(Path::new("/run/quiclab-tunnel").join(self.device(host)));

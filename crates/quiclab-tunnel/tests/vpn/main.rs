@@ -2,6 +2,7 @@
 
 mod faults;
 mod lab;
+mod mtu;
 mod relay;
 
 use lab::{Lab, succeed, until};
@@ -94,7 +95,8 @@ fn both_families_pass_and_everything_is_undone() {
     let metrics = metrics.join().unwrap();
     assert!(
         metrics.starts_with("HTTP/1.1 200 OK\r\n")
-            && metrics.contains("quiclab_tunnel_session_open{session=\"laptop\"} 1"),
+            && metrics.contains("quiclab_tunnel_session_open{session=\"laptop\"} 1")
+            && metrics.contains("quiclab_tunnel_path_mtu_bytes{session=\"laptop\",path=\"1\"} "),
         "{metrics}"
     );
     lab.down('c');

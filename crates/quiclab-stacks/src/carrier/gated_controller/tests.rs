@@ -6,7 +6,7 @@ use quiclab_transport::options::CongestionControl;
 
 fn gate(path: PathConfig) -> GatedController {
     let lab = controller(path, 1000, RandomStream::new(1, "gate"), &Group::default(), 0);
-    GatedController::new(Time::ZERO, lab, 1000, Duration::from_millis(100))
+    GatedController::new(Time::ZERO, lab, MtuSearch::new(1000, true), Duration::from_millis(100))
 }
 
 fn fixed(window: u64) -> GatedController {

@@ -1,6 +1,13 @@
 use super::*;
 use proptest::prelude::*;
 
+fn any_fragment() -> impl Strategy<Value = (u32, u8, u8, Vec<u8>)> {
+    let content = proptest::collection::vec(any::<u8>(), 1..300);
+    (any::<u32>(), 2..=MAX_FRAGMENTS as u8, content).prop_flat_map(|(number, count, content)| {
+        (0..count).prop_map(move |index| (number, index, count, content.clone()))
+    })
+}
+
 fn any_frame() -> impl Strategy<Value = Frame> {
     let message = proptest::collection::vec(any::<u8>(), 0..300).prop_map(Bytes::from);
     prop_oneof![
@@ -53,6 +60,28 @@ proptest! {
     }
 
     #[test]
+    fn fragments_come_back_and_anything_else_is_none(
+        (number, index, count, content) in any_fragment(),
+        bytes in proptest::collection::vec(any::<u8>(), 0..20),
+        kind in 0..4_u8,
+    ) {
+        let sent = encode_fragment(number, index, count, &content);
+        prop_assert_eq!(sent.len(), FRAGMENT_OVERHEAD + content.len());
+        let content = Bytes::from(content);
+        prop_assert_eq!(fragment(&sent), Some(Fragment { number, index, count, content }));
+        prop_assert_eq!(datagram(&sent), None);
+        let mut bytes = bytes;
+        if let Some(first) = bytes.first_mut() {
+            *first = kind;
+        }
+        let bytes = Bytes::from(bytes);
+        if let Some(found) = fragment(&bytes) {
+            prop_assert!(found.index < found.count && (2..=16).contains(&found.count) && !found.content.is_empty());
+            prop_assert_eq!(encode_fragment(found.number, found.index, found.count, &found.content), bytes);
+        }
+    }
+
+    #[test]
     fn any_datagram_is_cargo_or_nothing(bytes in proptest::collection::vec(any::<u8>(), 0..100), kind in 0..3_u8, zeros in any::<bool>()) {
         let mut bytes = bytes;
         if let Some(first) = bytes.first_mut() {
@@ -84,9 +113,9 @@ fn frames_by_hand() {
         [&u32::try_from(body.len()).unwrap().to_be_bytes()[..], &body].concat()
     };
     let good = Frame::Hello { token: [7; 16], path: 3, payload: 1200 };
-    assert_eq!(frame(&hello(b"QLT1", 0)), Ok(Some((good, 4 + 1 + 4 + 16 + 1 + 2))));
-    assert_eq!(frame(&hello(b"QLT2", 0)), Err(WireError::Content(1)));
-    assert_eq!(frame(&hello(b"QLT1", 1)), Err(WireError::Content(1)));
+    assert_eq!(frame(&hello(b"QLT2", 0)), Ok(Some((good, 4 + 1 + 4 + 16 + 1 + 2))));
+    assert_eq!(frame(&hello(b"QLT1", 0)), Err(WireError::Content(1)));
+    assert_eq!(frame(&hello(b"QLT2", 1)), Err(WireError::Content(1)));
     assert_eq!(frame(&[0, 0, 0, 0]), Err(WireError::Length(0)));
     assert_eq!(frame(&[0, 1, 0, 9, 3]), Ok(None), "1 + 8 + 65 536 bytes, the longest");
     assert_eq!(frame(&[0, 1, 0, 10, 3]), Err(WireError::Length(65_546)));

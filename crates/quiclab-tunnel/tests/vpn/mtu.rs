@@ -1,0 +1,183 @@
+//! Paths that carry less than they are configured with: what is too long is dropped by a router between the ends, which tells
+//! the sender, or tells nobody.
+
+use super::lab::{Lab, PROGRAM, succeed, until};
+use super::{SECOND, flow, more};
+use crate::faults::one_path;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Bytes of a transfer, in each direction.
+const TRANSFER: usize = 5_000_000;
+/// The networks are as fast as the processors: what takes longer waits for timeouts.
+const LONGEST: Duration = Duration::from_secs(15);
+
+/// A path in the status of an end.
+fn path(lab: &Lab, host: char, index: usize) -> Value {
+    lab.status(host)["sessions"][0]["paths"][index].clone()
+}
+
+/// Waits until these ends know that the path carries so much and no more than a search can miss; returns how long it took.
+fn until_found(lab: &Lab, hosts: &[char], index: usize, mtu: u64, longest: Duration) -> Duration {
+    until(&format!("an MTU of {mtu}"), longest, || {
+        hosts.iter().all(|host| {
+            let path = path(lab, *host, index);
+            let found = path["mtu_bytes"].as_u64().unwrap_or_default();
+            // the last step of the search is shorter than 8 bytes
+            path["mtu_search"] == "complete" && (mtu - 8..=mtu).contains(&found)
+        })
+    })
+}
+
+/// Sends bytes through the tunnel and waits until they have come back.
+fn transfer(lab: &Lab, address: &'static str) -> Duration {
+    let (ready, is_ready) = std::sync::mpsc::channel();
+    let server = lab.within('s', move || {
+        let listener = TcpListener::bind(address).unwrap();
+        ready.send(()).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(LONGEST)).unwrap();
+        let mut bytes = vec![0; TRANSFER];
+        stream.read_exact(&mut bytes).unwrap();
+        stream.write_all(&bytes).unwrap();
+    });
+    is_ready.recv().unwrap();
+    let client = lab.within('c', move || {
+        let to: SocketAddr = address.parse().unwrap();
+        let start = Instant::now();
+        let mut stream = TcpStream::connect_timeout(&to, LONGEST).unwrap();
+        stream.set_read_timeout(Some(LONGEST)).unwrap();
+        let mut bytes: Vec<u8> = (0..TRANSFER).map(|byte| (byte % 251) as u8).collect();
+        stream.write_all(&bytes).unwrap();
+        bytes.fill(0);
+        stream.read_exact(&mut bytes).unwrap();
+        assert!(bytes.iter().enumerate().all(|(at, byte)| *byte == (at % 251) as u8));
+        start.elapsed()
+    });
+    let took = client.join().unwrap();
+    server.join().unwrap();
+    took
+}
+
+/// TCP of both families from the first moment on, over one path that carries `mtu` bytes.
+fn carries_tcp(mtu: u16, icmp: bool, outside: &str) {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.route(icmp);
+    lab.limit(mtu);
+    lab.edit("client.toml", "10.4.3.1:4433", outside);
+    lab.edit(
+        "server.toml",
+        "0.0.0.0:4433",
+        &outside.replace("fd04:3::1", "::").replace("10.4.3.1", "0.0.0.0"),
+    );
+    one_path(&lab);
+    lab.start('s');
+    lab.start('c');
+    until("session", LONGEST, || lab.is_open() && lab.paths_up() == 1);
+    for address in ["10.77.0.1:11", "[fd77::1]:11"] {
+        let took = transfer(&lab, address);
+        eprintln!("MTU {mtu}, ICMP {icmp}: {TRANSFER} bytes to {address} and back in {took:?}");
+        assert!(took < LONGEST, "{took:?}");
+    }
+    let took = until_found(&lab, &['c', 's'], 0, mtu.into(), LONGEST);
+    eprintln!("MTU {mtu} known {took:?} later: {}", path(&lab, 'c', 0));
+    let table = succeed(PROGRAM, &["status", "--interface", &lab.device('c')]);
+    let found = path(&lab, 'c', 0)["mtu_bytes"].to_string();
+    let line = table.lines().find(|line| line.contains("dsl")).unwrap_or_default();
+    assert!(line.contains(&found) && line.contains("complete"), "{table}");
+}
+
+#[test]
+fn a_path_that_carries_1400_bytes_and_tells_nobody() {
+    carries_tcp(1400, false, "10.4.3.1:4433");
+}
+
+#[test]
+fn a_path_that_carries_1400_bytes_and_tells_the_sender() {
+    carries_tcp(1400, true, "10.4.3.1:4433");
+}
+
+#[test]
+fn a_path_that_carries_the_least_that_is_possible() {
+    carries_tcp(1280, false, "10.4.3.1:4433");
+}
+
+#[test]
+fn a_path_of_ipv6_that_carries_1400_bytes() {
+    carries_tcp(1400, false, "[fd04:3::1]:4433");
+}
+
+/// A flow over one path, then over two, whose first carries less from some moment on.
+fn shrinks_under_load(icmp: bool, paths: usize) {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.route(icmp);
+    if paths == 1 {
+        one_path(&lab);
+    }
+    lab.start('s');
+    lab.start('c');
+    until("session", LONGEST, || lab.is_open() && lab.paths_up() == paths);
+    until_found(&lab, &['c', 's'], 0, 1500, LONGEST);
+    let (arrived, stop) = flow(&lab);
+    more(&arrived, 5_000_000, LONGEST, "load");
+    lab.limit(1300);
+    let start = Instant::now();
+    // what is under way arrives still
+    std::thread::park_timeout(SECOND / 10);
+    let took = more(&arrived, 2_000_000, LONGEST, "throughput after the change");
+    eprintln!("ICMP {icmp}, {paths} paths: {:?} after the change, 2 MB in {took:?}", start.elapsed());
+    let took = until_found(&lab, &['c'], 0, 1300, LONGEST);
+    eprintln!("known {took:?} later, {:?} after the change", start.elapsed());
+    let took = more(&arrived, 2_000_000, LONGEST, "throughput with the new MTU");
+    eprintln!("then 2 MB in {took:?}; {}", lab.status('c')["sessions"][0]["values"]);
+    if paths == 2 {
+        until_found(&lab, &['c', 's'], 1, 1500, SECOND);
+    }
+    stop.store(true, Ordering::Relaxed);
+    if paths == 1 {
+        // the server has sent nothing long so far: it finds out now
+        let took = transfer(&lab, "10.77.0.1:11");
+        eprintln!("{TRANSFER} bytes and back in {took:?}");
+        until_found(&lab, &['s'], 0, 1300, LONGEST);
+    }
+    assert_eq!(lab.paths_up(), paths);
+    let log = lab.log("client");
+    assert!(!log.contains("path down"), "{log}");
+}
+
+#[test]
+fn a_path_shrinks_under_load_and_tells_nobody() {
+    shrinks_under_load(false, 1);
+}
+
+#[test]
+fn a_path_shrinks_under_load_and_tells_the_sender() {
+    shrinks_under_load(true, 1);
+}
+
+#[test]
+fn one_of_two_paths_shrinks_under_load() {
+    shrinks_under_load(false, 2);
+}
+
+#[test]
+fn the_device_of_a_path_shrinks_under_load() {
+    let Some(mut lab) = Lab::new() else { return };
+    one_path(&lab);
+    lab.start('s');
+    lab.start('c');
+    until("session", LONGEST, || lab.is_open() && lab.paths_up() == 1);
+    until_found(&lab, &['c'], 0, 1500, LONGEST);
+    let (arrived, stop) = flow(&lab);
+    more(&arrived, 5_000_000, LONGEST, "load");
+    // the kernel refuses what is longer, several datagrams at a time
+    lab.ip('c', "link set c1 mtu 1300");
+    until_found(&lab, &['c'], 0, 1300, LONGEST);
+    let took = more(&arrived, 2_000_000, LONGEST, "throughput with the new MTU");
+    eprintln!("2 MB in {took:?}; {}", lab.status('c')["values"]);
+    stop.store(true, Ordering::Relaxed);
+    assert_eq!(lab.paths_up(), 1);
+}
