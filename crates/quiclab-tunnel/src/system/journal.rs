@@ -2,10 +2,11 @@
 //!
 //! One line of JSON for the process, then one for each change: a truncated last line is of a change that was not
 //! made yet. File and directory are root's; a program that has become another user writes by the descriptor that it has
-//! kept. Who reads it later may be root, so that it can contain only routes and the two sysctls of forwarding.
+//! kept. Who reads it later may be root, so that it can contain only routes and the sysctls of forwarding;
+//! what was there of name servers has a file of its own (`resolver.rs`).
 
-use super::FORWARDING;
 use super::netlink::Netlink;
+use super::{forwarding, resolver};
 use crate::privileges::trusted;
 use netlink_packet_core::{Emitable, Parseable};
 use netlink_packet_route::route::RouteMessage;
@@ -170,7 +171,9 @@ pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError>
     let mut text = String::new();
     match OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(&path) {
         Ok(mut file) => file.read_to_string(&mut text).map_err(failed)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return resolver::recover(directory).map_err(failed);
+        }
         Err(error) => return Err(failed(error)),
     };
     let (owner, changes) = read(&text);
@@ -182,8 +185,9 @@ pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError>
     if !changes.is_empty() {
         undo(&changes, &mut Netlink::new().map_err(failed)?);
     }
+    let resolvers = resolver::recover(directory).map_err(failed)?;
     fs::remove_file(&path).map_err(failed)?;
-    Ok(changes.len())
+    Ok(changes.len() + resolvers)
 }
 
 /// What a journal says, up to the first line that is not whole.
@@ -197,9 +201,19 @@ fn undo(changes: &[Change], netlink: &mut Netlink) {
     for change in changes.iter().rev() {
         let done = match change {
             Change::RemovedRoute(bytes) => route(bytes).and_then(|route| netlink.add(&route).map(drop)),
-            Change::AddedRoute(bytes) => route(bytes).and_then(|route| netlink.remove(&route)),
-            Change::Sysctl { name, before } if FORWARDING.contains(&name.as_str()) => {
-                fs::write(Path::new("/proc/sys").join(name), before)
+            Change::AddedRoute(bytes) => {
+                match route(bytes).and_then(|route| netlink.remove(&route)) {
+                    // it was removed already: the server assigned an address of its family later
+                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+                    done => done,
+                }
+            }
+            Change::Sysctl { name, before } if forwarding::is_restorable(name, before) => {
+                match forwarding::write(name, before) {
+                    // of an interface that is gone
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                    done => done,
+                }
             }
             Change::Sysctl { .. } => Ok(()),
         };

@@ -199,6 +199,12 @@ server = "10.1.2.1:4433"
         assert!(self.wait(host).success(), "{}", self.log(if host == 's' { "server" } else { "client" }));
     }
 
+    /// Undoes what a killed end has left; gives what `down` says.
+    pub fn clean(&self, host: char) -> String {
+        let (name, device) = (self.host(host), self.device(host));
+        succeed("ip", &["netns", "exec", &name, PROGRAM, "down", "--interface", &device])
+    }
+
     /// Status of an end; null while there is none.
     pub fn status(&self, host: char) -> Value {
         let done = Command::new(PROGRAM)
