@@ -1,4 +1,5 @@
-//! Exit codes of the program: 2 for wrong input, which another start does not change; 1 for what failed.
+//! Exit codes of the program: 2 for wrong input and 3 for an unsuitable machine, which another start does not change; 1 for
+//! what failed.
 
 use std::process::{Command, Output};
 
@@ -49,7 +50,7 @@ fn wrong_input_has_an_exit_code_of_its_own() {
         "07".repeat(32)
     );
     std::fs::write(folder.join("command.toml"), client).expect("the file is written");
-    assert_fails(&["up", "command.toml"], 1, "quiclab-tunnel: user: expected a user of this system, got");
+    assert_fails(&["up", "command.toml"], 3, "quiclab-tunnel: user: expected a user of this system, got");
     assert_fails(
         &["status", "--socket", "absent.sock"],
         1,

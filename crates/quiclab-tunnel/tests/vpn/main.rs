@@ -1,9 +1,13 @@
 //! The VPN between two hosts with two uplinks each. Needs root; skipped with a message where it is not there.
 
+mod dns;
+mod exits;
 mod faults;
+mod forwarding;
 mod lab;
 mod leaks;
 mod relay;
+mod reload;
 mod sniffer;
 
 use lab::{Lab, until};
