@@ -6,7 +6,8 @@ use crate::privileges::{Account, drop_privileges};
 use crate::requests::Requests;
 use crate::sockets::{Socket, Sockets};
 use crate::system::{
-    DeviceError, Exceptions, Firewall, Interface, Journal, JournalError, Machine, Netlink, Resolver, recover,
+    DeviceError, Exceptions, Firewall, Interface, Journal, JournalError, Machine, Netlink, Resolver,
+    check_not_running, recover,
 };
 use quiclab_core::problem::{quoted, system_reason};
 use quiclab_core::tunnel::{Pipeline, TunnelConfig, TunnelEcn};
@@ -103,6 +104,8 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     let account =
         config.user.as_deref().map(|user| Account::find(user, config.group.as_deref())).transpose()?;
     check_permission()?;
+    // before its addresses and its ports are found in use
+    check_not_running(&directory(&config.interface), &config.interface)?;
     if let Some(server) = &config.server {
         let interfaces = Netlink::new().and_then(|mut netlink| netlink.interfaces());
         check_pools(server, &interfaces.map_err(SetupError::Interfaces)?)?;

@@ -3,7 +3,7 @@
 use super::load::read_text;
 use super::{Client, Config, Server, parse};
 use quiclab_config::ConfigError;
-use quiclab_core::{FieldPath, Problem};
+use quiclab_core::{FieldPath, Problem, ProblemKind};
 use std::fmt::Debug;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub fn reload(file: &Path, current: &Config) -> Result<Config, ConfigError> {
     let same = |(name, value): &&(FieldPath, String)| before.iter().any(|(of, is)| of == name && is == value);
     match after.iter().find(|field| !same(field)) {
         None => Ok(new),
-        Some((name, _)) => Err(Problem::conflict(name.clone(), "", "the value in force")
+        Some((name, _)) => Err(Problem::new(ProblemKind::Conflict, name.clone(), "the value in force")
             .because("it changes only with the next start of the tunnel")
             .into()),
     }

@@ -157,6 +157,20 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)
 }
 
+/// Whether the process that keeps the journal in `directory` still runs.
+///
+/// # Errors
+/// If it does.
+pub fn check_not_running(directory: &Path, interface: &str) -> Result<(), JournalError> {
+    let text = fs::read_to_string(directory.join("journal.json")).unwrap_or_default();
+    match read(&text).0 {
+        Some(owner) if started(owner.pid).is_some_and(|started| started == owner.started) => {
+            Err(JournalError::Running { interface: interface.to_owned(), pid: owner.pid })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Undoes what a process that is no more has left; gives the number of changes.
 ///
 /// # Errors
@@ -176,12 +190,8 @@ pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError>
         }
         Err(error) => return Err(failed(error)),
     };
-    let (owner, changes) = read(&text);
-    if let Some(owner) = owner
-        && started(owner.pid).is_some_and(|started| started == owner.started)
-    {
-        return Err(JournalError::Running { interface: interface.to_owned(), pid: owner.pid });
-    }
+    check_not_running(directory, interface)?;
+    let (_, changes) = read(&text);
     if !changes.is_empty() {
         undo(&changes, &mut Netlink::new().map_err(failed)?);
     }

@@ -13,7 +13,7 @@ mod resolver;
 mod watch;
 
 pub use firewall::{Exceptions, Firewall, MARK};
-pub use journal::{Journal, JournalError, recover};
+pub use journal::{Journal, JournalError, check_not_running, recover};
 pub use netlink::{Interface, Netlink};
 pub use resolver::Resolver;
 pub use watch::Watch;

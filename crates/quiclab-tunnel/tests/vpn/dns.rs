@@ -105,7 +105,7 @@ fn name_servers_of_a_killed_client_are_restored_by_down_and_by_up() {
     start(&mut lab);
     lab.kill('c');
     std::fs::write(&file, "nameserver 10.1.1.9\n").unwrap();
-    lab.clean('c');
+    lab.run('c', &[lab::PROGRAM, "down", "--interface", &lab.device('c')]);
     assert_eq!(text(), "nameserver 10.1.1.9\n");
 }
 

@@ -2,6 +2,7 @@
 
 use super::SECOND;
 use super::lab::{Lab, until};
+use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn a_client_may_try_again_after_a_full_pool() {
@@ -37,4 +38,49 @@ fn what_does_not_change_by_itself_has_codes_of_its_own() {
     let unit = include_str!("../../systemd/quiclab-tunnel@.service");
     assert!(unit.lines().any(|line| line == "RestartPreventExitStatus=2 3"), "{unit}");
     lab.terminate('s');
+}
+
+/// As the systemd unit starts it: as a user with CAP_NET_ADMIN and nothing else.
+#[test]
+fn a_user_with_one_capability_carries_and_undoes() {
+    let Some(mut lab) = Lab::new() else { return };
+    let before = (lab.ip('c', "route show"), lab.ip('s', "route show"), lab.sysctl('s', "net/ipv4/ip_forward"));
+    let unit = include_str!("../../systemd/quiclab-tunnel@.service");
+    for line in ["AmbientCapabilities=CAP_NET_ADMIN", "CapabilityBoundingSet=CAP_NET_ADMIN", "User=quiclab-tunnel"] {
+        assert!(unit.lines().any(|found| found == line), "{line}");
+    }
+    let mode = std::fs::metadata("/dev/net/tun").unwrap().permissions().mode();
+    if mode & 0o006 != 0o006 {
+        eprintln!("skipped: /dev/net/tun is not open to all users, as udev makes it");
+        return;
+    }
+    let nobody = nix::unistd::User::from_name("nobody").unwrap().unwrap();
+    let own = |path: std::path::PathBuf| {
+        std::os::unix::fs::chown(path, Some(nobody.uid.as_raw()), Some(nobody.gid.as_raw())).unwrap();
+    };
+    let user = format!("--reuid={} --regid={} --clear-groups", nobody.uid, nobody.gid);
+    let capabilities = "--inh-caps=-all,+net_admin --ambient-caps=-all,+net_admin --bounding-set=-all,+net_admin";
+    let program = format!("setpriv {user} {capabilities} --no-new-privs");
+    let program: Vec<&str> = program.split(' ').collect();
+    lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
+    for (host, end) in [('s', "server"), ('c', "client")] {
+        lab.edit(&format!("{end}.toml"), "user = \"nobody\"\n", "");
+        own(lab.directory.join(format!("{end}.key")));
+        let directory = std::path::Path::new("/run/quiclab-tunnel").join(lab.device(host));
+        std::fs::create_dir_all(&directory).unwrap();
+        own(directory);
+        lab.start_by(host, &program);
+    }
+    until("session with two paths", 15 * SECOND, || lab.is_open() && lab.paths_up() == 2);
+    lab.edit("server.toml", "laptop", "notebook");
+    assert_eq!(lab.reload('s').0, Some(0));
+    assert_eq!(lab.sysctl('s', "net/ipv4/ip_forward"), "1");
+    lab.kill('s');
+    let device = lab.device('s');
+    let down = [&program[..], &[super::lab::PROGRAM, "down", "--interface", &device]].concat();
+    let (code, said) = lab.run('s', &down);
+    assert_eq!(code, Some(0), "{said}");
+    lab.down('c');
+    let after = (lab.ip('c', "route show"), lab.ip('s', "route show"), lab.sysctl('s', "net/ipv4/ip_forward"));
+    assert_eq!(after, before);
 }

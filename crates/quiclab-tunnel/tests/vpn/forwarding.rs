@@ -20,7 +20,8 @@ fn advertise(lab: &Lab) {
         let information = [3, 4, 64, 0xc0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
         let message = [&header[..], &information, &prefix.octets()].concat();
         let all_nodes: Ipv6Addr = "ff02::1".parse().unwrap();
-        socket.send_to(&message, &SocketAddrV6::new(all_nodes, 0, 0, index).into()).unwrap();
+        // the link-local address may not be usable yet
+        let _ = socket.send_to(&message, &SocketAddrV6::new(all_nodes, 0, 0, index).into());
     })
     .join()
     .unwrap();
@@ -31,6 +32,12 @@ const ACCEPT: &str = "net/ipv6/conf/s1/accept_ra";
 #[test]
 fn what_came_by_router_advertisement_stays() {
     let Some(mut lab) = Lab::new() else { return };
+    // neither restored values nor those of single interfaces are the defaults
+    lab.set_sysctl('s', "net/ipv4/conf/all/accept_redirects", "0");
+    lab.set_sysctl('s', "net/ipv4/conf/s2/forwarding", "1");
+    lab.set_sysctl('s', "net/ipv6/conf/s2/forwarding", "1");
+    // else its neighbour advertisements say that it is none
+    lab.set_sysctl('c', "net/ipv6/conf/all/forwarding", "1");
     let has = |lab: &Lab| {
         (
             lab.ip('s', "-6 route show default").contains("proto ra"),
@@ -41,10 +48,6 @@ fn what_came_by_router_advertisement_stays() {
         advertise(&lab);
         has(&lab) == (true, true)
     });
-    // neither restored values nor those of single interfaces are the defaults
-    lab.set_sysctl('s', "net/ipv4/conf/all/accept_redirects", "0");
-    lab.set_sysctl('s', "net/ipv4/conf/s2/forwarding", "1");
-    lab.set_sysctl('s', "net/ipv6/conf/s2/forwarding", "1");
     let names = [
         ACCEPT,
         "net/ipv6/conf/s2/accept_ra",
