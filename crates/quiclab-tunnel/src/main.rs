@@ -112,7 +112,7 @@ fn main() -> ExitCode {
 const FAILED: u8 = 1;
 /// Exit code of wrong input, which is that of clap as well: to start it again does not help.
 const WRONG_INPUT: u8 = 2;
-/// Exit code of what fails until somebody changes this machine or the server: nor does it help here.
+/// Exit code of what fails unless this machine or the server changes: nor does it help here.
 const UNSUITABLE: u8 = 3;
 
 /// Why a command failed, as it is shown.

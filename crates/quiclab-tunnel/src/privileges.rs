@@ -8,8 +8,7 @@ use quiclab_core::problem::quoted;
 use quiclab_core::{Problem, ProblemKind};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
-    remove_capability_from_bounding_set, set_capabilities,
-    set_keep_capabilities, set_no_new_privs,
+    remove_capability_from_bounding_set, set_capabilities, set_keep_capabilities, set_no_new_privs,
 };
 use std::io;
 use std::path::Path;

@@ -55,13 +55,13 @@ pub enum SetupError {
 }
 
 impl SetupError {
-    /// Whether another start ends in the same way until somebody changes this machine.
+    /// Whether another start ends in the same way unless this machine changes.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         match self {
             // an address or a name that is in use may be free later
             Self::Field(problem) => {
-                matches!(problem.kind, ProblemKind::UnknownName | ProblemKind::Conflict)
+                matches!(problem.kind, ProblemKind::UnknownName | ProblemKind::Conflict | ProblemKind::File)
             }
             Self::Device(error) => matches!(error, DeviceError::Missing | DeviceError::Forbidden(_)),
             Self::Journal(error) => matches!(error, JournalError::Running { .. }),
@@ -195,6 +195,9 @@ fn set_kill_switch(client: &Client, interface: &str) -> Result<Firewall, Problem
         firewall.block(interface, &exceptions)?;
         Ok(firewall)
     });
+    if set.is_ok() {
+        tracing::info!("kill switch on, until `quiclab-tunnel down --interface {interface}`");
+    }
     set.map_err(|error| {
         Problem::conflict("client.kill_switch", true, "false, as this machine does not filter packets")
             .because(system_reason(&error))

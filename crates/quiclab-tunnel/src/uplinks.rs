@@ -60,8 +60,7 @@ impl Uplinks {
                 continue;
             }
             let local = SocketAddr::new(path.local.unwrap_or_else(|| unspecified(path.server)), 0);
-            let socket =
-                ground.as_ref().map(|ground| self.bind(local, ground.interface.as_deref()));
+            let socket = ground.as_ref().map(|ground| self.bind(local, ground.interface.as_deref()));
             match socket {
                 Some(Ok(socket)) => {
                     tracing::info!(

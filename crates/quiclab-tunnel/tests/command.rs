@@ -57,3 +57,17 @@ fn wrong_input_has_an_exit_code_of_its_own() {
         "quiclab-tunnel: no tunnel answers at absent.sock\n",
     );
 }
+
+/// The service manager's own measure of what a unit is exposed to: 0 is best, 10 worst.
+#[test]
+fn the_unit_has_an_exposure_below_two() {
+    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/systemd/quiclab-tunnel@.service");
+    let arguments = ["security", "--offline=true", "--no-pager", "--threshold=19", unit];
+    match Command::new("systemd-analyze").args(arguments).output() {
+        Ok(output) => {
+            let shown = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{}", shown.lines().last().unwrap_or_default());
+        }
+        Err(_) => eprintln!("skipped: no systemd-analyze"),
+    }
+}

@@ -25,9 +25,7 @@ fn of_server(server: &Server) -> impl Iterator<Item = String> {
 
 /// All of one family through the tunnel, and nothing of the other.
 fn of_client(client: &Client) -> Option<String> {
-    let all = |ipv4: bool| {
-        client.routes.iter().any(|route| route.is_ipv4() == ipv4 && route.length() == 0)
-    };
+    let all = |ipv4: bool| client.routes.iter().any(|route| route.is_ipv4() == ipv4 && route.length() == 0);
     let none = |ipv4: bool| client.routes.iter().all(|route| route.is_ipv4() != ipv4);
     let (other, route) = match (all(true) && none(false), all(false) && none(true)) {
         (true, _) => ("IPv6", "::/0"),

@@ -87,7 +87,7 @@ pub enum DaemonError {
 }
 
 impl DaemonError {
-    /// Whether another start ends in the same way until somebody changes this machine or the server.
+    /// Whether another start ends in the same way unless this machine or the server changes.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         match self {

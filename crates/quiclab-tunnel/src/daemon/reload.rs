@@ -40,9 +40,8 @@ impl Daemon {
         let server = self.config.server.as_ref().expect("it is a server");
         let mut closed = Vec::new();
         for session in self.sessions.values_mut() {
-            let find = |peers: &[config::Peer]| {
-                peers.iter().find(|peer| peer.public_key == session.peer).cloned()
-            };
+            let find =
+                |peers: &[config::Peer]| peers.iter().find(|peer| peer.public_key == session.peer).cloned();
             let (before, after) = (find(&old.peers), find(&server.peers));
             match after {
                 Some(after) if clients.keeps(session, before.as_ref(), &after) => session.name = after.name,

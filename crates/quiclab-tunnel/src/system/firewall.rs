@@ -93,8 +93,7 @@ fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
         let ports = [client.to_be_bytes(), server.to_be_bytes()].concat();
         Rule::new().family(ipv4).protocol(UDP).transport(0, &ports)
     });
-    let link =
-        LINK_MESSAGES.map(|kind| Rule::new().family(false).protocol(ICMPV6).transport(0, &[kind]));
+    let link = LINK_MESSAGES.map(|kind| Rule::new().family(false).protocol(ICMPV6).transport(0, &[kind]));
     let destinations: Vec<_> =
         exceptions.destinations.iter().map(|prefix| address(Rule::new(), false, *prefix)).collect();
     let output = devices.into_iter().chain(servers).chain(dhcp).chain(link).chain(destinations.clone());

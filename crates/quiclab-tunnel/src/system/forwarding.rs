@@ -70,7 +70,11 @@ pub fn settings(advertised: &BTreeSet<String>) -> io::Result<Vec<Setting>> {
     for (switch, family) in SWITCHES.into_iter().zip(["net/ipv4/conf", "net/ipv6/conf"]) {
         let Some(before) = read(switch)?.filter(|value| value != "1") else { continue };
         if switch == SWITCHES[0] {
-            out.extend(read(REDIRECTS)?.map(|before| Setting { name: REDIRECTS.into(), before, value: None }));
+            out.extend(read(REDIRECTS)?.map(|before| Setting {
+                name: REDIRECTS.into(),
+                before,
+                value: None,
+            }));
         } else {
             for interface in advertised {
                 let name = format!("{family}/{interface}/accept_ra");

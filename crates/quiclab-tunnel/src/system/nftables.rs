@@ -2,7 +2,7 @@
 //!
 //! What a table holds is written in the terms of `nft`; `nft list table inet NAME` shows it. From Linux 6.9 on a table
 //! belongs to its socket, so that `nft flush ruleset` of a firewall does not remove it while the program runs, and stays
-//! after it (NFT_TABLE_F_OWNER, NFT_TABLE_F_PERSIST). On older kernels it belongs to nobody.
+//! after it (NFT_TABLE_F_OWNER, NFT_TABLE_F_PERSIST). On older kernels it has no owner.
 
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 use std::io;
@@ -31,7 +31,7 @@ const REGISTER: u32 = 1;
 const VERDICT_REGISTER: u32 = 0;
 /// Length of a device's name in a comparison (IFNAMSIZ).
 const NAME_BYTES: usize = 16;
-/// The kernel answers at once; not to wait for ever for an answer that does not come.
+/// The kernel answers at once; a missing answer must not stop the program.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where a chain sees packets (NF_INET_*).

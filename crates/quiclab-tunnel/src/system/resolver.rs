@@ -8,8 +8,9 @@
 //!
 //! What has to be undone is written into a file beside the journal before it is done. The journal does not hold it, because
 //! a program without root's privileges goes on writing that, and root must not take the text of a system file from it.
-//! A file that has another text than the one written here was changed by somebody else, and is left alone.
+//! A file that has another text than the one written here was changed by another program, and stays as it is.
 
+use quiclab_core::problem::system_reason;
 use rustix::fs::Mode;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
@@ -85,18 +86,12 @@ impl Resolver {
     ///
     /// # Errors
     /// If a file cannot be written, or a program fails.
-    pub fn set(
-        directory: &Path,
-        device: &str,
-        servers: &[IpAddr],
-        search: &[String],
-    ) -> io::Result<Self> {
+    pub fn set(directory: &Path, device: &str, servers: &[IpAddr], search: &[String]) -> io::Result<Self> {
         let mut resolver = Self { change: None, file: None, record: directory.join(RECORD) };
         let resolvconf = find("resolvconf");
         // that of systemd is resolvectl by another name
-        let resolvconf = resolvconf.filter(|program| {
-            fs::canonicalize(program).is_ok_and(|target| !target.ends_with("resolvectl"))
-        });
+        let resolvconf = resolvconf
+            .filter(|program| fs::canonicalize(program).is_ok_and(|target| !target.ends_with("resolvectl")));
         if let Some(program) = resolvconf {
             let entry = format!("tun.{device}");
             resolver.note(Change::Resolvconf { entry: entry.clone() })?;
@@ -108,11 +103,14 @@ impl Resolver {
             }
             tracing::info!(?servers, "name servers set by systemd-resolved");
         } else {
-            let mut file = OpenOptions::new().read(true).write(true).open(FILE)?;
-            let (before, written) = (contents(&mut file)?, text(servers, search));
+            let opened = OpenOptions::new().read(true).write(true).open(FILE);
+            let of_file = |error: io::Error| {
+                io::Error::new(error.kind(), format!("{FILE} cannot be written: {}", system_reason(&error)))
+            };
+            let file = resolver.file.insert(opened.map_err(of_file)?);
+            let (before, written) = (contents(file)?, text(servers, search));
             resolver.note(Change::File { before, written: written.clone() })?;
-            overwrite(&mut file, &written)?;
-            resolver.file = Some(file);
+            resolver.file.as_mut().map_or(Ok(()), |file| overwrite(file, &written))?;
             tracing::info!(?servers, file = FILE, "name servers set");
         }
         Ok(resolver)
@@ -162,7 +160,7 @@ pub fn recover(directory: &Path) -> io::Result<usize> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         read => read?,
     };
-    // a record that is cut short is of a change that was not made
+    // a truncated record is of a change that was not made
     let change: Option<Change> = serde_json::from_str(&contents(&mut file)?).ok();
     let undone = match change {
         None => 0,
@@ -184,9 +182,7 @@ pub fn recover(directory: &Path) -> io::Result<usize> {
 }
 
 fn resolved_commands(device: &str, servers: &[IpAddr], search: &[String]) -> [Vec<String>; 3] {
-    let of = |verb: &str, values: Vec<String>| {
-        [vec![verb.to_owned(), device.to_owned()], values].concat()
-    };
+    let of = |verb: &str, values: Vec<String>| [vec![verb.to_owned(), device.to_owned()], values].concat();
     let domains = search.iter().cloned().chain(["~.".to_owned()]).collect();
     [
         of("dns", servers.iter().map(ToString::to_string).collect()),
@@ -231,7 +227,10 @@ mod tests {
     fn name_servers_and_search_domains_are_written_as_each_way_takes_them() {
         let servers: Vec<IpAddr> = ["10.77.0.1", "fd77::1"].map(|text| text.parse().unwrap()).to_vec();
         let search = ["a.test", "b.test"].map(str::to_owned);
-        assert_eq!(text(&servers, &search), "nameserver 10.77.0.1\nnameserver fd77::1\nsearch a.test b.test\n");
+        assert_eq!(
+            text(&servers, &search),
+            "nameserver 10.77.0.1\nnameserver fd77::1\nsearch a.test b.test\n"
+        );
         assert_eq!(text(&servers[..1], &[]), "nameserver 10.77.0.1\n");
         let commands = resolved_commands("qlt0", &servers, &search).map(|command| command.join(" "));
         assert_eq!(
@@ -241,9 +240,10 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_somebody_else_has_written_stays() {
+    fn a_text_of_another_program_stays() {
         let path = std::env::temp_dir().join(format!("quiclab-resolver-{}", std::process::id()));
-        let options = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
+        let options =
+            || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
         let mut file = options();
         let after = |file: &mut File, found: &str| {
             overwrite(file, found).unwrap();

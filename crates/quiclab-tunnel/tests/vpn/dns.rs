@@ -114,7 +114,10 @@ fn resolvconf_is_used_where_it_is() {
     let Some(mut lab) = Lab::new() else { return };
     let file = resolv_conf(&lab);
     let said = lab.directory.join("said");
-    let script = format!("{{ echo \"$@\"; [ \"$1\" = -a ] && while read -r line; do echo \"$line\"; done; }} >> {}; true", said.display());
+    let script = format!(
+        "{{ echo \"$@\"; [ \"$1\" = -a ] && while read -r line; do echo \"$line\"; done; }} >> {}; true",
+        said.display()
+    );
     let path = programs(&lab, &[("resolvconf", &script)]);
     lab.start_by('c', &["/usr/bin/env", &path]);
     until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");

@@ -10,7 +10,8 @@ fn a_client_may_try_again_after_a_full_pool() {
     lab.add_client();
     lab.edit("server.toml", "10.77.0.0/24", "10.77.0.0/30");
     lab.edit("server.toml", "pool_ipv6 = \"fd77::/64\"\n", "");
-    let peer = format!("[[server.peers]]\nname = \"phone\"\npublic_key = \"{}\"\n[[server.peers]]", lab.keys[2]);
+    let peer =
+        format!("[[server.peers]]\nname = \"phone\"\npublic_key = \"{}\"\n[[server.peers]]", lab.keys[2]);
     lab.edit("server.toml", "[[server.peers]]", &peer);
     lab.start_both();
     lab.start('d');
@@ -44,9 +45,12 @@ fn what_does_not_change_by_itself_has_codes_of_its_own() {
 #[test]
 fn a_user_with_one_capability_carries_and_undoes() {
     let Some(mut lab) = Lab::new() else { return };
-    let before = (lab.ip('c', "route show"), lab.ip('s', "route show"), lab.sysctl('s', "net/ipv4/ip_forward"));
+    let before =
+        (lab.ip('c', "route show"), lab.ip('s', "route show"), lab.sysctl('s', "net/ipv4/ip_forward"));
     let unit = include_str!("../../systemd/quiclab-tunnel@.service");
-    for line in ["AmbientCapabilities=CAP_NET_ADMIN", "CapabilityBoundingSet=CAP_NET_ADMIN", "User=quiclab-tunnel"] {
+    for line in
+        ["AmbientCapabilities=CAP_NET_ADMIN", "CapabilityBoundingSet=CAP_NET_ADMIN", "User=quiclab-tunnel"]
+    {
         assert!(unit.lines().any(|found| found == line), "{line}");
     }
     let mode = std::fs::metadata("/dev/net/tun").unwrap().permissions().mode();
@@ -59,7 +63,8 @@ fn a_user_with_one_capability_carries_and_undoes() {
         std::os::unix::fs::chown(path, Some(nobody.uid.as_raw()), Some(nobody.gid.as_raw())).unwrap();
     };
     let user = format!("--reuid={} --regid={} --clear-groups", nobody.uid, nobody.gid);
-    let capabilities = "--inh-caps=-all,+net_admin --ambient-caps=-all,+net_admin --bounding-set=-all,+net_admin";
+    let capabilities =
+        "--inh-caps=-all,+net_admin --ambient-caps=-all,+net_admin --bounding-set=-all,+net_admin";
     let program = format!("setpriv {user} {capabilities} --no-new-privs");
     let program: Vec<&str> = program.split(' ').collect();
     lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
@@ -81,6 +86,7 @@ fn a_user_with_one_capability_carries_and_undoes() {
     let (code, said) = lab.run('s', &down);
     assert_eq!(code, Some(0), "{said}");
     lab.down('c');
-    let after = (lab.ip('c', "route show"), lab.ip('s', "route show"), lab.sysctl('s', "net/ipv4/ip_forward"));
+    let after =
+        (lab.ip('c', "route show"), lab.ip('s', "route show"), lab.sysctl('s', "net/ipv4/ip_forward"));
     assert_eq!(after, before);
 }

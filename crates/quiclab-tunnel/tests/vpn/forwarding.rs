@@ -8,12 +8,9 @@ use std::net::{Ipv6Addr, SocketAddrV6, UdpSocket};
 fn advertise(lab: &Lab) {
     let index = lab.ip('c', "-o link show dev c1").split(':').next().unwrap().parse().unwrap();
     lab.within('c', move || {
-        let socket = socket2::Socket::new(
-            socket2::Domain::IPV6,
-            socket2::Type::RAW,
-            Some(socket2::Protocol::ICMPV6),
-        )
-        .unwrap();
+        let socket =
+            socket2::Socket::new(socket2::Domain::IPV6, socket2::Type::RAW, Some(socket2::Protocol::ICMPV6))
+                .unwrap();
         socket.set_multicast_hops_v6(255).unwrap();
         let prefix: Ipv6Addr = "fd05::".parse().unwrap();
         let header = [134, 0, 0, 0, 64, 0, 0x07, 0x08, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -82,8 +79,7 @@ fn what_came_by_router_advertisement_stays() {
 
 /// The Internet behind the server's `eth0`, which knows no way to the pools: the address that it sees of the client.
 fn seen_outside(lab: &Lab, ipv4: bool) -> String {
-    let (address, any) =
-        if ipv4 { ("10.5.0.2:9", "0.0.0.0:0") } else { ("[fd05::2]:9", "[::]:0") };
+    let (address, any) = if ipv4 { ("10.5.0.2:9", "0.0.0.0:0") } else { ("[fd05::2]:9", "[::]:0") };
     let (ready, is_ready) = std::sync::mpsc::channel();
     let seen = lab.within('l', move || {
         let socket = UdpSocket::bind(address).unwrap();

@@ -264,11 +264,8 @@ server = "10.1.2.1:4433"
 
     /// Runs a program in the network of a host: its exit code, and what it printed.
     pub fn run(&self, host: char, arguments: &[&str]) -> (Option<i32>, String) {
-        let done = Command::new("ip")
-            .args(["netns", "exec", &self.host(host)])
-            .args(arguments)
-            .output()
-            .unwrap();
+        let done =
+            Command::new("ip").args(["netns", "exec", &self.host(host)]).args(arguments).output().unwrap();
         let said = [done.stdout, done.stderr].concat();
         (done.status.code(), String::from_utf8_lossy(&said).into_owned())
     }

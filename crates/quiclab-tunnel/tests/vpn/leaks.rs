@@ -112,7 +112,10 @@ fn assert_no_leak(lab: &Lab, sniffer: &Sniffer, when: &str) {
     sniffer.settle(lab);
     let leaked = sniffer.leaked();
     assert!(leaked.is_empty(), "{when}: {leaked:?}");
-    assert!(!send(lab, "10.1.1.1:4433", Some("c1")), "{when}: another program's datagram passes for the tunnel's");
+    assert!(
+        !send(lab, "10.1.1.1:4433", Some("c1")),
+        "{when}: another program's datagram passes for the tunnel's"
+    );
 }
 
 fn ruleset(lab: &Lab) -> String {
@@ -136,7 +139,9 @@ fn nothing_leaves_outside_a_tunnel_with_a_kill_switch() {
     let without = Sniffer::start(&lab);
     provoke(&lab);
     for address in OUTSIDE {
-        until("it leaves without a tunnel", 5 * SECOND, || without.seen().contains(&format!("udp {address}")));
+        until("it leaves without a tunnel", 5 * SECOND, || {
+            without.seen().contains(&format!("udp {address}"))
+        });
     }
     lab.start('c');
     until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");
@@ -202,7 +207,8 @@ fn nothing_leaves_outside_a_tunnel_with_a_kill_switch() {
 fn a_kill_switch_leaves_the_destinations_that_it_allows() {
     let Some(mut lab) = Lab::new() else { return };
     give_default_routes(&lab);
-    let options = "[client]\nkill_switch = true\nallow_outside = [\"198.51.100.0/24\", \"2001:db8:99::7/128\"]";
+    let options =
+        "[client]\nkill_switch = true\nallow_outside = [\"198.51.100.0/24\", \"2001:db8:99::7/128\"]";
     lab.edit("client.toml", "[client]", options);
     lab.start('c');
     until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");

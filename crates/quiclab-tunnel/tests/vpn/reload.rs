@@ -47,11 +47,19 @@ fn a_wrong_configuration_or_a_fixed_field_changes_nothing() {
     let whole = std::fs::read_to_string(lab.directory.join("server.toml")).unwrap();
     for (from, to, sentence) in [
         ("version = 1", "version = 1\nmtu = \"big\"", "mtu: expected an integer from 576 to 9000 bytes"),
-        ("version = 1", "version = 1\nmtu = 1380", "mtu: it changes only with the next start of the tunnel; expected the value in force"),
+        (
+            "version = 1",
+            "version = 1\nmtu = 1380",
+            "mtu: it changes only with the next start of the tunnel; expected the value in force",
+        ),
         ("10.77.0.0/24", "10.78.0.0/24", "server.pool_ipv4: it changes only with the next start"),
         ("0.0.0.0:4433", "0.0.0.0:4434", "server.listen: it changes only with the next start"),
         ("server.key", "other.key", "key_file: it changes only with the next start"),
-        ("version = 1", "version = 1\ncarrier = \"multipath\"", "carrier: it changes only with the next start"),
+        (
+            "version = 1",
+            "version = 1\ncarrier = \"multipath\"",
+            "carrier: it changes only with the next start",
+        ),
         (&lab.device('s'), "qlt9", "interface: it changes only with the next start"),
     ] {
         // with a peer that must not be let in
@@ -60,14 +68,21 @@ fn a_wrong_configuration_or_a_fixed_field_changes_nothing() {
         std::fs::write(lab.directory.join("server.toml"), text).unwrap();
         let (code, said) = lab.reload('s');
         assert_eq!(code, Some(2), "{said}");
-        assert!(said.starts_with("quiclab-tunnel: nothing has changed: ") && said.contains(sentence), "{said}");
+        assert!(
+            said.starts_with("quiclab-tunnel: nothing has changed: ") && said.contains(sentence),
+            "{said}"
+        );
         assert_eq!(said.lines().count(), 1, "{said}");
     }
     lab.edit("client.toml", "10.99.0.0/16", "10.98.0.0/16");
     let (code, said) = lab.reload('c');
     assert!(code == Some(2) && said.contains("client.routes: it changes only with the next start"), "{said}");
     // a value that is the default is no change
-    std::fs::write(lab.directory.join("server.toml"), whole.replacen("version = 1", "version = 1\nmtu = 1400", 1)).unwrap();
+    std::fs::write(
+        lab.directory.join("server.toml"),
+        whole.replacen("version = 1", "version = 1\nmtu = 1400", 1),
+    )
+    .unwrap();
     assert_eq!(lab.reload('s').0, Some(0));
     assert!(lab.is_open());
     assert_eq!(lab.log("server").matches("session open").count(), 1);

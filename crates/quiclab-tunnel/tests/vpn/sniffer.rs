@@ -74,7 +74,9 @@ impl Sniffer {
             let of_test = packet.as_bytes().starts_with(MARKER);
             let of_link = ["arp 10.1.", "icmpv6 133 ", "icmpv6 135 ", "icmpv6 136 ", "icmpv6 143 "];
             let of_tunnel = ["udp 10.1.1.1:4433", "udp 10.1.2.1:4433"];
-            of_test || of_link.iter().any(|kind| packet.starts_with(kind)) || of_tunnel.contains(&packet.as_str())
+            of_test
+                || of_link.iter().any(|kind| packet.starts_with(kind))
+                || of_tunnel.contains(&packet.as_str())
         };
         self.seen().into_iter().filter(|packet| !allowed(packet)).collect()
     }
