@@ -82,9 +82,9 @@ fn address(rule: Rule, source: bool, prefix: IpPrefix) -> Rule {
 
 fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
     let accept = |rule: Rule| rule.verdict(Verdict::Accept);
-    let devices = ["lo", device].map(|name| Rule::new().to_device(name));
+    let devices = ["lo", device].map(|name| Rule::new().oifname(name));
     let servers = exceptions.servers.iter().map(|(server, interface)| {
-        let rule = interface.map_or_else(Rule::new, |interface| Rule::new().to_device(interface));
+        let rule = interface.map_or_else(Rule::new, |interface| Rule::new().oifname(interface));
         address(rule.mark(MARK), false, IpPrefix::host(server.ip()))
             .protocol(UDP)
             .transport(2, &server.port().to_be_bytes())
@@ -99,10 +99,10 @@ fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
     let output = devices.into_iter().chain(servers).chain(dhcp).chain(link).chain(destinations.clone());
     // of hosts behind this one: into the tunnel and out of it, but not out of it and to an uplink
     let uplinks = exceptions.servers.iter().filter_map(|(_, interface)| *interface);
-    let forward = [Rule::new().to_device(device)].into_iter().chain(destinations).map(accept);
+    let forward = [Rule::new().oifname(device)].into_iter().chain(destinations).map(accept);
     let forward = forward
-        .chain(uplinks.map(|uplink| Rule::new().to_device(uplink).verdict(Verdict::Drop)))
-        .chain([accept(Rule::new().from_device(device))]);
+        .chain(uplinks.map(|uplink| Rule::new().oifname(uplink).verdict(Verdict::Drop)))
+        .chain([accept(Rule::new().iifname(device))]);
     let chain = |name, hook, rules| Chain {
         name,
         kind: "filter",
@@ -120,7 +120,7 @@ fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
 fn masquerade(device: &str, networks: &[IpPrefix]) -> Vec<Chain> {
     let rules = networks
         .iter()
-        .map(|network| address(Rule::new(), true, *network).not_to_device(device).masquerade())
+        .map(|network| address(Rule::new(), true, *network).oifname_not(device).masquerade())
         .collect();
     vec![Chain {
         name: "postrouting",

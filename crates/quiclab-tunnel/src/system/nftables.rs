@@ -145,19 +145,19 @@ impl Rule {
 
     /// `iifname`.
     #[must_use]
-    pub fn from_device(self, name: &str) -> Self {
+    pub fn iifname(self, name: &str) -> Self {
         self.device(6, name, true)
     }
 
     /// `oifname`.
     #[must_use]
-    pub fn to_device(self, name: &str) -> Self {
+    pub fn oifname(self, name: &str) -> Self {
         self.device(7, name, true)
     }
 
     /// `oifname !=`.
     #[must_use]
-    pub fn not_to_device(self, name: &str) -> Self {
+    pub fn oifname_not(self, name: &str) -> Self {
         self.device(7, name, false)
     }
 
