@@ -65,8 +65,8 @@ impl SetupError {
             }
             Self::Device(error) => matches!(error, DeviceError::Missing | DeviceError::Forbidden(_)),
             Self::Journal(error) => matches!(error, JournalError::Running { .. }),
-            Self::NotPermitted => true,
-            Self::Capabilities(_) | Self::Interfaces(_) | Self::Machine(_) | Self::Privileges(_) => false,
+            Self::NotPermitted | Self::Privileges(_) => true,
+            Self::Capabilities(_) | Self::Interfaces(_) | Self::Machine(_) => false,
         }
     }
 }
