@@ -51,10 +51,18 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Lets a running tunnel read its configuration again.
+    Reload {
+        #[command(flatten)]
+        tunnel: Tunnel,
+    },
     /// Ends a running tunnel, or undoes what a killed one has left.
     Down {
         #[command(flatten)]
         tunnel: Tunnel,
+        /// Let the kill switch go on: nothing leaves this machine before the next `up`.
+        #[arg(long)]
+        keep_kill_switch: bool,
     },
 }
 
@@ -88,7 +96,8 @@ fn main() -> ExitCode {
         Command::Up { config, check, log } => up(&config, check, log),
         Command::Schema => schema(),
         Command::Status { tunnel, json } => status(&tunnel, json),
-        Command::Down { tunnel } => down(&tunnel),
+        Command::Reload { tunnel } => reload(&tunnel),
+        Command::Down { tunnel, keep_kill_switch } => down(&tunnel, keep_kill_switch),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -99,10 +108,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Exit code of what was started and failed.
+/// Exit code of what was started and failed: another start may succeed.
 const FAILED: u8 = 1;
 /// Exit code of wrong input, which is that of clap as well: to start it again does not help.
 const WRONG_INPUT: u8 = 2;
+/// Exit code of what fails unless this machine or the server changes: nor does it help here.
+const UNSUITABLE: u8 = 3;
 
 /// Why a command failed, as it is shown.
 struct Failure {
@@ -118,7 +129,8 @@ impl From<String> for Failure {
 
 impl From<DaemonError> for Failure {
     fn from(error: DaemonError) -> Self {
-        error.to_string().into()
+        let code = if error.is_permanent() { UNSUITABLE } else { FAILED };
+        Self { code, ..error.to_string().into() }
     }
 }
 
@@ -163,6 +175,9 @@ fn up(file: &Path, check: bool, log: Option<Log>) -> Result<(), Failure> {
         for note in &settings.notes {
             let _ = writeln!(io::stderr(), "{}", note.render(io::stderr().is_terminal()));
         }
+        for warning in &settings.warnings {
+            let _ = writeln!(io::stderr(), "note: {warning}");
+        }
         return print(&format!("{}: valid\n", file.display()));
     }
     let json = match log {
@@ -178,6 +193,9 @@ fn up(file: &Path, check: bool, log: Option<Log>) -> Result<(), Failure> {
     }
     for note in &settings.notes {
         tracing::warn!("{note}");
+    }
+    for warning in &settings.warnings {
+        tracing::warn!("{warning}");
     }
     Ok(daemon::run(&settings)?)
 }
@@ -213,13 +231,31 @@ fn not_running(socket: &Path, error: &io::Error) -> String {
     }
 }
 
-fn down(tunnel: &Tunnel) -> Result<(), Failure> {
+fn reload(tunnel: &Tunnel) -> Result<(), Failure> {
     let socket = tunnel.socket();
-    match ask(&socket, "down\n") {
-        Ok(_) => Ok(()),
+    let answer = ask(&socket, "reload\n").map_err(|error| not_running(&socket, &error))?;
+    let answer: serde_json::Value = serde_json::from_str(&answer)
+        .map_err(|error| format!("the answer of the tunnel is not valid: {error}"))?;
+    match (answer[daemon::RELOADED].as_str(), answer[daemon::REFUSED].as_str()) {
+        (Some(sentence), _) => print(&format!("{sentence}\n")),
+        (None, sentence) => {
+            let sentence = format!("nothing has changed: {}", sentence.unwrap_or("no reason given"));
+            Err(Failure { code: WRONG_INPUT, ..sentence.into() })
+        }
+    }
+}
+
+fn down(tunnel: &Tunnel, keep_kill_switch: bool) -> Result<(), Failure> {
+    let socket = tunnel.socket();
+    match ask(&socket, if keep_kill_switch { "stop\n" } else { "down\n" }) {
+        Ok(_) => {
+            // what it could not undo as another user than root
+            let _ = setup::clean(&tunnel.interface, keep_kill_switch);
+            Ok(())
+        }
         // it was killed
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
-            match setup::clean(&tunnel.interface)? {
+            match setup::clean(&tunnel.interface, keep_kill_switch)? {
                 0 => Err(not_running(&socket, &error).into()),
                 changes => print(&format!("reverted the changes of a killed tunnel: {changes}\n")),
             }

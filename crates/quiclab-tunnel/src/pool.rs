@@ -42,6 +42,29 @@ impl Pool {
         }
     }
 
+    /// Takes over the peers of a configuration that was read again. Leases of those that stay are kept, unless another peer
+    /// has the address now.
+    pub fn reload(&mut self, server: &Server) {
+        let mut new = Self::new(server);
+        for (old, new) in [(&self.four, &mut new.four), (&self.six, &mut new.six)] {
+            let (Some(old), Some(new)) = (old, new) else { continue };
+            for (peer, address) in &old.by_peer {
+                let known = server.peers.iter().any(|known| known.public_key == *peer);
+                if known && !new.by_peer.contains_key(peer) && !new.taken.contains_key(address) {
+                    new.give(*address, *peer);
+                }
+            }
+        }
+        *self = new;
+    }
+
+    /// Whether `address` is that of `peer`.
+    #[must_use]
+    pub fn has(&self, peer: PublicKey, address: IpAddr) -> bool {
+        let range = if address.is_ipv4() { &self.four } else { &self.six };
+        range.as_ref().is_some_and(|range| range.by_peer.get(&peer) == Some(&address))
+    }
+
     /// The server's own addresses.
     pub fn own(&self) -> impl Iterator<Item = (IpAddr, IpPrefix)> {
         [&self.four, &self.six].into_iter().flatten().map(|range| (range.server(), range.network))
@@ -115,6 +138,7 @@ mod tests {
             pool_ipv4: Some("10.77.0.0/29".parse().unwrap()),
             pool_ipv6: Some("fd77::/64".parse().unwrap()),
             forward: false,
+            masquerade: false,
             mtu: 1500,
             congestion_control: CongestionControl::Cubic,
             window: None,

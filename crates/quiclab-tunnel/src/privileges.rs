@@ -7,8 +7,8 @@ use nix::unistd::{Gid, Group, Uid, User, setgroups, setresgid, setresuid};
 use quiclab_core::problem::quoted;
 use quiclab_core::{Problem, ProblemKind};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities,
-    set_keep_capabilities, set_no_new_privs,
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities, set_keep_capabilities, set_no_new_privs,
 };
 use std::io;
 use std::path::Path;
@@ -91,12 +91,18 @@ pub fn drop_privileges(account: Option<Account>) -> io::Result<()> {
         setresgid(group, group, group)?;
         setresuid(user, user, user)?;
     }
+    // refused to none; a kernel without ambient capabilities has nothing to give up
+    let _ = clear_ambient_capability_set();
+    let CapabilitySets { effective, permitted, .. } = capabilities(None)?;
     let kept = CapabilitySets {
         effective: CapabilitySet::NET_ADMIN,
         permitted: CapabilitySet::NET_ADMIN,
         inheritable: CapabilitySet::empty(),
     };
-    set_capabilities(None, kept)?;
+    // a service manager may have left it that one, and forbidden the system call
+    if (effective, permitted) != (kept.effective, kept.permitted) {
+        set_capabilities(None, kept)?;
+    }
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Requests of `status` and `down` on a Unix socket, and of Prometheus over HTTP: short, few, and never waited for.
 //!
-//! A control request is one line: `status` (answered with JSON) or `down` (answered by the end of the process). An HTTP
+//! A control request is one line: `status` or `reload` (answered with JSON), `down` or `stop` (answered by the end of the
+//! process). An HTTP
 //! request is answered when its header has ended; `GET /metrics` is all there is (RFC 9112, no keep-alive).
 
 use quiclab_core::{Duration, Time};
@@ -22,8 +23,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub enum Request {
     /// The status as JSON.
     Status,
-    /// The end of the tunnel; the connection lives as long as the process.
+    /// The end of the tunnel and of its kill switch; the connection lives as long as the process.
     Down,
+    /// The end of the tunnel only; likewise.
+    Stop,
+    /// The configuration is read again.
+    Reload,
     /// The metrics of Prometheus.
     Metrics,
 }
@@ -170,7 +175,7 @@ impl Connection {
                 Parsed::Request(request) => Ok(request),
                 Parsed::Refused(code) => Err(code),
             };
-            if request == Ok(Request::Down) {
+            if matches!(request, Ok(Request::Down | Request::Stop)) {
                 self.held = true;
             }
             let body = request.map(answer);
@@ -224,6 +229,8 @@ pub fn parse_control(bytes: &[u8]) -> Parsed {
     match &bytes[..end] {
         b"status" => Parsed::Request(Request::Status),
         b"down" => Parsed::Request(Request::Down),
+        b"stop" => Parsed::Request(Request::Stop),
+        b"reload" => Parsed::Request(Request::Reload),
         _ => Parsed::Refused(400),
     }
 }
@@ -267,6 +274,8 @@ mod tests {
     fn requests_are_told_apart() {
         assert_eq!(parse_control(b"status\n"), Parsed::Request(Request::Status));
         assert_eq!(parse_control(b"down\n"), Parsed::Request(Request::Down));
+        assert_eq!(parse_control(b"stop\n"), Parsed::Request(Request::Stop));
+        assert_eq!(parse_control(b"reload\n"), Parsed::Request(Request::Reload));
         assert_eq!(parse_control(b"stat"), Parsed::More);
         assert_eq!(parse_control(b"restart\n"), Parsed::Refused(400));
         assert_eq!(

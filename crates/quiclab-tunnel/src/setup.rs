@@ -1,14 +1,17 @@
 //! `up` until the loop begins: everything that can be refused is refused before anything is changed on the machine.
 
-use crate::config::{Config, Server, Settings};
+use crate::config::{Client, Config, Server, Settings};
 use crate::pool::Pool;
 use crate::privileges::{Account, drop_privileges};
 use crate::requests::Requests;
 use crate::sockets::{Socket, Sockets};
-use crate::system::{DeviceError, Interface, Journal, JournalError, Machine, Netlink, recover};
+use crate::system::{
+    DeviceError, Exceptions, Firewall, Interface, Journal, JournalError, Machine, Netlink, Resolver,
+    check_not_running, recover,
+};
 use quiclab_core::problem::{quoted, system_reason};
 use quiclab_core::tunnel::{Pipeline, TunnelConfig, TunnelEcn};
-use quiclab_core::{ByteCount, Duration, FieldPath, Problem, Role};
+use quiclab_core::{ByteCount, Duration, FieldPath, Problem, ProblemKind, Role};
 use quiclab_stacks::carrier::{PathConfig, PublicKey, Randomness, TunnelEndpointConfig};
 use rustix::thread::{CapabilitySet, capabilities};
 use std::collections::BTreeMap;
@@ -51,6 +54,23 @@ pub enum SetupError {
     Privileges(io::Error),
 }
 
+impl SetupError {
+    /// Whether another start ends in the same way unless this machine changes.
+    #[must_use]
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            // an address or a name that is in use may be free later
+            Self::Field(problem) => {
+                matches!(problem.kind, ProblemKind::UnknownName | ProblemKind::Conflict | ProblemKind::File)
+            }
+            Self::Device(error) => matches!(error, DeviceError::Missing | DeviceError::Forbidden(_)),
+            Self::Journal(error) => matches!(error, JournalError::Running { .. }),
+            Self::NotPermitted | Self::Privileges(_) => true,
+            Self::Capabilities(_) | Self::Interfaces(_) | Self::Machine(_) => false,
+        }
+    }
+}
+
 /// What the loop needs of the machine.
 pub struct SystemSetup {
     /// The device and what was changed.
@@ -75,15 +95,17 @@ pub fn control_socket(config: &Config) -> PathBuf {
     config.control_socket.clone().unwrap_or_else(|| directory(&config.interface).join("control.sock"))
 }
 
-/// Sets the machine up, and gives up privileges.
+/// Sets the machine up, and gives up privileges. The kill switch comes first, and stays after an error.
 ///
 /// # Errors
-/// The cause; all changes are undone.
+/// The cause; all other changes are undone.
 pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     let config = &settings.config;
     let account =
         config.user.as_deref().map(|user| Account::find(user, config.group.as_deref())).transpose()?;
     check_permission()?;
+    // before its addresses and its ports are found in use
+    check_not_running(&directory(&config.interface), &config.interface)?;
     if let Some(server) = &config.server {
         let interfaces = Netlink::new().and_then(|mut netlink| netlink.interfaces());
         check_pools(server, &interfaces.map_err(SetupError::Interfaces)?)?;
@@ -97,13 +119,25 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     if undone > 0 {
         tracing::warn!(changes = undone, "undone what an earlier process has left");
     }
-    let machine = Machine::new(&config.interface, config.mtu, journal).map_err(|error| match error {
+    let kill_switch = match config.client.as_ref().filter(|client| client.kill_switch) {
+        Some(client) => Some(set_kill_switch(client, &config.interface)?),
+        None => {
+            if remove_firewall(&config.interface) {
+                tracing::warn!("removed the firewall's table that an earlier process has left");
+            }
+            None
+        }
+    };
+    let mut machine = Machine::new(&config.interface, config.mtu, journal).map_err(|error| match error {
         DeviceError::Exists(name) => SetupError::Field(
             Problem::value("interface", quoted(name), "a name that is not in use")
                 .because("a network device has it; choose another name, or remove that device"),
         ),
         error => error.into(),
     })?;
+    if let Some(firewall) = kill_switch {
+        machine.hold_kill_switch(firewall);
+    }
     // from here on an early return undoes everything
     let socket = control_socket(config);
     let unusable = |error: io::Error| {
@@ -112,7 +146,13 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     let control = Requests::control(&socket).map_err(unusable)?;
     let mut prepared = SystemSetup { machine, sockets, control, metrics };
     if let Some(server) = &config.server {
-        set_up_server(server, &mut prepared.machine)?;
+        set_up_server(server, config, &mut prepared.machine)?;
+    }
+    if let Some(client) = config.client.as_ref().filter(|client| !client.dns.is_empty()) {
+        let directory = directory(&config.interface);
+        let resolver = Resolver::set(&directory, &config.interface, &client.dns, &client.dns_search);
+        let unusable = |error: io::Error| Problem::file("client.dns", system_reason(&error));
+        prepared.machine.hold_resolver(resolver.map_err(unusable)?);
     }
     if let Some(account) = &account {
         // directory and journal stay root's
@@ -123,19 +163,51 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
 }
 
 /// Addresses, routes and forwarding of a server.
-fn set_up_server(server: &Server, machine: &mut Machine) -> Result<(), SetupError> {
+fn set_up_server(server: &Server, config: &Config, machine: &mut Machine) -> Result<(), SetupError> {
     let pool = Pool::new(server);
     let addresses: Vec<_> = pool.own().map(|(address, network)| (address, network.length())).collect();
     machine.set_addresses(&addresses).map_err(SetupError::Machine)?;
     let networks: Vec<_> = server.peers.iter().flat_map(|peer| peer.networks.clone()).collect();
-    machine.set_routes(&networks).map_err(SetupError::Machine)?;
+    machine.set_routes(&networks, &[]).map_err(SetupError::Machine)?;
     if server.forward {
         let expected = "false, as this machine does not permit forwarding";
         machine.forward().map_err(|error| {
             Problem::conflict("server.forward", true, expected).because(system_reason(&error))
         })?;
     }
+    if server.masquerade {
+        let networks: Vec<_> = pool.own().map(|(_, network)| network).collect();
+        let expected = "false, as this machine does not translate addresses";
+        machine.masquerade(&config.interface, &networks).map_err(|error| {
+            Problem::conflict("server.masquerade", true, expected).because(system_reason(&error))
+        })?;
+    }
     Ok(())
+}
+
+/// Lets packets leave through the device only, which need not exist yet.
+fn set_kill_switch(client: &Client, interface: &str) -> Result<Firewall, Problem> {
+    let exceptions = Exceptions {
+        servers: client.paths.iter().map(|path| (path.server, path.interface.as_deref())).collect(),
+        destinations: &client.allow_outside,
+    };
+    let set = Firewall::new(interface).and_then(|mut firewall| {
+        firewall.block(interface, &exceptions)?;
+        Ok(firewall)
+    });
+    if set.is_ok() {
+        tracing::info!("kill switch on, until `quiclab-tunnel down --interface {interface}`");
+    }
+    set.map_err(|error| {
+        Problem::conflict("client.kill_switch", true, "false, as this machine does not filter packets")
+            .because(system_reason(&error))
+    })
+}
+
+/// Removes what a killed process has left in the firewall; whether there was anything. A kernel without nftables has
+/// nothing.
+fn remove_firewall(interface: &str) -> bool {
+    Firewall::new(interface).and_then(|mut firewall| firewall.remove()).unwrap_or(false)
 }
 
 /// The sockets of a server; the slots of a client, whose sockets depend on its interfaces.
@@ -159,12 +231,17 @@ fn not_available(path: FieldPath, address: SocketAddr, error: &io::Error) -> Pro
         .because(system_reason(error))
 }
 
-/// Undoes the changes of a killed process; returns their number.
+/// Undoes the changes of a killed process, or all but its kill switch; returns their number.
 ///
 /// # Errors
 /// If it still runs.
-pub fn clean(interface: &str) -> Result<usize, JournalError> {
-    recover(&directory(interface), interface)
+pub fn clean(interface: &str, keep_kill_switch: bool) -> Result<usize, JournalError> {
+    let directory = directory(interface);
+    let changes = recover(&directory, interface)?;
+    let firewall = !keep_kill_switch && remove_firewall(interface);
+    let _ = std::fs::remove_file(directory.join("control.sock"));
+    let _ = std::fs::remove_dir(directory);
+    Ok(changes + usize::from(firewall))
 }
 
 /// No pool may contain an address of this machine: packets to its neighbours there would enter the tunnel.

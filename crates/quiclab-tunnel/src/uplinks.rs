@@ -2,8 +2,9 @@
 
 use crate::config::{Client, Path};
 use crate::sockets::{Socket, Sockets};
-use crate::system::Interface;
+use crate::system::{Interface, MARK};
 use std::collections::BTreeMap;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// What a socket depends on: a change of it means a new socket.
@@ -20,19 +21,30 @@ pub struct Uplinks {
     grounds: Vec<Option<SocketBinding>>,
     /// Nothing was said of them yet.
     new: bool,
+    /// Mark of what the sockets send, which the kill switch lets out.
+    mark: Option<u32>,
 }
 
 impl Uplinks {
     /// Those of a client, without sockets yet.
     #[must_use]
     pub fn new(client: &Client) -> Self {
-        Self { paths: client.paths.clone(), grounds: vec![None; client.paths.len()], new: true }
+        let mark = client.kill_switch.then_some(MARK);
+        Self { paths: client.paths.clone(), grounds: vec![None; client.paths.len()], new: true, mark }
     }
 
     /// A local address for a path without a socket: no other has its port.
     #[must_use]
     pub fn unspecified_address(&self, path: usize) -> SocketAddr {
         SocketAddr::new(unspecified(self.paths[path].server), 1 + path as u16)
+    }
+
+    fn bind(&self, local: SocketAddr, interface: Option<&str>) -> io::Result<Socket> {
+        let socket = Socket::bind(local, interface, false)?;
+        if let Some(mark) = self.mark {
+            socket2::SockRef::from(&socket).set_mark(mark)?;
+        }
+        Ok(socket)
     }
 
     /// Follows what has become of the interfaces; gives the paths with a new socket and its address.
@@ -48,8 +60,7 @@ impl Uplinks {
                 continue;
             }
             let local = SocketAddr::new(path.local.unwrap_or_else(|| unspecified(path.server)), 0);
-            let socket =
-                ground.as_ref().map(|ground| Socket::bind(local, ground.interface.as_deref(), false));
+            let socket = ground.as_ref().map(|ground| self.bind(local, ground.interface.as_deref()));
             match socket {
                 Some(Ok(socket)) => {
                     tracing::info!(

@@ -1,4 +1,5 @@
-//! Exit codes of the program: 2 for wrong input, which another start does not change; 1 for what failed.
+//! Exit codes of the program: 2 for wrong input and 3 for an unsuitable machine, which another start does not change; 1 for
+//! what failed.
 
 use std::process::{Command, Output};
 
@@ -49,10 +50,24 @@ fn wrong_input_has_an_exit_code_of_its_own() {
         "07".repeat(32)
     );
     std::fs::write(folder.join("command.toml"), client).expect("the file is written");
-    assert_fails(&["up", "command.toml"], 1, "quiclab-tunnel: user: expected a user of this system, got");
+    assert_fails(&["up", "command.toml"], 3, "quiclab-tunnel: user: expected a user of this system, got");
     assert_fails(
         &["status", "--socket", "absent.sock"],
         1,
         "quiclab-tunnel: no tunnel answers at absent.sock\n",
     );
+}
+
+/// The service manager's own measure of what a unit is exposed to: 0 is best, 10 worst.
+#[test]
+fn the_unit_has_an_exposure_below_two() {
+    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/systemd/quiclab-tunnel@.service");
+    let arguments = ["security", "--offline=true", "--no-pager", "--threshold=19", unit];
+    match Command::new("systemd-analyze").args(arguments).output() {
+        Ok(output) => {
+            let shown = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{}", shown.lines().last().unwrap_or_default());
+        }
+        Err(_) => eprintln!("skipped: no systemd-analyze"),
+    }
 }

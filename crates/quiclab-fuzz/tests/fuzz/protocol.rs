@@ -81,8 +81,13 @@ fn requests() {
             assert_eq!(control == Parsed::More, !bytes.contains(&b'\n'));
             assert_eq!(control == Parsed::Request(Request::Status), bytes.starts_with(b"status\n"));
             assert_eq!(control == Parsed::Request(Request::Down), bytes.starts_with(b"down\n"));
+            assert_eq!(control == Parsed::Request(Request::Stop), bytes.starts_with(b"stop\n"));
+            assert_eq!(control == Parsed::Request(Request::Reload), bytes.starts_with(b"reload\n"));
             assert_ne!(control, Parsed::Request(Request::Metrics));
-            assert!(!matches!(http, Parsed::Request(Request::Status | Request::Down)), "HTTP ends nothing");
+            assert!(
+                matches!(http, Parsed::More | Parsed::Refused(_) | Parsed::Request(Request::Metrics)),
+                "HTTP ends nothing"
+            );
             assert!(http != Parsed::Request(Request::Metrics) || bytes.starts_with(b"GET /metrics HTTP/1."));
             if let Parsed::Refused(code) = http {
                 assert!(matches!(code, 400 | 404 | 405));

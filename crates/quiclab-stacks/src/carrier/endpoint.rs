@@ -14,6 +14,7 @@ use super::config::{PathConfig, Randomness, TunnelEndpointConfig};
 use super::connection::{SEND_BUFFER, std_time};
 use super::control::{self, Group};
 use super::gated_controller::GatedControllerFactory;
+use super::keys::PublicKey;
 use super::path_mtu::{self, MIN_UDP_PAYLOAD};
 use super::tls;
 use crate::library::SeededIds;
@@ -35,6 +36,7 @@ use std::time::SystemTime;
 /// RTT before there is a sample; RFC 9002 section 6.2.2 recommends 333 ms, and a lost first packet waits three
 /// times as long.
 pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(100);
+const SUITE: &str = "the provider has TLS_AES_128_GCM_SHA256";
 /// UDP payload of an IPv4 packet of 1500 bytes.
 const LARGEST_SEGMENT: u16 = 1472;
 /// Maximum number of paths of a multipath connection.
@@ -136,9 +138,8 @@ impl EndpointFactory {
             Role::Server => "tunnel.server",
         };
         let (key, peers, randomness) = (&config.secret_key, &config.peers, config.randomness);
-        let suite = "the provider has TLS_AES_128_GCM_SHA256";
-        let client = QuicClientConfig::try_from(tls::client(key, peers, randomness)).expect(suite);
-        let server = QuicServerConfig::try_from(tls::server(key, peers, randomness)).expect(suite);
+        let client = QuicClientConfig::try_from(tls::client(key, peers, randomness)).expect(SUITE);
+        let server = QuicServerConfig::try_from(tls::server(key, peers, randomness)).expect(SUITE);
         let mut source = Source::new(config.randomness, role);
         Self {
             token_secret: source.draw(),
@@ -148,6 +149,13 @@ impl EndpointFactory {
             time: TunnelEndpointClock::new(),
             config,
         }
+    }
+
+    /// Later connections of a server must be from one of `peers`.
+    pub(crate) fn set_peers(&mut self, peers: Vec<PublicKey>) {
+        let server = tls::server(&self.config.secret_key, &peers, self.config.randomness);
+        self.server = Arc::new(QuicServerConfig::try_from(server).expect(SUITE));
+        self.config.peers = peers;
     }
 
     /// An endpoint that receives UDP payloads of up to `payload` bytes.

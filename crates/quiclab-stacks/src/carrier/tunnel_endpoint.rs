@@ -451,6 +451,12 @@ impl TunnelEndpoint {
         Ok(())
     }
 
+    /// Replaces the identities of the ends that may connect to a server. Sessions that are open stay, also those of ends
+    /// that may not connect any more: [`TunnelEndpoint::close`] ends them.
+    pub fn set_peers(&mut self, peers: Vec<PublicKey>) {
+        self.maker.set_peers(peers);
+    }
+
     /// Ends a session and tells the other end; what that takes comes with the next [`TunnelEndpoint::transmit`]s.
     pub fn close(&mut self, now: Time, id: SessionId) {
         self.set_now(now);

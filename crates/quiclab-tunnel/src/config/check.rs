@@ -176,6 +176,11 @@ fn check_client(path: &FieldPath, client: &Client, config: &Config) -> Check {
         return Err(about(path_of_paths, &format!("{found} are too many"), &expected));
     }
     check_unique(&path.child("routes"), &client.routes)?;
+    ensure(client.kill_switch || client.allow_outside.is_empty(), || {
+        let expected = "no destinations, or `kill_switch = true`";
+        about(path.child("allow_outside"), "nothing is blocked without `kill_switch`", expected)
+    })?;
+    check_name_servers(path, client)?;
     let mut names = Unique::new("a different name for each path");
     for (index, path) in client.paths.iter().enumerate() {
         let here = path_of_paths.child(index);
@@ -190,6 +195,19 @@ fn check_client(path: &FieldPath, client: &Client, config: &Config) -> Check {
         }
     }
     Ok(())
+}
+
+fn check_name_servers(path: &FieldPath, client: &Client) -> Check {
+    let servers = path.child("dns");
+    check_unique(&servers, &client.dns)?;
+    for (index, server) in client.dns.iter().enumerate() {
+        ensure(!(server.is_unspecified() || server.is_multicast() || server.is_loopback()), || {
+            Problem::value(servers.child(index), quoted(server), "the address of another host")
+        })?;
+    }
+    ensure(client.dns_search.is_empty() || !client.dns.is_empty(), || {
+        Problem::conflict(path.child("dns_search"), "", "domains together with `dns`")
+    })
 }
 
 fn check_path(here: &FieldPath, path: &Path, config: &Config) -> Check {

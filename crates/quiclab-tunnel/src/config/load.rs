@@ -1,12 +1,12 @@
 //! From file to settings: everything that can be wrong is found before anything is changed on the machine.
 
-use super::{Config, VERSION, check, secrets};
+use super::{Config, VERSION, check, secrets, warnings};
 use crate::keys::{self, KeyError};
 use quiclab_config::{ConfigError, Document, Note, Schema};
 use quiclab_core::problem::system_reason;
 use quiclab_core::{FieldPath, Problem, ProblemKind};
 use quiclab_stacks::carrier::{PublicKey, SecretKey};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Config>);
@@ -19,6 +19,10 @@ pub struct Settings {
     pub key: SecretKey,
     /// Former names that were read.
     pub notes: Vec<Note>,
+    /// What is valid, but probably not meant: a sentence for each.
+    pub warnings: Vec<String>,
+    /// Where it was read, for a reload.
+    pub file: PathBuf,
 }
 
 /// The JSON Schema of configurations; fields with limits say in words what they take, as `x-expected`.
@@ -33,17 +37,23 @@ pub fn schema() -> serde_json::Value {
 /// The first thing that is wrong, without key material.
 pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     let name = file.display().to_string();
+    let text = read_text(file)?;
+    let loaded = read(&text, &name).and_then(|(document, config, notes)| {
+        let key = read_key(file, &config).map_err(|problem| document.locate(problem))?;
+        let warnings = warnings::warnings(&config);
+        Ok(Settings { config, key, notes, warnings, file: file.to_owned() })
+    });
+    loaded.map_err(secrets::hide)
+}
+
+/// The text of a configuration.
+pub(super) fn read_text(file: &Path) -> Result<String, ConfigError> {
     let unreadable = |reason: &str| {
-        let reason = format!("cannot read {name}: {reason}");
+        let reason = format!("cannot read {}: {reason}", file.display());
         ConfigError::from(Problem::new(ProblemKind::File, "", "").because(reason))
     };
     let bytes = std::fs::read(file).map_err(|error| unreadable(&system_reason(&error)))?;
-    let text = String::from_utf8(bytes).map_err(|_| unreadable("not text in UTF-8"))?;
-    let loaded = read(&text, &name).and_then(|(document, config, notes)| {
-        let key = read_key(file, &config).map_err(|problem| document.locate(problem))?;
-        Ok(Settings { config, key, notes })
-    });
-    loaded.map_err(secrets::hide)
+    String::from_utf8(bytes).map_err(|_| unreadable("not text in UTF-8"))
 }
 
 /// Decodes and checks a text, without its key; `file` is its name in errors. Gives the former names in it as well.

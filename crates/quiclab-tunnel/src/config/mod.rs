@@ -5,12 +5,15 @@
 
 mod check;
 mod load;
+mod reload;
 mod secrets;
 #[cfg(test)]
 mod tests;
+mod warnings;
 
 pub(crate) use check::last;
 pub use load::{Settings, load, parse, schema};
+pub use reload::reload;
 
 use quiclab_core::ip::IpPrefix;
 use quiclab_core::limits::{self, Limits};
@@ -32,6 +35,11 @@ pub const VERSION: u32 = 1;
 const INTERFACE: &str = "^[A-Za-z0-9_.@-]{1,15}$";
 /// Names of peers and paths.
 const NAME: &str = "^[A-Za-z0-9_.-]{1,32}$";
+/// Names of domains (RFC 1035 section 2.3.4).
+const DOMAIN: &str = "^[A-Za-z0-9_.-]{1,253}$";
+/// What the C library takes of resolv.conf(5): MAXNS, and the earlier limit of search domains.
+const MAX_NAME_SERVERS: usize = 3;
+const MAX_SEARCH_DOMAINS: usize = 6;
 /// Public keys as `keygen` prints them.
 const PUBLIC_KEY: &str = "^[0-9a-fA-F]{64}$";
 /// IP packets of paths in bytes: QUIC needs 1200 bytes of UDP payload (RFC 9000 section 14), IPv6 1280 (RFC 8200).
@@ -114,6 +122,10 @@ pub struct Server {
     /// Forward packets between the device and other interfaces: sets sysctls, which are restored at the end.
     #[serde(default)]
     pub forward: bool,
+    /// Translate source addresses in the pools where packets leave through other interfaces (NAT), so that clients reach
+    /// what knows no way back to the pools. It needs nftables in the kernel.
+    #[serde(default)]
+    pub masquerade: bool,
     /// Largest IP packet that is tried outside; at least 80 more than `mtu` of the tunnel. A path that carries less is
     /// discovered, from 1228 bytes (IPv4) or 1248 bytes (IPv6) on.
     #[serde(default = "default_path_mtu")]
@@ -126,10 +138,10 @@ pub struct Server {
     /// Window of `congestion_control = "fixed"`, which needs one.
     #[schemars(transform = limits::between("10 kB", "1 GiB"))]
     pub window: Option<ByteCount>,
-    /// Routes that are announced to clients.
+    /// Routes that are announced to clients; a reload changes them for later sessions.
     #[serde(default)]
     pub announce: Vec<IpPrefix>,
-    /// Clients that may connect.
+    /// Clients that may connect; a reload adds, changes and removes them.
     #[serde(default)]
     pub peers: Vec<Peer>,
 }
@@ -163,12 +175,28 @@ pub struct Client {
     #[serde(deserialize_with = "crate::keys::deserialize")]
     #[schemars(with = "String", transform = limits::characters(PUBLIC_KEY))]
     pub server_key: PublicKey,
-    /// Destinations that are reached through the tunnel, in addition to its own networks; each at most once.
+    /// Destinations that are reached through the tunnel, in addition to its own networks; each at most once. Those of a
+    /// family without an address from the server are unreachable.
     #[serde(default)]
     pub routes: Vec<IpPrefix>,
     /// Whether routes that the server announces are also set.
     #[serde(default)]
     pub accept_routes: bool,
+    /// Let packets leave through the tunnel only: before, during and after a session, and until `quiclab-tunnel down`. It
+    /// needs nftables in the kernel.
+    #[serde(default)]
+    pub kill_switch: bool,
+    /// Destinations that may be reached outside the tunnel with `kill_switch`, such as the local network.
+    #[serde(default)]
+    pub allow_outside: Vec<IpPrefix>,
+    /// Name servers of the machine while the tunnel is up, which replace all others; each at most once.
+    #[serde(default)]
+    #[schemars(transform = limits::entries(0, MAX_NAME_SERVERS))]
+    pub dns: Vec<IpAddr>,
+    /// Domains in which short names are looked up, with `dns`.
+    #[serde(default)]
+    #[schemars(transform = limits::entries(0, MAX_SEARCH_DOMAINS).each(limits::characters(DOMAIN)))]
+    pub dns_search: Vec<String>,
     /// Paths to the server, in the order of the status; at most 8 with `carrier = "multipath"`.
     #[schemars(transform = limits::entries(1, 16))]
     pub paths: Vec<Path>,

@@ -207,6 +207,13 @@ fn errors_name_the_field_and_the_kind_at_a_client() {
             ("routes = [\"10.77.0.0/24\", \"::/0\"]", "routes = \"::/0\"", "client.routes", WrongType, 5),
             ("\"::/0\"", "\"10.77.0.0/24\"", "client.routes.1", Conflict, 5),
             ("\"::/0\"", "\"::/129\"", "client.routes.1", OutOfRange, 5),
+            ("[client]", "[client]\nkill_switch = \"yes\"", "client.kill_switch", WrongType, 4),
+            ("[client]", "[client]\nallow_outside = [\"10.0.0.0/8\"]", "client.allow_outside", Conflict, 4),
+            ("[client]", "[client]\ndns = [\"10.77.0.1\", \"10.77.0.1\"]", "client.dns.1", Conflict, 4),
+            ("[client]", "[client]\ndns = [\"127.0.0.53\"]", "client.dns.0", OutOfRange, 4),
+            ("[client]", "[client]\ndns = [\"dns.test\"]", "client.dns.0", OutOfRange, 4),
+            ("[client]", "[client]\ndns_search = [\"a.test\"]", "client.dns_search", Conflict, 4),
+            ("[client]", "[client]\ndns_search = [\"a b\"]", "client.dns_search.0", OutOfRange, 4),
             ("name = \"lte\"", "name = \"lte\"\nmtu = 1400", "client.paths.1.mtu", Conflict, 12),
             ("window = \"64 KiB\"", "", "client.paths.1.window", MissingField, 10),
             ("congestion_control = \"fixed\"", "", "client.paths.1.window", Conflict, 15),
@@ -333,8 +340,8 @@ fn sentences_say_expected_and_got() {
     }
     assert_eq!(
         error(&server, "listen", "lisden").render(false),
-        "error: server.lisden: unknown field; expected `announce`, `congestion_control`, `forward`, `listen`, `mtu`, \
-         `peers`, `pool_ipv4`, `pool_ipv6` or `window`; did you mean `listen`?\n \
+        "error: server.lisden: unknown field; expected `announce`, `congestion_control`, `forward`, `listen`, `masquerade`, \
+         `mtu`, `peers`, `pool_ipv4`, `pool_ipv6` or `window`; did you mean `listen`?\n \
          --> t.toml:4:1\n  \
          |\n\
          4 | lisden = [\"0.0.0.0:4433\", \"[::]:4433\"]\n  \
@@ -487,4 +494,20 @@ fn the_schema_has_every_limit_of_a_field() {
             assert!(expected, "{json}: {problem}");
         }
     }
+}
+
+#[test]
+fn what_is_valid_but_leaks_has_a_note() {
+    let notes = |text: &str| super::warnings::warnings(&read(text));
+    assert_eq!(notes(&server()), Vec::<String>::new());
+    let without = server().replacen("pool_ipv6 = \"fd77::/64\"", "announce = [\"10.0.0.0/8\", \"::/0\"]", 1);
+    let expected = "server.announce.1: clients that accept ::/0 make it unreachable: they get no IPv6 address, as `pool_ipv6` is not set";
+    assert_eq!(notes(&without), [expected]);
+    let with = |routes: &str| client().replacen("\"10.77.0.0/24\", \"::/0\"", routes, 1);
+    assert_eq!(notes(&with("\"0.0.0.0/0\", \"::/0\"")), Vec::<String>::new());
+    assert_eq!(notes(&with("\"10.77.0.0/24\"")), Vec::<String>::new());
+    let expected = "client.routes: IPv6 leaves outside the tunnel; \"::/0\" sends it through the tunnel, or nowhere if the server assigns no IPv6 address";
+    assert_eq!(notes(&with("\"0.0.0.0/0\"")), [expected]);
+    let switched = with("\"0.0.0.0/0\"").replacen("[client]", "[client]\nkill_switch = true", 1);
+    assert_eq!(notes(&switched), Vec::<String>::new());
 }

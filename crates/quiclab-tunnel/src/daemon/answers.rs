@@ -5,13 +5,30 @@ use crate::requests::Request;
 use crate::status::Status;
 use quiclab_core::Time;
 
+/// Fields of the answer to `reload`: what has changed, or why nothing has.
+pub const RELOADED: &str = "reloaded";
+/// See [`RELOADED`].
+pub const REFUSED: &str = "error";
+
 impl Daemon {
     /// The answer to a request.
     pub(super) fn answer(&mut self, now: Time, request: Request) -> String {
         match request {
             Request::Status => serde_json::to_string(&self.status(now)).unwrap_or_default(),
             Request::Metrics => self.status(now).prometheus(),
+            Request::Reload => {
+                let (field, sentence) = match self.reload(now) {
+                    Ok(sentence) => (RELOADED, sentence),
+                    Err(sentence) => (REFUSED, sentence),
+                };
+                serde_json::json!({ field: sentence }).to_string()
+            }
             Request::Down => {
+                self.machine.lift_kill_switch();
+                self.end = Some(Ok(()));
+                String::new()
+            }
+            Request::Stop => {
                 self.end = Some(Ok(()));
                 String::new()
             }

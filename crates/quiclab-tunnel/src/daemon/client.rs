@@ -10,6 +10,7 @@ use quiclab_core::ip::IpPrefix;
 use quiclab_core::{Duration, Time};
 use quiclab_stacks::carrier::SessionId;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 /// Wait before interfaces that could not be read are read again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
@@ -63,7 +64,12 @@ impl Daemon {
         let networks: Vec<_> = assignment.addresses.iter().map(|assigned| assigned.network).collect();
         check_networks(&networks, client, &self.config.interface, &interfaces)?;
         let mtu = assignment.mtu.min(self.config.mtu);
-        let routes = routes(client, &assignment);
+        let (routes, unreachable) = routes(client, &assignment);
+        if !unreachable.is_empty() && !self.machine.has_unreachable_routes() {
+            let family = if unreachable[0].is_ipv4() { "IPv4" } else { "IPv6" };
+            let routes: Vec<_> = unreachable.iter().map(ToString::to_string).collect();
+            tracing::warn!(?routes, "the server assigns no {family} address: these routes are unreachable");
+        }
         let addresses: Vec<_> = assignment
             .addresses
             .iter()
@@ -82,8 +88,13 @@ impl Daemon {
             })
             .and_then(|()| machine.set_mtu(mtu))
             .and_then(|()| machine.set_addresses(&addresses))
-            .and_then(|()| machine.set_routes(&routes))
+            .and_then(|()| machine.set_routes(&routes, &unreachable))
             .map_err(SetupError::Machine)?;
+        let reached = |server: &&IpAddr| networks.iter().chain(&routes).any(|route| route.contains(**server));
+        let outside: Vec<_> = client.dns.iter().filter(|server| !reached(server)).collect();
+        if !outside.is_empty() {
+            tracing::warn!(dns = ?outside, "no route leads through the tunnel to these name servers");
+        }
         session.allowed = None;
         session.opened(now, assignment.addresses, mtu);
         tracing::info!(session = id.0, addresses = ?addresses, mtu, "addresses set");
@@ -91,19 +102,19 @@ impl Daemon {
     }
 }
 
-/// Routes through the tunnel: those of the configuration and, if it accepts them, those of the server.
-fn routes(client: &Client, assignment: &Assignment) -> Vec<IpPrefix> {
+/// Routes through the tunnel: those of the configuration and, if it accepts them, those of the server. Routes of a family
+/// without an address come second: through the tunnel their packets would get no answer, and beside it they would leave
+/// in clear.
+fn routes(client: &Client, assignment: &Assignment) -> (Vec<IpPrefix>, Vec<IpPrefix>) {
     let mut routes = client.routes.clone();
     if client.accept_routes {
         routes.extend(assignment.routes.iter().filter(|route| !client.routes.contains(route)));
     }
     let addresses = &assignment.addresses;
-    // only families with an address: packets of the other one would get no answer
     let has = |ipv4: bool| addresses.iter().any(|assigned| assigned.address.is_ipv4() == ipv4);
     // the kernel adds the routes of the device's own networks
-    routes
-        .retain(|route| has(route.is_ipv4()) && addresses.iter().all(|assigned| assigned.network != *route));
-    routes
+    routes.retain(|route| addresses.iter().all(|assigned| assigned.network != *route));
+    routes.into_iter().partition(|route| has(route.is_ipv4()))
 }
 
 /// Networks inside the tunnel contain no address of a server and none of another interface of this machine.
@@ -163,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_are_those_of_a_family_with_an_address() {
+    fn routes_of_a_family_without_an_address_are_unreachable() {
         let assignment = Assignment {
             mtu: 1400,
             addresses: vec![Assigned {
@@ -175,11 +186,15 @@ mod tests {
                 .map(|route| route.parse().unwrap())
                 .to_vec(),
         };
-        let found = |lines: &str| -> Vec<String> {
-            routes(&client(lines), &assignment).iter().map(ToString::to_string).collect()
+        let texts = |routes: Vec<IpPrefix>| routes.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let found = |lines: &str| {
+            let (through, unreachable) = routes(&client(lines), &assignment);
+            (texts(through), texts(unreachable))
         };
         let own = "routes = [\"10.99.0.0/16\", \"::/0\"]\naccept_routes = ";
-        assert_eq!(found(&format!("{own}false")), ["10.99.0.0/16"]);
-        assert_eq!(found(&format!("{own}true")), ["10.99.0.0/16", "10.98.0.0/16"]);
+        let all = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(found(&format!("{own}false")), (all(&["10.99.0.0/16"]), all(&["::/0"])));
+        let announced = (all(&["10.99.0.0/16", "10.98.0.0/16"]), all(&["::/0", "fd99::/64"]));
+        assert_eq!(found(&format!("{own}true")), announced);
     }
 }

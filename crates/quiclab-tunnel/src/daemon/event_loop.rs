@@ -20,6 +20,8 @@ pub(super) struct Inputs {
     pub(super) metrics: Option<Requests>,
     /// Readable after a signal that ends the program.
     pub(super) signals: UnixStream,
+    /// Readable after the signal that asks for a reload.
+    pub(super) hangup: UnixStream,
     /// Readable after changes of interfaces.
     pub(super) watch: Watch,
 }
@@ -43,6 +45,7 @@ impl Inputs {
 struct Readable {
     tun: bool,
     signal: bool,
+    hangup: bool,
     interfaces: bool,
     /// Slots of sockets.
     sockets: Vec<usize>,
@@ -62,6 +65,11 @@ impl Daemon {
                 let mut buffer = [0; 16];
                 let _ = inputs.signals.read(&mut buffer);
                 return Ok(());
+            }
+            if readable.hangup {
+                let mut buffer = [0; 16];
+                let _ = inputs.hangup.read(&mut buffer);
+                let _ = self.reload(now);
             }
             let changed = readable.interfaces && inputs.watch.changed();
             if changed || self.retry_interfaces.is_some_and(|time| time <= now) {
@@ -90,6 +98,7 @@ impl Daemon {
             PollFd::new(&self.tun, PollFlags::IN),
             PollFd::new(&inputs.signals, PollFlags::IN),
             PollFd::new(&inputs.watch, PollFlags::IN),
+            PollFd::new(&inputs.hangup, PollFlags::IN),
         ];
         let first_socket = fds.len();
         let sockets = self.sockets.iter();
@@ -108,6 +117,7 @@ impl Daemon {
             tun: ready(&fds[0]),
             signal: ready(&fds[1]),
             interfaces: ready(&fds[2]),
+            hangup: ready(&fds[3]),
             sockets: sockets.filter(|(_, fd)| ready(fd)).map(|(slot, _)| slot).collect(),
             requests: fds[first_request..].iter().any(ready),
         })

@@ -12,13 +12,17 @@
 //! | `server` | addresses of clients |
 //! | `client` | paths, addresses and routes of a client |
 //! | `answers` | status, metrics, the end |
+//! | `reload` | peers of a configuration that is read again |
 
 mod answers;
 mod client;
 mod event_loop;
 mod packets;
+mod reload;
 mod server;
 mod sessions;
+
+pub use answers::{REFUSED, RELOADED};
 
 use crate::clock::Clock;
 use crate::config::{Config, Settings};
@@ -40,6 +44,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// Why a tunnel cannot start or continue.
@@ -81,8 +86,24 @@ pub enum DaemonError {
     },
 }
 
+impl DaemonError {
+    /// Whether another start ends in the same way unless this machine or the server changes.
+    #[must_use]
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            Self::Setup(error) => error.is_permanent(),
+            Self::Endpoint(_) | Self::NotThisProtocol => true,
+            // the pool of the server may have an address later, the machine may be in another network
+            Self::Refused(_) | Self::NetworkInUse { .. } => false,
+            Self::Signals(_) | Self::Watch(_) | Self::Poll(_) | Self::DeviceGone(_) => false,
+        }
+    }
+}
+
 struct Daemon {
     config: Config,
+    /// Where the configuration was read.
+    file: PathBuf,
     clock: Clock,
     endpoint: TunnelEndpoint,
     tun: Tun,
@@ -110,31 +131,38 @@ struct Daemon {
 /// # Errors
 /// Why the tunnel could not start, or why it ended without a request.
 pub fn run(settings: &Settings) -> Result<(), DaemonError> {
-    let signals = receive_signals().map_err(DaemonError::Signals)?;
+    let ends = [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT];
+    let signals = receive(&ends).map_err(DaemonError::Signals)?;
+    let hangup = receive(&[signal_hook::consts::SIGHUP]).map_err(DaemonError::Signals)?;
     let watch = Watch::new().map_err(DaemonError::Watch)?;
     let endpoint = TunnelEndpoint::new(hub_config(settings))?;
     let SystemSetup { machine, sockets, control, metrics } = prepare(settings)?;
-    let mut inputs = Inputs { control, metrics, signals, watch };
-    let mut daemon = Daemon::new(settings.config.clone(), endpoint, machine, sockets);
+    let mut inputs = Inputs { control, metrics, signals, hangup, watch };
+    let mut daemon = Daemon::new(settings, endpoint, machine, sockets);
     let end = daemon.until_end(&mut inputs);
+    if daemon.machine.keeps_kill_switch() {
+        let interface = &settings.config.interface;
+        tracing::warn!("the kill switch stays: `quiclab-tunnel down --interface {interface}` removes it");
+    }
     // `down` waits for the end of its connection: the machine is restored before
     drop(daemon);
     drop(inputs);
     end
 }
 
-/// A stream that is readable after a signal that ends the program.
-fn receive_signals() -> io::Result<UnixStream> {
-    let (signals, writer) = UnixStream::pair()?;
-    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
-        signal_hook::low_level::pipe::register(signal, writer.try_clone()?)?;
+/// A stream that is readable after one of these signals.
+fn receive(signals: &[i32]) -> io::Result<UnixStream> {
+    let (stream, writer) = UnixStream::pair()?;
+    for signal in signals {
+        signal_hook::low_level::pipe::register(*signal, writer.try_clone()?)?;
     }
-    signals.set_nonblocking(true)?;
-    Ok(signals)
+    stream.set_nonblocking(true)?;
+    Ok(stream)
 }
 
 impl Daemon {
-    fn new(config: Config, endpoint: TunnelEndpoint, machine: Machine, sockets: Sockets) -> Self {
+    fn new(settings: &Settings, endpoint: TunnelEndpoint, machine: Machine, sockets: Sockets) -> Self {
+        let config = settings.config.clone();
         Self {
             tun: Tun::new(machine.device(), config.mtu),
             clients: config.server.as_ref().map(ClientAddresses::new),
@@ -149,6 +177,7 @@ impl Daemon {
             refused: 0,
             retry_interfaces: None,
             end: None,
+            file: settings.file.clone(),
             config,
         }
     }

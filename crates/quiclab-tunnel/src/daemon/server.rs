@@ -1,9 +1,10 @@
 //! The server: addresses of its clients, and the session to which each address belongs.
 
 use super::Daemon;
-use crate::config::Server;
+use crate::config::{Peer, Server};
 use crate::pool::Pool;
 use crate::protocol::{Assigned, Assignment, Message};
+use crate::session::Session;
 use quiclab_core::Time;
 use quiclab_core::ip::IpPrefix;
 use quiclab_stacks::carrier::SessionId;
@@ -29,6 +30,19 @@ impl ClientAddresses {
     pub(super) fn session_of(&self, address: IpAddr) -> Option<SessionId> {
         let network = || self.networks.iter().find(|(prefix, _)| prefix.contains(address));
         self.hosts.get(&address).copied().or_else(|| network().map(|(_, session)| *session))
+    }
+
+    /// Takes over the peers of a configuration that was read again.
+    pub(super) fn reload(&mut self, server: &Server) {
+        self.pool.reload(server);
+    }
+
+    /// Whether a session goes on although its peer was configured as `before` and is now `after`: with the same addresses
+    /// and networks.
+    pub(super) fn keeps(&self, session: &Session, before: Option<&Peer>, after: &Peer) -> bool {
+        let addresses = |assigned: &Assigned| self.pool.has(session.peer, assigned.address);
+        session.assigned.iter().all(addresses)
+            && before.is_some_and(|before| before.networks == after.networks)
     }
 
     /// Removes the addresses of a session that ended.
@@ -85,6 +99,7 @@ mod tests {
             pool_ipv4: Some("10.77.0.0/24".parse().unwrap()),
             pool_ipv6: None,
             forward: false,
+            masquerade: false,
             mtu: 1500,
             congestion_control: CongestionControl::Cubic,
             window: None,

@@ -69,7 +69,7 @@ impl Daemon {
     }
 
     /// Removes a session of a server that ended.
-    fn forget(&mut self, session: SessionId) {
+    pub(super) fn forget(&mut self, session: SessionId) {
         self.sessions.remove(&session);
         if let Some(clients) = &mut self.clients {
             clients.remove(session);
@@ -93,7 +93,13 @@ impl Daemon {
             }
             None => Some("server".to_owned()),
         };
-        let name = name.unwrap_or_else(|| peer.to_string());
+        // removed by a reload during its handshake
+        let Some(name) = name else {
+            tracing::warn!(peer = %peer, "refused");
+            self.refused += 1;
+            self.endpoint.close(now, id);
+            return;
+        };
         tracing::info!(session = id.0, peer = name, "session open");
         if self.clients.is_some() {
             self.add_session(now, id, peer, name);

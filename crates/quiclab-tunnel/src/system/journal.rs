@@ -2,10 +2,11 @@
 //!
 //! One line of JSON for the process, then one for each change: a truncated last line is of a change that was not
 //! made yet. File and directory are root's; a program that has become another user writes by the descriptor that it has
-//! kept. Who reads it later may be root, so that it can contain only routes and the two sysctls of forwarding.
+//! kept. Who reads it later may be root, so that it can contain only routes and the sysctls of forwarding;
+//! what was there of name servers has a file of its own (`resolver.rs`).
 
-use super::FORWARDING;
 use super::netlink::Netlink;
+use super::{forwarding, resolver};
 use crate::privileges::trusted;
 use netlink_packet_core::{Emitable, Parseable};
 use netlink_packet_route::route::RouteMessage;
@@ -156,6 +157,20 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)
 }
 
+/// Whether the process that keeps the journal in `directory` still runs.
+///
+/// # Errors
+/// If it does.
+pub fn check_not_running(directory: &Path, interface: &str) -> Result<(), JournalError> {
+    let text = fs::read_to_string(directory.join("journal.json")).unwrap_or_default();
+    match read(&text).0 {
+        Some(owner) if started(owner.pid).is_some_and(|started| started == owner.started) => {
+            Err(JournalError::Running { interface: interface.to_owned(), pid: owner.pid })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Undoes what a process that is no more has left; gives the number of changes.
 ///
 /// # Errors
@@ -170,20 +185,19 @@ pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError>
     let mut text = String::new();
     match OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(&path) {
         Ok(mut file) => file.read_to_string(&mut text).map_err(failed)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return resolver::recover(directory).map_err(failed);
+        }
         Err(error) => return Err(failed(error)),
     };
-    let (owner, changes) = read(&text);
-    if let Some(owner) = owner
-        && started(owner.pid).is_some_and(|started| started == owner.started)
-    {
-        return Err(JournalError::Running { interface: interface.to_owned(), pid: owner.pid });
-    }
+    check_not_running(directory, interface)?;
+    let (_, changes) = read(&text);
     if !changes.is_empty() {
         undo(&changes, &mut Netlink::new().map_err(failed)?);
     }
+    let resolvers = resolver::recover(directory).map_err(failed)?;
     fs::remove_file(&path).map_err(failed)?;
-    Ok(changes.len())
+    Ok(changes.len() + resolvers)
 }
 
 /// What a journal says, up to the first line that is not whole.
@@ -197,9 +211,19 @@ fn undo(changes: &[Change], netlink: &mut Netlink) {
     for change in changes.iter().rev() {
         let done = match change {
             Change::RemovedRoute(bytes) => route(bytes).and_then(|route| netlink.add(&route).map(drop)),
-            Change::AddedRoute(bytes) => route(bytes).and_then(|route| netlink.remove(&route)),
-            Change::Sysctl { name, before } if FORWARDING.contains(&name.as_str()) => {
-                fs::write(Path::new("/proc/sys").join(name), before)
+            Change::AddedRoute(bytes) => {
+                match route(bytes).and_then(|route| netlink.remove(&route)) {
+                    // it was removed already: the server assigned an address of its family later
+                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+                    done => done,
+                }
+            }
+            Change::Sysctl { name, before } if forwarding::is_restorable(name, before) => {
+                match forwarding::write(name, before) {
+                    // of an interface that is gone
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                    done => done,
+                }
             }
             Change::Sysctl { .. } => Ok(()),
         };

@@ -4,12 +4,18 @@
 //! process ends. All else (a route that had to give way, a way to the server, a sysctl) is written into a journal before it
 //! is changed (`journal.rs`); it is undone when [`Machine`] is dropped, and after a kill by the next `up` or `down`.
 
+mod firewall;
+mod forwarding;
 mod journal;
 mod netlink;
+mod nftables;
+mod resolver;
 mod watch;
 
-pub use journal::{Journal, JournalError, recover};
+pub use firewall::{Exceptions, Firewall, MARK};
+pub use journal::{Journal, JournalError, check_not_running, recover};
 pub use netlink::{Interface, Netlink};
+pub use resolver::Resolver;
 pub use watch::Watch;
 
 use quiclab_core::ip::IpPrefix;
@@ -17,15 +23,12 @@ use quiclab_core::problem::system_reason;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
-use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// Packets that the kernel keeps until they are read: for a burst, because waiting belongs into the discipline.
 const DEVICE_QUEUE_PACKETS: u32 = 1000;
-/// Sysctls of forwarding, by their names below /proc/sys.
-const FORWARDING: [&str; 2] = ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"];
 
 /// Why the device cannot be created.
 #[derive(Debug, Error)]
@@ -54,7 +57,13 @@ pub struct Machine {
     journal: Journal,
     addresses: BTreeSet<(IpAddr, u8)>,
     routes: BTreeSet<IpPrefix>,
+    /// Destinations that lead nowhere; unlike `routes` they do not go with the device.
+    unreachable: BTreeSet<IpPrefix>,
     ways: BTreeSet<IpAddr>,
+    firewall: Option<Firewall>,
+    /// The firewall is a kill switch, which stays when the tunnel ends.
+    keep_firewall: bool,
+    resolver: Option<Resolver>,
 }
 
 impl Machine {
@@ -89,7 +98,11 @@ impl Machine {
             journal,
             addresses: BTreeSet::new(),
             routes: BTreeSet::new(),
+            unreachable: BTreeSet::new(),
             ways: BTreeSet::new(),
+            firewall: None,
+            keep_firewall: false,
+            resolver: None,
         })
     }
 
@@ -134,30 +147,60 @@ impl Machine {
         if self.device.mtu()? == mtu { Ok(()) } else { self.device.set_mtu(mtu) }
     }
 
-    /// Sends these destinations through the device, and none else beside its own networks.
+    /// Sends the destinations `through` the device, and none else beside its own networks; those in `unreachable` lead
+    /// nowhere, so that no other route takes their packets.
     ///
     /// A default route becomes two halves, which go before any default route without touching it: sockets bound to an
     /// interface go on using that. Another route to the same destination gives way until the end.
     ///
     /// # Errors
     /// If the kernel refuses one.
-    pub fn set_routes(&mut self, wanted: &[IpPrefix]) -> io::Result<()> {
-        let wanted: BTreeSet<IpPrefix> = wanted.iter().flat_map(|route| halves(*route)).collect();
-        for gone in self.routes.difference(&wanted) {
+    pub fn set_routes(&mut self, through: &[IpPrefix], unreachable: &[IpPrefix]) -> io::Result<()> {
+        let wanted = |routes: &[IpPrefix]| routes.iter().flat_map(|route| halves(*route)).collect();
+        let (through, unreachable): (BTreeSet<IpPrefix>, BTreeSet<IpPrefix>) =
+            (wanted(through), wanted(unreachable));
+        for gone in self.routes.difference(&through) {
             // the kernel may have removed it with an address
             let _ = self.netlink.remove_route(*gone, self.index);
         }
-        self.routes = self.routes.intersection(&wanted).copied().collect();
-        for route in wanted {
-            if self.routes.contains(&route) {
-                continue;
+        self.routes = self.routes.intersection(&through).copied().collect();
+        for gone in self.unreachable.difference(&unreachable) {
+            let _ = self.netlink.remove(&netlink::unreachable(*gone));
+        }
+        self.unreachable = self.unreachable.intersection(&unreachable).copied().collect();
+        for route in through {
+            if !self.routes.contains(&route) {
+                self.replace_routes_to(route)?;
+                self.netlink.add_route(route, self.index)?;
+                self.routes.insert(route);
             }
-            for other in self.netlink.routes_to(route, self.index)? {
-                self.journal.note_removed_route(&other)?;
-                self.netlink.remove(&other)?;
+        }
+        for route in unreachable {
+            if !self.unreachable.contains(&route) {
+                self.replace_routes_to(route)?;
+                let message = netlink::unreachable(route);
+                self.journal.note_added_route(&message)?;
+                if !self.netlink.add(&message)? {
+                    // the administrator's: it must not be removed
+                    self.journal.forget_last()?;
+                }
+                self.unreachable.insert(route);
             }
-            self.netlink.add_route(route, self.index)?;
-            self.routes.insert(route);
+        }
+        Ok(())
+    }
+
+    /// Whether some destinations lead nowhere.
+    #[must_use]
+    pub fn has_unreachable_routes(&self) -> bool {
+        !self.unreachable.is_empty()
+    }
+
+    /// Routes of others to the same destination give way until the end.
+    fn replace_routes_to(&mut self, route: IpPrefix) -> io::Result<()> {
+        for other in self.netlink.routes_to(route, self.index)? {
+            self.journal.note_removed_route(&other)?;
+            self.netlink.remove(&other)?;
         }
         Ok(())
     }
@@ -182,22 +225,49 @@ impl Machine {
         Ok(())
     }
 
+    /// Takes over a kill switch, which stays when the tunnel ends, until [`Machine::lift_kill_switch`].
+    pub fn hold_kill_switch(&mut self, firewall: Firewall) {
+        self.firewall = Some(firewall);
+        self.keep_firewall = true;
+    }
+
+    /// Whether there is a kill switch that stays.
+    #[must_use]
+    pub fn keeps_kill_switch(&self) -> bool {
+        self.keep_firewall
+    }
+
+    /// The kill switch ends with the tunnel, after everything else is restored.
+    pub fn lift_kill_switch(&mut self) {
+        self.keep_firewall = false;
+    }
+
+    /// Translates the source addresses of these networks where they leave through other devices, until the end.
+    ///
+    /// # Errors
+    /// If the kernel has no nftables, or refuses it.
+    pub fn masquerade(&mut self, device: &str, networks: &[IpPrefix]) -> io::Result<()> {
+        let mut firewall = Firewall::new(device)?;
+        firewall.masquerade(device, networks)?;
+        self.firewall = Some(firewall);
+        Ok(())
+    }
+
+    /// Restores the name servers at the end.
+    pub fn hold_resolver(&mut self, resolver: Resolver) {
+        self.resolver = Some(resolver);
+    }
+
     /// Lets the machine forward packets between interfaces.
     ///
     /// # Errors
     /// If a sysctl cannot be set.
     pub fn forward(&mut self) -> io::Result<()> {
-        for name in FORWARDING {
-            let file = Path::new("/proc/sys").join(name);
-            let before = match std::fs::read_to_string(&file) {
-                Ok(before) => before.trim().to_owned(),
-                // a machine without IPv6
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
-            };
-            if before != "1" {
-                self.journal.note_sysctl(name, &before)?;
-                std::fs::write(&file, "1")?;
+        let advertised = self.netlink.advertised_interfaces()?;
+        for forwarding::Setting { name, before, value } in forwarding::settings(&advertised)? {
+            self.journal.note_sysctl(&name, &before)?;
+            if let Some(value) = value {
+                forwarding::write(&name, value)?;
             }
         }
         Ok(())
@@ -211,7 +281,13 @@ impl Drop for Machine {
         }
         // by hand, because a panic may have left a clone of the device
         let _ = self.device.enabled(false);
+        self.resolver = None;
         self.journal.undo(&mut self.netlink);
+        // last, so that nothing leaves in clear before everything is as it was
+        let firewall = self.firewall.as_mut().filter(|_| !self.keep_firewall);
+        if let Some(Err(error)) = firewall.map(Firewall::remove) {
+            tracing::warn!(%error, "the firewall's table could not be removed");
+        }
     }
 }
 

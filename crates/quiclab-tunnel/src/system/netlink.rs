@@ -12,7 +12,7 @@ use netlink_packet_route::route::{
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use quiclab_core::ip::IpPrefix;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::IpAddr;
 
@@ -120,6 +120,37 @@ impl Netlink {
             interface.addresses.extend(usable_address(&message));
         }
         Ok(all)
+    }
+
+    /// Names of the interfaces that have an address or a route by router advertisement (RFC 4861, RFC 4862).
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    pub fn advertised_interfaces(&mut self) -> io::Result<BTreeSet<String>> {
+        use netlink_packet_route::address::AddressFlags;
+        let names: BTreeMap<u32, String> =
+            self.interfaces()?.into_iter().map(|(name, interface)| (interface.index, name)).collect();
+        let mut asked = RouteMessage::default();
+        asked.header.address_family = AddressFamily::Inet6;
+        let mut indices = BTreeSet::new();
+        for answer in self.request(RouteNetlinkMessage::GetRoute(asked), NLM_F_DUMP)? {
+            let RouteNetlinkMessage::NewRoute(route) = answer else { continue };
+            let out = route.attributes.iter().find_map(|attribute| match attribute {
+                RouteAttribute::Oif(index) => Some(*index),
+                _ => None,
+            });
+            indices.extend(out.filter(|_| route.header.protocol == RouteProtocol::Ra));
+        }
+        for answer in self.request(RouteNetlinkMessage::GetAddress(AddressMessage::default()), NLM_F_DUMP)? {
+            let RouteNetlinkMessage::NewAddress(message) = answer else { continue };
+            // one with a lifetime
+            let dynamic = message.header.family == AddressFamily::Inet6
+                && message.attributes.iter().any(|attribute| {
+                    matches!(attribute, AddressAttribute::Flags(flags) if !flags.contains(AddressFlags::Permanent))
+                });
+            indices.extend(dynamic.then_some(message.header.index));
+        }
+        Ok(indices.iter().filter_map(|index| names.get(index).cloned()).collect())
     }
 
     /// Sends `destination` through a device.
@@ -264,6 +295,13 @@ fn through(destination: IpPrefix, device: u32) -> RouteMessage {
         route.header.scope = RouteScope::Link;
     }
     route.attributes.push(RouteAttribute::Oif(device));
+    route
+}
+
+/// Packets to `destination` go nowhere, and their sender is told.
+pub(super) fn unreachable(destination: IpPrefix) -> RouteMessage {
+    let mut route = empty(destination);
+    route.header.kind = RouteType::Unreachable;
     route
 }
 

@@ -11,14 +11,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Numbered datagrams through the tunnel, 1000 in a second.
-struct Numbers {
+pub(super) struct Numbers {
     sent: Arc<AtomicU64>,
     arrived: Arc<Mutex<Vec<u64>>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Numbers {
-    fn start(lab: &Lab) -> Self {
+    pub(super) fn start(lab: &Lab) -> Self {
         let (sent, arrived, stop) = (Arc::default(), Arc::default(), Arc::default());
         let numbers = Self { sent, arrived, stop };
         let (ready, is_ready) = std::sync::mpsc::channel();
@@ -50,18 +50,18 @@ impl Numbers {
         numbers
     }
 
-    fn sent(&self) -> u64 {
+    pub(super) fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
 
     /// Waits until so many more were sent.
-    fn pass(&self, count: u64) {
+    pub(super) fn pass(&self, count: u64) {
         let before = self.sent();
         until("numbers are sent", 20 * SECOND, || self.sent() >= before + count);
     }
 
     /// Ends, and gives what has arrived once nothing more comes.
-    fn end(&self) -> Vec<u64> {
+    pub(super) fn end(&self) -> Vec<u64> {
         self.stop.store(true, Ordering::Relaxed);
         let (mut seen, mut since) = (0, Instant::now());
         until("the last has arrived", 5 * SECOND, || {

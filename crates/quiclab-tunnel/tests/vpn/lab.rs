@@ -31,6 +31,15 @@ pub fn succeed(program: &str, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
+/// Name of the files of a host's end.
+fn end(host: char) -> &'static str {
+    match host {
+        's' => "server",
+        'c' => "client",
+        _ => "other",
+    }
+}
+
 /// Looks until something is the case; panics if it is not in time.
 pub fn until(what: &str, longest: Duration, mut is: impl FnMut() -> bool) -> Duration {
     let start = Instant::now();
@@ -195,9 +204,39 @@ server = "10.1.2.1:4433"
         std::fs::write(self.directory.join("client.toml"), text).unwrap();
     }
 
+    /// A third host, with a device `eth0` of its own to `to`, in the network 10.`network`.0.0/24 and fd0`network`::/64: it is
+    /// .2, the other end .1.
+    pub fn add_host(&self, host: char, to: char, device: &str, network: u8) {
+        let (near, far) = (self.host(to), self.host(host));
+        succeed("ip", &["netns", "add", &far]);
+        let pair = format!("link add {device} netns {near} type veth peer name eth0 netns {far}");
+        succeed("ip", &pair.split(' ').collect::<Vec<_>>());
+        for (host, device, number) in [(to, device, 1), (host, "eth0", 2)] {
+            self.ip(host, &format!("addr add 10.{network}.0.{number}/24 dev {device}"));
+            self.ip(host, &format!("addr add fd0{network}::{number}/64 dev {device} nodad"));
+            self.ip(host, &format!("link set {device} up"));
+        }
+        self.ip(host, "link set lo up");
+    }
+
+    /// A second client `d` with the key `other`, on an uplink of its own.
+    pub fn add_client(&self) {
+        self.add_host('d', 's', "s3", 3);
+        let client = std::fs::read_to_string(self.directory.join("client.toml")).unwrap();
+        let (head, _) = client.split_once("[[client.paths]]").unwrap();
+        let path = "[[client.paths]]\nname = \"dsl\"\ninterface = \"eth0\"\nserver = \"10.3.0.1:4433\"\n";
+        let text = head.replace("client.key", "other.key").replace(&self.device('c'), &self.device('d'));
+        std::fs::write(self.directory.join("other.toml"), text + path).unwrap();
+    }
+
     /// Starts the end of a host.
     pub fn start(&mut self, host: char) {
-        let end = if host == 's' { "server" } else { "client" };
+        self.start_by(host, &[]);
+    }
+
+    /// The same by a program that becomes it, with arguments.
+    pub fn start_by(&mut self, host: char, program: &[&str]) {
+        let end = end(host);
         let log = File::options()
             .create(true)
             .append(true)
@@ -205,7 +244,9 @@ server = "10.1.2.1:4433"
             .unwrap();
         let config = self.directory.join(format!("{end}.toml"));
         let child = Command::new("ip")
-            .args(["netns", "exec", &self.host(host), PROGRAM, "up", config.to_str().unwrap()])
+            .args(["netns", "exec", &self.host(host)])
+            .args(program)
+            .args([PROGRAM, "up", config.to_str().unwrap()])
             .stdin(Stdio::null())
             .stderr(log)
             .spawn()
@@ -232,8 +273,7 @@ server = "10.1.2.1:4433"
 
     /// Ends an end as a service manager does, and waits until it is gone.
     pub fn terminate(&mut self, host: char) -> ExitStatus {
-        let pid = Pid::from_raw(self.pid(host) as i32).expect("no process has number 0");
-        rustix::process::kill_process(pid, Signal::TERM).unwrap();
+        self.signal(host, Signal::TERM);
         self.wait(host)
     }
 
@@ -246,7 +286,13 @@ server = "10.1.2.1:4433"
     /// Ends an end as a user does, and waits until it is gone.
     pub fn down(&mut self, host: char) {
         succeed(PROGRAM, &["down", "--interface", &self.device(host)]);
-        assert!(self.wait(host).success(), "{}", self.log(if host == 's' { "server" } else { "client" }));
+        assert!(self.wait(host).success(), "{}", self.log(end(host)));
+    }
+
+    /// Undoes what a killed end has left; gives what `down` says.
+    pub fn clean(&self, host: char) -> String {
+        let (name, device) = (self.host(host), self.device(host));
+        succeed("ip", &["netns", "exec", &name, PROGRAM, "down", "--interface", &device])
     }
 
     /// Status of an end; null while there is none.
@@ -259,7 +305,42 @@ server = "10.1.2.1:4433"
     }
 
     pub fn is_open(&self) -> bool {
-        self.status('c')["sessions"][0]["open"] == true
+        self.has_session('c')
+    }
+
+    pub fn has_session(&self, host: char) -> bool {
+        self.status(host)["sessions"][0]["open"] == true
+    }
+
+    /// Runs a program in the network of a host: its exit code, and what it printed.
+    pub fn run(&self, host: char, arguments: &[&str]) -> (Option<i32>, String) {
+        let done =
+            Command::new("ip").args(["netns", "exec", &self.host(host)]).args(arguments).output().unwrap();
+        let said = [done.stdout, done.stderr].concat();
+        (done.status.code(), String::from_utf8_lossy(&said).into_owned())
+    }
+
+    /// `reload` of an end: its exit code, and what it says.
+    pub fn reload(&self, host: char) -> (Option<i32>, String) {
+        self.run(host, &[PROGRAM, "reload", "--interface", &self.device(host)])
+    }
+
+    /// Sends a signal to an end.
+    pub fn signal(&self, host: char, signal: Signal) {
+        let pid = Pid::from_raw(self.pid(host) as i32).expect("no process has number 0");
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    /// A sysctl of a host, by its name below /proc/sys.
+    pub fn sysctl(&self, host: char, name: &str) -> String {
+        let file = Path::new("/proc/sys").join(name);
+        let read = move || std::fs::read_to_string(file).unwrap().trim().to_owned();
+        self.within(host, read).join().unwrap()
+    }
+
+    pub fn set_sysctl(&self, host: char, name: &str, value: &'static str) {
+        let file = Path::new("/proc/sys").join(name);
+        self.within(host, move || std::fs::write(file, value).unwrap()).join().unwrap();
     }
 
     pub fn paths_up(&self) -> usize {
@@ -355,8 +436,9 @@ impl Drop for Lab {
             let _ = child.kill();
             let _ = child.wait();
         }
-        for host in ['c', 's', 'm', 'n'] {
+        for host in ['c', 's', 'm', 'n', 'd', 'l'] {
             let _ = Command::new(PROGRAM).args(["down", "--interface", &self.device(host)]).output();
+            let _ = std::fs::remove_dir_all(Path::new("/etc/netns").join(self.host(host)));
             let _ = Command::new("ip").args(["netns", "del", &self.host(host)]).output();
             let _ = std::fs::remove_dir_all(Path::new("/run/quiclab-tunnel").join(self.device(host)));
         }

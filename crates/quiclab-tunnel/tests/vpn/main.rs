@@ -1,11 +1,17 @@
 //! The VPN between two hosts with two uplinks each. Needs root; skipped with a message where it is not there.
 
+mod dns;
+mod exits;
 mod faults;
+mod forwarding;
 mod lab;
+mod leaks;
 mod mtu;
 mod relay;
+mod reload;
+mod sniffer;
 
-use lab::{Lab, succeed, until};
+use lab::{Lab, until};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
@@ -114,8 +120,7 @@ fn what_a_killed_server_has_left_is_undone_by_down() {
     lab.start_both();
     lab.kill('c');
     assert_ne!(lab.ip('c', "route show"), before, "the route that gave way is missing");
-    let (host, device) = (lab.host('c'), lab.device('c'));
-    let said = succeed("ip", &["netns", "exec", &host, lab::PROGRAM, "down", "--interface", &device]);
+    let said = lab.clean('c');
     assert_eq!(said, "reverted the changes of a killed tunnel: 1\n");
     assert_eq!(lab.ip('c', "route show"), before);
 }

@@ -1,0 +1,98 @@
+//! A configuration that is read again while the tunnel runs: what it may change is `server.peers` and `server.announce`.
+
+use super::load::read_text;
+use super::{Client, Config, Server, parse};
+use quiclab_config::ConfigError;
+use quiclab_core::{FieldPath, Problem, ProblemKind};
+use std::fmt::Debug;
+use std::path::Path;
+
+/// Reads the configuration in `file` again, without its key; `current` is the one in force.
+///
+/// # Errors
+/// The first thing that is wrong, or the first field that differs and cannot change.
+pub fn reload(file: &Path, current: &Config) -> Result<Config, ConfigError> {
+    let (new, _) = parse(&read_text(file)?, &file.display().to_string())?;
+    let (before, after) = (fixed(current), fixed(&new));
+    let same = |(name, value): &&(FieldPath, String)| before.iter().any(|(of, is)| of == name && is == value);
+    match after.iter().find(|field| !same(field)) {
+        None => Ok(new),
+        Some((name, _)) => Err(Problem::new(ProblemKind::Conflict, name.clone(), "the value in force")
+            .because("it changes only with the next start of the tunnel")
+            .into()),
+    }
+}
+
+/// Fields that are the same until the end, with their values. Every field is named here or in the patterns, so that a new
+/// one is not forgotten.
+fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
+    let Config {
+        version: _,
+        key_file,
+        interface,
+        mtu,
+        carrier,
+        queue,
+        scheduler,
+        resequencing,
+        idle_timeout,
+        keep_alive,
+        metrics,
+        control_socket,
+        user,
+        group,
+        server,
+        client,
+    } = config;
+    let mut out = Vec::new();
+    let mut add = |name: &str, value: &dyn Debug| out.push((FieldPath::from(name), format!("{value:?}")));
+    add("server", &server.is_some());
+    add("key_file", key_file);
+    add("interface", interface);
+    add("mtu", mtu);
+    add("carrier", carrier);
+    add("queue", queue);
+    add("scheduler", scheduler);
+    add("resequencing", resequencing);
+    add("idle_timeout", idle_timeout);
+    add("keep_alive", keep_alive);
+    add("metrics", metrics);
+    add("control_socket", control_socket);
+    add("user", user);
+    add("group", group);
+    if let Some(server) = server {
+        let Server {
+            listen,
+            pool_ipv4,
+            pool_ipv6,
+            forward,
+            masquerade,
+            mtu,
+            congestion_control,
+            window,
+            announce: _,
+            peers: _,
+        } = server;
+        add("server.listen", listen);
+        add("server.pool_ipv4", pool_ipv4);
+        add("server.pool_ipv6", pool_ipv6);
+        add("server.forward", forward);
+        add("server.masquerade", masquerade);
+        add("server.mtu", mtu);
+        add("server.congestion_control", congestion_control);
+        add("server.window", window);
+    }
+    if let Some(client) = client {
+        let Client { server_key, routes, accept_routes, kill_switch, allow_outside, dns, dns_search, paths } =
+            client;
+        add("client.server_key", server_key);
+        add("client.routes", routes);
+        add("client.accept_routes", accept_routes);
+        add("client.kill_switch", kill_switch);
+        add("client.allow_outside", allow_outside);
+        add("client.dns", dns);
+        add("client.dns_search", dns_search);
+        add("client.paths", paths);
+    }
+    out
+}

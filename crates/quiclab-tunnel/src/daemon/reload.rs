@@ -1,0 +1,73 @@
+//! A configuration that is read again while packets pass: peers come, go and change; sessions of the others do not notice.
+
+use super::Daemon;
+use crate::config;
+use crate::session::Session;
+use quiclab_core::Time;
+use quiclab_core::problem::system_reason;
+use quiclab_stacks::carrier::SessionId;
+
+impl Daemon {
+    /// Reads the configuration again. A sentence tells what has changed.
+    ///
+    /// # Errors
+    /// A sentence about why nothing has changed.
+    pub(super) fn reload(&mut self, now: Time) -> Result<String, String> {
+        let reloaded = self.apply(now);
+        match &reloaded {
+            Ok(sentence) => tracing::info!("{sentence}"),
+            Err(sentence) => tracing::error!("configuration not reloaded: {sentence}"),
+        }
+        reloaded
+    }
+
+    fn apply(&mut self, now: Time) -> Result<String, String> {
+        let mut new = config::reload(&self.file, &self.config).map_err(|error| error.to_string())?;
+        let (Some(clients), Some(old), Some(server)) =
+            (&mut self.clients, &mut self.config.server, new.server.take())
+        else {
+            return Ok("configuration reloaded: a client has nothing that may change".to_owned());
+        };
+        let networks: Vec<_> = server.peers.iter().flat_map(|peer| peer.networks.clone()).collect();
+        if let Err(error) = self.machine.set_routes(&networks, &[]) {
+            let before: Vec<_> = old.peers.iter().flat_map(|peer| peer.networks.clone()).collect();
+            let _ = self.machine.set_routes(&before, &[]);
+            return Err(format!("the networks of the peers cannot be routed: {}", system_reason(&error)));
+        }
+        self.endpoint.set_peers(server.peers.iter().map(|peer| peer.public_key).collect());
+        clients.reload(&server);
+        let old = std::mem::replace(old, server);
+        let server = self.config.server.as_ref().expect("it is a server");
+        let mut closed = Vec::new();
+        for session in self.sessions.values_mut() {
+            let find =
+                |peers: &[config::Peer]| peers.iter().find(|peer| peer.public_key == session.peer).cloned();
+            let (before, after) = (find(&old.peers), find(&server.peers));
+            match after {
+                Some(after) if clients.keeps(session, before.as_ref(), &after) => session.name = after.name,
+                _ => closed.push(session.id),
+            }
+        }
+        for id in &closed {
+            self.close_session(now, *id);
+        }
+        self.transmit(now);
+        let (known, count) = (server_peers(&self.config), closed.len());
+        Ok(format!("configuration reloaded: {known} peers, {count} sessions closed"))
+    }
+
+    /// Ends a session whose peer may not go on with it; a peer that may connect does so at once.
+    fn close_session(&mut self, now: Time, id: SessionId) {
+        tracing::info!(
+            session = id.0,
+            peer = self.sessions.get(&id).map(|session: &Session| session.name.as_str()),
+            "session closed by a reload"
+        );
+        self.endpoint.close(now, id);
+        self.forget(id);
+    }
+}
+
+fn server_peers(config: &config::Config) -> usize {
+    config.server.as_ref().map_or(0, |server| server.peers.len())
+}

@@ -1,0 +1,133 @@
+//! The kill switch of a client and the address translation of a server: a table of nftables, named after the device.
+//!
+//! The table needs no journal: its name is enough to find it. It outlives the process, however that ends, because the kill
+//! switch has to; only [`Firewall::remove`] ends it. docs/decisions/0148-no-leaks.md says why this is not policy routing.
+
+use super::nftables::{Chain, Hook, Rule, Table, Verdict};
+use quiclab_core::ip::IpPrefix;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+/// Mark of the tunnel's own datagrams while the kill switch is on (SO_MARK): no other program's packets pass for them.
+pub const MARK: u32 = 0x716c_0074;
+
+const UDP: u8 = 17;
+const ICMPV6: u8 = 58;
+/// Router and neighbour solicitation, neighbour advertisement (RFC 4861), reports of multicast listeners (RFC 3810),
+/// without which switches do not pass on solicitations.
+const LINK_MESSAGES: [u8; 4] = [133, 135, 136, 143];
+/// Ports of clients and servers of DHCP (RFC 2131 section 4.1) and DHCPv6 (RFC 8415 section 7.2).
+const DHCP: [(bool, u16, u16); 2] = [(true, 68, 67), (false, 546, 547)];
+/// Priorities of chains, as `nft` names them: filter, srcnat.
+const FILTER: i32 = 0;
+const SOURCE_NAT: i32 = 100;
+
+/// What leaves while the kill switch is on, beside what goes through the device and what a link needs.
+pub struct Exceptions<'a> {
+    /// The server of each path, with the interface of the path if it has one.
+    pub servers: Vec<(SocketAddr, Option<&'a str>)>,
+    /// Destinations outside the tunnel.
+    pub destinations: &'a [IpPrefix],
+}
+
+/// The table of a device.
+pub struct Firewall(Table);
+
+impl Firewall {
+    /// The table of a device, whether or not it exists.
+    ///
+    /// # Errors
+    /// If the kernel has no netfilter.
+    pub fn new(device: &str) -> io::Result<Self> {
+        Table::new(format!("quiclab_{device}")).map(Self)
+    }
+
+    /// Lets packets leave through the device only, in place of what the table held before.
+    ///
+    /// # Errors
+    /// If the kernel has no nftables, or refuses it.
+    pub fn block(&mut self, device: &str, exceptions: &Exceptions<'_>) -> io::Result<()> {
+        self.0.replace(&kill_switch(device, exceptions))
+    }
+
+    /// Translates the source addresses of these networks where they leave through other devices.
+    ///
+    /// # Errors
+    /// If the kernel has no nftables, or refuses it.
+    pub fn masquerade(&mut self, device: &str, networks: &[IpPrefix]) -> io::Result<()> {
+        self.0.replace(&masquerade(device, networks))
+    }
+
+    /// Removes the table; whether there was one.
+    ///
+    /// # Errors
+    /// If the kernel has no nftables, or refuses it.
+    pub fn remove(&mut self) -> io::Result<bool> {
+        self.0.remove()
+    }
+}
+
+/// Compares the source (`source`) or destination address.
+fn address(rule: Rule, source: bool, prefix: IpPrefix) -> Rule {
+    let rule = rule.family(prefix.is_ipv4());
+    match (prefix.network(), source) {
+        (IpAddr::V4(address), source) => {
+            rule.prefix(if source { 12 } else { 16 }, &address.octets(), prefix.length())
+        }
+        (IpAddr::V6(address), source) => {
+            rule.prefix(if source { 8 } else { 24 }, &address.octets(), prefix.length())
+        }
+    }
+}
+
+fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
+    let accept = |rule: Rule| rule.verdict(Verdict::Accept);
+    let devices = ["lo", device].map(|name| Rule::new().oifname(name));
+    let servers = exceptions.servers.iter().map(|(server, interface)| {
+        let rule = interface.map_or_else(Rule::new, |interface| Rule::new().oifname(interface));
+        address(rule.mark(MARK), false, IpPrefix::host(server.ip()))
+            .protocol(UDP)
+            .transport(2, &server.port().to_be_bytes())
+    });
+    let dhcp = DHCP.map(|(ipv4, client, server)| {
+        let ports = [client.to_be_bytes(), server.to_be_bytes()].concat();
+        Rule::new().family(ipv4).protocol(UDP).transport(0, &ports)
+    });
+    let link = LINK_MESSAGES.map(|kind| Rule::new().family(false).protocol(ICMPV6).transport(0, &[kind]));
+    let destinations: Vec<_> =
+        exceptions.destinations.iter().map(|prefix| address(Rule::new(), false, *prefix)).collect();
+    let output = devices.into_iter().chain(servers).chain(dhcp).chain(link).chain(destinations.clone());
+    // of hosts behind this one: into the tunnel and out of it, but not out of it and to an uplink
+    let uplinks = exceptions.servers.iter().filter_map(|(_, interface)| *interface);
+    let forward = [Rule::new().oifname(device)].into_iter().chain(destinations).map(accept);
+    let forward = forward
+        .chain(uplinks.map(|uplink| Rule::new().oifname(uplink).verdict(Verdict::Drop)))
+        .chain([accept(Rule::new().iifname(device))]);
+    let chain = |name, hook, rules| Chain {
+        name,
+        kind: "filter",
+        hook,
+        priority: FILTER,
+        policy: Verdict::Drop,
+        rules,
+    };
+    vec![
+        chain("output", Hook::Output, output.map(accept).collect()),
+        chain("forward", Hook::Forward, forward.collect()),
+    ]
+}
+
+fn masquerade(device: &str, networks: &[IpPrefix]) -> Vec<Chain> {
+    let rules = networks
+        .iter()
+        .map(|network| address(Rule::new(), true, *network).oifname_not(device).masquerade())
+        .collect();
+    vec![Chain {
+        name: "postrouting",
+        kind: "nat",
+        hook: Hook::Postrouting,
+        priority: SOURCE_NAT,
+        policy: Verdict::Accept,
+        rules,
+    }]
+}

@@ -1,0 +1,147 @@
+//! A server that forwards: what its own uplink has by router advertisement stays, and clients reach the Internet.
+
+use super::SECOND;
+use super::lab::{self, Lab, until};
+use std::net::{Ipv6Addr, SocketAddrV6, UdpSocket};
+
+/// A router at the other end of the server's uplink 1 advertises itself and fd05::/64 (RFC 4861 section 4.2).
+fn advertise(lab: &Lab) {
+    let index = lab.ip('c', "-o link show dev c1").split(':').next().unwrap().parse().unwrap();
+    lab.within('c', move || {
+        let socket =
+            socket2::Socket::new(socket2::Domain::IPV6, socket2::Type::RAW, Some(socket2::Protocol::ICMPV6))
+                .unwrap();
+        socket.set_multicast_hops_v6(255).unwrap();
+        let prefix: Ipv6Addr = "fd05::".parse().unwrap();
+        let header = [134, 0, 0, 0, 64, 0, 0x07, 0x08, 0, 0, 0, 0, 0, 0, 0, 0];
+        let information = [3, 4, 64, 0xc0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+        let message = [&header[..], &information, &prefix.octets()].concat();
+        let all_nodes: Ipv6Addr = "ff02::1".parse().unwrap();
+        // the link-local address may not be usable yet
+        let _ = socket.send_to(&message, &SocketAddrV6::new(all_nodes, 0, 0, index).into());
+    })
+    .join()
+    .unwrap();
+}
+
+const ACCEPT: &str = "net/ipv6/conf/s1/accept_ra";
+
+#[test]
+fn what_came_by_router_advertisement_stays() {
+    let Some(mut lab) = Lab::new() else { return };
+    // neither restored values nor those of single interfaces are the defaults
+    lab.set_sysctl('s', "net/ipv4/conf/all/accept_redirects", "0");
+    lab.set_sysctl('s', "net/ipv4/conf/s2/forwarding", "1");
+    lab.set_sysctl('s', "net/ipv6/conf/s2/forwarding", "1");
+    // else its neighbour advertisements say that it is none
+    lab.set_sysctl('c', "net/ipv6/conf/all/forwarding", "1");
+    let has = |lab: &Lab| {
+        (
+            lab.ip('s', "-6 route show default").contains("proto ra"),
+            lab.ip('s', "-6 addr show dev s1").contains("inet6 fd05:"),
+        )
+    };
+    until("the address by router advertisement", 10 * SECOND, || {
+        advertise(&lab);
+        has(&lab) == (true, true)
+    });
+    let names = [
+        ACCEPT,
+        "net/ipv6/conf/s2/accept_ra",
+        "net/ipv4/conf/all/accept_redirects",
+        "net/ipv4/ip_forward",
+        "net/ipv4/conf/s1/forwarding",
+        "net/ipv4/conf/s2/forwarding",
+        "net/ipv4/conf/default/forwarding",
+        "net/ipv6/conf/all/forwarding",
+        "net/ipv6/conf/s1/forwarding",
+        "net/ipv6/conf/s2/forwarding",
+        "net/ipv6/conf/default/forwarding",
+    ];
+    let values = |lab: &Lab| names.map(|name| lab.sysctl('s', name));
+    let before = values(&lab);
+    assert_eq!(before[0], "1");
+    for killed in [false, true] {
+        lab.start('s');
+        until("the server is up", 10 * SECOND, || lab.status('s')["role"] == "server");
+        assert_eq!(lab.sysctl('s', "net/ipv6/conf/all/forwarding"), "1");
+        assert_eq!((lab.sysctl('s', ACCEPT).as_str(), has(&lab)), ("2", (true, true)));
+        if killed {
+            lab.kill('s');
+            lab.clean('s');
+        } else {
+            lab.down('s');
+        }
+        assert_eq!(values(&lab), before);
+        assert_eq!(has(&lab), (true, true));
+    }
+}
+
+/// The Internet behind the server's `eth0`, which knows no way to the pools: the address that it sees of the client.
+fn seen_outside(lab: &Lab, ipv4: bool) -> String {
+    let (address, any) = if ipv4 { ("10.5.0.2:9", "0.0.0.0:0") } else { ("[fd05::2]:9", "[::]:0") };
+    let (ready, is_ready) = std::sync::mpsc::channel();
+    let seen = lab.within('l', move || {
+        let socket = UdpSocket::bind(address).unwrap();
+        ready.send(()).unwrap();
+        let mut buffer = [0; 16];
+        let (size, from) = socket.recv_from(&mut buffer).unwrap();
+        socket.send_to(&buffer[..size], from).unwrap();
+        from.ip().to_string()
+    });
+    is_ready.recv().unwrap();
+    let asking = move || {
+        let socket = UdpSocket::bind(any).unwrap();
+        socket.set_read_timeout(Some(SECOND / 5)).unwrap();
+        socket.connect(address).unwrap();
+        let _ = socket.send(b"hello");
+        socket.recv(&mut [0; 16]).is_ok()
+    };
+    until("an answer from outside", 10 * SECOND, || lab.within('c', asking).join().unwrap());
+    seen.join().unwrap()
+}
+
+fn with_internet() -> Option<Lab> {
+    let lab = Lab::new()?;
+    lab.add_host('l', 's', "eth0", 5);
+    lab.edit("client.toml", "\"10.99.0.0/16\"", "\"10.5.0.0/16\", \"fd05::/64\"");
+    Some(lab)
+}
+
+#[test]
+fn addresses_are_translated_until_the_end() {
+    let Some(mut lab) = with_internet() else { return };
+    lab.edit("server.toml", "forward = true", "forward = true\nmasquerade = true");
+    let before = lab.run('s', &["nft", "list", "ruleset"]);
+    for killed in [true, false] {
+        lab.start_both();
+        assert_eq!([true, false].map(|ipv4| seen_outside(&lab, ipv4)), ["10.5.0.1", "fd05::1"]);
+        lab.down('c');
+        if killed {
+            lab.kill('s');
+            lab.clean('s');
+        } else {
+            lab.down('s');
+        }
+        assert_eq!(lab.run('s', &["nft", "list", "ruleset"]), before);
+    }
+}
+
+#[test]
+fn the_commands_of_the_documentation_translate_addresses() {
+    let Some(mut lab) = with_internet() else { return };
+    if lab.run('s', &["nft", "--version"]).0 != Some(0) {
+        eprintln!("skipped: no nft");
+        return;
+    }
+    let documentation = include_str!("../../../../docs/tunnel.md");
+    let commands: Vec<_> = documentation.lines().filter(|line| line.starts_with("nft add ")).collect();
+    assert!(commands.len() >= 4, "table, chain, and a rule for each family: {commands:?}");
+    for command in commands {
+        let (code, said) = lab.run('s', &["sh", "-c", command]);
+        assert_eq!(code, Some(0), "{command}: {said}");
+    }
+    lab.start_both();
+    assert_eq!([true, false].map(|ipv4| seen_outside(&lab, ipv4)), ["10.5.0.1", "fd05::1"]);
+    lab.run('s', &[lab::PROGRAM, "down", "--interface", &lab.device('s')]);
+}

@@ -1,0 +1,226 @@
+//! Nothing leaves outside the tunnel that should not: seen at the other end of the uplinks.
+
+use super::lab::{self, Lab, until};
+use super::sniffer::Sniffer;
+use super::{IPV4, SECOND};
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Addresses that only the default routes of the uplinks lead to.
+const OUTSIDE: [&str; 2] = ["198.51.100.7:5353", "[2001:db8:99::7]:5353"];
+
+/// The uplinks carry both families, with default routes.
+fn give_default_routes(lab: &Lab) {
+    for uplink in 1..=2 {
+        lab.ip('c', &format!("addr add fd01:{uplink}::2/64 dev c{uplink} nodad"));
+        lab.ip('s', &format!("addr add fd01:{uplink}::1/64 dev s{uplink} nodad"));
+        lab.ip('c', &format!("route add default via 10.1.{uplink}.1 dev c{uplink} metric {uplink}0"));
+        lab.ip('c', &format!("-6 route add default via fd01:{uplink}::1 dev c{uplink} metric 200{uplink}"));
+    }
+}
+
+/// Sends a datagram from the client to `address`, by way of `device` if there is one; whether the kernel took it.
+fn send(lab: &Lab, address: &'static str, device: Option<&'static str>) -> bool {
+    let task = move || {
+        let any = if address.starts_with('[') { "[::]:0" } else { "0.0.0.0:0" };
+        let socket = UdpSocket::bind(any).unwrap();
+        if let Some(device) = device {
+            socket2::SockRef::from(&socket).bind_device(Some(device.as_bytes())).unwrap();
+        }
+        socket.send_to(b"secret", address).is_ok()
+    };
+    lab.within('c', task).join().unwrap()
+}
+
+#[test]
+fn a_family_without_an_address_does_not_leave_in_clear() {
+    for (pool, route, destination) in [
+        ("pool_ipv6 = \"fd77::/64\"\n", "::/0", OUTSIDE[1]),
+        ("pool_ipv4 = \"10.77.0.0/24\"\n", "0.0.0.0/0", OUTSIDE[0]),
+    ] {
+        let Some(mut lab) = Lab::new() else { return };
+        give_default_routes(&lab);
+        lab.edit("server.toml", pool, "");
+        lab.edit("client.toml", "\"10.99.0.0/16\"", &format!("\"10.99.0.0/16\", \"{route}\""));
+        let routes = |lab: &Lab| (lab.ip('c', "route show"), lab.ip('c', "-6 route show"));
+        let before = routes(&lab);
+        let sniffer = Sniffer::start(&lab);
+        assert!(send(&lab, destination, None));
+        until("it leaves without a tunnel", 5 * SECOND, || {
+            sniffer.seen().contains(&format!("udp {destination}"))
+        });
+        lab.start_both();
+        let sniffer = Sniffer::start(&lab);
+        assert!(!send(&lab, destination, None), "the sender is told");
+        sniffer.settle(&lab);
+        assert!(sniffer.leaked().is_empty(), "{:?}", sniffer.leaked());
+        let log = lab.log("client");
+        assert_eq!(log.matches("these routes are unreachable").count(), 1, "{log}");
+        // a second session makes neither a second warning nor a second route
+        lab.kill('s');
+        lab.start('s');
+        until("a second session", 20 * SECOND, || lab.log("client").matches("addresses set").count() == 2);
+        assert_eq!(lab.log("client").matches("these routes are unreachable").count(), 1);
+        lab.down('c');
+        assert_eq!(routes(&lab), before);
+    }
+}
+
+#[test]
+fn unreachable_routes_of_a_killed_client_stay_until_down() {
+    let Some(mut lab) = Lab::new() else { return };
+    give_default_routes(&lab);
+    lab.edit("server.toml", "pool_ipv6 = \"fd77::/64\"\n", "");
+    lab.edit("client.toml", "\"10.99.0.0/16\"", "\"::/0\"");
+    let before = lab.ip('c', "-6 route show");
+    lab.start_both();
+    lab.echo(IPV4);
+    lab.kill('c');
+    assert!(!send(&lab, OUTSIDE[1], None));
+    lab.clean('c');
+    assert_eq!(lab.ip('c', "-6 route show"), before);
+    assert!(send(&lab, OUTSIDE[1], None));
+}
+
+/// All that may leave by mistake: both families, TCP and UDP, with and without a socket bound to an uplink, multicasts, and
+/// datagrams of another program to the server of the tunnel.
+fn provoke(lab: &Lab) {
+    for device in [None, Some("c1"), Some("c2")] {
+        for address in OUTSIDE {
+            send(lab, address, device);
+        }
+        send(lab, "224.0.0.251:5353", device);
+        send(lab, "239.255.255.250:1900", device);
+        send(lab, "10.1.1.1:53", device);
+        let connect = move || {
+            let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+            if let Some(device) = device {
+                socket.bind_device(Some(device.as_bytes())).unwrap();
+            }
+            let to: std::net::SocketAddr = "198.51.100.7:443".parse().unwrap();
+            socket.set_nonblocking(true).unwrap();
+            let _ = socket.connect(&to.into());
+        };
+        lab.within('c', connect).join().unwrap();
+    }
+}
+
+/// Provokes leaks, and asserts that there is none.
+fn assert_no_leak(lab: &Lab, sniffer: &Sniffer, when: &str) {
+    provoke(lab);
+    sniffer.settle(lab);
+    let leaked = sniffer.leaked();
+    assert!(leaked.is_empty(), "{when}: {leaked:?}");
+    assert!(
+        !send(lab, "10.1.1.1:4433", Some("c1")),
+        "{when}: another program's datagram passes for the tunnel's"
+    );
+}
+
+fn ruleset(lab: &Lab) -> String {
+    lab.run('c', &["nft", "list", "ruleset"]).1
+}
+
+#[test]
+fn nothing_leaves_outside_a_tunnel_with_a_kill_switch() {
+    let Some(mut lab) = Lab::new() else { return };
+    give_default_routes(&lab);
+    // a host behind the client, as behind a router
+    lab.add_host('l', 'c', "lan", 9);
+    lab.ip('l', "route add default via 10.9.0.1");
+    lab.set_sysctl('c', "net/ipv4/ip_forward", "1");
+    lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
+    lab.edit("client.toml", "\"10.99.0.0/16\"", "\"0.0.0.0/0\", \"::/0\"");
+    let state = |lab: &Lab| {
+        (lab.ip('c', "route show"), lab.ip('c', "-6 route show"), lab.ip('c', "rule show"), ruleset(lab))
+    };
+    let before = state(&lab);
+    let without = Sniffer::start(&lab);
+    provoke(&lab);
+    for address in OUTSIDE {
+        until("it leaves without a tunnel", 5 * SECOND, || {
+            without.seen().contains(&format!("udp {address}"))
+        });
+    }
+    lab.start('c');
+    until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");
+    let sniffer = Sniffer::start(&lab);
+    let (stop, stopped) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    // without a pause, so that a moment without the kill switch is seen
+    for (host, device) in [('c', Some("c1")), ('c', None), ('l', None)] {
+        let (stop, stopped) = (stop.clone(), stopped.clone());
+        drop(lab.within(host, move || {
+            let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+            if let Some(device) = device {
+                socket2::SockRef::from(&socket).bind_device(Some(str::as_bytes(device))).unwrap();
+            }
+            while !stop.load(Ordering::Relaxed) {
+                let _ = socket.send_to(b"secret", "198.51.100.8:53");
+                std::thread::park_timeout(SECOND / 2000);
+            }
+            stopped.fetch_add(1, Ordering::Relaxed);
+        }));
+    }
+    assert_no_leak(&lab, &sniffer, "before the session");
+    lab.start('s');
+    until("session with two paths", 15 * SECOND, || lab.is_open() && lab.paths_up() == 2);
+    lab.echo(IPV4);
+    until("an answer through the tunnel", 5 * SECOND, || lab.ping(IPV4, SECOND).is_some());
+    assert_no_leak(&lab, &sniffer, "during the session");
+    lab.kill('s');
+    assert_no_leak(&lab, &sniffer, "after the death of the server");
+    lab.kill('c');
+    assert_no_leak(&lab, &sniffer, "after the death of the client");
+    lab.start('s');
+    lab.start('c');
+    until("a second session", 15 * SECOND, || lab.is_open() && lab.paths_up() == 2);
+    assert_no_leak(&lab, &sniffer, "during the second session");
+    assert!(lab.terminate('c').success(), "{}", lab.log("client"));
+    assert!(lab.log("client").contains("the kill switch stays"));
+    assert_no_leak(&lab, &sniffer, "after SIGTERM");
+    // what a service manager does after each end
+    lab.start('c');
+    until("the client is up again", 10 * SECOND, || lab.status('c')["role"] == "client");
+    lab.kill('c');
+    let device = lab.device('c');
+    lab.run('c', &[lab::PROGRAM, "down", "--keep-kill-switch", "--interface", &device]);
+    assert_no_leak(&lab, &sniffer, "after down --keep-kill-switch");
+    stop.store(true, Ordering::Relaxed);
+    until("the senders have ended", 5 * SECOND, || stopped.load(Ordering::Relaxed) == 3);
+    sniffer.settle(&lab);
+    assert!(sniffer.leaked().is_empty(), "{:?}", sniffer.leaked());
+    lab.clean('c');
+    assert_eq!(state(&lab), before);
+    provoke(&lab);
+    until("it leaves again", 5 * SECOND, || sniffer.seen().contains(&format!("udp {}", OUTSIDE[0])));
+    // a running tunnel takes its kill switch away with it
+    lab.start('c');
+    until("the client is up once more", 10 * SECOND, || lab.status('c')["role"] == "client");
+    assert!(!send(&lab, OUTSIDE[0], None));
+    lab.down('c');
+    assert_eq!(state(&lab), before);
+    assert!(!std::path::Path::new("/run/quiclab-tunnel").join(lab.device('c')).exists());
+}
+
+#[test]
+fn a_kill_switch_leaves_the_destinations_that_it_allows() {
+    let Some(mut lab) = Lab::new() else { return };
+    give_default_routes(&lab);
+    let options =
+        "[client]\nkill_switch = true\nallow_outside = [\"198.51.100.0/24\", \"2001:db8:99::7/128\"]";
+    lab.edit("client.toml", "[client]", options);
+    lab.start('c');
+    until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");
+    let sniffer = Sniffer::start(&lab);
+    for address in OUTSIDE {
+        assert!(send(&lab, address, None), "{address}");
+    }
+    for address in ["198.51.101.7:53", "[2001:db8:99::8]:53"] {
+        assert!(!send(&lab, address, None), "{address}");
+    }
+    sniffer.settle(&lab);
+    let expected = OUTSIDE.map(|address| format!("udp {address}"));
+    assert!(sniffer.leaked().iter().all(|packet| expected.contains(packet)), "{:?}", sniffer.leaked());
+    lab.down('c');
+}
