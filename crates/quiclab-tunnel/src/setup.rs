@@ -10,6 +10,7 @@ use crate::system::{
     check_not_running, recover,
 };
 use quiclab_core::problem::{quoted, system_reason};
+use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::{Pipeline, TunnelConfig, TunnelEcn};
 use quiclab_core::{ByteCount, Duration, FieldPath, Problem, ProblemKind, Role};
 use quiclab_stacks::carrier::{PathConfig, PublicKey, Randomness, TunnelEndpointConfig};
@@ -313,7 +314,8 @@ pub fn tunnel_config(config: &Config) -> TunnelConfig {
         pipeline: Pipeline::Direct,
         mtu: ByteCount::from_bytes(config.mtu.into()),
         resequencing: Some(config.resequencing).filter(|wait| *wait != Duration::ZERO),
-        repair: config.resequencing != Duration::ZERO,
+        // copies are there already
+        repair: config.resequencing != Duration::ZERO && config.scheduler != PathSchedulerKind::Redundant,
         batch: BATCH,
         ecn: TunnelEcn::Separate,
         keep_sojourns: 0,

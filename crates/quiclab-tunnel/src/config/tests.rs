@@ -179,7 +179,7 @@ fn errors_name_the_field_and_the_kind_at_a_server() {
 fn packets_are_queued_and_distributed_as_a_tunnel_can() {
     let changed = |line: &str| client().replacen("version = 1\n", &format!("version = 1\n{line}\n"), 1);
     for (line, path) in [
-        ("scheduler = \"redundant\"", "scheduler"),
+        ("resequencing = \"0 s\"\nscheduler = \"redundant\"", "scheduler"),
         ("scheduler = { kind = \"weighted_round_robin\", weights = [1] }", "scheduler.weights"),
         ("scheduler = { kind = \"cheapest_first\", order = [9] }", "scheduler.order"),
         ("queue = { kind = \"drop_tail\", packets = 10, time = \"50 ms\" }", "queue.time"),
