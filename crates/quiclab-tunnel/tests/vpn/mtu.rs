@@ -138,10 +138,9 @@ fn shrinks_under_load(icmp: bool, paths: usize) {
     }
     stop.store(true, Ordering::Relaxed);
     if paths == 1 {
-        // the server has sent nothing long so far: it finds out now
+        // the server has sent nothing long, and has no reason to: the client has clamped its segments
         let took = transfer(&lab, "10.77.0.1:11");
         eprintln!("{TRANSFER} bytes and back in {took:?}");
-        until_found(&lab, &['s'], 0, 1300, LONGEST);
     }
     assert_eq!(lab.paths_up(), paths);
     let log = lab.log("client");
