@@ -197,7 +197,7 @@ fn nothing_leaves_outside_a_tunnel_with_a_kill_switch() {
     // a running tunnel takes its kill switch away with it
     lab.start('c');
     until("the client is up once more", 10 * SECOND, || lab.status('c')["role"] == "client");
-    assert!(!send(&lab, OUTSIDE[0], None));
+    assert!(!send(&lab, OUTSIDE[0], Some("c1")));
     lab.down('c');
     assert_eq!(state(&lab), before);
     assert!(!std::path::Path::new("/run/quiclab-tunnel").join(lab.device('c')).exists());
