@@ -95,7 +95,7 @@ def shares(emulation: Any, isolation: str, folder: Path) -> dict[str, float]:
     left = result.packets.filter(
         (pl.col("element").cast(pl.String) == "down")
         & (pl.col("event").cast(pl.String) == "departure")
-        & pl.col("time_ns").is_between(*(int(second * 1e9) for second in BUSY_S))
+        & pl.col("time_ns").is_between(int(BUSY_S[0] * 1e9), int(BUSY_S[1] * 1e9))
     )
     assert left["size_bytes"].sum() * 8 > 0.95 * 16e6 * (BUSY_S[1] - BUSY_S[0])
     of_flow = left.group_by(pl.col("flow").cast(pl.String)).agg(pl.col("size_bytes").sum())

@@ -94,7 +94,8 @@ class Ran:
 
 def handshake(capture: bytes) -> list[Opening]:
     """Return the first three segments of a capture of IP packets (draft-ietf-opsawg-pcapng, section 4.3)."""
-    found, at = [], 0
+    found: list[Opening] = []
+    at = 0
     while at < len(capture) and len(found) < 3:
         kind, length = struct.unpack_from("<II", capture, at)
         if kind == 6:
@@ -131,7 +132,7 @@ def windows(result: RunResult) -> pl.DataFrame:
 
 def reductions(rows: pl.DataFrame) -> int:
     """Count the rounds in which the window became smaller: of those less than a round trip apart the first."""
-    smaller = [1e3 * after[0] for before, after in pairwise(rows.iter_rows()) if after[1] < before[1]]
+    smaller: list[float] = [1e3 * after[0] for before, after in pairwise(rows.iter_rows()) if after[1] < before[1]]
     gaps = [later - earlier for earlier, later in pairwise(smaller)]
     return bool(smaller) + sum(gap > RTT_MS for gap in gaps)
 

@@ -339,7 +339,7 @@ fn drops_depend_on_the_seed_only() {
 fn words_of_tc() {
     let words = |pie: Pie| match pie.tc() {
         Ok(TcQueue::Child { words, mtu }) => Ok((words.join(" "), mtu)),
-        Ok(TcQueue::Limits { .. }) => panic!("not a limit"),
+        Ok(TcQueue::Limits { .. } | TcQueue::Shaper { .. }) => panic!("a child"),
         Err(problem) => Err(problem.path.to_string()),
     };
     let plain =

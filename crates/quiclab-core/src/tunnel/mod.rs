@@ -12,10 +12,11 @@
 //! | file | |
 //! | --- | --- |
 //! | `carrier` | what takes datagrams over paths: the trait |
+//! | `number` | the header of numbered datagrams |
 //! | `payload` | packets as payloads, by their bytes or by identifier |
 //! | `direct`, `pquic` | from the queue to the paths |
 //! | `resequencer` | order at the receiving end |
-//! | `repair` | what a path has lost is sent again |
+//! | `repair`, `report` | what a path has lost is sent again |
 //! | `sparse` | flows whose packets need no order |
 //! | `element` | an end as an element of a topology |
 //!
@@ -25,9 +26,11 @@ mod carrier;
 mod config;
 mod direct;
 mod element;
+mod number;
 mod payload;
 mod pquic;
 mod repair;
+mod report;
 mod resequencer;
 mod sparse;
 mod statistics;
@@ -50,7 +53,8 @@ use crate::random::RandomStream;
 use crate::scheduler::{self, PathScheduler, PathSchedulerKind, PathState};
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
-use payload::{Arrived, Numbering, PayloadEncoding, Tag};
+use number::{Numbering, Tag};
+use payload::{Arrived, PayloadEncoding};
 use pquic::Pquic;
 use repair::{Gaps, SentPackets};
 use resequencer::Resequencer;
@@ -446,8 +450,8 @@ impl Tunnel {
         }
         let highest = self.highest.entry(flow).or_insert(number);
         // serial number arithmetic (RFC 1982) with 18 bits
-        let ahead = number.wrapping_sub(*highest) & (u32::MAX >> (32 - payload::NUMBER_BITS));
-        if ahead < 1 << (payload::NUMBER_BITS - 1) {
+        let ahead = number.wrapping_sub(*highest) & (u32::MAX >> (32 - number::NUMBER_BITS));
+        if ahead < 1 << (number::NUMBER_BITS - 1) {
             *highest = number;
         } else {
             self.counts.reordered += 1;

@@ -5,69 +5,18 @@
 //! between the ends but through the paths.
 
 use super::TunnelPayload;
-use super::repair::Report;
+use super::number::{NUMBER, NUMBERS, Numbering, Tag};
+use super::report::Report;
 use crate::packet::{Packet, Payload};
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// Bytes of the number before the IP packet, where the receiving end puts packets in order: 18 bits, as of PDCP
-/// (TS 38.323 section 6.2.2).
-pub(super) const NUMBER: usize = 3;
-/// Number space of the resequencer.
-pub(super) const NUMBER_BITS: u8 = 18;
-pub(super) const NUMBERS: u64 = 1 << NUMBER_BITS;
 /// Maximum number of packets in a store: older ones were lost. Two paths of 1 Gbit/s with 100 ms hold 20 000.
 const MAX_STORED_PACKETS: usize = 1 << 17;
 
-/// Whether datagrams have a number, and a [`Tag`] in the bits above it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Numbering {
-    Off,
-    Plain,
-    Tagged,
-}
-
-impl Numbering {
-    /// Bytes in front of a packet.
-    pub(super) const fn length(self) -> usize {
-        if matches!(self, Self::Off) { 0 } else { NUMBER }
-    }
-}
-
-/// The six bits above a number, in the first byte of a header.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tag {
-    /// The datagram is a report, see `repair`.
-    pub(super) report: bool,
-    /// The packet is delivered when it comes.
-    pub(super) unordered: bool,
-    /// Lowest four bits of its place among the packets on its path.
-    pub(super) place: u8,
-}
-
-impl Tag {
-    /// Mask of `place`.
-    pub(super) const PLACES: u8 = 0xf;
-
-    const fn bits(self) -> u8 {
-        (self.report as u8) << 7 | (self.unordered as u8) << 6 | (self.place & Self::PLACES) << 2
-    }
-
-    const fn of_bits(bits: u8) -> Self {
-        Self { report: bits & 0x80 != 0, unordered: bits & 0x40 != 0, place: bits >> 2 & Self::PLACES }
-    }
-}
-
 /// Position of the tag in the number of a [`TunnelPayload::Reference`].
 const TAG_SHIFT: u32 = 56;
-
-/// The number that is below `next` and has the lowest 18 bits of `low`, if there is one.
-pub(super) fn nearest(low: u32, next: u64) -> Option<u64> {
-    let newest = next.checked_sub(1)?;
-    let back = newest.wrapping_sub(u64::from(low)) & (NUMBERS - 1);
-    newest.checked_sub(back)
-}
 
 /// What a datagram has brought.
 #[derive(Debug)]

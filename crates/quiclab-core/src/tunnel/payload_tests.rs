@@ -89,12 +89,3 @@ fn a_datagram_moves_to_another_place_with_its_number() {
         }
     }
 }
-
-#[test]
-fn a_number_is_the_last_one_with_its_bits() {
-    assert_eq!(nearest(5, 6), Some(5));
-    assert_eq!(nearest(6, 6), None, "it has not been sent");
-    assert_eq!(nearest(5, NUMBERS + 6), Some(NUMBERS + 5));
-    assert_eq!(nearest(7, NUMBERS + 6), Some(7));
-    assert_eq!(nearest(0, 0), None);
-}

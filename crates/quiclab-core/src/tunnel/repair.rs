@@ -12,20 +12,15 @@
 //!
 //! Paths keep the order of datagrams; one that does not costs a packet sent twice, of which the second copy is dropped. A loss
 //! after which nothing follows on its path is left to the ends of the flow.
-//!
-//! A report is a datagram of a header, number 0 and the tag `report`, then the last number that came on the path (3 bytes), the
-//! first number of the map (3 bytes), and one bit for each number from there on, the highest bit of a byte first: 1 if it is
-//! missing.
 
-use super::payload::{NUMBERS, Tag};
-use super::{TunnelPayload, payload};
+use super::TunnelPayload;
+use super::number::{Tag, nearest};
+use super::report::Report;
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// Numbers that one report covers.
-const MAX_REPORTED: u64 = 4096;
 /// Packets kept at the sending end: less than half of the number space.
 const MAX_KEPT: usize = 1 << 16;
 /// Bytes of packets kept: 200 ms at 1 Gbit/s, and some more.
@@ -137,14 +132,14 @@ impl SentPackets {
         self.reports += 1;
         self.forget(now);
         let next = self.first + self.packets.len() as u64;
-        let Some(last) = payload::nearest(report.last, next).and_then(|number| self.kept(number)) else {
+        let Some(last) = nearest(report.last, next).and_then(|number| self.kept(number)) else {
             return;
         };
         if last.path != path {
             return; // it has been sent again on another path meanwhile
         }
         let place = last.place;
-        let Some(start) = payload::nearest(report.start, next) else { return };
+        let Some(start) = nearest(report.start, next) else { return };
         for number in report.missing.iter().map(|offset| start + offset) {
             let Some(index) = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok())
             else {
@@ -191,45 +186,6 @@ impl SentPackets {
     /// Packets sent again, and reports that have arrived.
     pub(super) const fn counts(&self) -> (u64, u64) {
         (self.repaired, self.reports)
-    }
-}
-
-/// What a path has lost, as the receiving end sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Report {
-    /// The last number that came on the path, below 2^18.
-    pub(super) last: u32,
-    /// The first number of the map.
-    pub(super) start: u32,
-    /// Missing numbers, from `start` on.
-    pub(super) missing: Vec<u64>,
-}
-
-impl Report {
-    /// The datagram without its header.
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(64);
-        bytes.extend_from_slice(&self.last.to_be_bytes()[1..]);
-        bytes.extend_from_slice(&self.start.to_be_bytes()[1..]);
-        for &offset in &self.missing {
-            let at = 6 + (offset / 8) as usize;
-            bytes.resize(bytes.len().max(at + 1), 0);
-            bytes[at] |= 0x80 >> (offset % 8);
-        }
-        bytes
-    }
-
-    /// The report in the bytes behind a header; `None` if there is none.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let (numbers, map) = bytes.split_at_checked(6)?;
-        let number = |at: usize| u32::from_be_bytes([0, numbers[at], numbers[at + 1], numbers[at + 2]]);
-        let (last, start) = (number(0), number(3));
-        if map.len() as u64 * 8 > MAX_REPORTED || u64::from(last.max(start)) >= NUMBERS {
-            return None;
-        }
-        let missing =
-            (0..map.len() as u64 * 8).filter(|bit| map[(bit / 8) as usize] & (0x80 >> (bit % 8)) != 0);
-        Some(Self { last, start, missing: missing.collect() })
     }
 }
 
@@ -285,15 +241,6 @@ impl Gaps {
 
 /// Paths that are watched.
 const MAX_PATHS: usize = 16;
-
-/// Missing numbers for a report: `first` is the first number that is awaited, `next` the one above the highest that came, both
-/// counted from 0, and `is_missing` tells of each between them.
-pub(super) fn report(last: u32, first: u64, next: u64, is_missing: impl Fn(u64) -> bool) -> Option<Report> {
-    let numbers = first..next.min(first + MAX_REPORTED);
-    let missing: Vec<u64> =
-        numbers.filter(|number| is_missing(*number)).map(|number| number - first).collect();
-    (!missing.is_empty()).then_some(Report { last, start: (first % NUMBERS) as u32, missing })
-}
 
 #[cfg(test)]
 #[path = "repair_tests.rs"]

@@ -6,6 +6,7 @@ use crate::packet::{Packet, Payload};
 use crate::queue::QueueConfig;
 use crate::random::RandomStream;
 use crate::scheduler::{PathSchedulerKind, PathState};
+use crate::tunnel::payload::PayloadEncoding;
 use crate::tunnel::{Carrier, Emitted, Pipeline, Tunnel, TunnelConfig, TunnelEcn};
 use bytes::BytesMut;
 use std::collections::VecDeque;
@@ -173,7 +174,7 @@ fn what_is_on_its_way_on_another_path_is_not_sent_again() {
 }
 
 fn datagram(report: &Report) -> TunnelPayload {
-    payload::PayloadEncoding::Bytes.load_report(report)
+    PayloadEncoding::Bytes.load_report(report)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Order of what leaves a tunnel: the resequencer of split bearers, with a bounded wait.
 
-use super::payload::{NUMBER, NUMBER_BITS};
-use super::repair::{self, Report};
+use super::number::{NUMBER, NUMBER_BITS};
+use super::report::{self, Report};
 use crate::bearer::{BearerConfig, Reordering, ReorderingTimer};
 use crate::bearer::{BearerReceiver, MAX_LINKS};
 use crate::element::{Element, Metrics, Outputs, Port};
@@ -63,7 +63,7 @@ impl Resequencer {
     /// What is missing, for the path on which `last` came last.
     pub(super) fn report(&self, last: u32) -> Option<Report> {
         let (first, next) = self.receiver.awaited();
-        repair::report(last, first, next, |number| self.receiver.is_missing(number))
+        report::report(last, first, next, |number| self.receiver.is_missing(number))
     }
 
     pub(super) fn wake(&mut self, now: Time, delivered: &mut Vec<Box<Packet>>) {

@@ -1,0 +1,68 @@
+//! The header of a datagram that is numbered: 18 bits of number, and a tag of six bits above them.
+
+/// Bytes of the number before the IP packet, where the receiving end puts packets in order: 18 bits, as of PDCP
+/// (TS 38.323 section 6.2.2).
+pub(super) const NUMBER: usize = 3;
+/// Number space of the resequencer.
+pub(super) const NUMBER_BITS: u8 = 18;
+pub(super) const NUMBERS: u64 = 1 << NUMBER_BITS;
+
+/// Whether datagrams have a number, and a [`Tag`] in the bits above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Numbering {
+    Off,
+    Plain,
+    Tagged,
+}
+
+impl Numbering {
+    /// Bytes in front of a packet.
+    pub(super) const fn length(self) -> usize {
+        if matches!(self, Self::Off) { 0 } else { NUMBER }
+    }
+}
+
+/// The six bits above a number, in the first byte of a header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tag {
+    /// The datagram is a report, see `repair`.
+    pub(super) report: bool,
+    /// The packet is delivered when it comes.
+    pub(super) unordered: bool,
+    /// Lowest four bits of its place among the packets on its path.
+    pub(super) place: u8,
+}
+
+impl Tag {
+    /// Mask of `place`.
+    pub(super) const PLACES: u8 = 0xf;
+
+    pub(super) const fn bits(self) -> u8 {
+        (self.report as u8) << 7 | (self.unordered as u8) << 6 | (self.place & Self::PLACES) << 2
+    }
+
+    pub(super) const fn of_bits(bits: u8) -> Self {
+        Self { report: bits & 0x80 != 0, unordered: bits & 0x40 != 0, place: bits >> 2 & Self::PLACES }
+    }
+}
+
+/// The number that is below `next` and has the lowest 18 bits of `low`, if there is one.
+pub(super) fn nearest(low: u32, next: u64) -> Option<u64> {
+    let newest = next.checked_sub(1)?;
+    let back = newest.wrapping_sub(u64::from(low)) & (NUMBERS - 1);
+    newest.checked_sub(back)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_the_last_one_with_its_bits() {
+        assert_eq!(nearest(5, 6), Some(5));
+        assert_eq!(nearest(6, 6), None, "it has not been sent");
+        assert_eq!(nearest(5, NUMBERS + 6), Some(NUMBERS + 5));
+        assert_eq!(nearest(7, NUMBERS + 6), Some(7));
+        assert_eq!(nearest(0, 0), None);
+    }
+}

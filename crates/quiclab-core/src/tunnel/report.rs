@@ -1,0 +1,58 @@
+//! Reports of what a path has lost.
+//!
+//! A report is a datagram of a header, number 0 and the tag `report`, then the last number that came on the path (3 bytes), the
+//! first number of the map (3 bytes), and one bit for each number from there on, the highest bit of a byte first: 1 if it is
+//! missing.
+
+use super::number::NUMBERS;
+
+/// Numbers that one report covers.
+const MAX_REPORTED: u64 = 4096;
+
+/// What a path has lost, as the receiving end sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Report {
+    /// The last number that came on the path, below 2^18.
+    pub(super) last: u32,
+    /// The first number of the map.
+    pub(super) start: u32,
+    /// Missing numbers, from `start` on.
+    pub(super) missing: Vec<u64>,
+}
+
+impl Report {
+    /// The datagram without its header.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(64);
+        bytes.extend_from_slice(&self.last.to_be_bytes()[1..]);
+        bytes.extend_from_slice(&self.start.to_be_bytes()[1..]);
+        for &offset in &self.missing {
+            let at = 6 + (offset / 8) as usize;
+            bytes.resize(bytes.len().max(at + 1), 0);
+            bytes[at] |= 0x80 >> (offset % 8);
+        }
+        bytes
+    }
+
+    /// The report in the bytes behind a header; `None` if there is none.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (numbers, map) = bytes.split_at_checked(6)?;
+        let number = |at: usize| u32::from_be_bytes([0, numbers[at], numbers[at + 1], numbers[at + 2]]);
+        let (last, start) = (number(0), number(3));
+        if map.len() as u64 * 8 > MAX_REPORTED || u64::from(last.max(start)) >= NUMBERS {
+            return None;
+        }
+        let missing =
+            (0..map.len() as u64 * 8).filter(|bit| map[(bit / 8) as usize] & (0x80 >> (bit % 8)) != 0);
+        Some(Self { last, start, missing: missing.collect() })
+    }
+}
+
+/// Missing numbers for a report: `first` is the first number that is awaited, `next` the one above the highest that came, both
+/// counted from 0, and `is_missing` tells of each between them.
+pub(super) fn report(last: u32, first: u64, next: u64, is_missing: impl Fn(u64) -> bool) -> Option<Report> {
+    let numbers = first..next.min(first + MAX_REPORTED);
+    let missing: Vec<u64> =
+        numbers.filter(|number| is_missing(*number)).map(|number| number - first).collect();
+    (!missing.is_empty()).then_some(Report { last, start: (first % NUMBERS) as u32, missing })
+}
