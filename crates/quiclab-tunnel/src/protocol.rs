@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | 1 | version of the protocol: 2 |
 //! | 1 | kind: 1 hello (client), 2 assignment, 3 refusal (server) |
-//! | | hello: 1 byte of flags: 1 wants IPv4, 2 wants IPv6 |
+//! | | hello: 1 byte of flags: 1 wants IPv4, 2 wants IPv6 (one of them at least), 4 numbers its packets |
 //! | | assignment: 2 bytes MTU, 1 byte number of addresses (1 or 2), 2 bytes number of routes (at most 256), then for each address: 1 byte family (4, 6), the address, 1 byte prefix length, the server's address; for each route: 1 byte family, 1 byte prefix length, the first address |
 //! | | refusal: 1 byte length of the text (at most 200), the text in UTF-8 |
 //!
@@ -34,6 +34,8 @@ pub enum Message {
         ipv4: bool,
         /// An address of IPv6.
         ipv6: bool,
+        /// Packets have numbers, so that the other end can put them in order.
+        numbered: bool,
     },
     /// The server's answer.
     Assignment(Assignment),
@@ -93,10 +95,10 @@ pub fn parse(bytes: &[u8]) -> Result<Message, ProtocolError> {
     let message = match reader.byte()? {
         HELLO => {
             let flags = reader.byte()?;
-            if !(1..=3).contains(&flags) {
+            if flags > 7 || flags & 3 == 0 {
                 return Err(ProtocolError::Value("set of families"));
             }
-            Message::Hello { ipv4: flags & 1 != 0, ipv6: flags & 2 != 0 }
+            Message::Hello { ipv4: flags & 1 != 0, ipv6: flags & 2 != 0, numbered: flags & 4 != 0 }
         }
         ASSIGNMENT => Message::Assignment(reader.assignment()?),
         REFUSAL => {
@@ -210,7 +212,9 @@ impl Message {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
         match self {
-            Self::Hello { ipv4, ipv6 } => out.extend([HELLO, u8::from(*ipv4) | u8::from(*ipv6) << 1]),
+            Self::Hello { ipv4, ipv6, numbered } => {
+                out.extend([HELLO, u8::from(*ipv4) | u8::from(*ipv6) << 1 | u8::from(*numbered) << 2]);
+            }
             Self::Assignment(assignment) => {
                 out.push(ASSIGNMENT);
                 out.extend(assignment.mtu.to_be_bytes());
@@ -276,8 +280,8 @@ mod tests {
     #[test]
     fn messages_are_read_as_they_were_written() {
         for message in [
-            Message::Hello { ipv4: true, ipv6: false },
-            Message::Hello { ipv4: true, ipv6: true },
+            Message::Hello { ipv4: true, ipv6: false, numbered: true },
+            Message::Hello { ipv4: true, ipv6: true, numbered: false },
             assignment(),
             Message::Refusal("the pool is used up".to_owned()),
         ] {
@@ -302,7 +306,7 @@ mod tests {
         assert_eq!(parse(&[1, 1, 1]), Err(ProtocolError::Version(1)));
         assert_eq!(parse(&[VERSION, 9, 1]), Err(ProtocolError::Value("kind")));
         assert_eq!(parse(&[VERSION, 1, 0]), Err(ProtocolError::Value("set of families")));
-        assert_eq!(parse(&[VERSION, 1, 4]), Err(ProtocolError::Value("set of families")));
+        assert_eq!(parse(&[VERSION, 1, 8]), Err(ProtocolError::Value("set of families")));
         assert_eq!(parse(&[VERSION, 3, 1, 0xff]), Err(ProtocolError::Value("text")));
         assert_eq!(parse(&[VERSION, 3, 1, b'\n']), Err(ProtocolError::Value("text")), "it goes to a log");
         let wrong = |at: usize, value: u8| {

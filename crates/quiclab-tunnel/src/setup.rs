@@ -10,9 +10,8 @@ use crate::system::{
     check_not_running, recover,
 };
 use quiclab_core::problem::{quoted, system_reason};
-use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::{Pipeline, TunnelConfig, TunnelEcn};
-use quiclab_core::{ByteCount, Duration, FieldPath, Problem, ProblemKind, Role};
+use quiclab_core::{ByteCount, FieldPath, Problem, ProblemKind, Role};
 use quiclab_stacks::carrier::{PathConfig, PublicKey, Randomness, TunnelEndpointConfig};
 use rustix::thread::{CapabilitySet, capabilities};
 use std::collections::BTreeMap;
@@ -313,9 +312,8 @@ pub fn tunnel_config(config: &Config) -> TunnelConfig {
         scheduler: config.scheduler.clone(),
         pipeline: Pipeline::Direct,
         mtu: ByteCount::from_bytes(config.mtu.into()),
-        resequencing: Some(config.resequencing).filter(|wait| *wait != Duration::ZERO),
-        // copies are there already
-        repair: config.resequencing != Duration::ZERO && config.scheduler != PathSchedulerKind::Redundant,
+        resequencing: Some(config.resequencing).filter(|_| config.numbers_packets()),
+        repair: config.numbers_packets(),
         batch: BATCH,
         ecn: TunnelEcn::Separate,
         keep_sojourns: 0,

@@ -236,25 +236,27 @@ impl BearerReceiver {
         self.update_timer(now);
     }
 
-    /// COUNT of the first packet that is awaited, and the one above the highest that has come.
+    /// COUNT of the first packet that is awaited, and the one above the highest that has arrived.
     #[must_use]
     pub const fn awaited(&self) -> (u64, u64) {
         (self.rx_deliv, self.rx_next)
     }
 
-    /// Whether the packet of `count`, which is awaited or above that, has not come.
+    /// Whether the packet of `count`, which is awaited or above that, is missing.
     #[must_use]
     pub fn is_missing(&self, count: u64) -> bool {
         !self.buffer.contains(self.rx_deliv, count) && !self.passed_over.contains(&count)
     }
 
-    /// The packet of `sequence` has come and is delivered at once by the caller: what follows does not wait for it. Returns
+    /// The packet of `sequence` has arrived and is delivered at once by the caller: what follows does not wait for it. Returns
     /// whether it came for the first time.
     pub fn came_unordered(&mut self, now: Time, sequence: u32, out: &mut Outputs) -> bool {
         match self.bits.received_count(sequence, self.rx_deliv) {
             Some(count) if count >= self.rx_deliv => {
                 let first = self.is_missing(count);
-                self.pass_over(now, sequence, out);
+                if first {
+                    self.pass_over(now, sequence, out);
+                }
                 first
             }
             Some(count) => self.given_up.replace(count, false),

@@ -7,6 +7,17 @@ use crate::scheduler::PathState;
 use crate::time::Time;
 use crate::tunnel::Carrier;
 
+/// What became of a packet that was to be sent again.
+enum Again {
+    Sent,
+    /// It does not fit this path; it fits another one.
+    TooLong,
+    /// The path has no room.
+    NoRoom,
+    /// It fits none.
+    GivenUp,
+}
+
 impl Tunnel {
     /// Sends packets of the queue while there are any, and paths that take them.
     pub(super) fn send_directly(&mut self, now: Time, carrier: &mut dyn Carrier, out: &mut Emitted) {
@@ -15,8 +26,10 @@ impl Tunnel {
         // datagrams that the carrier has and that have not left, all for `last_path`
         let mut unsent = 0;
         let mut last_path = usize::MAX;
+        // paths that the packet to be sent again does not fit, and whether it waits for another one
+        let (mut too_small, mut repairs_wait) = (0, false);
         loop {
-            let repairs = self.repair.as_mut().is_some_and(|repair| repair.sent.is_due(now));
+            let repairs = !repairs_wait && self.repair.as_mut().is_some_and(|repair| repair.sent.is_due(now));
             if !repairs && self.is_empty() {
                 break;
             }
@@ -24,9 +37,15 @@ impl Tunnel {
                 flush(now, carrier, out);
                 unsent = 0;
             }
-            let states = Self::states(now, carrier, closed);
+            let states = Self::states(now, carrier, closed | if repairs { too_small } else { 0 });
             let backlog = self.backlog().bytes;
-            let Some(path) = self.scheduler.select(now, backlog, &states) else { break };
+            let Some(path) = self.scheduler.select(now, backlog, &states) else {
+                if repairs && too_small != 0 {
+                    repairs_wait = true;
+                    continue;
+                }
+                break;
+            };
             if path != last_path && unsent > 0 {
                 // before another path gets anything; then all paths may look different
                 flush(now, carrier, out);
@@ -36,8 +55,10 @@ impl Tunnel {
             last_path = path;
             if repairs {
                 match self.send_again(now, carrier, path) {
-                    true => unsent += 1,
-                    false => closed |= 1 << path,
+                    Again::Sent => (unsent, too_small) = (unsent + 1, 0),
+                    Again::TooLong => too_small |= 1 << path,
+                    Again::NoRoom => closed |= 1 << path,
+                    Again::GivenUp => too_small = 0,
                 }
                 continue;
             }
@@ -63,21 +84,30 @@ impl Tunnel {
         flush(now, carrier, out);
     }
 
-    /// Sends the packet that is due again on `path`. Returns whether the path takes it.
-    fn send_again(&mut self, now: Time, carrier: &mut dyn Carrier, path: usize) -> bool {
-        let largest = carrier.largest_datagram(path).map_or(0, usize::from);
-        let Some(repair) = &mut self.repair else { return false };
-        let Some(packet) = repair.sent.next_due() else { return false };
+    /// Sends the packet that is due again on `path`.
+    fn send_again(&mut self, now: Time, carrier: &mut dyn Carrier, path: usize) -> Again {
+        let Some(repair) = &mut self.repair else { return Again::NoRoom };
+        let Some(packet) = repair.sent.next_due() else { return Again::NoRoom };
+        let fits = |path: usize| {
+            carrier.largest_datagram(path).is_some_and(|largest| packet.payload.length() <= largest.into())
+        };
+        if !fits(path) {
+            let none = !(0..carrier.paths()).any(|path| carrier.state(now, path).usable && fits(path));
+            if none {
+                repair.sent.give_up();
+            }
+            return if none { Again::GivenUp } else { Again::TooLong };
+        }
         let payload = moved(packet.payload, repair.sent.place(path));
         if self.config.ecn == TunnelEcn::Propagated {
             carrier.set_capable(packet.capable);
         }
-        if payload.length() > largest || carrier.send(now, path, payload).is_err() {
-            return false;
+        if carrier.send(now, path, payload).is_err() {
+            return Again::NoRoom;
         }
         repair.sent.repaired(path);
         self.count_sent(now, path, packet.size);
-        true
+        Again::Sent
     }
 
     /// Sends copies of `item` on all other open paths; one that is lost costs nothing.
@@ -92,10 +122,10 @@ impl Tunnel {
     ) {
         for (path, state) in states.iter().enumerate() {
             if path != first && state.is_open() && item.packet.size.bytes() <= self.largest(carrier, path) {
-                let number = self.sent;
-                if let Some(cargo) = self.freight.copy(&item.packet, number, self.numbering())
-                    && carrier.send(now, path, cargo).is_ok()
-                {
+                let tag = self.tag(now, path, item);
+                let cargo = self.freight.copy(&item.packet, self.sent, self.numbering(), tag);
+                if carrier.send(now, path, cargo).is_ok() {
+                    self.repair.iter_mut().for_each(|repair| _ = repair.sent.left(path));
                     self.count_sent(now, path, item.packet.size);
                     flush(now, carrier, out);
                 }

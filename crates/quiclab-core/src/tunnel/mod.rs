@@ -240,7 +240,11 @@ impl Tunnel {
             }
         }
         self.paths = carrier.paths();
-        carrier.set_backlogged(!self.is_empty());
+        let repairs = self
+            .repair
+            .as_mut()
+            .is_some_and(|repair| repair.sent.is_due(now) || repair.gaps.unreported().next().is_some());
+        carrier.set_backlogged(repairs || !self.is_empty());
         flush(now, carrier, out);
     }
 
@@ -365,17 +369,18 @@ impl Tunnel {
         let (numbering, entered, size) = (self.numbering(), item.entered, item.packet.size);
         let (flow, direction, capable) =
             (item.packet.flow, item.packet.direction, item.packet.ecn != Ecn::NotEct);
-        let tag = self.repair.as_mut().map_or_else(Tag::default, |repair| Tag {
-            unordered: repair.sparse.is_sparse(now, &item.key()),
-            place: repair.sent.place(path) as u8 & Tag::PLACES,
-            report: false,
-        });
+        let (tag, key) = (self.tag(now, path, &item), self.repair.as_ref().map(|_| item.key()));
         let loaded = self.freight.load(item.packet, self.sent, numbering, tag);
-        let kept = self.repair.is_some().then(|| loaded.clone());
+        // of copies, none is missed
+        let kept = (self.repair.is_some() && !self.scheduler.copies()).then(|| loaded.clone());
         match send(loaded) {
             Ok(()) => {
-                if let Some((repair, payload)) = self.repair.as_mut().zip(kept) {
-                    repair.sent.sent(now, self.sent, path, payload, size, capable);
+                if let Some((repair, key)) = self.repair.as_mut().zip(key) {
+                    repair.sparse.count(now, &key);
+                    match kept {
+                        Some(payload) => repair.sent.sent(now, self.sent, path, payload, size, capable),
+                        None => _ = repair.sent.left(path),
+                    }
                 }
                 self.sent += 1;
                 self.sojourns.note_of(now, flow, direction, entered, None);
@@ -387,6 +392,15 @@ impl Tunnel {
                 Some(QueuedPacket { packet, entered })
             }
         }
+    }
+
+    /// The tag of `item` on `path`.
+    fn tag(&mut self, now: Time, path: usize, item: &QueuedPacket) -> Tag {
+        self.repair.as_mut().map_or_else(Tag::default, |repair| Tag {
+            unordered: repair.sparse.is_sparse(now, &item.key()),
+            place: Tag::place_of(repair.sent.place(path)),
+            report: false,
+        })
     }
 
     /// A packet of `size`, or a copy of one, leaves on `path`.

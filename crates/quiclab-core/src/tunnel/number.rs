@@ -29,20 +29,30 @@ pub(super) struct Tag {
     pub(super) report: bool,
     /// The packet is delivered when it comes.
     pub(super) unordered: bool,
-    /// Lowest four bits of its place among the packets on its path.
+    /// Its place among the packets on its path, modulo [`Tag::PLACES`].
     pub(super) place: u8,
 }
 
 impl Tag {
-    /// Mask of `place`.
-    pub(super) const PLACES: u8 = 0xf;
+    /// Values of `place`: not 16, which is how many datagrams leave together, and may be lost together.
+    pub(super) const PLACES: u8 = 15;
+
+    /// The value of a place.
+    pub(super) const fn place_of(place: u64) -> u8 {
+        (place % Self::PLACES as u64) as u8
+    }
+
+    /// Whether the packet behind one with `before` has this place.
+    pub(super) const fn follows(self, before: u8) -> bool {
+        self.place == (before + 1) % Self::PLACES
+    }
 
     pub(super) const fn bits(self) -> u8 {
-        (self.report as u8) << 7 | (self.unordered as u8) << 6 | (self.place & Self::PLACES) << 2
+        (self.report as u8) << 7 | (self.unordered as u8) << 6 | (self.place & 0xf) << 2
     }
 
     pub(super) const fn of_bits(bits: u8) -> Self {
-        Self { report: bits & 0x80 != 0, unordered: bits & 0x40 != 0, place: bits >> 2 & Self::PLACES }
+        Self { report: bits & 0x80 != 0, unordered: bits & 0x40 != 0, place: bits >> 2 & 0xf }
     }
 }
 

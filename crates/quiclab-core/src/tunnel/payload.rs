@@ -145,18 +145,15 @@ impl PayloadEncoding {
     }
 
     /// A copy of `packet`, which stays where it is and gets number `next` when it is loaded itself.
-    pub(super) fn copy(&self, packet: &Packet, next: u64, numbering: Numbering) -> Option<TunnelPayload> {
+    pub(super) fn copy(&self, packet: &Packet, next: u64, numbering: Numbering, tag: Tag) -> TunnelPayload {
         match self {
             Self::References(depots) => {
                 let depot = depots.entered.lock().expect(NOT_POISONED);
                 let number = depot.first + depot.packets.len() as u64;
-                let header = numbering.length();
-                Some(TunnelPayload::Reference {
-                    number,
-                    length: (packet.size.bytes() as usize + header) as u16,
-                })
+                let length = (packet.size.bytes() as usize + numbering.length()) as u16;
+                TunnelPayload::Reference { number: number | u64::from(tag.bits()) << TAG_SHIFT, length }
             }
-            Self::Bytes => Some(self.load(Box::new(packet.clone()), next, numbering, Tag::default())),
+            Self::Bytes => self.load(Box::new(packet.clone()), next, numbering, tag),
         }
     }
 
@@ -203,7 +200,7 @@ impl PayloadEncoding {
 
 /// The same datagram at another `place` of a path.
 pub(super) fn moved(payload: TunnelPayload, place: u64) -> TunnelPayload {
-    let place = place as u8 & Tag::PLACES;
+    let place = Tag::place_of(place);
     match payload {
         TunnelPayload::Reference { number, length } => {
             let (number, tag) = untagged(number);

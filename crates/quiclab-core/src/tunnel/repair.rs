@@ -23,6 +23,8 @@ use std::collections::VecDeque;
 
 /// Packets kept at the sending end: less than half of the number space.
 const MAX_KEPT: usize = 1 << 16;
+/// Times that a packet is sent again: reports are claims of the other end.
+const MAX_AGAIN: u8 = 4;
 /// Bytes of packets kept: 200 ms at 1 Gbit/s, and some more.
 const MAX_KEPT_BYTES: u64 = 32 << 20;
 
@@ -41,6 +43,8 @@ struct Sent {
     place: u64,
     /// Whether it waits to be sent again.
     due: bool,
+    /// How often it has been sent again.
+    again: u8,
 }
 
 /// The sending end.
@@ -89,6 +93,13 @@ impl SentPackets {
         self.places[path]
     }
 
+    /// A packet leaves on `path`. Returns its place.
+    pub(super) fn left(&mut self, path: usize) -> u64 {
+        let place = self.place(path);
+        self.places[path] += 1;
+        place
+    }
+
     /// Packet `number`, the next one, leaves on `path`.
     pub(super) fn sent(
         &mut self,
@@ -104,10 +115,18 @@ impl SentPackets {
             self.first = number;
         }
         debug_assert_eq!(self.first + self.packets.len() as u64, number, "numbers leave one after the other");
-        let place = self.place(path);
-        self.places[path] += 1;
+        let place = self.left(path);
         self.bytes += size.bytes();
-        self.packets.push_back(Sent { payload, size, capable, first: now, path, place, due: false });
+        self.packets.push_back(Sent {
+            payload,
+            size,
+            capable,
+            first: now,
+            path,
+            place,
+            due: false,
+            again: 0,
+        });
     }
 
     /// Drops what the other end does not wait for any more, and what exceeds the limits.
@@ -146,7 +165,7 @@ impl SentPackets {
                 continue;
             };
             let Some(sent) = self.packets.get_mut(index) else { break };
-            if sent.path == path && sent.place < place && !sent.due {
+            if sent.path == path && sent.place < place && !sent.due && sent.again < MAX_AGAIN {
                 sent.due = true;
                 self.due.push_back(number);
             }
@@ -171,16 +190,24 @@ impl SentPackets {
 
     /// What [`SentPackets::next_due`] gave has left on `path`.
     pub(super) fn repaired(&mut self, path: usize) {
-        let place = self.place(path);
-        let Some(number) = self.due.pop_front() else { return };
-        let Some(index) = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok()) else {
-            return;
-        };
-        if let Some(sent) = self.packets.get_mut(index) {
-            (sent.path, sent.place, sent.due) = (path, place, false);
-            self.places[path] += 1;
+        let place = self.left(path);
+        if let Some(sent) = self.take_due() {
+            (sent.path, sent.place) = (path, place);
+            sent.again += 1;
             self.repaired += 1;
         }
+    }
+
+    /// No path can take what [`SentPackets::next_due`] gave.
+    pub(super) fn give_up(&mut self) {
+        self.take_due();
+    }
+
+    fn take_due(&mut self) -> Option<&mut Sent> {
+        let index = self.due.pop_front()?.checked_sub(self.first)?;
+        let sent = self.packets.get_mut(usize::try_from(index).ok()?)?;
+        sent.due = false;
+        Some(sent)
     }
 
     /// Packets sent again, and reports that have arrived.
@@ -216,7 +243,7 @@ impl Gaps {
         }
         let arrivals = &mut self.paths[path];
         if let Some((before, _)) = arrivals.last {
-            arrivals.lost |= tag.place != (before + 1) & Tag::PLACES;
+            arrivals.lost |= !tag.follows(before);
         }
         arrivals.last = Some((tag.place, number));
     }

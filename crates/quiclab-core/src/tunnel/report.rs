@@ -4,7 +4,7 @@
 //! first number of the map (3 bytes), and one bit for each number from there on, the highest bit of a byte first: 1 if it is
 //! missing.
 
-use super::number::NUMBERS;
+use super::number::{NUMBERS, nearest};
 
 /// Numbers that one report covers.
 const MAX_REPORTED: u64 = 4096;
@@ -48,11 +48,13 @@ impl Report {
     }
 }
 
-/// Missing numbers for a report: `first` is the first number that is awaited, `next` the one above the highest that came, both
-/// counted from 0, and `is_missing` tells of each between them.
-pub(super) fn report(last: u32, first: u64, next: u64, is_missing: impl Fn(u64) -> bool) -> Option<Report> {
-    let numbers = first..next.min(first + MAX_REPORTED);
+/// What is missing up to `last`, the last number that came on a path: `awaited` is the first number that is awaited, `next` the one
+/// above the highest that came, both counted from 0, and `is_missing` tells of each between them.
+pub(super) fn report(last: u32, awaited: u64, next: u64, is_missing: impl Fn(u64) -> bool) -> Option<Report> {
+    let end = nearest(last, next)?;
+    // what a path has lost is right before what came there
+    let first = awaited.max(end.saturating_sub(MAX_REPORTED));
     let missing: Vec<u64> =
-        numbers.filter(|number| is_missing(*number)).map(|number| number - first).collect();
+        (first..end).filter(|number| is_missing(*number)).map(|number| number - first).collect();
     (!missing.is_empty()).then_some(Report { last, start: (first % NUMBERS) as u32, missing })
 }

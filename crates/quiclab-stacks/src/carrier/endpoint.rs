@@ -229,7 +229,8 @@ impl EndpointFactory {
 
     fn transport(&mut self, path: PathConfig, payload: u16, group: &Group, own: usize) -> TransportConfig {
         let (group, random) = (group.clone(), self.source.stream("congestion"));
-        let discovery = self.config.mtu_discovery;
+        // noq sends no probe for less than that
+        let discovery = self.config.mtu_discovery && payload >= MIN_UDP_PAYLOAD + path_mtu::MIN_STEP;
         let segment = self.segment(payload);
         let make = move || control::controller(path, segment, random.clone(), &group, own);
         let factory = GatedControllerFactory {

@@ -25,7 +25,7 @@ const MIN_PAYLOAD: u16 = 1280 + 8;
 const RAISE_TIMER: Duration = Duration::from_secs(600);
 const BLACK_HOLE_COOLDOWN: Duration = Duration::from_secs(1);
 /// The search ends when the next step is shorter than this: less than one percent of a packet.
-const MIN_STEP: u16 = 8;
+pub(crate) const MIN_STEP: u16 = 8;
 
 /// noq's search for UDP payloads of up to `largest` bytes.
 pub(crate) fn search(largest: u16) -> MtuDiscoveryConfig {
@@ -55,7 +55,7 @@ pub struct PathMtu {
 /// search lasts, all that fragments can carry: the sender of a packet should not be told of an MTU that is not final.
 pub(crate) fn largest_cargo(payload: u16, searching: bool) -> u16 {
     let fragments = payload.saturating_sub((FRAGMENT_OVERHEAD - DATAGRAM_OVERHEAD) as u16);
-    let most = usize::from(fragments) * MAX_FRAGMENTS - DATAGRAM_OVERHEAD;
+    let most = (usize::from(fragments) * MAX_FRAGMENTS).saturating_sub(DATAGRAM_OVERHEAD);
     payload.max(if searching { most.try_into().unwrap_or(u16::MAX) } else { MIN_PAYLOAD })
 }
 

@@ -5,7 +5,7 @@ use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
 use quiclab_core::problem::{ensure, quoted};
 use quiclab_core::queue::{Capacity, QueueConfig};
 use quiclab_core::tunnel::{CarrierKind, check_sender};
-use quiclab_core::{ByteCount, Duration, FieldPath, Problem, ProblemKind};
+use quiclab_core::{ByteCount, FieldPath, Problem, ProblemKind};
 use quiclab_transport::options::CongestionControl;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -28,7 +28,7 @@ pub(super) fn check(config: &Config) -> Check {
     check_queue(&"queue".into(), &config.queue)?;
     // a server takes what paths its clients have
     let paths = config.client.as_ref().map(|client| client.paths.len());
-    check_sender(&config.queue, &config.scheduler, paths, config.resequencing != Duration::ZERO)?;
+    check_sender(&config.queue, &config.scheduler, paths, config.numbers_packets())?;
     ensure(config.keep_alive <= config.idle_timeout, || {
         let expected = format!("a duration of at most `idle_timeout` (\"{}\")", config.idle_timeout);
         Problem::conflict("keep_alive", quoted(config.keep_alive), expected)

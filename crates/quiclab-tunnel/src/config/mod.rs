@@ -261,6 +261,14 @@ fn default_idle_timeout() -> Duration {
 fn default_keep_alive() -> Duration {
     Duration::from_secs(1)
 }
+impl Config {
+    /// Whether packets have numbers, so that the other end can put them in order: the same at both ends.
+    #[must_use]
+    pub fn numbers_packets(&self) -> bool {
+        self.resequencing != Duration::ZERO
+    }
+}
+
 fn default_resequencing() -> Duration {
     Duration::from_millis(200)
 }

@@ -109,14 +109,25 @@ impl Daemon {
             session.restart();
         }
         // an IPv6 address is requested wherever it can be used
-        let hello = Message::Hello { ipv4: true, ipv6: self.config.mtu >= ip::SMALLEST_IPV6_MTU };
+        let hello = Message::Hello {
+            ipv4: true,
+            ipv6: self.config.mtu >= ip::SMALLEST_IPV6_MTU,
+            numbered: self.config.numbers_packets(),
+        };
         self.send_control(id, &hello);
     }
 
     /// Handles a control message of the other end.
     fn message(&mut self, now: Time, id: SessionId, bytes: &[u8]) -> Result<(), MessageError> {
         match (protocol::parse(bytes)?, self.clients.is_some()) {
-            (Message::Hello { ipv4, ipv6 }, true) => self.assign(now, id, ipv4, ipv6),
+            (Message::Hello { numbered, .. }, true) if numbered != self.config.numbers_packets() => {
+                tracing::warn!(session = id.0, "`resequencing` is `0 s` at one end only");
+                self.send_control(
+                    id,
+                    &Message::Refusal("`resequencing` is `0 s` at one end only".to_owned()),
+                );
+            }
+            (Message::Hello { ipv4, ipv6, .. }, true) => self.assign(now, id, ipv4, ipv6),
             (Message::Assignment(assignment), false) => {
                 if let Err(error) = self.assigned(now, id, assignment) {
                     self.end = Some(Err(error));

@@ -134,6 +134,7 @@ def _suspensions() -> tuple[Change, ...]:
 
 #: What connections in the background have, by its name in names of tests.
 BACKGROUNDS = {"bbr": BBR3, "c4": C4, "cubic": CUBIC}
+#: The link scenario `wifi_fade` of picoquic_ns.c, with its jitter of 999 us.
 FADE = (Change(1.0, 0.9, jitter_ms=12.0), Change(3.0, 1.0, jitter_ms=1.0))
 TESTS = {
     "alone": Test(20, 40, 10),
