@@ -38,7 +38,7 @@ fn check(bytes: &[u8]) {
             }
         }
         Message::Refusal(text) => assert!(text.len() <= 200 && !text.contains(char::is_control)),
-        Message::Hello { ipv4, ipv6 } => assert!(ipv4 || ipv6),
+        Message::Hello { ipv4, ipv6, .. } => assert!(ipv4 || ipv6),
     }
 }
 
@@ -55,7 +55,7 @@ fn messages_of_anything() {
 fn messages_with_mistakes() {
     target(3000, produce::<(u8, Vec<(u16, u8, u8)>)>(), |(kind, changes)| {
         let message = match kind % 4 {
-            0 => Message::Hello { ipv4: true, ipv6: kind & 4 == 0 },
+            0 => Message::Hello { ipv4: true, ipv6: kind & 4 == 0, numbered: kind & 8 == 0 },
             1 => Message::Refusal("the pool is used up: \u{e4}".to_owned()),
             _ => assignment(),
         };

@@ -69,7 +69,7 @@ fn freight_of_anything() {
             pipeline: Pipeline::Direct,
             mtu: ByteCount::from_bytes(1400),
             resequencing: ordered.then_some(BOUND),
-            repair: ordered,
+            repair: *ordered,
             batch: 1,
             ecn: TunnelEcn::Separate,
             keep_sojourns: 0,
