@@ -96,13 +96,15 @@ fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
     let link = LINK_MESSAGES.map(|kind| Rule::new().family(false).protocol(ICMPV6).transport(0, &[kind]));
     let destinations: Vec<_> =
         exceptions.destinations.iter().map(|prefix| address(Rule::new(), false, *prefix)).collect();
-    let output = devices.into_iter().chain(servers).chain(dhcp).chain(link).chain(destinations.clone());
+    let leaving = devices.into_iter().chain(servers).chain(dhcp).chain(link).chain(destinations.clone());
     // of hosts behind this one: into the tunnel and out of it, but not out of it and to an uplink
     let uplinks = exceptions.servers.iter().filter_map(|(_, interface)| *interface);
+    let from_tunnel: Vec<_> = uplinks
+        .map(|uplink| Rule::new().oifname(uplink).verdict(Verdict::Drop))
+        .chain([accept(Rule::new().iifname(device))])
+        .collect();
     let forward = [Rule::new().oifname(device)].into_iter().chain(destinations).map(accept);
-    let forward = forward
-        .chain(uplinks.map(|uplink| Rule::new().oifname(uplink).verdict(Verdict::Drop)))
-        .chain([accept(Rule::new().iifname(device))]);
+    let forward = forward.chain(from_tunnel.clone());
     let chain = |name, hook, rules| Chain {
         name,
         kind: "filter",
@@ -112,7 +114,10 @@ fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
         rules,
     };
     vec![
-        chain("output", Hook::Output, output.map(accept).collect()),
+        // what this machine sends: at `output`, `oifname` is that of the first route, and a chain of type `route` or a
+        // translated destination gives a packet another one afterwards
+        chain("leaving", Hook::Postrouting, leaving.map(accept).chain(from_tunnel).collect()),
+        // DHCP and messages of a link are not those of hosts behind this one
         chain("forward", Hook::Forward, forward.collect()),
     ]
 }

@@ -224,3 +224,44 @@ fn a_kill_switch_leaves_the_destinations_that_it_allows() {
     assert!(sniffer.leaked().iter().all(|packet| expected.contains(packet)), "{:?}", sniffer.leaked());
     lab.down('c');
 }
+
+#[test]
+fn packets_that_are_routed_again_do_not_leak() {
+    let Some(mut lab) = Lab::new() else { return };
+    give_default_routes(&lab);
+    if lab.run('c', &["nft", "--version"]).0 != Some(0) {
+        eprintln!("skipped: no nft");
+        return;
+    }
+    lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
+    lab.edit("client.toml", "\"10.99.0.0/16\"", "\"0.0.0.0/0\", \"::/0\"");
+    for (family, gateway) in [("-4", "10.1.1.1"), ("-6", "fd01:1::1")] {
+        lab.ip('c', &format!("{family} rule add fwmark 7 lookup 77"));
+        lab.ip('c', &format!("{family} route add default via {gateway} dev c1 table 77"));
+    }
+    let rules = "table inet again {
+        chain marks { type route hook output priority -150; udp dport 5353 meta mark set 7; }
+        chain translates { type nat hook output priority -100; udp dport 5354 dnat ip to 10.1.2.1:5355; }
+    }";
+    assert_eq!(lab.run('c', &["nft", rules]), (Some(0), String::new()));
+    // the mark leads to uplink 1, the other destination to uplink 2
+    let [marked, translated] = [&OUTSIDE[..], &["198.51.100.7:5354"]];
+    let seen_as = ["udp 198.51.100.7:5353", "udp [2001:db8:99::7]:5353", "udp 10.1.2.1:5355"];
+    let without = Sniffer::start(&lab);
+    for address in marked.iter().chain(translated) {
+        assert!(send(&lab, address, None));
+    }
+    until("it leaves without a tunnel", 5 * SECOND, || {
+        seen_as.iter().all(|packet| without.seen().contains(*packet))
+    });
+    lab.start_both();
+    let sniffer = Sniffer::start(&lab);
+    for address in marked.iter().chain(translated) {
+        assert!(!send(&lab, address, None), "{address}: the sender is told");
+    }
+    sniffer.settle(&lab);
+    assert!(sniffer.leaked().is_empty(), "{:?}", sniffer.leaked());
+    lab.echo(IPV4);
+    until("an answer through the tunnel", 5 * SECOND, || lab.ping(IPV4, SECOND).is_some());
+    lab.down('c');
+}
