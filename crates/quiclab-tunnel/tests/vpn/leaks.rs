@@ -265,3 +265,38 @@ fn packets_that_are_routed_again_do_not_leak() {
     until("an answer through the tunnel", 5 * SECOND, || lab.ping(IPV4, SECOND).is_some());
     lab.down('c');
 }
+
+#[test]
+fn a_kill_switch_that_cannot_be_removed_is_an_error() {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
+    lab.start('c');
+    until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");
+    lab.kill('c');
+    let device = lab.device('c');
+    let table = format!("quiclab_{device}");
+    let down = ["setpriv", "--bounding-set", "-net_admin", lab::PROGRAM, "down", "--interface", &device];
+    let (code, said) = lab.run('c', &down);
+    assert!(code == Some(1) && said.contains(&table), "{said}");
+    assert!(ruleset(&lab).contains(&table));
+    lab.clean('c');
+    assert_eq!(ruleset(&lab), "");
+    // one that runs removes it itself, whoever asks
+    lab.start('c');
+    until("the client is up again", 10 * SECOND, || lab.status('c')["role"] == "client");
+    assert_eq!(lab.run('c', &down), (Some(0), String::new()));
+    assert!(lab.wait('c').success());
+    assert_eq!(ruleset(&lab), "");
+}
+
+#[test]
+fn a_kill_switch_is_on_after_every_later_error() {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
+    lab.edit("client.toml", "user = \"nobody\"", "user = \"quiclab-absent\"");
+    lab.start('c');
+    assert_eq!(lab.wait('c').code(), Some(3), "{}", lab.log("client"));
+    assert!(ruleset(&lab).contains(&format!("quiclab_{}", lab.device('c'))));
+    lab.clean('c');
+    assert_eq!(ruleset(&lab), "");
+}
