@@ -5,7 +5,6 @@ use quiclab_config::ConfigError;
 use quiclab_core::problem::system_reason;
 use quiclab_tunnel::daemon::{self, DaemonError};
 use quiclab_tunnel::status::Status;
-use quiclab_tunnel::system::JournalError;
 use quiclab_tunnel::{config, keys, setup};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -134,12 +133,6 @@ impl From<DaemonError> for Failure {
     }
 }
 
-impl From<JournalError> for Failure {
-    fn from(error: JournalError) -> Self {
-        error.to_string().into()
-    }
-}
-
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         Self { sentence: error.render(io::stderr().is_terminal()), code: WRONG_INPUT }
@@ -248,14 +241,21 @@ fn reload(tunnel: &Tunnel) -> Result<(), Failure> {
 fn down(tunnel: &Tunnel, keep_kill_switch: bool) -> Result<(), Failure> {
     let socket = tunnel.socket();
     match ask(&socket, if keep_kill_switch { "stop\n" } else { "down\n" }) {
-        Ok(_) => {
+        Ok(answer) => {
             // what it could not undo as another user than root
-            let _ = setup::clean(&tunnel.interface, keep_kill_switch);
-            Ok(())
+            let undone = setup::clean(&tunnel.interface, keep_kill_switch);
+            match undone {
+                // the process itself has told that nothing is left
+                Err(error) if error.is_not_permitted() && answer == daemon::ENDED => Ok(()),
+                Err(error) if answer.is_empty() || answer == daemon::ENDED => Err(error.to_string().into()),
+                Err(_) => Err(answer.into()),
+                Ok(_) => Ok(()),
+            }
         }
         // it was killed
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
-            match setup::clean(&tunnel.interface, keep_kill_switch)? {
+            let undone = setup::clean(&tunnel.interface, keep_kill_switch);
+            match undone.map_err(|error| error.to_string())? {
                 0 => Err(not_running(&socket, &error).into()),
                 changes => print(&format!("reverted the changes of a killed tunnel: {changes}\n")),
             }

@@ -1,8 +1,7 @@
 //! Requests of `status` and `down` on a Unix socket, and of Prometheus over HTTP: short, few, and never waited for.
 //!
-//! A control request is one line: `status` or `reload` (answered with JSON), `down` or `stop` (answered by the end of the
-//! process). An HTTP
-//! request is answered when its header has ended; `GET /metrics` is all there is (RFC 9112, no keep-alive).
+//! A control request is one line: `status` or `reload` (answered with JSON), `down` or `stop` (answered when everything is
+//! undone, then by the end of the process). An HTTP request is answered when its header has ended; `GET /metrics` is all there is (RFC 9112, no keep-alive).
 
 use quiclab_core::{Duration, Time};
 use std::io::{self, ErrorKind, Read, Write};
@@ -143,6 +142,15 @@ impl Requests {
         self.connections.retain_mut(|connection| {
             (connection.held || connection.until > now) && connection.go_on(http, &mut answer).is_ok()
         });
+    }
+}
+
+impl Requests {
+    /// Answers those that wait for the end, as far as they take it at once.
+    pub fn tell_end(&mut self, sentence: &str) {
+        for connection in self.connections.iter_mut().filter(|connection| connection.held) {
+            let _ = connection.stream.write(sentence.as_bytes());
+        }
     }
 }
 

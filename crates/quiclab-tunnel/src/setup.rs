@@ -7,7 +7,7 @@ use crate::requests::Requests;
 use crate::sockets::{Socket, Sockets};
 use crate::system::{
     DeviceError, Exceptions, Firewall, Interface, Journal, JournalError, Machine, Netlink, Resolver,
-    check_not_running, recover,
+    check_not_running, kill_switch_table, recover,
 };
 use quiclab_core::problem::{quoted, system_reason};
 use quiclab_core::tunnel::{Pipeline, TunnelConfig, TunnelEcn};
@@ -49,6 +49,26 @@ pub enum SetupError {
     /// An address or a route is refused.
     #[error("the machine cannot be set up: {}", system_reason(.0))]
     Machine(io::Error),
+    /// A field of the configuration cannot be set now.
+    #[error("{field} cannot be set: {}", system_reason(.error))]
+    Unset {
+        /// Which.
+        field: &'static str,
+        /// Why.
+        error: io::Error,
+    },
+    /// What a killed process has left in the firewall cannot be removed.
+    #[error(
+        "the firewall's tables of `{interface}` cannot be removed, a kill switch ({}) may be left: {}",
+        kill_switch_table(.interface),
+        system_reason(.error)
+    )]
+    Firewall {
+        /// Its device.
+        interface: String,
+        /// Why.
+        error: io::Error,
+    },
     /// Privileges cannot be dropped.
     #[error("privileges cannot be given up: {}", system_reason(.0))]
     Privileges(io::Error),
@@ -67,7 +87,30 @@ impl SetupError {
             Self::Journal(error) => matches!(error, JournalError::Running { .. }),
             Self::NotPermitted | Self::Privileges(_) => true,
             Self::Capabilities(_) | Self::Interfaces(_) | Self::Machine(_) => false,
+            Self::Unset { .. } | Self::Firewall { .. } => false,
         }
+    }
+
+    /// Whether the user of this process may not do it.
+    #[must_use]
+    pub fn is_not_permitted(&self) -> bool {
+        match self {
+            Self::NotPermitted => true,
+            Self::Journal(JournalError::Io { error, .. }) | Self::Firewall { error, .. } => {
+                error.kind() == io::ErrorKind::PermissionDenied
+            }
+            _ => false,
+        }
+    }
+
+    /// A field that this machine cannot have, if the error lasts; otherwise one that it does not have now.
+    fn of_field(field: &'static str, error: io::Error, lasting: impl FnOnce(&io::Error) -> Problem) -> Self {
+        use io::ErrorKind::{InvalidInput, NotFound, PermissionDenied, ReadOnlyFilesystem, Unsupported};
+        let kinds = [InvalidInput, NotFound, PermissionDenied, ReadOnlyFilesystem, Unsupported];
+        let absent = [libc::EPROTONOSUPPORT, libc::EAFNOSUPPORT];
+        let lasts =
+            kinds.contains(&error.kind()) || error.raw_os_error().is_some_and(|code| absent.contains(&code));
+        if lasts { lasting(&error).into() } else { Self::Unset { field, error } }
     }
 }
 
@@ -101,11 +144,18 @@ pub fn control_socket(config: &Config) -> PathBuf {
 /// The cause; all other changes are undone.
 pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     let config = &settings.config;
+    // before its addresses and its ports are found in use
+    check_not_running(&directory(&config.interface), &config.interface)?;
+    let kill_switch = match config.client.as_ref().filter(|client| client.kill_switch) {
+        Some(client) => {
+            check_permission()?;
+            Some(set_kill_switch(client, &config.interface)?)
+        }
+        None => None,
+    };
     let account =
         config.user.as_deref().map(|user| Account::find(user, config.group.as_deref())).transpose()?;
     check_permission()?;
-    // before its addresses and its ports are found in use
-    check_not_running(&directory(&config.interface), &config.interface)?;
     if let Some(server) = &config.server {
         let interfaces = Netlink::new().and_then(|mut netlink| netlink.interfaces());
         check_pools(server, &interfaces.map_err(SetupError::Interfaces)?)?;
@@ -119,15 +169,9 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     if undone > 0 {
         tracing::warn!(changes = undone, "undone what an earlier process has left");
     }
-    let kill_switch = match config.client.as_ref().filter(|client| client.kill_switch) {
-        Some(client) => Some(set_kill_switch(client, &config.interface)?),
-        None => {
-            if remove_firewall(&config.interface) {
-                tracing::warn!("removed the firewall's table that an earlier process has left");
-            }
-            None
-        }
-    };
+    if remove_firewall(&config.interface, kill_switch.is_some())? {
+        tracing::warn!("removed the firewall's table that an earlier process has left");
+    }
     let mut machine = Machine::new(&config.interface, config.mtu, journal).map_err(|error| match error {
         DeviceError::Exists(name) => SetupError::Field(
             Problem::value("interface", quoted(name), "a name that is not in use")
@@ -151,8 +195,12 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     if let Some(client) = config.client.as_ref().filter(|client| !client.dns.is_empty()) {
         let directory = directory(&config.interface);
         let resolver = Resolver::set(&directory, &config.interface, &client.dns, &client.dns_search);
-        let unusable = |error: io::Error| Problem::file("client.dns", system_reason(&error));
-        prepared.machine.hold_resolver(resolver.map_err(unusable)?);
+        let resolver = resolver.map_err(|error| {
+            SetupError::of_field("client.dns", error, |error| {
+                Problem::file("client.dns", system_reason(error))
+            })
+        });
+        prepared.machine.hold_resolver(resolver?);
     }
     if let Some(account) = &account {
         // directory and journal stay root's
@@ -172,26 +220,30 @@ fn set_up_server(server: &Server, config: &Config, machine: &mut Machine) -> Res
     if server.forward {
         let expected = "false, as this machine does not permit forwarding";
         machine.forward().map_err(|error| {
-            Problem::conflict("server.forward", true, expected).because(system_reason(&error))
+            SetupError::of_field("server.forward", error, |error| {
+                Problem::conflict("server.forward", true, expected).because(system_reason(error))
+            })
         })?;
     }
     if server.masquerade {
         let networks: Vec<_> = pool.own().map(|(_, network)| network).collect();
         let expected = "false, as this machine does not translate addresses";
         machine.masquerade(&config.interface, &networks).map_err(|error| {
-            Problem::conflict("server.masquerade", true, expected).because(system_reason(&error))
+            SetupError::of_field("server.masquerade", error, |error| {
+                Problem::conflict("server.masquerade", true, expected).because(system_reason(error))
+            })
         })?;
     }
     Ok(())
 }
 
 /// Lets packets leave through the device only, which need not exist yet.
-fn set_kill_switch(client: &Client, interface: &str) -> Result<Firewall, Problem> {
+fn set_kill_switch(client: &Client, interface: &str) -> Result<Firewall, SetupError> {
     let exceptions = Exceptions {
         servers: client.paths.iter().map(|path| (path.server, path.interface.as_deref())).collect(),
         destinations: &client.allow_outside,
     };
-    let set = Firewall::new(interface).and_then(|mut firewall| {
+    let set = Firewall::kill_switch(interface).and_then(|mut firewall| {
         firewall.block(interface, &exceptions)?;
         Ok(firewall)
     });
@@ -199,15 +251,17 @@ fn set_kill_switch(client: &Client, interface: &str) -> Result<Firewall, Problem
         tracing::info!("kill switch on, until `quiclab-tunnel down --interface {interface}`");
     }
     set.map_err(|error| {
-        Problem::conflict("client.kill_switch", true, "false, as this machine does not filter packets")
-            .because(system_reason(&error))
+        SetupError::of_field("client.kill_switch", error, |error| {
+            Problem::conflict("client.kill_switch", true, "false, as this machine does not filter packets")
+                .because(system_reason(error))
+        })
     })
 }
 
-/// Removes what a killed process has left in the firewall; whether there was anything. A kernel without nftables has
-/// nothing.
-fn remove_firewall(interface: &str) -> bool {
-    Firewall::new(interface).and_then(|mut firewall| firewall.remove()).unwrap_or(false)
+/// Removes what a killed process has left in the firewall; whether there was anything.
+fn remove_firewall(interface: &str, keep_kill_switch: bool) -> Result<bool, SetupError> {
+    Firewall::clean(interface, keep_kill_switch)
+        .map_err(|error| SetupError::Firewall { interface: interface.to_owned(), error })
 }
 
 /// The sockets of a server; the slots of a client, whose sockets depend on its interfaces.
@@ -234,14 +288,17 @@ fn not_available(path: FieldPath, address: SocketAddr, error: &io::Error) -> Pro
 /// Undoes the changes of a killed process, or all but its kill switch; returns their number.
 ///
 /// # Errors
-/// If it still runs.
-pub fn clean(interface: &str, keep_kill_switch: bool) -> Result<usize, JournalError> {
+/// If it still runs, or something cannot be undone: the first of it, after everything was tried.
+pub fn clean(interface: &str, keep_kill_switch: bool) -> Result<usize, SetupError> {
     let directory = directory(interface);
-    let changes = recover(&directory, interface)?;
-    let firewall = !keep_kill_switch && remove_firewall(interface);
+    let changes = recover(&directory, interface);
+    if let Err(error @ JournalError::Running { .. }) = changes {
+        return Err(error.into());
+    }
+    let firewall = remove_firewall(interface, keep_kill_switch);
     let _ = std::fs::remove_file(directory.join("control.sock"));
     let _ = std::fs::remove_dir(directory);
-    Ok(changes + usize::from(firewall))
+    Ok(changes? + usize::from(firewall?))
 }
 
 /// No pool may contain an address of this machine: packets to its neighbours there would enter the tunnel.

@@ -7,6 +7,8 @@ use quiclab_core::Time;
 
 /// Fields of the answer to `reload`: what has changed, or why nothing has.
 pub const RELOADED: &str = "reloaded";
+/// Answer to `down` and `stop` when everything is undone; any other is why something is not.
+pub const ENDED: &str = "ended";
 /// See [`RELOADED`].
 pub const REFUSED: &str = "error";
 

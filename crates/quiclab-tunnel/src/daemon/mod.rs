@@ -22,7 +22,7 @@ mod reload;
 mod server;
 mod sessions;
 
-pub use answers::{REFUSED, RELOADED};
+pub use answers::{ENDED, REFUSED, RELOADED};
 
 use crate::clock::Clock;
 use crate::config::{Config, Settings};
@@ -30,7 +30,7 @@ use crate::protocol::Message;
 use crate::session::Session;
 use crate::setup::{SetupError, SystemSetup, hub_config, prepare, tunnel_config};
 use crate::sockets::Sockets;
-use crate::system::{Machine, Watch};
+use crate::system::{Machine, Watch, kill_switch_table};
 use crate::tun::Tun;
 use crate::uplinks::Uplinks;
 use bytes::{Bytes, BytesMut};
@@ -145,6 +145,12 @@ pub fn run(settings: &Settings) -> Result<(), DaemonError> {
         tracing::warn!("the kill switch stays: `quiclab-tunnel down --interface {interface}` removes it");
     }
     // `down` waits for the end of its connection: the machine is restored before
+    let undone = daemon.machine.end();
+    let table = kill_switch_table(&settings.config.interface);
+    inputs.control.tell_end(&undone.map_or_else(
+        |error| format!("the firewall's table of the tunnel stays ({table}): {}", system_reason(&error)),
+        |()| ENDED.to_owned(),
+    ));
     drop(daemon);
     drop(inputs);
     end

@@ -1,4 +1,4 @@
-//! The kill switch of a client and the address translation of a server: a table of nftables, named after the device.
+//! The kill switch of a client and the address translation of a server: a table of nftables each, named after the device.
 //!
 //! The table needs no journal: its name is enough to find it. It outlives the process, however that ends, because the kill
 //! switch has to; only [`Firewall::remove`] ends it. docs/decisions/0148-no-leaks.md says why this is not policy routing.
@@ -30,16 +30,53 @@ pub struct Exceptions<'a> {
     pub destinations: &'a [IpPrefix],
 }
 
-/// The table of a device.
+/// A table of a device.
 pub struct Firewall(Table);
 
+/// The table of a device's kill switch.
+#[must_use]
+pub fn kill_switch_table(device: &str) -> String {
+    format!("quiclab_{device}")
+}
+
+/// Whether the kernel has no nftables, so that there is no table either.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EPROTONOSUPPORT | libc::EAFNOSUPPORT | libc::EOPNOTSUPP | libc::EINVAL)
+    )
+}
+
 impl Firewall {
-    /// The table of a device, whether or not it exists.
+    /// The table of a kill switch, whether or not it exists.
     ///
     /// # Errors
     /// If the kernel has no netfilter.
-    pub fn new(device: &str) -> io::Result<Self> {
-        Table::new(format!("quiclab_{device}")).map(Self)
+    pub fn kill_switch(device: &str) -> io::Result<Self> {
+        Table::new(kill_switch_table(device)).map(Self)
+    }
+
+    /// The table of address translation, whether or not it exists. No kill switch has its name.
+    ///
+    /// # Errors
+    /// If the kernel has no netfilter.
+    pub fn translation(device: &str) -> io::Result<Self> {
+        Table::new(format!("nat_quiclab_{device}")).map(Self)
+    }
+
+    /// Removes what a killed process has left, but a kill switch that is to be kept; whether there was anything. A kernel
+    /// without nftables has nothing.
+    ///
+    /// # Errors
+    /// If the kernel refuses it, so that a table may be left; the other one is removed nevertheless.
+    pub fn clean(device: &str, keep_kill_switch: bool) -> io::Result<bool> {
+        let remove = |table: io::Result<Self>| match table.and_then(|mut table| table.remove()) {
+            Err(error) if is_absent(&error) => Ok(false),
+            done => done,
+        };
+        let translation = remove(Self::translation(device));
+        let kill_switch = if keep_kill_switch { Ok(false) } else { remove(Self::kill_switch(device)) };
+        Ok(kill_switch? | translation?)
     }
 
     /// Lets packets leave through the device only, in place of what the table held before.
@@ -63,7 +100,11 @@ impl Firewall {
     /// # Errors
     /// If the kernel has no nftables, or refuses it.
     pub fn remove(&mut self) -> io::Result<bool> {
-        self.0.remove()
+        let removed = self.0.remove()?;
+        if removed && self.0.exists()? {
+            return Err(io::Error::other("the table is still there"));
+        }
+        Ok(removed)
     }
 }
 
@@ -96,13 +137,15 @@ fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
     let link = LINK_MESSAGES.map(|kind| Rule::new().family(false).protocol(ICMPV6).transport(0, &[kind]));
     let destinations: Vec<_> =
         exceptions.destinations.iter().map(|prefix| address(Rule::new(), false, *prefix)).collect();
-    let output = devices.into_iter().chain(servers).chain(dhcp).chain(link).chain(destinations.clone());
+    let leaving = devices.into_iter().chain(servers).chain(dhcp).chain(link).chain(destinations.clone());
     // of hosts behind this one: into the tunnel and out of it, but not out of it and to an uplink
     let uplinks = exceptions.servers.iter().filter_map(|(_, interface)| *interface);
+    let from_tunnel: Vec<_> = uplinks
+        .map(|uplink| Rule::new().oifname(uplink).verdict(Verdict::Drop))
+        .chain([accept(Rule::new().iifname(device))])
+        .collect();
     let forward = [Rule::new().oifname(device)].into_iter().chain(destinations).map(accept);
-    let forward = forward
-        .chain(uplinks.map(|uplink| Rule::new().oifname(uplink).verdict(Verdict::Drop)))
-        .chain([accept(Rule::new().iifname(device))]);
+    let forward = forward.chain(from_tunnel.clone());
     let chain = |name, hook, rules| Chain {
         name,
         kind: "filter",
@@ -112,7 +155,10 @@ fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
         rules,
     };
     vec![
-        chain("output", Hook::Output, output.map(accept).collect()),
+        // what this machine sends: at `output`, `oifname` is that of the first route, and a chain of type `route` or a
+        // translated destination gives a packet another one afterwards
+        chain("leaving", Hook::Postrouting, leaving.map(accept).chain(from_tunnel).collect()),
+        // DHCP and messages of a link are not those of hosts behind this one
         chain("forward", Hook::Forward, forward.collect()),
     ]
 }

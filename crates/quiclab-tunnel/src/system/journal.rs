@@ -174,7 +174,8 @@ pub fn check_not_running(directory: &Path, interface: &str) -> Result<(), Journa
 /// Undoes what a process that is no more has left; gives the number of changes.
 ///
 /// # Errors
-/// If the process still runs, or a user other than root may write there.
+/// If the process still runs, a user other than root may write there, or something cannot be undone: the first of it,
+/// after everything was tried.
 pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError> {
     let path = directory.join("journal.json");
     let failed = |error| JournalError::Io { file: path.clone(), error };
@@ -185,19 +186,25 @@ pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError>
     let mut text = String::new();
     match OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(&path) {
         Ok(mut file) => file.read_to_string(&mut text).map_err(failed)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return resolver::recover(directory).map_err(failed);
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return recover_resolver(directory),
         Err(error) => return Err(failed(error)),
     };
     check_not_running(directory, interface)?;
     let (_, changes) = read(&text);
-    if !changes.is_empty() {
-        undo(&changes, &mut Netlink::new().map_err(failed)?);
-    }
-    let resolvers = resolver::recover(directory).map_err(failed)?;
-    fs::remove_file(&path).map_err(failed)?;
-    Ok(changes.len() + resolvers)
+    let netlink = if changes.is_empty() { Ok(None) } else { Netlink::new().map(Some) };
+    let undone = netlink.and_then(|netlink| {
+        if let Some(mut netlink) = netlink {
+            undo(&changes, &mut netlink);
+        }
+        fs::remove_file(&path)
+    });
+    let resolvers = recover_resolver(directory);
+    undone.map_err(failed)?;
+    Ok(changes.len() + resolvers?)
+}
+
+fn recover_resolver(directory: &Path) -> Result<usize, JournalError> {
+    resolver::recover(directory).map_err(|(file, error)| JournalError::Io { file, error })
 }
 
 /// What a journal says, up to the first line that is not whole.

@@ -12,7 +12,7 @@ mod nftables;
 mod resolver;
 mod watch;
 
-pub use firewall::{Exceptions, Firewall, MARK};
+pub use firewall::{Exceptions, Firewall, MARK, kill_switch_table};
 pub use journal::{Journal, JournalError, check_not_running, recover};
 pub use netlink::{Interface, Netlink};
 pub use resolver::Resolver;
@@ -64,6 +64,8 @@ pub struct Machine {
     /// The firewall is a kill switch, which stays when the tunnel ends.
     keep_firewall: bool,
     resolver: Option<Resolver>,
+    /// The journal is another process's from then on.
+    undone: bool,
 }
 
 impl Machine {
@@ -103,6 +105,7 @@ impl Machine {
             firewall: None,
             keep_firewall: false,
             resolver: None,
+            undone: false,
         })
     }
 
@@ -247,7 +250,7 @@ impl Machine {
     /// # Errors
     /// If the kernel has no nftables, or refuses it.
     pub fn masquerade(&mut self, device: &str, networks: &[IpPrefix]) -> io::Result<()> {
-        let mut firewall = Firewall::new(device)?;
+        let mut firewall = Firewall::translation(device)?;
         firewall.masquerade(device, networks)?;
         self.firewall = Some(firewall);
         Ok(())
@@ -274,18 +277,34 @@ impl Machine {
     }
 }
 
-impl Drop for Machine {
-    fn drop(&mut self) {
-        for route in std::mem::take(&mut self.routes) {
-            let _ = self.netlink.remove_route(route, self.index);
+impl Machine {
+    /// Undoes everything, but a kill switch that stays.
+    ///
+    /// # Errors
+    /// If the firewall's table cannot be removed; everything else is tried, and failures of it are in the log.
+    pub fn end(&mut self) -> io::Result<()> {
+        if !std::mem::replace(&mut self.undone, true) {
+            for route in std::mem::take(&mut self.routes) {
+                let _ = self.netlink.remove_route(route, self.index);
+            }
+            // by hand, because a panic may have left a clone of the device
+            let _ = self.device.enabled(false);
+            self.resolver = None;
+            self.journal.undo(&mut self.netlink);
         }
-        // by hand, because a panic may have left a clone of the device
-        let _ = self.device.enabled(false);
-        self.resolver = None;
-        self.journal.undo(&mut self.netlink);
         // last, so that nothing leaves in clear before everything is as it was
         let firewall = self.firewall.as_mut().filter(|_| !self.keep_firewall);
-        if let Some(Err(error)) = firewall.map(Firewall::remove) {
+        let removed = firewall.map_or(Ok(false), Firewall::remove).map(drop);
+        if removed.is_ok() {
+            self.firewall = None;
+        }
+        removed
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
             tracing::warn!(%error, "the firewall's table could not be removed");
         }
     }

@@ -39,8 +39,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub enum Hook {
     /// What this machine forwards.
     Forward = 2,
-    /// What this machine sends.
-    Output = 3,
     /// Everything that leaves, after routing.
     Postrouting = 4,
 }

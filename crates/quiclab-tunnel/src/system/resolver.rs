@@ -3,7 +3,7 @@
 //! | way | set | restored |
 //! | --- | --- | --- |
 //! | `resolvconf` | by that program, exclusively (`-m 0 -x`, as wg-quick(8) does) | by that program, as root |
-//! | systemd-resolved | by `resolvectl`, for the device and all names (`~.`) | it goes with the device |
+//! | systemd-resolved, if /etc/resolv.conf names its stub | by `resolvectl`, for the device and all names (`~.`) | it goes with the device |
 //! | /etc/resolv.conf | its text is replaced in place | by its descriptor, which outlives root's privileges |
 //!
 //! What has to be undone is written into a file beside the journal before it is done. The journal does not hold it, because
@@ -26,6 +26,8 @@ const FILE: &str = "/etc/resolv.conf";
 const MAX_BYTES: u64 = 1 << 16;
 /// There while systemd-resolved runs (systemd-resolved.service(8)).
 const RESOLVED: &str = "/run/systemd/resolve";
+/// Where it answers (systemd-resolved.service(8)).
+const STUBS: [&str; 2] = ["127.0.0.53", "127.0.0.54"];
 /// Name of the file with what has to be undone.
 const RECORD: &str = "resolver.json";
 
@@ -44,6 +46,19 @@ pub struct Resolver {
     change: Option<Change>,
     file: Option<File>,
     record: PathBuf,
+}
+
+/// Whether systemd-resolved runs, and the C library asks it.
+fn asks_resolved() -> bool {
+    Path::new(RESOLVED).exists() && fs::read_to_string(FILE).is_ok_and(|text| names_stub(&text))
+}
+
+/// Whether a resolv.conf(5) names the stub of systemd-resolved, as its own stub-resolv.conf does.
+fn names_stub(text: &str) -> bool {
+    text.lines().any(|line| {
+        let mut words = line.split_whitespace();
+        words.next() == Some("nameserver") && words.next().is_some_and(|server| STUBS.contains(&server))
+    })
 }
 
 /// A program of the search path.
@@ -97,7 +112,7 @@ impl Resolver {
             resolver.note(Change::Resolvconf { entry: entry.clone() })?;
             run(&program, &["-a", &entry, "-m", "0", "-x"], &text(servers, search))?;
             tracing::info!(?servers, "name servers set by resolvconf");
-        } else if let Some(program) = find("resolvectl").filter(|_| Path::new(RESOLVED).exists()) {
+        } else if let Some(program) = find("resolvectl").filter(|_| asks_resolved()) {
             for arguments in resolved_commands(device, servers, search) {
                 run(&program, &arguments.iter().map(String::as_str).collect::<Vec<_>>(), "")?;
             }
@@ -152,33 +167,45 @@ impl Drop for Resolver {
 /// changes.
 ///
 /// # Errors
-/// If the record cannot be read, or what it says not be undone.
-pub fn recover(directory: &Path) -> io::Result<usize> {
+/// If the record cannot be read, or what it says not be undone, with the file; the record stays.
+pub fn recover(directory: &Path) -> Result<usize, (PathBuf, io::Error)> {
     let record = directory.join(RECORD);
+    let of_record = |error| (record.clone(), error);
     let read = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(&record);
     let mut file = match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        read => read?,
+        read => read.map_err(of_record)?,
     };
     // a truncated record is of a change that was not made
-    let change: Option<Change> = serde_json::from_str(&contents(&mut file)?).ok();
+    let change: Option<Change> = serde_json::from_str(&contents(&mut file).map_err(of_record)?).ok();
     let undone = match change {
         None => 0,
         Some(Change::Resolvconf { entry }) => {
-            if let Err(error) = remove_entry(&entry) {
-                tracing::warn!(entry, %error, "an entry of resolvconf cannot be removed");
-            }
+            remove_entry(&entry).map_err(of_record)?;
             1
         }
         Some(Change::File { before, written }) => {
-            let mut file = OpenOptions::new().read(true).write(true).open(FILE)?;
-            let is_ours = contents(&mut file)? == written;
-            undo_file(&mut file, &before, &written)?;
-            usize::from(is_ours)
+            let restored = restore_file(Path::new(FILE), &before, &written);
+            usize::from(restored.map_err(|error| (FILE.into(), error))?)
         }
     };
-    fs::remove_file(&record)?;
+    fs::remove_file(&record).map_err(of_record)?;
     Ok(undone)
+}
+
+/// Gives a file its earlier text; whether it had the one `written` here.
+fn restore_file(path: &Path, before: &str, written: &str) -> io::Result<bool> {
+    let mut file = match OpenOptions::new().read(true).write(true).open(path) {
+        // it is gone, or the target of a link is
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            tracing::warn!(file = FILE, "another program has removed it since; it stays as it is");
+            return Ok(false);
+        }
+        opened => opened?,
+    };
+    let is_ours = contents(&mut file)? == written;
+    undo_file(&mut file, before, written)?;
+    Ok(is_ours)
 }
 
 fn resolved_commands(device: &str, servers: &[IpAddr], search: &[String]) -> [Vec<String>; 3] {
@@ -192,7 +219,11 @@ fn resolved_commands(device: &str, servers: &[IpAddr], search: &[String]) -> [Ve
 }
 
 fn remove_entry(entry: &str) -> io::Result<()> {
-    let program = find("resolvconf").ok_or_else(|| io::Error::other("resolvconf is gone"))?;
+    let program = find("resolvconf").ok_or_else(|| {
+        io::Error::other(format!(
+            "the entry {entry} of resolvconf stays, as that program is not in PATH; if it was uninstalled, remove this file"
+        ))
+    })?;
     run(&program, &["-d", entry, "-f"], "")
 }
 
@@ -254,5 +285,28 @@ mod tests {
         assert_eq!(after(&mut file, "of DHCP\n"), "of DHCP\n");
         assert_eq!(after(&mut file, "before, which is longer\n"), "before, which is longer\n");
         fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_gone_was_changed_by_another_program() {
+        let directory = std::env::temp_dir().join(format!("quiclab-resolver-gone-{}", std::process::id()));
+        fs::create_dir(&directory).unwrap();
+        let (file, link) = (directory.join("resolv.conf"), directory.join("link"));
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        for path in [&file, &link] {
+            assert!(!restore_file(path, "before\n", "written\n").unwrap());
+            assert!(!file.exists());
+        }
+        fs::write(&file, "written\n").unwrap();
+        assert!(restore_file(&link, "before\n", "written\n").unwrap());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "before\n");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn systemd_resolved_is_asked_where_its_stub_is_named() {
+        assert!(names_stub("# by systemd\n nameserver 127.0.0.53\noptions edns0\n"));
+        assert!(!names_stub("# nameserver 127.0.0.53\nnameserver 10.1.1.1\n"));
+        assert!(!names_stub(""));
     }
 }

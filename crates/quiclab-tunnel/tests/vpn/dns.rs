@@ -126,6 +126,11 @@ fn resolvconf_is_used_where_it_is() {
     assert_eq!(std::fs::read_to_string(&said).unwrap(), added);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), BEFORE);
     lab.kill('c');
+    // without that program the entry is not forgotten
+    let empty = format!("PATH={}", lab.directory.display());
+    let down = ["/usr/bin/env", &empty, lab::PROGRAM, "down", "--interface", &lab.device('c')];
+    let (code, shown) = lab.run('c', &down);
+    assert!(code == Some(1) && shown.contains("resolver.json: the entry"), "{shown}");
     lab.run('c', &["/usr/bin/env", &path, lab::PROGRAM, "down", "--interface", &lab.device('c')]);
     assert_eq!(std::fs::read_to_string(&said).unwrap(), format!("{added}-d {entry} -f\n"));
 }

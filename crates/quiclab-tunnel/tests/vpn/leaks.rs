@@ -224,3 +224,79 @@ fn a_kill_switch_leaves_the_destinations_that_it_allows() {
     assert!(sniffer.leaked().iter().all(|packet| expected.contains(packet)), "{:?}", sniffer.leaked());
     lab.down('c');
 }
+
+#[test]
+fn packets_that_are_routed_again_do_not_leak() {
+    let Some(mut lab) = Lab::new() else { return };
+    give_default_routes(&lab);
+    if lab.run('c', &["nft", "--version"]).0 != Some(0) {
+        eprintln!("skipped: no nft");
+        return;
+    }
+    lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
+    lab.edit("client.toml", "\"10.99.0.0/16\"", "\"0.0.0.0/0\", \"::/0\"");
+    for (family, gateway) in [("-4", "10.1.1.1"), ("-6", "fd01:1::1")] {
+        lab.ip('c', &format!("{family} rule add fwmark 7 lookup 77"));
+        lab.ip('c', &format!("{family} route add default via {gateway} dev c1 table 77"));
+    }
+    let rules = "table inet again {
+        chain marks { type route hook output priority -150; udp dport 5353 meta mark set 7; }
+        chain translates { type nat hook output priority -100; udp dport 5354 dnat ip to 10.1.2.1:5355; }
+    }";
+    assert_eq!(lab.run('c', &["nft", rules]), (Some(0), String::new()));
+    // the mark leads to uplink 1, the other destination to uplink 2
+    let [marked, translated] = [&OUTSIDE[..], &["198.51.100.7:5354"]];
+    let seen_as = ["udp 198.51.100.7:5353", "udp [2001:db8:99::7]:5353", "udp 10.1.2.1:5355"];
+    let without = Sniffer::start(&lab);
+    for address in marked.iter().chain(translated) {
+        assert!(send(&lab, address, None));
+    }
+    until("it leaves without a tunnel", 5 * SECOND, || {
+        seen_as.iter().all(|packet| without.seen().contains(*packet))
+    });
+    lab.start_both();
+    let sniffer = Sniffer::start(&lab);
+    for address in marked.iter().chain(translated) {
+        assert!(!send(&lab, address, None), "{address}: the sender is told");
+    }
+    sniffer.settle(&lab);
+    assert!(sniffer.leaked().is_empty(), "{:?}", sniffer.leaked());
+    lab.echo(IPV4);
+    until("an answer through the tunnel", 5 * SECOND, || lab.ping(IPV4, SECOND).is_some());
+    lab.down('c');
+}
+
+#[test]
+fn a_kill_switch_that_cannot_be_removed_is_an_error() {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
+    lab.start('c');
+    until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");
+    lab.kill('c');
+    let device = lab.device('c');
+    let table = format!("quiclab_{device}");
+    let down = ["setpriv", "--bounding-set", "-net_admin", lab::PROGRAM, "down", "--interface", &device];
+    let (code, said) = lab.run('c', &down);
+    assert!(code == Some(1) && said.contains(&table), "{said}");
+    assert!(ruleset(&lab).contains(&table));
+    lab.clean('c');
+    assert_eq!(ruleset(&lab), "");
+    // one that runs removes it itself, whoever asks
+    lab.start('c');
+    until("the client is up again", 10 * SECOND, || lab.status('c')["role"] == "client");
+    assert_eq!(lab.run('c', &down), (Some(0), String::new()));
+    assert!(lab.wait('c').success());
+    assert_eq!(ruleset(&lab), "");
+}
+
+#[test]
+fn a_kill_switch_is_on_after_every_later_error() {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
+    lab.edit("client.toml", "user = \"nobody\"", "user = \"quiclab-absent\"");
+    lab.start('c');
+    assert_eq!(lab.wait('c').code(), Some(3), "{}", lab.log("client"));
+    assert!(ruleset(&lab).contains(&format!("quiclab_{}", lab.device('c'))));
+    lab.clean('c');
+    assert_eq!(ruleset(&lab), "");
+}
