@@ -42,7 +42,7 @@ fn what_does_not_change_by_itself_has_codes_of_its_own() {
     assert_eq!(lab.wait('c').code(), Some(2), "{}", lab.log("client"));
     let unit = include_str!("../../systemd/quiclab-tunnel@.service");
     assert!(unit.lines().any(|line| line == "RestartPreventExitStatus=2 3"), "{unit}");
-    // it would start a wrong file again for ever: that line is for the exit code of ExecStart only
+    // with a wrong file it would be started again indefinitely: that line is for the exit code of ExecStart only
     assert!(!unit.lines().any(|line| line.starts_with("ExecStartPre=")), "{unit}");
     lab.terminate('s');
 }
