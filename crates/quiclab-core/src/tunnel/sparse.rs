@@ -7,7 +7,7 @@ use crate::queue::FlowKey;
 use crate::time::{Duration, Time};
 
 /// Packets within [`PERIOD`] up to which a flow is sparse.
-const FEW_PACKETS: u8 = 16;
+const FEW_PACKETS: u8 = 8;
 /// Period in which packets are counted.
 const PERIOD: Duration = Duration::from_millis(100);
 /// Counters that flows are hashed to; flows that share one are taken for one.
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn a_call_is_sparse_and_a_download_is_not() {
         let key = FlowKey::of_packet(&Packet::default());
-        for (gap_ms, expected) in [(20, 0), (8, 0), (1, 90)] {
+        for (gap_ms, expected) in [(20, 0), (15, 0), (1, 90)] {
             let mut flows = SparseFlows::default();
             let bulk = (0..100).filter(|packet| {
                 let now = Time::ZERO + Duration::from_millis(gap_ms) * *packet;
