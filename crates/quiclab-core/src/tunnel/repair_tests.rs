@@ -1,57 +1,17 @@
 //! Two ends and two paths, of which the test takes what it wants to be lost.
 
 use super::*;
-use crate::element::Metrics;
 use crate::packet::{Packet, Payload};
 use crate::queue::QueueConfig;
 use crate::random::RandomStream;
-use crate::scheduler::{PathSchedulerKind, PathState};
+use crate::scheduler::PathSchedulerKind;
 use crate::tunnel::payload::PayloadEncoding;
-use crate::tunnel::{Carrier, Emitted, Pipeline, Tunnel, TunnelConfig, TunnelEcn};
+use crate::tunnel::tests::Wire;
+use crate::tunnel::{Emitted, Pipeline, Tunnel, TunnelConfig, TunnelEcn};
 use bytes::BytesMut;
 use std::collections::VecDeque;
 
 const BOUND: Duration = Duration::from_millis(200);
-
-/// Two paths that take everything.
-#[derive(Default)]
-struct Paths {
-    sent: VecDeque<(usize, TunnelPayload)>,
-    arrived: VecDeque<(usize, TunnelPayload)>,
-}
-
-impl Carrier for Paths {
-    fn paths(&self) -> usize {
-        2
-    }
-    fn state(&self, _: Time, _: usize) -> PathState {
-        let window = ByteCount::from_bytes(1 << 20);
-        PathState { usable: true, has_room: true, window, ..PathState::default() }
-    }
-    fn largest_datagram(&self, _: usize) -> Option<u16> {
-        Some(1400)
-    }
-    fn send(&mut self, _: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
-        self.sent.push_back((path, cargo));
-        Ok(())
-    }
-    fn set_backlogged(&mut self, _: bool) {}
-    fn receive(&mut self, _: Time, _: usize, _: Box<Packet>) {}
-    fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
-        self.arrived.pop_front()
-    }
-    fn transmit(&mut self, _: Time) -> Option<(usize, Box<Packet>)> {
-        None
-    }
-    fn wake(&mut self, _: Time) {}
-    fn next_wake(&self) -> Option<Time> {
-        None
-    }
-    fn failure(&self) -> Option<&str> {
-        None
-    }
-    fn statistics(&self, _: &mut Metrics) {}
-}
 
 fn config() -> TunnelConfig {
     TunnelConfig {
@@ -87,6 +47,9 @@ fn marks(out: &mut Emitted) -> Vec<u8> {
     out.inner.drain(..).map(mark).collect()
 }
 
+/// Datagrams with their path.
+type Datagrams = VecDeque<(usize, TunnelPayload)>;
+
 struct Pair {
     near: Tunnel,
     far: Tunnel,
@@ -108,36 +71,29 @@ impl Pair {
     }
 
     /// Datagrams of packets with these marks, as they leave.
-    fn send(&mut self, now: Time, marks: std::ops::Range<u8>) -> VecDeque<(usize, TunnelPayload)> {
-        let mut paths = Paths::default();
+    fn send(&mut self, now: Time, marks: std::ops::Range<u8>) -> Datagrams {
         for mark in marks {
             self.near.enqueue(now, packet(mark), &mut self.out);
         }
-        self.near.run(now, &mut paths, &mut self.out);
-        paths.sent
+        self.answer(now, Datagrams::new())
     }
 
     /// Brings datagrams to the receiving end; returns its reports.
-    fn bring(
-        &mut self,
-        now: Time,
-        arrived: VecDeque<(usize, TunnelPayload)>,
-    ) -> VecDeque<(usize, TunnelPayload)> {
-        let mut paths = Paths { arrived, ..Paths::default() };
-        self.far.run(now, &mut paths, &mut self.out);
-        paths.sent
+    fn bring(&mut self, now: Time, arrived: Datagrams) -> Datagrams {
+        turn(&mut self.far, now, arrived, &mut self.out)
     }
 
-    /// Brings reports to the near end; returns what it sends.
-    fn answer(
-        &mut self,
-        now: Time,
-        arrived: VecDeque<(usize, TunnelPayload)>,
-    ) -> VecDeque<(usize, TunnelPayload)> {
-        let mut paths = Paths { arrived, ..Paths::default() };
-        self.near.run(now, &mut paths, &mut self.out);
-        paths.sent
+    /// Brings reports to the sending end; returns what it sends.
+    fn answer(&mut self, now: Time, arrived: Datagrams) -> Datagrams {
+        turn(&mut self.near, now, arrived, &mut self.out)
     }
+}
+
+/// An end with two paths handles what has arrived; returns what it sends.
+fn turn(end: &mut Tunnel, now: Time, arrived: Datagrams, out: &mut Emitted) -> Datagrams {
+    let mut wire = Wire { paths: 2, arrived, ..Wire::default() };
+    end.run(now, &mut wire, out);
+    wire.sent
 }
 
 #[test]

@@ -5,20 +5,29 @@ use crate::element::Metrics;
 use bytes::BytesMut;
 use std::collections::VecDeque;
 
-/// A path that takes everything.
-#[derive(Default)]
-struct Wire {
-    sent: VecDeque<TunnelPayload>,
-    arrived: VecDeque<TunnelPayload>,
+/// Paths that take everything.
+pub(super) struct Wire {
+    /// Number of paths.
+    pub(super) paths: usize,
+    /// With their path.
+    pub(super) sent: VecDeque<(usize, TunnelPayload)>,
+    pub(super) arrived: VecDeque<(usize, TunnelPayload)>,
     /// What the tunnel has said of the datagrams that follow.
-    capable: Vec<bool>,
+    pub(super) capable: Vec<bool>,
     /// ECN field of the packets that arrive.
-    field: Ecn,
+    pub(super) field: Ecn,
+}
+
+impl Default for Wire {
+    fn default() -> Self {
+        let (sent, arrived) = (VecDeque::new(), VecDeque::new());
+        Self { paths: 1, sent, arrived, capable: Vec::new(), field: Ecn::default() }
+    }
 }
 
 impl Carrier for Wire {
     fn paths(&self) -> usize {
-        1
+        self.paths
     }
     fn state(&self, _: Time, _: usize) -> PathState {
         let window = ByteCount::from_bytes(1 << 20);
@@ -27,8 +36,8 @@ impl Carrier for Wire {
     fn largest_datagram(&self, _: usize) -> Option<u16> {
         Some(1400)
     }
-    fn send(&mut self, _: Time, _: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
-        self.sent.push_back(cargo);
+    fn send(&mut self, _: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
+        self.sent.push_back((path, cargo));
         Ok(())
     }
     fn set_backlogged(&mut self, _: bool) {}
@@ -40,7 +49,7 @@ impl Carrier for Wire {
     }
     fn receive(&mut self, _: Time, _: usize, _: Box<Packet>) {}
     fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
-        self.arrived.pop_front().map(|cargo| (0, cargo))
+        self.arrived.pop_front()
     }
     fn transmit(&mut self, _: Time) -> Option<(usize, Box<Packet>)> {
         None
