@@ -68,7 +68,7 @@ enum Command {
 #[derive(clap::Args)]
 struct Tunnel {
     /// Name of its device.
-    #[arg(long, default_value = "qlt0")]
+    #[arg(long, default_value = "qlt0", value_parser = config::interface_name)]
     interface: String,
     /// Its control socket, where that is not the usual one.
     #[arg(long)]

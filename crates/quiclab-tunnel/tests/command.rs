@@ -26,6 +26,11 @@ fn wrong_input_has_an_exit_code_of_its_own() {
         "quiclab-tunnel: command.key exists; keys are not overwritten",
     );
     assert_fails(
+        &["reload", "--interface", "../x"],
+        2,
+        "error: invalid value '../x' for '--interface <INTERFACE>'",
+    );
+    assert_fails(
         &["keygen", "absent/key"],
         1,
         "quiclab-tunnel: cannot write absent/key: No such file or dir",

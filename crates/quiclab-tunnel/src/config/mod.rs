@@ -33,6 +33,17 @@ pub const VERSION: u32 = 1;
 
 /// Names of network devices: IFNAMSIZ of Linux less the final zero.
 const INTERFACE: &str = "^[A-Za-z0-9_.@-]{1,15}$";
+
+/// Reads the name of a device on the command line: what `interface` of a configuration may be.
+///
+/// # Errors
+/// What was expected, and what was found.
+pub fn interface_name(text: &str) -> Result<String, String> {
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || b"_.@-".contains(&byte);
+    let is_name = (1..=15).contains(&text.len()) && text.bytes().all(known) && !matches!(text, "." | "..");
+    let expected = || format!("expected 1 to 15 letters, digits, `_`, `.`, `@` or `-`, got {text:?}");
+    is_name.then(|| text.to_owned()).ok_or_else(expected)
+}
 /// Names of peers and paths.
 const NAME: &str = "^[A-Za-z0-9_.-]{1,32}$";
 /// Names of domains (RFC 1035 section 2.3.4).

@@ -511,3 +511,14 @@ fn what_is_valid_but_leaks_has_a_note() {
     let switched = with("\"0.0.0.0/0\"").replacen("[client]", "[client]\nkill_switch = true", 1);
     assert_eq!(notes(&switched), Vec::<String>::new());
 }
+
+#[test]
+fn the_command_line_takes_the_names_of_devices_that_a_configuration_takes() {
+    for name in
+        ["qlt0", "a.b-c_d@e", "", ".", "..", "../x", "a/b", "sixteen_letters_", "fifteen_letters", "\u{e4}"]
+    {
+        let text = client().replacen("version = 1\n", &format!("version = 1\ninterface = \"{name}\"\n"), 1);
+        assert_eq!(parse(&text, "t.toml").is_ok(), interface_name(name).is_ok(), "{name}");
+    }
+    assert!(interface_name("qlt0").is_ok() && interface_name("../x").is_err());
+}
