@@ -9,7 +9,7 @@
 //! | `window` | open: the controller's; closed: 0; granted: without limit, for what has been admitted by [`GatedController::has_room`], and for signs of life on a path that does not answer |
 //! | `metrics` | never gated; a window without limit and no rate switch noq's pacer off: [`Pacer`] is asked before a datagram is given to QUIC |
 //! | `on_packet_sent`, `on_ack`, `on_packet_lost` | mirror of the bytes in flight; `on_end_acks` sets it right |
-//! | `app_limited` | replaced by the tunnel's view (a backlog, and no room): QUIC never has a backlog, as nothing waits inside it |
+//! | `app_limited` | replaced by the tunnel's view: QUIC never has a backlog, as nothing waits inside it. A path limits if there is a backlog and no room, or if its window was full, whatever other paths took then (RFC 9002 section 7.8) |
 //! | `on_cwnd_limited` | forwarded only while open: closed, it is we who limit |
 //! | `on_packet_sent`, `on_mtu_update` | what is longer than the MTU is a probe of it: [`MtuSearch`] |
 //! | `clone_box` | shares everything: noq clones when the peer's port changes |
@@ -43,6 +43,8 @@ struct Shared {
     in_flight: u64,
     /// There is a backlog that this path cannot take: what `app_limited` denies.
     limited: bool,
+    /// Number of the last packet that has filled the window: it and those before it were sent by a path that was fully used.
+    filled_by: Option<u64>,
     pacer: Pacer,
     mtu: MtuSearch,
     srtt: Duration,
@@ -78,6 +80,7 @@ impl GatedController {
             clock: Clock::new(),
             in_flight: 0,
             limited: false,
+            filled_by: None,
             pacer,
             mtu,
             srtt,
@@ -109,7 +112,7 @@ impl GatedController {
             other.replace(now, inner);
         } else {
             let mut shared = self.lock();
-            shared.in_flight = 0;
+            (shared.in_flight, shared.filled_by) = (0, None);
             shared.mtu.forget_probe();
         }
     }
@@ -201,6 +204,11 @@ impl Shared {
         self.pacer.set_rate(now, rate, self.mtu.current());
     }
 
+    /// Whether the tunnel, and not the window, limited the path when packet `number` was in flight.
+    fn is_app_limited(&self, number: Option<u64>) -> bool {
+        !self.limited && !number.zip(self.filled_by).is_some_and(|(number, filled_by)| number <= filled_by)
+    }
+
     /// A probe of the MTU is no longer in flight; without anything else, nothing is unanswered.
     fn lose(&mut self, bytes: u64) {
         if bytes > 0 {
@@ -222,6 +230,9 @@ impl Controller for GatedController {
         shared.in_flight += u64::from(bytes);
         shared.pacer.spend(time, u64::from(bytes));
         shared.waiting_since.get_or_insert(time);
+        if shared.in_flight + u64::from(shared.mtu.current()) > shared.inner.window() {
+            shared.filled_by = Some(number);
+        }
         shared.inner.on_packet_sent(now, bytes, number);
     }
     fn on_cwnd_limited(&mut self) {
@@ -234,7 +245,7 @@ impl Controller for GatedController {
         let mut shared = self.lock();
         shared.in_flight = shared.in_flight.saturating_sub(bytes);
         shared.srtt = Duration::from_nanos(rtt.get().as_nanos() as u64);
-        let app_limited = !shared.limited;
+        let app_limited = shared.is_app_limited(Some(number));
         shared.inner.on_ack(now, sent, bytes, number, app_limited, rtt);
     }
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, _: bool, largest: Option<u64>) {
@@ -243,7 +254,7 @@ impl Controller for GatedController {
         shared.in_flight = in_flight;
         shared.answered = Some(time);
         shared.waiting_since = (in_flight > 0).then_some(time);
-        let app_limited = !shared.limited;
+        let app_limited = shared.is_app_limited(largest);
         Controller::on_end_acks(&mut shared.inner, now, in_flight, app_limited, largest);
         shared.follow(time);
     }

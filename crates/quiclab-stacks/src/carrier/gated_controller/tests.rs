@@ -87,3 +87,19 @@ fn clones_share_everything() {
     let found = clone.into_any().downcast::<GatedController>().unwrap();
     assert_eq!(found.in_flight(), 700);
 }
+
+#[test]
+fn a_full_window_limits_without_a_backlog() {
+    // another path took what this one had no room for (RFC 9002 section 7.8: the window was fully used)
+    let mut gate = fixed(5000);
+    let limited = |gate: &GatedController, number| !gate.lock().is_app_limited(Some(number));
+    (0..4).for_each(|number| gate.on_packet_sent(instant(0), 1000, number));
+    assert!(!limited(&gate, 0), "there was room");
+    gate.on_packet_sent(instant(0), 1000, 4);
+    assert!((0..5).all(|number| limited(&gate, number)), "all of these were in flight when the window was full");
+    gate.on_end_acks(instant(100), 1000, true, Some(3));
+    gate.on_packet_sent(instant(100), 1000, 5);
+    assert!(!limited(&gate, 5), "sent when there was room");
+    gate.set_limited(true);
+    assert!(limited(&gate, 5), "a backlog, and no room");
+}
