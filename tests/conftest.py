@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 from quiclab.errors import RequestError
+from quiclab.kernel import newest_kernel
 from quiclab.lane.run import Lane
 from quiclab.stacks import catalogue
 
@@ -115,3 +116,15 @@ def virtual() -> Lane:
     if (problem := lane.problem()) is not None:
         pytest.skip(problem)
     return lane
+
+
+@pytest.fixture(scope="session")
+def virtual_kernel() -> None:
+    """Skip where no guest with the virtual clock can be started."""
+    problem = Lane(clock="virtual").problem()
+    if sys.platform != "linux" or problem is not None:
+        pytest.skip(problem or "Linux only")
+    try:
+        newest_kernel()
+    except RequestError as error:
+        pytest.skip(error.message)

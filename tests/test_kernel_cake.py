@@ -6,7 +6,6 @@ virtual clock.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,8 +13,6 @@ import pytest
 
 import quiclab
 from conftest import ROOT
-from quiclab.errors import RequestError
-from quiclab.kernel import newest_kernel
 from quiclab.lane.run import Lane
 from quiclab.scenario import load
 
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
 
     from quiclab import RunResult
 
-pytestmark = [pytest.mark.guest, pytest.mark.xdist_group("cake")]
+pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("virtual_kernel"), pytest.mark.xdist_group("cake")]
 ARRIVALS = ROOT / "tests" / "data" / "arrivals"
 #: Two machines: one with two of the plans of datagrams, one with one. Each plan has 13 Mbit/s in the seconds looked at.
 HOSTS = """\
@@ -72,17 +69,6 @@ down = ["down"]
 up = ["up"]
 workload = { kind = "download", duration = "10 s" }
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def kernel() -> None:
-    problem = Lane(clock="virtual").problem()
-    if sys.platform != "linux" or problem is not None:
-        pytest.skip(problem or "Linux only")
-    try:
-        newest_kernel()
-    except RequestError as error:
-        pytest.skip(error.message)
 
 
 def shares(emulation: Any, isolation: str, folder: Path) -> dict[str, float]:

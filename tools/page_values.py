@@ -116,27 +116,23 @@ class Values:
         width = len(find(study).design.columns)
         return {tuple(row[:width]): [item for item in row[width:] if item is not None] for row in found["rows"]}
 
-    def ranges(self, study: str, metric: str) -> dict[Key, tuple[int, float, float]]:
-        """Return how many runs the variants of a study have in a setting, smallest and largest value of all its runs.
+    def ranges(self, study: str, metric: str, engine: str = "") -> dict[Key, tuple[int, float, float]]:
+        """Return how many runs there are in a setting, smallest and largest value of them.
 
-        Settings without runs of a variant have those that are stored, if any. Variants that are other interpretations
-        do not count.
+        Of the default engine these are the settings of which variants were run, and their runs count; variants that are
+        other interpretations do not. Of another engine these are the settings with several runs. Settings without runs
+        have those that are stored, if any.
         """
-        name = f"{study}: {metric}"
+        name = f"{study}: {metric}{of_engine(engine)}"
 
         def make(evaluation: Evaluation) -> dict[str, Any]:
-            engine = evaluation.study.design.default_engine
-            variants = evaluation.study.design.variants
-            names = ("", *(variant.name for variant in variants if not variant.interpretation))
-            samples = [evaluation.samples(engine, name, metric) for name in names]
-            keys = sorted({key for found in samples[1:] for key in found})
-            runs = {key: [value for found in samples for value in found.get(key, [])] for key in keys}
+            runs = _repeated(evaluation, metric, engine)
             rows = [[*key, len(values), _rounded(min(values)), _rounded(max(values))] for key, values in runs.items()]
             before = self.stored.get("ranges", {}).get(name, {}).get("rows", [])
             rows += [row for row in before if tuple(row[:-3]) not in runs]
-            return {"study": study, "metric": metric, "rows": sorted(rows)}
+            return {"study": study, **({"engine": engine} if engine else {}), "metric": metric, "rows": sorted(rows)}
 
-        found = self._read("ranges", name, study, make)
+        found = self._read("ranges", name, study, make, engine)
         return {tuple(key): (runs, least, most) for *key, runs, least, most in found["rows"]}
 
     def claim(self, study: str, identity: str) -> Mapping[str, Any]:
@@ -251,9 +247,9 @@ class Asked(Values):
         keys = list(find(study).measures.criteria[0].limits)
         return {key: [1.0, 1.0] for key in keys}
 
-    def ranges(self, study: str, metric: str) -> dict[Key, tuple[int, float, float]]:
-        """Return no runs of variants."""
-        del study, metric
+    def ranges(self, study: str, metric: str, engine: str = "") -> dict[Key, tuple[int, float, float]]:
+        """Return no runs."""
+        del study, metric, engine
         return {}
 
     def source(self, study: str, engine: str = "") -> Mapping[str, Any]:
@@ -265,6 +261,17 @@ class Asked(Values):
 def of_engine(engine: str) -> str:
     """Return what follows the name of a study or value that another engine than the default one has made."""
     return f", engine {engine}" if engine else ""
+
+
+def _repeated(evaluation: Evaluation, metric: str, engine: str) -> dict[Key, list[float]]:
+    """Return the values of the settings that `ranges` looks at."""
+    design = evaluation.study.design
+    if engine:
+        return {key: values for key, values in evaluation.samples(engine, "", metric).items() if len(values) > 1}
+    names = ("", *(variant.name for variant in design.variants if not variant.interpretation))
+    samples = [evaluation.samples(design.default_engine, name, metric) for name in names]
+    keys = sorted({key for found in samples[1:] for key in found})
+    return {key: [value for found in samples for value in found.get(key, [])] for key in keys}
 
 
 def _source(evaluation: Evaluation, engine: str = "") -> dict[str, Any]:

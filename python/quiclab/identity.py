@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: was stored before.
 RESULTS: Final = 9
 #: Versions of the results of single stacks: raised instead of that where only runs with the stack change.
-STACK_RESULTS: Final = {"lab-tcp": 3}
+STACK_RESULTS: Final = {"lab-tcp": 3, "noq": 1}
 #: Columns of a stored run that say what computed it: the versions, which identify it, and the build.
 VERSIONS, BUILD = "versions", "build"
 

@@ -17,7 +17,7 @@ pub use reload::reload;
 
 use quiclab_core::ip::IpPrefix;
 use quiclab_core::limits::{self, Limits};
-use quiclab_core::queue::QueueConfig;
+use quiclab_core::queue::{FqCodel, QueueConfig};
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, Duration};
@@ -80,8 +80,8 @@ pub struct Config {
     #[serde(default)]
     pub carrier: CarrierKind,
     /// Queue discipline in front of the paths. It needs a limit: at most 1000000 packets, bytes and memory from 10 kB to
-    /// 1 GiB.
-    #[serde(default = "QueueConfig::fq_codel")]
+    /// 1 GiB. By default FQ-CoDel with a `target` of 20 ms and an `interval` of 200 ms.
+    #[serde(default = "default_queue")]
     #[schemars(extend("x-aliases" = ["discipline"]))]
     pub queue: QueueConfig,
     /// Path scheduler.
@@ -278,6 +278,13 @@ impl Config {
     pub fn numbers_packets(&self) -> bool {
         self.resequencing != Duration::ZERO
     }
+}
+
+/// FQ-CoDel for round trips of up to 200 ms: packets in order have the round trip time of the slowest path, with what waits
+/// in its line. The target is between 5 and 10 % of the interval (RFC 8289).
+fn default_queue() -> QueueConfig {
+    let (target, interval) = (Duration::from_millis(20), Duration::from_millis(200));
+    QueueConfig::FqCodel(FqCodel { target, interval, ..FqCodel::default() })
 }
 
 fn default_resequencing() -> Duration {

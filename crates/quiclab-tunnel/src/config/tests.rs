@@ -65,7 +65,9 @@ fn both_ends_are_read_with_defaults() {
     let server = read(&server());
     assert_eq!((server.mtu, server.interface.as_str()), (1400, "qlt0"));
     assert_eq!(server.carrier, CarrierKind::Connections);
-    assert!(matches!(server.queue, QueueConfig::FqCodel(FqCodel { flows: 1024, ecn: true, .. })));
+    let QueueConfig::FqCodel(queue) = &server.queue else { panic!("it is FQ-CoDel") };
+    assert_eq!((queue.flows, queue.ecn), (1024, true));
+    assert_eq!((queue.target, queue.interval), (Duration::from_millis(20), Duration::from_millis(200)));
     let client = read(&client()).client.unwrap();
     assert_eq!(client.paths[0].congestion_control, CongestionControl::Cubic);
     assert_eq!(client.paths[1].window, Some(ByteCount::from_bytes(65_536)));
