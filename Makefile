@@ -107,6 +107,7 @@ AQM_VARIANTS := start_200us,start_400us,start_600us,start_800us,serialised
 aqm-page: setup ## results and page of docs/studies/aqm.md (first: as lanes-page)
 	$(RUN)/quiclab study run validation/aqm --engines lab-tcp,kernel-queues --jobs $(JOBS)
 	$(RUN)/quiclab study run validation/aqm --lane sim --variants $(AQM_VARIANTS) --jobs $(JOBS)
+	$(RUN)/python tools/further_runs.py kernel validation/aqm --jobs $(JOBS)
 	$(RUN)/python tools/study_pages.py aqm --results results
 
 .PHONY: regressions-page

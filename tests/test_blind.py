@@ -15,7 +15,7 @@ from quiclab.quantity import nanoseconds
 from quiclab.report.figures.agreement import pairs
 from quiclab.scenario import Scenario
 from quiclab.stats import summarise
-from quiclab.studies.validation import blind
+from quiclab.studies.validation import aqm, blind
 from quiclab.studies.validation.blind_cases import CASES, PACKETS, RATE_MBPS, RTT_MS, SECONDS, draw_case
 from quiclab.studies.validation.blind_views import PAIRS, quantile
 from quiclab.study import BASE
@@ -152,6 +152,28 @@ def test_starts_are_run_for_the_cases_with_the_largest_differences(tmp_path: Pat
     manifest = read_manifest(tmp_path)
     assert manifest is not None
     assert manifest.variants == ("start_50us", "start_500us")
+
+
+def test_the_kernel_runs_again_where_the_models_own_range_exceeds_a_limit(tmp_path: Path) -> None:
+    further, study = tool("further_runs"), find("validation/aqm")
+    keys: list[Key] = [("tcp", cell.name) for cell in aqm.CELLS]
+    wide, narrow, late, *_ = keys
+    values: dict[tuple[str, str], dict[Key, list[float]]] = {
+        ("", "sojourn_ms"): {wide: [10.0, 10.4], narrow: [10.0, 10.4], late: [10.0, 10.0]},
+        ("start_200us", "sojourn_ms"): {wide: [11.2], narrow: [10.9]},
+        ("serialised", "sojourn_ms"): {narrow: [20.0]},
+        ("", "signals"): {late: [100.0, 111.0]},
+    }
+
+    def samples(engine: str, variant: str = "", metric: str = "") -> dict[Key, list[float]]:
+        return {key: [1.0] for key in keys} if engine == aqm.KERNEL else values.get((variant, metric), {})
+
+    evaluation = SimpleNamespace(study=study, samples=samples, directory=tmp_path)
+    assert further.uncertain(evaluation) == {wide, late}
+    points = further.kernel_points(evaluation)
+    assert {(point.engine, point.values["cell"], point.runs) for point in points} == {
+        (aqm.KERNEL, key[1], further.KERNEL_RUNS) for key in (wide, late)
+    }
 
 
 def test_starts_are_no_interpretations() -> None:

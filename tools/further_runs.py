@@ -3,10 +3,13 @@
 
     python tools/further_runs.py scattered validation/blind_quic
     python tools/further_runs.py starts validation/blind --number 19
+    python tools/further_runs.py kernel validation/aqm
 
 `scattered` adds runs of both engines to the settings in which, in one of them, the range of the goodputs exceeds a
 share of their mean (`SCATTER_RULES`). `starts` runs the cases with the largest differences with flows that start later,
-in the model: variants of the study. Stored runs are reused, so that a command that was stopped can be repeated.
+in the model: variants of the study. `kernel` adds runs of the kernel with other seeds (`KERNEL_RUNS`) to the settings
+in which the range of the model's runs, those of its variants included, exceeds the limit of a criterion. Stored runs
+are reused, so that a command that was stopped can be repeated.
 """
 
 from __future__ import annotations
@@ -29,6 +32,14 @@ from quiclab.study.registry import find
 
 #: Shares of the mean goodput, and the number of runs of settings whose range exceeds them; one after the other.
 SCATTER_RULES = ((0.04, 8), (0.2, 16))
+#: Runs of the kernel in the settings of `kernel`.
+KERNEL_RUNS = 3
+#: Studies that each choice is made for.
+STUDIES = {
+    "scattered": ("validation/blind", "validation/blind_quic"),
+    "starts": ("validation/blind", "validation/blind_quic"),
+    "kernel": ("validation/aqm",),
+}
 
 
 def scattered(evaluation: Evaluation, beyond: float) -> set[Key]:
@@ -60,6 +71,32 @@ def more_points(evaluation: Evaluation, beyond: float, runs: int) -> list[Point]
     return [point for point in with_more(study, list(study.points(engines, 1, variants=())), more) if point.runs > 1]
 
 
+def uncertain(evaluation: Evaluation) -> set[Key]:
+    """Return the settings in which the range of the model's runs exceeds a limit of a criterion, which are relative."""
+    design, found = evaluation.study.design, set()
+    variants = ("", *(variant.name for variant in design.variants if not variant.interpretation))
+    for criterion in evaluation.study.measures.criteria:
+        samples = [evaluation.samples(design.default_engine, name, criterion.metric) for name in variants]
+        for key, limit in criterion.limits.items():
+            values = [value for runs in samples for value in runs.get(key, [])]
+            if values and max(values) - min(values) > limit * fmean(values):
+                found.add(key)
+    return found
+
+
+def kernel_points(evaluation: Evaluation) -> list[Point]:
+    """Note the number of runs of the kernel in the uncertain settings, and return these."""
+    study = evaluation.study
+    other = next(engine.name for engine in study.design.engines if engine.name != study.design.default_engine)
+    more = {
+        setting: runs
+        for setting, runs in settings_of(evaluation, uncertain(evaluation), KERNEL_RUNS).items()
+        if setting[0] == other
+    }
+    write_more(study, evaluation.directory, more)
+    return [point for point in with_more(study, list(study.points((other,), 1, variants=())), more) if point.runs > 1]
+
+
 def later_points(evaluation: Evaluation, number: int) -> list[Point]:
     """Note so many variants, and return the cases with the largest differences under them."""
     study = evaluation.study
@@ -85,8 +122,8 @@ def run(evaluation: Evaluation, points: Sequence[Point], workers: int | None) ->
 def main() -> str | int:
     """Choose the settings and run them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("choice", choices=("scattered", "starts"))
-    parser.add_argument("study", choices=("validation/blind", "validation/blind_quic"))
+    parser.add_argument("choice", choices=tuple(STUDIES))
+    parser.add_argument("study", choices=sorted({study for studies in STUDIES.values() for study in studies}))
     parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR")
     parser.add_argument("--number", type=int, default=19, metavar="N", help="starts of `starts` (default: 19, all)")
     parser.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: one per CPU)")
@@ -94,7 +131,12 @@ def main() -> str | int:
     for name in ("number", "jobs"):
         if (value := getattr(arguments, name)) is not None and value < 1:
             parser.error(f"--{name}: expected at least 1, got {value}")
+    if arguments.study not in STUDIES[arguments.choice]:
+        parser.error(f"{arguments.choice}: expected {' or '.join(STUDIES[arguments.choice])}, got {arguments.study}")
     try:
+        if arguments.choice == "kernel":
+            evaluation = Evaluation(find(arguments.study), arguments.results)
+            return 0 if run(evaluation, kernel_points(evaluation), arguments.jobs) else 1
         if arguments.choice == "starts":
             evaluation = Evaluation(find(arguments.study), arguments.results)
             return 0 if run(evaluation, later_points(evaluation, arguments.number), arguments.jobs) else 1
