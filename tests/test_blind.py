@@ -16,6 +16,7 @@ from quiclab.report.figures.agreement import pairs
 from quiclab.scenario import Scenario
 from quiclab.stats import summarise
 from quiclab.studies.validation import aqm, blind
+from quiclab.studies.validation.aqm_cells import CELLS
 from quiclab.studies.validation.blind_cases import CASES, PACKETS, RATE_MBPS, RTT_MS, SECONDS, draw_case
 from quiclab.studies.validation.blind_views import PAIRS, quantile
 from quiclab.study import BASE
@@ -23,7 +24,7 @@ from quiclab.study.claims import Judgement
 from quiclab.study.criteria import Criterion, Outcome
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
-from quiclab.study.manifest import read_manifest
+from quiclab.study.manifest import read_manifest, write_manifest
 from quiclab.study.multiverse import multiverse
 from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find
@@ -156,7 +157,7 @@ def test_starts_are_run_for_the_cases_with_the_largest_differences(tmp_path: Pat
 
 def test_the_kernel_runs_again_where_the_models_own_range_exceeds_a_limit(tmp_path: Path) -> None:
     further, study = tool("further_runs"), find("validation/aqm")
-    keys: list[Key] = [("tcp", cell.name) for cell in aqm.CELLS]
+    keys: list[Key] = [("tcp", cell.name) for cell in CELLS]
     wide, narrow, late, *_ = keys
     values: dict[tuple[str, str], dict[Key, list[float]]] = {
         ("", "sojourn_ms"): {wide: [10.0, 10.4], narrow: [10.0, 10.4], late: [10.0, 10.0]},
@@ -170,6 +171,7 @@ def test_the_kernel_runs_again_where_the_models_own_range_exceeds_a_limit(tmp_pa
 
     evaluation = SimpleNamespace(study=study, samples=samples, directory=tmp_path)
     assert further.uncertain(evaluation) == {wide, late}
+    write_manifest(study, tmp_path, 1, partial=False)
     points = further.kernel_points(evaluation)
     assert {(point.engine, point.values["cell"], point.runs) for point in points} == {
         (aqm.KERNEL, key[1], further.KERNEL_RUNS) for key in (wide, late)
