@@ -5,11 +5,12 @@ use quiclab_config::ConfigError;
 use quiclab_core::problem::system_reason;
 use quiclab_tunnel::daemon::{self, DaemonError};
 use quiclab_tunnel::status::Status;
-use quiclab_tunnel::{config, keys, setup};
+use quiclab_tunnel::{config, keys, setup, top};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 #[derive(Parser)]
 #[command(
@@ -27,6 +28,11 @@ enum Command {
     /// Makes a private key in a new file, and prints the public one.
     Keygen {
         /// The file.
+        file: PathBuf,
+    },
+    /// Prints the public key of a private one.
+    Pubkey {
+        /// The file of the private key.
         file: PathBuf,
     },
     /// Sets a tunnel up, and carries packets until it is ended.
@@ -49,6 +55,18 @@ enum Command {
         /// As JSON.
         #[arg(long)]
         json: bool,
+    },
+    /// Shows what a running tunnel does, live: paths, rates, round trip times, losses, and the queue by flow. `q` ends it,
+    /// arrows scroll.
+    Top {
+        #[command(flatten)]
+        tunnel: Tunnel,
+        /// Seconds between two pictures, from 0.1 to 3600.
+        #[arg(long, default_value = "1", value_parser = interval)]
+        interval: Duration,
+        /// Print one picture as lines of text, and end. Without a terminal, lines are printed until the end.
+        #[arg(long)]
+        once: bool,
     },
     /// Lets a running tunnel read its configuration again.
     Reload {
@@ -92,6 +110,8 @@ enum Log {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Keygen { file } => keygen(&file),
+        Command::Pubkey { file } => pubkey(&file),
+        Command::Top { tunnel, interval, once } => top(&tunnel, interval, once),
         Command::Up { config, check, log } => up(&config, check, log),
         Command::Schema => schema(),
         Command::Status { tunnel, json } => status(&tunnel, json),
@@ -157,6 +177,15 @@ fn keygen(file: &Path) -> Result<(), Failure> {
     print(&format!("{public}\n"))
 }
 
+fn pubkey(file: &Path) -> Result<(), Failure> {
+    let key = keys::read(file).map_err(|error| {
+        let remedy = error.remedy(file);
+        let remedy = if remedy.is_empty() { remedy } else { format!("; {remedy}") };
+        Failure { code: WRONG_INPUT, ..format!("{}: {error}{remedy}", file.display()).into() }
+    })?;
+    print(&format!("{}\n", key.public()))
+}
+
 fn schema() -> Result<(), Failure> {
     let schema = serde_json::to_string_pretty(&config::schema()).expect("a schema has string keys only");
     print(&format!("{schema}\n"))
@@ -201,15 +230,34 @@ fn ask(socket: &Path, request: &str) -> io::Result<String> {
     Ok(answer)
 }
 
+/// A time in seconds on the command line.
+fn interval(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("expected a number of seconds from 0.1 to 3600, got {text:?}"))
+}
+
+fn top(tunnel: &Tunnel, interval: Duration, once: bool) -> Result<(), Failure> {
+    let socket = tunnel.socket();
+    let ask = || {
+        let answer = ask(&socket, "status\n").map_err(|error| not_running(&socket, &error))?;
+        decoded(&answer)
+    };
+    top::run(interval, once, ask).map_err(|error| error.to_string().into())
+}
+
+fn decoded(answer: &str) -> Result<Status, String> {
+    serde_json::from_str(answer).map_err(|error| format!("the answer of the tunnel is not valid: {error}"))
+}
+
 fn status(tunnel: &Tunnel, json: bool) -> Result<(), Failure> {
     let socket = tunnel.socket();
     let answer = ask(&socket, "status\n").map_err(|error| not_running(&socket, &error))?;
     if json {
         return print(&format!("{answer}\n"));
     }
-    let status: Status = serde_json::from_str(&answer)
-        .map_err(|error| format!("the answer of the tunnel is not valid: {error}"))?;
-    print(&status.table())
+    print(&decoded(&answer)?.table())
 }
 
 fn not_running(socket: &Path, error: &io::Error) -> String {

@@ -63,6 +63,24 @@ fn wrong_input_has_an_exit_code_of_its_own() {
     );
 }
 
+#[test]
+fn the_public_key_of_a_file_is_the_one_that_keygen_printed() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let _ = std::fs::remove_file(folder.join("public.key"));
+    let made = run(&["keygen", "public.key"]);
+    let read = run(&["pubkey", "public.key"]);
+    assert!(read.status.success() && made.stdout == read.stdout && read.stdout.len() == 65);
+    let sentence = "quiclab-tunnel: absent.key: No such file or directory; create it with `quiclab-tunnel keygen absent.key`\n";
+    assert_fails(&["pubkey", "absent.key"], 2, sentence);
+    std::fs::write(folder.join("no.key"), "hello").expect("the file is written");
+    std::fs::set_permissions(folder.join("no.key"), std::os::unix::fs::PermissionsExt::from_mode(0o600))
+        .expect("the mode is set");
+    assert_fails(&["pubkey", "no.key"], 2, "quiclab-tunnel: no.key: not a PEM file with an Ed25519");
+    let sentence =
+        "error: invalid value '0' for '--interval <INTERVAL>': expected a number of seconds from 0.1 to 3600";
+    assert_fails(&["top", "--interval", "0"], 2, sentence);
+}
+
 /// The service manager's own measure of what a unit is exposed to: 0 is best, 10 worst.
 #[test]
 fn the_unit_has_an_exposure_below_two() {

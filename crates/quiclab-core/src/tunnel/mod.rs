@@ -48,7 +48,7 @@ pub use waiting::SojournRecord;
 use crate::element::DropReason;
 use crate::ip::Ecn;
 use crate::packet::{Direction, FlowId, Packet};
-use crate::queue::{Backlog, Discipline, Item, QueueConfig, WaitingFlow};
+use crate::queue::{Backlog, Discipline, Item, QueueConfig, QueueStatistics, WaitingFlow};
 use crate::random::RandomStream;
 use crate::scheduler::{self, PathScheduler, PathSchedulerKind, PathState};
 use crate::time::{Duration, Time};
@@ -286,6 +286,12 @@ impl Tunnel {
     #[must_use]
     pub fn waiting_flows(&self) -> Vec<WaitingFlow> {
         self.queue.waiting_flows()
+    }
+
+    /// What has happened to all packets in the queue.
+    #[must_use]
+    pub fn queue_totals(&self) -> &QueueStatistics {
+        self.queue.totals()
     }
 
     fn is_empty(&self) -> bool {

@@ -340,7 +340,7 @@ fn sentences_say_expected_and_got() {
     }
     assert_eq!(
         error(&server, "listen", "lisden").render(false),
-        "error: server.lisden: unknown field; expected `announce`, `congestion_control`, `forward`, `listen`, `masquerade`, \
+        "error: server.lisden: unknown field; expected `announce`, `congestion_control`, `forward`, `isolate_clients`, `listen`, `masquerade`, \
          `mtu`, `peers`, `pool_ipv4`, `pool_ipv6` or `window`; did you mean `listen`?\n \
          --> t.toml:4:1\n  \
          |\n\

@@ -4,7 +4,8 @@ use rustix::process::{Pid, Signal};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde_json::Value;
 use std::fs::File;
-use std::net::{SocketAddr, UdpSocket};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -32,13 +33,17 @@ pub fn succeed(program: &str, arguments: &[&str]) -> String {
 }
 
 /// Name of the files of a host's end.
-fn end(host: char) -> &'static str {
+fn end(host: char) -> String {
     match host {
-        's' => "server",
-        'c' => "client",
-        _ => "other",
+        's' => "server".to_owned(),
+        'c' => "client".to_owned(),
+        'd' => "other".to_owned(),
+        host => format!("client-{host}"),
     }
 }
+
+/// Hosts of [`Lab::add_clients`].
+pub const CLIENTS: [char; 5] = ['e', 'f', 'g', 'h', 'i'];
 
 /// Looks until something is the case; panics if it is not in time.
 pub fn until(what: &str, longest: Duration, mut is: impl FnMut() -> bool) -> Duration {
@@ -229,6 +234,48 @@ server = "10.1.2.1:4433"
         std::fs::write(self.directory.join("other.toml"), text + path).unwrap();
     }
 
+    /// The hosts [`CLIENTS`], each with a key of its own that the server knows by the host's letter, and with an uplink of its
+    /// own that carries so many Mbit/s in each direction.
+    pub fn add_clients(&self, rates: [u32; CLIENTS.len()]) {
+        let mut peers = String::new();
+        for ((number, host), rate) in (10..).zip(CLIENTS).zip(rates) {
+            let device = format!("s{host}");
+            self.add_host(host, 's', &device, number);
+            for (host, device) in [(host, "eth0"), ('s', device.as_str())] {
+                // as much as the carrier may send at once, and 50 ms
+                let limit = format!("tbf rate {rate}mbit burst 64kb latency 50ms");
+                let name = self.host(host);
+                let add = ["-n", &name, "qdisc", "add", "dev", device, "root"];
+                succeed("tc", &[&add[..], &limit.split(' ').collect::<Vec<_>>()].concat());
+            }
+            let key = self.directory.join(format!("{}.key", end(host)));
+            let public = succeed(PROGRAM, &["keygen", key.to_str().unwrap()]);
+            peers += &format!("[[server.peers]]\nname = \"{host}\"\npublic_key = \"{}\"\n", public.trim());
+            let text = format!(
+                "version = 1\nkey_file = \"{end}.key\"\ninterface = \"{device}\"\nuser = \"nobody\"\n[client]\nserver_key = \"{}\"\n[[client.paths]]\nname = \"line\"\ninterface = \"eth0\"\nserver = \"10.{number}.0.1:4433\"\n",
+                self.keys[0],
+                end = end(host),
+                device = self.device(host),
+            );
+            std::fs::write(self.directory.join(format!("{}.toml", end(host))), text).unwrap();
+        }
+        let server = self.directory.join("server.toml");
+        let text = std::fs::read_to_string(&server).unwrap();
+        std::fs::write(server, text + &peers).unwrap();
+    }
+
+    /// What `/metrics` of the server answers, with the header.
+    pub fn metrics(&self) -> String {
+        let task = || {
+            let mut stream = TcpStream::connect("127.0.0.1:9477").unwrap();
+            stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        };
+        self.within('s', task).join().unwrap()
+    }
+
     /// Starts the end of a host.
     pub fn start(&mut self, host: char) {
         self.start_by(host, &[]);
@@ -286,7 +333,7 @@ server = "10.1.2.1:4433"
     /// Ends an end as a user does, and waits until it is gone.
     pub fn down(&mut self, host: char) {
         succeed(PROGRAM, &["down", "--interface", &self.device(host)]);
-        assert!(self.wait(host).success(), "{}", self.log(end(host)));
+        assert!(self.wait(host).success(), "{}", self.log(&end(host)));
     }
 
     /// Undoes what a killed end has left; gives what `down` says.
@@ -436,7 +483,7 @@ impl Drop for Lab {
             let _ = child.kill();
             let _ = child.wait();
         }
-        for host in ['c', 's', 'm', 'n', 'd', 'l'] {
+        for host in ['c', 's', 'm', 'n', 'd', 'l'].into_iter().chain(CLIENTS) {
             let _ = Command::new(PROGRAM).args(["down", "--interface", &self.device(host)]).output();
             let _ = std::fs::remove_dir_all(Path::new("/etc/netns").join(self.host(host)));
             let _ = Command::new("ip").args(["netns", "del", &self.host(host)]).output();
