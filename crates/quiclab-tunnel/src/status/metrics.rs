@@ -146,7 +146,7 @@ fn is_elsewhere(name: &str) -> bool {
         name.strip_prefix("path").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     of_path
         || ["queue_packets", "queue_bytes", "queue_sojourn_ms", "reserved_bytes"].contains(&name)
-        || name.starts_with("reordering_timer")
+        || ["reordering_timer", "received_port"].iter().any(|start| name.starts_with(start))
 }
 
 impl Status {

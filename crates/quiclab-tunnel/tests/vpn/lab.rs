@@ -209,7 +209,7 @@ server = "10.1.2.1:4433"
         std::fs::write(self.directory.join("client.toml"), text).unwrap();
     }
 
-    /// A third host, with a device `eth0` of its own to `to`, in the network 10.`network`.0.0/24 and fd0`network`::/64: it is
+    /// A third host, with a device `eth0` of its own to `to`, in the network 10.`network`.0.0/24 and fd`network`::/64 (two digits): it is
     /// .2, the other end .1.
     pub fn add_host(&self, host: char, to: char, device: &str, network: u8) {
         let (near, far) = (self.host(to), self.host(host));
@@ -218,7 +218,7 @@ server = "10.1.2.1:4433"
         succeed("ip", &pair.split(' ').collect::<Vec<_>>());
         for (host, device, number) in [(to, device, 1), (host, "eth0", 2)] {
             self.ip(host, &format!("addr add 10.{network}.0.{number}/24 dev {device}"));
-            self.ip(host, &format!("addr add fd0{network}::{number}/64 dev {device} nodad"));
+            self.ip(host, &format!("addr add fd{network:02}::{number}/64 dev {device} nodad"));
             self.ip(host, &format!("link set {device} up"));
         }
         self.ip(host, "link set lo up");
