@@ -1,6 +1,9 @@
 //! `quiclab-tunnel`: see docs/tunnel.md.
 
-use clap::{Parser, Subcommand, ValueEnum};
+mod command_line;
+
+use clap::{CommandFactory, Parser};
+use command_line::{Arguments, Command, Log, Tunnel};
 use quiclab_config::ConfigError;
 use quiclab_core::problem::system_reason;
 use quiclab_tunnel::daemon::{self, DaemonError};
@@ -8,104 +11,9 @@ use quiclab_tunnel::status::Status;
 use quiclab_tunnel::{config, keys, setup, top};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
-
-#[derive(Parser)]
-#[command(
-    name = "quiclab-tunnel",
-    version,
-    about = "A VPN over several paths, with FQ-CoDel in front of them"
-)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Makes a private key in a new file, and prints the public one.
-    Keygen {
-        /// The file.
-        file: PathBuf,
-    },
-    /// Prints the public key of a private one.
-    Pubkey {
-        /// The file of the private key.
-        file: PathBuf,
-    },
-    /// Sets a tunnel up, and carries packets until it is ended.
-    Up {
-        /// Its configuration.
-        config: PathBuf,
-        /// Check the configuration and exit.
-        #[arg(long)]
-        check: bool,
-        /// Form of the log on the standard error output.
-        #[arg(long, value_enum)]
-        log: Option<Log>,
-    },
-    /// Prints the JSON Schema of configurations.
-    Schema,
-    /// Tells what a running tunnel does.
-    Status {
-        #[command(flatten)]
-        tunnel: Tunnel,
-        /// As JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Shows what a running tunnel does, live: paths, rates, round trip times, losses, and the queue by flow. `q` ends it,
-    /// arrows scroll.
-    Top {
-        #[command(flatten)]
-        tunnel: Tunnel,
-        /// Seconds between two pictures, from 0.1 to 3600.
-        #[arg(long, default_value = "1", value_parser = interval)]
-        interval: Duration,
-        /// Print one picture as lines of text, and end. Without a terminal, lines are printed until the end.
-        #[arg(long)]
-        once: bool,
-    },
-    /// Lets a running tunnel read its configuration again.
-    Reload {
-        #[command(flatten)]
-        tunnel: Tunnel,
-    },
-    /// Ends a running tunnel, or undoes what a killed one has left.
-    Down {
-        #[command(flatten)]
-        tunnel: Tunnel,
-        /// Let the kill switch go on: nothing leaves this machine before the next `up`.
-        #[arg(long)]
-        keep_kill_switch: bool,
-    },
-}
-
-#[derive(clap::Args)]
-struct Tunnel {
-    /// Name of its device.
-    #[arg(long, default_value = "qlt0", value_parser = config::interface_name)]
-    interface: String,
-    /// Its control socket, where that is not the usual one.
-    #[arg(long)]
-    socket: Option<PathBuf>,
-}
-
-impl Tunnel {
-    fn socket(&self) -> PathBuf {
-        self.socket.clone().unwrap_or_else(|| setup::directory(&self.interface).join("control.sock"))
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Log {
-    /// One JSON object for each line.
-    Json,
-    /// For people.
-    Text,
-}
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
@@ -114,6 +22,11 @@ fn main() -> ExitCode {
         Command::Top { tunnel, interval, once } => top(&tunnel, interval, once),
         Command::Up { config, check, log } => up(&config, check, log),
         Command::Schema => schema(),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Arguments::command(), "quiclab-tunnel", &mut io::stdout());
+            Ok(())
+        }
+        Command::Man { folder } => man(&folder),
         Command::Status { tunnel, json } => status(&tunnel, json),
         Command::Reload { tunnel } => reload(&tunnel),
         Command::Down { tunnel, keep_kill_switch } => down(&tunnel, keep_kill_switch),
@@ -191,6 +104,23 @@ fn schema() -> Result<(), Failure> {
     print(&format!("{schema}\n"))
 }
 
+/// Writes a page for the program and for each of its commands, for section 8: administration.
+fn man(folder: &Path) -> Result<(), Failure> {
+    let mut command = Arguments::command().disable_help_subcommand(true);
+    command.build();
+    let pages = std::iter::once(command.clone()).chain(command.get_subcommands().cloned());
+    for page in pages {
+        let title = page.get_display_name().unwrap_or_else(|| page.get_name()).to_owned();
+        let mut text = Vec::new();
+        let page = clap_mangen::Man::new(page.display_name(&title)).title(title.to_uppercase()).section("8");
+        page.render(&mut text).map_err(|error| system_reason(&error))?;
+        let file = folder.join(format!("{title}.8"));
+        std::fs::write(&file, text)
+            .map_err(|error| format!("cannot write {}: {}", file.display(), system_reason(&error)))?;
+    }
+    Ok(())
+}
+
 fn up(file: &Path, check: bool, log: Option<Log>) -> Result<(), Failure> {
     let settings = config::load(file)?;
     if check {
@@ -228,14 +158,6 @@ fn ask(socket: &Path, request: &str) -> io::Result<String> {
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     Ok(answer)
-}
-
-/// A time in seconds on the command line.
-fn interval(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
-    seconds
-        .map(Duration::from_secs_f64)
-        .ok_or_else(|| format!("expected a number of seconds from 0.1 to 3600, got {text:?}"))
 }
 
 fn top(tunnel: &Tunnel, interval: Duration, once: bool) -> Result<(), Failure> {

@@ -81,6 +81,34 @@ fn the_public_key_of_a_file_is_the_one_that_keygen_printed() {
     assert_fails(&["top", "--interval", "0"], 2, sentence);
 }
 
+#[test]
+fn manual_pages_and_completions_name_every_command() {
+    let help = String::from_utf8(run(&["--help"]).stdout).unwrap();
+    let commands =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let commands: Vec<_> = commands.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.contains(&"top") && commands.contains(&"up") && help.contains("Exit codes: "), "{help}");
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("man");
+    std::fs::create_dir_all(&folder).unwrap();
+    assert!(run(&["man", folder.to_str().unwrap()]).status.success());
+    let page = |name: &str| std::fs::read_to_string(folder.join(format!("{name}.8"))).unwrap();
+    let whole = page("quiclab-tunnel");
+    for command in commands.iter().filter(|command| **command != "help") {
+        assert!(whole.contains(&format!("quiclab\\-tunnel\\-{command}(8)")), "{command}: {whole}");
+        let page = page(&format!("quiclab-tunnel-{command}"));
+        assert!(
+            page.contains(".SH SYNOPSIS") && page.contains(&format!("\\fBquiclab\\-tunnel {command}\\fR")),
+            "{page}"
+        );
+    }
+    assert!(page("quiclab-tunnel-top").contains("\\-\\-interval"));
+    for shell in ["bash", "zsh", "fish"] {
+        let text = String::from_utf8(run(&["completions", shell]).stdout).unwrap();
+        assert!(commands.iter().all(|command| text.contains(command)), "{shell}");
+    }
+    assert_fails(&["man", "absent"], 1, "quiclab-tunnel: cannot write absent/quiclab-tunnel.8: No such file");
+}
+
 /// The service manager's own measure of what a unit is exposed to: 0 is best, 10 worst.
 #[test]
 fn the_unit_has_an_exposure_below_two() {
