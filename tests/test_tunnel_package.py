@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -189,7 +190,7 @@ def static_program() -> Path:
 
 
 def test_the_static_program_needs_nothing_but_itself(static_program: Path, tmp_path: Path) -> None:
-    command = ["ldd", static_program]
+    command: list[str | Path] = ["ldd", static_program]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert re.search("statically linked|not a dynamic executable", said.stdout + said.stderr)
     require("chroot")
@@ -219,7 +220,9 @@ def test_the_container_carries_with_one_capability(
     context = tmp_path / "context"
     context.mkdir()
     shutil.copy(static_program, context / "quiclab-tunnel")
-    state = f"--root {tmp_path}/images --runroot {tmp_path}/run --storage-driver vfs --cgroup-manager cgroupfs"
+    # podman takes no longer name for its folder of sockets
+    sockets = tempfile.TemporaryDirectory(prefix="qlt")
+    state = f"--root {tmp_path}/images --runroot {sockets.name} --storage-driver vfs --cgroup-manager cgroupfs"
     # what compose.yaml says; limits of processes and control groups are those of the test
     options = (
         f"--rm --network ns:/run/netns/{hosts[0]} --cap-drop ALL --cap-add NET_ADMIN --device /dev/net/tun "
@@ -236,9 +239,8 @@ def test_the_container_carries_with_one_capability(
         command = ["unshare", "--mount", "--propagation", "private", "bash", "-c", script]
         container = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     inside = ["ip", "netns", "exec", hosts[1]]
-    client = subprocess.Popen(
-        [*inside, static_program, "up", tmp_path / "client.toml"], stderr=(tmp_path / "client.log").open("w")
-    )
+    with (tmp_path / "client.log").open("w") as log:
+        client = subprocess.Popen([*inside, static_program, "up", tmp_path / "client.toml"], stderr=log)
     try:
 
         def carries() -> bool:
@@ -250,6 +252,7 @@ def test_the_container_carries_with_one_capability(
     finally:
         container.terminate()
         container.wait(30)
+        sockets.cleanup()
         subprocess.run([*inside, static_program, "down", "--interface", interface], capture_output=True, check=False)
         client.wait(30)
 

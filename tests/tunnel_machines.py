@@ -77,7 +77,7 @@ class Machine:
             f"--bind={folder}/tun:/dev/net/tun "
             "--boot systemd.unit=lab.target systemd.log_target=console"
         )
-        namespace = ["unshare", "--mount", "--propagation", "private", "bash", "-c", command]
+        namespace: list[str] = ["unshare", "--mount", "--propagation", "private", "bash", "-c", command]
         self.process = subprocess.Popen(
             namespace,
             stdin=subprocess.DEVNULL,
@@ -101,8 +101,8 @@ class Machine:
             self.process.kill()
             self.process.wait()
         self.log.close()
-        for folder, _, _ in os.walk(self.cgroup, topdown=False):
-            Path(folder).rmdir()
+        for name, _, _ in os.walk(self.cgroup, topdown=False):
+            Path(name).rmdir()
 
     def said(self) -> str:
         """Return what is on its console so far."""
