@@ -90,7 +90,7 @@ class Machine:
         until(f"{self.name} has booted", 60, lambda: self.try_("systemctl", "is-active", "basic.target"))
         return self
 
-    def __exit__(self, kind: object, *_: object) -> None:
+    def __exit__(self, kind: object, *details: object) -> None:
         """Shut it down; after an error, show its console."""
         if kind is not None:
             print(f"{self.name}:\n{self.said()}")

@@ -94,7 +94,7 @@ def stage(program: Path, root: Path) -> None:
     place(f"{DOCUMENTATION}/copyright", copyright_text().encode())
     place(f"{DOCUMENTATION}/changelog.gz", gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), mtime=0))
     for shell, name in COMPLETIONS.items():
-        command = [program, "completions", shell]
+        command: list[str | Path] = [program, "completions", shell]
         place(name, subprocess.run(command, check=True, capture_output=True).stdout)
     with tempfile.TemporaryDirectory() as pages:
         subprocess.run([program, "man", pages], check=True)
@@ -118,8 +118,8 @@ def build(program: Path, out: Path) -> Path:
             if file.is_dir():
                 file.chmod(0o755)
         environment = {"SOURCE_DATE_EPOCH": "0", **os.environ}
-        command = ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", root, out]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+        build_package: list[str | Path] = ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", root, out]
+        subprocess.run(build_package, check=True, stdout=subprocess.DEVNULL, env=environment)
     (package,) = out.glob(f"quiclab-tunnel_{version()}_*.deb")
     return package
 

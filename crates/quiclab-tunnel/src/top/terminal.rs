@@ -17,7 +17,7 @@ const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// Size of a terminal that does not tell its own.
 const USUAL_SIZE: (usize, usize) = (24, 80);
 
-/// What has come.
+/// What [`Terminal::wait`] has waited for.
 pub(super) enum Input {
     /// The user or a signal ends it.
     End,
