@@ -179,7 +179,8 @@ fn check_client(path: &FieldPath, client: &Client, config: &Config) -> Check {
         return Err(about(path_of_paths, &format!("{found} are too many"), &expected));
     }
     ensure(client.next_server_key != Some(client.server_key), || {
-        about(path.child("next_server_key"), "`server_key` is the same", "another key, or none")
+        Problem::conflict(path.child("next_server_key"), "", "another key, or none")
+            .because("it is that of `server_key`")
     })?;
     check_unique(&path.child("routes"), &client.routes)?;
     ensure(client.kill_switch || client.allow_outside.is_empty(), || {

@@ -1,4 +1,5 @@
-//! What a tunnel tells about itself.
+//! What a tunnel tells about itself. A field that was added later has a default, so that a program that was upgraded understands
+//! tunnels that run since before.
 //!
 //! | module | |
 //! | --- | --- |
@@ -29,6 +30,7 @@ pub const MAX_FLOWS: usize = 20;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
     /// Version of the program.
+    #[serde(default)]
     pub version: String,
     /// `server` or `client`.
     pub role: String,
@@ -46,6 +48,7 @@ pub struct Status {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SessionStatus {
     /// Its number, as in the log; a client that connects anew at a server has another one.
+    #[serde(default)]
     pub session: u64,
     /// Name of the other end.
     pub name: String,
@@ -62,12 +65,16 @@ pub struct SessionStatus {
     /// Bytes that wait.
     pub backlog_bytes: u64,
     /// Packets that have left the queue for a path.
+    #[serde(default)]
     pub queue_sent_packets: u64,
     /// Sum of the times that they had waited.
+    #[serde(default)]
     pub queue_sojourn_seconds: f64,
     /// Flows that have packets in the queue; 0 if the queue discipline does not tell flows apart.
+    #[serde(default)]
     pub waiting_flows: u64,
     /// Those with the most bytes in the queue, at most [`MAX_FLOWS`]; the most bytes first.
+    #[serde(default)]
     pub flows: Vec<FlowStatus>,
     /// Values of the queue and the tunnel by name.
     pub values: BTreeMap<String, f64>,

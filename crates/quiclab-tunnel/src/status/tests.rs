@@ -165,3 +165,19 @@ fn the_panel_asks_for_metrics_that_exist() {
     let unique: std::collections::BTreeSet<_> = ids.iter().collect();
     assert_eq!(unique.len(), ids.len(), "numbers of panels differ");
 }
+
+/// `status` and `top` after an upgrade of the program, while a tunnel of the version before runs.
+#[test]
+fn a_status_of_the_version_before_is_understood() {
+    let mut json = serde_json::to_value(example()).unwrap();
+    json.as_object_mut().unwrap().remove("version").unwrap();
+    for session in json["sessions"].as_array_mut().unwrap() {
+        for name in ["session", "queue_sent_packets", "queue_sojourn_seconds", "waiting_flows", "flows"] {
+            session.as_object_mut().unwrap().remove(name).unwrap();
+        }
+    }
+    let status: Status = serde_json::from_value(json).unwrap();
+    assert!(
+        status.sessions[1].flows.is_empty() && status.table().contains("laptop (open, 10.77.0.2 fd77::2)")
+    );
+}

@@ -1,7 +1,7 @@
 //! Several clients at one server.
 
 use super::SECOND;
-use super::lab::{CLIENTS, Lab, until};
+use super::lab::{CLIENTS, Lab, PROGRAM, end, succeed, until};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -13,6 +13,36 @@ const RATES: [u32; CLIENTS.len()] = [4, 6, 8, 10, 12];
 /// Of what a line carries, the part that is TCP payload inside: 1348 of 1400 bytes, which are 1490 on the line; less the slow
 /// start and acknowledgements of the other direction. Of the rest, as much again may be lost to drops.
 const LEAST_SHARE: f64 = 0.7;
+
+/// The hosts [`CLIENTS`], each with a key of its own that the server knows by the host's letter, and with an uplink of its
+/// own that carries so many Mbit/s in each direction.
+fn add_clients(lab: &Lab, rates: [u32; CLIENTS.len()]) {
+    let mut peers = String::new();
+    for ((number, host), rate) in (10..).zip(CLIENTS).zip(rates) {
+        let device = format!("s{host}");
+        lab.add_host(host, 's', &device, number);
+        for (host, device) in [(host, "eth0"), ('s', device.as_str())] {
+            // as much as the carrier may send at once, and 50 ms
+            let limit = format!("tbf rate {rate}mbit burst 64kb latency 50ms");
+            let name = lab.host(host);
+            let add = ["-n", &name, "qdisc", "add", "dev", device, "root"];
+            succeed("tc", &[&add[..], &limit.split(' ').collect::<Vec<_>>()].concat());
+        }
+        let key = lab.directory.join(format!("{}.key", end(host)));
+        let public = succeed(PROGRAM, &["keygen", key.to_str().unwrap()]);
+        peers += &format!("[[server.peers]]\nname = \"{host}\"\npublic_key = \"{}\"\n", public.trim());
+        let text = format!(
+            "version = 1\nkey_file = \"{end}.key\"\ninterface = \"{device}\"\nuser = \"nobody\"\n[client]\nserver_key = \"{}\"\n[[client.paths]]\nname = \"line\"\ninterface = \"eth0\"\nserver = \"10.{number}.0.1:4433\"\n",
+            lab.keys[0],
+            end = end(host),
+            device = lab.device(host),
+        );
+        std::fs::write(lab.directory.join(format!("{}.toml", end(host))), text).unwrap();
+    }
+    let server = lab.directory.join("server.toml");
+    let text = std::fs::read_to_string(&server).unwrap();
+    std::fs::write(server, text + &peers).unwrap();
+}
 
 /// The server's view of each client: seconds of its clock, and bytes received.
 fn received(status: &Value) -> (f64, BTreeMap<String, f64>) {
@@ -53,7 +83,7 @@ fn echo(lab: &Lab, host: char, address: String) {
 #[test]
 fn five_clients_have_their_own_addresses_and_the_rates_of_their_lines() {
     let Some(mut lab) = Lab::new() else { return };
-    lab.add_clients(RATES);
+    add_clients(&lab, RATES);
     lab.start('s');
     CLIENTS.into_iter().for_each(|host| lab.start(host));
     for host in CLIENTS {
@@ -106,7 +136,7 @@ fn five_clients_have_their_own_addresses_and_the_rates_of_their_lines() {
 #[test]
 fn clients_reach_each_other_unless_they_are_isolated() {
     let Some(mut lab) = Lab::new() else { return };
-    lab.add_clients([100; 5]);
+    add_clients(&lab, [100; 5]);
     lab.start('s');
     let [near, far] = ['e', 'f'];
     [near, far].into_iter().for_each(|host| lab.start(host));

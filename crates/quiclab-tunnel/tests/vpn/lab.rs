@@ -33,7 +33,7 @@ pub fn succeed(program: &str, arguments: &[&str]) -> String {
 }
 
 /// Name of the files of a host's end.
-fn end(host: char) -> String {
+pub fn end(host: char) -> String {
     match host {
         's' => "server".to_owned(),
         'c' => "client".to_owned(),
@@ -42,7 +42,7 @@ fn end(host: char) -> String {
     }
 }
 
-/// Hosts of [`Lab::add_clients`].
+/// Hosts of further clients.
 pub const CLIENTS: [char; 5] = ['e', 'f', 'g', 'h', 'i'];
 
 /// Looks until something is the case; panics if it is not in time.
@@ -232,36 +232,6 @@ server = "10.1.2.1:4433"
         let path = "[[client.paths]]\nname = \"dsl\"\ninterface = \"eth0\"\nserver = \"10.3.0.1:4433\"\n";
         let text = head.replace("client.key", "other.key").replace(&self.device('c'), &self.device('d'));
         std::fs::write(self.directory.join("other.toml"), text + path).unwrap();
-    }
-
-    /// The hosts [`CLIENTS`], each with a key of its own that the server knows by the host's letter, and with an uplink of its
-    /// own that carries so many Mbit/s in each direction.
-    pub fn add_clients(&self, rates: [u32; CLIENTS.len()]) {
-        let mut peers = String::new();
-        for ((number, host), rate) in (10..).zip(CLIENTS).zip(rates) {
-            let device = format!("s{host}");
-            self.add_host(host, 's', &device, number);
-            for (host, device) in [(host, "eth0"), ('s', device.as_str())] {
-                // as much as the carrier may send at once, and 50 ms
-                let limit = format!("tbf rate {rate}mbit burst 64kb latency 50ms");
-                let name = self.host(host);
-                let add = ["-n", &name, "qdisc", "add", "dev", device, "root"];
-                succeed("tc", &[&add[..], &limit.split(' ').collect::<Vec<_>>()].concat());
-            }
-            let key = self.directory.join(format!("{}.key", end(host)));
-            let public = succeed(PROGRAM, &["keygen", key.to_str().unwrap()]);
-            peers += &format!("[[server.peers]]\nname = \"{host}\"\npublic_key = \"{}\"\n", public.trim());
-            let text = format!(
-                "version = 1\nkey_file = \"{end}.key\"\ninterface = \"{device}\"\nuser = \"nobody\"\n[client]\nserver_key = \"{}\"\n[[client.paths]]\nname = \"line\"\ninterface = \"eth0\"\nserver = \"10.{number}.0.1:4433\"\n",
-                self.keys[0],
-                end = end(host),
-                device = self.device(host),
-            );
-            std::fs::write(self.directory.join(format!("{}.toml", end(host))), text).unwrap();
-        }
-        let server = self.directory.join("server.toml");
-        let text = std::fs::read_to_string(&server).unwrap();
-        std::fs::write(server, text + &peers).unwrap();
     }
 
     /// What `/metrics` of the server answers, with the header.
