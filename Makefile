@@ -186,6 +186,24 @@ endif
 wheel: setup ## the wheel, in dist; then: python tools/try_wheel.py dist/quiclab-*.whl
 	VIRTUAL_ENV=$(CURDIR)/.venv $(RUN)/maturin build --quiet --release --out dist
 
+MUSL := $(shell uname -m)-unknown-linux-musl
+.PHONY: static
+static: toolchain ## quiclab-tunnel as one static program for any Linux, in dist
+	@command -v musl-gcc >/dev/null || { echo 'musl-gcc is missing: install it, for example with `apt-get install musl-tools`.' >&2; exit 1; }
+	@rustc --print target-libdir --target $(MUSL) | xargs test -d || { echo 'Rust for $(MUSL) is missing: `rustup target add $(MUSL)`.' >&2; exit 1; }
+	CC_$(subst -,_,$(MUSL))=musl-gcc cargo build --release --quiet -p quiclab-tunnel --target $(MUSL)
+	install -D -m 755 target/$(MUSL)/release/quiclab-tunnel dist/static/quiclab-tunnel
+
+.PHONY: deb
+deb: toolchain ## the Debian package of quiclab-tunnel, in dist
+	cargo build --release --quiet -p quiclab-tunnel
+	$(PYTHON) tools/tunnel_package.py --program target/release/quiclab-tunnel --out dist
+
+CONTAINER ?= $(shell command -v podman || command -v docker || echo docker)
+.PHONY: container
+container: static ## an image of quiclab-tunnel with the static program alone, by podman or docker
+	$(CONTAINER) build --tag quiclab-tunnel --file crates/quiclab-tunnel/packaging/container/Containerfile dist/static
+
 .PHONY: lock
 lock: $(UV) ## renew Cargo.lock and uv.lock within the ranges of the manifests
 	cargo update

@@ -138,6 +138,11 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PublicKe
     public_from_text(&text).ok_or_else(|| serde::de::Error::custom("expected 64 hexadecimal digits"))
 }
 
+/// For fields that may be absent.
+pub(crate) fn deserialize_option<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PublicKey>, D::Error> {
+    deserialize(from).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@
 //! | `daemon` | the loop, sessions of a server, the client |
 //! | `tun`, `sockets`, `uplinks` | packets in and out |
 //! | `session`, `pool`, `protocol` | the other ends, and what they may |
-//! | `requests`, `status` | what it tells |
+//! | `requests`, `status`, `top` | what it tells |
 
 pub mod clock;
 pub mod config;
@@ -25,5 +25,6 @@ pub mod setup;
 pub mod sockets;
 pub mod status;
 pub mod system;
+pub mod top;
 pub mod tun;
 pub mod uplinks;

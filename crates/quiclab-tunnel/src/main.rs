@@ -1,99 +1,32 @@
 //! `quiclab-tunnel`: see docs/tunnel.md.
 
-use clap::{Parser, Subcommand, ValueEnum};
+mod command_line;
+
+use clap::{CommandFactory, Parser};
+use command_line::{Arguments, Command, Log, Tunnel};
 use quiclab_config::ConfigError;
 use quiclab_core::problem::system_reason;
 use quiclab_tunnel::daemon::{self, DaemonError};
 use quiclab_tunnel::status::Status;
-use quiclab_tunnel::{config, keys, setup};
+use quiclab_tunnel::{config, keys, setup, top};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
-
-#[derive(Parser)]
-#[command(
-    name = "quiclab-tunnel",
-    version,
-    about = "A VPN over several paths, with FQ-CoDel in front of them"
-)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Makes a private key in a new file, and prints the public one.
-    Keygen {
-        /// The file.
-        file: PathBuf,
-    },
-    /// Sets a tunnel up, and carries packets until it is ended.
-    Up {
-        /// Its configuration.
-        config: PathBuf,
-        /// Check the configuration and exit.
-        #[arg(long)]
-        check: bool,
-        /// Form of the log on the standard error output.
-        #[arg(long, value_enum)]
-        log: Option<Log>,
-    },
-    /// Prints the JSON Schema of configurations.
-    Schema,
-    /// Tells what a running tunnel does.
-    Status {
-        #[command(flatten)]
-        tunnel: Tunnel,
-        /// As JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Lets a running tunnel read its configuration again.
-    Reload {
-        #[command(flatten)]
-        tunnel: Tunnel,
-    },
-    /// Ends a running tunnel, or undoes what a killed one has left.
-    Down {
-        #[command(flatten)]
-        tunnel: Tunnel,
-        /// Let the kill switch go on: nothing leaves this machine before the next `up`.
-        #[arg(long)]
-        keep_kill_switch: bool,
-    },
-}
-
-#[derive(clap::Args)]
-struct Tunnel {
-    /// Name of its device.
-    #[arg(long, default_value = "qlt0", value_parser = config::interface_name)]
-    interface: String,
-    /// Its control socket, where that is not the usual one.
-    #[arg(long)]
-    socket: Option<PathBuf>,
-}
-
-impl Tunnel {
-    fn socket(&self) -> PathBuf {
-        self.socket.clone().unwrap_or_else(|| setup::directory(&self.interface).join("control.sock"))
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Log {
-    /// One JSON object for each line.
-    Json,
-    /// For people.
-    Text,
-}
+use std::time::Duration;
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Keygen { file } => keygen(&file),
+        Command::Pubkey { file } => pubkey(&file),
+        Command::Top { tunnel, interval, once } => top(&tunnel, interval, once),
         Command::Up { config, check, log } => up(&config, check, log),
         Command::Schema => schema(),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Arguments::command(), "quiclab-tunnel", &mut io::stdout());
+            Ok(())
+        }
+        Command::Man { folder } => man(&folder),
         Command::Status { tunnel, json } => status(&tunnel, json),
         Command::Reload { tunnel } => reload(&tunnel),
         Command::Down { tunnel, keep_kill_switch } => down(&tunnel, keep_kill_switch),
@@ -157,9 +90,35 @@ fn keygen(file: &Path) -> Result<(), Failure> {
     print(&format!("{public}\n"))
 }
 
+fn pubkey(file: &Path) -> Result<(), Failure> {
+    let key = keys::read(file).map_err(|error| {
+        let remedy = error.remedy(file);
+        let remedy = if remedy.is_empty() { remedy } else { format!("; {remedy}") };
+        Failure { code: WRONG_INPUT, ..format!("{}: {error}{remedy}", file.display()).into() }
+    })?;
+    print(&format!("{}\n", key.public()))
+}
+
 fn schema() -> Result<(), Failure> {
     let schema = serde_json::to_string_pretty(&config::schema()).expect("a schema has string keys only");
     print(&format!("{schema}\n"))
+}
+
+/// Writes a page for the program and for each of its commands, for section 8: administration.
+fn man(folder: &Path) -> Result<(), Failure> {
+    let mut command = Arguments::command().disable_help_subcommand(true);
+    command.build();
+    let pages = std::iter::once(command.clone()).chain(command.get_subcommands().cloned());
+    for page in pages {
+        let title = page.get_display_name().unwrap_or_else(|| page.get_name()).to_owned();
+        let mut text = Vec::new();
+        let page = clap_mangen::Man::new(page.display_name(&title)).title(title.to_uppercase()).section("8");
+        page.render(&mut text).map_err(|error| system_reason(&error))?;
+        let file = folder.join(format!("{title}.8"));
+        std::fs::write(&file, text)
+            .map_err(|error| format!("cannot write {}: {}", file.display(), system_reason(&error)))?;
+    }
+    Ok(())
 }
 
 fn up(file: &Path, check: bool, log: Option<Log>) -> Result<(), Failure> {
@@ -201,15 +160,26 @@ fn ask(socket: &Path, request: &str) -> io::Result<String> {
     Ok(answer)
 }
 
+fn top(tunnel: &Tunnel, interval: Duration, once: bool) -> Result<(), Failure> {
+    let socket = tunnel.socket();
+    let ask = || {
+        let answer = ask(&socket, "status\n").map_err(|error| not_running(&socket, &error))?;
+        decoded(&answer)
+    };
+    top::run(interval, once, ask).map_err(|error| error.to_string().into())
+}
+
+fn decoded(answer: &str) -> Result<Status, String> {
+    serde_json::from_str(answer).map_err(|error| format!("the answer of the tunnel is not valid: {error}"))
+}
+
 fn status(tunnel: &Tunnel, json: bool) -> Result<(), Failure> {
     let socket = tunnel.socket();
     let answer = ask(&socket, "status\n").map_err(|error| not_running(&socket, &error))?;
     if json {
         return print(&format!("{answer}\n"));
     }
-    let status: Status = serde_json::from_str(&answer)
-        .map_err(|error| format!("the answer of the tunnel is not valid: {error}"))?;
-    print(&status.table())
+    print(&decoded(&answer)?.table())
 }
 
 fn not_running(socket: &Path, error: &io::Error) -> String {

@@ -11,6 +11,8 @@ use std::net::IpAddr;
 pub struct Pool {
     four: Option<Range>,
     six: Option<Range>,
+    /// Of a client with two keys, the other one for each.
+    other_keys: BTreeMap<PublicKey, PublicKey>,
 }
 
 struct Range {
@@ -31,7 +33,7 @@ impl Pool {
             let mut range = Range { network, taken: BTreeMap::new(), by_peer: BTreeMap::new(), next: 2 };
             for peer in &server.peers {
                 if let Some(address) = own(peer) {
-                    range.give(address, peer.public_key);
+                    peer.keys().for_each(|key| range.give(address, key));
                 }
             }
             Some(range)
@@ -39,6 +41,12 @@ impl Pool {
         Self {
             four: range(server.pool_ipv4, &|peer| peer.ipv4.map(IpAddr::V4)),
             six: range(server.pool_ipv6, &|peer| peer.ipv6.map(IpAddr::V6)),
+            other_keys: server
+                .peers
+                .iter()
+                .filter_map(|peer| Some((peer.public_key, peer.next_public_key?)))
+                .flat_map(|(one, other)| [(one, other), (other, one)])
+                .collect(),
         }
     }
 
@@ -48,10 +56,11 @@ impl Pool {
         let mut new = Self::new(server);
         for (old, new) in [(&self.four, &mut new.four), (&self.six, &mut new.six)] {
             let (Some(old), Some(new)) = (old, new) else { continue };
-            for (peer, address) in &old.by_peer {
-                let known = server.peers.iter().any(|known| known.public_key == *peer);
-                if known && !new.by_peer.contains_key(peer) && !new.taken.contains_key(address) {
-                    new.give(*address, *peer);
+            for (key, address) in &old.by_peer {
+                let Some(peer) = server.peers.iter().find(|peer| peer.has_key(*key)) else { continue };
+                if !new.by_peer.contains_key(key) && !new.taken.contains_key(address) {
+                    // to a key that has not been used yet, too: it may be the only one after the next reload
+                    peer.keys().for_each(|key| new.give(*address, key));
                 }
             }
         }
@@ -72,9 +81,10 @@ impl Pool {
 
     /// Addresses for a client that wants these families; empty if there is none for any.
     pub fn assign(&mut self, peer: PublicKey, ipv4: bool, ipv6: bool) -> Vec<Assigned> {
+        let other = self.other_keys.get(&peer).copied();
         let four = self.four.as_mut().filter(|_| ipv4);
         let six = self.six.as_mut().filter(|_| ipv6);
-        four.into_iter().chain(six).filter_map(|range| range.assign(peer)).collect()
+        four.into_iter().chain(six).filter_map(|range| range.assign(peer, other)).collect()
     }
 }
 
@@ -88,12 +98,12 @@ impl Range {
         self.by_peer.insert(peer, address);
     }
 
-    fn assign(&mut self, peer: PublicKey) -> Option<Assigned> {
+    fn assign(&mut self, peer: PublicKey, other: Option<PublicKey>) -> Option<Assigned> {
         let address = match self.by_peer.get(&peer) {
             Some(address) => *address,
             None => {
                 let address = self.free()?;
-                self.give(address, peer);
+                other.into_iter().chain([peer]).for_each(|key| self.give(address, key));
                 address
             }
         };
@@ -125,26 +135,57 @@ mod tests {
         SecretKey::from_bytes([number; 32]).public()
     }
 
-    fn pool() -> Pool {
+    fn server() -> Server {
         let peer = |number: u8, ipv4: Option<&str>| Peer {
             name: format!("peer{number}"),
             public_key: key(number),
             ipv4: ipv4.map(|address| address.parse().unwrap()),
             ipv6: None,
+            next_public_key: None,
             networks: Vec::new(),
         };
-        Pool::new(&Server {
+        Server {
             listen: Vec::new(),
             pool_ipv4: Some("10.77.0.0/29".parse().unwrap()),
             pool_ipv6: Some("fd77::/64".parse().unwrap()),
             forward: false,
             masquerade: false,
+            isolate_clients: false,
             mtu: 1500,
             congestion_control: CongestionControl::Cubic,
             window: None,
             announce: Vec::new(),
             peers: vec![peer(1, Some("10.77.0.3")), peer(2, None)],
-        })
+        }
+    }
+
+    fn pool() -> Pool {
+        Pool::new(&server())
+    }
+
+    #[test]
+    fn a_client_has_the_same_addresses_with_both_of_its_keys() {
+        let mut server = server();
+        let mut pool = Pool::new(&server);
+        let given = |pool: &mut Pool, number: u8| -> Vec<String> {
+            pool.assign(key(number), true, true).iter().map(|assigned| assigned.address.to_string()).collect()
+        };
+        let [fixed, dynamic] = [given(&mut pool, 1), given(&mut pool, 2)];
+        (server.peers[0].next_public_key, server.peers[1].next_public_key) = (Some(key(11)), Some(key(12)));
+        pool.reload(&server);
+        assert_eq!((given(&mut pool, 1), given(&mut pool, 11)), (fixed.clone(), fixed.clone()));
+        assert_eq!((given(&mut pool, 2), given(&mut pool, 12)), (dynamic.clone(), dynamic.clone()));
+        // the earlier keys are removed, and another client does not get the addresses
+        for (peer, number) in server.peers.iter_mut().zip([11, 12]) {
+            (peer.public_key, peer.next_public_key) = (key(number), None);
+        }
+        pool.reload(&server);
+        assert_eq!(given(&mut pool, 3)[0], "10.77.0.4");
+        assert_eq!((given(&mut pool, 11), given(&mut pool, 12)), (fixed, dynamic));
+        // a new server that knows both keys from the beginning
+        server.peers[1].next_public_key = Some(key(22));
+        let mut pool = Pool::new(&server);
+        assert_eq!(given(&mut pool, 22), given(&mut pool, 12));
     }
 
     #[test]

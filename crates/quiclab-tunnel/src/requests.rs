@@ -3,6 +3,7 @@
 //! A control request is one line: `status` or `reload` (answered with JSON), `down` or `stop` (answered when everything is
 //! undone, then by the end of the process). An HTTP request is answered when its header has ended; `GET /metrics` is all there is (RFC 9112, no keep-alive).
 
+use crate::status::CONTENT_TYPE;
 use quiclab_core::{Duration, Time};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -268,8 +269,9 @@ fn http_answer(body: Result<String, u16>) -> Vec<u8> {
         Err(405) => ("405 Method Not Allowed", "there is GET only\n".to_owned()),
         Err(_) => ("400 Bad Request", "not a valid request\n".to_owned()),
     };
+    let kind = if status.starts_with("200") { CONTENT_TYPE } else { "text/plain; charset=utf-8" };
     let length = body.len();
-    format!("HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+    format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
         .into_bytes()
 }
 

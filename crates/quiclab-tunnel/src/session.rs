@@ -1,7 +1,7 @@
 //! A session: the tunnel to one other end, with what it may send and what it has inside.
 
 use crate::protocol::Assigned;
-use crate::status::{MtuSearchState, PathStatus, SessionStatus};
+use crate::status::{FlowStatus, MtuSearchState, PathStatus, SessionStatus};
 use crate::tun::Tun;
 use bytes::BytesMut;
 use quiclab_core::ip::{self, IcmpRateLimiter, IpPrefix, SMALLEST_IPV6_MTU};
@@ -257,8 +257,10 @@ impl Session {
                 });
             }
         }
-        let backlog = self.tunnel.backlog();
+        let (backlog, totals, flows) =
+            (self.tunnel.backlog(), self.tunnel.queue_totals(), self.tunnel.waiting_flows());
         SessionStatus {
+            session: self.id.0,
             name: self.name.clone(),
             public_key: self.peer.to_string(),
             open: self.open.is_some(),
@@ -266,6 +268,10 @@ impl Session {
             addresses: self.assigned.iter().map(|assigned| assigned.address).collect(),
             backlog_packets: backlog.packets,
             backlog_bytes: backlog.bytes.bytes(),
+            queue_sent_packets: totals.served,
+            queue_sojourn_seconds: totals.sojourn_nanos as f64 / 1e9,
+            waiting_flows: flows.len() as u64,
+            flows: FlowStatus::longest(now, flows),
             values: values.0.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             paths,
         }

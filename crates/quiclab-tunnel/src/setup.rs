@@ -1,6 +1,6 @@
 //! `up` until the loop begins: everything that can be refused is refused before anything is changed on the machine.
 
-use crate::config::{Client, Config, Server, Settings};
+use crate::config::{Client, Config, Peer, Server, Settings};
 use crate::pool::Pool;
 use crate::privileges::{Account, drop_privileges};
 use crate::requests::Requests;
@@ -331,8 +331,8 @@ fn check_permission() -> Result<(), SetupError> {
 pub fn hub_config(settings: &Settings) -> TunnelEndpointConfig {
     let config = &settings.config;
     let (role, peers): (Role, Vec<PublicKey>) = match (&config.server, &config.client) {
-        (Some(server), _) => (Role::Server, server.peers.iter().map(|peer| peer.public_key).collect()),
-        (None, Some(client)) => (Role::Client, vec![client.server_key]),
+        (Some(server), _) => (Role::Server, server.peers.iter().flat_map(Peer::keys).collect()),
+        (None, Some(client)) => (Role::Client, client.server_keys().collect()),
         (None, None) => unreachable!("a checked configuration has one of them"),
     };
     let mut out = TunnelEndpointConfig::new(role, settings.key.clone(), peers, Randomness::System);

@@ -63,6 +63,52 @@ fn wrong_input_has_an_exit_code_of_its_own() {
     );
 }
 
+#[test]
+fn the_public_key_of_a_file_is_the_one_that_keygen_printed() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let _ = std::fs::remove_file(folder.join("public.key"));
+    let made = run(&["keygen", "public.key"]);
+    let read = run(&["pubkey", "public.key"]);
+    assert!(read.status.success() && made.stdout == read.stdout && read.stdout.len() == 65);
+    let sentence = "quiclab-tunnel: absent.key: No such file or directory; create it with `quiclab-tunnel keygen absent.key`\n";
+    assert_fails(&["pubkey", "absent.key"], 2, sentence);
+    std::fs::write(folder.join("no.key"), "hello").expect("the file is written");
+    std::fs::set_permissions(folder.join("no.key"), std::os::unix::fs::PermissionsExt::from_mode(0o600))
+        .expect("the mode is set");
+    assert_fails(&["pubkey", "no.key"], 2, "quiclab-tunnel: no.key: not a PEM file with an Ed25519");
+    let sentence =
+        "error: invalid value '0' for '--interval <INTERVAL>': expected a number of seconds from 0.1 to 3600";
+    assert_fails(&["top", "--interval", "0"], 2, sentence);
+}
+
+#[test]
+fn manual_pages_and_completions_name_every_command() {
+    let help = String::from_utf8(run(&["--help"]).stdout).unwrap();
+    let commands =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let commands: Vec<_> = commands.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.contains(&"top") && commands.contains(&"up") && help.contains("Exit codes: "), "{help}");
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("man");
+    std::fs::create_dir_all(&folder).unwrap();
+    assert!(run(&["man", folder.to_str().unwrap()]).status.success());
+    let page = |name: &str| std::fs::read_to_string(folder.join(format!("{name}.8"))).unwrap();
+    let whole = page("quiclab-tunnel");
+    for command in commands.iter().filter(|command| **command != "help") {
+        assert!(whole.contains(&format!("quiclab\\-tunnel\\-{command}(8)")), "{command}: {whole}");
+        let page = page(&format!("quiclab-tunnel-{command}"));
+        assert!(
+            page.contains(".SH SYNOPSIS") && page.contains(&format!("\\fBquiclab\\-tunnel {command}\\fR")),
+            "{page}"
+        );
+    }
+    assert!(page("quiclab-tunnel-top").contains("\\-\\-interval"));
+    for shell in ["bash", "zsh", "fish"] {
+        let text = String::from_utf8(run(&["completions", shell]).stdout).unwrap();
+        assert!(commands.iter().all(|command| text.contains(command)), "{shell}");
+    }
+    assert_fails(&["man", "absent"], 1, "quiclab-tunnel: cannot write absent/quiclab-tunnel.8: No such file");
+}
+
 /// The service manager's own measure of what a unit is exposed to: 0 is best, 10 worst.
 #[test]
 fn the_unit_has_an_exposure_below_two() {

@@ -26,7 +26,7 @@ use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::options::{Capacity, QueueOptions};
 use super::tc::{self, DeviceMtu, TcQueue};
-use super::{Backlog, FlowKey, FlowStatistics, Item, Outcome, QueueIndex, QueueStatistics};
+use super::{Backlog, FlowKey, FlowStatistics, Item, Outcome, QueueIndex, QueueStatistics, WaitingFlow};
 use crate::element::{DropReason, Metrics};
 use crate::limits;
 use crate::problem::{Problem, quoted};
@@ -357,6 +357,10 @@ impl<T: Item> QueueDiscipline<T> for CakeQueue<T> {
             totals: flow.totals,
         };
         numbered.map(statistics).collect()
+    }
+
+    fn waiting_flows(&self) -> Vec<WaitingFlow> {
+        self.flows.iter().filter_map(|queue| queue.line.flow(&queue.totals)).collect()
     }
 
     fn statistics(&self, totals: &QueueStatistics, out: &mut Metrics) {

@@ -4,6 +4,7 @@ use super::exits::{Exits, QueueCounters};
 use super::record::Records;
 use super::{
     AnyQueue, Backlog, FlowKey, FlowStatistics, Item, QueueConfig, QueueIndex, QueueRecord, QueueStatistics,
+    WaitingFlow,
 };
 use crate::element::{DropReason, Metrics};
 use crate::random::RandomStream;
@@ -50,6 +51,11 @@ pub(super) trait QueueDiscipline<T: Item> {
 
     /// What has happened in each queue that was ever used, in the order of their numbers; none where there is one queue.
     fn flows(&self) -> Vec<FlowStatistics> {
+        Vec::new()
+    }
+
+    /// Queues in which something waits, in the order of their numbers; none where flows have no queues of their own.
+    fn waiting_flows(&self) -> Vec<WaitingFlow> {
         Vec::new()
     }
 
@@ -160,6 +166,13 @@ impl<T: Item> Discipline<T> {
     #[must_use]
     pub fn flows(&self) -> Vec<FlowStatistics> {
         self.queue.flows()
+    }
+
+    /// Queues in which something waits now, each with the flow of its head; none where flows have no queues of their own.
+    /// Flows that share a queue are one.
+    #[must_use]
+    pub fn waiting_flows(&self) -> Vec<WaitingFlow> {
+        self.queue.waiting_flows()
     }
 
     /// Records from now on what happens to each item, up to `most` of them; later ones are counted only.

@@ -130,6 +130,38 @@ impl FlowKey {
         ]
     }
 
+    /// The protocol's name in lower case, as in Linux' `/etc/protocols`; `None` of a protocol without ports or identifiers here.
+    #[must_use]
+    pub const fn protocol_name(&self) -> Option<&'static str> {
+        match self.protocol {
+            ICMP => Some("icmp"),
+            TCP => Some("tcp"),
+            UDP => Some("udp"),
+            DCCP => Some("dccp"),
+            ICMPV6 => Some("ipv6-icmp"),
+            SCTP => Some("sctp"),
+            UDP_LITE => Some("udplite"),
+            _ => None,
+        }
+    }
+
+    /// IANA protocol number.
+    #[must_use]
+    pub const fn protocol(&self) -> u8 {
+        self.protocol
+    }
+
+    /// Source and destination, each with its port where the flow has ports.
+    #[must_use]
+    pub const fn ends(&self) -> [(IpAddr, Option<u16>); 2] {
+        match self.part {
+            Part::Ports(source, destination) => {
+                [(self.source, Some(source)), (self.destination, Some(destination))]
+            }
+            _ => [(self.source, None), (self.destination, None)],
+        }
+    }
+
     /// Whether it is one of ICMP or ICMPv6.
     #[must_use]
     pub fn is_icmp(&self) -> bool {

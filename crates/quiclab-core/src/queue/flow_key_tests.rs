@@ -25,6 +25,17 @@ fn ipv6(next: u8, inner: &[u8]) -> Vec<u8> {
 const PORTS: [u8; 8] = [0x11, 0x51, 0, 80, 1, 2, 3, 4];
 
 #[test]
+fn a_key_names_what_it_was_made_of() {
+    let [source, destination] = ["10.0.0.1:5000", "10.0.0.2:443"].map(|text| text.parse().unwrap());
+    let key = FlowKey::from(FiveTuple::new(Protocol::Tcp, source, destination));
+    assert_eq!((key.protocol(), key.protocol_name()), (6, Some("tcp")));
+    assert_eq!(key.ends(), [source, destination].map(|address| (address.ip(), Some(address.port()))));
+    let echo = FlowKey::from(FiveTuple::new(Protocol::Icmp, source, destination));
+    assert_eq!(echo.ends(), [(source.ip(), None), (destination.ip(), None)], "no ports");
+    assert_eq!(FlowKey::default().protocol_name(), None);
+}
+
+#[test]
 fn bytes_and_tuple_of_a_packet_give_the_same_key() {
     for (number, protocol) in [(6, Protocol::Tcp), (17, Protocol::Udp)] {
         let tuple = |source: &str, destination: &str| {

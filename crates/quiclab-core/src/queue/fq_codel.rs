@@ -28,7 +28,7 @@ use super::exits::Exits;
 use super::options::{Capacity, QueueOptions};
 use super::rounds::Rounds;
 use super::tc::{self, TcQueue};
-use super::{Backlog, FlowKey, FlowStatistics, Item, QueueIndex, QueueStatistics};
+use super::{Backlog, FlowKey, FlowStatistics, Item, QueueIndex, QueueStatistics, WaitingFlow};
 use crate::element::{DropReason, Metrics};
 use crate::limits;
 use crate::problem::{Problem, quoted};
@@ -300,6 +300,10 @@ impl<T: Item> QueueDiscipline<T> for FqCodelQueue<T> {
             totals: queue.totals,
         };
         numbered.map(statistics).collect()
+    }
+
+    fn waiting_flows(&self) -> Vec<WaitingFlow> {
+        self.queues.iter().filter_map(|queue| queue.line.flow(&queue.totals)).collect()
     }
 
     fn statistics(&self, totals: &QueueStatistics, out: &mut Metrics) {

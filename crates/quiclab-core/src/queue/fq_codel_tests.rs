@@ -120,6 +120,26 @@ fn codel_sees_each_queue_by_itself() {
 }
 
 #[test]
+fn waiting_flows_are_those_of_the_heads() {
+    let mut queue = queue("fq_codel", "packets = 5\ndrop_batch = 1");
+    let [long, short] = apart(&queue, 2)[..] else { unreachable!() };
+    add(&mut queue, Time::ZERO, (0..3).map(|number| piece(long, number, 1000)));
+    add(&mut queue, at(20), [piece(short, 10, 100), piece(short, 11, 100), piece(short, 12, 100)]);
+    let found: Vec<_> =
+        queue.waiting_flows().iter().map(|flow| (flow.key, flow.since, flow.waiting, flow.dropped)).collect();
+    let waiting = |packets, bytes| Backlog { packets, bytes: ByteCount::from_bytes(bytes) };
+    // the sixth packet was too many: the longest queue has lost its head
+    let mut expected = vec![
+        (piece(long, 0, 0).key(), Time::ZERO, waiting(2, 2000), 1),
+        (piece(short, 0, 0).key(), at(20), waiting(3, 300), 0),
+    ];
+    expected.sort_by_key(|(key, ..)| found.iter().position(|(found, ..)| found == key));
+    assert_eq!(found, expected);
+    drain(&mut queue, at(30));
+    assert_eq!(queue.waiting_flows(), []);
+}
+
+#[test]
 fn packets_wait_for_their_credits_after_a_large_one() {
     // a quantum of 256 B: after 1514 B the flow owes 1258 B, which takes 5 turns
     let mut queue = queue("fq_codel", "quantum = \"256 B\"");

@@ -22,7 +22,7 @@ use super::pie::{self, Controller, Parameters, Pie};
 use super::rounds::Rounds;
 use super::tc::{self, TcQueue};
 use super::waiting::{Marked, WaitingItems};
-use super::{Backlog, FlowKey, FlowStatistics, Item, Outcome, QueueIndex, QueueStatistics};
+use super::{Backlog, FlowKey, FlowStatistics, Item, Outcome, QueueIndex, QueueStatistics, WaitingFlow};
 use crate::element::{DropReason, Metrics};
 use crate::limits;
 use crate::problem::Problem;
@@ -274,6 +274,10 @@ impl<T: Item> QueueDiscipline<T> for FqPieQueue<T> {
             totals: queue.totals,
         };
         numbered.map(statistics).collect()
+    }
+
+    fn waiting_flows(&self) -> Vec<WaitingFlow> {
+        self.queues.iter().filter_map(|queue| queue.line.flow(&queue.totals)).collect()
     }
 
     fn statistics(&self, totals: &QueueStatistics, out: &mut Metrics) {

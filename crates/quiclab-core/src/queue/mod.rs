@@ -52,7 +52,7 @@ pub use flow_key::FlowKey;
 pub use fq_codel::FlowHash;
 pub use options::{Capacity, QueueOptions};
 pub use record::{Outcome, QueueRecord};
-pub use statistics::{FlowStatistics, QueueStatistics};
+pub use statistics::{FlowStatistics, QueueStatistics, WaitingFlow};
 pub use tc::{DeviceMtu, TcQueue};
 
 use crate::element::{DropReason, Metrics};

@@ -81,6 +81,9 @@ macro_rules! disciplines {
             fn flows(&self) -> Vec<FlowStatistics> {
                 match self { $($(#[$attribute])* Self::$Config(queue) => queue.flows(),)+ }
             }
+            fn waiting_flows(&self) -> Vec<WaitingFlow> {
+                match self { $($(#[$attribute])* Self::$Config(queue) => queue.waiting_flows(),)+ }
+            }
             fn statistics(&self, totals: &QueueStatistics, out: &mut Metrics) {
                 match self { $($(#[$attribute])* Self::$Config(queue) => queue.statistics(totals, out),)+ }
             }

@@ -1,8 +1,8 @@
 //! What a discipline counts.
 
-use super::{Backlog, Outcome, QueueIndex};
+use super::{Backlog, FlowKey, Outcome, QueueIndex};
 use crate::element::{DropReason, Metrics};
-use crate::time::Duration;
+use crate::time::{Duration, Time};
 
 /// What has happened to the items of a queue, or of all queues. Sojourn times are those of served items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +39,12 @@ impl QueueStatistics {
     #[must_use]
     pub fn drops(&self, reason: DropReason) -> u64 {
         self.drops[reason as usize]
+    }
+
+    /// Number of items dropped for any reason.
+    #[must_use]
+    pub fn all_drops(&self) -> u64 {
+        self.drops.iter().sum()
     }
 
     /// Mean sojourn time of what was served, in ms; 0 before.
@@ -78,4 +84,17 @@ pub struct FlowStatistics {
     pub waiting: Backlog,
     /// What has happened in it.
     pub totals: QueueStatistics,
+}
+
+/// A queue of a discipline that has several, while something waits in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingFlow {
+    /// The flow of the item that leaves next.
+    pub key: FlowKey,
+    /// When that item arrived.
+    pub since: Time,
+    /// What waits in the queue.
+    pub waiting: Backlog,
+    /// Items that were dropped in the queue so far.
+    pub dropped: u64,
 }

@@ -1,6 +1,6 @@
 //! Waiting items in the order of arrival.
 
-use super::{Backlog, FlowKey, Item};
+use super::{Backlog, FlowKey, Item, QueueStatistics, WaitingFlow};
 use crate::ip::Ecn;
 use crate::segment::Segment;
 use crate::time::Time;
@@ -82,6 +82,13 @@ impl<T: Item> WaitingItems<T> {
         let removed = self.items.remove(place)?;
         self.bytes -= removed.item.bytes();
         Some(removed)
+    }
+
+    /// What waits, with the flow of the head; `None` if nothing waits.
+    pub(super) fn flow(&self, totals: &QueueStatistics) -> Option<WaitingFlow> {
+        let head = self.items.front()?;
+        let (key, waiting, dropped) = (head.item.key(), self.backlog(), totals.all_drops());
+        Some(WaitingFlow { key, since: head.arrived, waiting, dropped })
     }
 
     pub(super) fn len(&self) -> usize {

@@ -48,7 +48,7 @@ pub use waiting::SojournRecord;
 use crate::element::DropReason;
 use crate::ip::Ecn;
 use crate::packet::{Direction, FlowId, Packet};
-use crate::queue::{Backlog, Discipline, Item, QueueConfig};
+use crate::queue::{Backlog, Discipline, Item, QueueConfig, QueueStatistics, WaitingFlow};
 use crate::random::RandomStream;
 use crate::scheduler::{self, PathScheduler, PathSchedulerKind, PathState};
 use crate::time::{Duration, Time};
@@ -280,6 +280,18 @@ impl Tunnel {
             waiting.bytes += second.bytes;
         }
         next.chain(reserved).fold(waiting, Backlog::with)
+    }
+
+    /// Flows that have packets in the queue: see [`Discipline::waiting_flows`].
+    #[must_use]
+    pub fn waiting_flows(&self) -> Vec<WaitingFlow> {
+        self.queue.waiting_flows()
+    }
+
+    /// What has happened to all packets in the queue.
+    #[must_use]
+    pub fn queue_totals(&self) -> &QueueStatistics {
+        self.queue.totals()
     }
 
     fn is_empty(&self) -> bool {

@@ -151,10 +151,12 @@ impl EndpointFactory {
         }
     }
 
-    /// Later connections of a server must be from one of `peers`.
+    /// The other end of later connections must be one of `peers`.
     pub(crate) fn set_peers(&mut self, peers: Vec<PublicKey>) {
-        let server = tls::server(&self.config.secret_key, &peers, self.config.randomness);
-        self.server = Arc::new(QuicServerConfig::try_from(server).expect(SUITE));
+        let (key, randomness) = (&self.config.secret_key, self.config.randomness);
+        let client = QuicClientConfig::try_from(tls::client(key, &peers, randomness)).expect(SUITE);
+        let server = QuicServerConfig::try_from(tls::server(key, &peers, randomness)).expect(SUITE);
+        (self.client, self.server) = (Arc::new(client), Arc::new(server));
         self.config.peers = peers;
     }
 

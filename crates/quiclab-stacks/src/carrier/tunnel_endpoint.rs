@@ -451,8 +451,8 @@ impl TunnelEndpoint {
         Ok(())
     }
 
-    /// Replaces the identities of the ends that may connect to a server. Sessions that are open stay, also those of ends
-    /// that may not connect any more: [`TunnelEndpoint::close`] ends them.
+    /// Replaces the identities that the other ends of later connections may have. Sessions that are open stay, also those of
+    /// ends that may not connect any more: [`TunnelEndpoint::close`] ends them.
     pub fn set_peers(&mut self, peers: Vec<PublicKey>) {
         self.maker.set_peers(peers);
     }

@@ -128,6 +128,9 @@ fn check_peers(path: &FieldPath, peers: &[Peer], pools: &Pools) -> Check {
         let holder = format!("peer `{}`", peer.name);
         names.check(&path.child("name"), peer.name.as_str(), &format!("`{path}`"))?;
         keys.check(&path.child("public_key"), peer.public_key, &holder)?;
+        if let Some(key) = peer.next_public_key {
+            keys.check(&path.child("next_public_key"), key, &holder)?;
+        }
         let fixed = [("ipv4", peer.ipv4.map(IpAddr::V4)), ("ipv6", peer.ipv6.map(IpAddr::V6))];
         for (field, address) in fixed.into_iter().filter_map(|(field, address)| Some((field, address?))) {
             let path = path.child(field);
@@ -175,6 +178,10 @@ fn check_client(path: &FieldPath, client: &Client, config: &Config) -> Check {
         let found = format!("{} entries", client.paths.len());
         return Err(about(path_of_paths, &format!("{found} are too many"), &expected));
     }
+    ensure(client.next_server_key != Some(client.server_key), || {
+        Problem::conflict(path.child("next_server_key"), "", "another key, or none")
+            .because("it is that of `server_key`")
+    })?;
     check_unique(&path.child("routes"), &client.routes)?;
     ensure(client.kill_switch || client.allow_outside.is_empty(), || {
         let expected = "no destinations, or `kill_switch = true`";

@@ -94,8 +94,21 @@ fn read_key(file: &Path, config: &Config) -> Result<SecretKey, Problem> {
 
 /// The public keys of the other ends.
 fn others(config: &Config) -> impl Iterator<Item = (FieldPath, PublicKey)> {
-    let server = config.client.iter().map(|client| ("client.server_key".into(), client.server_key));
-    let peers = config.server.iter().flat_map(|server| server.peers.iter().enumerate());
-    let path = |index: usize| FieldPath::from("server.peers").child(index).child("public_key");
-    server.chain(peers.map(move |(index, peer)| (path(index), peer.public_key)))
+    let of_server = |client: &super::Client| {
+        [("server_key", Some(client.server_key)), ("next_server_key", client.next_server_key)]
+    };
+    let of_peer = |peer: &super::Peer| {
+        [("public_key", Some(peer.public_key)), ("next_public_key", peer.next_public_key)]
+    };
+    let server = config
+        .client
+        .iter()
+        .flat_map(of_server)
+        .map(|(name, key)| (FieldPath::from("client").child(name), key));
+    let peers = config.server.iter().flat_map(|server| server.peers.iter().enumerate()).flat_map(
+        move |(index, peer)| {
+            of_peer(peer).map(|(name, key)| (FieldPath::from("server.peers").child(index).child(name), key))
+        },
+    );
+    server.chain(peers).filter_map(|(path, key)| Some((path, key?)))
 }

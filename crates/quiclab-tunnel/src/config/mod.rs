@@ -137,6 +137,10 @@ pub struct Server {
     /// what knows no way back to the pools. It needs nftables in the kernel.
     #[serde(default)]
     pub masquerade: bool,
+    /// Drop packets from one client to another, or to a network behind another. Without it, clients reach each other where
+    /// this machine forwards packets (`forward`) and its firewall lets them pass. A reload changes it.
+    #[serde(default)]
+    pub isolate_clients: bool,
     /// Largest IP packet that is tried outside; at least 80 more than `mtu` of the tunnel. A path that carries less is
     /// discovered, from 1228 bytes (IPv4) or 1248 bytes (IPv6) on.
     #[serde(default = "default_path_mtu")]
@@ -168,6 +172,11 @@ pub struct Peer {
     #[serde(deserialize_with = "crate::keys::deserialize")]
     #[schemars(with = "String", transform = limits::characters(PUBLIC_KEY))]
     pub public_key: PublicKey,
+    /// Another public key of the same client, to replace `public_key`: a session with either is accepted, with the same
+    /// addresses. A reload adds and removes it.
+    #[serde(default, deserialize_with = "crate::keys::deserialize_option")]
+    #[schemars(with = "Option<String>", transform = limits::characters(PUBLIC_KEY))]
+    pub next_public_key: Option<PublicKey>,
     /// IPv4 address, in the pool; by default the next free one, which the client keeps while the server runs.
     pub ipv4: Option<Ipv4Addr>,
     /// IPv6 address, in the pool; by default the next free one, which the client keeps while the server runs.
@@ -186,6 +195,11 @@ pub struct Client {
     #[serde(deserialize_with = "crate::keys::deserialize")]
     #[schemars(with = "String", transform = limits::characters(PUBLIC_KEY))]
     pub server_key: PublicKey,
+    /// Another public key of the server, to replace `server_key`: a server with either is accepted. A reload adds and
+    /// removes it, and changes `server_key`.
+    #[serde(default, deserialize_with = "crate::keys::deserialize_option")]
+    #[schemars(with = "Option<String>", transform = limits::characters(PUBLIC_KEY))]
+    pub next_server_key: Option<PublicKey>,
     /// Destinations that are reached through the tunnel, in addition to its own networks; each at most once. Those of a
     /// family without an address from the server are unreachable.
     #[serde(default)]
@@ -240,6 +254,26 @@ pub struct Path {
     /// Window of `congestion_control = "fixed"`, which needs one.
     #[schemars(transform = limits::between("10 kB", "1 GiB"))]
     pub window: Option<ByteCount>,
+}
+
+impl Peer {
+    /// Its keys, each of which it may have.
+    pub fn keys(&self) -> impl Iterator<Item = PublicKey> {
+        [self.public_key].into_iter().chain(self.next_public_key)
+    }
+
+    /// Whether the key is one of its own.
+    #[must_use]
+    pub fn has_key(&self, key: PublicKey) -> bool {
+        self.keys().any(|own| own == key)
+    }
+}
+
+impl Client {
+    /// Keys of the server, each of which it may have.
+    pub fn server_keys(&self) -> impl Iterator<Item = PublicKey> {
+        [self.server_key].into_iter().chain(self.next_server_key)
+    }
 }
 
 fn path_mtu() -> Limits {

@@ -1,4 +1,5 @@
-//! A configuration that is read again while the tunnel runs: what it may change is `server.peers` and `server.announce`.
+//! A configuration that is read again while the tunnel runs: what it may change is who the other ends are
+//! (`server.peers`, `client.server_key` and `client.next_server_key`), `server.announce` and `server.isolate_clients`.
 
 use super::load::read_text;
 use super::{Client, Config, Server, parse};
@@ -70,6 +71,7 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
             mtu,
             congestion_control,
             window,
+            isolate_clients: _,
             announce: _,
             peers: _,
         } = server;
@@ -83,9 +85,17 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
         add("server.window", window);
     }
     if let Some(client) = client {
-        let Client { server_key, routes, accept_routes, kill_switch, allow_outside, dns, dns_search, paths } =
-            client;
-        add("client.server_key", server_key);
+        let Client {
+            server_key: _,
+            next_server_key: _,
+            routes,
+            accept_routes,
+            kill_switch,
+            allow_outside,
+            dns,
+            dns_search,
+            paths,
+        } = client;
         add("client.routes", routes);
         add("client.accept_routes", accept_routes);
         add("client.kill_switch", kill_switch);

@@ -319,6 +319,20 @@ fn sentences_say_expected_and_got() {
              a key); peer `home` has it",
         ),
         (
+            format!("{server}{second}next_public_key = \"{}\"", "2".repeat(64)),
+            &"2".repeat(64),
+            KEY,
+            "server.peers.2.next_public_key: expected a different key for each peer, got 64 characters (hidden: they may \
+             be a key); peer `home` has it",
+        ),
+        (
+            client.clone(),
+            "server_key = ",
+            &format!("next_server_key = \"{KEY}\"\nserver_key = "),
+            "client.next_server_key: expected another key, or none, got 64 characters (hidden: they may be a key); \
+             it is that of `server_key`",
+        ),
+        (
             server.clone(),
             "10.77.0.5",
             "10.78.0.5",
@@ -342,7 +356,7 @@ fn sentences_say_expected_and_got() {
     }
     assert_eq!(
         error(&server, "listen", "lisden").render(false),
-        "error: server.lisden: unknown field; expected `announce`, `congestion_control`, `forward`, `listen`, `masquerade`, \
+        "error: server.lisden: unknown field; expected `announce`, `congestion_control`, `forward`, `isolate_clients`, `listen`, `masquerade`, \
          `mtu`, `peers`, `pool_ipv4`, `pool_ipv6` or `window`; did you mean `listen`?\n \
          --> t.toml:4:1\n  \
          |\n\

@@ -17,7 +17,7 @@ impl Daemon {
     pub(super) fn answer(&mut self, now: Time, request: Request) -> String {
         match request {
             Request::Status => serde_json::to_string(&self.status(now)).unwrap_or_default(),
-            Request::Metrics => self.status(now).prometheus(),
+            Request::Metrics => self.status(now).open_metrics(),
             Request::Reload => {
                 let (field, sentence) = match self.reload(now) {
                     Ok(sentence) => (RELOADED, sentence),
@@ -62,10 +62,12 @@ impl Daemon {
             ("udp_received_bytes_total", udp.received_bytes),
             ("udp_unsent_packets_total", udp.unsent),
             ("homeless_packets_total", self.homeless),
+            ("isolated_packets_total", self.isolated),
             ("refused_peers_total", self.refused),
             ("connections", self.endpoint.connections() as u64),
         ];
         Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             role: self.role().to_owned(),
             interface: self.config.interface.clone(),
             uptime_seconds: now.as_ms_f64() / 1e3,

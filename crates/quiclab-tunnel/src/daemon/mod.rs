@@ -118,6 +118,8 @@ struct Daemon {
     inbox: Vec<BytesMut>,
     /// Packets of the device without a session for their destination.
     homeless: u64,
+    /// Packets between clients that `isolate_clients` has dropped.
+    isolated: u64,
     /// Peers that were rejected.
     refused: u64,
     /// When interfaces are read again; `None` if the last attempt succeeded.
@@ -157,7 +159,7 @@ pub fn run(settings: &Settings) -> Result<(), DaemonError> {
 }
 
 /// A stream that is readable after one of these signals.
-fn receive(signals: &[i32]) -> io::Result<UnixStream> {
+pub(crate) fn receive(signals: &[i32]) -> io::Result<UnixStream> {
     let (stream, writer) = UnixStream::pair()?;
     for signal in signals {
         signal_hook::low_level::pipe::register(*signal, writer.try_clone()?)?;
@@ -180,6 +182,7 @@ impl Daemon {
             uplinks: None,
             inbox: Vec::new(),
             homeless: 0,
+            isolated: 0,
             refused: 0,
             retry_interfaces: None,
             end: None,

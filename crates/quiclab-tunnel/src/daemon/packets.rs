@@ -56,6 +56,10 @@ impl Daemon {
 
     /// Puts a packet of this machine into the queue of its session.
     fn enqueue(&mut self, now: Time, packet: BytesMut) {
+        if self.is_between_clients(&packet) {
+            self.isolated += 1;
+            return;
+        }
         let session = match (&self.uplinks, ip::parse(&packet)) {
             // router solicitations and similar packets of the kernel itself
             (_, Ok(header)) if header.destination.is_multicast() => None,
@@ -69,5 +73,16 @@ impl Daemon {
             Some(session) => session.enqueue(now, packet),
             None => self.homeless += 1,
         }
+    }
+
+    /// Whether clients are isolated, and this is a packet of one for another, which this machine has forwarded. A session
+    /// lets no packet with another source in than its own.
+    fn is_between_clients(&self, packet: &[u8]) -> bool {
+        let isolated = self.config.server.as_ref().is_some_and(|server| server.isolate_clients);
+        let (true, Some(clients), Ok(header)) = (isolated, &self.clients, ip::parse(packet)) else {
+            return false;
+        };
+        let ends = [header.source, header.destination].map(|address| clients.session_of(address));
+        matches!(ends, [Some(from), Some(to)] if from != to)
     }
 }

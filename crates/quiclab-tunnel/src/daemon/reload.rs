@@ -23,10 +23,13 @@ impl Daemon {
 
     fn apply(&mut self, now: Time) -> Result<String, String> {
         let mut new = config::reload(&self.file, &self.config).map_err(|error| error.to_string())?;
+        if let Some(client) = new.client.take() {
+            return self.apply_to_client(client);
+        }
         let (Some(clients), Some(old), Some(server)) =
             (&mut self.clients, &mut self.config.server, new.server.take())
         else {
-            return Ok("configuration reloaded: a client has nothing that may change".to_owned());
+            unreachable!("a reload changes no server to a client");
         };
         let networks: Vec<_> = server.peers.iter().flat_map(|peer| peer.networks.clone()).collect();
         if let Err(error) = self.machine.set_routes(&networks, &[]) {
@@ -34,14 +37,13 @@ impl Daemon {
             let _ = self.machine.set_routes(&before, &[]);
             return Err(format!("the networks of the peers cannot be routed: {}", system_reason(&error)));
         }
-        self.endpoint.set_peers(server.peers.iter().map(|peer| peer.public_key).collect());
+        self.endpoint.set_peers(server.peers.iter().flat_map(config::Peer::keys).collect());
         clients.reload(&server);
         let old = std::mem::replace(old, server);
         let server = self.config.server.as_ref().expect("it is a server");
         let mut closed = Vec::new();
         for session in self.sessions.values_mut() {
-            let find =
-                |peers: &[config::Peer]| peers.iter().find(|peer| peer.public_key == session.peer).cloned();
+            let find = |peers: &[config::Peer]| peers.iter().find(|peer| peer.has_key(session.peer)).cloned();
             let (before, after) = (find(&old.peers), find(&server.peers));
             match after {
                 Some(after) if clients.keeps(session, before.as_ref(), &after) => session.name = after.name,
@@ -54,6 +56,22 @@ impl Daemon {
         self.transmit(now);
         let (known, count) = (server_peers(&self.config), closed.len());
         Ok(format!("configuration reloaded: {known} peers, {count} sessions closed"))
+    }
+
+    /// Takes over the keys that the server may have. The session goes on: a key that its server has is not removed.
+    fn apply_to_client(&mut self, new: config::Client) -> Result<String, String> {
+        let keys: Vec<_> = new.server_keys().collect();
+        let open = self.sessions.values().find(|session| session.open.is_some());
+        if let Some(session) = open.filter(|session| !keys.contains(&session.peer)) {
+            return Err(format!(
+                "client.server_key: expected the key of the server in the session ({}), here or in `next_server_key`; end the tunnel to connect to another server",
+                session.peer
+            ));
+        }
+        let count = keys.len();
+        self.endpoint.set_peers(keys);
+        self.config.client = Some(new);
+        Ok(format!("configuration reloaded: the server may have {count} keys"))
     }
 
     /// Ends a session whose peer may not go on with it; a peer that may connect does so at once.

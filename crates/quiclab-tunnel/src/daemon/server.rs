@@ -74,7 +74,7 @@ impl Daemon {
             self.send_control(id, &Message::Refusal("no free address is available".to_owned()));
             return;
         }
-        let peer = server.peers.iter().find(|peer| peer.public_key == session.peer);
+        let peer = server.peers.iter().find(|peer| peer.has_key(session.peer));
         let networks = peer.map(|peer| peer.networks.clone()).unwrap_or_default();
         let hosts = assigned.iter().map(|assigned| IpPrefix::host(assigned.address));
         session.allowed = Some(hosts.chain(networks.iter().copied()).collect());
@@ -100,6 +100,7 @@ mod tests {
             pool_ipv6: None,
             forward: false,
             masquerade: false,
+            isolate_clients: false,
             mtu: 1500,
             congestion_control: CongestionControl::Cubic,
             window: None,

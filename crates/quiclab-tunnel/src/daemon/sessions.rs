@@ -89,7 +89,7 @@ impl Daemon {
     fn session_opened(&mut self, now: Time, id: SessionId, peer: PublicKey) {
         let name = match &self.config.server {
             Some(server) => {
-                server.peers.iter().find(|known| known.public_key == peer).map(|known| known.name.clone())
+                server.peers.iter().find(|known| known.has_key(peer)).map(|known| known.name.clone())
             }
             None => Some("server".to_owned()),
         };
@@ -106,6 +106,8 @@ impl Daemon {
             return;
         }
         if let Some(session) = self.sessions.get_mut(&id) {
+            // one of the keys that its server may have
+            session.peer = peer;
             session.restart();
         }
         // an IPv6 address is requested wherever it can be used

@@ -4,7 +4,8 @@ use rustix::process::{Pid, Signal};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde_json::Value;
 use std::fs::File;
-use std::net::{SocketAddr, UdpSocket};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -32,13 +33,17 @@ pub fn succeed(program: &str, arguments: &[&str]) -> String {
 }
 
 /// Name of the files of a host's end.
-fn end(host: char) -> &'static str {
+pub fn end(host: char) -> String {
     match host {
-        's' => "server",
-        'c' => "client",
-        _ => "other",
+        's' => "server".to_owned(),
+        'c' => "client".to_owned(),
+        'd' => "other".to_owned(),
+        host => format!("client-{host}"),
     }
 }
+
+/// Hosts of further clients.
+pub const CLIENTS: [char; 5] = ['e', 'f', 'g', 'h', 'i'];
 
 /// Looks until something is the case; panics if it is not in time.
 pub fn until(what: &str, longest: Duration, mut is: impl FnMut() -> bool) -> Duration {
@@ -204,7 +209,7 @@ server = "10.1.2.1:4433"
         std::fs::write(self.directory.join("client.toml"), text).unwrap();
     }
 
-    /// A third host, with a device `eth0` of its own to `to`, in the network 10.`network`.0.0/24 and fd0`network`::/64: it is
+    /// A third host, with a device `eth0` of its own to `to`, in the network 10.`network`.0.0/24 and fd`network`::/64 (two digits): it is
     /// .2, the other end .1.
     pub fn add_host(&self, host: char, to: char, device: &str, network: u8) {
         let (near, far) = (self.host(to), self.host(host));
@@ -213,7 +218,7 @@ server = "10.1.2.1:4433"
         succeed("ip", &pair.split(' ').collect::<Vec<_>>());
         for (host, device, number) in [(to, device, 1), (host, "eth0", 2)] {
             self.ip(host, &format!("addr add 10.{network}.0.{number}/24 dev {device}"));
-            self.ip(host, &format!("addr add fd0{network}::{number}/64 dev {device} nodad"));
+            self.ip(host, &format!("addr add fd{network:02}::{number}/64 dev {device} nodad"));
             self.ip(host, &format!("link set {device} up"));
         }
         self.ip(host, "link set lo up");
@@ -227,6 +232,18 @@ server = "10.1.2.1:4433"
         let path = "[[client.paths]]\nname = \"dsl\"\ninterface = \"eth0\"\nserver = \"10.3.0.1:4433\"\n";
         let text = head.replace("client.key", "other.key").replace(&self.device('c'), &self.device('d'));
         std::fs::write(self.directory.join("other.toml"), text + path).unwrap();
+    }
+
+    /// What `/metrics` of the server answers, with the header.
+    pub fn metrics(&self) -> String {
+        let task = || {
+            let mut stream = TcpStream::connect("127.0.0.1:9477").unwrap();
+            stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        };
+        self.within('s', task).join().unwrap()
     }
 
     /// Starts the end of a host.
@@ -286,7 +303,7 @@ server = "10.1.2.1:4433"
     /// Ends an end as a user does, and waits until it is gone.
     pub fn down(&mut self, host: char) {
         succeed(PROGRAM, &["down", "--interface", &self.device(host)]);
-        assert!(self.wait(host).success(), "{}", self.log(end(host)));
+        assert!(self.wait(host).success(), "{}", self.log(&end(host)));
     }
 
     /// Undoes what a killed end has left; gives what `down` says.
@@ -436,7 +453,7 @@ impl Drop for Lab {
             let _ = child.kill();
             let _ = child.wait();
         }
-        for host in ['c', 's', 'm', 'n', 'd', 'l'] {
+        for host in ['c', 's', 'm', 'n', 'd', 'l'].into_iter().chain(CLIENTS) {
             let _ = Command::new(PROGRAM).args(["down", "--interface", &self.device(host)]).output();
             let _ = std::fs::remove_dir_all(Path::new("/etc/netns").join(self.host(host)));
             let _ = Command::new("ip").args(["netns", "del", &self.host(host)]).output();

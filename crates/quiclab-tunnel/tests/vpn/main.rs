@@ -1,15 +1,18 @@
 //! The VPN between two hosts with two uplinks each. Needs root; skipped with a message where it is not there.
 
+mod clients;
 mod dns;
 mod exits;
 mod faults;
 mod forwarding;
+mod keys;
 mod lab;
 mod leaks;
 mod mtu;
 mod relay;
 mod reload;
 mod sniffer;
+mod top;
 
 use lab::{Lab, until};
 use std::io::{Read, Write};
@@ -91,14 +94,7 @@ fn both_families_pass_and_everything_is_undone() {
         "{process}"
     );
     assert!(!process.contains("Uid:\t0\t"), "{process}");
-    let metrics = lab.within('s', || {
-        let mut stream = TcpStream::connect("127.0.0.1:9477").unwrap();
-        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    });
-    let metrics = metrics.join().unwrap();
+    let metrics = lab.metrics();
     assert!(
         metrics.starts_with("HTTP/1.1 200 OK\r\n")
             && metrics.contains("quiclab_tunnel_session_open{session=\"laptop\"} 1")

@@ -1,0 +1,60 @@
+//! The status as a table.
+
+use super::{MtuSearchState, Status};
+use std::fmt::Write;
+
+impl Status {
+    /// A table for people.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let mut out = format!("{} {} up {:.0} s\n", self.role, self.interface, self.uptime_seconds);
+        for session in &self.sessions {
+            let addresses: Vec<_> = session.addresses.iter().map(ToString::to_string).collect();
+            let state = if session.open { "open" } else { "not open" };
+            let value = |name: &str| session.values.get(name).copied().unwrap_or(0.0);
+            let _ = writeln!(out, "\n{} ({state}, {})", session.name, addresses.join(" "));
+            let _ = writeln!(
+                out,
+                "  queue: {} packets, {} bytes; mean sojourn {:.2} ms; {} dropped of {}",
+                session.backlog_packets,
+                session.backlog_bytes,
+                value("queue_sojourn_ms"),
+                value("dropped_packets"),
+                value("entered_packets"),
+            );
+            let _ = writeln!(
+                out,
+                "  {:<12} {:<5} {:>5} {:<9} {:>9} {:>11} {:>11} {:>10} {:>14} {:>14}  remote",
+                "path",
+                "state",
+                "mtu",
+                "search",
+                "rtt ms",
+                "window",
+                "in flight",
+                "Mbit/s",
+                "sent",
+                "received"
+            );
+            for path in &session.paths {
+                let rate = path.rate_mbps.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}"));
+                let remote = path.remote.map_or_else(|| "-".to_owned(), |remote| remote.to_string());
+                let _ = writeln!(
+                    out,
+                    "  {:<12} {:<5} {:>5} {:<9} {:>9.2} {:>11} {:>11} {:>10} {:>14} {:>14}  {remote}",
+                    path.name,
+                    if path.up { "up" } else { "down" },
+                    path.mtu_bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()),
+                    path.mtu_search.map_or("-", MtuSearchState::name),
+                    path.rtt_ms,
+                    path.window_bytes,
+                    path.in_flight_bytes,
+                    rate,
+                    path.sent_bytes,
+                    path.received_bytes,
+                );
+            }
+        }
+        out
+    }
+}
