@@ -164,7 +164,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "start_paths": lambda study: {"alone": PATHS, "disturbed": disturbed.PATHS}[study],
         "satellite_limit_s": satellite.LIMIT_S,
         "queue_cells": lambda: aqm_cells.CELLS,
-        "ranges": lambda study, metric: values.ranges(f"{group}/{study}", metric),
+        "ranges": lambda study, metric, engine="": values.ranges(f"{group}/{study}", metric, engine),
         "fixed_differences": lambda: tuple(BY_NAME.values()),
         "over_starts": over_starts,
         "cases": lambda study: Cases(values, f"{group}/{study}"),
