@@ -25,7 +25,7 @@ pub struct Status {
 pub struct SessionStatus {
     /// Name of the other end.
     pub name: String,
-    /// Its key.
+    /// Its key; empty if it is not known by an Ed25519 key.
     pub public_key: String,
     /// Whether packets pass.
     pub open: bool,

@@ -1,10 +1,11 @@
 //! From file to settings: everything that can be wrong is found before anything is changed on the machine.
 
-use super::{Config, VERSION, check, secrets, warnings};
+use super::{Config, VERSION, check, connect_ip, secrets, warnings};
 use crate::keys::{self, KeyError};
 use quiclab_config::{ConfigError, Document, Note, Schema};
 use quiclab_core::problem::system_reason;
 use quiclab_core::{FieldPath, Problem, ProblemKind};
+use quiclab_stacks::carrier::connect_ip::ConnectIpConfig;
 use quiclab_stacks::carrier::{PublicKey, SecretKey};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -17,6 +18,8 @@ pub struct Settings {
     pub config: Config,
     /// This end's key.
     pub key: SecretKey,
+    /// CONNECT-IP, if it is configured, with its certificates.
+    pub connect_ip: Option<ConnectIpConfig>,
     /// Former names that were read.
     pub notes: Vec<Note>,
     /// What is valid, but probably not meant: a sentence for each.
@@ -40,8 +43,10 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     let text = read_text(file)?;
     let loaded = read(&text, &name).and_then(|(document, config, notes)| {
         let key = read_key(file, &config).map_err(|problem| document.locate(problem))?;
+        let connect_ip =
+            connect_ip::read(file, &config, &key).map_err(|problem| document.locate(problem))?;
         let warnings = warnings::warnings(&config);
-        Ok(Settings { config, key, notes, warnings, file: file.to_owned() })
+        Ok(Settings { config, key, connect_ip, notes, warnings, file: file.to_owned() })
     });
     loaded.map_err(secrets::hide)
 }
@@ -94,7 +99,8 @@ fn read_key(file: &Path, config: &Config) -> Result<SecretKey, Problem> {
 
 /// The public keys of the other ends.
 fn others(config: &Config) -> impl Iterator<Item = (FieldPath, PublicKey)> {
-    let server = config.client.iter().map(|client| ("client.server_key".into(), client.server_key));
+    let server = config.client.iter().filter_map(|client| client.server_key);
+    let server = server.map(|key| ("client.server_key".into(), key));
     let peers = config.server.iter().flat_map(|server| server.peers.iter().enumerate());
     let path = |index: usize| FieldPath::from("server.peers").child(index).child("public_key");
     server.chain(peers.map(move |(index, peer)| (path(index), peer.public_key)))

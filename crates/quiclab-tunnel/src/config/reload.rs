@@ -72,6 +72,7 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
             window,
             announce: _,
             peers: _,
+            connect_ip,
         } = server;
         add("server.listen", listen);
         add("server.pool_ipv4", pool_ipv4);
@@ -81,10 +82,20 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
         add("server.mtu", mtu);
         add("server.congestion_control", congestion_control);
         add("server.window", window);
+        add("server.connect_ip", connect_ip);
     }
     if let Some(client) = client {
-        let Client { server_key, routes, accept_routes, kill_switch, allow_outside, dns, dns_search, paths } =
-            client;
+        let Client {
+            server_key,
+            routes,
+            accept_routes,
+            kill_switch,
+            allow_outside,
+            dns,
+            dns_search,
+            paths,
+            connect_ip,
+        } = client;
         add("client.server_key", server_key);
         add("client.routes", routes);
         add("client.accept_routes", accept_routes);
@@ -93,6 +104,7 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
         add("client.dns", dns);
         add("client.dns_search", dns_search);
         add("client.paths", paths);
+        add("client.connect_ip", connect_ip);
     }
     out
 }
