@@ -36,7 +36,7 @@ PLUGINS_BLOCK = re.compile(r"<!-- (plugins|operations) -->\n.*?<!-- end -->", re
 ROOT = "Scenario"
 VPN_ROOT = "Config"
 #: Types of the VPN that it has alone; the others are those of scenarios.
-VPN_TYPES = {VPN_ROOT, "Server", "Peer", "Client", "Path"}
+VPN_TYPES = {VPN_ROOT, "Server", "ServerConnectIp", "Peer", "Client", "ClientConnectIp", "Path"}
 VALUES = ("meaning", "default", "source")
 #: Types whose section has another name than the type.
 SECTIONS = {

@@ -3,8 +3,8 @@
 
 use quiclab_core::problem::system_reason;
 use quiclab_stacks::carrier::{PublicKey, SecretKey};
-use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde::{Deserialize, Deserializer};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};

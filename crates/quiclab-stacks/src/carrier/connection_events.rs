@@ -1,7 +1,7 @@
 //! Events of connections: how they begin, end, and which of their paths are alive.
 
-use super::connection::{ConnectionKey, TunnelConnection};
 use super::connect_ip::close_code;
+use super::connection::{ConnectionKey, TunnelConnection};
 use super::event::{CloseReason, SessionId};
 use super::tunnel_endpoint::{Due, TunnelEndpoint};
 use crate::seeded;

@@ -13,6 +13,7 @@ mod control;
 mod control_stream;
 mod endpoint;
 mod event;
+pub mod format;
 mod fragments;
 mod gated_controller;
 mod keys;

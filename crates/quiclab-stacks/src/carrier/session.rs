@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 
 /// First wait before a client connects again, and the longest: it doubles with each attempt.
 pub(crate) const FIRST_BACKOFF: Duration = Duration::from_millis(250);
-const MAX_BACKOFF: Duration = Duration::from_secs(5);
+pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// Maximum number of datagrams that wait to be fetched; those beyond are dropped, as by a full socket.
 const MAX_DELIVERED: usize = 8192;
 

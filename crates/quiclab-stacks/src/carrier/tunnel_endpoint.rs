@@ -262,7 +262,11 @@ impl TunnelEndpoint {
     /// What connections of this endpoint of QUIC speak: the second of a server is that of CONNECT-IP.
     pub(super) fn protocol_of(&self, endpoint: usize) -> TunnelProtocol {
         let second = self.config().role == Role::Client || endpoint == 1;
-        if self.config().connect_ip.is_some() && second { TunnelProtocol::ConnectIp } else { TunnelProtocol::Own }
+        if self.config().connect_ip.is_some() && second {
+            TunnelProtocol::ConnectIp
+        } else {
+            TunnelProtocol::Own
+        }
     }
 
     /// Hands what has arrived on a connection to its session.

@@ -131,7 +131,10 @@ pub(super) fn read(
             None => keys::pkcs8(key),
             Some(name) => keys::read_any(&directory.join(name)).map_err(|error: KeyError| {
                 let remedy = error.remedy(&directory.join(name));
-                Problem::file(here.child("key_file"), format!("{error}; {remedy}").trim_end_matches("; ").to_owned())
+                Problem::file(
+                    here.child("key_file"),
+                    format!("{error}; {remedy}").trim_end_matches("; ").to_owned(),
+                )
             })?,
         };
         let field = here.child("certificate");

@@ -43,8 +43,7 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     let text = read_text(file)?;
     let loaded = read(&text, &name).and_then(|(document, config, notes)| {
         let key = read_key(file, &config).map_err(|problem| document.locate(problem))?;
-        let connect_ip =
-            connect_ip::read(file, &config, &key).map_err(|problem| document.locate(problem))?;
+        let connect_ip = connect_ip::read(file, &config, &key).map_err(|problem| document.locate(problem))?;
         let warnings = warnings::warnings(&config);
         Ok(Settings { config, key, connect_ip, notes, warnings, file: file.to_owned() })
     });

@@ -8,8 +8,8 @@
 
 use super::{Daemon, DaemonError};
 use crate::protocol::{Assigned, Assignment, MAX_ROUTES, is_host};
-use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
 use quiclab_core::Time;
+use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
 use quiclab_stacks::carrier::SessionId;
 use quiclab_stacks::carrier::connect_ip::capsule::{AddressRange, Capsule, CapsuleAddress, none};
 use quiclab_stacks::carrier::connect_ip::ranges::{networks_of, ranges_of};
@@ -32,7 +32,8 @@ impl Daemon {
     pub(super) fn ask_for_addresses(&mut self, id: SessionId) {
         self.offer = Offer::default();
         let families = [true, false].into_iter().filter(|ipv4| *ipv4 || self.config.mtu >= SMALLEST_IPV6_MTU);
-        let wanted = (1..).zip(families).map(|(request, ipv4)| CapsuleAddress { request, prefix: none(ipv4) });
+        let wanted =
+            (1..).zip(families).map(|(request, ipv4)| CapsuleAddress { request, prefix: none(ipv4) });
         let capsule = Capsule::AddressRequest(wanted.collect());
         self.send_capsule(id, &capsule);
     }
@@ -146,7 +147,10 @@ mod tests {
     use super::*;
 
     fn offers(texts: &[&str]) -> Vec<CapsuleAddress> {
-        (1..).zip(texts).map(|(request, text)| CapsuleAddress { request, prefix: text.parse().unwrap() }).collect()
+        (1..)
+            .zip(texts)
+            .map(|(request, text)| CapsuleAddress { request, prefix: text.parse().unwrap() })
+            .collect()
     }
 
     fn texts(assigned: &[Assigned]) -> Vec<String> {
@@ -159,7 +163,10 @@ mod tests {
         assert_eq!(texts(&usable(&all, 1400)), ["10.0.0.2 10.0.0.2/32", "fd00:7::1 fd00:7::/64"]);
         assert_eq!(texts(&usable(&all, 1000)), ["10.0.0.2 10.0.0.2/32"], "too short for IPv6");
         // what no host has is no address, and all addresses are not its network
-        assert!(usable(&offers(&["127.0.0.1/32", "224.0.0.0/4", "0.0.0.0/32", "ff00::/8", "::1/128"]), 1400).is_empty());
+        assert!(
+            usable(&offers(&["127.0.0.1/32", "224.0.0.0/4", "0.0.0.0/32", "ff00::/8", "::1/128"]), 1400)
+                .is_empty()
+        );
         assert_eq!(texts(&usable(&offers(&["0.0.0.0/0"]), 1400)), ["0.0.0.1 0.0.0.1/32"]);
     }
 

@@ -78,7 +78,9 @@ pub enum DaemonError {
     #[error("the server refuses: {0}")]
     Refused(String),
     /// Datagrams of the path are too short for IPv6 inside.
-    #[error("the path carries less than the 1280 bytes that IPv6 inside needs; set `mtu` of both ends below 1280")]
+    #[error(
+        "the path carries less than the 1280 bytes that IPv6 inside needs; set `mtu` of both ends below 1280"
+    )]
     Narrow,
     /// The server assigns a network that is in use outside the tunnel.
     #[error("the server assigns {network}, where {address} ({name}) is outside the tunnel")]

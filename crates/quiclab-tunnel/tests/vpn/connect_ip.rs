@@ -41,7 +41,10 @@ fn file(lab: &Lab, name: &str) -> String {
 fn certify(lab: &Lab, end: &str) {
     let (key, certificate) = (file(lab, &format!("{end}.key")), file(lab, &format!("{end}.pem")));
     let subject = format!("/CN={end}.example");
-    succeed("openssl", &["req", "-x509", "-new", "-key", &key, "-subj", &subject, "-days", "2", "-out", &certificate]);
+    succeed(
+        "openssl",
+        &["req", "-x509", "-new", "-key", &key, "-subj", &subject, "-days", "2", "-out", &certificate],
+    );
 }
 
 /// The program on connect-ip-go, with what both of its roles need; `None` with a message where it was not built.
@@ -53,7 +56,17 @@ fn stranger(lab: &Lab, role: &str, own: &str, known: &str) -> Option<Vec<String>
     let uri = format!("https://vpn.example{PATH}");
     let (certificate, key) = (file(lab, &format!("{own}.pem")), file(lab, &format!("{own}.key")));
     let words = [
-        STRANGER, role, "-uri", &uri, "-address", "10.1.1.1:443", "-certificate", &certificate, "-key", &key, "-peer-key",
+        STRANGER,
+        role,
+        "-uri",
+        &uri,
+        "-address",
+        "10.1.1.1:443",
+        "-certificate",
+        &certificate,
+        "-key",
+        &key,
+        "-peer-key",
         known,
     ];
     Some(words.map(str::to_owned).to_vec())
@@ -90,10 +103,16 @@ fn both_ends_of_ours_beside_the_protocol_of_the_tunnel() {
     lab.start('d');
     until("sessions", LONGEST, || lab.is_open() && lab.has_session('d'));
     let log = lab.log("server");
-    assert_eq!((log.matches("\"connect_ip\":true").count(), log.matches("\"connect_ip\":false").count()), (1, 1));
+    assert_eq!(
+        (log.matches("\"connect_ip\":true").count(), log.matches("\"connect_ip\":false").count()),
+        (1, 1)
+    );
     // no addresses but those that the server assigns, in networks of one address
     let addresses = lab.ip('c', &format!("addr show dev {}", lab.device('c')));
-    assert!(addresses.contains("inet 10.77.0.") && addresses.contains("/32 ") && addresses.contains("/128 "), "{addresses}");
+    assert!(
+        addresses.contains("inet 10.77.0.") && addresses.contains("/32 ") && addresses.contains("/128 "),
+        "{addresses}"
+    );
     assert!(lab.ip('c', "route show").contains(&format!("10.99.0.0/16 dev {}", lab.device('c'))));
     lab.down('c');
     lab.edit("client.toml", "routes = [\"10.99.0.0/16\"]", "accept_routes = true");
@@ -106,7 +125,9 @@ fn both_ends_of_ours_beside_the_protocol_of_the_tunnel() {
     // the server is restarted
     lab.kill('s');
     lab.start('s');
-    until("an answer of the new server", LONGEST, || lab.run('c', &["ping", "-c", "1", "-W", "1", "10.77.0.1"]).0 == Some(0));
+    until("an answer of the new server", LONGEST, || {
+        lab.run('c', &["ping", "-c", "1", "-W", "1", "10.77.0.1"]).0 == Some(0)
+    });
     lab.down('c');
     assert!(!lab.ip('c', "route show").contains("10.77.0.0/24"));
 }
@@ -127,7 +148,12 @@ fn our_client_and_connect_ip_go() {
     let Some(mut lab) = lab() else { return };
     let Some(mut words) = stranger(&lab, "server", "server", &lab.keys[1]) else { return };
     for word in [
-        "-own", "10.77.0.1/24,fd77::1/64", "-assign", "10.77.0.2/32,fd77::2/128", "-advertise", "10.77.0.0/24,fd77::/64",
+        "-own",
+        "10.77.0.1/24,fd77::1/64",
+        "-assign",
+        "10.77.0.2/32,fd77::2/128",
+        "-advertise",
+        "10.77.0.0/24,fd77::/64",
     ] {
         words.push(word.to_owned());
     }
@@ -185,14 +211,38 @@ fn a_server_known_by_its_authority() {
     for file in [&ca_key, &key] {
         succeed("openssl", &[&curve[..], &[file]].concat());
     }
-    succeed("openssl", &["req", "-x509", "-new", "-key", &ca_key, "-subj", "/CN=ca", "-days", "2", "-out", &ca]);
+    succeed(
+        "openssl",
+        &["req", "-x509", "-new", "-key", &ca_key, "-subj", "/CN=ca", "-days", "2", "-out", &ca],
+    );
     succeed("openssl", &["req", "-new", "-key", &key, "-subj", "/CN=web", "-out", &request]);
-    std::fs::write(PathBuf::from(&extensions), "subjectAltName=DNS:vpn.example\nbasicConstraints=CA:FALSE\n").unwrap();
-    succeed("openssl", &[
-        "x509", "-req", "-in", &request, "-CA", &ca, "-CAkey", &ca_key, "-CAcreateserial", "-days", "2", "-extfile",
-        &extensions, "-out", &certificate,
-    ]);
-    lab.edit("server.toml", "certificate = \"server.pem\"", "certificate = \"web.pem\"\nkey_file = \"web.key\"");
+    std::fs::write(PathBuf::from(&extensions), "subjectAltName=DNS:vpn.example\nbasicConstraints=CA:FALSE\n")
+        .unwrap();
+    succeed(
+        "openssl",
+        &[
+            "x509",
+            "-req",
+            "-in",
+            &request,
+            "-CA",
+            &ca,
+            "-CAkey",
+            &ca_key,
+            "-CAcreateserial",
+            "-days",
+            "2",
+            "-extfile",
+            &extensions,
+            "-out",
+            &certificate,
+        ],
+    );
+    lab.edit(
+        "server.toml",
+        "certificate = \"server.pem\"",
+        "certificate = \"web.pem\"\nkey_file = \"web.key\"",
+    );
     let key = format!("server_key = \"{}\"\n", lab.keys[0]);
     lab.edit("client.toml", &key, "");
     lab.edit("client.toml", "host = ", "authorities = \"ca.pem\"\nhost = ");

@@ -40,7 +40,8 @@ fn capsules_are_read_as_they_were_written() {
     }
     // by hand: type 1, length 7, request 0, IPv4, 192.0.2.1/32
     let mut out = BytesMut::new();
-    Capsule::AddressAssign(vec![CapsuleAddress { request: 0, prefix: prefix("192.0.2.1/32") }]).encode(&mut out);
+    Capsule::AddressAssign(vec![CapsuleAddress { request: 0, prefix: prefix("192.0.2.1/32") }])
+        .encode(&mut out);
     assert_eq!(&out[..], [1, 7, 0, 4, 192, 0, 2, 1, 32]);
 }
 

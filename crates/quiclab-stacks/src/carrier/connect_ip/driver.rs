@@ -32,28 +32,38 @@ pub(crate) struct Http3Streams {
     readable: Vec<StreamId>,
     /// At a client: the server is ready, and the request not sent.
     ready: bool,
+    /// What stands before a packet in a datagram; empty while there is no tunnel.
+    header: Bytes,
 }
 
 impl Http3Streams {
     pub(crate) fn new(machine: Http3) -> Self {
         let control_outbox = machine.control();
-        Self { machine, control: None, control_outbox, readable: Vec::new(), ready: false }
+        Self {
+            machine,
+            control: None,
+            control_outbox,
+            readable: Vec::new(),
+            ready: false,
+            header: Bytes::new(),
+        }
     }
 
     /// The datagram that carries `cargo`; `None` if it is not bytes, or there is no tunnel.
     pub(crate) fn encode(&self, cargo: &TunnelPayload) -> Option<Bytes> {
         let TunnelPayload::Bytes(packet) = cargo else { return None };
-        let mut datagram = self.machine.datagram_header();
-        if datagram.is_empty() {
+        if self.header.is_empty() {
             return None;
         }
+        let mut datagram = BytesMut::with_capacity(self.header.len() + packet.len());
+        datagram.extend_from_slice(&self.header);
         datagram.extend_from_slice(packet);
         Some(datagram.freeze())
     }
 
     /// Bytes of a datagram beside the packet.
     pub(crate) fn overhead(&self) -> usize {
-        self.machine.datagram_header().len().max(2)
+        self.header.len()
     }
 
     /// The packet in a datagram.
@@ -142,7 +152,9 @@ impl TunnelEndpoint {
         }
         if let Some(own) = stream.filter(|_| !streams.machine.holds()) {
             let machine = &mut streams.machine;
-            read(quic, own, dirty, |bytes, end| machine.receive_request(number(own), bytes, end, &mut events))?;
+            read(quic, own, dirty, |bytes, end| {
+                machine.receive_request(number(own), bytes, end, &mut events)
+            })?;
         }
         let mut events = VecDeque::from(events);
         streams.ready |= events.contains(&Http3Event::Ready);
@@ -220,6 +232,7 @@ impl TunnelEndpoint {
         match opened {
             Ok((session, peer)) => {
                 outbox.extend_from_slice(&answer);
+                streams.header = streams.machine.datagram_header().freeze();
                 conn.was_bound = true;
                 self.unbound -= 1;
                 if let Some(session) = self.sessions.get_mut(&session) {
@@ -246,7 +259,10 @@ impl TunnelEndpoint {
 
     /// The server has opened the tunnel that this client has asked for.
     fn opened_by_server(&mut self, now: Time, key: ConnectionKey) {
-        let Some(conn) = self.connections.get(&key) else { return };
+        let Some(conn) = self.connections.get_mut(&key) else { return };
+        if let Some(streams) = &mut conn.http3 {
+            streams.header = streams.machine.datagram_header().freeze();
+        }
         // a server that authorities know may have a key of another kind
         let peer = tls::peer(&conn.quic).unwrap_or(PublicKey::NONE);
         let Some(id) = conn.session else { return };

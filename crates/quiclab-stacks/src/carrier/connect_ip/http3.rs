@@ -79,13 +79,15 @@ pub struct Http3 {
     target: Target,
     uni: UniStreams,
     request: Option<Request>,
+    /// The stream of the last request that was refused: nothing more is read from it.
+    refused: Option<u64>,
 }
 
 impl Http3 {
     /// A connection of a client that asks for `target`, or of a server that has it.
     #[must_use]
     pub fn new(role: Role, target: Target) -> Self {
-        Self { role, target, uni: UniStreams::new(role), request: None }
+        Self { role, target, uni: UniStreams::new(role), request: None, refused: None }
     }
 
     /// What this end sends on its control stream, once.
@@ -129,7 +131,7 @@ impl Http3 {
     pub fn takes(&self, stream: u64) -> bool {
         match &self.request {
             Some(request) => request.stream == stream,
-            None => self.role == Role::Server,
+            None => self.role == Role::Server && self.refused.is_none_or(|refused| stream > refused),
         }
     }
 
@@ -186,7 +188,7 @@ impl Http3 {
         if accepted {
             self.read(out)?;
         } else {
-            self.request = None; // another may follow
+            self.refused = self.request.take().map(|request| request.stream); // another may follow
         }
         Ok(header(&message::response(status)))
     }
@@ -301,7 +303,9 @@ fn rule(role: Role, kind: u64) -> Rule {
         frame::DATA => Rule::Pieces,
         frame::HEADERS => Rule::Whole(MAX_SECTION_BYTES),
         frame::PUSH_PROMISE if role == Role::Client => Rule::Whole(MAX_SECTION_BYTES),
-        frame::CANCEL_PUSH | frame::SETTINGS | frame::PUSH_PROMISE | frame::GOAWAY | frame::MAX_PUSH_ID => Rule::Refuse,
+        frame::CANCEL_PUSH | frame::SETTINGS | frame::PUSH_PROMISE | frame::GOAWAY | frame::MAX_PUSH_ID => {
+            Rule::Refuse
+        }
         kind if frame::OF_HTTP2.contains(&kind) => Rule::Refuse,
         _ => Rule::Skip,
     }

@@ -12,7 +12,8 @@ use bytes::BytesMut;
 
 const PROTOCOL: &str = "connect-ip";
 /// Fields that concern a connection of HTTP/1.1 (RFC 9114 section 4.2).
-const OF_CONNECTIONS: [&str; 5] = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
+const OF_CONNECTIONS: [&str; 5] =
+    ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
 
 /// A tunnel of a server: what a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +55,11 @@ pub(super) fn read_request(section: &[u8], path: &str) -> Result<Result<(), Stat
     if method != "CONNECT" {
         // RFC 9220 section 3: only CONNECT has a protocol
         let whole = pseudo(&fields, ":scheme").is_some() && pseudo(&fields, ":path").is_some();
-        return if protocol.is_none() && whole { Ok(Err(if same_path(&fields, path) { 405 } else { 404 })) } else { Err(MESSAGE) };
+        return if protocol.is_none() && whole {
+            Ok(Err(if same_path(&fields, path) { 405 } else { 404 }))
+        } else {
+            Err(MESSAGE)
+        };
     }
     let Some(protocol) = protocol else {
         // the classic CONNECT has no path (RFC 9114 section 4.4)
@@ -62,7 +67,8 @@ pub(super) fn read_request(section: &[u8], path: &str) -> Result<Result<(), Stat
         return if none { Ok(Err(501)) } else { Err(MESSAGE) };
     };
     let authority = pseudo(&fields, ":authority").filter(|authority| !authority.is_empty());
-    let (Some(scheme), Some(_), Some(_)) = (pseudo(&fields, ":scheme"), pseudo(&fields, ":path"), authority) else {
+    let (Some(scheme), Some(_), Some(_)) = (pseudo(&fields, ":scheme"), pseudo(&fields, ":path"), authority)
+    else {
         return Err(MESSAGE);
     };
     Ok(if protocol != PROTOCOL {
@@ -171,11 +177,19 @@ mod tests {
     #[test]
     fn other_requests_get_a_status() {
         assert_eq!(with(&[(":protocol", "connect-udp")]), Ok(Err(501)));
-        assert_eq!(with(&[(":path", "/.well-known/masque/ip/192.0.2.0%2F24/*/")]), Ok(Err(404)), "one network");
+        assert_eq!(
+            with(&[(":path", "/.well-known/masque/ip/192.0.2.0%2F24/*/")]),
+            Ok(Err(404)),
+            "one network"
+        );
         assert_eq!(with(&[(":scheme", "http")]), Ok(Err(400)));
         assert_eq!(with(&[(":method", "GET"), (":protocol", "")]), Ok(Err(405)));
         assert_eq!(with(&[(":method", "GET"), (":protocol", ""), (":path", "/")]), Ok(Err(404)));
-        assert_eq!(with(&[(":protocol", ""), (":scheme", ""), (":path", "")]), Ok(Err(501)), "CONNECT for TCP");
+        assert_eq!(
+            with(&[(":protocol", ""), (":scheme", ""), (":path", "")]),
+            Ok(Err(501)),
+            "CONNECT for TCP"
+        );
     }
 
     #[test]

@@ -27,6 +27,6 @@ mod uni;
 pub mod varint;
 
 pub use config::{ConnectIpConfig, ServerTrust};
-pub use error::Http3Error;
 pub(super) use driver::{Http3Streams, close_code};
+pub use error::Http3Error;
 pub(super) use tls::{client, server};

@@ -200,7 +200,12 @@ mod tests {
         let section = encode(&fields);
         assert_eq!(decode(&section), Ok(read));
         for length in 0..section.len() {
-            assert!(decode(&section[..length]).is_ok_and(|some| some.len() < fields.len()) || length < 2 || decode(&section[..length]) == Err(QpackError::Truncated), "{length}");
+            assert!(
+                decode(&section[..length]).is_ok_and(|some| some.len() < fields.len())
+                    || length < 2
+                    || decode(&section[..length]) == Err(QpackError::Truncated),
+                "{length}"
+            );
         }
         // the same name by the Huffman code: "custom-key" of RFC 7541 C.4.3
         let coded = [0, 0, 0x2f, 0x01, 0x25, 0xa8, 0x49, 0xe9, 0x5b, 0xa9, 0x7d, 0x7f, 0x01, b'1'];
@@ -218,6 +223,9 @@ mod tests {
         assert_eq!(decode(&[0, 0, 0xff, 99 - 63]), Err(QpackError::Index(99)));
         let many = encode(&vec![("age", "0"); MAX_SECTION_BYTES / (FIELD_OVERHEAD + 4) + 1]);
         assert_eq!(decode(&many), Err(QpackError::TooLong));
-        assert_eq!(decode(&[0, 0, 0x51, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]), Err(QpackError::Truncated));
+        assert_eq!(
+            decode(&[0, 0, 0x51, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]),
+            Err(QpackError::Truncated)
+        );
     }
 }

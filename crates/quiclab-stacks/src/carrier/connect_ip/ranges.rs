@@ -97,15 +97,16 @@ mod tests {
 
     #[test]
     fn networks_become_ranges_in_order_without_overlaps() {
-        let ranges = ranges_of(&networks(&["fd77::/64", "10.2.0.0/16", "10.0.0.0/15", "10.1.7.0/24", "0.0.0.0/32"]));
+        let ranges =
+            ranges_of(&networks(&["fd77::/64", "10.2.0.0/16", "10.0.0.0/15", "10.1.7.0/24", "0.0.0.0/32"]));
         assert_eq!(
             texts(&ranges),
             ["0.0.0.0 0.0.0.0", "10.0.0.0 10.2.255.255", "fd77:: fd77::ffff:ffff:ffff:ffff"]
         );
-        assert_eq!(texts(&ranges_of(&networks(&["::/0", "0.0.0.0/0"]))), [
-            "0.0.0.0 255.255.255.255".to_owned(),
-            format!(":: {}", Ipv6Addr::from(u128::MAX))
-        ]);
+        assert_eq!(
+            texts(&ranges_of(&networks(&["::/0", "0.0.0.0/0"]))),
+            ["0.0.0.0 255.255.255.255".to_owned(), format!(":: {}", Ipv6Addr::from(u128::MAX))]
+        );
         assert!(ranges_of(&[]).is_empty());
     }
 
@@ -117,9 +118,15 @@ mod tests {
             protocol: 0,
         };
         // all but 10.0.0.0/8 and above: 0/5, 8/7
-        assert_eq!(networks_of(&[range("0.0.0.0", "9.255.255.255")], 9), networks(&["0.0.0.0/5", "8.0.0.0/7"]));
+        assert_eq!(
+            networks_of(&[range("0.0.0.0", "9.255.255.255")], 9),
+            networks(&["0.0.0.0/5", "8.0.0.0/7"])
+        );
         assert_eq!(networks_of(&[range("0.0.0.1", "0.0.0.2")], 9), networks(&["0.0.0.1/32", "0.0.0.2/32"]));
-        assert_eq!(networks_of(&[range("::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff")], 9), networks(&["::/0"]));
+        assert_eq!(
+            networks_of(&[range("::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff")], 9),
+            networks(&["::/0"])
+        );
         assert_eq!(networks_of(&[range("0.0.0.1", "255.255.255.254")], 5).len(), 5, "bounded");
         assert!(networks_of(&[AddressRange { protocol: 6, ..range("10.0.0.0", "10.0.0.1") }], 9).is_empty());
     }

@@ -100,7 +100,9 @@ impl UniStreams {
         };
         match stream {
             // section 6.2.1; a stream without a type may end (section 6.2)
-            Stream::Control(_) | Stream::Encoder | Stream::Decoder if end => Err(error::CLOSED_CRITICAL_STREAM),
+            Stream::Control(_) | Stream::Encoder | Stream::Decoder if end => {
+                Err(error::CLOSED_CRITICAL_STREAM)
+            }
             _ if end => Ok(()),
             stream => {
                 self.streams.insert(id, stream);
@@ -158,7 +160,9 @@ fn rule(role: Role, first: bool, kind: u64) -> Rule {
         _ if first => Rule::Refuse,
         frame::GOAWAY | frame::CANCEL_PUSH => Rule::Whole(MAX_CONTROL_FRAME),
         frame::MAX_PUSH_ID if role == Role::Server => Rule::Whole(MAX_CONTROL_FRAME),
-        frame::DATA | frame::HEADERS | frame::SETTINGS | frame::PUSH_PROMISE | frame::MAX_PUSH_ID => Rule::Refuse,
+        frame::DATA | frame::HEADERS | frame::SETTINGS | frame::PUSH_PROMISE | frame::MAX_PUSH_ID => {
+            Rule::Refuse
+        }
         kind if frame::OF_HTTP2.contains(&kind) => Rule::Refuse,
         _ => Rule::Skip,
     }
