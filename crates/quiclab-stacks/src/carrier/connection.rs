@@ -10,7 +10,7 @@
 //! | a probe of another path passes its gate and would carry the datagram | probes leave in `settle`, before; timers and packets are handled with nothing inside |
 //! | a batch of datagrams (segmentation offload) waits inside for its last one | it is flushed when another path is chosen, when it is full, with the next `transmit`, and before any packet or timer is handled; what waits counts as in flight |
 
-use super::connect_ip::Http3Streams;
+use super::connect_ip::streams::Http3Streams;
 use super::event::{Outgoing, SessionId};
 use super::gated_controller::{self, GateMode, GatedController};
 use super::liveness::Liveness;

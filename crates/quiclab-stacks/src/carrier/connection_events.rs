@@ -1,6 +1,6 @@
 //! Events of connections: how they begin, end, and which of their paths are alive.
 
-use super::connect_ip::close_code;
+use super::connect_ip::error::NO_ERROR;
 use super::connection::{ConnectionKey, TunnelConnection};
 use super::event::{CloseReason, SessionId};
 use super::tunnel_endpoint::{Due, TunnelEndpoint};
@@ -190,7 +190,11 @@ impl TunnelEndpoint {
         code: Code,
     ) -> Option<SessionId> {
         let conn = self.connections.get_mut(&key)?;
-        let (code, reason) = if conn.http3.is_some() { close_code(code) } else { code };
+        let (code, reason) = match code {
+            // HTTP/3 has codes of its own
+            (code, reason) if conn.http3.is_some() && code <= NO_ANSWER.0 => (NO_ERROR, reason),
+            code => code,
+        };
         conn.flush(now);
         if !conn.over {
             conn.over = true;

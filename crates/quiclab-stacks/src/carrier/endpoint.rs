@@ -10,9 +10,10 @@
 //! | key of stateless resets | from the identity | a restarted server is recognised at once |
 //! | migration | allowed at servers | RFC 9000 section 9: roaming clients |
 
+use super::certificates;
 use super::config::{PathConfig, Randomness, TunnelEndpointConfig};
 use super::connect_ip::http3::Http3;
-use super::connect_ip::{self, Http3Streams};
+use super::connect_ip::streams::Http3Streams;
 use super::connection::{SEND_BUFFER, std_time};
 use super::control::{self, Group};
 use super::gated_controller::GatedControllerFactory;
@@ -152,7 +153,7 @@ impl EndpointFactory {
         };
         let (key, peers, randomness) = (&config.secret_key, &config.peers, config.randomness);
         let client = match &config.connect_ip {
-            Some(http3) => connect_ip::client(http3, randomness),
+            Some(http3) => certificates::client(http3, randomness),
             None => tls::client(key, peers, randomness),
         };
         let client = QuicClientConfig::try_from(client).expect(SUITE);
@@ -318,6 +319,6 @@ impl EndpointFactory {
 /// TLS of a server of CONNECT-IP, if this is one.
 fn http3_server(config: &TunnelEndpointConfig, peers: &[PublicKey]) -> Option<Arc<QuicServerConfig>> {
     let http3 = config.connect_ip.as_ref().filter(|_| config.role == Role::Server)?;
-    let tls = connect_ip::server(http3, peers, config.randomness);
+    let tls = certificates::server(http3, peers, config.randomness);
     Some(Arc::new(QuicServerConfig::try_from(tls).expect(SUITE)))
 }

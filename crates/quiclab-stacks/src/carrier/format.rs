@@ -18,7 +18,7 @@ use quiclab_core::Role;
 /// Names and values.
 #[must_use]
 pub fn constants() -> Vec<(&'static str, String)> {
-    let text = |bytes: &[u8]| format!("`{}`", String::from_utf8_lossy(bytes));
+    let text = |bytes: &[u8]| format!("{:?}", String::from_utf8_lossy(bytes));
     let bytes = |count: usize| if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") };
     let usual = TunnelEndpointConfig::new(
         Role::Server,

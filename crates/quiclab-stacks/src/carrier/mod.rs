@@ -5,8 +5,10 @@
 //! with all its sessions, [`NoqCarrier`] an endpoint with one session between fixed addresses. Both are pure: they take
 //! `now`, and open no sockets.
 
+mod certificates;
 mod config;
 pub mod connect_ip;
+mod connect_ip_events;
 mod connection;
 mod connection_events;
 mod control;

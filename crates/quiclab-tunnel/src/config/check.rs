@@ -99,6 +99,7 @@ fn check_server(path: &FieldPath, server: &Server, config: &Config) -> Check {
     check_unique(&path.child("listen"), &server.listen)?;
     let pools = [("pool_ipv4", server.pool_ipv4), ("pool_ipv6", server.pool_ipv6)];
     if let Some(connect_ip) = &server.connect_ip {
+        check_unique(&path.child("connect_ip").child("listen"), &connect_ip.listen)?;
         connect_ip::check_server(&path.child("connect_ip"), connect_ip, &server.listen)?;
     }
     for (field, pool) in pools.iter().filter_map(|(field, pool)| Some((*field, (*pool)?))) {
@@ -284,7 +285,7 @@ impl<T: Ord> Unique<T> {
 }
 
 /// Each value is there once.
-pub(super) fn check_unique<T: PartialEq + std::fmt::Display>(path: &FieldPath, values: &[T]) -> Check {
+fn check_unique<T: PartialEq + std::fmt::Display>(path: &FieldPath, values: &[T]) -> Check {
     for (index, value) in values.iter().enumerate() {
         if let Some(first) = values[..index].iter().position(|other| other == value) {
             return Err(Problem::conflict(path.child(index), quoted(value), "each value at most once")

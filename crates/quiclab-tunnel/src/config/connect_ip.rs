@@ -78,7 +78,6 @@ pub(super) fn check_server(
     own: &[SocketAddr],
 ) -> Result<(), Problem> {
     check_path(here, &connect_ip.path)?;
-    super::check::check_unique(&here.child("listen"), &connect_ip.listen)?;
     for (index, address) in connect_ip.listen.iter().enumerate() {
         ensure(own.iter().all(|other| other.port() != address.port()), || {
             let expected = "an address with a port that `server.listen` does not have";

@@ -2,7 +2,7 @@
 //!
 //! | | client | server |
 //! | --- | --- | --- |
-//! | addresses | asked for when the session opens: one of each family that can be used | assigned when it opens, also if nobody asks; the answer to a request is the same |
+//! | addresses | asked for when the session opens: one of each family that can be used | assigned when it opens, also without a request; the answer to a request is the same |
 //! | destinations | those of the configuration; those of the server with `accept_routes` | the pools, and `announce` |
 //! | what the other end assigns or advertises beyond that | – | passed over: `networks` of the peer is what counts |
 

@@ -37,7 +37,7 @@ pub enum Capsule {
 /// An address or a network, and the request that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapsuleAddress {
-    /// Number of the request; 0 in an assignment that nobody has asked for.
+    /// Number of the request; 0 in an assignment without a request.
     pub request: u64,
     /// The network; in a request all of its bits may be 0, and in an assignment that is a refusal.
     pub prefix: IpPrefix,

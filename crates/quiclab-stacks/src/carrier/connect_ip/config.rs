@@ -27,7 +27,7 @@ pub struct ConnectIpConfig {
     /// UDP ports at which a server takes HTTP/3; at all others it speaks the tunnel's own protocol.
     pub ports: Vec<u16>,
     /// The certificate of this end, and its key.
-    pub(super) certified: Arc<CertifiedKey>,
+    pub(in crate::carrier) certified: Arc<CertifiedKey>,
 }
 
 impl ConnectIpConfig {

@@ -13,6 +13,7 @@
 
 use super::capsule::{self, Capsule};
 use super::error::{self, Http3Error};
+use super::frame;
 use super::message::{self, Target};
 use super::qpack::MAX_SECTION_BYTES;
 use super::records::{self, Record, Records, Rule};
@@ -20,19 +21,6 @@ use super::uni::UniStreams;
 use super::varint::{self, MAX_VARINT};
 use bytes::{BufMut, Bytes, BytesMut};
 use quiclab_core::Role;
-
-/// Types of frames (RFC 9114 section 7.2).
-pub(super) mod frame {
-    pub(in super::super) const DATA: u64 = 0;
-    pub(in super::super) const HEADERS: u64 = 1;
-    pub(in super::super) const CANCEL_PUSH: u64 = 3;
-    pub(in super::super) const SETTINGS: u64 = 4;
-    pub(in super::super) const PUSH_PROMISE: u64 = 5;
-    pub(in super::super) const GOAWAY: u64 = 7;
-    pub(in super::super) const MAX_PUSH_ID: u64 = 13;
-    /// Frames of HTTP/2 that HTTP/3 does not have (section 7.2.8).
-    pub(in super::super) const OF_HTTP2: [u64; 4] = [2, 6, 8, 9];
-}
 
 /// What has arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -230,7 +218,7 @@ impl Http3 {
                     }
                 }
                 (frame::PUSH_PROMISE, _) => return Err(error::ID),
-                // RFC 9114 section 4.4: nothing but DATA once a tunnel is open
+                // RFC 9114 section 4.4: only DATA once a tunnel is open
                 _ => return Err(error::FRAME_UNEXPECTED),
             }
         }

@@ -2,7 +2,7 @@
 //! (RFC 9114 section 6.2).
 
 use super::error::{self, Http3Error};
-use super::http3::frame;
+use super::frame;
 use super::qpack::MAX_SECTION_BYTES;
 use super::records::{self, Record, RecordError, Records, Rule};
 use super::varint::{self, Fields};
@@ -21,7 +21,7 @@ const ENABLE_CONNECT_PROTOCOL: u64 = 8;
 const H3_DATAGRAM: u64 = 0x33;
 /// Settings of HTTP/2 that HTTP/3 does not have (RFC 9114 section 7.2.4.1).
 const OF_HTTP2: [u64; 4] = [2, 3, 4, 5];
-/// Longest SETTINGS, GOAWAY and the like.
+/// Longest SETTINGS, GOAWAY and similar.
 const MAX_CONTROL_FRAME: usize = 1024;
 /// "Set Dynamic Table Capacity" to 0, the only instruction that fits a capacity of 0 (RFC 9204 section 4.3.1).
 const CAPACITY_0: u8 = 0x20;

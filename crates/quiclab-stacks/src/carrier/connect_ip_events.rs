@@ -1,17 +1,15 @@
-//! CONNECT-IP on the connections of an endpoint: streams between noq and the state machine, and what its events mean for
-//! sessions.
+//! CONNECT-IP on the connections of an endpoint: what arrives on streams of HTTP/3, and what it means for sessions.
 
-use super::capsule::Capsule;
-use super::error::{self, Http3Error};
-use super::http3::{self, Http3, Http3Event};
-use super::tls;
-use crate::carrier::connection::{ConnectionKey, TunnelConnection};
-use crate::carrier::connection_events::{CLOSED, Code, NO_ANSWER};
-use crate::carrier::event::{CloseReason, SessionId, TunnelEndpointError, TunnelEvent};
-use crate::carrier::keys::PublicKey;
-use crate::carrier::tunnel_endpoint::{MAX_PENDING_EVENTS, TunnelEndpoint};
-use bytes::{Bytes, BytesMut};
-use noq_proto::{Connection, Dir, PathId, ReadError, StreamId, VarInt};
+use super::certificates;
+use super::connect_ip::capsule::Capsule;
+use super::connect_ip::http3::{self, Http3Event};
+use super::connect_ip::streams::{number, read, reject};
+use super::connect_ip::{Http3Error, error};
+use super::connection::{ConnectionKey, TunnelConnection};
+use super::event::{CloseReason, SessionId, TunnelEndpointError, TunnelEvent};
+use super::keys::PublicKey;
+use super::tunnel_endpoint::{MAX_PENDING_EVENTS, TunnelEndpoint};
+use noq_proto::{Dir, PathId};
 use quiclab_core::tunnel::TunnelPayload;
 use quiclab_core::{Role, Time};
 use std::collections::VecDeque;
@@ -21,96 +19,9 @@ const FULL_OUTBOX: usize = 128 << 10;
 /// The path of a session; it has no other.
 const PATH: usize = 0;
 
-/// What a connection has for HTTP/3.
-#[derive(Debug)]
-pub(crate) struct Http3Streams {
-    machine: Http3,
-    /// This end's control stream, and what is still to be written there.
-    control: Option<StreamId>,
-    control_outbox: BytesMut,
-    /// Unidirectional streams of the other end.
-    readable: Vec<StreamId>,
-    /// At a client: the server is ready, and the request not sent.
-    ready: bool,
-    /// What stands before a packet in a datagram; empty while there is no tunnel.
-    header: Bytes,
-}
-
-impl Http3Streams {
-    pub(crate) fn new(machine: Http3) -> Self {
-        let control_outbox = machine.control();
-        Self {
-            machine,
-            control: None,
-            control_outbox,
-            readable: Vec::new(),
-            ready: false,
-            header: Bytes::new(),
-        }
-    }
-
-    /// The datagram that carries `cargo`; `None` if it is not bytes, or there is no tunnel.
-    pub(crate) fn encode(&self, cargo: &TunnelPayload) -> Option<Bytes> {
-        let TunnelPayload::Bytes(packet) = cargo else { return None };
-        if self.header.is_empty() {
-            return None;
-        }
-        let mut datagram = BytesMut::with_capacity(self.header.len() + packet.len());
-        datagram.extend_from_slice(&self.header);
-        datagram.extend_from_slice(packet);
-        Some(datagram.freeze())
-    }
-
-    /// Bytes of a datagram beside the packet.
-    pub(crate) fn overhead(&self) -> usize {
-        self.header.len()
-    }
-
-    /// The packet in a datagram.
-    pub(crate) fn packet(&self, datagram: &Bytes) -> Result<Option<Bytes>, Http3Error> {
-        self.machine.packet(datagram)
-    }
-}
-
-/// Codes of CONNECTION_CLOSE of the tunnel's own protocol as those of HTTP/3.
-pub(in crate::carrier) fn close_code((code, reason): Code) -> Code {
-    (if (CLOSED.0..=NO_ANSWER.0).contains(&code) { error::NO_ERROR } else { code }, reason)
-}
-
-/// Reads a stream as far as something has arrived; returns whether more may come.
-fn read<E>(
-    quic: &mut Connection,
-    stream: StreamId,
-    dirty: &mut bool,
-    mut each: impl FnMut(&[u8], bool) -> Result<(), E>,
-) -> Result<bool, E> {
-    let mut receive = quic.recv_stream(stream);
-    let Ok(mut chunks) = receive.read(true) else { return Ok(false) };
-    let mut some = false;
-    let open = loop {
-        match chunks.next(usize::MAX) {
-            Ok(Some(chunk)) => {
-                some = true;
-                if let Err(error) = each(&chunk.bytes, false) {
-                    break Err(error);
-                }
-            }
-            // a stream that was reset brings no more, either
-            Ok(None) | Err(ReadError::Reset(_)) => break each(&[], true).map(|()| false),
-            Err(ReadError::Blocked) => break Ok(true),
-        }
-    };
-    *dirty |= chunks.finalize().should_transmit() && some;
-    open
-}
-
-fn number(stream: StreamId) -> u64 {
-    VarInt::from(stream).into_inner()
-}
-
 impl TunnelEndpoint {
     /// Reads and writes the streams of HTTP/3.
-    pub(in crate::carrier) fn drive_http3(&mut self, now: Time, key: ConnectionKey) {
+    pub(super) fn drive_http3(&mut self, now: Time, key: ConnectionKey) {
         if let Err(error) = self.exchange(now, key) {
             return self.close_with_error(now, key, (error.code, error.reason));
         }
@@ -211,7 +122,7 @@ impl TunnelEndpoint {
     /// A session for a client that has asked for a tunnel, or a status.
     fn open_for_client(&mut self, now: Time, key: ConnectionKey) -> Result<(SessionId, PublicKey), u16> {
         // the handshake has proved one of the keys that are known
-        let peer = tls::peer(&self.connections[&key].quic).ok_or(403_u16)?;
+        let peer = certificates::peer(&self.connections[&key].quic).ok_or(403_u16)?;
         let (id, _) = self.new_session(now, peer).map_err(|_| 503_u16)?;
         Ok((id, peer))
     }
@@ -264,7 +175,7 @@ impl TunnelEndpoint {
             streams.header = streams.machine.datagram_header().freeze();
         }
         // a server that authorities know may have a key of another kind
-        let peer = tls::peer(&conn.quic).unwrap_or(PublicKey::NONE);
+        let peer = certificates::peer(&conn.quic).unwrap_or(PublicKey::NONE);
         let Some(id) = conn.session else { return };
         let Some(session) = self.sessions.get_mut(&id) else { return };
         (session.open, session.peer, session.connect_ip) = (true, Some(peer), true);
@@ -302,28 +213,4 @@ impl TunnelEndpoint {
         self.active.insert(key);
         Ok(())
     }
-}
-
-impl Http3Streams {
-    fn write_control(&mut self, quic: &mut Connection, dirty: &mut bool) {
-        if self.control.is_none() {
-            self.control = quic.streams().open(Dir::Uni);
-        }
-        let Some(control) = self.control else { return };
-        while !self.control_outbox.is_empty() {
-            match quic.send_stream(control).write(&self.control_outbox) {
-                Ok(0) | Err(_) => return,
-                Ok(written) => {
-                    let _ = self.control_outbox.split_to(written);
-                    *dirty = true;
-                }
-            }
-        }
-    }
-}
-
-fn reject(quic: &mut Connection, stream: StreamId, dirty: &mut bool) {
-    let _ = quic.send_stream(stream).reset(error::REQUEST_REJECTED.into());
-    let _ = quic.recv_stream(stream).stop(error::REQUEST_REJECTED.into());
-    *dirty = true;
 }

@@ -1,4 +1,4 @@
-//! TLS 1.3 with X.509 certificates, as strangers have it.
+//! TLS 1.3 of CONNECT-IP: X.509 certificates, which other implementations have.
 //!
 //! | | |
 //! | --- | --- |
@@ -6,10 +6,10 @@
 //! | a client knows its server | by the same, or by authorities and the host's name (RFC 5280) |
 //! | resumption, 0-RTT | none |
 
-use super::config::{ConnectIpConfig, ServerTrust};
-use crate::carrier::config::Randomness;
-use crate::carrier::keys::PublicKey;
-use crate::carrier::tls::{NoClock, TLS13, provider};
+use super::config::Randomness;
+use super::connect_ip::{ConnectIpConfig, ServerTrust};
+use super::keys::PublicKey;
+use super::tls::{NoClock, TLS13, provider};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls13_signature};
@@ -118,21 +118,21 @@ fn server_verifier(
 ) -> Arc<dyn ServerCertVerifier> {
     let pinned = |keys| Arc::new(PinnedCertificateVerifier { keys, provider: provider.clone() });
     match trust {
-        None => pinned(Vec::new()), // nobody
+        None => pinned(Vec::new()), // no key is known
         Some(ServerTrust::Key(key)) => pinned(vec![*key]),
         Some(ServerTrust::Authorities(authorities)) => {
             let mut roots = RootCertStore::empty();
             roots.add_parsable_certificates(authorities.iter().cloned());
             match WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build() {
                 Ok(verifier) => verifier,
-                Err(_) => pinned(Vec::new()), // no authority: nobody
+                Err(_) => pinned(Vec::new()), // no authority is known
             }
         }
     }
 }
 
 /// Configuration of a client.
-pub(in crate::carrier) fn client(config: &ConnectIpConfig, randomness: Randomness) -> Arc<ClientConfig> {
+pub(super) fn client(config: &ConnectIpConfig, randomness: Randomness) -> Arc<ClientConfig> {
     let provider = provider(randomness);
     let verifier = server_verifier(config.trust.as_ref(), &provider);
     let own = SingleCertAndKey::from(config.certified.clone());
@@ -148,7 +148,7 @@ pub(in crate::carrier) fn client(config: &ConnectIpConfig, randomness: Randomnes
 }
 
 /// Configuration of a server whose clients have one of the keys `peers`.
-pub(in crate::carrier) fn server(
+pub(super) fn server(
     config: &ConnectIpConfig,
     peers: &[PublicKey],
     randomness: Randomness,
@@ -167,7 +167,7 @@ pub(in crate::carrier) fn server(
 }
 
 /// The key of the peer of a connection, once it is proved; `None` if it is not an Ed25519 key.
-pub(in crate::carrier) fn peer(connection: &noq_proto::Connection) -> Option<PublicKey> {
+pub(super) fn peer(connection: &noq_proto::Connection) -> Option<PublicKey> {
     let identity = connection.crypto_session().peer_identity()?;
     let chain = identity.downcast::<Vec<CertificateDer<'static>>>().ok()?;
     key_of(chain.first()?)
