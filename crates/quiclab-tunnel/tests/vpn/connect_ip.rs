@@ -133,6 +133,25 @@ fn both_ends_of_ours_beside_the_protocol_of_the_tunnel() {
 }
 
 #[test]
+fn the_address_of_the_client_changes_behind_a_kill_switch() {
+    let Some(mut lab) = lab() else { return };
+    lab.edit("client.toml", "[client]\n", "[client]\nkill_switch = true\n");
+    lab.edit("client.toml", "10.99.0.0/16", "10.77.0.0/24");
+    lab.start('s');
+    lab.start('c');
+    until("a session", LONGEST, || lab.is_open());
+    lab.echo(IPV4);
+    assert!(lab.ping(IPV4, SECOND).is_some());
+    let outside = |lab: &Lab| lab.run('c', &["ping", "-c", "1", "-W", "1", "10.1.1.1"]).0;
+    assert_ne!(outside(&lab), Some(0), "the kill switch lets out what is of the tunnel only");
+    lab.ip('c', "addr flush dev c1");
+    lab.ip('c', "addr add 10.1.1.9/24 dev c1");
+    until("an answer", LONGEST, || lab.ping(IPV4, Duration::from_millis(200)).is_some());
+    let log = lab.log("server");
+    assert_eq!(log.matches("session open").count(), 1, "the session goes on: {log}");
+}
+
+#[test]
 fn a_client_with_another_key_gets_no_tunnel() {
     let Some(mut lab) = lab() else { return };
     lab.edit("client.toml", "client.key", "other.key");

@@ -55,9 +55,7 @@ impl Http3Streams {
     pub(crate) fn packet(&self, datagram: &Bytes) -> Result<Option<Bytes>, Http3Error> {
         self.machine.packet(datagram)
     }
-}
 
-impl Http3Streams {
     /// Opens this end's control stream, and writes what is left to be written there.
     pub(in crate::carrier) fn write_control(&mut self, quic: &mut Connection, dirty: &mut bool) {
         if self.control.is_none() {
