@@ -86,7 +86,7 @@ impl Daemon {
     }
 
     /// Ends sessions with IPv6 inside whose path is known to carry less than the 1280 bytes that it needs (RFC 9484 section
-    /// 10.1: such a tunnel MUST be aborted). Datagrams of HTTP/3 have no fragments.
+    /// 7.2: such a tunnel MUST be aborted). Datagrams of HTTP/3 have no fragments.
     pub(super) fn end_narrow_sessions(&mut self, now: Time) {
         let narrow: Vec<_> = self
             .sessions
