@@ -148,14 +148,15 @@ lint: setup
 	$(RUN)/mypy
 
 .PHONY: adapters
-adapters: toolchain ## programs of the kernel lane that are built from source, into adapters/bin: quinn, quic-go
+adapters: toolchain ## programs of the kernel lane that are built from source, into adapters/bin: quinn, quic-go, connect-ip-go
 	mkdir -p adapters/bin
 	cargo build --release --quiet -p quiclab-quinn
 	cp target/release/quiclab-quinn adapters/bin/
 	@if command -v go >/dev/null; then \
-		cd adapters/quic-go && go build -trimpath -o ../bin/quiclab-quic-go .; \
+		(cd adapters/quic-go && go build -trimpath -o ../bin/quiclab-quic-go .) && \
+		(cd adapters/connect-ip-go && go build -trimpath -o ../bin/quiclab-connect-ip-go .); \
 	else \
-		echo 'quic-go is left out: Go 1.26 or later is missing, see https://go.dev/dl' >&2; \
+		echo 'quic-go and connect-ip-go are left out: Go 1.26 or later is missing, see https://go.dev/dl' >&2; \
 	fi
 
 .PHONY: aioquic-old

@@ -36,7 +36,7 @@ PLUGINS_BLOCK = re.compile(r"<!-- (plugins|operations) -->\n.*?<!-- end -->", re
 ROOT = "Scenario"
 VPN_ROOT = "Config"
 #: Types of the VPN that it has alone; the others are those of scenarios.
-VPN_TYPES = {VPN_ROOT, "Server", "Peer", "Client", "Path"}
+VPN_TYPES = {VPN_ROOT, "Server", "ServerConnectIp", "Peer", "Client", "ClientConnectIp", "Path"}
 VALUES = ("meaning", "default", "source")
 #: Types whose section has another name than the type.
 SECTIONS = {
@@ -83,7 +83,7 @@ def vpn_schema(printed: str) -> str:
 def vpn_page(text: str, schema: Schema) -> str:
     """Return the page of the VPN with every block generated again; other types are on the page of scenarios."""
     types: dict[str, Schema] = {VPN_ROOT: schema, **schema["$defs"]}
-    own = {name.lower() for name in VPN_TYPES}
+    own = {words(name).replace(" ", "-") for name in VPN_TYPES}
 
     def link(found: re.Match[str]) -> str:
         return found[0] if found[1] in own else f"(scenario.md#{found[1]})"

@@ -3,8 +3,8 @@
 
 use quiclab_core::problem::system_reason;
 use quiclab_stacks::carrier::{PublicKey, SecretKey};
-use rustls_pki_types::PrivatePkcs8KeyDer;
 use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde::{Deserialize, Deserializer};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -31,6 +31,9 @@ pub enum KeyError {
     /// Another user owns it.
     #[error("belongs to user {0}, not to root or the user who starts the tunnel")]
     Owner(u32),
+    /// It holds no key.
+    #[error("not a PEM file with a private key")]
+    NoKey,
     /// It holds no Ed25519 key.
     #[error("not a PEM file with an Ed25519 `PRIVATE KEY`")]
     Content,
@@ -45,7 +48,7 @@ impl KeyError {
             Self::Io(error) if error.kind() == io::ErrorKind::NotFound => {
                 format!("create it with `quiclab-tunnel keygen {file}`")
             }
-            Self::Io(_) => String::new(),
+            Self::Io(_) | Self::NoKey => String::new(),
             Self::Readable(_) => format!("run `chmod 600 {file}`"),
             Self::Owner(_) => format!("run `chown root {file}`"),
             Self::Content => {
@@ -61,6 +64,25 @@ impl KeyError {
 /// # Errors
 /// If it cannot be read, is readable by others or holds no key.
 pub fn read(file: &Path) -> Result<SecretKey, KeyError> {
+    from_pem(&read_text(file)?).ok_or(KeyError::Content)
+}
+
+/// Reads a private key of any kind from a file that only its owner may read.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_any(file: &Path) -> Result<PrivateKeyDer<'static>, KeyError> {
+    PrivateKeyDer::from_pem_slice(&read_text(file)?).map_err(|_| KeyError::NoKey)
+}
+
+/// A private key as PKCS #8.
+#[must_use]
+pub fn pkcs8(key: &SecretKey) -> PrivateKeyDer<'static> {
+    PrivatePkcs8KeyDer::from([&PKCS8[..], key.as_bytes()].concat()).into()
+}
+
+/// The text of a file that only its owner may read.
+fn read_text(file: &Path) -> Result<Vec<u8>, KeyError> {
     let mut open = File::open(file)?;
     // of the open file, so that it is the one that is read
     let metadata = open.metadata()?;
@@ -73,7 +95,7 @@ pub fn read(file: &Path) -> Result<SecretKey, KeyError> {
     }
     let mut text = Vec::new();
     Read::by_ref(&mut open).take(MAX_FILE).read_to_end(&mut text)?;
-    from_pem(&text).ok_or(KeyError::Content)
+    Ok(text)
 }
 
 fn from_pem(text: &[u8]) -> Option<SecretKey> {
@@ -132,15 +154,15 @@ pub fn public_from_text(text: &str) -> Option<PublicKey> {
     Some(PublicKey::from_bytes(bytes))
 }
 
+/// For fields of a configuration that need not be there.
+pub(crate) fn deserialize_some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PublicKey>, D::Error> {
+    deserialize(from).map(Some)
+}
+
 /// For fields of a configuration.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PublicKey, D::Error> {
     let text = String::deserialize(from)?;
     public_from_text(&text).ok_or_else(|| serde::de::Error::custom("expected 64 hexadecimal digits"))
-}
-
-/// For fields that may be absent.
-pub(crate) fn deserialize_option<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PublicKey>, D::Error> {
-    deserialize(from).map(Some)
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl Range {
                 address
             }
         };
-        Some(Assigned { address, network: self.network, server: self.server() })
+        Some(Assigned { address, network: self.network, server: Some(self.server()) })
     }
 
     fn free(&mut self) -> Option<IpAddr> {
@@ -156,6 +156,7 @@ mod tests {
             window: None,
             announce: Vec::new(),
             peers: vec![peer(1, Some("10.77.0.3")), peer(2, None)],
+            connect_ip: None,
         }
     }
 

@@ -14,16 +14,18 @@
 //! an error, and an error ends the session.
 
 use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use thiserror::Error;
 
-const VERSION: u8 = 2;
+/// Version of the messages.
+pub const VERSION: u8 = 2;
 const HELLO: u8 = 1;
 const ASSIGNMENT: u8 = 2;
 const REFUSAL: u8 = 3;
 /// Maximum number of routes in an assignment.
 pub const MAX_ROUTES: usize = 256;
-const MAX_TEXT_LENGTH: usize = 200;
+/// Longest text of a refusal in bytes.
+pub const MAX_TEXT_LENGTH: usize = 200;
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,8 +63,8 @@ pub struct Assigned {
     pub address: IpAddr,
     /// The network it is in.
     pub network: IpPrefix,
-    /// The server's in the same network.
-    pub server: IpAddr,
+    /// The server's in the same network; `None` with CONNECT-IP, which does not tell it.
+    pub server: Option<IpAddr>,
 }
 
 /// Why bytes are not a message.
@@ -186,12 +188,10 @@ impl<'a> Reader<'a> {
             return Err(ProtocolError::Value("prefix length"));
         }
         let network = IpPrefix::around(address, length);
-        let host =
-            |address: IpAddr| !address.is_unspecified() && !address.is_multicast() && !address.is_loopback();
-        if !host(address) || !host(server) || address == server || !network.contains(server) {
+        if !is_host(address) || !is_host(server) || address == server || !network.contains(server) {
             return Err(ProtocolError::Value("address"));
         }
-        Ok(Assigned { address, network, server })
+        Ok(Assigned { address, network, server: Some(server) })
     }
 
     fn route(&mut self) -> Result<IpPrefix, ProtocolError> {
@@ -204,6 +204,12 @@ impl<'a> Reader<'a> {
         }
         Ok(route)
     }
+}
+
+/// Whether a host may have the address inside a tunnel.
+#[must_use]
+pub fn is_host(address: IpAddr) -> bool {
+    !address.is_unspecified() && !address.is_multicast() && !address.is_loopback()
 }
 
 impl Message {
@@ -224,7 +230,8 @@ impl Message {
                     family(&mut out, assigned.address);
                     octets(&mut out, assigned.address);
                     out.push(assigned.network.length());
-                    octets(&mut out, assigned.server);
+                    // without one, an address that every client refuses
+                    octets(&mut out, assigned.server.unwrap_or(Ipv4Addr::UNSPECIFIED.into()));
                 }
                 for route in &assignment.routes {
                     family(&mut out, route.network());
@@ -265,7 +272,7 @@ mod tests {
         let assigned = |address: &str, network: &str, server: &str| Assigned {
             address: address.parse().unwrap(),
             network: network.parse().unwrap(),
-            server: server.parse().unwrap(),
+            server: Some(server.parse().unwrap()),
         };
         Message::Assignment(Assignment {
             mtu: 1400,

@@ -9,7 +9,7 @@ use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::{Carrier, Emitted, Tunnel, TunnelConfig, TunnelPayload};
 use quiclab_core::{ByteCount, DropReason, Metrics, Packet, Payload, RandomStream, Time};
 use quiclab_stacks::carrier::{PathMtu, PublicKey, SessionCarrier, SessionId, TunnelEndpoint};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Send passes in a row: pieces fit, unless the largest datagram shrinks meanwhile.
 const MAX_PASSES: usize = 3;
@@ -32,7 +32,8 @@ pub struct Session {
     emitted: Emitted,
     mtu: u16,
     sizes: PacketSizes,
-    router: (Option<std::net::Ipv4Addr>, Option<std::net::Ipv6Addr>),
+    /// The server's addresses inside, as far as they are known.
+    router: (Option<Ipv4Addr>, Option<Ipv6Addr>),
     budget: IcmpRateLimiter,
     paths: Vec<PathCounts>,
     counts: Counts,
@@ -124,8 +125,9 @@ impl Session {
         self.mtu = mtu;
         self.sizes = PacketSizes { whole: self.sizes.whole.min(mtu), certain: self.sizes.certain.min(mtu) };
         // errors come from the server's address at both ends: it is what a router would be
-        for assigned in &assigned {
-            match assigned.server {
+        self.router = (None, None);
+        for server in assigned.iter().filter_map(|assigned| assigned.server) {
+            match server {
                 IpAddr::V4(address) => self.router.0 = Some(address),
                 IpAddr::V6(address) => self.router.1 = Some(address),
             }
@@ -202,11 +204,22 @@ impl Session {
             return true;
         }
         if self.budget.take(now)
-            && let Some(error) = ip::too_big(&bytes, self.sizes.certain, self.router)
+            && let Some(error) = ip::too_big(&bytes, self.sizes.certain, self.router_for(&bytes))
         {
             tun.write_bytes(&error);
         }
         false
+    }
+
+    /// Where an error about a packet comes from: with CONNECT-IP, where nothing is known of the server's address, from the
+    /// destination, so that it passes filters of sources.
+    fn router_for(&self, packet: &[u8]) -> (Option<Ipv4Addr>, Option<Ipv6Addr>) {
+        let destination = ip::parse(packet).map(|header| header.destination);
+        match (self.router, destination) {
+            ((None, other), Ok(IpAddr::V4(address))) => (Some(address), other),
+            ((other, None), Ok(IpAddr::V6(address))) if !address.is_multicast() => (other, Some(address)),
+            (router, _) => router,
+        }
     }
 
     /// When [`Session::run`] is wanted for its own sake.
@@ -262,7 +275,7 @@ impl Session {
         SessionStatus {
             session: self.id.0,
             name: self.name.clone(),
-            public_key: self.peer.to_string(),
+            public_key: if self.peer == PublicKey::NONE { String::new() } else { self.peer.to_string() },
             open: self.open.is_some(),
             open_seconds: self.open.map_or(0.0, |since| now.since(since).as_secs_f64()),
             addresses: self.assigned.iter().map(|assigned| assigned.address).collect(),

@@ -269,9 +269,12 @@ fn bind(config: &Config) -> Result<Sockets, Problem> {
     let Some(server) = &config.server else {
         return Ok(Sockets::new(config.client.as_ref().map_or(0, |client| client.paths.len())));
     };
-    let mut sockets = Sockets::new(server.listen.len());
-    for (slot, address) in server.listen.iter().enumerate() {
-        let path = || FieldPath::from("server.listen").child(slot);
+    let of_http3 = server.connect_ip.iter().flat_map(|connect_ip| connect_ip.listen.iter().enumerate());
+    let own = server.listen.iter().enumerate().map(|listen| ("server.listen", listen));
+    let all: Vec<_> = own.chain(of_http3.map(|listen| ("server.connect_ip.listen", listen))).collect();
+    let mut sockets = Sockets::new(all.len());
+    for (slot, (of, (index, address))) in all.into_iter().enumerate() {
+        let path = || FieldPath::from(of).child(index);
         let socket =
             Socket::bind(*address, None, true).map_err(|error| not_available(path(), *address, &error))?;
         sockets.set(slot, Some(socket));
@@ -337,6 +340,7 @@ pub fn hub_config(settings: &Settings) -> TunnelEndpointConfig {
     };
     let mut out = TunnelEndpointConfig::new(role, settings.key.clone(), peers, Randomness::System);
     out.kind = config.carrier;
+    out.connect_ip.clone_from(&settings.connect_ip);
     out.idle_timeout = config.idle_timeout;
     out.keep_alive = config.keep_alive;
     out.segments = BATCH;
@@ -361,16 +365,16 @@ pub fn hub_config(settings: &Settings) -> TunnelEndpointConfig {
     out
 }
 
-/// The tunnel in front of it.
+/// The tunnel in front of it, with packets that have numbers or have none.
 #[must_use]
-pub fn tunnel_config(config: &Config) -> TunnelConfig {
+pub fn tunnel_config(config: &Config, numbered: bool) -> TunnelConfig {
     TunnelConfig {
         queue: config.queue.clone(),
         scheduler: config.scheduler.clone(),
         pipeline: Pipeline::Direct,
         mtu: ByteCount::from_bytes(config.mtu.into()),
-        resequencing: Some(config.resequencing).filter(|_| config.numbers_packets()),
-        repair: config.numbers_packets(),
+        resequencing: Some(config.resequencing).filter(|_| numbered),
+        repair: numbered,
         batch: BATCH,
         ecn: TunnelEcn::Separate,
         keep_sojourns: 0,

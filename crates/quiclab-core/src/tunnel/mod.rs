@@ -26,6 +26,7 @@ mod carrier;
 mod config;
 mod direct;
 mod element;
+pub mod format;
 mod number;
 mod payload;
 mod pquic;

@@ -222,7 +222,7 @@ const fn untagged(number: u64) -> (u64, Tag) {
 }
 
 /// A header with `next` modulo 2^18 and `tag`, and `bytes` behind it.
-fn with_header(next: u64, tag: Tag, bytes: &[u8]) -> Bytes {
+pub(super) fn with_header(next: u64, tag: Tag, bytes: &[u8]) -> Bytes {
     let mut with_header = BytesMut::with_capacity(bytes.len() + NUMBER);
     let [_, first, second, third] = ((next % NUMBERS) as u32).to_be_bytes();
     with_header.extend_from_slice(&[first | tag.bits(), second, third]);

@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 /// Packets kept at the sending end: less than half of the number space.
 const MAX_KEPT: usize = 1 << 16;
 /// Times that a packet is sent again: reports are claims of the other end.
-const MAX_AGAIN: u8 = 4;
+pub(super) const MAX_AGAIN: u8 = 4;
 /// Bytes of packets kept: 200 ms at 1 Gbit/s, and some more.
 const MAX_KEPT_BYTES: u64 = 32 << 20;
 

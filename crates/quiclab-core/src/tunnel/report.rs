@@ -7,7 +7,7 @@
 use super::number::{NUMBERS, nearest};
 
 /// Numbers that one report covers.
-const MAX_REPORTED: u64 = 4096;
+pub(super) const MAX_REPORTED: u64 = 4096;
 
 /// What a path has lost, as the receiving end sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]

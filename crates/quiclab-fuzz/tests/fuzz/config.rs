@@ -17,6 +17,9 @@ listen = ["0.0.0.0:4433", "[::]:4433"]
 pool_ipv4 = "10.77.0.0/24"
 pool_ipv6 = "fd77::/64"
 announce = ["192.168.0.0/16"]
+[server.connect_ip]
+listen = ["0.0.0.0:443"]
+certificate = "server.pem"
 [[server.peers]]
 name = "home"
 public_key = "KEY"

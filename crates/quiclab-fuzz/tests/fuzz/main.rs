@@ -4,6 +4,7 @@
 
 mod capture;
 mod config;
+mod connect_ip;
 mod hub;
 mod ip;
 mod packets;

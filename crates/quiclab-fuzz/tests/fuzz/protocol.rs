@@ -11,7 +11,7 @@ fn assignment() -> Message {
     let assigned = |address: &str, network: &str, server: &str| Assigned {
         address: address.parse().unwrap(),
         network: network.parse().unwrap(),
-        server: server.parse().unwrap(),
+        server: Some(server.parse().unwrap()),
     };
     Message::Assignment(Assignment {
         mtu: 1400,
@@ -33,6 +33,7 @@ fn check(bytes: &[u8]) {
             let six = addresses.iter().any(|assigned| assigned.address.is_ipv6());
             assert!(mtu >= if six { SMALLEST_IPV6_MTU } else { 576 });
             for Assigned { address, network, server } in addresses {
+                let server = server.expect("the protocol tells it");
                 assert!(network.contains(address) && network.contains(server) && address != server);
                 assert!(!address.is_multicast() && !address.is_loopback() && !address.is_unspecified());
             }

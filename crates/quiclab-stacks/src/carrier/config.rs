@@ -1,5 +1,6 @@
 //! Configuration of a [`TunnelEndpoint`](super::TunnelEndpoint).
 
+use super::connect_ip::ConnectIpConfig;
 use super::keys::{PublicKey, SecretKey};
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, Duration, Role};
@@ -60,6 +61,8 @@ pub struct TunnelEndpointConfig {
     /// too long for the path is then sent in fragments, as far as [`TunnelEndpoint::path_mtu`](super::TunnelEndpoint::path_mtu)
     /// says.
     pub mtu_discovery: bool,
+    /// CONNECT-IP: the protocol of a client, and a second one of a server.
+    pub connect_ip: Option<ConnectIpConfig>,
     /// Where random numbers come from.
     pub randomness: Randomness,
 }
@@ -81,6 +84,7 @@ impl TunnelEndpointConfig {
             max_sessions: 1024,
             segments: 1,
             mtu_discovery: false,
+            connect_ip: None,
             randomness,
         }
     }

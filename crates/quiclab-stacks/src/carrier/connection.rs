@@ -10,6 +10,7 @@
 //! | a probe of another path passes its gate and would carry the datagram | probes leave in `settle`, before; timers and packets are handled with nothing inside |
 //! | a batch of datagrams (segmentation offload) waits inside for its last one | it is flushed when another path is chosen, when it is full, with the next `transmit`, and before any packet or timer is handled; what waits counts as in flight |
 
+use super::connect_ip::streams::Http3Streams;
 use super::event::{Outgoing, SessionId};
 use super::gated_controller::{self, GateMode, GatedController};
 use super::liveness::Liveness;
@@ -73,6 +74,8 @@ impl std::ops::AddAssign for ConnectionCounters {
 pub(crate) struct TunnelConnection {
     pub(crate) quic: Connection,
     pub(crate) tracks: Vec<ConnectionPath>,
+    /// Its HTTP/3, if it speaks CONNECT-IP.
+    pub(crate) http3: Option<Box<Http3Streams>>,
     pub(crate) session: Option<SessionId>,
     /// It belongs to its session, as both ends know.
     pub(crate) bound: bool,
@@ -133,6 +136,7 @@ impl TunnelConnection {
         Self {
             quic: connection,
             tracks: Vec::new(),
+            http3: None,
             session: None,
             bound: false,
             was_bound: false,
@@ -377,7 +381,8 @@ impl TunnelConnection {
 
     /// Longest tunnel payload in one datagram.
     pub(crate) fn largest_payload(&self) -> Option<u16> {
-        self.largest.map(|largest| largest.saturating_sub(DATAGRAM_OVERHEAD as u16))
+        let overhead = self.http3.as_ref().map_or(DATAGRAM_OVERHEAD, |http3| http3.overhead());
+        self.largest.map(|largest| largest.saturating_sub(overhead as u16))
     }
 
     /// A path that does not answer may always be asked: its window is full of what was lost.

@@ -1,5 +1,6 @@
 //! Events of connections: how they begin, end, and which of their paths are alive.
 
+use super::connect_ip::error::NO_ERROR;
 use super::connection::{ConnectionKey, TunnelConnection};
 use super::event::{CloseReason, SessionId};
 use super::tunnel_endpoint::{Due, TunnelEndpoint};
@@ -40,7 +41,8 @@ impl TunnelEndpoint {
         if self.unbound >= most.div_ceil(4) && !incoming.remote_address_validated() {
             return self.endpoints[index].retry(incoming, answer).ok();
         }
-        let config = std::sync::Arc::new(self.maker.server(&from));
+        let protocol = self.protocol_of(index);
+        let config = std::sync::Arc::new(self.maker.server(&from, protocol));
         let instant = self.clock.instant(now);
         let endpoint = &mut self.endpoints[index];
         let accepted =
@@ -48,6 +50,7 @@ impl TunnelEndpoint {
         match accepted {
             Ok((ConnectionHandle(handle), connection)) => {
                 let mut conn = TunnelConnection::new(now, connection, self.config().segments);
+                conn.http3 = self.maker.http3(protocol);
                 let keep_alive = self.config().keep_alive;
                 conn.track(now, PathId::ZERO, None, (local, from), keep_alive);
                 let key = ConnectionKey { endpoint: index, handle };
@@ -108,7 +111,8 @@ impl TunnelEndpoint {
             Event::Connected => {
                 conn.connected = true;
                 conn.measure();
-                if let (Role::Client, Some(session)) = (self.maker.config.role, conn.session) {
+                let client = self.maker.config.role == Role::Client && conn.http3.is_none();
+                if let Some(session) = conn.session.filter(|_| client) {
                     conn.stream = conn.quic.streams().open(Dir::Bi);
                     self.send_hello(now, session);
                 }
@@ -138,7 +142,7 @@ impl TunnelEndpoint {
         let (session, bound, from) =
             (conn.session, conn.bound, conn.tracks.first().map(|track| track.remote));
         let told = match reason {
-            ConnectionError::ApplicationClosed(close) => {
+            ConnectionError::ApplicationClosed(close) if conn.http3.is_none() => {
                 (close.error_code == UNKNOWN_TOKEN.0.into()).then_some(CloseReason::Reset)
             }
             _ => None,
@@ -183,9 +187,14 @@ impl TunnelEndpoint {
         &mut self,
         now: Time,
         key: ConnectionKey,
-        (code, reason): Code,
+        code: Code,
     ) -> Option<SessionId> {
         let conn = self.connections.get_mut(&key)?;
+        let (code, reason) = match code {
+            // HTTP/3 has codes of its own
+            (code, reason) if conn.http3.is_some() && code <= NO_ANSWER.0 => (NO_ERROR, reason),
+            code => code,
+        };
         conn.flush(now);
         if !conn.over {
             conn.over = true;

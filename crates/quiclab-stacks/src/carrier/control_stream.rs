@@ -21,6 +21,9 @@ const FRAME_HEADER: usize = 64;
 impl TunnelEndpoint {
     /// Reads and writes the control stream.
     pub(super) fn drive_control_stream(&mut self, now: Time, key: ConnectionKey) {
+        if self.connections.get(&key).is_some_and(|conn| conn.http3.is_some()) {
+            return self.drive_http3(now, key);
+        }
         loop {
             let full = self.events.len() >= MAX_PENDING_EVENTS;
             let server = self.config().role == Role::Server;
@@ -55,8 +58,8 @@ impl TunnelEndpoint {
     }
 
     /// Closes the connection of a peer that does not keep to the rules.
-    fn close_with_error(&mut self, now: Time, key: ConnectionKey, code: Code) {
-        let conn = &self.connections[&key];
+    pub(super) fn close_with_error(&mut self, now: Time, key: ConnectionKey, code: Code) {
+        let Some(conn) = self.connections.get(&key) else { return };
         if let (false, Some(track)) = (conn.bound, conn.tracks.first()) {
             let from = track.remote;
             self.refused(now, from, code.1.to_owned());
@@ -169,7 +172,7 @@ impl TunnelEndpoint {
             let Some(key) = slot.connection else { continue };
             let Some(conn) = self.connections.get_mut(&key) else { continue };
             let first = conn.tracks.first().and_then(|track| track.slot) == Some(index);
-            if !conn.connected || conn.bound || conn.greeted || conn.over || !first {
+            if conn.http3.is_some() || !conn.connected || conn.bound || conn.greeted || conn.over || !first {
                 continue;
             }
             let token = match session.token {

@@ -6,11 +6,14 @@
 //! | the same without MTU discovery | that of the path | a simulation has no path that carries less |
 //! | `max_udp_payload_size` (transport parameter) | that of the client's path | the server keeps to the smaller of both MTUs |
 //! | `default_path_max_idle_timeout` | none | noq abandons a loaded path under load in one direction |
-//! | streams | one bidirectional | the control stream |
+//! | streams | one bidirectional | the control stream; with CONNECT-IP those of HTTP/3 |
 //! | key of stateless resets | from the identity | a restarted server is recognised at once |
 //! | migration | allowed at servers | RFC 9000 section 9: roaming clients |
 
+use super::certificates;
 use super::config::{PathConfig, Randomness, TunnelEndpointConfig};
+use super::connect_ip::http3::Http3;
+use super::connect_ip::streams::Http3Streams;
 use super::connection::{SEND_BUFFER, std_time};
 use super::control::{self, Group};
 use super::gated_controller::GatedControllerFactory;
@@ -41,6 +44,15 @@ const SUITE: &str = "the provider has TLS_AES_128_GCM_SHA256";
 const LARGEST_SEGMENT: u16 = 1472;
 /// Maximum number of paths of a multipath connection.
 const MULTIPATH_PATHS: u32 = 8;
+
+/// What a connection speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TunnelProtocol {
+    /// The tunnel's own protocol.
+    Own,
+    /// CONNECT-IP.
+    ConnectIp,
+}
 
 /// Where random numbers come from.
 pub(crate) enum Source {
@@ -126,6 +138,8 @@ pub(crate) struct EndpointFactory {
     pub(crate) source: Source,
     client: Arc<QuicClientConfig>,
     server: Arc<QuicServerConfig>,
+    /// Of connections of CONNECT-IP, where it is configured.
+    http3_server: Option<Arc<QuicServerConfig>>,
     pub(crate) time: Arc<TunnelEndpointClock>,
     /// Of address-validation tokens, for all server configurations of this endpoint.
     token_secret: [u8; 32],
@@ -138,7 +152,11 @@ impl EndpointFactory {
             Role::Server => "tunnel.server",
         };
         let (key, peers, randomness) = (&config.secret_key, &config.peers, config.randomness);
-        let client = QuicClientConfig::try_from(tls::client(key, peers, randomness)).expect(SUITE);
+        let client = match &config.connect_ip {
+            Some(http3) => certificates::client(http3, randomness),
+            None => tls::client(key, peers, randomness),
+        };
+        let client = QuicClientConfig::try_from(client).expect(SUITE);
         let server = QuicServerConfig::try_from(tls::server(key, peers, randomness)).expect(SUITE);
         let mut source = Source::new(config.randomness, role);
         Self {
@@ -146,6 +164,7 @@ impl EndpointFactory {
             source,
             client: Arc::new(client),
             server: Arc::new(server),
+            http3_server: http3_server(&config, peers),
             time: TunnelEndpointClock::new(),
             config,
         }
@@ -154,9 +173,13 @@ impl EndpointFactory {
     /// The other end of later connections must be one of `peers`.
     pub(crate) fn set_peers(&mut self, peers: Vec<PublicKey>) {
         let (key, randomness) = (&self.config.secret_key, self.config.randomness);
-        let client = QuicClientConfig::try_from(tls::client(key, &peers, randomness)).expect(SUITE);
+        if self.config.connect_ip.is_none() {
+            let client = QuicClientConfig::try_from(tls::client(key, &peers, randomness)).expect(SUITE);
+            self.client = Arc::new(client);
+        }
         let server = QuicServerConfig::try_from(tls::server(key, &peers, randomness)).expect(SUITE);
-        (self.client, self.server) = (Arc::new(client), Arc::new(server));
+        self.server = Arc::new(server);
+        self.http3_server = http3_server(&self.config, &peers);
         self.config.peers = peers;
     }
 
@@ -181,17 +204,21 @@ impl EndpointFactory {
         }
         let server = (self.config.role == Role::Server).then(|| {
             let any: SocketAddr = ([0, 0, 0, 0], 0).into();
-            Arc::new(self.server(&any))
+            Arc::new(self.server(&any, TunnelProtocol::Own))
         });
         Endpoint::new(Arc::new(config), server, self.config.mtu_discovery)
     }
 
     /// What a server accepts a connection from `remote` with.
-    pub(crate) fn server(&mut self, remote: &SocketAddr) -> ServerConfig {
+    pub(crate) fn server(&mut self, remote: &SocketAddr, protocol: TunnelProtocol) -> ServerConfig {
         let master = hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(&self.token_secret);
-        let mut config = ServerConfig::new(self.server.clone(), Arc::new(TokenKey(master)));
+        let tls = match (&self.http3_server, protocol) {
+            (Some(http3), TunnelProtocol::ConnectIp) => http3,
+            _ => &self.server,
+        };
+        let mut config = ServerConfig::new(tls.clone(), Arc::new(TokenKey(master)));
         let path = PathConfig { mtu: self.largest_mtu(), ..self.config.path(0) };
-        let transport = self.transport(path, payload(path.mtu, remote), &Group::default(), 0);
+        let transport = self.transport(path, payload(path.mtu, remote), &Group::default(), 0, protocol);
         config
             .transport_config(Arc::new(transport))
             .migration(true)
@@ -224,12 +251,34 @@ impl EndpointFactory {
         let mut config = ClientConfig::new(self.client.clone());
         let first: [u8; crate::library::FIRST_DESTINATION_LENGTH] = self.source.draw();
         let first = ConnectionId::new(&first);
-        let transport = self.transport(path, payload, group, own);
+        let protocol = match self.config.connect_ip {
+            Some(_) => TunnelProtocol::ConnectIp,
+            None => TunnelProtocol::Own,
+        };
+        let transport = self.transport(path, payload, group, own, protocol);
         config.transport_config(Arc::new(transport)).initial_dst_cid_provider(Arc::new(move || first));
         config
     }
 
-    fn transport(&mut self, path: PathConfig, payload: u16, group: &Group, own: usize) -> TransportConfig {
+    /// The HTTP/3 of a connection, if it speaks CONNECT-IP.
+    pub(crate) fn http3(&self, protocol: TunnelProtocol) -> Option<Box<Http3Streams>> {
+        let config = self.config.connect_ip.as_ref().filter(|_| protocol == TunnelProtocol::ConnectIp)?;
+        Some(Box::new(Http3Streams::new(Http3::new(self.config.role, config.target.clone()))))
+    }
+
+    /// The name of the server for TLS: checked with CONNECT-IP only.
+    pub(crate) fn server_name(&self) -> &str {
+        self.config.connect_ip.as_ref().map_or(tls::SERVER_NAME, |config| config.host())
+    }
+
+    fn transport(
+        &mut self,
+        path: PathConfig,
+        payload: u16,
+        group: &Group,
+        own: usize,
+        protocol: TunnelProtocol,
+    ) -> TransportConfig {
         let (group, random) = (group.clone(), self.source.stream("congestion"));
         // noq sends no probe for less than that
         let discovery = self.config.mtu_discovery && payload >= MIN_UDP_PAYLOAD + path_mtu::MIN_STEP;
@@ -241,6 +290,12 @@ impl EndpointFactory {
             mtu_discovery: discovery,
         };
         let initial_mtu = if discovery { MIN_UDP_PAYLOAD } else { payload };
+        let (bidirectional, unidirectional): (u8, u8) = match (protocol, self.config.role) {
+            (TunnelProtocol::Own, _) => (1, 0),
+            // the control stream, two of QPACK and unknown ones (RFC 9114 section 6.2)
+            (TunnelProtocol::ConnectIp, Role::Client) => (0, 8),
+            (TunnelProtocol::ConnectIp, Role::Server) => (4, 8),
+        };
         let mut config = TransportConfig::default();
         let idle = std_time(self.config.idle_timeout).try_into().expect("the idle timeout is checked");
         config
@@ -253,15 +308,22 @@ impl EndpointFactory {
             .initial_rtt(std_time(INITIAL_RTT))
             .datagram_receive_buffer_size(Some(SEND_BUFFER))
             .datagram_send_buffer_size(SEND_BUFFER)
-            .max_concurrent_bidi_streams(1_u8.into())
-            .max_concurrent_uni_streams(0_u8.into())
+            .max_concurrent_bidi_streams(bidirectional.into())
+            .max_concurrent_uni_streams(unidirectional.into())
             .stream_receive_window((128_u32 << 10).into())
             .receive_window((128_u32 << 10).into())
             .send_window(256 << 10)
             .congestion_controller_factory(Arc::new(factory));
-        if self.config.kind == CarrierKind::Multipath {
+        if self.config.kind == CarrierKind::Multipath && protocol == TunnelProtocol::Own {
             config.max_concurrent_multipath_paths(MULTIPATH_PATHS);
         }
         config
     }
+}
+
+/// TLS of a server of CONNECT-IP, if this is one.
+fn http3_server(config: &TunnelEndpointConfig, peers: &[PublicKey]) -> Option<Arc<QuicServerConfig>> {
+    let http3 = config.connect_ip.as_ref().filter(|_| config.role == Role::Server)?;
+    let tls = certificates::server(http3, peers, config.randomness);
+    Some(Arc::new(QuicServerConfig::try_from(tls).expect(SUITE)))
 }

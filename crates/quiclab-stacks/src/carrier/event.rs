@@ -1,5 +1,6 @@
 //! Events and datagrams of a [`TunnelEndpoint`](super::TunnelEndpoint).
 
+use super::connect_ip::capsule::Capsule;
 use super::keys::PublicKey;
 use bytes::Bytes;
 use quiclab_core::{Packet, Problem};
@@ -26,6 +27,13 @@ pub enum TunnelEvent {
         session: SessionId,
         /// The message.
         message: Bytes,
+    },
+    /// A capsule has arrived, on a session of CONNECT-IP.
+    Capsule {
+        /// On which session.
+        session: SessionId,
+        /// The capsule.
+        capsule: Capsule,
     },
     /// A path carries data.
     PathUp {

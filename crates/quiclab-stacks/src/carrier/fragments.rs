@@ -13,8 +13,8 @@ use super::wire::{self, FRAGMENT_OVERHEAD, Fragment, MAX_FRAGMENTS};
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 
-const MAX_INCOMPLETE: usize = 64;
-const MAX_INCOMPLETE_BYTES: usize = 256 << 10;
+pub(crate) const MAX_INCOMPLETE: usize = 64;
+pub(crate) const MAX_INCOMPLETE_BYTES: usize = 256 << 10;
 
 /// The fragments of `datagram`, number `number`, each at most `largest` bytes; `None` if there were too many.
 pub(crate) fn divide(datagram: &Bytes, number: u64, largest: u16) -> Option<Vec<Bytes>> {

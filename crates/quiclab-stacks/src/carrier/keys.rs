@@ -43,6 +43,9 @@ impl SecretKey {
 }
 
 impl PublicKey {
+    /// Stands for the key of a server that is not an Ed25519 key.
+    pub const NONE: Self = Self([0; 32]);
+
     /// The key of these bytes; whether they are a point of the curve shows when a signature is checked.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {

@@ -12,8 +12,8 @@
 use super::gated_controller::GatedController;
 use quiclab_core::{Duration, Time};
 
-const MIN_SILENCE: Duration = Duration::from_millis(500);
-const PROBE_INTERVAL: Duration = Duration::from_millis(250);
+pub(super) const MIN_SILENCE: Duration = Duration::from_millis(500);
+pub(super) const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// What a look at the clock says.

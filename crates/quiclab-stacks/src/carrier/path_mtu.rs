@@ -22,7 +22,7 @@ pub(crate) const MIN_UDP_PAYLOAD: u16 = 1200;
 /// What always fits the datagrams of a path whose MTU is discovered, in fragments where need be: a packet of 1280 bytes, the
 /// smallest MTU of IPv6 (RFC 8200 section 5; RFC 9484 section 7 wants it of a tunnel), and what the tunnel adds to it.
 const MIN_PAYLOAD: u16 = 1280 + 8;
-const RAISE_TIMER: Duration = Duration::from_secs(600);
+pub(crate) const RAISE_TIMER: Duration = Duration::from_secs(600);
 const BLACK_HOLE_COOLDOWN: Duration = Duration::from_secs(1);
 /// The search ends when the next step is shorter than this: less than one percent of a packet.
 pub(crate) const MIN_STEP: u16 = 8;

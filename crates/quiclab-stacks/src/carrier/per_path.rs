@@ -4,7 +4,6 @@
 use super::connection::{ConnectionKey, TunnelConnection};
 use super::endpoint::payload;
 use super::event::SessionId;
-use super::tls::SERVER_NAME;
 use super::tunnel_endpoint::TunnelEndpoint;
 use crate::seeded;
 use noq_proto::{ConnectionHandle, PathId};
@@ -57,10 +56,12 @@ impl TunnelEndpoint {
                 self.endpoints.len() - 1
             }
         };
+        let protocol = self.protocol_of(endpoint);
         let client = self.maker.client(config, size, &group, index);
+        let name = self.maker.server_name().to_owned();
         let instant = self.clock.instant(now);
         let connected = seeded::with_stream(&mut self.tls, || {
-            self.endpoints[endpoint].connect(instant, client, remote, SERVER_NAME)
+            self.endpoints[endpoint].connect(instant, client, remote, &name)
         });
         let segments = self.config().segments;
         let keep_alive = self.config().keep_alive;
@@ -78,6 +79,7 @@ impl TunnelEndpoint {
         slot.connection = Some(key);
         let mut conn = TunnelConnection::new(now, connection, segments);
         conn.session = Some(id);
+        conn.http3 = self.maker.http3(protocol);
         conn.track(now, PathId::ZERO, Some(index), addresses, keep_alive);
         self.connections.insert(key, conn);
         self.active.insert(key);

@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 
 /// First wait before a client connects again, and the longest: it doubles with each attempt.
 pub(crate) const FIRST_BACKOFF: Duration = Duration::from_millis(250);
-const MAX_BACKOFF: Duration = Duration::from_secs(5);
+pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// Maximum number of datagrams that wait to be fetched; those beyond are dropped, as by a full socket.
 const MAX_DELIVERED: usize = 8192;
 
@@ -138,6 +138,8 @@ pub(crate) struct Session {
     /// `None` until the server has given one.
     pub(crate) token: Option<Token>,
     pub(crate) open: bool,
+    /// It is one of CONNECT-IP: with capsules in place of control messages.
+    pub(crate) connect_ip: bool,
     pub(crate) slots: Vec<SessionPath>,
     pub(crate) group: Group,
     pub(crate) control: Control,
@@ -165,6 +167,7 @@ impl Session {
             peer: None,
             token: None,
             open: false,
+            connect_ip: false,
             slots: Vec::new(),
             group: Group::default(),
             control: Control::default(),
@@ -191,7 +194,8 @@ impl Session {
         }
     }
 
-    fn deliver(&mut self, slot: usize, cargo: TunnelPayload) {
+    /// A packet has arrived.
+    pub(crate) fn deliver(&mut self, slot: usize, cargo: TunnelPayload) {
         if self.delivered.len() < MAX_DELIVERED {
             self.delivered.push_back((slot, cargo));
         } else {

@@ -55,7 +55,7 @@ impl TunnelEndpoint {
     pub(super) fn largest_cargo(&self, id: SessionId, path: usize) -> Option<u16> {
         let (conn, _) = self.path_of(id, path)?;
         let payload = conn.largest_payload()?;
-        let fragments = self.config().mtu_discovery;
+        let fragments = self.config().mtu_discovery && conn.http3.is_none();
         Some(if fragments { path_mtu::largest_cargo(payload, conn.is_searching()) } else { payload })
     }
 
@@ -85,10 +85,16 @@ impl TunnelEndpoint {
         }
         let track = track.id;
         let Some(largest) = conn.largest else { return Err(cargo) };
-        let data: Bytes = wire::encode_datagram(&cargo);
+        let (fragments, data): (bool, Bytes) = match &conn.http3 {
+            None => (self.maker.config.mtu_discovery, wire::encode_datagram(&cargo)),
+            Some(http3) => match http3.encode(&cargo) {
+                Some(data) => (false, data),
+                None => return Err(cargo),
+            },
+        };
         let taken = if data.len() <= usize::from(largest) {
             conn.admit(now, track, data)
-        } else if self.maker.config.mtu_discovery {
+        } else if fragments {
             self.send_fragments(now, (id, key), track, &data, largest)
         } else {
             return Err(cargo);

@@ -25,7 +25,7 @@ use rustls::{
 use std::sync::Arc;
 
 /// Application protocol.
-const PROTOCOL: &[u8] = b"quiclab-tunnel/1";
+pub(crate) const PROTOCOL: &[u8] = b"quiclab-tunnel/1";
 /// No name is looked up or checked, but TLS wants one.
 pub(crate) const SERVER_NAME: &str = "tunnel.quiclab.test";
 
@@ -121,7 +121,7 @@ impl ClientCertVerifier for PinnedKeyVerifier {
 
 /// Nothing here is valid only for a time.
 #[derive(Debug)]
-struct NoClock;
+pub(super) struct NoClock;
 
 impl TimeProvider for NoClock {
     fn current_time(&self) -> Option<UnixTime> {
@@ -129,7 +129,7 @@ impl TimeProvider for NoClock {
     }
 }
 
-fn provider(randomness: Randomness) -> Arc<CryptoProvider> {
+pub(super) fn provider(randomness: Randomness) -> Arc<CryptoProvider> {
     Arc::new(match randomness {
         Randomness::System => ring::default_provider(),
         Randomness::Seeded(_) => seeded::provider(),
@@ -142,7 +142,7 @@ fn identity(key: &SecretKey) -> Arc<CertifiedKey> {
     Arc::new(CertifiedKey::new(vec![CertificateDer::from(key.public().spki())], signing))
 }
 
-const TLS13: &[&rustls::SupportedProtocolVersion] = &[&rustls::version::TLS13];
+pub(super) const TLS13: &[&rustls::SupportedProtocolVersion] = &[&rustls::version::TLS13];
 
 /// Configuration of a client.
 pub(crate) fn client(key: &SecretKey, peers: &[PublicKey], randomness: Randomness) -> Arc<ClientConfig> {

@@ -12,7 +12,7 @@
 
 use super::config::TunnelEndpointConfig;
 use super::connection::{ConnectionKey, TunnelConnection, packet};
-use super::endpoint::{EndpointFactory, payload};
+use super::endpoint::{EndpointFactory, TunnelProtocol, payload};
 use super::event::{CloseReason, Outgoing, SessionId, TunnelEndpointError, TunnelEvent};
 use super::keys::PublicKey;
 use super::path_mtu::{MIN_UDP_PAYLOAD, PathMtu};
@@ -21,7 +21,7 @@ use super::wire::{MAX_CONTROL_BYTES, MAX_WIRE_PATHS, Token};
 use crate::time::Clock;
 use bytes::Bytes;
 use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, FourTuple, Transmit};
-use quiclab_core::tunnel::CarrierKind;
+use quiclab_core::tunnel::{CarrierKind, TunnelPayload};
 use quiclab_core::{Duration, Ecn, Packet, Payload, Problem, RandomStream, Role, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
@@ -84,6 +84,9 @@ impl TunnelEndpoint {
         let mut endpoints = Vec::new();
         if maker.config.role == Role::Server {
             endpoints.push(maker.endpoint(crate::library::MAX_DATAGRAM_BYTES));
+            if maker.config.connect_ip.is_some() {
+                endpoints.push(maker.endpoint(crate::library::MAX_DATAGRAM_BYTES));
+            }
         }
         Ok(Self {
             maker,
@@ -247,12 +250,23 @@ impl TunnelEndpoint {
     /// The endpoint that a datagram is for.
     fn endpoint_between(&self, local: SocketAddr, remote: SocketAddr) -> Option<usize> {
         if self.config().role == Role::Server {
-            return Some(0);
+            let connect_ip = self.config().connect_ip.as_ref();
+            return Some(usize::from(connect_ip.is_some_and(|config| config.ports.contains(&local.port()))));
         }
         let slots = self.sessions.values().flat_map(|session| &session.slots);
         let from = slots.filter(|slot| slot.remote == remote && slot.local.port() == local.port());
         from.filter(|slot| slot.local.ip() == local.ip() || slot.local.ip().is_unspecified())
             .find_map(|slot| slot.endpoint)
+    }
+
+    /// What connections of this endpoint of QUIC speak: the second of a server is that of CONNECT-IP.
+    pub(super) fn protocol_of(&self, endpoint: usize) -> TunnelProtocol {
+        let second = self.config().role == Role::Client || endpoint == 1;
+        if self.config().connect_ip.is_some() && second {
+            TunnelProtocol::ConnectIp
+        } else {
+            TunnelProtocol::Own
+        }
     }
 
     /// Hands what has arrived on a connection to its session.
@@ -262,8 +276,17 @@ impl TunnelEndpoint {
         while let Some(data) = conn.quic.datagrams().recv() {
             let slot = *slot.get_or_insert_with(|| conn.between(local, remote).and_then(|track| track.slot));
             let session = conn.session.filter(|_| conn.bound).and_then(|id| self.sessions.get_mut(&id));
-            if let (Some(session), Some(slot)) = (session, slot) {
-                session.receive(slot, &data);
+            let (Some(session), Some(slot)) = (session, slot) else { continue };
+            match &conn.http3 {
+                None => session.receive(slot, &data),
+                Some(http3) => match http3.packet(&data) {
+                    Ok(Some(packet)) => session.deliver(slot, TunnelPayload::Bytes(packet)),
+                    Ok(None) => {}
+                    Err(error) => {
+                        let now = self.now;
+                        return self.close_with_error(now, key, (error.code, error.reason));
+                    }
+                },
             }
         }
     }

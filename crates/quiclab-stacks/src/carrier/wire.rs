@@ -41,7 +41,8 @@ pub type Token = [u8; 16];
 /// Asks for a new session.
 pub const NO_TOKEN: Token = [0; 16];
 
-const MAGIC: &[u8; 4] = b"QLT2";
+/// What a Hello begins with: the version of frames and datagrams.
+pub const MAGIC: &[u8; 4] = b"QLT2";
 /// Kind and content of the longest frame.
 const MAX_FRAME_LENGTH: usize = 1 + 8 + MAX_CONTROL_BYTES;
 

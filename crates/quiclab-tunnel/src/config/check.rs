@@ -1,6 +1,6 @@
 //! What depends on several fields of a configuration. What concerns one field alone stands at the field.
 
-use super::{Client, Config, Path, Peer, Server};
+use super::{Client, Config, Path, Peer, Server, connect_ip};
 use quiclab_core::ip::{IpPrefix, SMALLEST_IPV6_MTU};
 use quiclab_core::problem::{ensure, quoted};
 use quiclab_core::queue::{Capacity, QueueConfig};
@@ -98,13 +98,16 @@ fn check_server(path: &FieldPath, server: &Server, config: &Config) -> Check {
     check_window(path, server.congestion_control, server.window)?;
     check_unique(&path.child("listen"), &server.listen)?;
     let pools = [("pool_ipv4", server.pool_ipv4), ("pool_ipv6", server.pool_ipv6)];
+    if let Some(connect_ip) = &server.connect_ip {
+        check_unique(&path.child("connect_ip").child("listen"), &connect_ip.listen)?;
+        connect_ip::check_server(&path.child("connect_ip"), connect_ip, &server.listen)?;
+    }
     for (field, pool) in pools.iter().filter_map(|(field, pool)| Some((*field, (*pool)?))) {
-        let outside = server.listen.iter().position(|address| pool.contains(address.ip()));
-        if let Some(index) = outside {
-            let reason = format!(
-                "it contains `server.listen.{index}`, {}, which is outside the tunnel",
-                server.listen[index]
-            );
+        let of_http3 = server.connect_ip.iter().flat_map(|connect_ip| connect_ip.listen.iter().enumerate());
+        let own = server.listen.iter().enumerate().map(|listen| ("server.listen", listen));
+        let mut all = own.chain(of_http3.map(|listen| ("server.connect_ip.listen", listen)));
+        if let Some((of, (index, address))) = all.find(|(_, (_, address))| pool.contains(address.ip())) {
+            let reason = format!("it contains `{of}.{index}`, {address}, which is outside the tunnel");
             let expected = "an address range inside the tunnel only";
             return Err(Problem::conflict(path.child(field), quoted(pool), expected).because(reason));
         }
@@ -178,10 +181,11 @@ fn check_client(path: &FieldPath, client: &Client, config: &Config) -> Check {
         let found = format!("{} entries", client.paths.len());
         return Err(about(path_of_paths, &format!("{found} are too many"), &expected));
     }
-    ensure(client.next_server_key != Some(client.server_key), || {
+    ensure(client.next_server_key.is_none() || client.next_server_key != client.server_key, || {
         Problem::conflict(path.child("next_server_key"), "", "another key, or none")
             .because("it is that of `server_key`")
     })?;
+    connect_ip::check_client(path, client, config)?;
     check_unique(&path.child("routes"), &client.routes)?;
     ensure(client.kill_switch || client.allow_outside.is_empty(), || {
         let expected = "no destinations, or `kill_switch = true`";

@@ -1,10 +1,11 @@
 //! From file to settings: everything that can be wrong is found before anything is changed on the machine.
 
-use super::{Config, VERSION, check, secrets, warnings};
+use super::{Config, VERSION, check, connect_ip, secrets, warnings};
 use crate::keys::{self, KeyError};
 use quiclab_config::{ConfigError, Document, Note, Schema};
 use quiclab_core::problem::system_reason;
 use quiclab_core::{FieldPath, Problem, ProblemKind};
+use quiclab_stacks::carrier::connect_ip::ConnectIpConfig;
 use quiclab_stacks::carrier::{PublicKey, SecretKey};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -17,6 +18,8 @@ pub struct Settings {
     pub config: Config,
     /// This end's key.
     pub key: SecretKey,
+    /// CONNECT-IP, if it is configured, with its certificates.
+    pub connect_ip: Option<ConnectIpConfig>,
     /// Former names that were read.
     pub notes: Vec<Note>,
     /// What is valid, but probably not meant: a sentence for each.
@@ -40,8 +43,9 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     let text = read_text(file)?;
     let loaded = read(&text, &name).and_then(|(document, config, notes)| {
         let key = read_key(file, &config).map_err(|problem| document.locate(problem))?;
+        let connect_ip = connect_ip::read(file, &config, &key).map_err(|problem| document.locate(problem))?;
         let warnings = warnings::warnings(&config);
-        Ok(Settings { config, key, notes, warnings, file: file.to_owned() })
+        Ok(Settings { config, key, connect_ip, notes, warnings, file: file.to_owned() })
     });
     loaded.map_err(secrets::hide)
 }
@@ -95,7 +99,7 @@ fn read_key(file: &Path, config: &Config) -> Result<SecretKey, Problem> {
 /// The public keys of the other ends.
 fn others(config: &Config) -> impl Iterator<Item = (FieldPath, PublicKey)> {
     let of_server = |client: &super::Client| {
-        [("server_key", Some(client.server_key)), ("next_server_key", client.next_server_key)]
+        [("server_key", client.server_key), ("next_server_key", client.next_server_key)]
     };
     let of_peer = |peer: &super::Peer| {
         [("public_key", Some(peer.public_key)), ("next_public_key", peer.next_public_key)]

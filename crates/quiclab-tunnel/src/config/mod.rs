@@ -4,6 +4,7 @@
 //! and docs/reference/vpn.md derive from them. `check` has what depends on several fields, `load` reads files.
 
 mod check;
+mod connect_ip;
 mod load;
 mod reload;
 mod secrets;
@@ -12,6 +13,7 @@ mod tests;
 mod warnings;
 
 pub(crate) use check::last;
+pub use connect_ip::{ClientConnectIp, ServerConnectIp};
 pub use load::{Settings, load, parse, schema};
 pub use reload::reload;
 
@@ -159,6 +161,9 @@ pub struct Server {
     /// Clients that may connect; a reload adds, changes and removes them.
     #[serde(default)]
     pub peers: Vec<Peer>,
+    /// A second protocol, which other implementations have: CONNECT-IP (RFC 9484). Its clients are peers, too, known by the
+    /// Ed25519 key in their certificate.
+    pub connect_ip: Option<ServerConnectIp>,
 }
 
 /// A client, as configured at its server.
@@ -174,7 +179,7 @@ pub struct Peer {
     pub public_key: PublicKey,
     /// Another public key of the same client, to replace `public_key`: a session with either is accepted, with the same
     /// addresses. A reload adds and removes it.
-    #[serde(default, deserialize_with = "crate::keys::deserialize_option")]
+    #[serde(default, deserialize_with = "crate::keys::deserialize_some")]
     #[schemars(with = "Option<String>", transform = limits::characters(PUBLIC_KEY))]
     pub next_public_key: Option<PublicKey>,
     /// IPv4 address, in the pool; by default the next free one, which the client keeps while the server runs.
@@ -191,13 +196,13 @@ pub struct Peer {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Client {
-    /// Public key of the server, as `quiclab-tunnel keygen` prints it.
-    #[serde(deserialize_with = "crate::keys::deserialize")]
-    #[schemars(with = "String", transform = limits::characters(PUBLIC_KEY))]
-    pub server_key: PublicKey,
+    /// Public key of the server, as `quiclab-tunnel keygen` prints it; required without `authorities` of `connect_ip`.
+    #[serde(default, deserialize_with = "crate::keys::deserialize_some")]
+    #[schemars(with = "Option<String>", transform = limits::characters(PUBLIC_KEY))]
+    pub server_key: Option<PublicKey>,
     /// Another public key of the server, to replace `server_key`: a server with either is accepted. A reload adds and
-    /// removes it, and changes `server_key`.
-    #[serde(default, deserialize_with = "crate::keys::deserialize_option")]
+    /// removes it, and changes `server_key`. Not with `connect_ip`.
+    #[serde(default, deserialize_with = "crate::keys::deserialize_some")]
     #[schemars(with = "Option<String>", transform = limits::characters(PUBLIC_KEY))]
     pub next_server_key: Option<PublicKey>,
     /// Destinations that are reached through the tunnel, in addition to its own networks; each at most once. Those of a
@@ -225,6 +230,8 @@ pub struct Client {
     /// Paths to the server, in the order of the status; at most 8 with `carrier = "multipath"`.
     #[schemars(transform = limits::entries(1, 16))]
     pub paths: Vec<Path>,
+    /// The protocol is CONNECT-IP (RFC 9484), over one path, with any server that has it.
+    pub connect_ip: Option<ClientConnectIp>,
 }
 
 /// A path to the server.
@@ -272,7 +279,7 @@ impl Peer {
 impl Client {
     /// Keys of the server, each of which it may have.
     pub fn server_keys(&self) -> impl Iterator<Item = PublicKey> {
-        [self.server_key].into_iter().chain(self.next_server_key)
+        self.server_key.into_iter().chain(self.next_server_key)
     }
 }
 
@@ -307,10 +314,12 @@ fn default_keep_alive() -> Duration {
     Duration::from_secs(1)
 }
 impl Config {
-    /// Whether packets have numbers, so that the other end can put them in order: the same at both ends.
+    /// Whether packets have numbers, so that the other end can put them in order: the same at both ends. With CONNECT-IP they
+    /// have none.
     #[must_use]
     pub fn numbers_packets(&self) -> bool {
-        self.resequencing != Duration::ZERO
+        let connect_ip = self.client.as_ref().is_some_and(|client| client.connect_ip.is_some());
+        self.resequencing != Duration::ZERO && !connect_ip
     }
 }
 

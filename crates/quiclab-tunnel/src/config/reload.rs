@@ -74,6 +74,7 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
             isolate_clients: _,
             announce: _,
             peers: _,
+            connect_ip,
         } = server;
         add("server.listen", listen);
         add("server.pool_ipv4", pool_ipv4);
@@ -83,10 +84,11 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
         add("server.mtu", mtu);
         add("server.congestion_control", congestion_control);
         add("server.window", window);
+        add("server.connect_ip", connect_ip);
     }
     if let Some(client) = client {
         let Client {
-            server_key: _,
+            server_key,
             next_server_key: _,
             routes,
             accept_routes,
@@ -95,7 +97,11 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
             dns,
             dns_search,
             paths,
+            connect_ip,
         } = client;
+        // the certificate of a server of CONNECT-IP is checked by what was read at the start
+        let key_of_certificate = connect_ip.as_ref().and(server_key.as_ref());
+        add("client.server_key", &key_of_certificate);
         add("client.routes", routes);
         add("client.accept_routes", accept_routes);
         add("client.kill_switch", kill_switch);
@@ -103,6 +109,7 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
         add("client.dns", dns);
         add("client.dns_search", dns_search);
         add("client.paths", paths);
+        add("client.connect_ip", connect_ip);
     }
     out
 }

@@ -8,7 +8,7 @@ use crate::system::Interface;
 use crate::uplinks::Uplinks;
 use quiclab_core::ip::IpPrefix;
 use quiclab_core::{Duration, Time};
-use quiclab_stacks::carrier::SessionId;
+use quiclab_stacks::carrier::{PublicKey, SessionId};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -26,7 +26,8 @@ impl Daemon {
         let paths = client.paths.iter().enumerate();
         let addresses: Vec<_> = paths.map(|(index, path)| (local(index), path.server)).collect();
         let id = self.endpoint.connect(now, &addresses)?;
-        self.add_session(now, id, client.server_key, "server".to_owned());
+        let key = client.server_key.unwrap_or(PublicKey::NONE);
+        self.add_session(now, id, key, "server".to_owned());
         self.uplinks = Some((uplinks, id));
         Ok(())
     }
@@ -180,7 +181,7 @@ mod tests {
             addresses: vec![Assigned {
                 address: "10.77.0.2".parse().unwrap(),
                 network: "10.77.0.0/24".parse().unwrap(),
-                server: "10.77.0.1".parse().unwrap(),
+                server: Some("10.77.0.1".parse().unwrap()),
             }],
             routes: ["10.77.0.0/24", "10.99.0.0/16", "10.98.0.0/16", "fd99::/64"]
                 .map(|route| route.parse().unwrap())

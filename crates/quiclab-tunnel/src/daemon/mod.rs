@@ -11,11 +11,13 @@
 //! | `sessions` | events and control messages of sessions |
 //! | `server` | addresses of clients |
 //! | `client` | paths, addresses and routes of a client |
+//! | `connect_ip` | capsules of sessions of CONNECT-IP |
 //! | `answers` | status, metrics, the end |
 //! | `reload` | peers of a configuration that is read again |
 
 mod answers;
 mod client;
+mod connect_ip;
 mod event_loop;
 mod packets;
 mod reload;
@@ -34,6 +36,7 @@ use crate::system::{Machine, Watch, kill_switch_table};
 use crate::tun::Tun;
 use crate::uplinks::Uplinks;
 use bytes::{Bytes, BytesMut};
+use connect_ip::Offer;
 use event_loop::Inputs;
 use quiclab_core::Time;
 use quiclab_core::ip::IpPrefix;
@@ -74,6 +77,11 @@ pub enum DaemonError {
     /// The server has no address for this client; with its words.
     #[error("the server refuses: {0}")]
     Refused(String),
+    /// Datagrams of the path are too short for IPv6 inside.
+    #[error(
+        "the path carries less than the 1280 bytes that IPv6 inside needs; set `mtu` of both ends below 1280"
+    )]
+    Narrow,
     /// The server assigns a network that is in use outside the tunnel.
     #[error("the server assigns {network}, where {address} ({name}) is outside the tunnel")]
     NetworkInUse {
@@ -94,7 +102,7 @@ impl DaemonError {
             Self::Setup(error) => error.is_permanent(),
             Self::Endpoint(_) | Self::NotThisProtocol => true,
             // the pool of the server may have an address later, the machine may be in another network
-            Self::Refused(_) | Self::NetworkInUse { .. } => false,
+            Self::Refused(_) | Self::Narrow | Self::NetworkInUse { .. } => false,
             Self::Signals(_) | Self::Watch(_) | Self::Poll(_) | Self::DeviceGone(_) => false,
         }
     }
@@ -114,6 +122,10 @@ struct Daemon {
     clients: Option<ClientAddresses>,
     /// The paths of a client with its only session; `None` at a server.
     uplinks: Option<(Uplinks, SessionId)>,
+    /// What the server of a client of CONNECT-IP has said of addresses and destinations.
+    offer: Offer,
+    /// CONNECT-IP is configured.
+    speaks_http3: bool,
     /// Packets of the device within a turn; empty between turns.
     inbox: Vec<BytesMut>,
     /// Packets of the device without a session for their destination.
@@ -180,6 +192,8 @@ impl Daemon {
             sockets,
             sessions: BTreeMap::new(),
             uplinks: None,
+            offer: Offer::default(),
+            speaks_http3: settings.connect_ip.is_some(),
             inbox: Vec::new(),
             homeless: 0,
             isolated: 0,
@@ -211,7 +225,8 @@ impl Daemon {
 
     /// Adds a session that is not open yet.
     fn add_session(&mut self, now: Time, id: SessionId, peer: PublicKey, name: String) {
-        let session = Session::new(now, id, peer, name, tunnel_config(&self.config), seed());
+        let numbered = self.config.numbers_packets() && !self.endpoint.is_connect_ip(id);
+        let session = Session::new(now, id, peer, name, tunnel_config(&self.config, numbered), seed());
         self.sessions.insert(id, session);
     }
 

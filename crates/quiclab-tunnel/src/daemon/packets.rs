@@ -41,6 +41,9 @@ impl Daemon {
         for session in self.sessions.values_mut() {
             session.run(now, &mut self.endpoint, &mut self.tun);
         }
+        if self.speaks_http3 {
+            self.end_narrow_sessions(now);
+        }
         // received packets before those to be sent: the machine processes them meanwhile
         self.tun.flush();
         self.transmit(now);

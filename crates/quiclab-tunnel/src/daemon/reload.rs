@@ -62,7 +62,9 @@ impl Daemon {
     fn apply_to_client(&mut self, new: config::Client) -> Result<String, String> {
         let keys: Vec<_> = new.server_keys().collect();
         let open = self.sessions.values().find(|session| session.open.is_some());
-        if let Some(session) = open.filter(|session| !keys.contains(&session.peer)) {
+        // of CONNECT-IP, the key of the server is fixed
+        let own = new.connect_ip.is_none();
+        if let Some(session) = open.filter(|session| own && !keys.contains(&session.peer)) {
             return Err(format!(
                 "client.server_key: expected the key of the server in the session ({}), here or in `next_server_key`; end the tunnel to connect to another server",
                 session.peer

@@ -71,7 +71,12 @@ impl Daemon {
         let assigned = clients.pool.assign(session.peer, ipv4, ipv6);
         if assigned.is_empty() {
             tracing::warn!(peer = session.name, "the pool is used up");
-            self.send_control(id, &Message::Refusal("no free address is available".to_owned()));
+            if self.endpoint.is_connect_ip(id) {
+                self.endpoint.close(now, id);
+                self.forget(id);
+            } else {
+                self.send_control(id, &Message::Refusal("no free address is available".to_owned()));
+            }
             return;
         }
         let peer = server.peers.iter().find(|peer| peer.has_key(session.peer));
@@ -83,7 +88,12 @@ impl Daemon {
         let assignment =
             Assignment { mtu: self.config.mtu, addresses: assigned, routes: server.announce.clone() };
         tracing::info!(session = id.0, addresses = ?assignment.addresses.iter().map(|one| one.address.to_string()).collect::<Vec<_>>(), "addresses assigned");
-        self.send_control(id, &Message::Assignment(assignment));
+        if self.endpoint.is_connect_ip(id) {
+            self.tell_addresses(id, &[]);
+            self.tell_destinations(id);
+        } else {
+            self.send_control(id, &Message::Assignment(assignment));
+        }
     }
 }
 
@@ -106,11 +116,12 @@ mod tests {
             window: None,
             announce: Vec::new(),
             peers: Vec::new(),
+            connect_ip: None,
         });
         let host = |address: &str| Assigned {
             address: address.parse().unwrap(),
             network: "10.77.0.0/24".parse().unwrap(),
-            server: "10.77.0.1".parse().unwrap(),
+            server: Some("10.77.0.1".parse().unwrap()),
         };
         let networks = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
         clients.insert(SessionId(1), &[host("10.77.0.2")], networks(&["192.168.0.0/16"]));

@@ -28,6 +28,7 @@ impl Daemon {
                     self.close(now, session);
                 }
             }
+            TunnelEvent::Capsule { session, capsule } => self.capsule(now, session, capsule),
             TunnelEvent::PathUp { session, path } => {
                 tracing::info!(
                     session = session.0,
@@ -100,15 +101,23 @@ impl Daemon {
             self.endpoint.close(now, id);
             return;
         };
-        tracing::info!(session = id.0, peer = name, "session open");
+        let connect_ip = self.endpoint.is_connect_ip(id);
+        tracing::info!(session = id.0, peer = name, connect_ip, "session open");
         if self.clients.is_some() {
             self.add_session(now, id, peer, name);
+            if connect_ip {
+                // its client need not ask
+                self.assign(now, id, true, self.config.mtu >= ip::SMALLEST_IPV6_MTU);
+            }
             return;
         }
         if let Some(session) = self.sessions.get_mut(&id) {
             // one of the keys that its server may have
             session.peer = peer;
             session.restart();
+        }
+        if connect_ip {
+            return self.ask_for_addresses(id);
         }
         // an IPv6 address is requested wherever it can be used
         let hello = Message::Hello {

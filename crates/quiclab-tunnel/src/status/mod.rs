@@ -52,7 +52,7 @@ pub struct SessionStatus {
     pub session: u64,
     /// Name of the other end.
     pub name: String,
-    /// Its key.
+    /// Its key; empty if it is not known by an Ed25519 key.
     pub public_key: String,
     /// Whether packets pass.
     pub open: bool,

@@ -271,6 +271,27 @@ server = "10.1.2.1:4433"
         self.children.push((host, child));
     }
 
+    /// Starts another program in the network of a host; returns the file with what it prints.
+    pub fn start_program(&mut self, host: char, words: &[String]) -> PathBuf {
+        let file = self.directory.join(format!("program{}.log", self.children.len()));
+        let log = File::create(&file).unwrap();
+        let child = Command::new("ip")
+            .args(["netns", "exec", &self.host(host)])
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        self.children.push((host, child));
+        file
+    }
+
+    /// What a program has printed so far.
+    pub fn said(&self, file: &Path) -> String {
+        std::fs::read_to_string(file).unwrap_or_default()
+    }
+
     pub fn log(&self, end: &str) -> String {
         std::fs::read_to_string(self.directory.join(format!("{end}.log"))).unwrap_or_default()
     }

@@ -1,6 +1,7 @@
 //! The VPN between two hosts with two uplinks each. Needs root; skipped with a message where it is not there.
 
 mod clients;
+mod connect_ip;
 mod dns;
 mod exits;
 mod faults;

@@ -33,7 +33,7 @@ fn until_found(lab: &Lab, hosts: &[char], index: usize, mtu: u64, longest: Durat
 }
 
 /// Sends bytes through the tunnel and waits until they have come back.
-fn transfer(lab: &Lab, address: &'static str) -> Duration {
+pub fn transfer(lab: &Lab, address: &'static str) -> Duration {
     let (ready, is_ready) = std::sync::mpsc::channel();
     let server = lab.within('s', move || {
         let listener = TcpListener::bind(address).unwrap();

@@ -96,7 +96,10 @@ fn a_full_window_limits_without_a_backlog() {
     (0..4).for_each(|number| gate.on_packet_sent(instant(0), 1000, number));
     assert!(!limited(&gate, 0), "there was room");
     gate.on_packet_sent(instant(0), 1000, 4);
-    assert!((0..5).all(|number| limited(&gate, number)), "all of these were in flight when the window was full");
+    assert!(
+        (0..5).all(|number| limited(&gate, number)),
+        "all of these were in flight when the window was full"
+    );
     gate.on_end_acks(instant(100), 1000, true, Some(3));
     gate.on_packet_sent(instant(100), 1000, 5);
     assert!(!limited(&gate, 5), "sent when there was room");

@@ -1,0 +1,304 @@
+//! HTTP/3 (RFC 9114) for one request of CONNECT-IP: a state machine that takes the bytes of streams and gives events. It knows
+//! neither QUIC nor a clock, and keeps no more than one incomplete frame and one incomplete capsule.
+//!
+//! | | here |
+//! | --- | --- |
+//! | requests of a connection | one tunnel; further requests are rejected while it is open (H3_REQUEST_REJECTED) |
+//! | settings | SETTINGS_ENABLE_CONNECT_PROTOCOL of servers (RFC 9220), SETTINGS_H3_DATAGRAM (RFC 9297), SETTINGS_MAX_FIELD_SECTION_SIZE |
+//! | QPACK | the static table; capacity 0 |
+//! | server push | never allowed |
+//! | GOAWAY | passed over: the tunnel ends when its stream does |
+//! | trailers, unknown frames and streams | an error; passed over |
+//! | datagrams with other contexts than 0, or of other streams | dropped (RFC 9484 section 5, RFC 9297 section 2.1) |
+
+use super::capsule::{self, Capsule};
+use super::error::{self, Http3Error};
+use super::frame;
+use super::message::{self, Target};
+use super::qpack::MAX_SECTION_BYTES;
+use super::records::{self, Record, Records, Rule};
+use super::uni::UniStreams;
+use super::varint::{self, MAX_VARINT};
+use bytes::{BufMut, Bytes, BytesMut};
+use quiclab_core::Role;
+
+/// What has arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Http3Event {
+    /// At a client: the server offers what a request needs. [`Http3::ask`] is next.
+    Ready,
+    /// At a server: a request, or the status that it is refused with. [`Http3::answer`] is next.
+    Request(Result<(), u16>),
+    /// At a client: the final response.
+    Response(u16),
+    /// A capsule.
+    Capsule(Capsule),
+    /// The other end has ended the request.
+    End,
+}
+
+/// How far a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Its header, or that of its response, is awaited.
+    Header,
+    /// At a server: it waits for the client's settings, or for an answer.
+    Asked(Result<(), u16>),
+    /// It is a tunnel.
+    Open,
+    /// It was refused.
+    Refused,
+}
+
+/// The stream of a request.
+#[derive(Debug)]
+struct Request {
+    stream: u64,
+    phase: Phase,
+    frames: Records,
+    capsules: Records,
+    ended: bool,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Http3 {
+    role: Role,
+    target: Target,
+    uni: UniStreams,
+    request: Option<Request>,
+    /// The stream of the last request that was refused: nothing more is read from it.
+    refused: Option<u64>,
+}
+
+impl Http3 {
+    /// A connection of a client that asks for `target`, or of a server that has it.
+    #[must_use]
+    pub fn new(role: Role, target: Target) -> Self {
+        Self { role, target, uni: UniStreams::new(role), request: None, refused: None }
+    }
+
+    /// What this end sends on its control stream, once.
+    #[must_use]
+    pub fn control(&self) -> BytesMut {
+        super::uni::control(self.role)
+    }
+
+    /// Bytes of an unidirectional stream of the other end have arrived; `end`: they are its last.
+    ///
+    /// # Errors
+    /// If the connection must end.
+    pub fn receive_uni(
+        &mut self,
+        stream: u64,
+        bytes: &[u8],
+        end: bool,
+        out: &mut Vec<Http3Event>,
+    ) -> Result<(), Http3Error> {
+        let before = self.uni.settings().is_some();
+        self.uni.receive(stream, bytes, end)?;
+        if let Some(settings) = self.uni.settings().filter(|_| !before) {
+            match self.role {
+                Role::Client if settings.connect && settings.datagrams => out.push(Http3Event::Ready),
+                Role::Client => return Err(error::NOT_OFFERED),
+                Role::Server => self.decide(out),
+            }
+        }
+        Ok(())
+    }
+
+    /// The client's request on `stream`: what is sent there first.
+    #[must_use]
+    pub fn ask(&mut self, stream: u64) -> BytesMut {
+        self.begin(stream);
+        header(&message::request(&self.target))
+    }
+
+    /// Whether bytes of this bidirectional stream are taken; otherwise it is rejected.
+    #[must_use]
+    pub fn takes(&self, stream: u64) -> bool {
+        match &self.request {
+            Some(request) => request.stream == stream,
+            None => self.role == Role::Server && self.refused.is_none_or(|refused| stream > refused),
+        }
+    }
+
+    /// Whether nothing is read from the stream of the request now: what came before waits for an answer.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.request.as_ref().is_some_and(|request| matches!(request.phase, Phase::Asked(_)))
+    }
+
+    fn begin(&mut self, stream: u64) {
+        self.request = Some(Request {
+            stream,
+            phase: Phase::Header,
+            frames: Records::default(),
+            capsules: Records::default(),
+            ended: false,
+        });
+    }
+
+    /// Bytes of the stream of the request have arrived; `end`: they are its last.
+    ///
+    /// # Errors
+    /// If the connection must end.
+    pub fn receive_request(
+        &mut self,
+        stream: u64,
+        bytes: &[u8],
+        end: bool,
+        out: &mut Vec<Http3Event>,
+    ) -> Result<(), Http3Error> {
+        if !self.takes(stream) {
+            return Ok(());
+        }
+        if self.request.is_none() {
+            self.begin(stream);
+        }
+        if let Some(request) = &mut self.request {
+            request.frames.push(bytes);
+            request.ended |= end;
+        }
+        self.read(out)
+    }
+
+    /// At a server: answers the request with `status`. Returns what is sent on its stream, and goes on with what came
+    /// behind it.
+    ///
+    /// # Errors
+    /// If the connection must end.
+    pub fn answer(&mut self, status: u16, out: &mut Vec<Http3Event>) -> Result<BytesMut, Http3Error> {
+        let accepted = (200..300).contains(&status);
+        if let Some(request) = &mut self.request {
+            request.phase = if accepted { Phase::Open } else { Phase::Refused };
+        }
+        if accepted {
+            self.read(out)?;
+        } else {
+            self.refused = self.request.take().map(|request| request.stream); // another may follow
+        }
+        Ok(header(&message::response(status)))
+    }
+
+    fn decide(&mut self, out: &mut Vec<Http3Event>) {
+        let Some(settings) = self.uni.settings() else { return };
+        let Some(Request { phase: Phase::Asked(asked), .. }) = &self.request else { return };
+        // a tunnel without datagrams is none (RFC 9297 section 2.1.1)
+        let asked = if settings.datagrams { *asked } else { asked.and(Err(400)) };
+        out.push(Http3Event::Request(asked));
+    }
+
+    fn read(&mut self, out: &mut Vec<Http3Event>) -> Result<(), Http3Error> {
+        let role = self.role;
+        while let Some(request) = &mut self.request {
+            match request.phase {
+                Phase::Header | Phase::Open => {}
+                Phase::Asked(_) | Phase::Refused => return Ok(()),
+            }
+            let Some(Record { kind, content }) = request.frames.next(|kind| rule(role, kind))? else { break };
+            match (kind, request.phase) {
+                (frame::HEADERS, Phase::Header) if role == Role::Server => {
+                    request.phase = Phase::Asked(message::read_request(&content, &self.target.path)?);
+                    self.decide(out);
+                }
+                (frame::HEADERS, Phase::Header) => match message::read_response(&content)? {
+                    100..=199 => {} // the final one follows
+                    status => {
+                        let accepted = (200..300).contains(&status);
+                        request.phase = if accepted { Phase::Open } else { Phase::Refused };
+                        out.push(Http3Event::Response(status));
+                    }
+                },
+                (frame::DATA, Phase::Open) => {
+                    request.capsules.push(&content);
+                    while let Some(Record { kind, content }) = request.capsules.next(capsule::rule)? {
+                        let capsule = capsule::parse(kind, &content).map_err(|_| error::MALFORMED_CAPSULE)?;
+                        out.push(Http3Event::Capsule(capsule));
+                    }
+                }
+                (frame::PUSH_PROMISE, _) => return Err(error::ID),
+                // RFC 9114 section 4.4: only DATA once a tunnel is open
+                _ => return Err(error::FRAME_UNEXPECTED),
+            }
+        }
+        match &self.request {
+            Some(request) if request.ended => match request.phase {
+                Phase::Header => Err(error::REQUEST_INCOMPLETE),
+                Phase::Open if !request.frames.is_between() => Err(error::FRAME),
+                Phase::Open if !request.capsules.is_between() => Err(error::MALFORMED_CAPSULE),
+                _ => {
+                    out.push(Http3Event::End);
+                    Ok(())
+                }
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// The IP packet in a datagram; `None`: it carries none for the tunnel.
+    ///
+    /// # Errors
+    /// If the connection must end.
+    pub fn packet(&self, datagram: &Bytes) -> Result<Option<Bytes>, Http3Error> {
+        let (quarter, length) = varint::read(datagram).ok_or(error::DATAGRAM)?;
+        // RFC 9297 section 2.1: a stream ID has 62 bits
+        if quarter > MAX_VARINT / 4 {
+            return Err(error::DATAGRAM);
+        }
+        let open = self.request.as_ref().filter(|request| request.phase == Phase::Open);
+        let payload = datagram.slice(length..);
+        Ok(open.filter(|request| request.stream / 4 == quarter).and_then(|_| packet_of(&payload)))
+    }
+
+    /// What stands before the IP packet in a datagram: quarter stream ID and context 0; empty while there is no tunnel.
+    #[must_use]
+    pub fn datagram_header(&self) -> BytesMut {
+        let mut header = BytesMut::new();
+        if let Some(request) = self.request.as_ref().filter(|request| request.phase == Phase::Open) {
+            varint::write(&mut header, request.stream / 4);
+            header.put_u8(0);
+        }
+        header
+    }
+}
+
+/// The IP packet in an HTTP Datagram: behind context 0 (RFC 9484 section 5).
+#[must_use]
+pub fn packet_of(payload: &Bytes) -> Option<Bytes> {
+    let (context, length) = varint::read(payload)?;
+    (context == 0).then(|| payload.slice(length..))
+}
+
+/// A capsule as it is sent on the stream of the request.
+#[must_use]
+pub fn data(capsule: &Capsule) -> BytesMut {
+    let (mut content, mut out) = (BytesMut::new(), BytesMut::new());
+    capsule.encode(&mut content);
+    records::write(&mut out, frame::DATA, &content);
+    out
+}
+
+fn header(section: &[u8]) -> BytesMut {
+    let mut out = BytesMut::new();
+    records::write(&mut out, frame::HEADERS, section);
+    out
+}
+
+/// What becomes of a frame on the stream of a request.
+fn rule(role: Role, kind: u64) -> Rule {
+    match kind {
+        frame::DATA => Rule::Pieces,
+        frame::HEADERS => Rule::Whole(MAX_SECTION_BYTES),
+        frame::PUSH_PROMISE if role == Role::Client => Rule::Whole(MAX_SECTION_BYTES),
+        frame::CANCEL_PUSH | frame::SETTINGS | frame::PUSH_PROMISE | frame::GOAWAY | frame::MAX_PUSH_ID => {
+            Rule::Refuse
+        }
+        kind if frame::OF_HTTP2.contains(&kind) => Rule::Refuse,
+        _ => Rule::Skip,
+    }
+}
+
+#[cfg(test)]
+#[path = "http3_tests.rs"]
+mod tests;

@@ -1,0 +1,304 @@
+//! CONNECT-IP: between two ends of ours, and against connect-ip-go on quic-go in both roles.
+
+use super::faults::one_path;
+use super::lab::{Lab, succeed, until};
+use super::mtu::transfer;
+use super::{IPV4, IPV6, SECOND};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const STRANGER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../adapters/bin/quiclab-connect-ip-go");
+const PATH: &str = "/.well-known/masque/ip/*/*/";
+const LONGEST: Duration = Duration::from_secs(15);
+
+/// A lab whose ends have certificates of their keys, and speak CONNECT-IP on port 443 over one path; `None` with a message
+/// where that is not possible.
+fn lab() -> Option<Lab> {
+    if Command::new("openssl").arg("version").output().is_err() {
+        eprintln!("skipped: certificates need openssl");
+        return None;
+    }
+    let lab = Lab::new()?;
+    for end in ["server", "client", "other"] {
+        certify(&lab, end);
+    }
+    one_path(&lab);
+    lab.edit("client.toml", "10.1.1.1:4433", "10.1.1.1:443");
+    let table = "[client.connect_ip]\nhost = \"vpn.example\"\ncertificate = \"client.pem\"\n[[client.paths]]";
+    lab.edit("client.toml", "[[client.paths]]", table);
+    let table =
+        "[server.connect_ip]\nlisten = [\"0.0.0.0:443\"]\ncertificate = \"server.pem\"\n[[server.peers]]";
+    lab.edit("server.toml", "[[server.peers]]", table);
+    Some(lab)
+}
+
+fn file(lab: &Lab, name: &str) -> String {
+    lab.directory.join(name).to_str().unwrap().to_owned()
+}
+
+/// A certificate of an end's key, signed by itself.
+fn certify(lab: &Lab, end: &str) {
+    let (key, certificate) = (file(lab, &format!("{end}.key")), file(lab, &format!("{end}.pem")));
+    let subject = format!("/CN={end}.example");
+    succeed(
+        "openssl",
+        &["req", "-x509", "-new", "-key", &key, "-subj", &subject, "-days", "2", "-out", &certificate],
+    );
+}
+
+/// The program on connect-ip-go, with what both of its roles need; `None` with a message where it was not built.
+fn stranger(lab: &Lab, role: &str, own: &str, known: &str) -> Option<Vec<String>> {
+    if !Path::new(STRANGER).exists() {
+        eprintln!("skipped: {STRANGER} is missing; `make adapters` builds it where Go is installed");
+        return None;
+    }
+    let uri = format!("https://vpn.example{PATH}");
+    let (certificate, key) = (file(lab, &format!("{own}.pem")), file(lab, &format!("{own}.key")));
+    let words = [
+        STRANGER,
+        role,
+        "-uri",
+        &uri,
+        "-address",
+        "10.1.1.1:443",
+        "-certificate",
+        &certificate,
+        "-key",
+        &key,
+        "-peer-key",
+        known,
+    ];
+    Some(words.map(str::to_owned).to_vec())
+}
+
+/// Both families in both directions, many packets of full size, and pings.
+fn carries(lab: &Lab) {
+    for address in [IPV4, IPV6] {
+        lab.echo(address);
+        until("an answer", LONGEST, || lab.ping(address, SECOND).is_some());
+    }
+    for address in ["10.77.0.1", "fd77::1"] {
+        let (code, said) = lab.run('c', &["ping", "-c", "3", "-i", "0.2", "-W", "5", address]);
+        assert_eq!(code, Some(0), "{said}");
+    }
+    for address in ["10.77.0.1:11", "[fd77::1]:11"] {
+        let took = transfer(lab, address);
+        eprintln!("5 MB to {address} and back in {took:?}");
+    }
+}
+
+#[test]
+fn both_ends_of_ours_beside_the_protocol_of_the_tunnel() {
+    let Some(mut lab) = lab() else { return };
+    // another client speaks the tunnel's own protocol with the same server
+    let [_, client, other] = &lab.keys;
+    let peer = format!("public_key = \"{client}\"\n");
+    let peers = format!("{peer}[[server.peers]]\nname = \"other\"\npublic_key = \"{other}\"\n");
+    lab.edit("server.toml", &peer, &peers);
+    lab.add_client();
+    lab.edit("other.toml", "[client.connect_ip]\nhost = \"vpn.example\"\ncertificate = \"client.pem\"\n", "");
+    lab.start('s');
+    lab.start('c');
+    lab.start('d');
+    until("sessions", LONGEST, || lab.is_open() && lab.has_session('d'));
+    let log = lab.log("server");
+    assert_eq!(
+        (log.matches("\"connect_ip\":true").count(), log.matches("\"connect_ip\":false").count()),
+        (1, 1)
+    );
+    // no addresses but those that the server assigns, in networks of one address
+    let addresses = lab.ip('c', &format!("addr show dev {}", lab.device('c')));
+    assert!(
+        addresses.contains("inet 10.77.0.") && addresses.contains("/32 ") && addresses.contains("/128 "),
+        "{addresses}"
+    );
+    assert!(lab.ip('c', "route show").contains(&format!("10.99.0.0/16 dev {}", lab.device('c'))));
+    lab.down('c');
+    lab.edit("client.toml", "routes = [\"10.99.0.0/16\"]", "accept_routes = true");
+    lab.start('c');
+    until("a session", LONGEST, || lab.is_open());
+    until("the pool is routed", LONGEST, || {
+        lab.ip('c', "route show").contains(&format!("10.77.0.0/24 dev {}", lab.device('c')))
+    });
+    carries(&lab);
+    // the server is restarted
+    lab.kill('s');
+    lab.start('s');
+    until("an answer of the new server", LONGEST, || {
+        lab.run('c', &["ping", "-c", "1", "-W", "1", "10.77.0.1"]).0 == Some(0)
+    });
+    lab.down('c');
+    assert!(!lab.ip('c', "route show").contains("10.77.0.0/24"));
+}
+
+#[test]
+fn the_address_of_the_client_changes_behind_a_kill_switch() {
+    let Some(mut lab) = lab() else { return };
+    lab.edit("client.toml", "[client]\n", "[client]\nkill_switch = true\n");
+    lab.edit("client.toml", "10.99.0.0/16", "10.77.0.0/24");
+    lab.start('s');
+    lab.start('c');
+    until("a session", LONGEST, || lab.is_open());
+    lab.echo(IPV4);
+    assert!(lab.ping(IPV4, SECOND).is_some());
+    let outside = |lab: &Lab| lab.run('c', &["ping", "-c", "1", "-W", "1", "10.1.1.1"]).0;
+    assert_ne!(outside(&lab), Some(0), "the kill switch lets out what is of the tunnel only");
+    lab.ip('c', "addr flush dev c1");
+    lab.ip('c', "addr add 10.1.1.9/24 dev c1");
+    until("an answer", LONGEST, || lab.ping(IPV4, Duration::from_millis(200)).is_some());
+    let log = lab.log("server");
+    assert_eq!(log.matches("session open").count(), 1, "the session goes on: {log}");
+}
+
+#[test]
+fn a_client_with_another_key_gets_no_tunnel() {
+    let Some(mut lab) = lab() else { return };
+    lab.edit("client.toml", "client.key", "other.key");
+    lab.edit("client.toml", "client.pem", "other.pem");
+    lab.start('s');
+    lab.start('c');
+    until("a refusal", LONGEST, || lab.log("server").contains("refused"));
+    assert!(!lab.is_open() && lab.status('s')["sessions"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn our_client_and_connect_ip_go() {
+    let Some(mut lab) = lab() else { return };
+    let Some(mut words) = stranger(&lab, "server", "server", &lab.keys[1]) else { return };
+    for word in [
+        "-own",
+        "10.77.0.1/24,fd77::1/64",
+        "-assign",
+        "10.77.0.2/32,fd77::2/128",
+        "-advertise",
+        "10.77.0.0/24,fd77::/64",
+    ] {
+        words.push(word.to_owned());
+    }
+    lab.edit("client.toml", "routes = [\"10.99.0.0/16\"]", "accept_routes = true");
+    let said = lab.start_program('s', &words);
+    until("the server", LONGEST, || lab.said(&said).contains("ready"));
+    lab.start('c');
+    until("a session", LONGEST, || lab.is_open());
+    assert!(lab.said(&said).contains("asked for [0.0.0.0/32 ::/128]"), "{}", lab.said(&said));
+    carries(&lab);
+    // what it does not know it does not let in
+    lab.down('c');
+    lab.edit("client.toml", "client.key", "other.key");
+    lab.edit("client.toml", "client.pem", "other.pem");
+    let log = lab.log("client").len();
+    lab.start('c');
+    until("a refusal", LONGEST, || lab.log("client")[log..].contains("refused"));
+    assert!(!lab.is_open());
+}
+
+#[test]
+fn connect_ip_go_and_our_server() {
+    let Some(mut lab) = lab() else { return };
+    let Some(words) = stranger(&lab, "client", "client", &lab.keys[0]) else { return };
+    lab.start('s');
+    until("the server", LONGEST, || lab.log("server").contains("\"up\""));
+    let said = lab.start_program('c', &words);
+    until("a tunnel", LONGEST, || lab.said(&said).contains("ready"));
+    let told = lab.said(&said);
+    for line in ["address 10.77.0.2/32", "address fd77::2/128", "route 10.77.0.0/24", "route fd77::/64"] {
+        assert!(told.contains(line), "{told}");
+    }
+    carries(&lab);
+    let status = lab.status('s');
+    assert_eq!(status["sessions"][0]["values"]["spoofed_packets"], 0.0, "{status}");
+    // another path is not found, and another key is not let in
+    let mut elsewhere = words.clone();
+    elsewhere[3] = "https://vpn.example/elsewhere".to_owned();
+    let said = lab.start_program('c', &elsewhere);
+    until("status 404", LONGEST, || lab.said(&said).contains("status 404"));
+    let Some(words) = stranger(&lab, "client", "other", &lab.keys[0]) else { return };
+    let said = lab.start_program('c', &words);
+    until("a refusal", LONGEST, || lab.said(&said).contains("quiclab-connect-ip-go:"));
+    assert!(!lab.said(&said).contains("ready"), "{}", lab.said(&said));
+}
+
+#[test]
+fn a_server_known_by_its_authority() {
+    let Some(mut lab) = lab() else { return };
+    // an authority, and a server with an ECDSA key that it has signed
+    let name = |name: &str| file(&lab, name);
+    let [ca_key, ca, key, request, certificate, extensions] =
+        ["ca.key", "ca.pem", "web.key", "web.csr", "web.pem", "web.ext"].map(name);
+    let curve = ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out"];
+    for file in [&ca_key, &key] {
+        succeed("openssl", &[&curve[..], &[file]].concat());
+    }
+    succeed(
+        "openssl",
+        &["req", "-x509", "-new", "-key", &ca_key, "-subj", "/CN=ca", "-days", "2", "-out", &ca],
+    );
+    succeed("openssl", &["req", "-new", "-key", &key, "-subj", "/CN=web", "-out", &request]);
+    std::fs::write(PathBuf::from(&extensions), "subjectAltName=DNS:vpn.example\nbasicConstraints=CA:FALSE\n")
+        .unwrap();
+    succeed(
+        "openssl",
+        &[
+            "x509",
+            "-req",
+            "-in",
+            &request,
+            "-CA",
+            &ca,
+            "-CAkey",
+            &ca_key,
+            "-CAcreateserial",
+            "-days",
+            "2",
+            "-extfile",
+            &extensions,
+            "-out",
+            &certificate,
+        ],
+    );
+    lab.edit(
+        "server.toml",
+        "certificate = \"server.pem\"",
+        "certificate = \"web.pem\"\nkey_file = \"web.key\"",
+    );
+    let key = format!("server_key = \"{}\"\n", lab.keys[0]);
+    lab.edit("client.toml", &key, "");
+    lab.edit("client.toml", "host = ", "authorities = \"ca.pem\"\nhost = ");
+    lab.start('s');
+    lab.start('c');
+    until("a session", LONGEST, || lab.is_open());
+    assert_eq!(lab.status('c')["sessions"][0]["public_key"], "");
+    // the same for another name is refused
+    lab.down('c');
+    lab.edit("client.toml", "vpn.example", "other.example");
+    let log = lab.log("client").len();
+    lab.start('c');
+    until("a refusal", LONGEST, || lab.log("client")[log..].contains("refused"));
+    assert!(!lab.is_open());
+}
+
+#[test]
+fn a_path_too_narrow_for_ipv6_ends_the_tunnel_and_carries_ipv4_alone() {
+    let Some(mut lab) = lab() else { return };
+    lab.edit("client.toml", "10.1.1.1:443", "10.1.1.1:4433");
+    lab.route(false);
+    lab.edit("client.toml", "10.4.3.1:4433", "10.4.3.1:443");
+    lab.limit(1300);
+    lab.start('s');
+    lab.start('c');
+    let code = lab.wait('c').code();
+    assert_eq!(code, Some(1), "{}", lab.log("client"));
+    assert!(lab.log("client").contains("less than the 1280 bytes that IPv6"));
+    lab.down('s');
+    for end in ["server.toml", "client.toml"] {
+        lab.edit(end, "version = 1\n", "version = 1\nmtu = 1200\n");
+    }
+    lab.edit("server.toml", "pool_ipv6 = \"fd77::/64\"\n", "");
+    lab.edit("client.toml", "10.99.0.0/16", "10.77.0.0/24");
+    lab.start('s');
+    lab.start('c');
+    until("a session", LONGEST, || lab.is_open());
+    let took = transfer(&lab, "10.77.0.1:11");
+    eprintln!("IPv4 alone: 5 MB and back in {took:?}");
+}
