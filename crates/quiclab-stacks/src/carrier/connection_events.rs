@@ -2,6 +2,7 @@
 
 use super::connection::{ConnectionKey, TunnelConnection};
 use super::event::{CloseReason, SessionId};
+use super::half_open::{Admission, SourcePrefix};
 use super::tunnel_endpoint::{Due, TunnelEndpoint};
 use crate::seeded;
 use noq_proto::{
@@ -21,24 +22,30 @@ pub(super) const NO_ANSWER: (u32, &str) = (5, "no answer");
 pub(super) type Code = (u32, &'static str);
 
 impl TunnelEndpoint {
-    /// Handles an incoming connection; returns the stateless answer in `answer`, if there is one.
+    /// Handles an incoming connection, of which `length` bytes have come to `local`; returns the stateless answer in `answer`, if
+    /// there is one.
     pub(super) fn incoming(
         &mut self,
         now: Time,
         index: usize,
         incoming: Incoming,
-        local: SocketAddr,
+        (local, length): (SocketAddr, u64),
         answer: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        let most = self.config().max_half_open;
         let from = incoming.remote_address();
-        if self.unbound >= most {
-            self.endpoints[index].ignore(incoming);
-            self.refused(now, from, format!("{most} connections are half-open already"));
-            return None;
-        }
-        if self.unbound >= most.div_ceil(4) && !incoming.remote_address_validated() {
-            return self.endpoints[index].retry(incoming, answer).ok();
+        let (prefix, validated) = (SourcePrefix::of(from.ip()), incoming.remote_address_validated());
+        match self.half_open.admit(now, prefix, validated) {
+            Admission::Accept => {}
+            Admission::Retry => {
+                self.strangers.retries += 1;
+                return self.endpoints[index].retry(incoming, answer).ok();
+            }
+            Admission::Ignore => {
+                self.strangers.ignored += 1;
+                self.endpoints[index].ignore(incoming);
+                self.refused(now, from, "too many handshakes of its network are not completed".to_owned());
+                return None;
+            }
         }
         let config = std::sync::Arc::new(self.maker.server(&from));
         let instant = self.clock.instant(now);
@@ -51,8 +58,10 @@ impl TunnelEndpoint {
                 let keep_alive = self.config().keep_alive;
                 conn.track(now, PathId::ZERO, None, (local, from), keep_alive);
                 let key = ConnectionKey { endpoint: index, handle };
+                conn.half_open = Some(prefix);
+                conn.credit = (!validated).then_some(length);
                 self.connections.insert(key, conn);
-                self.unbound += 1;
+                self.half_open.opened(prefix);
                 self.handle_events(now, key);
                 None
             }
@@ -96,9 +105,10 @@ impl TunnelEndpoint {
         if let Some(time) = conn.timer {
             self.timers.remove(&(time, Due::TunnelConnection(key)));
         }
-        if self.config().role == Role::Server && !conn.was_bound {
-            self.unbound -= 1;
+        if let Some(prefix) = conn.half_open {
+            self.half_open.closed(prefix);
         }
+        self.strangers.withheld += conn.withheld;
         self.send_rest(conn.out);
     }
 
@@ -107,6 +117,7 @@ impl TunnelEndpoint {
         match event {
             Event::Connected => {
                 conn.connected = true;
+                conn.credit = None;
                 conn.measure();
                 if let (Role::Client, Some(session)) = (self.maker.config.role, conn.session) {
                     conn.stream = conn.quic.streams().open(Dir::Bi);

@@ -14,6 +14,8 @@ mod endpoint;
 mod event;
 mod fragments;
 mod gated_controller;
+mod half_open;
+mod ids;
 mod keys;
 mod liveness;
 mod multipath;
@@ -29,7 +31,7 @@ mod tunnel_endpoint;
 pub mod wire;
 
 pub use config::{PathConfig, Randomness, TunnelEndpointConfig};
-pub use event::{CloseReason, Outgoing, SessionId, TunnelEndpointError, TunnelEvent};
+pub use event::{CloseReason, Outgoing, Strangers, SessionId, TunnelEndpointError, TunnelEvent};
 pub use keys::{PublicKey, SecretKey};
 pub(crate) use noq_carrier::check_options;
 pub use noq_carrier::{CONTROLS, CarrierSetup, NoqCarrier};

@@ -7,9 +7,11 @@ mod forwarding;
 mod lab;
 mod leaks;
 mod mtu;
+mod outage;
 mod relay;
 mod reload;
 mod sniffer;
+mod strangers;
 
 use lab::{Lab, until};
 use std::io::{Read, Write};
