@@ -1,5 +1,6 @@
 //! A session: the tunnel to one other end, with what it may send and what it has inside.
 
+use crate::kept::KeptPackets;
 use crate::protocol::Assigned;
 use crate::status::{MtuSearchState, PathStatus, SessionStatus};
 use crate::tun::Tun;
@@ -26,8 +27,11 @@ pub struct Session {
     pub open: Option<Time>,
     /// Addresses of the client of this session.
     pub assigned: Vec<Assigned>,
-    /// Where packets that arrive may come from; `None`: from anywhere (a client trusts its server).
+    /// Where packets that arrive may come from; `None`: from anywhere but this end (a client trusts its server).
     pub allowed: Option<Vec<IpPrefix>>,
+    /// Addresses and networks of this end, a client: what packets that arrive are for, and those of this machine come from. `None`:
+    /// any (a server).
+    pub own: Option<Vec<IpPrefix>>,
     tunnel: Tunnel,
     emitted: Emitted,
     mtu: u16,
@@ -35,6 +39,8 @@ pub struct Session {
     router: (Option<std::net::Ipv4Addr>, Option<std::net::Ipv6Addr>),
     budget: IcmpRateLimiter,
     paths: Vec<PathCounts>,
+    /// Packets of this machine while it is not open.
+    kept: KeptPackets,
     counts: Counts,
 }
 
@@ -75,6 +81,10 @@ impl PacketSizes {
 struct Counts {
     /// Packets whose source the other end does not have.
     spoofed: u64,
+    /// Packets that have arrived for what is not of this end.
+    misdirected: u64,
+    /// Packets of this machine from what is not of this end.
+    foreign: u64,
     /// Cargo that is no IP packet.
     malformed: u64,
     /// Packets too big for the paths that were divided or answered with an error.
@@ -101,6 +111,7 @@ impl Session {
             open: None,
             assigned: Vec::new(),
             allowed: Some(Vec::new()),
+            own: None,
             tunnel: Tunnel::of_bytes(config, RandomStream::new(seed, "tunnel")),
             emitted: Emitted::default(),
             mtu,
@@ -108,12 +119,12 @@ impl Session {
             router: (None, None),
             budget: IcmpRateLimiter::new(now),
             paths: Vec::new(),
+            kept: KeptPackets::default(),
             counts: Counts::default(),
         }
     }
 
-    /// QUIC has opened the session anew: a server's end of it is new, so that a client's begins again, too. What waits
-    /// to be sent stays.
+    /// QUIC has opened the session anew: numbers begin again at both ends. What waits to be sent stays.
     pub fn restart(&mut self) {
         self.tunnel.restart();
     }
@@ -131,12 +142,25 @@ impl Session {
             }
         }
         self.assigned = assigned;
+        for bytes in self.kept.take() {
+            self.enqueue(now, bytes);
+        }
+    }
+
+    /// Whether its flows may go on once it is open again.
+    #[must_use]
+    pub fn was_open(&self) -> bool {
+        !self.assigned.is_empty()
     }
 
     /// A packet of this machine for the other end.
     pub fn enqueue(&mut self, now: Time, mut bytes: BytesMut) {
         if self.open.is_none() {
-            self.counts.closed += 1;
+            self.counts.closed += u64::from(!self.was_open() || self.kept.keep(bytes));
+            return;
+        }
+        if !self.is_own(&bytes) {
+            self.counts.foreign += 1;
             return;
         }
         ip::clamp_mss(&mut bytes, self.sizes.whole);
@@ -164,6 +188,7 @@ impl Session {
             match ip::parse(bytes) {
                 Err(_) => self.counts.malformed += 1,
                 Ok(header) if !self.may_send(header.source) => self.counts.spoofed += 1,
+                Ok(header) if !contains(&self.own, header.destination) => self.counts.misdirected += 1,
                 Ok(_) => {
                     ip::clamp_mss(bytes, self.sizes.whole);
                     tun.write(&packet);
@@ -186,8 +211,14 @@ impl Session {
         self.sizes = PacketSizes::of_paths(paths, self.tunnel.overhead(), self.mtu, self.sizes);
     }
 
+    /// Whether the other end may send from an address.
     fn may_send(&self, source: IpAddr) -> bool {
-        self.allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|prefix| prefix.contains(source)))
+        contains(&self.allowed, source) && (self.own.is_none() || !contains(&self.own, source))
+    }
+
+    /// Whether a packet of this machine is from this end.
+    fn is_own(&self, packet: &[u8]) -> bool {
+        self.own.is_none() || ip::parse(packet).is_ok_and(|header| contains(&self.own, header.source))
     }
 
     /// A packet that a path does not take: divided where it allows that, else its sender is told. Returns whether there
@@ -220,6 +251,8 @@ impl Session {
         let mut values = Metrics::default();
         self.tunnel.statistics(now, &mut values);
         values.count("spoofed_packets", self.counts.spoofed);
+        values.count("misdirected_packets", self.counts.misdirected);
+        values.count("foreign_packets", self.counts.foreign);
         values.count("malformed_packets", self.counts.malformed);
         values.count("too_big_packets", self.counts.too_big);
         values.count("packets_while_closed", self.counts.closed);
@@ -270,6 +303,11 @@ impl Session {
             paths,
         }
     }
+}
+
+/// Whether an address is in one of some networks; `None`: in any.
+fn contains(networks: &Option<Vec<IpPrefix>>, address: IpAddr) -> bool {
+    networks.as_ref().is_none_or(|networks| networks.iter().any(|prefix| prefix.contains(address)))
 }
 
 fn of_bytes(now: Time, bytes: BytesMut) -> Box<Packet> {

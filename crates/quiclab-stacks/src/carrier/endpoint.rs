@@ -22,7 +22,8 @@ use crate::library::SeededIds;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq_proto::crypto::{CryptoError, HandshakeTokenKey};
 use noq_proto::{
-    ClientConfig, ConnectionId, Endpoint, EndpointConfig, NoneTokenLog, ServerConfig, TimeSource, TransportConfig,
+    ClientConfig, ConnectionId, Endpoint, EndpointConfig, NoneTokenLog, ServerConfig, TimeSource,
+    TransportConfig,
 };
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{Duration, RandomStream, Role, Time};

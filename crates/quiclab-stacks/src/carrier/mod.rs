@@ -31,7 +31,7 @@ mod tunnel_endpoint;
 pub mod wire;
 
 pub use config::{PathConfig, Randomness, TunnelEndpointConfig};
-pub use event::{CloseReason, Outgoing, Strangers, SessionId, TunnelEndpointError, TunnelEvent};
+pub use event::{CloseReason, Outgoing, SessionId, Strangers, TunnelEndpointError, TunnelEvent};
 pub use keys::{PublicKey, SecretKey};
 pub(crate) use noq_carrier::check_options;
 pub use noq_carrier::{CONTROLS, CarrierSetup, NoqCarrier};

@@ -150,7 +150,7 @@ impl TunnelEndpoint {
             session.slots.push(SessionPath::new(now, config, track.local, track.remote));
         }
         let slot = &mut session.slots[path];
-        (slot.connection, slot.backoff) = (Some(key), FIRST_BACKOFF);
+        (slot.connection, slot.backoff, slot.lost) = (Some(key), FIRST_BACKOFF, None);
         if self.maker.config.role == Role::Server {
             (slot.local, slot.remote) = (track.local, track.remote);
         }

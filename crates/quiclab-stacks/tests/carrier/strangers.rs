@@ -126,5 +126,6 @@ fn handshakes_that_are_never_completed_do_not_shut_others_out() {
     }
     println!("at most {most} connections, {retries} retries");
     assert!(most <= 2 + 17, "{most} connections"); // a quarter of 64 and one
-    assert!(retries > 1900, "{retries}");
+    // virtual time stands still: 32 for each of eight networks, and the others get no answer
+    assert_eq!(retries, 8 * 32);
 }

@@ -83,10 +83,20 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
         add("server.window", window);
     }
     if let Some(client) = client {
-        let Client { server_key, routes, accept_routes, kill_switch, allow_outside, dns, dns_search, paths } =
-            client;
+        let Client {
+            server_key,
+            routes,
+            networks,
+            accept_routes,
+            kill_switch,
+            allow_outside,
+            dns,
+            dns_search,
+            paths,
+        } = client;
         add("client.server_key", server_key);
         add("client.routes", routes);
+        add("client.networks", networks);
         add("client.accept_routes", accept_routes);
         add("client.kill_switch", kill_switch);
         add("client.allow_outside", allow_outside);

@@ -106,7 +106,8 @@ impl Drop for Flood {
 fn a_host_that_floods_with_handshakes_does_not_delay_others() {
     let Some(mut lab) = Lab::new() else { return };
     lab.add_client();
-    let peer = format!("[[server.peers]]\nname = \"other\"\npublic_key = \"{}\"\n[[server.peers]]", lab.keys[2]);
+    let peer =
+        format!("[[server.peers]]\nname = \"other\"\npublic_key = \"{}\"\n[[server.peers]]", lab.keys[2]);
     lab.edit("server.toml", "[[server.peers]]", &peer);
     lab.start('s');
     until("the server is up", 10 * SECOND, || lab.status('s')["role"] == "server");
@@ -114,7 +115,9 @@ fn a_host_that_floods_with_handshakes_does_not_delay_others() {
         lab.start('d');
         let took = until("session", 60 * SECOND, || lab.has_session('d'));
         lab.down('d');
-        until("it is forgotten", 10 * SECOND, || lab.status('s')["sessions"].as_array().is_some_and(Vec::is_empty));
+        until("it is forgotten", 10 * SECOND, || {
+            lab.status('s')["sessions"].as_array().is_some_and(Vec::is_empty)
+        });
         took
     };
     let quiet = connect();
@@ -128,7 +131,10 @@ fn a_host_that_floods_with_handshakes_does_not_delay_others() {
     }
     let sent = flood.sent.load(Ordering::Relaxed);
     drop(flood);
-    eprintln!("connected in {quiet:?} before, in {took:?} with {sent} Initials; {}", lab.status('s')["values"]);
+    eprintln!(
+        "connected in {quiet:?} before, in {took:?} with {sent} Initials; {}",
+        lab.status('s')["values"]
+    );
     // one lost Initial packet is sent again after 300 ms (RFC 9002 section 6.2.4: three times the assumed RTT of 100 ms)
     let longest = quiet + SECOND / 2;
     assert!(took.iter().all(|took| *took < longest), "{took:?}");
