@@ -1,9 +1,16 @@
-//! Packets of flows inside that wait for a session to open again.
+//! Packets of flows inside that wait for the end of an outage: the time in which no path of a session carries anything, or a session
+//! that has ended is not open again.
 //!
-//! A sender whose packets get lost sends them again after waits that double: after half a minute without a path, TCP tries again
-//! half a minute later (RFC 6298 section 5.5), and QUIC does the same (RFC 9002 section 6.2.1). The newest packet of each flow is
-//! kept, and sent when there is a path again: it is what its sender has sent again last, so that the answer to it ends the wait.
-//! Packets of before the session ended wait in the queue of the tunnel, as they do while a session has no path.
+//! A sender whose packets get lost sends them again after waits that double: after half a minute, TCP tries again half a minute
+//! later (RFC 6298 section 5.5), and QUIC does the same (RFC 9002 section 6.2.1). Two things end that wait:
+//!
+//! | | for |
+//! | --- | --- |
+//! | what TCP sends in an outage is answered with an ICMP error, after which Linux does not wait twice as long (RFC 6069, `tcp_ld_RTO_revert`) | TCP of this machine and behind it, as far as it knows that |
+//! | the newest packet of each flow is kept, and sent when there is a path again: the answer to it ends the wait | all others, such as QUIC |
+//!
+//! Older packets are dropped once an outage is longer than a second. With acknowledgements of them the round trip time that their sender
+//! sees would be as long as the outage, and so would be the wait after the next loss.
 
 use bytes::BytesMut;
 use quiclab_core::queue::FlowKey;

@@ -8,7 +8,7 @@ use bytes::BytesMut;
 use quiclab_core::ip::{self, IcmpRateLimiter, IpPrefix, SMALLEST_IPV6_MTU};
 use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::{Carrier, Emitted, Tunnel, TunnelConfig, TunnelPayload};
-use quiclab_core::{ByteCount, DropReason, Metrics, Packet, Payload, RandomStream, Time};
+use quiclab_core::{ByteCount, DropReason, Duration, Metrics, Packet, Payload, RandomStream, Time};
 use quiclab_stacks::carrier::{PathMtu, PublicKey, SessionCarrier, SessionId, TunnelEndpoint};
 use std::net::IpAddr;
 
@@ -39,8 +39,9 @@ pub struct Session {
     router: (Option<std::net::Ipv4Addr>, Option<std::net::Ipv6Addr>),
     budget: IcmpRateLimiter,
     paths: Vec<PathCounts>,
-    /// Packets of this machine while it is not open.
+    /// Packets of this machine in an outage.
     kept: KeptPackets,
+    outage: Option<Outage>,
     counts: Counts,
 }
 
@@ -48,6 +49,24 @@ pub struct Session {
 struct PathCounts {
     sent: u64,
     received: u64,
+}
+
+/// A time in which no path carries anything, or the session is not open again yet.
+#[derive(Clone, Copy, Debug)]
+struct Outage {
+    since: Time,
+    /// What waited was taken out of the queue.
+    emptied: bool,
+}
+
+impl Outage {
+    /// From then on, what waits is too old: an acknowledgement of it would tell its sender a round trip time as long as the
+    /// outage, which the retransmission timer would follow.
+    const LONG: Duration = Duration::from_secs(1);
+
+    fn is_long(self, now: Time) -> bool {
+        self.emptied || now.since(self.since) >= Self::LONG
+    }
 }
 
 /// Sizes of packets inside, as far as the MTUs of the paths are known. With an MTU of less than 1280 bytes (IPv4 alone) inside,
@@ -90,6 +109,10 @@ struct Counts {
     /// Packets too big for the paths that were divided or answered with an error.
     too_big: u64,
     closed: u64,
+    /// Errors to senders of TCP in an outage.
+    unreachable: u64,
+    /// Packets dropped in an outage, because a newer one of their flow was kept.
+    stalled: u64,
 }
 
 impl Session {
@@ -120,6 +143,7 @@ impl Session {
             budget: IcmpRateLimiter::new(now),
             paths: Vec::new(),
             kept: KeptPackets::default(),
+            outage: None,
             counts: Counts::default(),
         }
     }
@@ -142,9 +166,6 @@ impl Session {
             }
         }
         self.assigned = assigned;
-        for bytes in self.kept.take() {
-            self.enqueue(now, bytes);
-        }
     }
 
     /// Whether its flows may go on once it is open again.
@@ -154,21 +175,81 @@ impl Session {
     }
 
     /// A packet of this machine for the other end.
-    pub fn enqueue(&mut self, now: Time, mut bytes: BytesMut) {
-        if self.open.is_none() {
-            self.counts.closed += u64::from(!self.was_open() || self.kept.keep(bytes));
+    pub fn enqueue(&mut self, now: Time, mut bytes: BytesMut, tun: &mut Tun) {
+        if self.open.is_none() && !self.was_open() {
+            self.counts.closed += 1;
             return;
         }
         if !self.is_own(&bytes) {
             self.counts.foreign += 1;
             return;
         }
+        if let Some(outage) = self.outage {
+            if let Some(error) = ip::no_way(&bytes, self.router)
+                && self.budget.take(now)
+            {
+                self.counts.unreachable += 1;
+                tun.write_bytes(&error);
+            }
+            if outage.is_long(now) {
+                self.keep(bytes);
+                return;
+            }
+        }
         ip::clamp_mss(&mut bytes, self.sizes.whole);
         self.tunnel.enqueue(now, of_bytes(now, bytes), &mut self.emitted);
     }
 
+    /// The newest packet of a flow waits for the end of an outage.
+    fn keep(&mut self, packet: BytesMut) {
+        self.counts.stalled += u64::from(self.kept.keep(packet));
+    }
+
+    /// It has ended without a request: its flows wait for the next one of the same client.
+    pub fn park(&mut self, now: Time) {
+        // what arrives is dropped until addresses are assigned
+        (self.open, self.allowed) = (None, Some(Vec::new()));
+        self.outage = Some(Outage { since: now, emptied: true });
+        self.empty_queue(now);
+    }
+
+    /// Keeps the newest packet of each flow of what waits.
+    fn empty_queue(&mut self, now: Time) {
+        for packet in self.tunnel.take_queue(now, &mut self.emitted) {
+            if let Payload::Ip(bytes) = packet.payload {
+                self.keep(bytes);
+            }
+        }
+    }
+
+    /// Notices that nothing can be sent any more, or again.
+    fn follow_outage(&mut self, now: Time, endpoint: &mut TunnelEndpoint) {
+        let carrier = endpoint.carrier(self.id);
+        let has_path =
+            carrier.is_some_and(|carrier| (0..carrier.paths()).any(|path| carrier.state(now, path).usable));
+        let is_back = has_path && self.open.is_some();
+        match &mut self.outage {
+            None if !has_path && !self.assigned.is_empty() => {
+                self.outage = Some(Outage { since: now, emptied: false });
+            }
+            Some(_) if is_back => {
+                self.outage = None;
+                for mut bytes in self.kept.take() {
+                    ip::clamp_mss(&mut bytes, self.sizes.whole);
+                    self.tunnel.enqueue(now, of_bytes(now, bytes), &mut self.emitted);
+                }
+            }
+            Some(outage) if outage.is_long(now) && !outage.emptied => {
+                outage.emptied = true;
+                self.empty_queue(now);
+            }
+            _ => {}
+        }
+    }
+
     /// Delivers what has arrived, and sends what can be sent; after every event.
     pub fn run(&mut self, now: Time, endpoint: &mut TunnelEndpoint, tun: &mut Tun) {
+        self.follow_outage(now, endpoint);
         // nothing else would send the pieces of a packet that was divided
         for _ in 0..MAX_PASSES {
             if !self.pass(now, endpoint, tun) {
@@ -180,7 +261,8 @@ impl Session {
     /// Returns whether there is something new to send.
     fn pass(&mut self, now: Time, endpoint: &mut TunnelEndpoint, tun: &mut Tun) -> bool {
         let Some(carrier) = endpoint.carrier(self.id) else { return false };
-        let mut carrier = CountingCarrier { carrier, paths: &mut self.paths };
+        // before addresses are assigned, what waits would be dropped by the other end
+        let mut carrier = CountingCarrier { carrier, paths: &mut self.paths, is_held: self.open.is_none() };
         self.tunnel.run(now, &mut carrier, &mut self.emitted);
         self.measure(endpoint);
         for mut packet in std::mem::take(&mut self.emitted.inner) {
@@ -243,7 +325,8 @@ impl Session {
     /// When [`Session::run`] is wanted for its own sake.
     #[must_use]
     pub fn next_wake(&self) -> Option<Time> {
-        self.tunnel.next_wake()
+        let outage = self.outage.filter(|outage| !outage.emptied).map(|outage| outage.since + Outage::LONG);
+        self.tunnel.next_wake().into_iter().chain(outage).min()
     }
 
     /// What it is doing.
@@ -256,6 +339,8 @@ impl Session {
         values.count("malformed_packets", self.counts.malformed);
         values.count("too_big_packets", self.counts.too_big);
         values.count("packets_while_closed", self.counts.closed);
+        values.count("unreachable_errors", self.counts.unreachable);
+        values.count("stalled_packets", self.counts.stalled);
         let (fragmented, incomplete) = endpoint.fragmented(self.id);
         values.count("fragmented_packets", fragmented);
         values.count("incomplete_packets", incomplete);
@@ -326,6 +411,8 @@ fn of_bytes(now: Time, bytes: BytesMut) -> Box<Packet> {
 struct CountingCarrier<'a> {
     carrier: SessionCarrier<'a>,
     paths: &'a mut Vec<PathCounts>,
+    /// It takes nothing for the moment.
+    is_held: bool,
 }
 
 impl CountingCarrier<'_> {
@@ -342,19 +429,23 @@ impl Carrier for CountingCarrier<'_> {
         self.carrier.paths()
     }
     fn state(&self, now: Time, path: usize) -> PathState {
-        self.carrier.state(now, path)
+        let state = self.carrier.state(now, path);
+        if self.is_held { PathState { usable: false, has_room: false, ..state } } else { state }
     }
     fn largest_datagram(&self, path: usize) -> Option<u16> {
         self.carrier.largest_datagram(path)
     }
     fn send(&mut self, now: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
+        if self.is_held {
+            return Err(cargo);
+        }
         let bytes = cargo.length() as u64;
         self.carrier.send(now, path, cargo)?;
         self.counts(path).sent += bytes;
         Ok(())
     }
     fn set_backlogged(&mut self, backlogged: bool) {
-        self.carrier.set_backlogged(backlogged);
+        self.carrier.set_backlogged(backlogged && !self.is_held);
     }
     fn receive(&mut self, now: Time, path: usize, packet: Box<Packet>) {
         self.carrier.receive(now, path, packet);

@@ -71,7 +71,7 @@ impl Daemon {
             None => sessions.get_mut(&id),
         });
         match found {
-            Some(session) => session.enqueue(now, packet),
+            Some(session) => session.enqueue(now, packet, &mut self.tun),
             None => self.homeless += 1,
         }
     }

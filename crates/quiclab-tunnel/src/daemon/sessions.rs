@@ -81,8 +81,7 @@ impl Daemon {
     fn park(&mut self, now: Time, id: SessionId) {
         match self.sessions.remove(&id) {
             Some(mut session) if session.was_open() => {
-                // what arrives is dropped until addresses are assigned
-                (session.open, session.allowed) = (None, Some(Vec::new()));
+                session.park(now);
                 self.parked.insert(id, (now + PARKED, session));
             }
             _ => self.forget(id),

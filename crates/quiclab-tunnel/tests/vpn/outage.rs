@@ -58,14 +58,26 @@ fn outage(idle_timeout: &str) {
         if start.elapsed() < 2 * SECOND {
             before = counts();
         }
-        start.elapsed() >= OUTAGE
+        start.elapsed()
+            >= Duration::from_secs_f64(std::env::var("OUTAGE").map_or(36.0, |x| x.parse().unwrap()))
     });
     assert_eq!(counts(), before, "nothing passes");
     let closed = lab.log("server").contains("session closed");
     lab.cut(2, false);
     let back = Instant::now();
     let mut took = [None; 2];
+    let mut shown = 0;
     until("both flows", 60 * SECOND, || {
+        if shown < 3 && back.elapsed() > 2 * SECOND * (1 + shown) {
+            shown += 1;
+            eprintln!(
+                "DEBUG {:?} c {}\ns {}\nss {}",
+                back.elapsed(),
+                lab.status('c')["sessions"][0]["values"],
+                lab.status('s')["sessions"][0]["values"],
+                lab.run('c', &["ss", "-tino"]).1 + &lab.run('s', &["ss", "-tino"]).1
+            );
+        }
         for (index, count) in counts().into_iter().enumerate() {
             // more than one segment that was kept
             if took[index].is_none() && count > before[index] + 100_000 {
