@@ -5,7 +5,7 @@ use crate::protocol::Assigned;
 use crate::status::{MtuSearchState, PathStatus, SessionStatus};
 use crate::tun::Tun;
 use bytes::BytesMut;
-use quiclab_core::ip::{self, IcmpRateLimiter, IpPrefix, SMALLEST_IPV6_MTU};
+use quiclab_core::ip::{self, IcmpRateLimiter, IpPrefix, SMALLEST_IPV6_MTU, SegmentKind};
 use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::{Carrier, Emitted, Tunnel, TunnelConfig, TunnelPayload};
 use quiclab_core::{ByteCount, DropReason, Duration, Metrics, Packet, Payload, RandomStream, Time};
@@ -158,9 +158,10 @@ impl Session {
         self.open = Some(now);
         self.mtu = mtu;
         self.sizes = PacketSizes { whole: self.sizes.whole.min(mtu), certain: self.sizes.certain.min(mtu) };
-        // errors come from the server's address at both ends: it is what a router would be
+        // errors come from the other end: a machine drops what claims to come from itself
+        let is_client = self.own.is_some();
         for assigned in &assigned {
-            match assigned.server {
+            match if is_client { assigned.server } else { assigned.address } {
                 IpAddr::V4(address) => self.router.0 = Some(address),
                 IpAddr::V6(address) => self.router.1 = Some(address),
             }
@@ -202,7 +203,9 @@ impl Session {
 
     /// The newest packet of a flow waits for the end of an outage.
     fn keep(&mut self, packet: BytesMut) {
-        self.counts.stalled += u64::from(self.kept.keep(packet));
+        // an old acknowledgement would tell the round trip time of the outage; a new one follows data
+        let is_old = ip::segment_kind(&packet) == Some(SegmentKind::Acknowledgement);
+        self.counts.stalled += u64::from(is_old || self.kept.keep(packet));
     }
 
     /// It has ended without a request: its flows wait for the next one of the same client.

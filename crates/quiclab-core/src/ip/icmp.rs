@@ -10,16 +10,13 @@
 
 use super::checksum;
 use super::header::{IpHeader, SMALLEST_IPV6_MTU, parse};
-use super::length::{ICMP_HEADER, IPV4_HEADER, IPV6_HEADER, TCP_HEADER};
+use super::length::{ICMP_HEADER, IPV4_HEADER, IPV6_HEADER};
+use super::segment::{SegmentKind, segment_kind};
 use crate::time::{Duration, Time};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const ICMP: u8 = 1;
 const ICMPV6: u8 = 58;
-const TCP: u8 = 6;
-const FIN: u8 = 1;
-const SYN: u8 = 2;
-const RST: u8 = 4;
 /// RFC 1812 section 4.3.2.3: as much of the packet as fits in 576 bytes.
 const MAX_ICMP: usize = 576;
 const LARGEST_ICMPV6: usize = SMALLEST_IPV6_MTU as usize;
@@ -41,13 +38,7 @@ pub fn too_big(packet: &[u8], mtu: u16, router: Router) -> Option<Vec<u8>> {
 /// a reason to try again after the same time instead of twice that (RFC 6069), where others would be given up.
 #[must_use]
 pub fn no_way(packet: &[u8], router: Router) -> Option<Vec<u8>> {
-    let header = parse(packet).ok()?;
-    let segment = packet.get(header.payload..header.length)?;
-    if header.protocol != TCP || !header.is_first() || segment.len() < TCP_HEADER {
-        return None;
-    }
-    let (flags, data) = (segment[13], usize::from(segment[12] >> 4) * 4);
-    if flags & (SYN | RST) != 0 || flags & FIN == 0 && segment.len() <= data {
+    if segment_kind(packet) != Some(SegmentKind::Data) {
         return None;
     }
     error(packet, [(3, 0, 0), (1, 0, 0)], router)
