@@ -15,7 +15,7 @@ const CLIENT: &str = "10.77.0.2:9";
 const SERVER: &str = "10.77.0.1:9";
 
 /// A flow of TCP that never ends, to `address` of host `to`; counts what has arrived.
-fn stream(lab: &Lab, from: char, to: char, address: &'static str) -> Arc<AtomicU64> {
+pub(super) fn stream(lab: &Lab, from: char, to: char, address: &'static str) -> Arc<AtomicU64> {
     let arrived = Arc::new(AtomicU64::new(0));
     let counter = arrived.clone();
     let (ready, is_ready) = std::sync::mpsc::channel();
@@ -58,26 +58,14 @@ fn outage(idle_timeout: &str) {
         if start.elapsed() < 2 * SECOND {
             before = counts();
         }
-        start.elapsed()
-            >= Duration::from_secs_f64(std::env::var("OUTAGE").map_or(36.0, |x| x.parse().unwrap()))
+        start.elapsed() >= OUTAGE
     });
     assert_eq!(counts(), before, "nothing passes");
     let closed = lab.log("server").contains("session closed");
     lab.cut(2, false);
     let back = Instant::now();
     let mut took = [None; 2];
-    let mut shown = 0;
     until("both flows", 60 * SECOND, || {
-        if shown < 3 && back.elapsed() > 2 * SECOND * (1 + shown) {
-            shown += 1;
-            eprintln!(
-                "DEBUG {:?} c {}\ns {}\nss {}",
-                back.elapsed(),
-                lab.status('c')["sessions"][0]["values"],
-                lab.status('s')["sessions"][0]["values"],
-                lab.run('c', &["ss", "-tino"]).1 + &lab.run('s', &["ss", "-tino"]).1
-            );
-        }
         for (index, count) in counts().into_iter().enumerate() {
             // more than one segment that was kept
             if took[index].is_none() && count > before[index] + 100_000 {

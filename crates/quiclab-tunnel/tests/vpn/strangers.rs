@@ -45,13 +45,13 @@ fn next(endpoint: &mut TunnelEndpoint) -> Option<Vec<u8>> {
 
 /// A host that begins handshakes and never goes on with them. It has the address that it sends from: it answers Retry packets,
 /// and nothing else.
-struct Flood {
+pub(super) struct Flood {
     stop: Arc<AtomicBool>,
     sent: Arc<AtomicU64>,
 }
 
 impl Flood {
-    fn start(lab: &Lab) -> Self {
+    pub(super) fn start(lab: &Lab) -> Self {
         let flood = Self { stop: Arc::default(), sent: Arc::default() };
         let (stop, sent) = (flood.stop.clone(), flood.sent.clone());
         let mut strangers: Vec<_> = (0..STRANGERS).map(stranger).collect();
@@ -121,7 +121,6 @@ fn a_host_that_floods_with_handshakes_does_not_delay_others() {
         took
     };
     let quiet = connect();
-    let _ = &mut connect;
     let flood = Flood::start(&lab);
     let mut took = Vec::new();
     for _ in 0..5 {
