@@ -38,6 +38,8 @@ const CALLS: &[libc::c_long] = &[
     libc::SYS_setsockopt,
     libc::SYS_close,
     libc::SYS_fcntl,
+    // quinn-udp: whether the kernel has segmentation offload
+    libc::SYS_uname,
     // the device: addresses and MTU
     libc::SYS_ioctl,
     // files: configuration, journal, sysctls, the name servers, the control socket
@@ -79,6 +81,7 @@ const CALLS: &[libc::c_long] = &[
     libc::SYS_rt_sigreturn,
     libc::SYS_sigaltstack,
     libc::SYS_tgkill,
+    libc::SYS_tkill,
     libc::SYS_exit,
     libc::SYS_exit_group,
 ];
@@ -86,6 +89,8 @@ const CALLS: &[libc::c_long] = &[
 /// The same by their earlier names, which the C library uses where they are.
 #[cfg(target_arch = "x86_64")]
 const EARLIER: &[libc::c_long] = &[
+    libc::SYS_open,
+    libc::SYS_access,
     libc::SYS_poll,
     libc::SYS_stat,
     libc::SYS_lstat,
@@ -124,7 +129,6 @@ const PROGRAMS: &[libc::c_long] = &[
     libc::SYS_getcwd,
     libc::SYS_chdir,
     libc::SYS_umask,
-    libc::SYS_uname,
     libc::SYS_sysinfo,
     libc::SYS_faccessat,
     libc::SYS_faccessat2,
@@ -150,10 +154,8 @@ const EARLIER_PROGRAMS: &[libc::c_long] = &[
     libc::SYS_arch_prctl,
     libc::SYS_vfork,
     libc::SYS_fork,
-    libc::SYS_open,
     libc::SYS_pipe,
     libc::SYS_dup2,
-    libc::SYS_access,
     libc::SYS_getpgrp,
     libc::SYS_mkdir,
     libc::SYS_symlink,
@@ -259,6 +261,16 @@ mod tests {
         assert!(found.2);
         assert_eq!(found.3, Err(io::ErrorKind::PermissionDenied));
         assert_eq!(found.4, refused);
+    }
+
+    #[test]
+    fn segmentation_offload_is_found() {
+        let segments = || {
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+            quinn_udp::UdpSocketState::new(quinn_udp::UdpSockRef::from(&socket)).unwrap().max_gso_segments()
+        };
+        let found = confined(false, segments);
+        assert_eq!(found, segments());
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub(crate) struct TunnelConnection {
     pub(crate) bound: bool,
     /// Prefix of its source while it is not bound (servers).
     pub(crate) half_open: Option<SourcePrefix>,
-    /// Bytes that may be sent to an address that is not validated: as many as have come from it, where RFC 9000 section 8.1 permits
+    /// Bytes that may be sent to an address that is not validated: as many as it has sent, where RFC 9000 section 8.1 permits
     /// three times as many; `None`: it is validated.
     pub(crate) credit: Option<u64>,
     /// Datagrams that were dropped because they exceeded it.

@@ -22,7 +22,7 @@ pub(super) const NO_ANSWER: (u32, &str) = (5, "no answer");
 pub(super) type Code = (u32, &'static str);
 
 impl TunnelEndpoint {
-    /// Handles an incoming connection, of which `length` bytes have come to `local`; returns the stateless answer in `answer`, if
+    /// Handles an incoming connection, with its first datagram of `length` bytes to `local`; returns the stateless answer in `answer`, if
     /// there is one.
     pub(super) fn incoming(
         &mut self,

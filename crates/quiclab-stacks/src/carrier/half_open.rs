@@ -64,18 +64,20 @@ pub(crate) struct HalfOpen {
     connections: BTreeMap<SourcePrefix, usize>,
     /// Start of a period and Retry packets in it; entries whose period is over are removed when there are too many.
     retries: BTreeMap<SourcePrefix, (Time, u32)>,
+    /// When they were last.
+    swept: Time,
 }
 
 impl HalfOpen {
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, total: 0, connections: BTreeMap::new(), retries: BTreeMap::new() }
+        Self { most, total: 0, connections: BTreeMap::new(), retries: BTreeMap::new(), swept: Time::ZERO }
     }
 
     pub(crate) fn total(&self) -> usize {
         self.total
     }
 
-    /// An Initial packet has come from an address in `prefix`, which is `validated` or not. Whoever accepts it calls
+    /// An Initial packet arrives from an address in `prefix`, which is `validated` or not. Whoever accepts it calls
     /// [`HalfOpen::opened`].
     pub(crate) fn admit(&mut self, now: Time, prefix: SourcePrefix, validated: bool) -> Admission {
         let of_prefix = self.connections.get(&prefix).copied().unwrap_or(0);
@@ -93,7 +95,10 @@ impl HalfOpen {
 
     fn may_retry(&mut self, now: Time, prefix: SourcePrefix) -> bool {
         if self.retries.len() >= MAX_COUNTED_PREFIXES && !self.retries.contains_key(&prefix) {
-            self.retries.retain(|_, (start, _)| now.since(*start) < PERIOD);
+            if now.since(self.swept) >= PERIOD {
+                self.retries.retain(|_, (start, _)| now.since(*start) < PERIOD);
+                self.swept = now;
+            }
             if self.retries.len() >= MAX_COUNTED_PREFIXES {
                 return true;
             }

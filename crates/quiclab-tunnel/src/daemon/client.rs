@@ -96,9 +96,8 @@ impl Daemon {
             tracing::warn!(dns = ?outside, "no route leads through the tunnel to these name servers");
         }
         session.allowed = None;
-        let addresses_of_this_end =
-            assignment.addresses.iter().map(|assigned| IpPrefix::host(assigned.address));
-        session.own = Some(addresses_of_this_end.chain(client.networks.iter().copied()).collect());
+        let hosts = assignment.addresses.iter().map(|assigned| IpPrefix::host(assigned.address));
+        session.own = Some(hosts.chain(client.networks.iter().copied()).collect());
         session.opened(now, assignment.addresses, mtu);
         tracing::info!(session = id.0, addresses = ?addresses, mtu, "addresses set");
         Ok(())

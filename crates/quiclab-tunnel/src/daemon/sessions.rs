@@ -94,7 +94,7 @@ impl Daemon {
         self.parked.remove(&id).map(|(_, session)| session)
     }
 
-    /// Forgets parked sessions whose clients have not come back.
+    /// Forgets parked sessions whose clients have not connected again.
     pub(super) fn forget_parked(&mut self, now: Time) {
         let over = |(id, (until, _)): (&SessionId, &(Time, Session))| (*until <= now).then_some(*id);
         for id in self.parked.iter().filter_map(over).collect::<Vec<_>>() {
