@@ -188,7 +188,7 @@ mod tests {
     fn a_prefix_gets_so_many_retries_in_a_second_and_then_nothing() {
         let mut half_open = HalfOpen::new(4);
         let one = prefix("2001:db8::1");
-        open(&mut half_open, one, false);
+        half_open.opened(one);
         let mut count = |from: u64| {
             let packets = (0..1000).map(|number| half_open.admit(at(from + number / 2), one, false));
             packets.filter(|admission| *admission == Admission::Retry).count()

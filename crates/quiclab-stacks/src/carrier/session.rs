@@ -37,7 +37,9 @@ pub(crate) struct SessionPath {
     /// When a client tries again, and how long it waits after that.
     pub(crate) retry_at: Time,
     pub(crate) backoff: Duration,
-    /// Since when it has had no connection that was bound; `None`: it has one, or never had.
+    /// A connection that served it was bound.
+    pub(crate) was_bound: bool,
+    /// Since when it has had no such connection; `None`: it has one.
     pub(crate) lost: Option<Time>,
 }
 
@@ -53,6 +55,7 @@ impl SessionPath {
             removed: false,
             retry_at: now,
             backoff: FIRST_BACKOFF,
+            was_bound: false,
             lost: None,
         }
     }
@@ -63,7 +66,9 @@ impl SessionPath {
         self.retry_at = now + self.backoff;
         let [least, most] = MAX_BACKOFF;
         let outage = now.since(*self.lost.get_or_insert(now));
-        self.backoff = (self.backoff * 2).min((outage / OUTAGE_PARTS).clamp(least, most));
+        // who never connected may be refused for good
+        let longest = if self.was_bound { (outage / OUTAGE_PARTS).clamp(least, most) } else { most };
+        self.backoff = (self.backoff * 2).min(longest);
     }
 }
 

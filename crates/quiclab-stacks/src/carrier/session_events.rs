@@ -150,7 +150,8 @@ impl TunnelEndpoint {
             session.slots.push(SessionPath::new(now, config, track.local, track.remote));
         }
         let slot = &mut session.slots[path];
-        (slot.connection, slot.backoff, slot.lost) = (Some(key), FIRST_BACKOFF, None);
+        (slot.connection, slot.backoff) = (Some(key), FIRST_BACKOFF);
+        (slot.was_bound, slot.lost) = (true, None);
         if self.maker.config.role == Role::Server {
             (slot.local, slot.remote) = (track.local, track.remote);
         }
