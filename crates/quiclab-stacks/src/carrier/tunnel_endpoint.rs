@@ -441,7 +441,9 @@ impl TunnelEndpoint {
     /// What hosts without a session have sent to a server, and what became of it.
     #[must_use]
     pub fn strangers(&self) -> Strangers {
-        Strangers { half_open: self.half_open.total() as u64, ..self.strangers }
+        let of_connections: u64 = self.connections.values().map(|conn| conn.withheld).sum();
+        let withheld = self.strangers.withheld + of_connections;
+        Strangers { half_open: self.half_open.total() as u64, withheld, ..self.strangers }
     }
 
     /// Connections, bound or not: all that this endpoint keeps of its peers.
