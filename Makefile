@@ -126,6 +126,11 @@ blind-page: setup ## results and page of docs/studies/blind.md for BLIND_SEED (1
 	$(RUN)/python tools/further_runs.py starts validation/blind_quic --number 3 --jobs $(JOBS)
 	$(RUN)/python tools/study_pages.py blind --results results
 
+FAULT_PROFILE ?= release
+.PHONY: tunnel-faults
+tunnel-faults: toolchain ## what faults cost the VPN between network namespaces, and docs/tunnel-faults.md; as root, some minutes
+	cargo test --profile $(FAULT_PROFILE) -p quiclab-tunnel --test vpn -- --ignored --exact table::faults --nocapture | $(PYTHON) tools/tunnel_faults.py $(FAULT_PROFILE)
+
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
 fuzz: toolchain ## random input for parsers of untrusted bytes, FUZZ_SECONDS (60) each; stops at a failure

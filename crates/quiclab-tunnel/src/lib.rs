@@ -6,15 +6,17 @@
 //! | module | |
 //! | --- | --- |
 //! | `config`, `keys` | what the user writes, checked |
-//! | `setup`, `system`, `privileges` | what is changed on the machine, and undone |
+//! | `setup`, `system`, `privileges`, `confinement` | what is changed on the machine, and undone; what the program may do then |
 //! | `daemon` | the loop, sessions of a server, the client |
 //! | `tun`, `sockets`, `uplinks` | packets in and out |
-//! | `session`, `pool`, `protocol` | the other ends, and what they may |
+//! | `session`, `kept`, `pool`, `protocol` | the other ends, and what they may |
 //! | `requests`, `status`, `top` | what it tells |
 
 pub mod clock;
 pub mod config;
+pub mod confinement;
 pub mod daemon;
+pub mod kept;
 pub mod keys;
 pub mod pool;
 pub mod privileges;

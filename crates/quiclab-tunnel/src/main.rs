@@ -137,7 +137,11 @@ fn up(file: &Path, check: bool, log: Option<Log>) -> Result<(), Failure> {
         Some(Log::Text) => false,
         None => !io::stderr().is_terminal(),
     };
-    let subscriber = tracing_subscriber::fmt().with_writer(io::stderr).with_max_level(tracing::Level::INFO);
+    // a line that cannot be written is lost: to tell that on a full disk would panic
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(io::stderr)
+        .with_max_level(tracing::Level::INFO)
+        .log_internal_errors(false);
     if json {
         subscriber.json().flatten_event(true).init();
     } else {

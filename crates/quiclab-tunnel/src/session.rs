@@ -1,13 +1,14 @@
 //! A session: the tunnel to one other end, with what it may send and what it has inside.
 
+use crate::kept::KeptPackets;
 use crate::protocol::Assigned;
 use crate::status::{FlowStatus, MtuSearchState, PathStatus, SessionStatus};
 use crate::tun::Tun;
 use bytes::BytesMut;
-use quiclab_core::ip::{self, IcmpRateLimiter, IpPrefix, SMALLEST_IPV6_MTU};
+use quiclab_core::ip::{self, IcmpRateLimiter, IpPrefix, SMALLEST_IPV6_MTU, SegmentKind};
 use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::{Carrier, Emitted, Tunnel, TunnelConfig, TunnelPayload};
-use quiclab_core::{ByteCount, DropReason, Metrics, Packet, Payload, RandomStream, Time};
+use quiclab_core::{ByteCount, DropReason, Duration, Metrics, Packet, Payload, RandomStream, Time};
 use quiclab_stacks::carrier::{PathMtu, PublicKey, SessionCarrier, SessionId, TunnelEndpoint};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -26,8 +27,11 @@ pub struct Session {
     pub open: Option<Time>,
     /// Addresses of the client of this session.
     pub assigned: Vec<Assigned>,
-    /// Where packets that arrive may come from; `None`: from anywhere (a client trusts its server).
+    /// Where packets that arrive may come from; `None`: from anywhere but this end (a client trusts its server).
     pub allowed: Option<Vec<IpPrefix>>,
+    /// Addresses and networks of this end, a client: what packets that arrive are for, and those of this machine come from. `None`:
+    /// any (a server).
+    pub own: Option<Vec<IpPrefix>>,
     tunnel: Tunnel,
     emitted: Emitted,
     mtu: u16,
@@ -36,6 +40,9 @@ pub struct Session {
     router: (Option<Ipv4Addr>, Option<Ipv6Addr>),
     budget: IcmpRateLimiter,
     paths: Vec<PathCounts>,
+    /// Packets of this machine in an outage.
+    kept: KeptPackets,
+    outage: Option<Outage>,
     counts: Counts,
 }
 
@@ -43,6 +50,24 @@ pub struct Session {
 struct PathCounts {
     sent: u64,
     received: u64,
+}
+
+/// A time in which no path carries anything, or the session is not open again yet.
+#[derive(Clone, Copy, Debug)]
+struct Outage {
+    since: Time,
+    /// What waited was taken out of the queue.
+    emptied: bool,
+}
+
+impl Outage {
+    /// From then on, what waits is too old: an acknowledgement of it would tell its sender a round trip time as long as the
+    /// outage, which the retransmission timer would follow.
+    const LONG: Duration = Duration::from_secs(1);
+
+    fn is_long(self, now: Time) -> bool {
+        self.emptied || now.since(self.since) >= Self::LONG
+    }
 }
 
 /// Sizes of packets inside, as far as the MTUs of the paths are known. With an MTU of less than 1280 bytes (IPv4 alone) inside,
@@ -76,11 +101,19 @@ impl PacketSizes {
 struct Counts {
     /// Packets whose source the other end does not have.
     spoofed: u64,
+    /// Packets that have arrived for what is not of this end.
+    misdirected: u64,
+    /// Packets of this machine from what is not of this end.
+    foreign: u64,
     /// Cargo that is no IP packet.
     malformed: u64,
     /// Packets too big for the paths that were divided or answered with an error.
     too_big: u64,
     closed: u64,
+    /// Errors to senders of TCP in an outage.
+    unreachable: u64,
+    /// Packets dropped in an outage, because a newer one of their flow was kept.
+    stalled: u64,
 }
 
 impl Session {
@@ -102,6 +135,7 @@ impl Session {
             open: None,
             assigned: Vec::new(),
             allowed: Some(Vec::new()),
+            own: None,
             tunnel: Tunnel::of_bytes(config, RandomStream::new(seed, "tunnel")),
             emitted: Emitted::default(),
             mtu,
@@ -109,12 +143,13 @@ impl Session {
             router: (None, None),
             budget: IcmpRateLimiter::new(now),
             paths: Vec::new(),
+            kept: KeptPackets::default(),
+            outage: None,
             counts: Counts::default(),
         }
     }
 
-    /// QUIC has opened the session anew: a server's end of it is new, so that a client's begins again, too. What waits
-    /// to be sent stays.
+    /// QUIC has opened the session anew: numbers begin again at both ends. What waits to be sent stays.
     pub fn restart(&mut self) {
         self.tunnel.restart();
     }
@@ -124,10 +159,12 @@ impl Session {
         self.open = Some(now);
         self.mtu = mtu;
         self.sizes = PacketSizes { whole: self.sizes.whole.min(mtu), certain: self.sizes.certain.min(mtu) };
-        // errors come from the server's address at both ends: it is what a router would be
+        // errors come from the other end: a machine drops what claims to come from itself
+        let is_client = self.own.is_some();
+        let of_other = |assigned: &Assigned| if is_client { assigned.server } else { Some(assigned.address) };
         self.router = (None, None);
-        for server in assigned.iter().filter_map(|assigned| assigned.server) {
-            match server {
+        for address in assigned.iter().filter_map(of_other) {
+            match address {
                 IpAddr::V4(address) => self.router.0 = Some(address),
                 IpAddr::V6(address) => self.router.1 = Some(address),
             }
@@ -135,18 +172,90 @@ impl Session {
         self.assigned = assigned;
     }
 
+    /// Whether its flows may go on once it is open again.
+    #[must_use]
+    pub fn was_open(&self) -> bool {
+        !self.assigned.is_empty()
+    }
+
     /// A packet of this machine for the other end.
-    pub fn enqueue(&mut self, now: Time, mut bytes: BytesMut) {
-        if self.open.is_none() {
+    pub fn enqueue(&mut self, now: Time, mut bytes: BytesMut, tun: &mut Tun) {
+        if self.open.is_none() && !self.was_open() {
             self.counts.closed += 1;
             return;
+        }
+        if !self.is_own(&bytes) {
+            self.counts.foreign += 1;
+            return;
+        }
+        if let Some(outage) = self.outage {
+            if let Some(error) = ip::no_way(&bytes, self.router)
+                && self.budget.take(now)
+            {
+                self.counts.unreachable += 1;
+                tun.write_bytes(&error);
+            }
+            if outage.is_long(now) {
+                self.keep(bytes);
+                return;
+            }
         }
         ip::clamp_mss(&mut bytes, self.sizes.whole);
         self.tunnel.enqueue(now, of_bytes(now, bytes), &mut self.emitted);
     }
 
+    /// The newest packet of a flow waits for the end of an outage.
+    fn keep(&mut self, packet: BytesMut) {
+        // an old acknowledgement would tell the round trip time of the outage; a new one follows data
+        let is_old = ip::segment_kind(&packet) == Some(SegmentKind::Acknowledgement);
+        self.counts.stalled += u64::from(is_old || self.kept.keep(packet));
+    }
+
+    /// It has ended without a request: its flows wait for the next one of the same client.
+    pub fn park(&mut self, now: Time) {
+        // what arrives is dropped until addresses are assigned
+        (self.open, self.allowed) = (None, Some(Vec::new()));
+        self.outage = Some(Outage { since: now, emptied: true });
+        self.empty_queue(now);
+    }
+
+    /// Keeps the newest packet of each flow of what waits.
+    fn empty_queue(&mut self, now: Time) {
+        for packet in self.tunnel.take_queue(now, &mut self.emitted) {
+            if let Payload::Ip(bytes) = packet.payload {
+                self.keep(bytes);
+            }
+        }
+    }
+
+    /// Notices that nothing can be sent any more, or again.
+    fn follow_outage(&mut self, now: Time, endpoint: &mut TunnelEndpoint) {
+        let carrier = endpoint.carrier(self.id);
+        let has_path =
+            carrier.is_some_and(|carrier| (0..carrier.paths()).any(|path| carrier.state(now, path).usable));
+        let is_back = has_path && self.open.is_some();
+        match &mut self.outage {
+            None if !has_path && !self.assigned.is_empty() => {
+                self.outage = Some(Outage { since: now, emptied: false });
+            }
+            Some(_) if is_back => {
+                self.outage = None;
+                for mut bytes in self.kept.take() {
+                    ip::clamp_mss(&mut bytes, self.sizes.whole);
+                    self.tunnel.enqueue(now, of_bytes(now, bytes), &mut self.emitted);
+                }
+            }
+            Some(outage) if outage.is_long(now) && !outage.emptied => {
+                outage.emptied = true;
+                self.empty_queue(now);
+            }
+            _ => {}
+        }
+    }
+
     /// Delivers what has arrived, and sends what can be sent; after every event.
     pub fn run(&mut self, now: Time, endpoint: &mut TunnelEndpoint, tun: &mut Tun) {
+        self.follow_outage(now, endpoint);
         // nothing else would send the pieces of a packet that was divided
         for _ in 0..MAX_PASSES {
             if !self.pass(now, endpoint, tun) {
@@ -158,7 +267,8 @@ impl Session {
     /// Returns whether there is something new to send.
     fn pass(&mut self, now: Time, endpoint: &mut TunnelEndpoint, tun: &mut Tun) -> bool {
         let Some(carrier) = endpoint.carrier(self.id) else { return false };
-        let mut carrier = CountingCarrier { carrier, paths: &mut self.paths };
+        // before addresses are assigned, what waits would be dropped by the other end
+        let mut carrier = CountingCarrier { carrier, paths: &mut self.paths, is_held: self.open.is_none() };
         self.tunnel.run(now, &mut carrier, &mut self.emitted);
         self.measure(endpoint);
         for mut packet in std::mem::take(&mut self.emitted.inner) {
@@ -166,6 +276,7 @@ impl Session {
             match ip::parse(bytes) {
                 Err(_) => self.counts.malformed += 1,
                 Ok(header) if !self.may_send(header.source) => self.counts.spoofed += 1,
+                Ok(header) if !contains(&self.own, header.destination) => self.counts.misdirected += 1,
                 Ok(_) => {
                     ip::clamp_mss(bytes, self.sizes.whole);
                     tun.write(&packet);
@@ -188,8 +299,14 @@ impl Session {
         self.sizes = PacketSizes::of_paths(paths, self.tunnel.overhead(), self.mtu, self.sizes);
     }
 
+    /// Whether the other end may send from an address.
     fn may_send(&self, source: IpAddr) -> bool {
-        self.allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|prefix| prefix.contains(source)))
+        contains(&self.allowed, source) && (self.own.is_none() || !contains(&self.own, source))
+    }
+
+    /// Whether a packet of this machine is from this end.
+    fn is_own(&self, packet: &[u8]) -> bool {
+        self.own.is_none() || ip::parse(packet).is_ok_and(|header| contains(&self.own, header.source))
     }
 
     /// A packet that a path does not take: divided where it allows that, else its sender is told. Returns whether there
@@ -225,7 +342,8 @@ impl Session {
     /// When [`Session::run`] is wanted for its own sake.
     #[must_use]
     pub fn next_wake(&self) -> Option<Time> {
-        self.tunnel.next_wake()
+        let outage = self.outage.filter(|outage| !outage.emptied).map(|outage| outage.since + Outage::LONG);
+        self.tunnel.next_wake().into_iter().chain(outage).min()
     }
 
     /// What it is doing.
@@ -233,9 +351,13 @@ impl Session {
         let mut values = Metrics::default();
         self.tunnel.statistics(now, &mut values);
         values.count("spoofed_packets", self.counts.spoofed);
+        values.count("misdirected_packets", self.counts.misdirected);
+        values.count("foreign_packets", self.counts.foreign);
         values.count("malformed_packets", self.counts.malformed);
         values.count("too_big_packets", self.counts.too_big);
         values.count("packets_while_closed", self.counts.closed);
+        values.count("unreachable_errors", self.counts.unreachable);
+        values.count("stalled_packets", self.counts.stalled);
         let (fragmented, incomplete) = endpoint.fragmented(self.id);
         values.count("fragmented_packets", fragmented);
         values.count("incomplete_packets", incomplete);
@@ -291,6 +413,11 @@ impl Session {
     }
 }
 
+/// Whether an address is in one of some networks; `None`: in any.
+fn contains(networks: &Option<Vec<IpPrefix>>, address: IpAddr) -> bool {
+    networks.as_ref().is_none_or(|networks| networks.iter().any(|prefix| prefix.contains(address)))
+}
+
 fn of_bytes(now: Time, bytes: BytesMut) -> Box<Packet> {
     let ecn = ip::parse(&bytes).map(|header| header.ecn).unwrap_or_default();
     Box::new(Packet {
@@ -307,6 +434,8 @@ fn of_bytes(now: Time, bytes: BytesMut) -> Box<Packet> {
 struct CountingCarrier<'a> {
     carrier: SessionCarrier<'a>,
     paths: &'a mut Vec<PathCounts>,
+    /// It takes nothing for the moment.
+    is_held: bool,
 }
 
 impl CountingCarrier<'_> {
@@ -323,19 +452,23 @@ impl Carrier for CountingCarrier<'_> {
         self.carrier.paths()
     }
     fn state(&self, now: Time, path: usize) -> PathState {
-        self.carrier.state(now, path)
+        let state = self.carrier.state(now, path);
+        if self.is_held { PathState { usable: false, has_room: false, ..state } } else { state }
     }
     fn largest_datagram(&self, path: usize) -> Option<u16> {
         self.carrier.largest_datagram(path)
     }
     fn send(&mut self, now: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
+        if self.is_held {
+            return Err(cargo);
+        }
         let bytes = cargo.length() as u64;
         self.carrier.send(now, path, cargo)?;
         self.counts(path).sent += bytes;
         Ok(())
     }
     fn set_backlogged(&mut self, backlogged: bool) {
-        self.carrier.set_backlogged(backlogged);
+        self.carrier.set_backlogged(backlogged && !self.is_held);
     }
     fn receive(&mut self, now: Time, path: usize, packet: Box<Packet>) {
         self.carrier.receive(now, path, packet);

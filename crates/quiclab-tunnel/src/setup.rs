@@ -1,6 +1,7 @@
 //! `up` until the loop begins: everything that can be refused is refused before anything is changed on the machine.
 
 use crate::config::{Client, Config, Peer, Server, Settings};
+use crate::confinement::confine;
 use crate::pool::Pool;
 use crate::privileges::{Account, drop_privileges};
 use crate::requests::Requests;
@@ -69,6 +70,9 @@ pub enum SetupError {
         /// Why.
         error: io::Error,
     },
+    /// System calls cannot be filtered.
+    #[error("system calls cannot be filtered (seccomp): {}", system_reason(.0))]
+    Confinement(io::Error),
     /// Privileges cannot be dropped.
     #[error("privileges cannot be given up: {}", system_reason(.0))]
     Privileges(io::Error),
@@ -85,7 +89,7 @@ impl SetupError {
             }
             Self::Device(error) => matches!(error, DeviceError::Missing | DeviceError::Forbidden(_)),
             Self::Journal(error) => matches!(error, JournalError::Running { .. }),
-            Self::NotPermitted | Self::Privileges(_) => true,
+            Self::NotPermitted | Self::Privileges(_) | Self::Confinement(_) => true,
             Self::Capabilities(_) | Self::Interfaces(_) | Self::Machine(_) => false,
             Self::Unset { .. } | Self::Firewall { .. } => false,
         }
@@ -207,6 +211,7 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
         account.admit(&socket).map_err(unusable)?;
     }
     drop_privileges(account).map_err(SetupError::Privileges)?;
+    confine(prepared.machine.runs_programs()).map_err(SetupError::Confinement)?;
     Ok(prepared)
 }
 

@@ -134,6 +134,35 @@ fn the_error_quotes_the_packet_and_tells_the_mtu() {
 }
 
 #[test]
+fn a_segment_that_has_no_way_is_tried_again_soon() {
+    // ports, sequence numbers, header of 20 bytes, flags, window, checksum, urgent pointer, data
+    let segment = |flags: u8, data: usize| {
+        [&[0, 80, 0, 81, 0, 0, 0, 1, 0, 0, 0, 2, 0x50, flags, 1, 0, 0, 0, 0, 0][..], &vec![7; data]].concat()
+    };
+    let (ack, fin, syn, rst) = (0x10, 1, 2, 4);
+    let packet = ipv4(6, 0x4000, &segment(ack, 100));
+    let error = no_way(&packet, ROUTER).unwrap();
+    // network unreachable, with what tells the segment
+    assert_eq!(error[20..28], [3, 0, error[22], error[23], 0, 0, 0, 0]);
+    assert_eq!(checksum::finish(checksum::sum(&error[20..])), 0);
+    assert_eq!(error[28..], packet);
+    let error = no_way(&ipv6(6, &segment(ack, 100)), ROUTER).unwrap();
+    assert_eq!((error[40..42].to_vec(), error[44..48].to_vec()), (vec![1, 0], vec![0; 4]));
+    for (flags, data, told) in [
+        (ack, 0, false),
+        (ack | fin, 0, true),
+        (syn, 0, false),
+        (syn | ack, 0, false),
+        (syn, 100, false),
+        (rst | ack, 100, false),
+    ] {
+        assert_eq!(no_way(&ipv4(6, 0, &segment(flags, data)), ROUTER).is_some(), told, "{flags} {data}");
+    }
+    assert_eq!(no_way(&ipv4(17, 0, &[7; 100]), ROUTER), None, "UDP");
+    assert_eq!(no_way(&ipv4(6, 0x2000, &[7; 12]), ROUTER), None, "a short fragment");
+}
+
+#[test]
 fn no_error_about_errors_fragments_multicast_and_nobody() {
     let with = |at: usize, bytes: &[u8]| {
         let mut packet = ipv4(17, 0x4000, &[7; 1400]);
@@ -259,6 +288,7 @@ proptest! {
         if let Ok(header) = parse(&packet) {
             prop_assert!(header.payload <= header.length && header.length <= packet.len());
         }
+        let _ = no_way(&packet, ROUTER);
         if let Some(error) = too_big(&packet, mtu, ROUTER) {
             let header = parse(&error).unwrap();
             prop_assert_eq!(header.length, error.len());

@@ -217,6 +217,11 @@ impl Tunnel {
         second.unwrap_or(queue).enqueue(now, QueuedPacket { packet, entered: now }, &mut dropped);
     }
 
+    /// Takes out what waits to be sent.
+    pub fn take_queue(&mut self, now: Time, out: &mut Emitted) -> Vec<Box<Packet>> {
+        std::iter::from_fn(|| self.take_next(now, out)).map(|item| item.packet).collect()
+    }
+
     /// Takes what the carrier has brought, and sends what it can take; after every event.
     pub fn run(&mut self, now: Time, carrier: &mut dyn Carrier, out: &mut Emitted) {
         if let Some(resequencer) = &mut self.resequencer {

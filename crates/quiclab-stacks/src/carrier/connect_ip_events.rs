@@ -144,8 +144,9 @@ impl TunnelEndpoint {
             Ok((session, peer)) => {
                 outbox.extend_from_slice(&answer);
                 streams.header = streams.machine.datagram_header().freeze();
-                conn.was_bound = true;
-                self.unbound -= 1;
+                if let Some(prefix) = conn.half_open.take() {
+                    self.half_open.closed(prefix);
+                }
                 if let Some(session) = self.sessions.get_mut(&session) {
                     (session.open, session.connect_ip) = (true, true);
                 }

@@ -13,6 +13,7 @@
 use super::connect_ip::streams::Http3Streams;
 use super::event::{Outgoing, SessionId};
 use super::gated_controller::{self, GateMode, GatedController};
+use super::half_open::SourcePrefix;
 use super::liveness::Liveness;
 use super::wire::DATAGRAM_OVERHEAD;
 use crate::options::std_duration;
@@ -79,8 +80,13 @@ pub(crate) struct TunnelConnection {
     pub(crate) session: Option<SessionId>,
     /// It belongs to its session, as both ends know.
     pub(crate) bound: bool,
-    /// It was, at some time.
-    pub(crate) was_bound: bool,
+    /// Prefix of its source while it is not bound (servers).
+    pub(crate) half_open: Option<SourcePrefix>,
+    /// Bytes that may be sent to an address that is not validated: as many as it has sent, where RFC 9000 section 8.1 permits
+    /// three times as many; `None`: it is validated.
+    pub(crate) credit: Option<u64>,
+    /// Datagrams that were dropped because they exceeded it.
+    pub(crate) withheld: u64,
     /// It was introduced to the server (clients).
     pub(crate) greeted: bool,
     /// It was closed here, or is lost.
@@ -139,7 +145,9 @@ impl TunnelConnection {
             http3: None,
             session: None,
             bound: false,
-            was_bound: false,
+            half_open: None,
+            credit: None,
+            withheld: 0,
             greeted: false,
             over: false,
             names: BTreeMap::new(),
@@ -412,6 +420,14 @@ impl TunnelConnection {
     }
 
     fn push(&mut self, now: Time, transmit: &Transmit, buffer: &[u8]) {
+        if let Some(credit) = &mut self.credit {
+            // what is dropped is a loss for QUIC, as the client's repetition brings more credit
+            let Some(left) = credit.checked_sub(transmit.size as u64) else {
+                self.withheld += 1;
+                return;
+            };
+            *credit = left;
+        }
         let source = transmit.src_ip.unwrap_or_else(|| match transmit.destination {
             SocketAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),

@@ -3,6 +3,7 @@
 use super::connect_ip::error::NO_ERROR;
 use super::connection::{ConnectionKey, TunnelConnection};
 use super::event::{CloseReason, SessionId};
+use super::half_open::{Admission, SourcePrefix};
 use super::tunnel_endpoint::{Due, TunnelEndpoint};
 use crate::seeded;
 use noq_proto::{
@@ -22,24 +23,30 @@ pub(super) const NO_ANSWER: (u32, &str) = (5, "no answer");
 pub(super) type Code = (u32, &'static str);
 
 impl TunnelEndpoint {
-    /// Handles an incoming connection; returns the stateless answer in `answer`, if there is one.
+    /// Handles an incoming connection, with its first datagram of `length` bytes to `local`; returns the stateless answer in `answer`, if
+    /// there is one.
     pub(super) fn incoming(
         &mut self,
         now: Time,
         index: usize,
         incoming: Incoming,
-        local: SocketAddr,
+        (local, length): (SocketAddr, u64),
         answer: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        let most = self.config().max_half_open;
         let from = incoming.remote_address();
-        if self.unbound >= most {
-            self.endpoints[index].ignore(incoming);
-            self.refused(now, from, format!("{most} connections are half-open already"));
-            return None;
-        }
-        if self.unbound >= most.div_ceil(4) && !incoming.remote_address_validated() {
-            return self.endpoints[index].retry(incoming, answer).ok();
+        let (prefix, validated) = (SourcePrefix::of(from.ip()), incoming.remote_address_validated());
+        match self.half_open.admit(now, prefix, validated) {
+            Admission::Accept => {}
+            Admission::Retry => {
+                self.strangers.retries += 1;
+                return self.endpoints[index].retry(incoming, answer).ok();
+            }
+            Admission::Ignore => {
+                self.strangers.ignored += 1;
+                self.endpoints[index].ignore(incoming);
+                self.refused(now, from, "too many handshakes of its network are not completed".to_owned());
+                return None;
+            }
         }
         let protocol = self.protocol_of(index);
         let config = std::sync::Arc::new(self.maker.server(&from, protocol));
@@ -54,8 +61,10 @@ impl TunnelEndpoint {
                 let keep_alive = self.config().keep_alive;
                 conn.track(now, PathId::ZERO, None, (local, from), keep_alive);
                 let key = ConnectionKey { endpoint: index, handle };
+                conn.half_open = Some(prefix);
+                conn.credit = (!validated).then_some(length);
                 self.connections.insert(key, conn);
-                self.unbound += 1;
+                self.half_open.opened(prefix);
                 self.handle_events(now, key);
                 None
             }
@@ -99,9 +108,10 @@ impl TunnelEndpoint {
         if let Some(time) = conn.timer {
             self.timers.remove(&(time, Due::TunnelConnection(key)));
         }
-        if self.config().role == Role::Server && !conn.was_bound {
-            self.unbound -= 1;
+        if let Some(prefix) = conn.half_open {
+            self.half_open.closed(prefix);
         }
+        self.strangers.withheld += conn.withheld;
         self.send_rest(conn.out);
     }
 
@@ -110,6 +120,7 @@ impl TunnelEndpoint {
         match event {
             Event::Connected => {
                 conn.connected = true;
+                conn.credit = None;
                 conn.measure();
                 let client = self.maker.config.role == Role::Client && conn.http3.is_none();
                 if let Some(session) = conn.session.filter(|_| client) {

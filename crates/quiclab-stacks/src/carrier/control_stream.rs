@@ -131,8 +131,9 @@ impl TunnelEndpoint {
         }
         let conn = self.connections.get_mut(&key).ok_or(VIOLATION)?;
         Frame::Welcome { token }.encode(&mut conn.outbox);
-        conn.was_bound = true;
-        self.unbound -= 1;
+        if let Some(prefix) = conn.half_open.take() {
+            self.half_open.closed(prefix);
+        }
         if !self.sessions[&id].open {
             self.sessions.get_mut(&id).expect("it is open").open = true;
             self.events.push_back(TunnelEvent::SessionOpened { session: id, peer });

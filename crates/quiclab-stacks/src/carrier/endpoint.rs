@@ -17,6 +17,7 @@ use super::connect_ip::streams::Http3Streams;
 use super::connection::{SEND_BUFFER, std_time};
 use super::control::{self, Group};
 use super::gated_controller::GatedControllerFactory;
+use super::ids::OwnIds;
 use super::keys::PublicKey;
 use super::path_mtu::{self, MIN_UDP_PAYLOAD};
 use super::tls;
@@ -24,8 +25,8 @@ use crate::library::SeededIds;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq_proto::crypto::{CryptoError, HandshakeTokenKey};
 use noq_proto::{
-    ClientConfig, ConnectionId, Endpoint, EndpointConfig, NoneTokenLog, RandomConnectionIdGenerator,
-    ServerConfig, TimeSource, TransportConfig,
+    ClientConfig, ConnectionId, Endpoint, EndpointConfig, NoneTokenLog, ServerConfig, TimeSource,
+    TransportConfig,
 };
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{Duration, RandomStream, Role, Time};
@@ -190,11 +191,9 @@ impl EndpointFactory {
         let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, reset_key.as_ref())));
         config.max_udp_payload_size(payload).expect("path MTUs are checked");
         match self.config.randomness {
-            // not noq's default, which would drop the packets of before a restart instead of resetting them
+            // not noq's default, whose key is another one after a restart: the packets of before must be reset
             Randomness::System => {
-                config.cid_generator(Arc::new(|| {
-                    Box::new(RandomConnectionIdGenerator::new(crate::library::ID_LENGTH))
-                }));
+                config.cid_generator(Arc::new(move || Box::new(OwnIds::new(&identity))));
             }
             Randomness::Seeded(_) => {
                 let ids = SeededIds(self.source.stream("ids"));

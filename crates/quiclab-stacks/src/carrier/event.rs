@@ -65,6 +65,21 @@ pub enum TunnelEvent {
     },
 }
 
+/// Counts of what hosts without a session have sent to a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Strangers {
+    /// Connections that are not bound to a session now.
+    pub half_open: u64,
+    /// Retry packets sent.
+    pub retries: u64,
+    /// Initial packets that got no answer, because their prefix or all prefixes have too many connections that are not bound.
+    pub ignored: u64,
+    /// Datagrams not sent, because an address that is not validated would have got more than it has sent.
+    pub withheld: u64,
+    /// Datagrams with a long header that is not of QUIC version 1.
+    pub junk: u64,
+}
+
 /// Why a session is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CloseReason {

@@ -3,6 +3,7 @@
 
 use super::config::{Randomness, TunnelEndpointConfig};
 use super::connection_events::{CLOSED, NO_ANSWER, REPLACED, TOO_MANY, UNKNOWN_TOKEN, VIOLATION};
+use super::half_open::UNVALIDATED_PER_PREFIX;
 use super::keys::SecretKey;
 use super::liveness::{MIN_SILENCE, PROBE_INTERVAL};
 use super::path_mtu::{MIN_UDP_PAYLOAD, RAISE_TIMER};
@@ -40,7 +41,7 @@ pub fn constants() -> Vec<(&'static str, String)> {
         ("smallest UDP payload of a path", bytes(MIN_UDP_PAYLOAD.into())),
         ("a connection without Hello or Welcome ends after", ATTEMPT.to_string()),
         ("first wait before a client connects again", session::FIRST_BACKOFF.to_string()),
-        ("longest wait before a client connects again", session::MAX_BACKOFF.to_string()),
+        ("longest wait before a client connects again", session::MAX_BACKOFF[1].to_string()),
         ("search for a larger MTU again after", format!("{} s", RAISE_TIMER.as_secs())),
     ];
     all.extend([
@@ -53,6 +54,8 @@ pub fn constants() -> Vec<(&'static str, String)> {
         ("idle timeout, unless configured", usual.idle_timeout.to_string()),
         ("connections of a server without Hello, at most", usual.max_half_open.to_string()),
         ("from so many of them on, it sends Retry", usual.max_half_open.div_ceil(4).to_string()),
+        ("from so many of one /24 or /56 on, it sends Retry", UNVALIDATED_PER_PREFIX.to_string()),
+        ("of one /24 or /56, at most", usual.max_half_open.div_ceil(4).to_string()),
         ("sessions of a server, at most", usual.max_sessions.to_string()),
     ]);
     let codes = [CLOSED, VIOLATION, UNKNOWN_TOKEN, REPLACED, TOO_MANY, NO_ANSWER];

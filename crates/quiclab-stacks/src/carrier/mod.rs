@@ -18,6 +18,8 @@ mod event;
 pub mod format;
 mod fragments;
 mod gated_controller;
+mod half_open;
+mod ids;
 mod keys;
 mod liveness;
 mod multipath;
@@ -33,7 +35,7 @@ mod tunnel_endpoint;
 pub mod wire;
 
 pub use config::{PathConfig, Randomness, TunnelEndpointConfig};
-pub use event::{CloseReason, Outgoing, SessionId, TunnelEndpointError, TunnelEvent};
+pub use event::{CloseReason, Outgoing, SessionId, Strangers, TunnelEndpointError, TunnelEvent};
 pub use keys::{PublicKey, SecretKey};
 pub(crate) use noq_carrier::check_options;
 pub use noq_carrier::{CONTROLS, CarrierSetup, NoqCarrier};

@@ -12,9 +12,12 @@ use quiclab_core::{Duration, Time};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-/// First wait before a client connects again, and the longest: it doubles with each attempt.
+/// First wait before a client connects again; it doubles with each attempt.
 pub(crate) const FIRST_BACKOFF: Duration = Duration::from_millis(250);
-pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(5);
+/// The longest wait, once a path has been without a connection for that long and as many times as long: a path that works again is
+/// found in a small part of the time that it did not.
+pub(crate) const MAX_BACKOFF: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
+const OUTAGE_PARTS: u64 = 32;
 /// Maximum number of datagrams that wait to be fetched; those beyond are dropped, as by a full socket.
 const MAX_DELIVERED: usize = 8192;
 
@@ -34,6 +37,10 @@ pub(crate) struct SessionPath {
     /// When a client tries again, and how long it waits after that.
     pub(crate) retry_at: Time,
     pub(crate) backoff: Duration,
+    /// A connection that served it was bound.
+    pub(crate) was_bound: bool,
+    /// Since when it has had no such connection; `None`: it has one.
+    pub(crate) lost: Option<Time>,
 }
 
 impl SessionPath {
@@ -48,6 +55,8 @@ impl SessionPath {
             removed: false,
             retry_at: now,
             backoff: FIRST_BACKOFF,
+            was_bound: false,
+            lost: None,
         }
     }
 
@@ -55,7 +64,11 @@ impl SessionPath {
     pub(crate) fn back_off(&mut self, now: Time) {
         self.connection = None;
         self.retry_at = now + self.backoff;
-        self.backoff = (self.backoff * 2).min(MAX_BACKOFF);
+        let [least, most] = MAX_BACKOFF;
+        let outage = now.since(*self.lost.get_or_insert(now));
+        // who never connected may be refused for good
+        let longest = if self.was_bound { (outage / OUTAGE_PARTS).clamp(least, most) } else { most };
+        self.backoff = (self.backoff * 2).min(longest);
     }
 }
 

@@ -151,6 +151,7 @@ impl TunnelEndpoint {
         }
         let slot = &mut session.slots[path];
         (slot.connection, slot.backoff) = (Some(key), FIRST_BACKOFF);
+        (slot.was_bound, slot.lost) = (true, None);
         if self.maker.config.role == Role::Server {
             (slot.local, slot.remote) = (track.local, track.remote);
         }

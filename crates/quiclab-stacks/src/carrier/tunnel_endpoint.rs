@@ -13,11 +13,12 @@
 use super::config::TunnelEndpointConfig;
 use super::connection::{ConnectionKey, TunnelConnection, packet};
 use super::endpoint::{EndpointFactory, TunnelProtocol, payload};
-use super::event::{CloseReason, Outgoing, SessionId, TunnelEndpointError, TunnelEvent};
+use super::event::{CloseReason, Outgoing, SessionId, Strangers, TunnelEndpointError, TunnelEvent};
+use super::half_open::HalfOpen;
 use super::keys::PublicKey;
 use super::path_mtu::{MIN_UDP_PAYLOAD, PathMtu};
 use super::session::{Session, SessionPath};
-use super::wire::{MAX_CONTROL_BYTES, MAX_WIRE_PATHS, Token};
+use super::wire::{self, MAX_CONTROL_BYTES, MAX_WIRE_PATHS, Token};
 use crate::time::Clock;
 use bytes::Bytes;
 use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, FourTuple, Transmit};
@@ -60,7 +61,8 @@ pub struct TunnelEndpoint {
     /// Lines that may have something to send.
     pub(super) active: BTreeSet<ConnectionKey>,
     /// Connections of a server that are not bound.
-    pub(super) unbound: usize,
+    pub(super) half_open: HalfOpen,
+    pub(super) strangers: Strangers,
     pub(super) next_session: u64,
     /// Time of the last call that had one.
     pub(super) now: Time,
@@ -78,6 +80,7 @@ impl TunnelEndpoint {
     /// If a value of the configuration is not allowed.
     pub fn new(config: TunnelEndpointConfig) -> Result<Self, TunnelEndpointError> {
         check(&config)?;
+        let max_half_open = config.max_half_open;
         let mut maker = EndpointFactory::new(config);
         let tls = matches!(maker.config.randomness, super::config::Randomness::Seeded(_))
             .then(|| maker.source.stream("tls"));
@@ -99,7 +102,8 @@ impl TunnelEndpoint {
             events: VecDeque::new(),
             timers: BTreeSet::new(),
             active: BTreeSet::new(),
-            unbound: 0,
+            half_open: HalfOpen::new(max_half_open),
+            strangers: Strangers::default(),
             next_session: 0,
             now: Time::ZERO,
             answers: VecDeque::new(),
@@ -214,6 +218,11 @@ impl TunnelEndpoint {
         let (remote, local) = (packet.tuple.source(), packet.tuple.destination());
         let Payload::Bytes(data) = packet.payload else { return };
         let Some(index) = self.endpoint_between(local, remote) else { return };
+        if self.config().role == Role::Server && !wire::is_of_this_version(&data) {
+            self.strangers.junk += 1;
+            return;
+        }
+        let length = data.len() as u64;
         let plain = self.config().role == Role::Client && !self.is_multipath();
         let local_ip = Some(local.ip()).filter(|ip| !plain && !ip.is_unspecified());
         let ecn = match packet.ecn {
@@ -229,6 +238,7 @@ impl TunnelEndpoint {
             Some(DatagramEvent::ConnectionEvent(ConnectionHandle(handle), event)) => {
                 let key = ConnectionKey { endpoint: index, handle };
                 if let Some(conn) = self.connections.get_mut(&key) {
+                    conn.credit = conn.credit.map(|credit| credit + length);
                     conn.flush(now);
                     conn.call(&mut self.tls, |connection| connection.handle_event(event));
                     conn.dirty = true;
@@ -238,7 +248,7 @@ impl TunnelEndpoint {
                 }
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
-                let sent = self.incoming(now, index, incoming, local, &mut answer);
+                let sent = self.incoming(now, index, incoming, (local, length), &mut answer);
                 self.respond(now, local, sent, &answer);
             }
             Some(DatagramEvent::Response(sent)) => self.respond(now, local, Some(sent), &answer),
@@ -449,6 +459,14 @@ impl TunnelEndpoint {
     pub fn fragmented(&self, session: SessionId) -> (u64, u64) {
         let session = self.sessions.get(&session);
         session.map_or((0, 0), |session| (session.fragmented, session.reassembly.incomplete))
+    }
+
+    /// What hosts without a session have sent to a server, and what became of it.
+    #[must_use]
+    pub fn strangers(&self) -> Strangers {
+        let of_connections: u64 = self.connections.values().map(|conn| conn.withheld).sum();
+        let withheld = self.strangers.withheld + of_connections;
+        Strangers { half_open: self.half_open.total() as u64, withheld, ..self.strangers }
     }
 
     /// Connections, bound or not: all that this endpoint keeps of its peers.

@@ -50,6 +50,18 @@ const BYTES: u8 = 0;
 const PARCEL: u8 = 1;
 const FRAGMENT: u8 = 2;
 
+/// Whether a UDP payload may be of QUIC version 1 (RFC 9000 section 17), which is all that both ends speak. Others are not told
+/// which versions there are: RFC 9000 section 6.1 leaves a server to limit that, and section 5.2.2 forbids it for less than 1200
+/// bytes, which noq does not check.
+#[must_use]
+pub fn is_of_this_version(payload: &[u8]) -> bool {
+    match payload.first() {
+        None => false,
+        Some(first) if first & 0x80 == 0 => true,
+        Some(_) => payload.get(1..5) == Some(&[0, 0, 0, 1]),
+    }
+}
+
 /// A part of a datagram that is too long for its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fragment {

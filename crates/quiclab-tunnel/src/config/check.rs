@@ -187,6 +187,7 @@ fn check_client(path: &FieldPath, client: &Client, config: &Config) -> Check {
     })?;
     connect_ip::check_client(path, client, config)?;
     check_unique(&path.child("routes"), &client.routes)?;
+    check_unique(&path.child("networks"), &client.networks)?;
     ensure(client.kill_switch || client.allow_outside.is_empty(), || {
         let expected = "no destinations, or `kill_switch = true`";
         about(path.child("allow_outside"), "nothing is blocked without `kill_switch`", expected)

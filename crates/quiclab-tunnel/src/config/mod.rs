@@ -209,6 +209,10 @@ pub struct Client {
     /// family without an address from the server are unreachable.
     #[serde(default)]
     pub routes: Vec<IpPrefix>,
+    /// Networks behind this client, as in its entry at the server. Packets of the server to other destinations than these and
+    /// the addresses of this client are dropped, as are packets to the server from other sources; each at most once.
+    #[serde(default)]
+    pub networks: Vec<IpPrefix>,
     /// Whether routes that the server announces are also set.
     #[serde(default)]
     pub accept_routes: bool,
@@ -308,7 +312,7 @@ fn default_path_mtu() -> u16 {
     1500
 }
 fn default_idle_timeout() -> Duration {
-    Duration::from_secs(30)
+    Duration::from_secs(60)
 }
 fn default_keep_alive() -> Duration {
     Duration::from_secs(1)

@@ -91,6 +91,7 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
             server_key,
             next_server_key: _,
             routes,
+            networks,
             accept_routes,
             kill_switch,
             allow_outside,
@@ -103,6 +104,7 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
         let key_of_certificate = connect_ip.as_ref().and(server_key.as_ref());
         add("client.server_key", &key_of_certificate);
         add("client.routes", routes);
+        add("client.networks", networks);
         add("client.accept_routes", accept_routes);
         add("client.kill_switch", kill_switch);
         add("client.allow_outside", allow_outside);

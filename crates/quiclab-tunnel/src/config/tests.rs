@@ -103,7 +103,7 @@ fn errors_name_the_field_and_the_kind_of_both_ends() {
         ("queue = { kind = \"drop_tail\", bytes = \"1 kB\" }", "queue.bytes", OutOfRange),
         ("idle_timeout = \"1 ms\"", "idle_timeout", OutOfRange),
         ("idle_timeout = 30", "idle_timeout", WrongType),
-        ("keep_alive = \"31 s\"", "keep_alive", Conflict),
+        ("keep_alive = \"61 s\"", "keep_alive", Conflict),
         ("keep_alive = \"1 ms\"", "keep_alive", OutOfRange),
         ("resequencing = \"2 s\"", "resequencing", OutOfRange),
         ("metrics = \"9477\"", "metrics", OutOfRange),

@@ -48,6 +48,7 @@ impl Daemon {
         let endpoint = &mut self.endpoint;
         let sessions =
             self.sessions.values_mut().map(|session| session.status(now, endpoint, &names)).collect();
+        let strangers = self.endpoint.strangers();
         let (tun, udp) = (self.tun.counts, self.sockets.counts);
         let values = [
             ("device_read_packets_total", tun.read_packets),
@@ -64,6 +65,12 @@ impl Daemon {
             ("homeless_packets_total", self.homeless),
             ("isolated_packets_total", self.isolated),
             ("refused_peers_total", self.refused),
+            ("parked_sessions", self.parked.len() as u64),
+            ("half_open_connections", strangers.half_open),
+            ("retry_packets_total", strangers.retries),
+            ("ignored_handshakes_total", strangers.ignored),
+            ("withheld_datagrams_total", strangers.withheld),
+            ("junk_datagrams_total", strangers.junk),
             ("connections", self.endpoint.connections() as u64),
         ];
         Status {

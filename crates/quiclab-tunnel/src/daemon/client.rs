@@ -97,6 +97,8 @@ impl Daemon {
             tracing::warn!(dns = ?outside, "no route leads through the tunnel to these name servers");
         }
         session.allowed = None;
+        let hosts = assignment.addresses.iter().map(|assigned| IpPrefix::host(assigned.address));
+        session.own = Some(hosts.chain(client.networks.iter().copied()).collect());
         session.opened(now, assignment.addresses, mtu);
         tracing::info!(session = id.0, addresses = ?addresses, mtu, "addresses set");
         Ok(())

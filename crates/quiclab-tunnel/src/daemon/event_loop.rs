@@ -75,6 +75,7 @@ impl Daemon {
             if changed || self.retry_interfaces.is_some_and(|time| time <= now) {
                 self.follow_interfaces(now);
             }
+            self.forget_parked(now);
             self.move_packets(now, &readable.sockets, readable.tun);
             if readable.requests || inputs.next_wake().is_some_and(|time| time <= now) {
                 for requests in inputs.requests_mut() {
@@ -89,6 +90,7 @@ impl Daemon {
         let wakes = [
             self.endpoint.next_wake(),
             self.sessions.values().filter_map(Session::next_wake).min(),
+            self.parked.values().map(|(until, _)| *until).min(),
             self.retry_interfaces,
             inputs.next_wake(),
         ];

@@ -118,6 +118,8 @@ struct Daemon {
     machine: Machine,
     sockets: Sockets,
     sessions: BTreeMap<SessionId, Session>,
+    /// Sessions of a server that have ended without a request, until when they are kept for their clients to connect again.
+    parked: BTreeMap<SessionId, (Time, Session)>,
     /// Addresses of the clients of a server; `None` at a client.
     clients: Option<ClientAddresses>,
     /// The paths of a client with its only session; `None` at a server.
@@ -191,6 +193,7 @@ impl Daemon {
             machine,
             sockets,
             sessions: BTreeMap::new(),
+            parked: BTreeMap::new(),
             uplinks: None,
             offer: Offer::default(),
             speaks_http3: settings.connect_ip.is_some(),

@@ -72,8 +72,13 @@ impl Daemon {
             }
             (_, Err(_)) => None,
         };
-        match session.and_then(|session| self.sessions.get_mut(&session)) {
-            Some(session) => session.enqueue(now, packet),
+        let Self { sessions, parked, .. } = self;
+        let found = session.and_then(|id| match parked.get_mut(&id) {
+            Some((_, session)) => Some(session),
+            None => sessions.get_mut(&id),
+        });
+        match found {
+            Some(session) => session.enqueue(now, packet, &mut self.tun),
             None => self.homeless += 1,
         }
     }

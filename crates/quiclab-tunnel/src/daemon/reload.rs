@@ -50,6 +50,17 @@ impl Daemon {
                 _ => closed.push(session.id),
             }
         }
+        let peers = &server.peers;
+        let same = |session: &Session| {
+            let find =
+                |peers: &[config::Peer]| peers.iter().find(|peer| peer.public_key == session.peer).cloned();
+            find(peers).is_some_and(|after| clients.keeps(session, find(&old.peers).as_ref(), &after))
+        };
+        let parked = self.parked.iter().filter(|(_, (_, session))| !same(session));
+        let gone: Vec<_> = parked.map(|(id, _)| *id).collect();
+        for id in gone {
+            self.forget(id);
+        }
         for id in &closed {
             self.close_session(now, *id);
         }

@@ -45,6 +45,13 @@ impl ClientAddresses {
             && before.is_some_and(|before| before.networks == after.networks)
     }
 
+    /// Addresses of the session `from` are those of the session `to` from now on.
+    pub(super) fn hand_over(&mut self, from: SessionId, to: SessionId) {
+        let hosts = self.hosts.values_mut();
+        let owners = hosts.chain(self.networks.iter_mut().map(|(_, owner)| owner));
+        owners.filter(|owner| **owner == from).for_each(|owner| *owner = to);
+    }
+
     /// Removes the addresses of a session that ended.
     pub(super) fn remove(&mut self, session: SessionId) {
         self.hosts.retain(|_, owner| *owner != session);
@@ -84,6 +91,8 @@ impl Daemon {
         let hosts = assigned.iter().map(|assigned| IpPrefix::host(assigned.address));
         session.allowed = Some(hosts.chain(networks.iter().copied()).collect());
         session.opened(now, assigned.clone(), self.config.mtu);
+        // it may have had others before a reload
+        clients.remove(id);
         clients.insert(id, &assigned, networks);
         let assignment =
             Assignment { mtu: self.config.mtu, addresses: assigned, routes: server.announce.clone() };
@@ -135,7 +144,7 @@ mod tests {
         assert_eq!(found(&clients, "192.168.8.1"), Some(1));
         assert_eq!(found(&clients, "192.168.7.1"), Some(2), "the longer prefix");
         // a client that connects again has them in its new session, also after the end of the earlier one
-        clients.insert(SessionId(3), &[host("10.77.0.3")], networks(&["192.168.7.0/24"]));
+        clients.hand_over(SessionId(2), SessionId(3));
         clients.remove(SessionId(2));
         assert_eq!(found(&clients, "10.77.0.3"), Some(3));
         assert_eq!(found(&clients, "192.168.7.1"), Some(3));

@@ -2,9 +2,14 @@
 
 use super::{Daemon, DaemonError};
 use crate::protocol::{self, Message, ProtocolError};
-use quiclab_core::{Time, ip};
-use quiclab_stacks::carrier::{PublicKey, SessionId, TunnelEvent};
+use crate::session::Session;
+use quiclab_core::{Duration, Time, ip};
+use quiclab_stacks::carrier::{CloseReason, PublicKey, SessionId, TunnelEvent};
 use thiserror::Error;
+
+/// How long a session that has ended is kept for its client: longer than TCP waits before it tries again (120 s, RFC 6298 section
+/// 5.5 and TCP_RTO_MAX of Linux).
+const PARKED: Duration = Duration::from_secs(180);
 
 /// Why a control message is rejected.
 #[derive(Debug, Error)]
@@ -47,8 +52,11 @@ impl Daemon {
             }
             TunnelEvent::SessionClosed { session, reason } => {
                 tracing::warn!(session = session.0, peer = self.name_of(session), ?reason, "session closed");
-                if self.clients.is_some() {
+                let by_request = matches!(reason, CloseReason::Local | CloseReason::Remote(_));
+                if self.clients.is_some() && by_request {
                     self.forget(session);
+                } else if self.clients.is_some() {
+                    self.park(now, session);
                 } else if let Some(session) = self.sessions.get_mut(&session) {
                     session.open = None;
                 }
@@ -69,9 +77,36 @@ impl Daemon {
         configured.map_or_else(|| path.to_string(), |path| path.name.clone())
     }
 
+    /// Keeps a session of a server that has ended because nothing came from its client, or because that began anew: flows inside
+    /// go on in the next one.
+    fn park(&mut self, now: Time, id: SessionId) {
+        match self.sessions.remove(&id) {
+            Some(mut session) if session.was_open() => {
+                session.park(now);
+                self.parked.insert(id, (now + PARKED, session));
+            }
+            _ => self.forget(id),
+        }
+    }
+
+    /// The parked session of a peer, with its former number.
+    fn unpark(&mut self, peer: PublicKey) -> Option<Session> {
+        let id = *self.parked.iter().find(|(_, (_, session))| session.peer == peer)?.0;
+        self.parked.remove(&id).map(|(_, session)| session)
+    }
+
+    /// Forgets parked sessions whose clients have not connected again.
+    pub(super) fn forget_parked(&mut self, now: Time) {
+        let over = |(id, (until, _)): (&SessionId, &(Time, Session))| (*until <= now).then_some(*id);
+        for id in self.parked.iter().filter_map(over).collect::<Vec<_>>() {
+            self.forget(id);
+        }
+    }
+
     /// Removes a session of a server that ended.
     pub(super) fn forget(&mut self, session: SessionId) {
         self.sessions.remove(&session);
+        self.parked.remove(&session);
         if let Some(clients) = &mut self.clients {
             clients.remove(session);
         }
@@ -104,7 +139,18 @@ impl Daemon {
         let connect_ip = self.endpoint.is_connect_ip(id);
         tracing::info!(session = id.0, peer = name, connect_ip, "session open");
         if self.clients.is_some() {
-            self.add_session(now, id, peer, name);
+            // what a session of CONNECT-IP has agreed on differs, so that none goes on from before
+            match self.unpark(peer).filter(|_| !connect_ip) {
+                Some(mut session) => {
+                    if let Some(clients) = &mut self.clients {
+                        clients.hand_over(session.id, id);
+                    }
+                    (session.id, session.name) = (id, name);
+                    session.restart();
+                    self.sessions.insert(id, session);
+                }
+                None => self.add_session(now, id, peer, name),
+            }
             if connect_ip {
                 // its client need not ask
                 self.assign(now, id, true, self.config.mtu >= ip::SMALLEST_IPV6_MTU);

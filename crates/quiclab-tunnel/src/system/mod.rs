@@ -261,6 +261,12 @@ impl Machine {
         self.resolver = Some(resolver);
     }
 
+    /// Whether undoing something takes another program.
+    #[must_use]
+    pub fn runs_programs(&self) -> bool {
+        self.resolver.as_ref().is_some_and(Resolver::runs_a_program)
+    }
+
     /// Lets the machine forward packets between interfaces.
     ///
     /// # Errors

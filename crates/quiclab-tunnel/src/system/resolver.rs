@@ -140,6 +140,12 @@ impl Resolver {
         Ok(())
     }
 
+    /// Whether restoring takes a program.
+    #[must_use]
+    pub fn runs_a_program(&self) -> bool {
+        matches!(self.change, Some(Change::Resolvconf { .. }))
+    }
+
     /// Restores what was there before, as far as this process may.
     pub fn restore(&mut self) {
         let done = match (self.change.take(), &mut self.file) {

@@ -1,6 +1,7 @@
 //! The VPN between two hosts with two uplinks each. Needs root; skipped with a message where it is not there.
 
 mod clients;
+mod confinement;
 mod connect_ip;
 mod dns;
 mod exits;
@@ -10,9 +11,12 @@ mod keys;
 mod lab;
 mod leaks;
 mod mtu;
+mod outage;
 mod relay;
 mod reload;
 mod sniffer;
+mod strangers;
+mod table;
 mod top;
 
 use lab::{Lab, until};
@@ -216,19 +220,15 @@ fn a_peer_with_a_wrong_key_is_refused() {
     until("nothing is kept", 10 * SECOND, || lab.status('s')["values"]["connections"] == 0.0);
 }
 
-#[test]
-fn random_datagrams_do_not_stop_the_service() {
-    let Some(mut lab) = Lab::new() else { return };
-    lab.start_both();
-    lab.echo(IPV4);
-    let before = lab.memory('s');
-    let flood = lab.within('c', || {
+/// Sends random datagrams to the server, 100 000 in a second; gives their number.
+fn junk(lab: &Lab, time: Duration) -> std::thread::JoinHandle<u64> {
+    lab.within('c', move || {
         let socket = UdpSocket::bind("10.1.1.2:0").unwrap();
         socket.connect("10.1.1.1:4433").unwrap();
         let mut packet = [0u8; 64];
         let (mut state, mut sent) = (1u64, 0u64);
         let start = Instant::now();
-        while start.elapsed() < 3 * SECOND {
+        while start.elapsed() < time {
             // 100 000 in a second: 1000 in each 10 ms
             let due = (start.elapsed().as_secs_f64() * 100_000.0) as u64;
             while sent < due {
@@ -251,7 +251,16 @@ fn random_datagrams_do_not_stop_the_service() {
             std::thread::yield_now();
         }
         sent
-    });
+    })
+}
+
+#[test]
+fn random_datagrams_do_not_stop_the_service() {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.start_both();
+    lab.echo(IPV4);
+    let before = lab.memory('s');
+    let flood = junk(&lab, 3 * SECOND);
     let (sent, asked, answered) = lab.pings_during(flood, IPV4);
     let grown = lab.memory('s').saturating_sub(before);
     eprintln!("{sent} random datagrams in 3 s; {answered} of {asked} answered; memory grew by {grown} bytes");

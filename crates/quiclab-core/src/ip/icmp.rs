@@ -1,5 +1,6 @@
-//! Errors to the sender of a packet that is too big: ICMP "fragmentation needed and DF set" with the MTU (RFC 792, RFC 1191
-//! section 4) and ICMPv6 "packet too big" (RFC 4443 section 3.2), and how many of them.
+//! Errors to senders, and how many of them: of a packet that is too big, ICMP "fragmentation needed and DF set" with the MTU
+//! (RFC 792, RFC 1191 section 4) and ICMPv6 "packet too big" (RFC 4443 section 3.2); of a segment of TCP that has no way now,
+//! "network unreachable" and "no route to destination" (RFC 4443 section 3.1), with which TCP tries again soon (RFC 6069).
 //!
 //! | | here | Linux |
 //! | --- | --- | --- |
@@ -10,6 +11,7 @@
 use super::checksum;
 use super::header::{IpHeader, SMALLEST_IPV6_MTU, parse};
 use super::length::{ICMP_HEADER, IPV4_HEADER, IPV6_HEADER};
+use super::segment::{SegmentKind, segment_kind};
 use crate::time::{Duration, Time};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -27,6 +29,26 @@ type Router = (Option<Ipv4Addr>, Option<Ipv6Addr>);
 /// 4.3.2.7; RFC 4443 section 2.4 e, with its exception for multicast).
 #[must_use]
 pub fn too_big(packet: &[u8], mtu: u16, router: Router) -> Option<Vec<u8>> {
+    // the MTU of the next hop is in the last 16 bits (RFC 1191 section 4)
+    error(packet, [(3, 4, mtu.into()), (2, 0, mtu.max(SMALLEST_IPV6_MTU).into())], router)
+}
+
+/// The error that tells the sender of a segment of TCP that there is no way to its destination now; `None` as with
+/// [`too_big`], for what is not TCP, for acknowledgements alone, and for SYN and RST: a connection that is there takes the error for
+/// a reason to try again after the same time instead of twice that (RFC 6069), where others would be given up.
+#[must_use]
+pub fn no_way(packet: &[u8], router: Router) -> Option<Vec<u8>> {
+    if segment_kind(packet) != Some(SegmentKind::Data) {
+        return None;
+    }
+    error(packet, [(3, 0, 0), (1, 0, 0)], router)
+}
+
+/// Type, code and the four bytes behind the checksum.
+type Kind = (u8, u8, u32);
+
+/// An error of one of the `kinds`, of ICMP and ICMPv6.
+fn error(packet: &[u8], kinds: [Kind; 2], router: Router) -> Option<Vec<u8>> {
     let header = parse(packet).ok()?;
     let packet = &packet[..header.length];
     if !header.is_first() || is_error(&header, packet) {
@@ -38,13 +60,13 @@ pub fn too_big(packet: &[u8], mtu: u16, router: Router) -> Option<Vec<u8>> {
             if source.is_unspecified() || nobody(source) || nobody(destination) || source.octets()[0] >= 240 {
                 return None;
             }
-            Some(icmp(router.0?, source, packet, mtu))
+            Some(icmp(router.0?, source, packet, kinds[0]))
         }
         (IpAddr::V6(source), IpAddr::V6(_)) => {
             if source.is_unspecified() || source.is_multicast() {
                 return None;
             }
-            Some(icmpv6(router.1?, source, packet, mtu.max(SMALLEST_IPV6_MTU)))
+            Some(icmpv6(router.1?, source, packet, kinds[1]))
         }
         _ => unreachable!("both addresses are of one family"),
     }
@@ -62,7 +84,7 @@ fn is_error(header: &IpHeader, packet: &[u8]) -> bool {
     }
 }
 
-fn icmp(router: Ipv4Addr, to: Ipv4Addr, packet: &[u8], mtu: u16) -> Vec<u8> {
+fn icmp(router: Ipv4Addr, to: Ipv4Addr, packet: &[u8], kind: Kind) -> Vec<u8> {
     let quoted = &packet[..packet.len().min(MAX_ICMP - IPV4_HEADER - ICMP_HEADER)];
     let length = (IPV4_HEADER + ICMP_HEADER + quoted.len()) as u16;
     let mut error = Vec::with_capacity(usize::from(length));
@@ -74,16 +96,16 @@ fn icmp(router: Ipv4Addr, to: Ipv4Addr, packet: &[u8], mtu: u16) -> Vec<u8> {
     error.extend(to.octets());
     let sum = checksum::finish(checksum::sum(&error));
     error[10..12].copy_from_slice(&sum.to_be_bytes());
-    // destination unreachable, fragmentation needed; the MTU of the next hop in the last 16 bits (RFC 1191 section 4)
-    error.extend([3, 4, 0, 0, 0, 0]);
-    error.extend(mtu.to_be_bytes());
+    let (kind, code, rest) = kind;
+    error.extend([kind, code, 0, 0]);
+    error.extend(rest.to_be_bytes());
     error.extend(quoted);
     let sum = checksum::finish(checksum::sum(&error[IPV4_HEADER..]));
     error[22..24].copy_from_slice(&sum.to_be_bytes());
     error
 }
 
-fn icmpv6(router: Ipv6Addr, to: Ipv6Addr, packet: &[u8], mtu: u16) -> Vec<u8> {
+fn icmpv6(router: Ipv6Addr, to: Ipv6Addr, packet: &[u8], (kind, code, rest): Kind) -> Vec<u8> {
     let quoted = &packet[..packet.len().min(LARGEST_ICMPV6 - IPV6_HEADER - ICMP_HEADER)];
     let length = ICMP_HEADER + quoted.len();
     let mut error = Vec::with_capacity(IPV6_HEADER + length);
@@ -92,8 +114,8 @@ fn icmpv6(router: Ipv6Addr, to: Ipv6Addr, packet: &[u8], mtu: u16) -> Vec<u8> {
     error.extend([ICMPV6, 64]);
     error.extend(router.octets());
     error.extend(to.octets());
-    error.extend([2, 0, 0, 0]);
-    error.extend(u32::from(mtu).to_be_bytes());
+    error.extend([kind, code, 0, 0]);
+    error.extend(rest.to_be_bytes());
     error.extend(quoted);
     let pseudo = checksum::pseudo_header(router.into(), to.into(), ICMPV6, length);
     let sum = checksum::finish(pseudo + checksum::sum(&error[IPV6_HEADER..]));

@@ -1,0 +1,39 @@
+//! What a segment of TCP is for (RFC 9293 section 3.1).
+
+use super::header::parse;
+use super::length::TCP_HEADER;
+
+const TCP: u8 = 6;
+const FIN: u8 = 1;
+const SYN: u8 = 2;
+const RST: u8 = 4;
+
+/// What of it matters to who carries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentKind {
+    /// It opens a connection.
+    Syn,
+    /// It aborts one.
+    Reset,
+    /// It has data, or ends them: it is sent again until it is acknowledged.
+    Data,
+    /// It acknowledges, and nothing else.
+    Acknowledgement,
+}
+
+/// The kind of a segment of TCP; `None`: the packet is none, or a fragment that does not tell.
+#[must_use]
+pub fn segment_kind(packet: &[u8]) -> Option<SegmentKind> {
+    let header = parse(packet).ok().filter(|header| header.protocol == TCP && header.is_first())?;
+    let segment = packet.get(header.payload..header.length).filter(|segment| segment.len() >= TCP_HEADER)?;
+    let (flags, data) = (segment[13], usize::from(segment[12] >> 4) * 4);
+    Some(if flags & SYN != 0 {
+        SegmentKind::Syn
+    } else if flags & RST != 0 {
+        SegmentKind::Reset
+    } else if flags & FIN != 0 || segment.len() > data {
+        SegmentKind::Data
+    } else {
+        SegmentKind::Acknowledgement
+    })
+}

@@ -1,0 +1,210 @@
+//! Connections of a server that are not bound to a session yet, by source prefix: how many there may be, and who has to prove
+//! its address first.
+//!
+//! | an Initial packet | accepted | else |
+//! | --- | --- | --- |
+//! | its address is not validated | 4 connections of its prefix, a quarter of all | Retry (RFC 9000 section 8.1.2), 32 in a second for a prefix |
+//! | it has a token of a Retry packet | a quarter of all for its prefix, all together | no answer |
+//!
+//! A host can send from any address of its own prefix, which is therefore what is counted: /24 of IPv4, and /56 of IPv6, which
+//! one customer has (RFC 6177). Hosts of one prefix share its limits. Retry needs no memory at the server, and is shorter than any
+//! Initial packet.
+
+use quiclab_core::{Duration, Time};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// Connections of a prefix before the addresses in it must be validated.
+pub(crate) const UNVALIDATED_PER_PREFIX: usize = 4;
+/// Retry packets for a prefix in [`PERIOD`].
+const RETRIES_PER_PREFIX: u32 = 32;
+const PERIOD: Duration = Duration::from_secs(1);
+/// Prefixes whose Retry packets are counted. Beyond, they are sent without a limit: whoever forges so many prefixes would shut
+/// others out otherwise.
+const MAX_COUNTED_PREFIXES: usize = 4096;
+
+/// What is counted together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum SourcePrefix {
+    /// The first 24 bits.
+    Four([u8; 3]),
+    /// The first 56 bits.
+    Six([u8; 7]),
+}
+
+impl SourcePrefix {
+    pub(crate) fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(address) => {
+                let [a, b, c, _] = address.octets();
+                Self::Four([a, b, c])
+            }
+            IpAddr::V6(address) => {
+                let [a, b, c, d, e, f, g, ..] = address.octets();
+                Self::Six([a, b, c, d, e, f, g])
+            }
+        }
+    }
+}
+
+/// What becomes of an Initial packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    Accept,
+    Retry,
+    Ignore,
+}
+
+/// The connections that are not bound, and the Retry packets of the last second.
+#[derive(Debug)]
+pub(crate) struct HalfOpen {
+    most: usize,
+    total: usize,
+    /// Prefixes with a connection.
+    connections: BTreeMap<SourcePrefix, usize>,
+    /// Start of a period and Retry packets in it; entries whose period is over are removed when there are too many.
+    retries: BTreeMap<SourcePrefix, (Time, u32)>,
+    /// When they were last.
+    swept: Time,
+}
+
+impl HalfOpen {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, total: 0, connections: BTreeMap::new(), retries: BTreeMap::new(), swept: Time::ZERO }
+    }
+
+    pub(crate) fn total(&self) -> usize {
+        self.total
+    }
+
+    /// An Initial packet arrives from an address in `prefix`, which is `validated` or not. Whoever accepts it calls
+    /// [`HalfOpen::opened`].
+    pub(crate) fn admit(&mut self, now: Time, prefix: SourcePrefix, validated: bool) -> Admission {
+        let of_prefix = self.connections.get(&prefix).copied().unwrap_or(0);
+        let quarter = self.most.div_ceil(4);
+        let (per_prefix, most) =
+            if validated { (quarter, self.most) } else { (quarter.min(UNVALIDATED_PER_PREFIX), quarter) };
+        if of_prefix < per_prefix && self.total < most {
+            Admission::Accept
+        } else if !validated && self.may_retry(now, prefix) {
+            Admission::Retry
+        } else {
+            Admission::Ignore
+        }
+    }
+
+    fn may_retry(&mut self, now: Time, prefix: SourcePrefix) -> bool {
+        if self.retries.len() >= MAX_COUNTED_PREFIXES && !self.retries.contains_key(&prefix) {
+            if now.since(self.swept) >= PERIOD {
+                self.retries.retain(|_, (start, _)| now.since(*start) < PERIOD);
+                self.swept = now;
+            }
+            if self.retries.len() >= MAX_COUNTED_PREFIXES {
+                return true;
+            }
+        }
+        let (start, count) = self.retries.entry(prefix).or_insert((now, 0));
+        if now.since(*start) >= PERIOD {
+            (*start, *count) = (now, 0);
+        }
+        *count += 1;
+        *count <= RETRIES_PER_PREFIX
+    }
+
+    /// A connection begins.
+    pub(crate) fn opened(&mut self, prefix: SourcePrefix) {
+        self.total += 1;
+        *self.connections.entry(prefix).or_default() += 1;
+    }
+
+    /// It is bound to a session, or forgotten.
+    pub(crate) fn closed(&mut self, prefix: SourcePrefix) {
+        let Some(count) = self.connections.get_mut(&prefix) else { return };
+        self.total -= 1;
+        *count -= 1;
+        if *count == 0 {
+            self.connections.remove(&prefix);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prefix(address: &str) -> SourcePrefix {
+        SourcePrefix::of(address.parse().unwrap())
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn a_prefix_is_what_one_customer_has() {
+        assert_eq!(prefix("198.51.100.1"), prefix("198.51.100.255"));
+        assert_ne!(prefix("198.51.100.1"), prefix("198.51.101.1"));
+        assert_eq!(prefix("::ffff:198.51.100.1"), prefix("198.51.100.2"), "IPv4 at a socket of IPv6");
+        assert_eq!(prefix("2001:db8:0:1200::1"), prefix("2001:db8:0:12ff::1"));
+        assert_ne!(prefix("2001:db8:0:1200::1"), prefix("2001:db8:0:1300::1"));
+    }
+
+    /// As many connections as `prefix` gets.
+    fn open(half_open: &mut HalfOpen, prefix: SourcePrefix, validated: bool) -> usize {
+        (0..1000)
+            .take_while(|_| {
+                let accepted = half_open.admit(at(0), prefix, validated) == Admission::Accept;
+                if accepted {
+                    half_open.opened(prefix);
+                }
+                accepted
+            })
+            .count()
+    }
+
+    #[test]
+    fn one_prefix_leaves_room_for_others() {
+        let mut half_open = HalfOpen::new(64);
+        let [one, other] = ["198.51.100.1", "203.0.113.1"].map(prefix);
+        assert_eq!(open(&mut half_open, one, false), 4);
+        assert_eq!(half_open.admit(at(0), one, false), Admission::Retry);
+        assert_eq!(open(&mut half_open, one, true), 12, "16 together");
+        assert_eq!(half_open.admit(at(0), one, true), Admission::Ignore);
+        // 16 are a quarter of all: from now on all must be validated, which the others can do
+        assert_eq!(open(&mut half_open, other, false), 0);
+        assert_eq!(half_open.admit(at(0), other, false), Admission::Retry);
+        assert_eq!(open(&mut half_open, other, true), 16);
+        for number in 0..3 {
+            open(&mut half_open, prefix(&format!("192.0.{number}.1")), true);
+        }
+        assert_eq!(half_open.total(), 64, "all together");
+        for _ in 0..16 {
+            half_open.closed(one);
+        }
+        assert_eq!((half_open.total(), half_open.connections.contains_key(&one)), (48, false));
+    }
+
+    #[test]
+    fn a_prefix_gets_so_many_retries_in_a_second_and_then_nothing() {
+        let mut half_open = HalfOpen::new(4);
+        let one = prefix("2001:db8::1");
+        half_open.opened(one);
+        let mut count = |from: u64| {
+            let packets = (0..1000).map(|number| half_open.admit(at(from + number / 2), one, false));
+            packets.filter(|admission| *admission == Admission::Retry).count()
+        };
+        assert_eq!(count(0), 32);
+        assert_eq!(count(1000), 32);
+    }
+
+    #[test]
+    fn the_table_of_prefixes_is_bounded_and_shuts_nobody_out() {
+        let mut half_open = HalfOpen::new(1);
+        half_open.opened(prefix("198.51.100.1"));
+        for number in 0..100_000_u32 {
+            let forged = SourcePrefix::of(IpAddr::from((number << 8).to_be_bytes()));
+            assert_eq!(half_open.admit(at(number.into()), forged, false), Admission::Retry);
+        }
+        assert!(half_open.retries.len() <= MAX_COUNTED_PREFIXES);
+    }
+}

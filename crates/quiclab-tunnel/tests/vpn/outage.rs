@@ -1,0 +1,90 @@
+//! Both lines carry nothing for longer than a flow inside has patience for.
+
+use super::SECOND;
+use super::lab::{Lab, until};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// The seventh retransmission of a segment comes after 25.4 s, the eighth after 51 s (RFC 6298, 200 ms at first): in
+/// between, nothing but the tunnel brings a flow back soon.
+const OUTAGE: Duration = Duration::from_secs(36);
+const CLIENT: &str = "10.77.0.2:9";
+const SERVER: &str = "10.77.0.1:9";
+
+/// A flow of TCP that never ends, to `address` of host `to`; counts what has arrived.
+pub(super) fn stream(lab: &Lab, from: char, to: char, address: &'static str) -> Arc<AtomicU64> {
+    let arrived = Arc::new(AtomicU64::new(0));
+    let counter = arrived.clone();
+    let (ready, is_ready) = std::sync::mpsc::channel();
+    drop(lab.within(to, move || {
+        let listener = TcpListener::bind(address).unwrap();
+        ready.send(()).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(count @ 1..) = stream.read(&mut buffer) {
+            counter.fetch_add(count as u64, Ordering::Relaxed);
+        }
+    }));
+    is_ready.recv().unwrap();
+    drop(lab.within(from, move || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let block = vec![7; 1 << 14];
+        // slow enough for a busy machine
+        while stream.write_all(&block).is_ok() {
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
+    }));
+    arrived
+}
+
+/// Cuts both lines, and one of them works again after [`OUTAGE`]; the slower flow may take 3 s.
+fn outage(idle_timeout: &str) {
+    let Some(mut lab) = Lab::new() else { return };
+    for file in ["server.toml", "client.toml"].into_iter().filter(|_| !idle_timeout.is_empty()) {
+        lab.edit(file, "version = 1", &format!("version = 1\nidle_timeout = \"{idle_timeout}\""));
+    }
+    lab.start_both();
+    let flows = [stream(&lab, 'c', 's', SERVER), stream(&lab, 's', 'c', CLIENT)];
+    let counts = || flows.each_ref().map(|flow| flow.load(Ordering::Relaxed));
+    until("load", 20 * SECOND, || counts().iter().all(|count| *count > 1_000_000));
+    lab.cut(1, true);
+    lab.cut(2, true);
+    let start = Instant::now();
+    let mut before = counts();
+    until("the outage", 2 * OUTAGE, || {
+        if start.elapsed() < 2 * SECOND {
+            before = counts();
+        }
+        start.elapsed() >= OUTAGE
+    });
+    assert_eq!(counts(), before, "nothing passes");
+    let closed = lab.log("server").contains("session closed");
+    lab.cut(2, false);
+    let back = Instant::now();
+    let mut took = [None; 2];
+    until("both flows", 60 * SECOND, || {
+        for (index, count) in counts().into_iter().enumerate() {
+            // more than one segment that was kept
+            if took[index].is_none() && count > before[index] + 100_000 {
+                took[index] = Some(back.elapsed());
+            }
+        }
+        took.iter().all(Option::is_some)
+    });
+    eprintln!("session closed meanwhile: {closed}; back after {took:?}");
+    assert_eq!(closed, !idle_timeout.is_empty());
+    assert!(took.iter().flatten().all(|took| *took < 3 * SECOND), "{took:?}");
+}
+
+#[test]
+fn flows_return_soon_after_both_lines_were_cut() {
+    outage("");
+}
+
+#[test]
+fn flows_return_soon_after_their_session_has_ended() {
+    outage("10 s");
+}
