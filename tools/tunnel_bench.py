@@ -22,11 +22,14 @@ from vpn_bench.speed import null
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("speed", "load")
+#: The first second of a download does not count.
+LEAST_SECONDS = 2
 
 
 def main() -> int:
     """Measure and print."""
     options = arguments().parse_args()
+    refuse_wrong(options)
     if not options.inside and not isolation.lacking():
         return isolation.run_inside(str(Path(__file__).resolve()), sys.argv[1:])
     text = json.dumps(measure(options), indent=1)
@@ -43,8 +46,10 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--vpn-programs", type=Path, default=ROOT / "target/vpn/bin", help="of `make vpn-programs`")
     parser.add_argument("--parts", type=words, default=PARTS, help="speed, load or both: speed,load")
     parser.add_argument("--only", type=words, default=(), help="names of VPNs, separated by commas")
-    parser.add_argument("--seconds", type=number, default=5, help="length of each download between namespaces (2 to 60)")
-    parser.add_argument("--repeats", type=number, default=5, help="of each VPN, in turn")
+    parser.add_argument(
+        "--seconds", type=number, default=4, help="length of each download between namespaces, at least 2"
+    )
+    parser.add_argument("--repeats", type=number, default=3, help="of each VPN, in turn")
     parser.add_argument("--load-seconds", type=number, default=20, help="length of downloads in guests")
     parser.add_argument("--jobs", type=number, default=2, help="guests at the same time")
     parser.add_argument("--out", type=Path, help="file that also gets the JSON")
@@ -64,19 +69,26 @@ def number(text: str) -> int:
     return int(text)
 
 
+def refuse_wrong(options: argparse.Namespace) -> None:
+    """End with a sentence if an option is wrong."""
+    names = {vpn.name for vpn in catalogue.speed_vpns(Path(), Path())} | {case.vpn for case in catalogue.load_cases(1)}
+    for option, given, allowed in (("parts", options.parts, PARTS), ("only", options.only, sorted(names))):
+        for word in given:
+            if word not in allowed:
+                sys.exit(f"tunnel_bench: --{option}: expected {' or '.join(allowed)}, got {word}")
+    for option, seconds, least in (
+        ("seconds", options.seconds, LEAST_SECONDS),
+        ("load-seconds", options.load_seconds, load.SETTLING_S + 1),
+    ):
+        if seconds < least:
+            sys.exit(f"tunnel_bench: --{option}: expected at least {least}, got {seconds}")
+
+
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure what was asked for."""
     program, vpn_programs = options.program.resolve(), options.vpn_programs.resolve()
     vpns = catalogue.speed_vpns(program, vpn_programs)
     cases = catalogue.load_cases(options.load_seconds, options.only)
-    for word, allowed in (
-        *((part, PARTS) for part in options.parts),
-        *((name, sorted({vpn.name for vpn in vpns} | {case.vpn for case in catalogue.load_cases(1)})) for name in options.only),
-    ):
-        if word not in allowed:
-            sys.exit(f"tunnel_bench: expected {' or '.join(allowed)}, got {word}")
-    if options.load_seconds <= load.SETTLING_S:
-        sys.exit(f"tunnel_bench: --load-seconds: expected more than {load.SETTLING_S}, got {options.load_seconds}")
     vpns = [vpn for vpn in vpns if not options.only or vpn.name in options.only]
     result: dict[str, Any] = {
         "measured": datetime.now(UTC).date().isoformat(),
@@ -102,7 +114,7 @@ def measured_speed(vpns: list[Any], options: argparse.Namespace, directory: Path
         return null("results", str(error))
 
 
-def about(vpn: Any) -> dict[str, Any]:  # noqa: ANN401
+def about(vpn: Any) -> dict[str, Any]:
     """Return what the page says about a VPN."""
     why = vpn.lacking()
     version = null("version", why) if why else {"version": vpn.version()}

@@ -11,6 +11,8 @@ from vpn_bench.vpns import KernelWireGuard, OpenVpn, Quiclab, UserWireGuard, Vpn
 #: Versions that `make vpn-programs` builds.
 WIREGUARD_GO = "v0.0.0-20260522210424-ecfc5a8d5446"
 BORINGTUN = "0.7.1"
+#: It would change to the user who logged in, and fails where nobody has.
+BORINGTUN_OPTIONS = ("--disable-drop-privileges",)
 #: What of quiclab-tunnel is measured under load: name, queue, congestion control.
 QUICLAB_UNDER_LOAD = (
     ("quiclab", None, None),
@@ -36,7 +38,7 @@ def wireguards(vpn_programs: Path) -> list[Vpn]:
     """Return all WireGuards."""
     return [
         UserWireGuard("wireguard-go", 6, vpn_programs / "wireguard", "wireguard-go", WIREGUARD_GO, True),
-        UserWireGuard("boringtun", 7, vpn_programs / "boringtun-cli", "boringtun", BORINGTUN, False),
+        UserWireGuard("boringtun", 7, vpn_programs / "boringtun-cli", "boringtun", BORINGTUN, False, BORINGTUN_OPTIONS),
         KernelWireGuard("wireguard-kernel", 8),
     ]
 
@@ -52,10 +54,10 @@ def load_vpns(program: Path, vpn_programs: Path, paths: int) -> Mapping[str, Vpn
 
 def load_cases(seconds: int, only: Sequence[str] = ()) -> list[Case]:
     """Return the cases, those of one path first; others than quiclab-tunnel have one path."""
-    cases = []
-    for rtt in RTTS_MS:
-        for paths in range(1, len(RATES_MBPS) + 1):
-            for name in load_vpns(Path(), Path(), paths):
-                if (paths == 1 or name.startswith("quiclab")) and (not only or name in only):
-                    cases.append(Case(name, rtt, paths, seconds))
-    return cases
+    return [
+        Case(name, rtt, paths, seconds)
+        for rtt in RTTS_MS
+        for paths in range(1, len(RATES_MBPS) + 1)
+        for name in load_vpns(Path(), Path(), paths)
+        if (paths == 1 or name.startswith("quiclab")) and (not only or name in only)
+    ]

@@ -104,7 +104,7 @@ def measure(cases: Sequence[Case], program: Path, vpn_programs: Path, jobs: int,
     }
 
 
-def boot(kernel: Any, case: Case, program: Path, vpn_programs: Path, directory: Path) -> dict[str, Any]:  # noqa: ANN401
+def boot(kernel: Any, case: Case, program: Path, vpn_programs: Path, directory: Path) -> dict[str, Any]:
     """Run one guest and read what it has written."""
     from quiclab.errors import QuiclabError  # noqa: PLC0415
     from quiclab.kernel import boot as start  # noqa: PLC0415
@@ -119,7 +119,9 @@ def boot(kernel: Any, case: Case, program: Path, vpn_programs: Path, directory: 
         return head | nulls(error.message)
     why = (directory / "why.txt").read_text() if (directory / "why.txt").exists() else ""
     if why or ended.code != 0:
-        return head | nulls(why or f"the guest's command ended with exit code {ended.code}: {' '.join(ended.lines[-1:])}")
+        return head | nulls(
+            why or f"the guest's command ended with exit code {ended.code}: {' '.join(ended.lines[-1:])}"
+        )
     try:
         return head | figures(*((directory / name).read_text() for name in (IDLE_FILE, LOADED_FILE, DOWNLOAD_FILE)))
     except ValueError as error:

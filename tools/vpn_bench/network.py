@@ -149,8 +149,8 @@ def _direct(client: str, server: str, path: int) -> None:
 def _shaped(client: str, server: str, path: int, shape: Shape) -> None:
     """Connect both hosts by a router: they delay what they send, the router shapes it.
 
-    A bucket at the sending host would not be a line: TCP of that host sees the queue (TCP small queues) and does not fill
-    it. netem hides that it holds packets (`skb_orphan_partial` in sch_netem.c), as a line does.
+    A bucket at the sending host would not be a line: TCP of that host sees the queue (TCP small queues) and does not
+    fill it. netem hides that it holds packets (`skb_orphan_partial` in sch_netem.c), as a line does.
     """
     wire = f"vbwire{path}"
     for host, device, own, router, other in (

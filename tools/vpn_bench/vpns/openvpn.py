@@ -71,7 +71,7 @@ class OpenVpn(Vpn):
         addresses = [self.server_address, self.client_address]
         other = "client" if server else "server"
         return [
-            *("openvpn", "--dev-type", "tun", "--dev", self.device(end[0]), "--proto", "udp"),
+            *("openvpn", "--verb", "4", "--dev-type", "tun", "--dev", self.device(end[0]), "--proto", "udp"),
             *("--tls-server" if server else "--tls-client", "--dh", "none"),
             *([] if self.dco else ["--disable-dco"]),
             *("--data-ciphers", self.data_cipher, "--cipher", self.data_cipher),
@@ -134,7 +134,7 @@ def check(log: str, cipher: str, dco: bool) -> None:
     BenchError
         With what was used.
     """
-    used = re.search(r"Data Channel: cipher '([^']+)'", log)
+    used = re.search(r"Data Channel: [Cc]ipher '([^']+)'", log)
     if not used or used[1] != cipher:
         raise BenchError(f"cipher of OpenVPN: expected {cipher}, got {used[1] if used else 'none in its log'}")
     if dco and "DCO device" not in log:

@@ -69,12 +69,15 @@ class UserWireGuard(WireGuard):
         Its version, where it does not tell.
     udp_offload
         Whether it uses segmentation offload.
+    options
+        Options of its command line.
     """
 
     program: Path
     title: str
     pinned: str
     udp_offload: bool
+    options: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -98,7 +101,7 @@ class UserWireGuard(WireGuard):
 
     def command(self, end: str) -> list[str]:
         """Return the command line of an end."""
-        return [str(self.program), "-f", self.device(end[0])]
+        return [str(self.program), "-f", *self.options, self.device(end[0])]
 
     @contextmanager
     def up(self, network: Network, directory: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
