@@ -1,4 +1,4 @@
-"""Benchmark of quiclab-tunnel beside OpenVPN and WireGuard, in one run. Prints one JSON object; progress is on standard error.
+"""Benchmark of quiclab-tunnel beside OpenVPN and WireGuard, in one run. Prints one JSON object; progress: standard error.
 
 Speed, CPU time and idle latency: between two network namespaces of this machine, in turn; needs root, /dev/net/tun,
 iproute2, iperf3 and ping. Latency under load: in guests with a virtual clock (`quiclab kernel build`). The other VPNs:
