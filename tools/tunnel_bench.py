@@ -1,4 +1,4 @@
-"""Benchmark of quiclab-tunnel beside OpenVPN and WireGuard, in one run. Prints one JSON object; progress: standard error.
+"""Benchmark of quiclab-tunnel beside OpenVPN and WireGuard, in one run. Prints one JSON object; progress on stderr.
 
 Speed, CPU time and idle latency: between two network namespaces of this machine, in turn; needs root, /dev/net/tun,
 iproute2, iperf3 and ping. Latency under load: in guests with a virtual clock (`quiclab kernel build`). The other VPNs:
@@ -50,7 +50,7 @@ def arguments() -> argparse.ArgumentParser:
         "--seconds", type=number, default=4, help="length of each download between namespaces, at least 2"
     )
     parser.add_argument("--repeats", type=number, default=3, help="of each VPN, in turn")
-    parser.add_argument("--load-seconds", type=number, default=20, help="length of downloads in guests")
+    parser.add_argument("--load-seconds", type=number, default=12, help="length of downloads in guests")
     parser.add_argument("--jobs", type=number, default=2, help="guests at the same time")
     parser.add_argument("--out", type=Path, help="file that also gets the JSON")
     parser.add_argument(isolation.INSIDE, action="store_true", help=argparse.SUPPRESS)

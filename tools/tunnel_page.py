@@ -28,6 +28,14 @@ LOAD_LABELS = {
     "openvpn-aes128": "OpenVPN",
     "wireguard-kernel": "WireGuard of the kernel",
 }
+#: Names of what is measured without load.
+KEY_LABELS = {
+    "tcp_mbps": "goodput",
+    "cpu_s_per_gbit": "CPU time of both ends",
+    "machine_cpu_s_per_gbit": "CPU time of the whole machine",
+    "idle_latency_ms": "idle latency",
+    "idle_added_latency_ms": "added idle latency",
+}
 
 
 def main() -> None:
@@ -43,7 +51,8 @@ def main() -> None:
 
 def rendered(found: dict[str, Any]) -> str:
     """Return the page for the figures of a run with both parts."""
-    speed, load = found["speed"], found["load"]
+    speed, load = found["speed"] or {"results_why": found["speed_why"]}, found["load"]
+    found = {**found, "speed": speed}
     environment = Environment(
         undefined=StrictUndefined,
         keep_trailing_newline=True,
@@ -74,15 +83,12 @@ def spread(value: dict[str, Any] | None, digits: int) -> str:
 def absent(found: dict[str, Any]) -> dict[str, list[str]]:
     """Return why something was not measured, with what that was."""
     reasons: dict[str, list[str]] = {}
-    speed = found["speed"]
-    for name, result in (speed.get("results") or {}).items():
+    for name, result in (found["speed"].get("results") or {}).items():
+        label = found["vpns"].get(name, {"label": LOAD_LABELS["none"]})["label"]
         for key, why in result.items():
             if key.endswith("_why") and why != "no VPN":
-                label = found["vpns"].get(name, {"label": "no VPN"})["label"]
-                what = label if result.get("tcp_mbps") is None else f"`{key.removesuffix('_why')}` of {label}"
-                reasons.setdefault(why, [])
-                if what not in reasons[why]:
-                    reasons[why].append(what)
+                measured = KEY_LABELS[key.removesuffix("_why")]
+                reasons.setdefault(why, []).append(label if result["tcp_mbps"] is None else f"{measured} ({label})")
     for part in ("speed", "load"):
         if "results_why" in found[part]:
             reasons.setdefault(found[part]["results_why"], []).append(part)
@@ -90,7 +96,7 @@ def absent(found: dict[str, Any]) -> dict[str, list[str]]:
         if result["loaded_median_ms"] is None:
             label = LOAD_LABELS.get(result["vpn"], result["vpn"])
             reasons.setdefault(result["loaded_median_ms_why"], []).append(f"{label} under load")
-    return reasons
+    return {why: list(dict.fromkeys(what)) for why, what in reasons.items()}
 
 
 def aims(results: dict[str, Any]) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from vpn_bench.vpns import KernelWireGuard, OpenVpn, Quiclab, UserWireGuard, Vpn
 #: Versions that `make vpn-programs` builds.
 WIREGUARD_GO = "v0.0.0-20260522210424-ecfc5a8d5446"
 BORINGTUN = "0.7.1"
-#: It would change to the user who logged in, and fails where nobody has.
+#: It would change to the user who has logged in, and fails without a login.
 BORINGTUN_OPTIONS = ("--disable-drop-privileges",)
 #: What of quiclab-tunnel is measured under load: name, queue, congestion control.
 QUICLAB_UNDER_LOAD = (
