@@ -271,18 +271,18 @@ def descendants(pid: int) -> set[int]:
 @pytest.mark.kernel_lane
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_run_that_is_killed_leaves_nothing(started: Callable[..., subprocess.Popen[str]], number: int) -> None:
-    process = started("--seconds", "60")
-    assert process.stderr is not None
-    assert any("starting" in line for line in process.stderr)
-    end = time.monotonic() + 20
-    while not any("iperf3" in name(pid) for pid in descendants(process.pid)):
-        assert time.monotonic() < end
-    below = {pid: name(pid) for pid in descendants(process.pid)}
-    process.send_signal(number)
-    process.wait(10)
-    end = time.monotonic() + 10
-    while left := [pid for pid, was in below.items() if was and name(pid) == was]:
-        assert time.monotonic() < end, [below[pid] for pid in left]
+    with started("--seconds", "60") as process:
+        assert process.stderr is not None
+        assert any("starting" in line for line in process.stderr)
+        end = time.monotonic() + 20
+        while not any("iperf3" in name(pid) for pid in descendants(process.pid)):
+            assert time.monotonic() < end
+        below = {pid: name(pid) for pid in descendants(process.pid)}
+        process.send_signal(number)
+        process.wait(10)
+        end = time.monotonic() + 10
+        while left := [pid for pid, was in below.items() if was and name(pid) == was]:
+            assert time.monotonic() < end, [below[pid] for pid in left]
 
 
 def name(pid: int) -> str:

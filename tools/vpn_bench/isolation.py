@@ -43,8 +43,7 @@ def run_inside(script: str, arguments: Sequence[str]) -> int:
 
     def end(number: int, frame: object) -> None:
         del frame
-        process.kill()
-        process.wait()
+        process.kill()  # not wait(), whose lock the main program holds
         sys.exit(128 + number)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
