@@ -188,6 +188,25 @@ ifeq ($(shell uname -s),Linux)
 endif
 	$(RUN)/python benches/bench.py --out bench.json
 
+# versions as in tools/vpn_bench/catalogue.py; a test compares them
+WIREGUARD_GO := v0.0.0-20260522210424-ecfc5a8d5446
+BORINGTUN := 0.7.1
+.PHONY: vpn-programs
+vpn-programs: toolchain ## VPNs that the benchmark of quiclab-tunnel compares it with, into target/vpn/bin: wireguard-go, boringtun
+	mkdir -p target/vpn/bin
+	@if command -v go >/dev/null; then \
+		GOBIN=$(CURDIR)/target/vpn/bin CGO_ENABLED=0 go install -trimpath golang.zx2c4.com/wireguard@$(WIREGUARD_GO); \
+	else \
+		echo 'wireguard-go is left out: Go 1.23 or later is missing, see https://go.dev/dl' >&2; \
+	fi
+	CARGO_TARGET_DIR=$(CURDIR)/target/vpn/build cargo install --quiet --locked --root target/vpn --version $(BORINGTUN) boringtun-cli
+
+.PHONY: vpn-bench
+vpn-bench: setup vpn-programs ## results and page of docs/tunnel-benchmark.md; as root, on a machine that does nothing else, six minutes (first: quiclab kernel build)
+	cargo build --release --quiet -p quiclab-tunnel
+	$(RUN)/python tools/tunnel_bench.py --out docs/data/tunnel_benchmark.json >/dev/null
+	$(RUN)/python tools/tunnel_page.py --write
+
 .PHONY: wheel
 wheel: setup ## the wheel, in dist; then: python tools/try_wheel.py dist/quiclab-*.whl
 	VIRTUAL_ENV=$(CURDIR)/.venv $(RUN)/maturin build --quiet --release --out dist
