@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 type Row = (&'static str, Kind, &'static str, &'static str);
 
 /// Values of the device, the sockets and the endpoint.
-const VALUES: [Row; 15] = [
+const VALUES: [Row; 21] = [
     ("device_read_packets_total", Counter, "device_read_packets", "Packets read from the device."),
     ("device_read_bytes_total", Counter, "device_read_bytes", "Bytes of packets read from the device."),
     ("device_written_packets_total", Counter, "device_written_packets", "Packets written to the device."),
@@ -47,11 +47,32 @@ const VALUES: [Row; 15] = [
         "Packets between clients that `isolate_clients` has dropped.",
     ),
     ("refused_peers_total", Counter, "refused_peers", "Peers that were refused."),
+    (
+        "parked_sessions",
+        Gauge,
+        "parked_sessions",
+        "Sessions that have ended, kept for a while so that their flows go on.",
+    ),
+    ("half_open_connections", Gauge, "half_open_connections", "Connections without a session yet."),
+    ("retry_packets_total", Counter, "retry_packets", "Retry packets sent."),
+    (
+        "ignored_handshakes_total",
+        Counter,
+        "ignored_handshakes",
+        "Handshakes not answered because of too many of their network.",
+    ),
+    (
+        "withheld_datagrams_total",
+        Counter,
+        "withheld_datagrams",
+        "Datagrams not sent to an address that is not validated.",
+    ),
+    ("junk_datagrams_total", Counter, "junk_datagrams", "Datagrams that are not of this version of QUIC."),
     ("connections", Gauge, "connections", "QUIC connections, those that are not accepted yet included."),
 ];
 
 /// Values of sessions. What is not here is exported with the type `unknown`.
-const SESSION_VALUES: [Row; 36] = [
+const SESSION_VALUES: [Row; 40] = [
     ("entered_packets", Counter, "entered_packets", "Packets that entered the queue."),
     ("dropped_packets", Counter, "dropped_packets", "Packets that the queue discipline dropped."),
     ("delivered_packets", Counter, "delivered_packets", "Packets of the other end that left the tunnel."),
@@ -82,6 +103,18 @@ const SESSION_VALUES: [Row; 36] = [
         "spoofed_packets",
         "Packets from a source that the other end does not have.",
     ),
+    (
+        "misdirected_packets",
+        Counter,
+        "misdirected_packets",
+        "Packets for a destination that this end does not have.",
+    ),
+    (
+        "foreign_packets",
+        Counter,
+        "foreign_packets",
+        "Packets of this machine from a source that this end does not have.",
+    ),
     ("malformed_packets", Counter, "malformed_packets", "Payloads that are no IP packets."),
     (
         "packets_while_closed",
@@ -89,6 +122,8 @@ const SESSION_VALUES: [Row; 36] = [
         "packets_while_closed",
         "Packets that came while the session was not open.",
     ),
+    ("unreachable_errors", Counter, "unreachable_errors", "ICMP errors to flows while no path answered."),
+    ("stalled_packets", Counter, "stalled_packets", "Packets dropped while no path answered."),
     ("marked_drops", Counter, "marked_drops", "Packets dropped because a path had marked what carried them."),
     (
         "repaired_packets",

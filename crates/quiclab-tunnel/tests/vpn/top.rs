@@ -1,6 +1,6 @@
 //! `top` and `/metrics` of running tunnels.
 
-use super::lab::{Lab, PROGRAM, until};
+use super::lab::{Lab, PROGRAM, succeed, until};
 use super::{SECOND, flow, more};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -47,6 +47,11 @@ fn size(rows: u16) -> Winsize {
 #[test]
 fn top_shows_paths_rates_and_flows_until_it_is_ended() {
     let Some(mut lab) = Lab::new() else { return };
+    // without a limit, paths have room for what a flow sends
+    for device in ["c1", "c2"] {
+        let limit = ["root", "tbf", "rate", "10mbit", "burst", "64kb", "latency", "50ms"];
+        succeed("tc", &[&["-n", &lab.host('c'), "qdisc", "add", "dev", device][..], &limit].concat());
+    }
     lab.start_both();
     let (arrived, stop) = flow(&lab);
     more(&arrived, 1_000_000, 10 * SECOND, "the flow begins");
