@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -17,16 +18,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: The hierarchy in which systemd keeps its units, of version 1 or 2.
-CGROUPS = next(path for path in (Path("/sys/fs/cgroup/systemd"), Path("/sys/fs/cgroup")) if path.is_dir())
+CGROUPS = Path("/sys/fs/cgroup/systemd")
+if not CGROUPS.is_dir():
+    CGROUPS = CGROUPS.parent
+
+
+@cache
+def isolation() -> str:
+    """Return why no machine can be set up here; empty if one can: root of a container may lack the privileges."""
+    script = (
+        "mount -t tmpfs none /mnt && cd /mnt && mkdir a b c && "
+        "mount -t overlay overlay -o lowerdir=/,upperdir=a,workdir=b c"
+    )
+    command = ["unshare", "--mount", "--net", "--propagation", "private", "sh", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return f"no mount namespace with an overlay: {done.stderr.strip()}"
+    return "" if os.access(CGROUPS, os.W_OK) else f"{CGROUPS} cannot be written"
 
 
 def require(*programs: str) -> None:
     """Skip a test unless this is root on Linux with these programs."""
     if os.geteuid() != 0 or not Path("/dev/net/tun").exists():
         pytest.skip("needs root and /dev/net/tun")
-    missing = [program for program in programs if shutil.which(program) is None]
+    missing = [program for program in (*programs, "unshare") if shutil.which(program) is None]
     if missing:
         pytest.skip(f"not installed: {', '.join(missing)}")
+    if why := isolation():
+        pytest.skip(why)
 
 
 def run(*command: str | Path) -> str:

@@ -66,9 +66,18 @@ END
 for end in server client; do
     ip netns exec "$end" "$program" up "$end.toml" 2>"$end.log" &
 done
-# answered as soon as there is a session
-until ip netns exec client ping -c 1 -W 1 10.77.0.1 >/dev/null 2>&1; do sleep 0.1; done
+# until COMMAND succeeds; it has a minute of the virtual clock
+await() {
+    for ((tries = 0; tries < 600; tries++)); do
+        "$@" >/dev/null 2>&1 && return
+        sleep 0.1
+    done
+    echo "not within a minute: $*" >&2
+    cat ./*.log >&2
+    exit 1
+}
+await ip netns exec client ping -c 1 -W 1 10.77.0.1 # answered as soon as there is a session
 ip netns exec server iperf3 --server --one-off --daemon
-until ip netns exec server ss -Hltn sport = 5201 | grep -q .; do sleep 0.1; done
+await ip netns exec server bash -c 'ss -Hltn sport = 5201 | grep -q .'
 ip netns exec client ping -i 0.2 -w "$((seconds - 1))" 10.77.0.1 >ping.txt &
 ip netns exec client iperf3 --client 10.77.0.1 --reverse --time "$seconds" --congestion cubic --json >download.json

@@ -25,7 +25,12 @@ def lacking() -> str:
     """Return the reason why nothing can be measured here; empty if it can."""
     if os.geteuid() != 0:
         return "needs root: network namespaces and TUN devices"
-    return missing(PROGRAMS)
+    if why := missing(PROGRAMS):
+        return why
+    # root of a container may not have the privileges
+    probe = ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "--mount-proc", "--", "true"]
+    done = subprocess.run(probe, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else f"no namespaces: {done.stderr.strip()}"
 
 
 def command(script: str, arguments: Sequence[str]) -> list[str]:

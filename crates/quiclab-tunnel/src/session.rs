@@ -25,6 +25,8 @@ pub struct Session {
     pub name: String,
     /// Since when it is open; `None`: it is not, or has no addresses yet.
     pub open: Option<Time>,
+    /// Whether its other end speaks CONNECT-IP.
+    pub connect_ip: bool,
     /// Addresses of the client of this session.
     pub assigned: Vec<Assigned>,
     /// Where packets that arrive may come from; `None`: from anywhere but this end (a client trusts its server).
@@ -133,6 +135,7 @@ impl Session {
             peer,
             name,
             open: None,
+            connect_ip: false,
             assigned: Vec::new(),
             allowed: Some(Vec::new()),
             own: None,
@@ -189,7 +192,7 @@ impl Session {
             return;
         }
         if let Some(outage) = self.outage {
-            if let Some(error) = ip::no_way(&bytes, self.router)
+            if let Some(error) = ip::no_way(&bytes, self.router_for(&bytes))
                 && self.budget.take(now)
             {
                 self.counts.unreachable += 1;
@@ -217,6 +220,8 @@ impl Session {
         (self.open, self.allowed) = (None, Some(Vec::new()));
         self.outage = Some(Outage { since: now, emptied: true });
         self.empty_queue(now);
+        // what was sent and what waits for its order is of no use in the next session
+        self.tunnel.restart();
     }
 
     /// Keeps the newest packet of each flow of what waits.

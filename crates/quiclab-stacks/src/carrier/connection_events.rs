@@ -2,6 +2,7 @@
 
 use super::connect_ip::error::NO_ERROR;
 use super::connection::{ConnectionKey, TunnelConnection};
+use super::endpoint::TunnelProtocol;
 use super::event::{CloseReason, SessionId};
 use super::half_open::{Admission, SourcePrefix};
 use super::tunnel_endpoint::{Due, TunnelEndpoint};
@@ -62,7 +63,8 @@ impl TunnelEndpoint {
                 conn.track(now, PathId::ZERO, None, (local, from), keep_alive);
                 let key = ConnectionKey { endpoint: index, handle };
                 conn.half_open = Some(prefix);
-                conn.credit = (!validated).then_some(length);
+                // certificates fill several datagrams: connections of CONNECT-IP have the limit of QUIC only
+                conn.credit = (!validated && protocol == TunnelProtocol::Own).then_some(length);
                 self.connections.insert(key, conn);
                 self.half_open.opened(prefix);
                 self.handle_events(now, key);

@@ -185,8 +185,13 @@ impl EndpointFactory {
     }
 
     /// An endpoint that receives UDP payloads of up to `payload` bytes.
-    pub(crate) fn endpoint(&mut self, payload: u16) -> Endpoint {
-        let identity = hmac::Key::new(hmac::HMAC_SHA256, self.config.secret_key.as_bytes());
+    pub(crate) fn endpoint(&mut self, payload: u16, protocol: TunnelProtocol) -> Endpoint {
+        let mut identity = hmac::Key::new(hmac::HMAC_SHA256, self.config.secret_key.as_bytes());
+        if protocol == TunnelProtocol::ConnectIp {
+            // an endpoint would reset what is a connection of another one with the same keys (RFC 9000 section 21.11)
+            let other = hmac::sign(&identity, b"quiclab tunnel: CONNECT-IP");
+            identity = hmac::Key::new(hmac::HMAC_SHA256, other.as_ref());
+        }
         let reset_key = hmac::sign(&identity, b"quiclab tunnel: stateless reset");
         let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, reset_key.as_ref())));
         config.max_udp_payload_size(payload).expect("path MTUs are checked");

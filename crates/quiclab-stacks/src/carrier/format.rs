@@ -50,8 +50,6 @@ pub fn constants() -> Vec<(&'static str, String)> {
             MIN_SILENCE.to_string(),
         ),
         ("a dead path is asked each", PROBE_INTERVAL.to_string()),
-        ("a silent path is asked each, unless configured", usual.keep_alive.to_string()),
-        ("idle timeout, unless configured", usual.idle_timeout.to_string()),
         ("connections of a server without Hello, at most", usual.max_half_open.to_string()),
         ("from so many of them on, it sends Retry", usual.max_half_open.div_ceil(4).to_string()),
         ("from so many of one /24 or /56 on, it sends Retry", UNVALIDATED_PER_PREFIX.to_string()),

@@ -206,7 +206,7 @@ impl Shared {
 
     /// Whether the tunnel, and not the window, limited the path when packet `number` was in flight.
     fn is_app_limited(&self, number: Option<u64>) -> bool {
-        !self.limited && !number.zip(self.filled_by).is_some_and(|(number, filled_by)| number <= filled_by)
+        !self.limited && number.zip(self.filled_by).is_none_or(|(number, filled_by)| number > filled_by)
     }
 
     /// A probe of the MTU is no longer in flight; without anything else, nothing is unanswered.

@@ -2,7 +2,7 @@
 //! those of each path alone; a session lives as long as one of its connections.
 
 use super::connection::{ConnectionKey, TunnelConnection};
-use super::endpoint::payload;
+use super::endpoint::{TunnelProtocol, payload};
 use super::event::SessionId;
 use super::tunnel_endpoint::TunnelEndpoint;
 use crate::seeded;
@@ -52,7 +52,7 @@ impl TunnelEndpoint {
         let endpoint = match slot.endpoint.or(shared) {
             Some(endpoint) => endpoint,
             None => {
-                self.endpoints.push(self.maker.endpoint(size));
+                self.endpoints.push(self.maker.endpoint(size, TunnelProtocol::Own));
                 self.endpoints.len() - 1
             }
         };

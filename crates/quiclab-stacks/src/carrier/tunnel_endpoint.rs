@@ -86,9 +86,9 @@ impl TunnelEndpoint {
             .then(|| maker.source.stream("tls"));
         let mut endpoints = Vec::new();
         if maker.config.role == Role::Server {
-            endpoints.push(maker.endpoint(crate::library::MAX_DATAGRAM_BYTES));
+            endpoints.push(maker.endpoint(crate::library::MAX_DATAGRAM_BYTES, TunnelProtocol::Own));
             if maker.config.connect_ip.is_some() {
-                endpoints.push(maker.endpoint(crate::library::MAX_DATAGRAM_BYTES));
+                endpoints.push(maker.endpoint(crate::library::MAX_DATAGRAM_BYTES, TunnelProtocol::ConnectIp));
             }
         }
         Ok(Self {

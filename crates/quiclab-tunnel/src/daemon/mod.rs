@@ -228,8 +228,10 @@ impl Daemon {
 
     /// Adds a session that is not open yet.
     fn add_session(&mut self, now: Time, id: SessionId, peer: PublicKey, name: String) {
-        let numbered = self.config.numbers_packets() && !self.endpoint.is_connect_ip(id);
-        let session = Session::new(now, id, peer, name, tunnel_config(&self.config, numbered), seed());
+        let connect_ip = self.endpoint.is_connect_ip(id);
+        let numbered = self.config.numbers_packets() && !connect_ip;
+        let mut session = Session::new(now, id, peer, name, tunnel_config(&self.config, numbered), seed());
+        session.connect_ip = connect_ip;
         self.sessions.insert(id, session);
     }
 

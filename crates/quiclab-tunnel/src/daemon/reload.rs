@@ -42,9 +42,11 @@ impl Daemon {
         let old = std::mem::replace(old, server);
         let server = self.config.server.as_ref().expect("it is a server");
         let mut closed = Vec::new();
+        let find = |peers: &[config::Peer], session: &Session| {
+            peers.iter().find(|peer| peer.has_key(session.peer)).cloned()
+        };
         for session in self.sessions.values_mut() {
-            let find = |peers: &[config::Peer]| peers.iter().find(|peer| peer.has_key(session.peer)).cloned();
-            let (before, after) = (find(&old.peers), find(&server.peers));
+            let (before, after) = (find(&old.peers, session), find(&server.peers, session));
             match after {
                 Some(after) if clients.keeps(session, before.as_ref(), &after) => session.name = after.name,
                 _ => closed.push(session.id),
@@ -52,9 +54,8 @@ impl Daemon {
         }
         let peers = &server.peers;
         let same = |session: &Session| {
-            let find =
-                |peers: &[config::Peer]| peers.iter().find(|peer| peer.public_key == session.peer).cloned();
-            find(peers).is_some_and(|after| clients.keeps(session, find(&old.peers).as_ref(), &after))
+            let before = find(&old.peers, session);
+            find(peers, session).is_some_and(|after| clients.keeps(session, before.as_ref(), &after))
         };
         let parked = self.parked.iter().filter(|(_, (_, session))| !same(session));
         let gone: Vec<_> = parked.map(|(id, _)| *id).collect();

@@ -81,7 +81,8 @@ impl Daemon {
     /// go on in the next one.
     fn park(&mut self, now: Time, id: SessionId) {
         match self.sessions.remove(&id) {
-            Some(mut session) if session.was_open() => {
+            // what a session of CONNECT-IP has agreed on ends with it
+            Some(mut session) if session.was_open() && !session.connect_ip => {
                 session.park(now);
                 self.parked.insert(id, (now + PARKED, session));
             }
@@ -139,9 +140,8 @@ impl Daemon {
         let connect_ip = self.endpoint.is_connect_ip(id);
         tracing::info!(session = id.0, peer = name, connect_ip, "session open");
         if self.clients.is_some() {
-            // what a session of CONNECT-IP has agreed on differs, so that none goes on from before
-            match self.unpark(peer).filter(|_| !connect_ip) {
-                Some(mut session) => {
+            match self.unpark(peer) {
+                Some(mut session) if !connect_ip => {
                     if let Some(clients) = &mut self.clients {
                         clients.hand_over(session.id, id);
                     }
@@ -149,7 +149,10 @@ impl Daemon {
                     session.restart();
                     self.sessions.insert(id, session);
                 }
-                None => self.add_session(now, id, peer, name),
+                before => {
+                    before.iter().for_each(|session| self.forget(session.id));
+                    self.add_session(now, id, peer, name);
+                }
             }
             if connect_ip {
                 // its client need not ask
