@@ -93,6 +93,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     result: dict[str, Any] = {
         "measured": datetime.now(UTC).date().isoformat(),
         "machine": machine.description(),
+        # Cargo names the folder of a program after the profile that it was built with
+        "profile": program.parent.name,
         "vpns": {vpn.name: about(vpn) for vpn in vpns},
     }
     with tempfile.TemporaryDirectory(prefix="tunnel-bench-", dir="/run" if options.inside else None) as folder:

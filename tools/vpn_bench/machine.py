@@ -19,7 +19,7 @@ def description() -> dict[str, Any]:
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "virtual": bool(re.search(r"^flags.*\bhypervisor\b", Path("/proc/cpuinfo").read_text(), re.MULTILINE)),
-        "kernel": platform.release(),
+        "kernel": platform.release().split("-")[0],
         "iperf3": first_line("iperf3", "--version") if shutil.which("iperf3") else None,
     }
 
