@@ -118,7 +118,7 @@ def test_two_lines_add_up(rtts_ms: tuple[int, int], tmp_path: Path) -> None:
     goodput, ping_ms = of_the_program(tmp_path, rtts_ms)
     modelled = of_the_model(rtts_ms)
     print(f"{rtts_ms}: {goodput:.1f} Mbit/s, model {modelled:.1f}, ping {ping_ms:.1f} ms")
-    # with unequal lines one flow has between 58 and 63 Mbit/s, as chance has it: there the model is what it is held against
+    # with unequal lines, runs had between 58 and 63 Mbit/s: there, the model is what the program is held against
     assert goodput <= sum(RATES_MBPS) * PAYLOAD_BYTES / PACKET_BYTES
     if rtts_ms[0] == rtts_ms[1]:
         assert goodput >= ADDED_UP_MBPS
