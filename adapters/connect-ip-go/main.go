@@ -52,7 +52,7 @@ func main() {
 	}
 	run := map[string]func(context.Context, arguments) error{"server": serve, "client": connect}[os.Args[1]]
 	if run == nil {
-		fail(fmt.Errorf("%s: allowed is server, client or version", os.Args[1]))
+		fail(fmt.Errorf("expected server, client or version, got %s", os.Args[1]))
 	}
 	args := parse(os.Args[1], os.Args[2:])
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
