@@ -177,7 +177,7 @@ class Study:
         only: Mapping[str, tuple[str, ...]] | None = None,
         variants: tuple[str, ...] | None = None,
     ) -> Iterator[Point]:
-        """List the settings to run: each engine as published, then the variants with the default engine.
+        """List the settings to run: each engine as published, then the variants with the engines that they are for.
 
         Parameters
         ----------
@@ -200,12 +200,13 @@ class Study:
         plans: list[tuple[str, str, int, Changes | Callable[[Changes], Changes]]] = []
         chosen = [engine for engine in self.design.engines if engine.name in engines]
         plans += [(engine.name, BASE, min(count, engine.runs or count), {}) for engine in chosen]
-        if self.design.default_engine in engines:
-            plans += [
-                (self.design.default_engine, variant.name, min(count, variant.runs), variant.changes)
-                for variant in self.design.variants
-                if variants is None or variant.name in variants
-            ]
+        plans += [
+            (engine.name, variant.name, min(count, variant.runs, engine.runs or count), variant.changes)
+            for variant in self.design.variants
+            if variants is None or variant.name in variants
+            for engine in chosen
+            if engine.name in (self.design.default_engine, *variant.engines)
+        ]
         found = False
         for engine_name, variant_name, repetitions, changes in plans:
             for configuration in configurations_of(self, engine_name):

@@ -238,6 +238,8 @@ class Variant:
         Bound of the repetitions.
     interpretation
         Whether it is an interpretation of the description; others have no part in reports and `study multiverse`.
+    engines
+        Engines that it can be run with besides the default one.
     """
 
     name: str
@@ -246,6 +248,12 @@ class Variant:
     changes: Changes | Callable[[Changes], Changes]
     runs: int
     interpretation: bool = True
+    engines: tuple[str, ...] = ()
+
+
+def same(changes: Changes) -> Changes:
+    """Return the changes of a setting for an engine that is run with them as they are."""
+    return changes
 
 
 @dataclass(frozen=True)
@@ -266,6 +274,8 @@ class Engine:
         Programs that replace the stacks of configurations: name of the program by name of the stack.
     configurations
         Configurations that it runs (default: all).
+    changes
+        From all that a setting changes to what it changes with this engine.
     """
 
     name: str
@@ -274,6 +284,7 @@ class Engine:
     needs: str = ""
     stacks: Mapping[str, str] = field(default_factory=dict)
     configurations: tuple[str, ...] = ()
+    changes: Callable[[Changes], Changes] = same
 
     @property
     def lane_name(self) -> str:

@@ -47,7 +47,11 @@ def point_of(
     for factor, value in zip(study.design.factors, values, strict=True):
         labels[factor.column] = value
         merged.update(factor.changes(value) if factor.changes is not None else {})
-    for further in (configuration.changes if callable(configuration.changes) else {}, changes):
+    for further in (
+        configuration.changes if callable(configuration.changes) else {},
+        changes,
+        study.design.engine(engine).changes,
+    ):
         merged = dict(further(merged)) if callable(further) else {**merged, **further}
     programs = study.design.engine(engine).stacks
     for path, stack in merged.items():

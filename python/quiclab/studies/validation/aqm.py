@@ -7,10 +7,11 @@ lane. What a difference is due to, TCP or the queue, a run in the kernel lane wi
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
-from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS, serialised
+from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS, asked, serialised
 from quiclab.studies.validation.blind import MODEL, goodput_mbps
 from quiclab.studies.validation.blind_starts import STARTS
 from quiclab.studies.validation.blind_views import Views
@@ -122,10 +123,10 @@ STUDY = Study(
         factors=(Factor("cell", "cell", "Cell", "", tuple(BY_NAME), lambda name: BY_NAME[str(name)].changes),),
         engines=(
             Engine(MODEL),
-            Engine(KERNEL, lane=NETEM, stacks={MODEL: "linux"}),
+            Engine(KERNEL, lane=NETEM, stacks={MODEL: "linux"}, changes=asked),
         ),
         engine_changes=lambda _: {},
-        variants=(*STARTS, SERIALISED),
+        variants=(*(replace(start, engines=(KERNEL,)) for start in STARTS), SERIALISED),
         runs=RUNS,
     ),
     measures=Measures(
@@ -162,8 +163,8 @@ STUDY = Study(
                 "PIE of Linux makes its first update after half a second; a run begins with the set-up.",
             ),
             Assumption(
-                "PIE is updated each 15 ms in quiclab and each 16 ms in the kernel.",
-                "Timers of the kernel end at jiffies, of 1 ms in the guest, and take one more.",
+                "PIE is updated each 16 ms; the kernel is asked for 15 ms.",
+                "Timers of the kernel end at jiffies, of 1 ms in the guest, and take one more: 15 ms are its default.",
             ),
             Assumption(
                 "Times in the bottleneck are those of packets that arrive after 5 s.",

@@ -16,6 +16,9 @@ from quiclab.study import Changes
 CODEL, FQ_CODEL, PIE, FQ_PIE, DUALPI2, RED, CAKE = "codel", "fq_codel", "pie", "fq_pie", "dualpi2", "red", "cake"
 #: Without an average, RED marks all that meets so many bytes: the step of DCTCP (RFC 8257 section 3.1).
 STEP: Changes = {"ecn": True, "min_threshold": "30 kB", "max_threshold": "30 kB", "weight_exponent": 0}
+#: PIE's probability changes each so often: `tupdate` of the kernel's default, and one jiffy more in a guest of 1000 Hz,
+#: as a timer of the kernel never ends in the jiffy for which it was asked (`pie.rs` of quiclab-core).
+UPDATES, ASKED_UPDATES = "16 ms", "15 ms"
 #: Depth of the token bucket that has the rate, in both lanes: what `--emulation netem` gives a link at these rates.
 BURST = "1614 B"
 #: Rate [Mbit/s] and round trip time [ms] without a queue.
@@ -125,6 +128,16 @@ class Cell:
         }
 
 
+def asked(changes: Changes) -> Changes:
+    """Return a cell as the kernel is asked for it, so that its timers have the interval of the cell."""
+    links = cast("dict[str, dict[str, Any]]", changes["links"])
+    queue = links["bottleneck"]["queue"]
+    if queue.get("update_interval") != UPDATES:
+        return changes
+    bottleneck = {**links["bottleneck"], "queue": {**queue, "update_interval": ASKED_UPDATES}}
+    return {**changes, "links": {**links, "bottleneck": bottleneck}}
+
+
 def serialised(changes: Changes) -> Changes:
     """Return a cell whose bottleneck serialises each packet, in place of the token bucket."""
     links = cast("dict[str, dict[str, Any]]", changes["links"])
@@ -137,12 +150,12 @@ def serialised(changes: Changes) -> Changes:
 QUEUES: tuple[tuple[str, Changes, tuple[Load, ...]], ...] = (
     (CODEL, {"ecn": True}, (TWO, FOUR)),
     (FQ_CODEL, {}, (TWO, FOUR)),
-    (PIE, {"ecn": True}, (TWO, FOUR)),
+    (PIE, {"ecn": True, "update_interval": UPDATES}, (TWO, FOUR)),
     (DUALPI2, {"low_latency": "any_ect"}, (PAIR, PAIRS)),
     (DUALPI2, {}, (FOUR,)),
     (RED, {"ecn": True}, (TWO, FOUR)),
     (RED, STEP, (PAIR,)),
-    (FQ_PIE, {"ecn": True}, (TWO, FOUR)),
+    (FQ_PIE, {"ecn": True, "update_interval": UPDATES}, (TWO, FOUR)),
     (CAKE, {}, (TWO, FOUR)),
 )
 CELLS = tuple(
