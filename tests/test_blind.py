@@ -155,7 +155,7 @@ def test_starts_are_run_for_the_cases_with_the_largest_differences(tmp_path: Pat
     assert manifest.variants == ("start_50us", "start_500us")
 
 
-def test_the_kernel_runs_again_where_the_models_own_range_exceeds_a_limit(tmp_path: Path) -> None:
+def test_the_kernel_has_later_starts_where_the_models_own_range_exceeds_a_limit(tmp_path: Path) -> None:
     further, study = tool("further_runs"), find("validation/aqm")
     keys: list[Key] = [("tcp", cell.name) for cell in CELLS]
     wide, narrow, late, *_ = keys
@@ -171,10 +171,10 @@ def test_the_kernel_runs_again_where_the_models_own_range_exceeds_a_limit(tmp_pa
 
     evaluation = SimpleNamespace(study=study, samples=samples, directory=tmp_path)
     assert further.uncertain(evaluation) == {wide, late}
-    write_manifest(study, tmp_path, 1, partial=False)
+    write_manifest(study, tmp_path, 1, partial=False, variants=("start_200us", "start_800us", "serialised"))
     points = further.kernel_points(evaluation)
-    assert {(point.engine, point.values["cell"], point.runs) for point in points} == {
-        (aqm.KERNEL, key[1], further.KERNEL_RUNS) for key in (wide, late)
+    assert {(point.engine, point.variant, point.values["cell"], point.runs) for point in points} == {
+        (aqm.KERNEL, start, key[1], 1) for key in (wide, late) for start in ("start_200us", "start_800us")
     }
 
 

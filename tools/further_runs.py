@@ -7,9 +7,10 @@
 
 `scattered` adds runs of both engines to the settings in which, in one of them, the range of the goodputs exceeds a
 share of their mean (`SCATTER_RULES`). `starts` runs the cases with the largest differences with flows that start later,
-in the model: variants of the study. `kernel` adds runs of the kernel with other seeds (`KERNEL_RUNS`) to the settings
-in which the range of the model's runs, those of its variants included, exceeds the limit of a criterion. Stored runs
-are reused, so that a command that was stopped can be repeated.
+in the model: variants of the study. `kernel` runs the kernel with flows that start later, too, in the settings in which
+the range of the model's runs, those of its variants included, exceeds the limit of a criterion: another seed does not
+change what a queue does that draws no random numbers. Stored runs are reused, so that a command that was stopped can be
+repeated.
 """
 
 from __future__ import annotations
@@ -26,14 +27,12 @@ from quiclab.store import Store
 from quiclab.study import Point, sweep
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
-from quiclab.study.manifest import Setting, setting_of, with_more, write_manifest, write_more
+from quiclab.study.manifest import Setting, read_manifest, setting_of, with_more, write_manifest, write_more
 from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find
 
 #: Shares of the mean goodput, and the number of runs of settings whose range exceeds them; one after the other.
 SCATTER_RULES = ((0.04, 8), (0.2, 16))
-#: Runs of the kernel in the settings of `kernel`.
-KERNEL_RUNS = 3
 #: Studies that each choice is made for.
 STUDIES = {
     "scattered": ("validation/blind", "validation/blind_quic"),
@@ -85,16 +84,15 @@ def uncertain(evaluation: Evaluation) -> set[Key]:
 
 
 def kernel_points(evaluation: Evaluation) -> list[Point]:
-    """Note the number of runs of the kernel in the uncertain settings, and return these."""
+    """Return the uncertain settings with each variant that was run in the model and is for the kernel, too."""
     study = evaluation.study
-    other = next(engine.name for engine in study.design.engines if engine.name != study.design.default_engine)
-    more = {
-        setting: runs
-        for setting, runs in settings_of(evaluation, uncertain(evaluation), KERNEL_RUNS).items()
-        if setting[0] == other
-    }
-    write_more(study, evaluation.directory, more)
-    return [point for point in with_more(study, list(study.points((other,), 1, variants=())), more) if point.runs > 1]
+    design, noted = study.design, read_manifest(evaluation.directory)
+    ran = () if noted is None or noted.variants is None else noted.variants
+    other = next(engine.name for engine in design.engines if engine.name != design.default_engine)
+    names = tuple(variant.name for variant in design.variants if variant.name in ran and other in variant.engines)
+    keys, columns = uncertain(evaluation), design.columns[1:]
+    points = (point for point in study.points((other,), 1, variants=names) if point.variant)
+    return [point for point in points if (point.configuration, *(point.values[name] for name in columns)) in keys]
 
 
 def later_points(evaluation: Evaluation, number: int) -> list[Point]:

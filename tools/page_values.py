@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from quiclab.errors import QuiclabError
@@ -119,8 +121,8 @@ class Values:
     def ranges(self, study: str, metric: str, engine: str = "") -> dict[Key, tuple[int, float, float]]:
         """Return how many runs there are in a setting, smallest and largest value of them.
 
-        Of the default engine these are the settings of which variants were run, and their runs count; variants that are
-        other interpretations do not. Of another engine these are the settings with several runs. Settings without runs
+        These are the settings of which variants were run, and their runs count; variants that are other interpretations
+        do not. Of another engine than the default one they are all settings with several runs. Settings without runs
         have those that are stored, if any.
         """
         name = f"{study}: {metric}{of_engine(engine)}"
@@ -134,6 +136,18 @@ class Values:
 
         found = self._read("ranges", name, study, make, engine)
         return {tuple(key): (runs, least, most) for *key, runs, least, most in found["rows"]}
+
+    def over_variants(self, study: str, metric: str, key: Key, engine: str = "") -> tuple[int, float]:
+        """Return how many variants of a setting have runs, itself included, and the mean of their means.
+
+        Variants that are other interpretations do not count.
+        """
+        variants = find(study).design.variants
+        means = []
+        for name in ("", *(variant.name for variant in variants if not variant.interpretation)):
+            with suppress(QuiclabError):  # not run, and not stored
+                means.append(float(self.value(study, name, metric, key, engine)["mean"]))
+        return len(means), fmean(means)
 
     def claim(self, study: str, identity: str) -> Mapping[str, Any]:
         """Return the verdict on a claim, as `verify --json` prints it, without its words."""
@@ -252,6 +266,10 @@ class Asked(Values):
         del study, metric, engine
         return {}
 
+    def over_variants(self, study: str, metric: str, key: Key, engine: str = "") -> tuple[int, float]:
+        """Note the setting itself."""
+        return 1, float(self.value(study, "", metric, key, engine)["mean"])
+
     def source(self, study: str, engine: str = "") -> Mapping[str, Any]:
         """Return a number of runs, and the seed of the study."""
         del engine
@@ -266,12 +284,11 @@ def of_engine(engine: str) -> str:
 def _repeated(evaluation: Evaluation, metric: str, engine: str) -> dict[Key, list[float]]:
     """Return the values of the settings that `ranges` looks at."""
     design = evaluation.study.design
-    if engine:
-        return {key: values for key, values in evaluation.samples(engine, "", metric).items() if len(values) > 1}
     names = ("", *(variant.name for variant in design.variants if not variant.interpretation))
-    samples = [evaluation.samples(design.default_engine, name, metric) for name in names]
-    keys = sorted({key for found in samples[1:] for key in found})
-    return {key: [value for found in samples for value in found.get(key, [])] for key in keys}
+    samples = [evaluation.samples(engine or design.default_engine, name, metric) for name in names]
+    found = {key: [value for runs in samples for value in runs.get(key, [])] for key in {k for r in samples for k in r}}
+    varied = {key for runs in samples[1:] for key in runs}
+    return {key: found[key] for key in sorted(found) if key in varied or (engine and len(found[key]) > 1)}
 
 
 def _source(evaluation: Evaluation, engine: str = "") -> dict[str, Any]:
