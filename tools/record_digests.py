@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import quiclab
-from quiclab.identity import RESULTS, STACK_RESULTS, versions_of
+from quiclab.identity import CARRIER_RESULTS, RESULTS, STACK_RESULTS, versions_of
 from quiclab.stacks import catalogue
 from quiclab.sweeps.metrics import METRICS, SERIES_INTERVAL, measures, workloads
 
@@ -93,13 +93,14 @@ def measured_all() -> dict[str, Measured]:
 def stacks() -> dict[str, str]:
     """Return the versions of the native stacks of other authors, and of stacks with a version of their results."""
     native = {str(stack["name"]): str(stack["version"]) for stack in catalogue() if stack["name"] in NATIVE}
-    return native | {name: f"results {version}" for name, version in STACK_RESULTS.items()}
+    own = {name: f"results {version}" for name, version in STACK_RESULTS.items()}
+    return native | own | {f"{name} as carrier": f"results {version}" for name, version in CARRIER_RESULTS.items()}
 
 
 def changed(recorded: Mapping[str, Any], found: Mapping[str, Measured]) -> list[str]:
     """Return the scenarios whose digest or values are not those that are recorded, with the same stacks."""
-    now = stacks()
-    others = {name for name, version in recorded["stacks"].items() if now.get(name) != version}
+    now, before = stacks(), recorded["stacks"]
+    others = {name for name in now.keys() | before if now.get(name) != before.get(name)}
     return [
         name
         for name, digest in recorded["digests"].items()
@@ -116,7 +117,7 @@ def main() -> str | None:
         before = json.loads(RECORDED.read_text(encoding="utf-8"))
         names = changed(before, found)
         if names and before["version"] == RESULTS:
-            return f"{', '.join(names)} changed: raise RESULTS or STACK_RESULTS in python/quiclab/identity.py first"
+            return f"{', '.join(names)} changed: raise RESULTS, STACK_RESULTS or CARRIER_RESULTS in python/quiclab/identity.py first"
     metrics = [metric.name for metric in METRICS]
     content = {
         "version": RESULTS,

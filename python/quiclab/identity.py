@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 RESULTS: Final = 9
 #: Versions of the results of single stacks: raised instead of that where only runs with the stack change.
 STACK_RESULTS: Final = {"lab-tcp": 3, "noq": 1}
+#: Versions of the results of stacks as the carrier of a tunnel.
+CARRIER_RESULTS: Final = {"noq": 2}
 #: Columns of a stored run that say what computed it: the versions, which identify it, and the build.
 VERSIONS, BUILD = "versions", "build"
 
@@ -47,7 +49,12 @@ def versions_of(scenario: Mapping[str, Any], lane: Lane | None = None) -> list[s
     flows, tunnels = scenario.get("flows", {}).values(), scenario.get("tunnels", {}).values()
     tables = [*tunnels, *flows, *(flow.get(end, {}) for flow in flows for end in ("sender", "receiver"))]
     names = {str(table["stack"]) for table in tables if table.get("stack")}
-    return [f"results {RESULTS}", *(f"{name} {stack_version(name) or 'absent'}" for name in sorted(names))]
+    carriers = {str(table["stack"]) for table in tunnels if table.get("stack")} & CARRIER_RESULTS.keys()
+    return [
+        f"results {RESULTS}",
+        *(f"{name} {stack_version(name) or 'absent'}" for name in sorted(names)),
+        *(f"{name} as carrier {CARRIER_RESULTS[name]}" for name in sorted(carriers)),
+    ]
 
 
 def stack_version(name: str) -> str | None:

@@ -15,13 +15,18 @@
 
 use crate::options::Options;
 use crate::time::Clock;
-use quiclab_core::{Duration, RandomStream, Time};
+use quiclab_core::{DataRate, Duration, RandomStream, Time};
+use quiclab_transport::congestion::bbr::filter::{Extremum, WindowedFilter};
 use quiclab_transport::congestion::{Ack, CongestionEvent, Controller, LostPacket, RecoveryPhase};
 use quiclab_transport::congestion::{Flavour, Settings, build};
 use quiclab_transport::recovery::delivery_rate::{DeliveryRate, SentState};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
+
+/// For how many smoothed round trips a path is taken for as fast as it was: those of BBR's filter (draft-ietf-ccwg-bbr,
+/// section 2.10: MaxBwFilterLen are two cycles of four; that of BBRv1 are 10).
+const RATE_ROUND_TRIPS: u64 = 10;
 
 /// A packet in flight, or one whose fate is known behind one in flight.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +53,8 @@ pub(crate) struct LabControllerState {
     pub(crate) controller: Box<dyn Controller>,
     clock: Clock,
     rate: DeliveryRate,
+    /// Largest delivery rate of the last [`RATE_ROUND_TRIPS`] in bit/s, over ns; 0 before there is a sample.
+    fastest: WindowedFilter,
     sent: VecDeque<Sent>,
     /// Position of the first packet of `sent`.
     first_position: u64,
@@ -76,6 +83,7 @@ impl LabControllerState {
             controller,
             clock: Clock::new(),
             rate: DeliveryRate::default(),
+            fastest: WindowedFilter::new(Extremum::Max, 0, 0),
             sent: VecDeque::new(),
             first_position: 0,
             tracked: 0,
@@ -183,13 +191,24 @@ impl LabControllerState {
             self.in_recovery = false;
             self.controller.on_recovery_end(self.now);
         }
+        // one packet alone waits for the peer's max_ack_delay
+        let rate = self.rate.sample(self.now, self.min_rtt, batch.packets == 1);
+        let srtt = batch.srtt.or(rtt);
+        // what the application limits says nothing against the path (draft-cheng-iccrg-delivery-rate-estimation, 3.4)
+        let sampled = rate.rate().map(DataRate::bits_per_second);
+        if let Some((bits, srtt)) =
+            sampled.zip(srtt).filter(|(bits, _)| !rate.app_limited || *bits > self.fastest.get())
+        {
+            self.fastest.set_window(RATE_ROUND_TRIPS * srtt.as_nanos());
+            self.fastest.update(self.now.as_nanos(), bits);
+        }
         let ack = Ack {
             now: self.now,
             acked_bytes: batch.bytes,
             acked_packets: batch.packets,
             lost_bytes: std::mem::take(&mut self.lost),
             rtt,
-            srtt: batch.srtt.or(rtt),
+            srtt,
             min_rtt: self.min_rtt,
             prior_in_flight: in_flight + batch.bytes,
             in_flight,
@@ -200,8 +219,7 @@ impl LabControllerState {
             growth_limit: None,
             cwnd_limited: !app_limited,
             may_grow: !self.in_recovery || self.controller.owns_recovery(),
-            // one packet alone waits for the peer's max_ack_delay
-            rate: Some(self.rate.sample(self.now, self.min_rtt, batch.packets == 1)),
+            rate: Some(rate),
         };
         self.controller.on_ack(&ack);
         self.trim();
@@ -292,6 +310,16 @@ impl LabController {
     /// Congestion window in bytes.
     pub(crate) fn window(&self) -> u64 {
         self.lab().controller.window()
+    }
+
+    /// The largest rate at which the path has delivered of late. `None` before there is a sample, and of a controller that has
+    /// a rate of its own: BBR finds more only by sending more than it knows, for which its window has room, and a path
+    /// that was taken for as slow as it has been used so far would never be used more.
+    pub(crate) fn delivery_rate(&self) -> Option<DataRate> {
+        let lab = self.lab();
+        let measured =
+            Some(lab.fastest.get()).filter(|bits| *bits > 0 && lab.controller.pacing_rate().is_none());
+        measured.map(DataRate::from_bits_per_second)
     }
 
     pub(crate) fn lab(&self) -> MutexGuard<'_, LabControllerState> {

@@ -86,6 +86,12 @@ impl PathSchedulerKind {
     /// Lowest RTT without penalties.
     pub const LOWEST_RTT: Self = Self::LowestRtt { penalise_above: None };
 
+    /// Earliest arrival with the default of each option.
+    #[must_use]
+    pub fn earliest_arrival() -> Self {
+        Self::EarliestArrival { hysteresis: default_hysteresis(), patience: default_patience() }
+    }
+
     /// Checks the parameters that depend on one another, or on the number of paths, if it is known.
     ///
     /// # Errors

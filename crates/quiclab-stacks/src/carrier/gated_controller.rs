@@ -20,7 +20,7 @@ use crate::lab_controller::LabController;
 use crate::time::Clock;
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
-use quiclab_core::{Duration, Time};
+use quiclab_core::{DataRate, Duration, Time};
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
@@ -48,6 +48,8 @@ struct Shared {
     pacer: Pacer,
     mtu: MtuSearch,
     srtt: Duration,
+    /// Smallest RTT; `None` before there is a sample.
+    min_rtt: Option<Duration>,
     /// Since when something is unanswered; `None` if nothing is.
     waiting_since: Option<Time>,
     /// When an acknowledgement came last.
@@ -84,6 +86,7 @@ impl GatedController {
             pacer,
             mtu,
             srtt,
+            min_rtt: None,
             waiting_since: None,
             answered: None,
         })))
@@ -179,6 +182,28 @@ impl GatedController {
         self.lock().in_flight
     }
 
+    /// [`LabController::delivery_rate`].
+    pub(crate) fn delivery_rate(&self) -> Option<DataRate> {
+        self.lock().inner.delivery_rate()
+    }
+
+    pub(crate) fn min_rtt(&self) -> Option<Duration> {
+        self.lock().min_rtt
+    }
+
+    /// The RTT that a packet which leaves now is expected to have, of a path whose smoothed RTT is `srtt`. While nothing is
+    /// in flight, what that has beyond the smallest RTT, the time of a queue, passes as time does: nobody measures the path
+    /// then, and a path that was left with a queue would be taken for slow as long as it is not used.
+    pub(crate) fn expected_rtt(&self, now: Time, srtt: Duration) -> Duration {
+        let shared = self.lock();
+        match (shared.in_flight, shared.min_rtt, shared.answered) {
+            (0, Some(least), Some(answered)) => {
+                least + srtt.saturating_sub(least).saturating_sub(now.since(answered))
+            }
+            _ => srtt,
+        }
+    }
+
     pub(crate) fn waiting_since(&self) -> Option<Time> {
         self.lock().waiting_since
     }
@@ -245,6 +270,7 @@ impl Controller for GatedController {
         let mut shared = self.lock();
         shared.in_flight = shared.in_flight.saturating_sub(bytes);
         shared.srtt = Duration::from_nanos(rtt.get().as_nanos() as u64);
+        shared.min_rtt = Some(Duration::from_nanos(rtt.min().as_nanos() as u64));
         let app_limited = shared.is_app_limited(Some(number));
         shared.inner.on_ack(now, sent, bytes, number, app_limited, rtt);
     }

@@ -40,12 +40,14 @@ impl TunnelEndpoint {
             let srtt = super::endpoint::INITIAL_RTT;
             return PathState { srtt, min_rtt: srtt, ..PathState::default() };
         };
+        let srtt = track.gate.expected_rtt(now, conn.srtt(track.id));
         PathState {
             usable: track.liveness.is_alive() && conn.largest.is_some(),
             has_room: conn.has_room(now, track),
-            srtt: conn.srtt(track.id),
-            min_rtt: conn.srtt(track.id),
+            srtt,
+            min_rtt: track.gate.min_rtt().unwrap_or(srtt),
             window: ByteCount::from_bytes(track.gate.window()),
+            rate: track.gate.delivery_rate(),
             in_flight: ByteCount::from_bytes(track.gate.in_flight()),
             largest: ByteCount::from_bytes(conn.largest.map_or(0, u64::from)),
             ..PathState::default()

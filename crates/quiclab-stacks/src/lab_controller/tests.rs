@@ -114,6 +114,28 @@ fn a_batch_of_acknowledgements_is_one_ack() {
 }
 
 #[test]
+fn the_rate_of_a_path_is_its_largest_of_late() {
+    let told = Arc::default();
+    let lab = LabController::of(Box::new(Recorder(Arc::clone(&told))));
+    let rate = |lab: &LabController| lab.delivery_rate().map(DataRate::bits_per_second);
+    let round = |start: u64, packets: usize| {
+        let mut state = lab.lab();
+        let at = |ms: u64| Clock::new().instant(Time::from_nanos(ms * 1_000_000));
+        (0..packets).for_each(|_| state.on_sent(at(start), 1000));
+        let srtt = std::time::Duration::from_millis(100);
+        (0..packets).for_each(|_| state.on_ack(at(start + 100), at(start), 1000, srtt));
+        state.on_end_acks(at(start + 100), 0, false);
+    };
+    assert_eq!(rate(&lab), None);
+    round(0, 10); // 10 kB in 100 ms
+    assert_eq!(rate(&lab), Some(800_000));
+    round(200, 5);
+    assert_eq!(rate(&lab), Some(800_000));
+    round(1500, 5); // after ten round trips
+    assert_eq!(rate(&lab), Some(400_000));
+}
+
+#[test]
 fn a_late_packet_gives_no_rtt_sample() {
     let mut connection = Connection::new();
     connection.send(0, 1);

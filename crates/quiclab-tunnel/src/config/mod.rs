@@ -338,6 +338,7 @@ fn default_resequencing() -> Duration {
     Duration::from_millis(200)
 }
 
+/// The RTT alone says when a packet arrives only where nothing waits in a line.
 fn default_scheduler() -> PathSchedulerKind {
-    PathSchedulerKind::LowestRtt { penalise_above: None }
+    PathSchedulerKind::earliest_arrival()
 }

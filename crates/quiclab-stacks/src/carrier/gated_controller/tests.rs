@@ -106,3 +106,17 @@ fn a_full_window_limits_without_a_backlog() {
     gate.set_limited(true);
     assert!(limited(&gate, 5), "a backlog, and no room");
 }
+
+#[test]
+fn a_path_that_is_not_used_is_as_fast_again_as_its_queue_drains() {
+    let mut gate = fixed(5000);
+    let (time, ms) = (|millis| Time::ZERO + Duration::from_millis(millis), Duration::from_millis);
+    assert_eq!(gate.expected_rtt(time(0), ms(100)), ms(100), "without a sample, as assumed");
+    gate.on_packet_sent(instant(0), 1000, 0);
+    gate.lock().min_rtt = Some(ms(20));
+    assert_eq!(gate.expected_rtt(time(60), ms(100)), ms(100), "in flight: the RTT is being measured");
+    gate.on_end_acks(instant(100), 0, true, Some(0));
+    // 80 ms of queue, 30 and 90 ms after the last answer
+    assert_eq!(gate.expected_rtt(time(130), ms(100)), ms(70));
+    assert_eq!(gate.expected_rtt(time(190), ms(100)), ms(20));
+}
