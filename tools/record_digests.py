@@ -117,7 +117,8 @@ def main() -> str | None:
         before = json.loads(RECORDED.read_text(encoding="utf-8"))
         names = changed(before, found)
         if names and before["version"] == RESULTS:
-            return f"{', '.join(names)} changed: raise RESULTS, STACK_RESULTS or CARRIER_RESULTS in python/quiclab/identity.py first"
+            advice = "raise RESULTS, STACK_RESULTS or CARRIER_RESULTS in python/quiclab/identity.py first"
+            return f"{', '.join(names)} changed: {advice}"
     metrics = [metric.name for metric in METRICS]
     content = {
         "version": RESULTS,
