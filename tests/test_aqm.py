@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from conftest import quiclab_process
+from quiclab.errors import RequestError
 from quiclab.lane.run import Lane
 from quiclab.studies.validation import aqm
 from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS, NETWORKS, SECONDS
@@ -45,6 +46,37 @@ def test_the_reference_is_the_kernel_with_queues_of_its_own() -> None:
     assert len(jobs) == 160
     programs = {job.labels["engine"]: '"stack":"linux"' in job.scenario.replace(" ", "") for job in jobs}
     assert programs == {MODEL: False, aqm.KERNEL: True}
+
+
+def test_later_starts_are_for_the_kernel_too() -> None:
+    study = find("validation/aqm")
+    points = study.points((MODEL, aqm.KERNEL), 1, variants=("start_200us", "serialised"))
+    assert {(point.engine, point.variant) for point in points} == {
+        (MODEL, ""),
+        (aqm.KERNEL, ""),
+        (MODEL, "start_200us"),
+        (aqm.KERNEL, "start_200us"),
+        (MODEL, "serialised"),
+    }
+    study.check_variants(("start_200us", "serialised"), (MODEL,))
+    study.check_variants(("start_200us",), (aqm.KERNEL,))
+    message = "variant serialised of validation/aqm is run with lab-tcp, not with kernel-queues"
+    with pytest.raises(RequestError, match=message):
+        study.check_variants(("start_200us", "serialised"), (aqm.KERNEL,))
+
+
+def test_the_kernel_is_asked_for_a_jiffy_less() -> None:
+    study = find("validation/aqm")
+    cells = ("pie_4mbit_40ms_drops", "fq_pie_10mbit_20ms_marks", "codel_4mbit_40ms_drops")
+    points = study.points((MODEL, aqm.KERNEL), 1, {"cell": cells}, variants=())
+    found = {
+        (point.engine, str(point.values["cell"])): links_of(point.changes)["bottleneck"]["queue"] for point in points
+    }
+    for cell in cells[:2]:
+        asked, model = found[aqm.KERNEL, cell], found[MODEL, cell]
+        assert (model["update_interval"], asked["update_interval"]) == ("16 ms", "15 ms")
+        assert {**asked, "update_interval": "16 ms"} == model
+    assert found[aqm.KERNEL, cells[2]] == found[MODEL, cells[2]]
 
 
 def test_the_rate_is_a_token_bucket_and_a_link_in_a_variant() -> None:

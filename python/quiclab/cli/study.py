@@ -148,13 +148,15 @@ def _run_study(
         )
     compared = [name for name in study.with_reference(present) if lane in (None, study.design.engine(name).lane_name)]
     present, _ = available_engines(study, compared)
-    points = list(study.points(tuple(present), runs, keep, study.chosen_variants(variants)))
+    asked_for = study.chosen_variants(variants)
+    if variants != "all":
+        study.check_variants(asked_for, present)
+    points = list(study.points(tuple(present), runs, keep, asked_for))
     directory = results_directory(study, out)
     wanted = runs or study.design.runs
     store = Store(directory)
     # one lock from the manifest to the table: a concurrent sweep would change them
     with store.locked():
-        asked_for = study.chosen_variants(variants)
         manifest = write_manifest(study, directory, wanted, partial=bool(keep), variants=asked_for)
         counted, work = manifest.runs, jobs_of(study, with_more(study, points, manifest.more))
         outcome = sweep.execute(

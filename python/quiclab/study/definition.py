@@ -15,7 +15,7 @@ from quiclab.study.parts import BASE, Changes, Factor, Point, Value
 from quiclab.study.points import configurations_of, point_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from quiclab.study.design import Design
     from quiclab.study.measures import Measures
@@ -155,6 +155,22 @@ class Study:
         if choice in ("none", "all"):
             return names if choice == "all" else ()
         return self._named(choice, "variant", names)
+
+    def check_variants(self, variants: Sequence[str], engines: Collection[str]) -> None:
+        """Check that each variant is for one of these engines at least.
+
+        Raises
+        ------
+        RequestError
+            If one is for other engines only.
+        """
+        for variant in self.design.variants:
+            known = (self.design.default_engine, *variant.engines)
+            if variant.name in variants and not set(known) & set(engines):
+                raise RequestError(
+                    f"variant {variant.name} of {self.name} is run with {' or '.join(known)}, not with "
+                    f"{' or '.join(engines)}"
+                )
 
     def _named(self, choice: str, kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names in a choice.
