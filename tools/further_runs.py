@@ -87,9 +87,13 @@ def kernel_points(evaluation: Evaluation) -> list[Point]:
     """Return the uncertain settings with each variant that was run in the model and is for the kernel, too."""
     study = evaluation.study
     design, noted = study.design, read_manifest(evaluation.directory)
-    ran = () if noted is None or noted.variants is None else noted.variants
     other = next(engine.name for engine in design.engines if engine.name != design.default_engine)
-    names = tuple(variant.name for variant in design.variants if variant.name in ran and other in variant.engines)
+    ran = None if noted is None else noted.variants
+    names = tuple(
+        variant.name for variant in design.variants if other in variant.engines and (ran is None or variant.name in ran)
+    )
+    if not names:
+        raise QuiclabError(f"no variant of {study.name} that {other} has was run; run `study run --variants` first")
     keys, columns = uncertain(evaluation), design.columns[1:]
     points = (point for point in study.points((other,), 1, variants=names) if point.variant)
     return [point for point in points if (point.configuration, *(point.values[name] for name in columns)) in keys]

@@ -165,7 +165,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "satellite_limit_s": satellite.LIMIT_S,
         "queue_cells": lambda: aqm_cells.CELLS,
         "ranges": lambda study, metric, engine="": values.ranges(f"{group}/{study}", metric, engine),
-        "over_variants": lambda study, metric, key, engine="": values.over_variants(
+        "over_variants": lambda study, metric, key, engine: values.over_variants(
             f"{group}/{study}", metric, key, engine
         ),
         "fixed_differences": lambda: tuple(BY_NAME.values()),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from statistics import fmean
@@ -122,8 +121,8 @@ class Values:
         """Return how many runs there are in a setting, smallest and largest value of them.
 
         These are the settings of which variants were run, and their runs count; variants that are other interpretations
-        do not. Of another engine than the default one they are all settings with several runs. Settings without runs
-        have those that are stored, if any.
+        do not. Of another engine than the default one, settings with several runs are among them, too. Settings without
+        runs have those that are stored, if any.
         """
         name = f"{study}: {metric}{of_engine(engine)}"
 
@@ -137,17 +136,26 @@ class Values:
         found = self._read("ranges", name, study, make, engine)
         return {tuple(key): (runs, least, most) for *key, runs, least, most in found["rows"]}
 
-    def over_variants(self, study: str, metric: str, key: Key, engine: str = "") -> tuple[int, float]:
-        """Return how many variants of a setting have runs, itself included, and the mean of their means.
+    def over_variants(self, study: str, metric: str, key: Key, engine: str) -> tuple[int, float, float]:
+        """Return the mean over the variants of a setting with the default engine, and with another one.
 
-        Variants that are other interpretations do not count.
+        Variants that are other interpretations do not count, nor those that one of both engines has not run; the
+        setting itself counts as one. Returns their number, and both means of the means over their runs.
         """
         variants = find(study).design.variants
-        means = []
+        pairs = []
         for name in ("", *(variant.name for variant in variants if not variant.interpretation)):
-            with suppress(QuiclabError):  # not run, and not stored
-                means.append(float(self.value(study, name, metric, key, engine)["mean"]))
-        return len(means), fmean(means)
+            found = [self._mean(study, name, metric, key, by) for by in ("", engine)]
+            pairs += [found] if None not in found else []
+        model, other = (fmean(means) for means in zip(*pairs, strict=True))
+        return len(pairs), model, other
+
+    def _mean(self, study: str, variant: str, metric: str, key: Key, engine: str) -> float | None:
+        """Return the mean of a metric in a setting; `None` if it was not run and is not stored."""
+        try:
+            return float(self.value(study, variant, metric, key, engine)["mean"])
+        except QuiclabError:
+            return None
 
     def claim(self, study: str, identity: str) -> Mapping[str, Any]:
         """Return the verdict on a claim, as `verify --json` prints it, without its words."""
@@ -266,9 +274,10 @@ class Asked(Values):
         del study, metric, engine
         return {}
 
-    def over_variants(self, study: str, metric: str, key: Key, engine: str = "") -> tuple[int, float]:
+    def over_variants(self, study: str, metric: str, key: Key, engine: str) -> tuple[int, float, float]:
         """Note the setting itself."""
-        return 1, float(self.value(study, "", metric, key, engine)["mean"])
+        model, other = (float(self.value(study, "", metric, key, by)["mean"]) for by in ("", engine))
+        return 1, model, other
 
     def source(self, study: str, engine: str = "") -> Mapping[str, Any]:
         """Return a number of runs, and the seed of the study."""

@@ -32,8 +32,8 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - `queue_cells()`, the cells of `validation/aqm`;
 - `ranges(STUDY, METRIC)`, by setting how many runs a study and its variants that are no interpretations have, the
   smallest and the largest value;
-- `over_variants(STUDY, METRIC, SETTING, ENGINE)`, how many of these variants a setting has runs of, itself included,
-  and the mean of their means;
+- `over_variants(STUDY, METRIC, SETTING, ENGINE)`, of how many of these variants, the setting itself included, the
+  default engine and another one have runs, and the means of their means;
 - `fixed_differences()`, the settings of `validation/regressions`, and `over_starts(METRIC, ENGINE)` of those with a
   late flow: how many they are, the mean over their starts and its standard error;
 - `pacing_choice()`, the tables of tools/pacing_choice.py, and `longest(STUDY, CONFIGURATION, SECOND_FACTOR)`, the

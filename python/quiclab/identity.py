@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 RESULTS: Final = 9
 #: Versions of the results of single stacks: raised instead of that where only runs with the stack change.
 STACK_RESULTS: Final = {"lab-tcp": 3, "noq": 1}
-#: Versions of the results of stacks as the carrier of a tunnel.
+#: Versions of the results of stacks as the carrier of a tunnel, of one path or more.
 CARRIER_RESULTS: Final = {"noq": 2}
 #: Columns of a stored run that say what computed it: the versions, which identify it, and the build.
 VERSIONS, BUILD = "versions", "build"
@@ -48,12 +48,11 @@ def versions_of(scenario: Mapping[str, Any], lane: Lane | None = None) -> list[s
         return lane.identity(scenario)
     flows, tunnels = scenario.get("flows", {}).values(), scenario.get("tunnels", {}).values()
     tables = [*tunnels, *flows, *(flow.get(end, {}) for flow in flows for end in ("sender", "receiver"))]
-    names = {str(table["stack"]) for table in tables if table.get("stack")}
-    carriers = {str(table["stack"]) for table in tunnels if table.get("stack")} & CARRIER_RESULTS.keys()
+    names, carriers = ({str(table["stack"]) for table in some if table.get("stack")} for some in (tables, tunnels))
     return [
         f"results {RESULTS}",
         *(f"{name} {stack_version(name) or 'absent'}" for name in sorted(names)),
-        *(f"{name} as carrier {CARRIER_RESULTS[name]}" for name in sorted(carriers)),
+        *(f"{name} as carrier {CARRIER_RESULTS[name]}" for name in sorted(carriers & CARRIER_RESULTS.keys())),
     ]
 
 

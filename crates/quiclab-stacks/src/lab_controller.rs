@@ -24,8 +24,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-/// For how many smoothed round trips a path is taken for as fast as it was: those of BBR's filter (draft-ietf-ccwg-bbr,
-/// section 2.10: MaxBwFilterLen are two cycles of four; that of BBRv1 are 10).
+/// For how many smoothed round trips a rate is that of the path, if a sample that the application does not limit comes later:
+/// the filter of BBRv1.
 const RATE_ROUND_TRIPS: u64 = 10;
 
 /// A packet in flight, or one whose fate is known behind one in flight.
@@ -53,7 +53,8 @@ pub(crate) struct LabControllerState {
     pub(crate) controller: Box<dyn Controller>,
     clock: Clock,
     rate: DeliveryRate,
-    /// Largest delivery rate of the last [`RATE_ROUND_TRIPS`] in bit/s, over ns; 0 before there is a sample.
+    /// Largest delivery rate of the last [`RATE_ROUND_TRIPS`] that were not limited by the application, in bit/s, over ns;
+    /// 0 before there is such a sample.
     fastest: WindowedFilter,
     sent: VecDeque<Sent>,
     /// Position of the first packet of `sent`.
@@ -194,11 +195,11 @@ impl LabControllerState {
         // one packet alone waits for the peer's max_ack_delay
         let rate = self.rate.sample(self.now, self.min_rtt, batch.packets == 1);
         let srtt = batch.srtt.or(rtt);
-        // what the application limits says nothing against the path (draft-cheng-iccrg-delivery-rate-estimation, 3.4)
-        let sampled = rate.rate().map(DataRate::bits_per_second);
-        if let Some((bits, srtt)) =
-            sampled.zip(srtt).filter(|(bits, _)| !rate.app_limited || *bits > self.fastest.get())
-        {
+        // what the application limits says nothing against the path (draft-cheng-iccrg-delivery-rate-estimation, 3.4), and
+        // before the window was full once, nothing at all: one packet alone in a round trip is no rate
+        let (sampled, known) = (rate.rate().map(DataRate::bits_per_second), self.fastest.get());
+        let counts = |bits: u64| !(rate.app_limited || app_limited) || (known > 0 && bits > known);
+        if let Some((bits, srtt)) = sampled.zip(srtt).filter(|(bits, _)| counts(*bits)) {
             self.fastest.set_window(RATE_ROUND_TRIPS * srtt.as_nanos());
             self.fastest.update(self.now.as_nanos(), bits);
         }
@@ -312,14 +313,19 @@ impl LabController {
         self.lab().controller.window()
     }
 
-    /// The largest rate at which the path has delivered of late. `None` before there is a sample, and of a controller that has
-    /// a rate of its own: BBR finds more only by sending more than it knows, for which its window has room, and a path
-    /// that was taken for as slow as it has been used so far would never be used more.
+    /// The largest rate at which the path has delivered of late. `None` before its window was full once, and of a controller
+    /// that has a rate of its own: BBR finds more only by sending more than it knows, for which its window has room, and a
+    /// path that was taken for as slow as it has been used so far would never be used more.
     pub(crate) fn delivery_rate(&self) -> Option<DataRate> {
         let lab = self.lab();
         let measured =
             Some(lab.fastest.get()).filter(|bits| *bits > 0 && lab.controller.pacing_rate().is_none());
         measured.map(DataRate::from_bits_per_second)
+    }
+
+    /// The path is another one, of which no rate is known.
+    pub(crate) fn forget_delivery_rate(&self) {
+        self.lab().fastest.reset(0, 0);
     }
 
     pub(crate) fn lab(&self) -> MutexGuard<'_, LabControllerState> {

@@ -151,7 +151,9 @@ def _run_study(
     asked_for = study.chosen_variants(variants)
     if variants != "all":
         study.check_variants(asked_for, present)
-    points = list(study.points(tuple(present), runs, keep, asked_for))
+    settings = study.points(tuple(present), runs, keep, asked_for)
+    # the reference engine has variants only if it was chosen
+    points = [point for point in settings if not point.variant or point.engine in engines]
     directory = results_directory(study, out)
     wanted = runs or study.design.runs
     store = Store(directory)

@@ -36,6 +36,7 @@ def check_study(study: Study) -> None:
         "metric": [metric.name for metric in study.measures.metrics],
         "factor": factors,
         "configuration": list(study.design.labels),
+        "engine": [engine.name for engine in study.design.engines],
         "criterion": [criterion.identity for criterion in study.measures.criteria],
     }
     for field, kind, name in _references(study):
@@ -62,6 +63,9 @@ def _references(study: Study) -> Iterator[tuple[str, str, str]]:
     """Yield the field, the kind of part it refers to, and the name; an empty name refers to nothing."""
     yield "scored", "metric", study.measures.scored
     yield "series_factor", "factor", study.measures.series_factor
+    for variant in study.design.variants:
+        for engine in variant.engines:
+            yield f"variant {variant.name}: engines", "engine", engine
     for metric in study.measures.metrics:
         yield f"metric {metric.name}: of", "factor", metric.of
     for claim in study.measures.claims:

@@ -275,7 +275,7 @@ class Engine:
     configurations
         Configurations that it runs (default: all).
     changes
-        From all that a setting changes to what it changes with this engine.
+        From all that a setting changes, its variant included, to what it changes with this engine.
     """
 
     name: str

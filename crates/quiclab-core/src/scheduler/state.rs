@@ -20,8 +20,8 @@ pub struct PathState {
     pub window: ByteCount,
     /// Bytes sent that are neither acknowledged nor lost.
     pub in_flight: ByteCount,
-    /// Rate at which the path delivers, as its controller knows it: its bandwidth or its pacing rate, not what an
-    /// application that sends less has made of it. `None`: the controller has none.
+    /// Rate at which the path delivers: bandwidth or pacing rate of its controller, or a measured delivery rate, not what
+    /// an application that sends less has made of it. `None`: it is not known.
     pub rate: Option<DataRate>,
     /// Recent share of packets lost.
     pub loss: Probability,

@@ -48,8 +48,9 @@ struct Shared {
     pacer: Pacer,
     mtu: MtuSearch,
     srtt: Duration,
-    /// Smallest RTT; `None` before there is a sample.
+    /// Smallest and latest RTT; `None` before there is a sample.
     min_rtt: Option<Duration>,
+    latest_rtt: Option<Duration>,
     /// Since when something is unanswered; `None` if nothing is.
     waiting_since: Option<Time>,
     /// When an acknowledgement came last.
@@ -87,6 +88,7 @@ impl GatedController {
             mtu,
             srtt,
             min_rtt: None,
+            latest_rtt: None,
             waiting_since: None,
             answered: None,
         })))
@@ -112,6 +114,7 @@ impl GatedController {
     pub(crate) fn hand_over(&self, now: Time, other: &Self) {
         if !Arc::ptr_eq(&self.0, &other.0) {
             let inner = self.lock().inner.clone();
+            inner.forget_delivery_rate();
             other.replace(now, inner);
         } else {
             let mut shared = self.lock();
@@ -192,13 +195,13 @@ impl GatedController {
     }
 
     /// The RTT that a packet which leaves now is expected to have, of a path whose smoothed RTT is `srtt`. While nothing is
-    /// in flight, what that has beyond the smallest RTT, the time of a queue, passes as time does: nobody measures the path
-    /// then, and a path that was left with a queue would be taken for slow as long as it is not used.
+    /// in flight, what the latest sample has beyond the smallest RTT, the time of a queue, passes as time does: nobody
+    /// measures the path then, and a path that was left with a queue would be taken for slow as long as it is not used.
     pub(crate) fn expected_rtt(&self, now: Time, srtt: Duration) -> Duration {
         let shared = self.lock();
-        match (shared.in_flight, shared.min_rtt, shared.answered) {
-            (0, Some(least), Some(answered)) => {
-                least + srtt.saturating_sub(least).saturating_sub(now.since(answered))
+        match (shared.in_flight, shared.min_rtt.zip(shared.latest_rtt), shared.answered) {
+            (0, Some((least, latest)), Some(answered)) => {
+                least + srtt.min(latest).saturating_sub(least).saturating_sub(now.since(answered))
             }
             _ => srtt,
         }
@@ -270,7 +273,10 @@ impl Controller for GatedController {
         let mut shared = self.lock();
         shared.in_flight = shared.in_flight.saturating_sub(bytes);
         shared.srtt = Duration::from_nanos(rtt.get().as_nanos() as u64);
-        shared.min_rtt = Some(Duration::from_nanos(rtt.min().as_nanos() as u64));
+        // noq updates its estimate after the batch
+        let sample = Duration::from_nanos(now.saturating_duration_since(sent).as_nanos() as u64);
+        shared.min_rtt = Some(shared.min_rtt.map_or(sample, |least| least.min(sample)));
+        shared.latest_rtt = Some(sample);
         let app_limited = shared.is_app_limited(Some(number));
         shared.inner.on_ack(now, sent, bytes, number, app_limited, rtt);
     }

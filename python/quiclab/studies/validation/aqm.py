@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quiclab.lane.run import Lane
-from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS, asked, serialised
+from quiclab.studies.validation.aqm_cells import BY_NAME, CELLS, serialised, with_kernel_timers
 from quiclab.studies.validation.blind import MODEL, goodput_mbps
 from quiclab.studies.validation.blind_starts import STARTS
 from quiclab.studies.validation.blind_views import Views
@@ -123,7 +123,7 @@ STUDY = Study(
         factors=(Factor("cell", "cell", "Cell", "", tuple(BY_NAME), lambda name: BY_NAME[str(name)].changes),),
         engines=(
             Engine(MODEL),
-            Engine(KERNEL, lane=NETEM, stacks={MODEL: "linux"}, changes=asked),
+            Engine(KERNEL, lane=NETEM, stacks={MODEL: "linux"}, changes=with_kernel_timers),
         ),
         engine_changes=lambda _: {},
         variants=(*(replace(start, engines=(KERNEL,)) for start in STARTS), SERIALISED),
@@ -164,7 +164,7 @@ STUDY = Study(
             ),
             Assumption(
                 "PIE is updated each 16 ms; the kernel is asked for 15 ms.",
-                "Timers of the kernel end at jiffies, of 1 ms in the guest, and take one more: 15 ms are its default.",
+                "Timers of the kernel end at jiffies, of 1 ms in the guest, and take one more: the default, 15 ms, is 16.",
             ),
             Assumption(
                 "Times in the bottleneck are those of packets that arrive after 5 s.",

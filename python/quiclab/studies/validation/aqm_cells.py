@@ -128,7 +128,7 @@ class Cell:
         }
 
 
-def asked(changes: Changes) -> Changes:
+def with_kernel_timers(changes: Changes) -> Changes:
     """Return a cell as the kernel is asked for it, so that its timers have the interval of the cell."""
     links = cast("dict[str, dict[str, Any]]", changes["links"])
     queue = links["bottleneck"]["queue"]
