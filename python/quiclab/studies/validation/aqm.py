@@ -164,7 +164,7 @@ STUDY = Study(
             ),
             Assumption(
                 "PIE is updated each 16 ms; the kernel is asked for 15 ms.",
-                "Timers of the kernel end at jiffies, of 1 ms in the guest, and take one more: the default, 15 ms, is 16.",
+                "Timers of the kernel end at jiffies, of 1 ms in the guest, and take one more than they are asked for.",
             ),
             Assumption(
                 "Times in the bottleneck are those of packets that arrive after 5 s.",
