@@ -195,8 +195,8 @@ impl GatedController {
     }
 
     /// The RTT that a packet which leaves now is expected to have, of a path whose smoothed RTT is `srtt`. While nothing is
-    /// in flight, what the latest sample has beyond the smallest RTT, the time of a queue, passes as time does: nobody
-    /// measures the path then, and a path that was left with a queue would be taken for slow as long as it is not used.
+    /// in flight, what the latest sample has beyond the smallest RTT, the time of a queue, passes as time does: the path
+    /// is not measured then, and one that was left with a queue would be taken for slow as long as it is not used.
     pub(crate) fn expected_rtt(&self, now: Time, srtt: Duration) -> Duration {
         let shared = self.lock();
         match (shared.in_flight, shared.min_rtt.zip(shared.latest_rtt), shared.answered) {

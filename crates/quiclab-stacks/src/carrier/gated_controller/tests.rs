@@ -120,7 +120,7 @@ fn a_path_that_is_not_used_is_as_fast_again_as_its_queue_drains() {
     // 80 ms of queue, 30 and 90 ms after the last answer
     assert_eq!(gate.expected_rtt(time(130), ms(100)), ms(70));
     assert_eq!(gate.expected_rtt(time(190), ms(100)), ms(20));
-    // a sign of life that met no queue: the smoothed RTT does not say so yet
+    // a keep-alive that met no queue: the smoothed RTT does not say so yet
     gate.on_packet_sent(instant(500), 100, 1);
     gate.on_end_acks(instant(520), 0, true, Some(1));
     gate.lock().latest_rtt = Some(ms(20));
