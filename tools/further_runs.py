@@ -93,7 +93,8 @@ def kernel_points(evaluation: Evaluation) -> list[Point]:
         variant.name for variant in design.variants if other in variant.engines and (ran is None or variant.name in ran)
     )
     if not names:
-        raise QuiclabError(f"no variant of {study.name} that {other} has was run; run `study run --variants` first")
+        message = f"no variant of {study.name} that is for {other} was run; first, run `quiclab study run --variants`"
+        raise QuiclabError(message)
     keys, columns = uncertain(evaluation), design.columns[1:]
     points = (point for point in study.points((other,), 1, variants=names) if point.variant)
     return [point for point in points if (point.configuration, *(point.values[name] for name in columns)) in keys]
