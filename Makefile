@@ -14,7 +14,8 @@ export UV_PROJECT_ENVIRONMENT := .venv
 RUN := .venv/bin
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.pem' -o -name '*.der' \))
 JOBS ?= $(shell nproc)
-DEMO_RUNS ?= 3
+# verdicts need five runs of each setting (quiclab.repetitions.MIN_RUNS)
+DEMO_RUNS ?= 5
 PYTEST = $(RUN)/pytest --numprocesses $(JOBS) --dist loadgroup --durations 10
 
 .PHONY: help
@@ -25,6 +26,7 @@ help: ## this list
 demo: setup ## 100 MB over QUIC and a split bearer for all published batch sizes, compared with the published values
 	$(RUN)/quiclab study run dual_connectivity/batch_size --runs $(DEMO_RUNS) --jobs $(JOBS)
 	$(RUN)/quiclab study compare dual_connectivity/batch_size
+	$(RUN)/quiclab verify dual_connectivity/batch_size
 	$(RUN)/quiclab study report dual_connectivity/batch_size
 
 .PHONY: setup
@@ -81,6 +83,10 @@ reference: setup ## write the generated files: the reference pages and the Pytho
 teardown: setup ## kill a hundred runs of the kernel lane at random moments and count leftover objects
 	QUICLAB_KILLED_RUNS=100 cargo test --quiet -p quiclab-live --test teardown
 
+.PHONY: animation
+animation: setup ## the animation of README.md, from a run of scenarios/tcp_bbr_and_cubic.toml
+	$(RUN)/python tools/animation.py --write
+
 STUDY_GROUPS := tunnel pacing page_load dual_connectivity
 STUDY_PAGES := $(STUDY_GROUPS) pacing_beyond linux_tcp loss_detection lab_quic dual_connectivity_model
 .PHONY: study-pages
@@ -128,8 +134,13 @@ blind-page: setup ## results and page of docs/studies/blind.md for BLIND_SEED (1
 
 FAULT_PROFILE ?= release
 .PHONY: tunnel-faults
-tunnel-faults: toolchain ## what faults cost the VPN between network namespaces, and docs/tunnel-faults.md; as root, some minutes
-	cargo test --profile $(FAULT_PROFILE) -p quiclab-tunnel --test vpn -- --ignored --exact table::faults --nocapture | $(PYTHON) tools/tunnel_faults.py $(FAULT_PROFILE)
+tunnel-faults: setup ## what faults cost the VPN between network namespaces, and docs/tunnel-faults.md; as root, some minutes
+	cargo test --profile $(FAULT_PROFILE) -p quiclab-tunnel --test vpn -- --ignored --exact table::faults --nocapture | $(RUN)/python tools/tunnel_faults.py faults --profile $(FAULT_PROFILE)
+
+SOAK_SECONDS ?= 3600
+.PHONY: tunnel-soak
+tunnel-soak: setup ## ten clients at one server for SOAK_SECONDS (3600), with faults, and docs/tunnel-faults.md; as root
+	QUICLAB_SOAK_SECONDS=$(SOAK_SECONDS) cargo test --profile $(FAULT_PROFILE) -p quiclab-tunnel --test vpn -- soak --nocapture | $(RUN)/python tools/tunnel_faults.py soak --profile $(FAULT_PROFILE)
 
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -18,6 +21,10 @@ from quiclab.lane.run import Lane
 from quiclab.stacks import catalogue
 
 ROOT = Path(__file__).parent.parent
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+# a shell lets its background jobs ignore it, and so would commands that tests interrupt
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Part of a script: kills its process when the second shard is on the disk and before anything else is done.
 KILL_AFTER_TWO = """\
@@ -107,6 +114,18 @@ def assert_refused(read: Callable[[Path], object], path: Path, parts: Iterable[s
         read(path)
     assert all(part in raised.value.message for part in (*parts, str(path)))
     assert len(raised.value.message) < 400 + len(str(path))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, driven by playwright."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    if BROWSER is None:
+        pytest.skip("Chromium is not installed (apt-get install chromium)")
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield found
+        found.close()
 
 
 @pytest.fixture(scope="session")

@@ -81,13 +81,19 @@ def test_a_predicate_over_the_runs_with_and_without() -> None:
     assert judged(wrong).support is Support.NOT_SUPPORTED
 
 
-def test_placeholders_are_filled_one_by_one() -> None:
+def test_a_sentence_with_a_value_that_is_missing_is_left_out() -> None:
     def missing() -> float:
         raise NotMeasuredError(("a", 1))
 
     names = {"T": lambda name: {"tcp": 12.345}[name], "missing": missing}
-    text = "{{ T('tcp') | figures(1) }} Mbit/s, {{ missing() }}, {{ (T('tcp') / 10 - 1) | percent(0) }}; {plain}"
-    assert filled(text, names) == "12.3 Mbit/s, (not run), +23 %; {plain}"
+    text = "{{ T('tcp') | figures(1) }} Mbit/s, {{ (T('tcp') / 10 - 1) | percent(0) }}; {plain}."
+    assert filled(text, names) == ("12.3 Mbit/s, +23 %; {plain}.", False)
+    without = "Without it (`variant`, i.e. none) it is {{ missing() }} s, {{ T('tcp') | figures(0) }} with. "
+    assert filled(f"{text} {without}(See T-2.) 5 are left.", names) == (
+        "12.3 Mbit/s, +23 %; {plain}. (See T-2.) 5 are left.",
+        True,
+    )
+    assert filled("{{ missing() }} and {{ missing() }}", names) == ("", True)
 
 
 EXPLAINED = [
@@ -160,6 +166,7 @@ def test_an_explanation_has_an_ablation_or_says_that_the_cause_is_not_known(stud
 
 TINY = '''"""Ablations on small studies (of nobody)."""
 
+import types
 from dataclasses import replace
 
 from .tiny import RATE
@@ -181,6 +188,18 @@ CLAIMS = (
     Claim("AB-1", "", "Slow.", below, explanation="The link is too fast.", ablation=Ablation("a slow link", "slower")),
     Claim("AB-2", "", "Slow.", below, explanation="The queue is long.", ablation=Ablation("a short queue", "tight")),
     Claim("AB-3", "", "Slow.", below),
+    Claim(
+        "AB-4",
+        "",
+        "Slow.",
+        below,
+        explanation="It is {{ T() | figures(1) }} Mbit/s. With a slower link {{ under('slower').T() | figures(1) }}.",
+        terms=lambda under: {
+            "T": lambda: under("")("near", rate=5),
+            "under": lambda name: types.SimpleNamespace(T=lambda: under(name)("near", rate=5)),
+        },
+        ablation=Ablation("a slow link", "slower"),
+    ),
 )
 STUDIES = (
     replace(
@@ -207,16 +226,22 @@ def test_the_command_makes_the_runs_that_verdicts_on_explanations_need(
     before = capsys.readouterr().out
     assert "explanation: The link is too fast." in before
     command = f"`quiclab study ablate {name} --out {out}`"
-    assert f"ablation: a slow link: not run (near, 5 was not run or gave no value; {command} makes the runs)" in before
+    why = "5 ms away, rate 5 Mbit/s was not run or gave no value"
+    assert f"ablation: a slow link: not run ({why}; {command} makes the runs)" in before
+    short = f"Mbit/s. Sentences with values of ablations that were not run are left out: {command} runs them.\n"
+    assert short in before.partition("AB-4")[2]
+    assert before.partition("AB-4")[2].count(command) == 1
+    assert "not run)" not in before
     assert cli.invoke(["study", "ablate", name, "--out", str(out)]) == 0
-    assert "10 of 10 runs complete, 10 of them new" in capsys.readouterr().err, "one setting with each variant"
+    assert "15 of 15 runs complete, 10 of them new" in capsys.readouterr().err, "one setting, and with each variant"
     judgements = {item.claim.identity: item for item in Evaluation(find(name), out).judgements("quinn")}
     supports = {key: item.ablation and item.ablation.support for key, item in judgements.items()}
-    assert supports == {"AB-1": "supported", "AB-2": "not_supported", "AB-3": None}
+    assert supports == {"AB-1": "supported", "AB-2": "not_supported", "AB-3": None, "AB-4": "supported"}
     assert cli.invoke(["verify", name, "--out", str(out)]) == 0
     after = capsys.readouterr().out
     assert "ablation: a slow link: supported, as expected in 100.0 % of the resamples" in after
     assert "The queue is long" not in after, "its ablation does not support it"
+    assert re.search(r"explanation: It is \d\.\d Mbit/s\. With a slower link \d\.\d\.\n", after)
     assert after.count("explanation: the cause is not known") == 2
     assert cli.invoke(["study", "report", name, "--out", str(out)]) == 0
     page = (out / name / "report.html").read_text(encoding="utf-8")
@@ -277,4 +302,4 @@ def test_criteria_have_ablations(shows: str, support: str) -> None:
     if support is Support.SUPPORTED:
         assert found.numbers == pytest.approx({"distance(a, 1)": 0.2, "distance(a, 1) under repaired": 0.02}, abs=1e-9)
     assert claim.terms is not None
-    assert filled(claim.explanation, claim.terms(Worlds(claim, runs))) == "20 %."
+    assert filled(claim.explanation, claim.terms(Worlds(claim, runs))) == ("20 %.", False)

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from conftest import ROOT
+from quiclab.formats import lower_first
 from quiclab.stats import bootstrap
 from quiclab.study.agreement import agreement
 from quiclab.study.claims import (
@@ -26,8 +27,9 @@ from quiclab.study.claims import (
     verdict_of,
 )
 from quiclab.study.criteria import Criterion
-from quiclab.study.findings import Grid, Key, NotMeasuredError, Printed, Resamples, Sample
+from quiclab.study.findings import Grid, Key, NotMeasuredError, Resamples, Sample
 from quiclab.study.margins import NAMES, quantitative, relative_rise
+from quiclab.study.printed import Printed
 from quiclab.study.published import printed_findings
 from quiclab.study.registry import find, find_all, studies
 
@@ -318,6 +320,50 @@ def test_a_predicate_reads_other_studies_metrics_and_deviations() -> None:
     assert found.least_runs == 2
     # both runs are the same one in half of the resamples, and then do not deviate
     assert found.share_true == pytest.approx(0.5, abs=0.15)
+
+
+def test_a_setting_that_was_not_run_is_named_in_words() -> None:
+    """Not by its key, which is of no use to a reader; without words by its key."""
+    study = find("dual_connectivity/batch_size")
+    key = ("quic_default_buffer", 500)
+    said = study.setting_label(key)
+    assert said.startswith(f"{study.design.labels['quic_default_buffer']}, ")
+    assert said.endswith(" 500 packets")
+    assert "quic_default_buffer" not in said
+    metric = study.measures.metric
+    assert study.setting_label((*key, metric.name)) == f"{said}, {lower_first(metric.label)}"
+
+    def check(sample: Sample) -> bool:
+        return sample.at(key) > 0
+
+    factors = {factor.name: factor.values for factor in study.design.factors}
+    for name, words in ((study.setting_label, said), (None, "quic_default_buffer, 500")):
+        grid = Grid(factors, (), {}, name=name)
+        runs = Resamples(lambda study, metric, grid=grid: grid, 10)  # type: ignore[misc]  # noqa: ARG005
+        found = judge(Claim("T-9", "test", "", check), runs, NOTHING)
+        assert found.reason.endswith(f"gave no value: {words}")
+
+
+@pytest.mark.parametrize("name", studies())
+def test_every_claim_without_runs_says_which_it_needs(name: str) -> None:
+    study = find(name)
+
+    def no_runs(other: str, metric: str) -> Grid:  # noqa: ARG001
+        read = find(other) if other else study
+        factors = {factor.name: factor.values for factor in read.design.factors}
+        return Grid(factors, (), {}, known=tuple(read.design.labels), name=read.setting_label)
+
+    reasons: list[str] = []
+    runs, criteria = Resamples(no_runs, 2), {item.identity for item in study.measures.criteria}
+    for claim in study.measures.claims:
+        if claim.identity not in criteria:
+            judgement = judge(claim, runs, printed_findings(study))
+            assert judgement.verdict is Verdict.NOT_TESTED, claim.identity
+            assert "gave no value" in judgement.reason or claim.check is None, claim.identity
+            reasons.append(judgement.reason)
+    # another study is named with its group
+    if name == "page_load/counts":
+        assert any(reason.endswith(" of page_load/sizes") for reason in reasons), reasons
 
 
 def test_predicates_on_the_published_tables_match_the_reference() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -104,42 +105,27 @@ def test_qlog_export_names_the_file_that_it_cannot_use(file: str, out: str, tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["some.sqlog"]
 
 
-def test_an_older_run_in_the_same_directory_goes(small: Path, tmp_path: Path, capsys: Captured) -> None:
-    out = tmp_path / "out"
-    recorded = [part for key in ("packets", "acks", "qlog", "pcapng") for part in ("--set", f"record.{key}=true")]
-    assert invoke("run", small, *recorded, "--set", "record.series_interval=10 ms", "--out", out) == 0
-    kinds = {path.suffix for path in out.iterdir()}
-    assert kinds == {".json", ".parquet", ".sqlog", ".pcapng"}
-    # what somebody else put there stays
-    mine = [out / "mine.parquet", out / "mine.sqlog", out / "notes.txt"]
-    for path in mine:
-        path.write_text("")
-    assert invoke("run", small, "--seed", "9", "--set", "record.packets=true", "--out", out) == 0
-    assert set(out.iterdir()) == {out / "result.json", out / "packets.parquet", *mine}
-    assert json.loads((out / "result.json").read_text())["seed"] == 9
-    # a result that is none accounts for nothing, and a name that leads elsewhere is no file of it
-    document = json.loads((out / "result.json").read_text())
-    document["scenario"]["record"] = {"qlog": True}
-    for part in (document, document["scenario"]):
-        part["flows"] |= dict.fromkeys(("../other", "a\0b", "\ud800"), part["flows"]["dc"])
-    other = tmp_path / "other.sender.sqlog"
-    other.write_text("")
-    broken = [{**document["scenario"], key: value} for key in ("record", "taps") for value in (True, 5, ["qlog"])]
-    documents = [document, [1], *({**document, "scenario": scenario} for scenario in broken)]
-    for older in documents:
-        (out / "result.json").write_text(json.dumps(older))
-        assert invoke("run", small, "--seed", "4", "--out", out) == 0
-        assert {other, *mine} <= {*tmp_path.iterdir(), *out.iterdir()}
-        assert json.loads((out / "result.json").read_text())["seed"] == 4
+def test_qlog_export_names_the_file_that_is_not_qlog(small: Path, tmp_path: Path, capsys: Captured) -> None:
+    assert invoke("run", small, "--set", "record.qlog=true", "--out", tmp_path / "out") == 0
+    whole = tmp_path / "out" / "dc.sender.sqlog"
+    bad, packed = tmp_path / "bad.sqlog", tmp_path / "packed.sqlog.gz"
+    bad.write_bytes(whole.read_bytes() + b"\x1e{bad\n\x1e{}\n")
+    packed.write_bytes(gzip.compress(b'\x1e{"a":1}\n'))
     capsys.readouterr()
+    for file, expected in (
+        (bad, r"record \d+ is not JSON"),
+        (packed, r"expected a qlog header of file_schema \S+ first"),
+    ):
+        assert invoke("qlog", "export", whole, file, "--out", tmp_path / "out.qlog") == 2
+        assert re.fullmatch(rf"quiclab: {re.escape(str(file))}: {expected}\n", message(capsys))
 
 
-def test_ctrl_c_is_one_message_and_1(small: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_is_one_message_and_130(small: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(run_commands, "run_resolved", stop)
-    assert invoke("run", small) == 1
+    assert invoke("run", small) == 130
     assert message(capsys).strip() == "quiclab: stopped"
 
 
@@ -159,10 +145,10 @@ main(["stack", "list"])
 
 
 @pytest.mark.parametrize("module", ["typer", "quiclab.cli.scenario"])
-def test_ctrl_c_while_loading_is_one_message_and_1(module: str) -> None:
+def test_ctrl_c_while_loading_is_one_message_and_130(module: str) -> None:
     command = [sys.executable, "-c", STOP_WHILE_LOADING, module]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "quiclab: stopped\n")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "quiclab: stopped\n")
 
 
 def test_version(capsys: Captured) -> None:
@@ -265,7 +251,7 @@ def test_verify_without_results_prints_no_verdicts(tmp_path: Path, capsys: Captu
     assert invoke("verify", "dual_connectivity", "--out", tmp_path) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "dual_connectivity/share, " in captured.err
+    assert "dual_connectivity/reordering, and " in captured.err
 
 
 @pytest.mark.parametrize("command", ["table", "compare", "report", "package"])

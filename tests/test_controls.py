@@ -71,11 +71,33 @@ def test_a_map_has_a_cell_for_each_value() -> None:
         {"x": 20, "y": 10, "row": "TCP", "column": 1, "value": math.nan},
     ]
     drawn = views.grid(
-        rows, x=("RTT", (2, 20)), y=("Rate", (10,)), row=("", ("TCP",)), column=("Queue", (1,)), domain=(0, 100)
+        rows,
+        "Goodput [%]",
+        x=("RTT", (2, 20)),
+        y=("Rate", (10,)),
+        row=("", ("TCP",)),
+        column=("Queue", (1,)),
+        domain=(0, 100),
     ).to_dict()
     [values] = drawn["datasets"].values()
     assert values == [{"x": "2", "y": "10", "row": "TCP", "column": "1", "value": 93.4, "text": "93"}]
     assert drawn["spec"]["layer"][0]["encoding"]["x"]["sort"] == ["2", "20"]
+
+
+def test_values_of_stored_results_are_in_the_order_of_the_factor() -> None:
+    """A queue of 1 is stored as 1.0: panels of it came behind all others."""
+    queues = (0.25, 1, 8)
+    rows = [{"x": 2, "y": 10, "row": "BBR", "column": float(queue), "value": 90.0} for queue in queues]
+    one: dict[str, Any] = {
+        "x": ("", [2]),
+        "y": ("", [10]),
+        "row": ("", ["BBR"]),
+        "column": ("", queues),
+        "domain": (0.0, 100.0),
+    }
+    spec = views.grid(rows, "Goodput [%]", **one).to_dict()
+    (values,) = spec["datasets"].values()
+    assert [row["column"] for row in values] == spec["facet"]["column"]["sort"] == ["0.25", "1", "8"]
 
 
 def test_bbr_3_alone_fills_a_link(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_an_answer_is_kept_and_the_same(
 
 def test_a_report_is_written_again_when_it_is_gone(home: Path) -> None:
     line = ["study", "report", NAME, "--out", str(home / "results")]
-    page, figure = (home / "results" / NAME / name for name in ("report.html", "figure_1.svg"))
+    page, figure = (home / "results" / NAME / name for name in ("report.html", "goodput_over_the_rate.svg"))
     assert cli.invoke(line) == 0
     before = page.read_bytes(), page.stat().st_mtime_ns
     assert cli.invoke(line) == 0

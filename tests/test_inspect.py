@@ -123,7 +123,7 @@ def test_packets_are_matched_by_number_and_space() -> None:
     # a copy of 2 comes, too, and a packet that nobody has sent
     target = End("server", received=packets((50, 0, 0), (55, 0, 3), (80, 2, 3), (81, 2, 3), (90, 9, 3)))
     found = arrows(source, target, ALL)
-    rows = zip(*(sums(found.columns[name]) for name in ("number", "space", "fate")), strict=True)
+    rows = zip(*(found.rows[name].tolist() for name in ("number", "space", "fate")), strict=True)
     assert list(rows) == [
         (0, 0, ARRIVED),
         (0, 2, ARRIVED),
@@ -132,20 +132,37 @@ def test_packets_are_matched_by_number_and_space() -> None:
         (3, 3, ONE_END),
         (9, 3, RECEIVED),
     ]
-    assert sums(found.columns["flight"]) == [50, 45, 0, 50, 0, 0]
-    assert sums(found.columns["declared"]) == [0, 0, 75, 0, 0, 0]
+    assert found.rows["flight"].tolist() == [50, 45, 0, 50, 0, 0]
+    assert found.rows["declared"].tolist() == [0, 0, 75, 0, 0, 0]
     assert (found.shown, found.of, found.early) == (6, 6, 0)
 
 
 def test_nothing_is_called_dropped_where_the_other_end_is_not_known() -> None:
     source, target = End("client", sent=packets((0, 0, 3), (9, 1, 3))), End("server", received=packets((8, 1, 3)))
-    assert sums(arrows(source, None, ALL).columns["fate"]) == [ONE_END, ONE_END]
-    assert sums(arrows(None, target, ALL).columns["fate"]) == [RECEIVED]
+    assert arrows(source, None, ALL).rows["fate"].tolist() == [ONE_END, ONE_END]
+    assert arrows(None, target, ALL).rows["fate"].tolist() == [RECEIVED]
     assert arrows(None, None, ALL).of == 0
     early = arrows(source, target, ALL)
-    assert (early.early, sums(early.columns["fate"])) == (1, [DROPPED, ARRIVED])
-    target.complete = False
-    assert sums(arrows(source, target, ALL).columns["fate"]) == [ONE_END, ARRIVED]
+    assert (early.early, early.rows["fate"].tolist()) == (1, [DROPPED, ARRIVED])
+
+
+def test_where_a_reader_has_omitted_packets_a_packet_has_both_ends_or_is_omitted() -> None:
+    # the reader has kept 0, 1, 2 of the sender and 1, 3 of the receiver; the sender has declared 2 lost
+    source = End("client", sent=packets((0, 0, 3), (10, 1, 3), (20, 2, 3)))
+    source.lost = (np.array([90]), np.array([2]), np.array([3]))
+    target = End("server", received=packets((60, 1, 3), (80, 3, 3)), complete=False)
+    found = arrows(source, target, ALL)
+    assert found.rows["number"].tolist() == [1, 2]
+    assert found.rows["fate"].tolist() == [ARRIVED, ONE_END]
+    assert (found.one_end, found.of) == (2, 2)
+
+
+def test_a_window_has_the_packets_that_are_in_flight_in_it() -> None:
+    source = End("client", sent=packets(*((100 * n, n, 3) for n in range(10))))
+    target = End("server", received=packets(*((100 * n + 250, n, 3) for n in range(10))))
+    found = arrows(source, target, ALL, (500, 600))
+    # 3 arrives at 550; 6 is sent at 600; 2 arrived at 450
+    assert found.rows["number"].tolist() == [3, 4, 5, 6]
 
 
 def test_where_not_all_packets_fit_both_ends_keep_the_same_ones_and_losses() -> None:
@@ -154,10 +171,10 @@ def test_where_not_all_packets_fit_both_ends_keep_the_same_ones_and_losses() -> 
     target = End("client", received=packets(*((10 * n + 700, n, 3) for n in range(count) if n not in lost)))
     found = arrows(source, target, 100)
     assert found.step == 10
-    assert sums(found.columns["number"]) == sorted({*range(0, count, 10), *lost})
-    fates = Counter(sums(found.columns["fate"]))
+    assert found.rows["number"].tolist() == sorted({*range(0, count, 10), *lost})
+    fates = Counter(found.rows["fate"].tolist())
     assert fates == {ARRIVED: found.shown - 3, DROPPED: 3}
-    assert set(np.diff(sums(found.columns["flight"]))) <= {0, 700, -700}
+    assert set(found.rows["flight"].tolist()) == {0, 700}
 
 
 def test_a_trace_becomes_an_end() -> None:
@@ -194,8 +211,9 @@ def test_a_file_with_both_ends_is_one_connection_from_time_zero() -> None:
     # 0 and 1 of the client arrive at the server after 25 ms and 35 ms: 1035 - 1010 and 1055 - 1020
     assert sums(connection["arrows"][0]["fate"])[:2] == [ARRIVED, ARRIVED]
     assert sums(connection["arrows"][0]["flight"])[:2] == [25_000, 35_000]
-    assert sums(connection["ends"][0]["streams"][0]["t"]) == [10_000, 20_000]
-    assert connection["ends"][0]["streams"][0]["again"] == [1]
+    frames = connection["ends"][0]["frames"]
+    assert sums(frames["t"]) == [10_000, 20_000]
+    assert (sums(frames["stream"]), sums(frames["again"])) == ([0, 0], [0, 1])
     assert data["links"] == []
     assert "time series of a quiclab run" in data["links_note"]
 
@@ -355,7 +373,7 @@ def test_an_existing_file_is_replaced_only_if_wanted(tcp: Path, tmp_path: Path) 
     assert kept.read_text().startswith("<!doctype html>")
 
 
-def test_a_default_name_replaces_reports_only(tcp: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_default_name_replaces_nothing_either(tcp: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     report = tmp_path / "inspect-tcp.html"
     report.write_text("precious")
@@ -364,8 +382,10 @@ def test_a_default_name_replaces_reports_only(tcp: Path, tmp_path: Path, monkeyp
     report.unlink()
     assert cli.invoke(["inspect", str(tcp)]) == 0
     written = report.read_bytes()
-    report.write_bytes(written + b"<!-- older -->")
-    assert cli.invoke(["inspect", str(tcp)]) == 0
+    report.write_bytes(written + b"<!-- annotated -->")
+    assert cli.invoke(["inspect", str(tcp)]) == 2
+    assert report.read_bytes() == written + b"<!-- annotated -->"
+    assert cli.invoke(["inspect", str(tcp), "--force"]) == 0
     assert report.read_bytes() == written
 
 
@@ -397,7 +417,7 @@ def test_exit_codes(tmp_path: Path, tcp: Path, capsys: pytest.CaptureFixture[str
     assert cli.invoke(["inspect", str(tmp_path / "absent")]) == 2
     assert cli.invoke(["inspect", str(tcp), "--out", str(tmp_path / "no" / "page.html")]) == 2
     assert cli.invoke(["inspect", str(tcp), "--max-points", "5"]) == 2
-    assert "from 100 to 1000000" in capsys.readouterr().err
+    assert "from 100 to 2000000" in capsys.readouterr().err
 
 
 def test_a_setting_of_a_study_is_inspected(

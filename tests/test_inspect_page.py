@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import SMALL
+from conftest import BROWSER, SMALL
 from quiclab import cli
 from quiclab.inspect import Run, open_run, render, side
-from test_report_page import BROWSER, DARK, FLAGS
+from test_report_page import DARK, FLAGS
 
 pytestmark = [
     pytest.mark.browser,
@@ -171,12 +171,13 @@ def test_all_views_draw(scheme: str, pair: Path, tmp_path: Path) -> None:
     """
     found, console = probe(pair, tmp_path / "profile", body, *([DARK] if scheme == "dark" else []))
     assert console == []
-    assert len(found["titles"]) == 2 * (4 + 1 + 2)
-    assert len(found["canvases"]) == 2 * (4 + 1 + 1)
+    assert len(found["titles"]) == 2 * (5 + 1 + 2)
+    assert len(found["canvases"]) == 2 * (5 + 1 + 1)
     assert min(found["canvases"]) > 500
     blue, vermillion = {"light": ("0,114,178", "213,94,0"), "dark": ("74,163,223", "240,128,60")}[scheme]
     for name, shades in zip(found["names"], found["colours"], strict=True):
-        assert blue in shades, name
+        # the window has always room here, and packets leave at the pacing rate
+        assert blue in shades or "What limits" in name, name
         if "Packet numbers" in name:
             assert vermillion in shades
     assert found["bars"] == 2 * 4  # two lengths, sent and received, on each side
@@ -305,3 +306,26 @@ def test_contents_of_names_stay_strings(tmp_path: Path) -> None:
     assert console == []
     assert found["title"].startswith("</script>")
     assert found["images"] == 0
+
+
+def test_the_end_of_a_file_is_a_gap(tmp_path: Path) -> None:
+    run = both(400, 1.0)
+    trace = run.traces["", "server"]
+    trace["counts"]["truncated_at_byte"] = 4711
+    whole = both(2000, 1.0)
+    page = tmp_path / "page.html"
+    page.write_text(render([side(run), side(whole)]), encoding="utf-8")
+    body = """
+      const [window_] = charts.filter((canvas) => canvas.getAttribute("aria-label").startsWith("Congestion"));
+      probe.until = window_.rows()[0].until;
+      point(window_, "pointermove", 0.9, 100);
+      probe.tip = tip();
+    """
+    run.traces["", "client"]["acks"]["time_ms"].append(1500.0)  # the other end goes on
+    run.traces["", "client"]["acks"]["largest"].append(1)
+    run.traces["", "client"]["acks"]["space"].append(3)
+    page.write_text(render([side(run), side(whole)]), encoding="utf-8")
+    found, console = probe(page, tmp_path / "profile", body)
+    assert console == []
+    assert found["until"] < 500_000
+    assert "congestion window" not in found["tip"]

@@ -222,8 +222,8 @@ def test_extracted_data_is_stored_and_reported(tmp_path: Path) -> None:
         ("quinn (the library)", False, False, "yes (count and time only)"),
     ]
     spec = json.dumps(specification(evaluation, study.presentation.figures[0], "sim"))
-    assert '"1s | 1"' in spec
-    assert '"0 | 1"' in spec
+    assert '"1s|1"' in spec
+    assert '"0|1"' in spec
     assert '"same number, same times"' in spec
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from conftest import BROWSER, ROOT
 from quiclab import cli
 from quiclab.errors import QuiclabError
 from quiclab.report import views
+from quiclab.report.overview import UNFOLDED_STUDIES, render
 from quiclab.study.registry import about, find, find_all
-from test_report_page import BROWSER, DARK, browse
+from test_report_page import DARK, browse
 
 OTHER = '''"""A second file: small studies (of nobody).
 
@@ -105,20 +106,31 @@ def page(lab: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     assert [path.parent.name for path in pages] == ["flat", "rate"]
     errors = [line for line in captured.err.splitlines() if line.startswith("quiclab:")]
     assert len(errors) == 1
-    assert "1 of 3 studies failed: tiny/never: no results of tiny/never" in errors[0]
+    # it was not run, which is no failure
+    assert "1 of 3 studies not run: tiny/never; `quiclab study run`" in errors[0]
+    assert "failed" not in errors[0]
     return last
 
 
 def test_paragraphs_of_the_files() -> None:
-    [first, second, third] = about(find_all("tiny"))
-    assert first.startswith("A second file: small studies")
-    assert second == "Its second paragraph."
-    assert third.startswith("A study small enough")
+    title, paragraphs = about([find("tiny/flat")])
+    assert title == "A second file: small studies"
+    assert paragraphs == ["Its second paragraph."]
+    # the title of one file is not said of the studies of all: these have no package in common
+    assert about(find_all("tiny")) == ("", [])
+
+
+def test_a_group_of_several_modules_has_the_title_of_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("QUICLAB_STUDIES")
+    title, _ = about(find_all("validation"))
+    assert title.startswith("quiclab compared with what it models")
+    title, _ = about(find_all("validation/aqm"))
+    assert not title.startswith("quiclab compared with what it models")
 
 
 def test_overview_has_cards_claims_and_missing_studies(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert "<h1>A second file: small studies</h1>" in text
+    assert "<h1>tiny</h1>" in text
     assert "<strong>Not run yet:</strong> 1 of 3 experiments: never." in text
     for link in ("flat/report.html", "rate/report.html"):
         assert f'href="{link}"' in text
@@ -140,6 +152,16 @@ def test_overview_has_cards_claims_and_missing_studies(page: Path) -> None:
     assert re.findall(r'href="#([\w-]+)"', contradictions) == ["TI-2"]
 
 
+def test_many_studies_that_were_not_run_are_folded_in_their_order() -> None:
+    one = find("tiny/never")
+    for number, folded in ((UNFOLDED_STUDIES, False), (UNFOLDED_STUDIES + 1, True)):
+        names = [f"part/{letter}" for letter in "gfedcba"[:number]]
+        text = render("tiny", [replace(one, name=f"tiny/{name}") for name in names], [])
+        note = f"<strong>Not run yet:</strong> {number} of {number} experiments"
+        assert text.partition(note)[0].endswith('<details class="note"><summary>' if folded else '<p class="note">')
+        assert re.sub("<[^>]+>|:", "", text.partition(note)[2]).split(".")[0].strip() == ", ".join(names)
+
+
 def test_one_study_has_no_overview(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["study", "report", "tiny/flat", "--out", str(lab / "results")]) == 0
     assert capsys.readouterr().out.splitlines() == [str(lab / "results" / "tiny" / "flat" / "report.html")]
@@ -157,8 +179,8 @@ def test_page_of_a_study_without_factor_and_numbers(page: Path) -> None:
 
 
 def test_views_are_files_and_the_same_each_time(page: Path) -> None:
-    assert (page.parent / "flat" / "view_1.png").read_bytes().startswith(b"\x89PNG")
-    svg = (page.parent / "flat" / "view_1.svg").read_text(encoding="utf-8")
+    assert (page.parent / "flat" / "what_arrives.png").read_bytes().startswith(b"\x89PNG")
+    svg = (page.parent / "flat" / "what_arrives.svg").read_text(encoding="utf-8")
     assert all(f">{text}<" in svg for text in ("5 ms away", "far", "Time [s]", "Bytes", "link 1"))
     first, second = (views.draw(find("tiny/flat")) for _ in range(2))
     assert [item.spec for item in first] == [item.spec for item in second]

@@ -23,7 +23,7 @@ from conftest import ROOT
 from quiclab import cli, pacing
 from quiclab.errors import RequestError
 from quiclab.pacing import analysis, document
-from quiclab.pacing.analysis import files_of
+from quiclab.pacing.analysis import recordings_of
 from quiclab.pacing.labels import cautions, digits, duration, flows_of
 from quiclab.progress import ReadingProgress
 from quiclab.scenario import load
@@ -236,7 +236,7 @@ def test_a_report_is_only_overwritten_on_request(
     out = tmp_path / "page.html"
     out.write_text("mine")
     assert run("even.pcapng", "--out", out) == 2
-    assert f"{out} already exists; --force overwrites it" in capsys.readouterr().err
+    assert f"{out} already exists; --force replaces it" in capsys.readouterr().err
     assert (out.read_text(), stand_in.asked) == ("mine", [])
     assert run("even.pcapng", "--out", out, "--force") == 0
     assert capsys.readouterr().out.splitlines()[-1] == str(out)
@@ -322,17 +322,67 @@ def test_exclusions_are_the_only_caution() -> None:
 
 
 def test_a_directory_of_a_run_represents_its_captures(tmp_path: Path) -> None:
-    """Of each flow the sender first; qlog files only without captures; any other directory is refused."""
+    """Of each flow the sender first; qlog files if there are no captures; any other directory is refused."""
     names = ["result.json", "b.receiver.pcapng", "b.sender.pcapng", "a.receiver.pcapng", "a.sender.pcapng"]
     for name in [*names, "a.sender.sqlog", "a.receiver.sqlog", "series.parquet"]:
         (tmp_path / name).touch()
-    assert [file.name for file in files_of(tmp_path)] == [names[4], names[3], names[2], names[1]]
+    assert [item.file.name for item in recordings_of(tmp_path)] == [names[4], names[3], names[2], names[1]]
     for name in names[1:]:
         (tmp_path / name).unlink()
-    assert [file.name for file in files_of(tmp_path)] == ["a.sender.sqlog", "a.receiver.sqlog"]
+    assert [item.file.name for item in recordings_of(tmp_path)] == ["a.sender.sqlog", "a.receiver.sqlog"]
     (tmp_path / "result.json").unlink()
     with pytest.raises(RequestError, match="is a directory without captures of a run; expected a capture"):
-        files_of(tmp_path)
+        recordings_of(tmp_path)
+
+
+def test_of_a_capture_and_a_qlog_of_an_end_the_richer_one_is_read(tmp_path: Path) -> None:
+    """That of lab-quic is its qlog, at the ends that are lab-quic; the note says so."""
+    flows = {
+        "a": {"stack": "lab-quic", "sender": {}, "receiver": {"stack": "quinn"}},
+        "b": {"sender": {"stack": "lab-tcp"}, "receiver": {"stack": "lab-tcp"}},
+        "c": {"stack": "lab-quic", "sender": {}, "receiver": {}},
+    }
+    (tmp_path / "result.json").write_text(json.dumps({"scenario": {"flows": flows}}))
+    both = [
+        f"{flow}.{end}{ending}" for flow in "ab" for end in ("sender", "receiver") for ending in (".pcapng", ".sqlog")
+    ]
+    for name in [*both, "c.sender.pcapng", "c.receiver.sqlog"]:
+        (tmp_path / name).touch()
+    found = {item.file.name: item.notes for item in recordings_of(tmp_path)}
+    assert list(found) == [
+        "a.sender.sqlog",
+        "a.receiver.pcapng",
+        "b.sender.pcapng",
+        "b.receiver.pcapng",
+        "c.sender.pcapng",
+    ]
+    assert found["a.sender.sqlog"][0].startswith("read instead of a.sender.pcapng: the qlog of lab-quic has the frames")
+    assert found["a.receiver.pcapng"][0].startswith("read instead of a.receiver.sqlog: ")
+    assert found["c.sender.pcapng"] == ()
+
+
+def test_a_directory_of_lab_quic_is_read_from_its_qlog(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From its capture, too, the acknowledgements can be read; the output says which was read."""
+    sets = [("flows.dc.stack", "lab-quic"), ("record.pcapng", "true"), ("record.qlog", "true")]
+    result = quiclab.run(load(small, sets), 1, record_dir=tmp_path)
+    (tmp_path / "result.json").write_text(result.to_json())
+    assert run(tmp_path) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "dc.sender.sqlog: read instead of dc.sender.pcapng: the qlog of lab-quic" in shown
+    assert "Nothing was decrypted" not in shown
+    chosen = pacing.analyse([tmp_path]).captures
+    assert [Path(capture["file"]).name for capture in chosen] == ["dc.sender.sqlog", "dc.receiver.sqlog"]
+    captured = pacing.analyse([tmp_path / "dc.sender.pcapng"]).captures[0]
+    assert captured["problems"] == {}
+    [qlog_flow], [pcapng_flow] = chosen[0]["flows"], captured["flows"]
+    assert pcapng_flow["protocol"] == "quic"
+    assert pcapng_flow["acks_known"]
+    # packets of a qlog, datagrams of a capture: the server coalesces in its first flight
+    datagrams = result.elements["dc.sender"]["sent"]["packets"]
+    assert pcapng_flow["data"]["packets"] == datagrams < qlog_flow["data"]["packets"]
+    assert qlog_flow["acks"]["packets_mode"] == pcapng_flow["acks"]["packets_mode"] == 2
 
 
 def test_progress_is_that_of_all_files(stand_in: StandIn, tmp_path: Path) -> None:

@@ -156,6 +156,7 @@ def test_rate_of_a_link() -> None:
 
 def test_predicates_may_use_what_the_reference_names() -> None:
     names = claims.Names.__new__(claims.Names)
+    names._home = "intervals"
     pairs = claims.Series("intervals", "send", "ngtcp2", 10)
     assert names.above(pairs, 0.1).kind == "send_above_0.1"
     # 2070.4 us are 2.0704 ms

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 import pacing_documents as made
+from conftest import BROWSER
 from quiclab.pacing import BBR_GAINS, Analysis, Failure, Settings, axes, figure, series
 from quiclab.pacing.document import Intervals
 from quiclab.pacing.html import PARTS, render
 from quiclab.pacing.labels import flows_of
 from test_inspect_page import probe
-from test_report_page import BROWSER, DARK
+from test_report_page import DARK
 
 PACKETS = 400
 TEN = Settings(bottleneck_mbps=10.0, gains=BBR_GAINS)
@@ -174,6 +175,13 @@ def test_names_of_a_file_are_text_and_cautions_come_first() -> None:
     assert "<img" not in markup
     assert "default-src 'none'" in markup
     assert not re.search(r'(src|href)="(?!data:|#)', markup)
+
+
+def test_what_is_said_of_several_flows_is_said_once() -> None:
+    flows = [made.flow("even", TEN, 12, name=f"flow {number}") for number in range(3)]
+    page = render(Analysis(TEN, (made.capture("many.pcap", *flows),)))
+    assert page.count('<p class="caution"><strong>Few packets</strong>') == 1
+    assert re.search(r"Few packets</strong> \([^)]*flow 0[^)]*flow 2", page)
 
 
 def test_a_report_of_many_flows_draws_distinguishable_flows() -> None:

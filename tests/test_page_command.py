@@ -108,6 +108,9 @@ def test_the_page_shows_every_stack_and_works_offline(tmp_path: Path, capsys: py
     assert not re.search(r'(src|href)="(?!data:|#)', markup)
     assert "default-src 'none'" in markup
     assert "https://www.shop.example/js/part0.js" in text
+    # rows are named, and a single run has no deviation
+    assert re.search(r">part0\.js</text>", markup)
+    assert re.search(r"<td>[\d.]+</td><td>–</td><td>1</td>", markup)
 
 
 def row(**times: float | None) -> dict[str, Any]:
@@ -249,7 +252,7 @@ def test_an_existing_file_is_replaced_only_if_wanted(tmp_path: Path) -> None:
     assert kept.read_text().startswith("<!doctype html>")
 
 
-def test_a_default_name_replaces_reports_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_default_name_replaces_nothing_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     kept = tmp_path / f"page-{SHOP.stem}.html"
     kept.write_text("<!doctype html>\nprecious")
@@ -258,7 +261,7 @@ def test_a_default_name_replaces_reports_only(tmp_path: Path, monkeypatch: pytes
     assert kept.read_text() == "<!doctype html>\nprecious"
     assert cli.invoke([*command, "--json"]) == 0, "it writes no report"
     assert cli.invoke([*command, "--force"]) == 0
-    assert cli.invoke(command) == 0
+    assert cli.invoke(command) == 2
 
 
 def test_a_recording_that_is_none_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,8 @@ from quiclab.stats import Array, Statistic
 from quiclab.studies.page_load.claims import MEASURED as TOLD
 from quiclab.studies.page_load.claims import PLACES, REFERENCE, Names, flow_of, flows_of, jain
 from quiclab.study.claims import Claim, Verdict, judge
-from quiclab.study.findings import Grid, Key, NotMeasuredError, Printed, Resamples, Sample
+from quiclab.study.findings import Grid, Key, NotMeasuredError, Resamples, Sample
+from quiclab.study.printed import Printed
 
 DIRECTORY = ROOT / "python/quiclab/studies/page_load/reference"
 NETS = ("base", "loss", "lat", "jit")

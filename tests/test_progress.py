@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_the_heart_beats_while_no_run_ends(clock: Clock) -> None:
         for _ in range(44):
             clock.now += 0.25
             progress.beat()
-    assert stream.getvalue().splitlines() == ["study: 2 of 2 runs to do", *["study: 0 of 2 runs, 0.0 runs/s"] * 2]
+    assert stream.getvalue().splitlines() == ["study: 2 of 2 runs to do", *["study: 0 of 2 runs"] * 2]
 
 
 def test_an_evaluation_is_shown_after_two_seconds_only(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +78,8 @@ def test_an_evaluation_is_shown_after_two_seconds_only(clock: Clock, monkeypatch
     lines = stream.getvalue().splitlines()
     assert lines == [
         "verify a: 3 of 4 studies to do",
-        "verify a: 1 of 4 studies, 0.1 studies/s, 21 s left",  # one in 7 s
+        # one took 1.9 s; the next one takes longer, and is not counted any more
+        "verify a: 1 of 4 studies, 0.1 studies/s, 4 s left",
         "verify a: 2 of 4 studies, 0.3 studies/s, 7 s left",
     ]
     with BeatingProgress("verify a", total=1, stream=stream) as progress:
@@ -93,3 +95,40 @@ def test_an_evaluation_has_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) 
         progress.advance()
         progress.beat()
     assert "1/3" in stream.getvalue()
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_the_estimate_never_grows_while_items_take_the_same_time(clock: Clock, workers: int) -> None:
+    item_s, total = 7.0, 40
+    estimates = []
+    with CountProgress("study", total=total, stream=io.StringIO()) as progress:
+        assert progress.left_s() is None
+        for _ in range(total // workers):
+            for _ in range(70):
+                clock.now += item_s / 70
+                estimates.append(progress.left_s())
+            for _ in range(workers):
+                progress.advance()
+            estimates.append(progress.left_s())
+    known = [value for value in estimates if value is not None]
+    whole_s = item_s * total / workers
+    assert all(later <= earlier + 1e-9 for earlier, later in itertools.pairwise(known))
+    assert all(0 <= value <= whole_s for value in known)
+    if workers == 1:  # as it turns out: a tenth of a second less each time
+        assert known[:2] == pytest.approx([whole_s - item_s, whole_s - item_s - 0.1])
+
+
+def test_an_item_that_takes_longer_does_not_raise_the_estimate(clock: Clock) -> None:
+    with CountProgress("study", total=10, stream=io.StringIO()) as progress:
+        clock.now += 1.0
+        progress.advance()
+        clock.now += 100.0
+        assert progress.left_s() == pytest.approx(8.0)
+
+
+def test_slow_items_have_a_rate_that_is_not_zero(clock: Clock) -> None:
+    stream = io.StringIO()
+    with CountProgress("study", total=3, stream=stream) as progress:
+        clock.now += 120.0
+        progress.advance()
+    assert "study: 1 of 3 runs, 0.5 runs/min, 240 s left" in stream.getvalue()

@@ -1,7 +1,8 @@
 """The recipes for Rust of CONTRIBUTING are followed: their examples are applied to a copy of the tree and built.
 
 The other recipes have examples that other tests run: a Python stack (`test_python_stacks.py`), a program
-(`test_kernel_adapters.py`, which reads it from docs/adapters.md) and a study (`test_documents.py`, from docs/guide.md).
+(`test_kernel_adapters.py`, which reads it from docs/adapters.md) and a study (`test_documents.py`, from
+docs/write-a-study.md).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from quiclab import cli
 from quiclab.errors import RequestError
 from quiclab.executors import Processes
 from quiclab.housekeeping import is_current
-from quiclab.identity import RESULTS
+from quiclab.identity import PART_RESULTS, RESULTS
 from quiclab.native import build_id
 from quiclab.stacks.registry import version_of
 from quiclab.store import IDENTITY, MANY, Store
@@ -24,6 +24,7 @@ from quiclab.sweeps import Plan
 from quiclab.sweeps.run import execute
 from quiclab.sweeps.runs import Runs
 from quiclab.sweeps.table import runs_table
+from quiclab.unfinished import ENDING
 
 ROWS = 3
 
@@ -144,7 +145,7 @@ def housed(small: Path, out: Path) -> Store:
     old = pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("results 0, quinn 0.1")).otherwise(pl.col("versions"))
     now.with_columns(versions=old).write_parquet(shard)
     (out / "derived").mkdir()
-    for name in ("derived/table.json", "notes.txt", "shards/copy.parquet", "shards/.000009.parquet.7.tmp"):
+    for name in ("derived/table.json", "notes.txt", "shards/copy.parquet", "shards/.000009.parquet.7.quiclab-tmp"):
         (out / name).write_text("some text")
     return store
 
@@ -177,7 +178,7 @@ def test_gc_removes_what_nothing_uses_and_nothing_of_the_user(
     assert cli.invoke(["store", "gc", str(tmp_path), "--yes"]) == 0
     assert "removed: 1 runs" in capsys.readouterr().out
     gone = set(before) - {path for path in tmp_path.rglob("*") if path.is_file()}
-    assert gone == {tmp_path / "derived" / "table.json", tmp_path / "shards" / ".000009.parquet.7.tmp"}
+    assert gone == {tmp_path / "derived" / "table.json", tmp_path / "shards" / ".000009.parquet.7.quiclab-tmp"}
     assert len(store.identities()) == 1
     assert cli.invoke(["store", "gc", str(tmp_path)]) == 0
     assert "can be removed: 0 runs" in capsys.readouterr().out
@@ -213,7 +214,7 @@ def test_a_sweep_that_joins_shards_meanwhile_disturbs_nobody(
 
     def vanishing(path: Path) -> bool:
         found = is_file(path)
-        if path.name.endswith(".tmp"):
+        if path.name.endswith(ENDING):
             path.unlink(missing_ok=True)
         return found
 
@@ -252,6 +253,9 @@ def test_runs_that_this_machine_cannot_judge_are_kept() -> None:
     assert is_current(f"results {RESULTS}, {quinn}")
     # a stack that a script registers, or of a package that is not installed here
     assert is_current(f"results {RESULTS}, my stack 1.0, {quinn}")
+    part, version = next(iter(PART_RESULTS.items()))
+    assert is_current(f"results {RESULTS}, {part} {version}")
+    assert not is_current(f"results {RESULTS}, {part} {version - 1}")
     assert not is_current(f"results {RESULTS}, my stack 1.0, quinn 0.1")
     assert not is_current(f"results {RESULTS - 1}, my stack 1.0")
 

@@ -17,8 +17,8 @@ import pytest
 
 from conftest import ROOT
 from quiclab import cli
-from quiclab.cli.study_group import StoppedError, for_each, with_keys, with_lane
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.cli.study_group import for_each, with_keys, with_lane
+from quiclab.errors import QuiclabError, RequestError, StoppedError
 from quiclab.result import FlowResult, RunResult
 from quiclab.scenario import load
 from quiclab.studies.page_load.bulk import RATE_MBPS
@@ -306,7 +306,7 @@ def test_who_stops_a_group_stops_all_of_it() -> None:
 
     def action(study: Study) -> None:
         seen.append(study.name)
-        raise StoppedError("stopped: 1 of 2 runs")
+        raise StoppedError("stopped: 1 of 2 runs", 2)
 
     with pytest.raises(StoppedError):
         for_each(group("a", "b"), action)

@@ -18,16 +18,18 @@ import quiclab
 from quiclab import cli
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import Processes, run_all
+from quiclab.formats import decimal
 from quiclab.stacks.registry import version_of
 from quiclab.store import Store
 from quiclab.sweeps import Plan
 from quiclab.sweeps.adaptive import too_wide, wanted_seeds
 from quiclab.sweeps.design import Design
-from quiclab.sweeps.factors import decimal, parse
+from quiclab.sweeps.factors import parse
 from quiclab.sweeps.figure import layout
 from quiclab.sweeps.metrics import Measure, jain, measures
+from quiclab.sweeps.run import Probe
 from quiclab.sweeps.runs import Runs
-from quiclab.sweeps.session import Session
+from quiclab.sweeps.session import Session, cost_line
 from quiclab.sweeps.table import differences, runs_table, summary
 
 Captured = pytest.CaptureFixture[str]
@@ -406,6 +408,27 @@ def test_a_dry_run_checks_counts_and_runs_nothing(small: Path, tmp_path: Path, c
 
 
 @pytest.mark.parametrize(
+    ("waiting", "stored", "workers", "says"),
+    [
+        (1, 0, 8, "1 run, 0 stored. A run of the first setting took 2 s."),
+        (3, 0, 8, "if each does, all 3 runs take 2 s on 3 workers."),
+        (9, 0, 8, "if each does, all 9 runs take 4 s on 8 workers."),
+        (2, 3, 1, "if each does, 2 runs that are not stored take 4 s on 1 worker."),
+        (0, 3, 8, "3 runs, 3 stored."),
+    ],
+)
+def test_the_estimate_is_that_of_rounds_of_workers(
+    waiting: int, stored: int, workers: int, says: str, small: Path, tmp_path: Path
+) -> None:
+    plan = Plan(file=small, text=small.read_text(), seeds=waiting + stored)
+    session = Session(plan, Store(tmp_path / "out"), Processes(workers))
+    session.waiting, session.probe = waiting, Probe(2.0)
+    assert cost_line(plan, session).endswith(says)
+    adaptive = cost_line(plan, session, 50)
+    assert adaptive.endswith("--adaptive adds seeds where they are needed, up to 50: 50 runs at most.")
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--vary", "links.down9.rate=5Mbit/s"], "quiclab: --vary: links.down9"),
@@ -442,6 +465,9 @@ def test_run_with_seeds_prints_means_and_intervals(small: Path, tmp_path: Path, 
     assert "Goodput [Mbit/s]" in capsys.readouterr().out
     assert invoke("run", small, "--seeds", "2", "--out", tmp_path / "out") == 2
     assert "--seeds and --out contradict each other" in capsys.readouterr().err
+    for option in ("--compress", "--force"):
+        assert invoke("run", small, "--seeds", "2", option) == 2
+        assert f"{option} requires --out" in capsys.readouterr().err
 
 
 def test_a_script_needs_no_guard(small: Path, tmp_path: Path) -> None:
@@ -456,7 +482,7 @@ def test_a_script_needs_no_guard(small: Path, tmp_path: Path) -> None:
 
 def test_a_missing_scenario_is_one_line(capsys: Captured) -> None:
     assert invoke("sweep") == 2
-    assert "SCENARIO is missing" in capsys.readouterr().err
+    assert "SCENARIO: missing; expected scenario file; usage: quiclab sweep SCENARIO" in capsys.readouterr().err
     assert invoke("sweep", "absent.toml") == 2
     assert "cannot read the scenario absent.toml" in capsys.readouterr().err
 

@@ -20,7 +20,7 @@ from quiclab.store import Store
 from quiclab.sweeps import Plan, run
 from quiclab.sweeps.design import Design
 from quiclab.sweeps.factors import Level, parse
-from quiclab.sweeps.figure import chart
+from quiclab.sweeps.figure import _within, caption, chart, layout
 from quiclab.sweeps.metrics import Measure
 from quiclab.sweeps.run import Batch, measure_batch
 from quiclab.sweeps.session import Session
@@ -181,7 +181,7 @@ def test_files_of_an_earlier_sweep_go(small: Path, tmp_path: Path) -> None:
     assert (tmp_path / "differences.csv").exists()
     assert invoke(*shared) == 0
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [
-        "figure-goodput_mbps.svg", "index.html", "lock", "runs.parquet", "settings.csv", "small.toml"
+        "figure-goodput_mbps.svg", "index.html", "lock", "made.json", "runs.parquet", "settings.csv", "small.toml"
     ]  # fmt: skip
 
 
@@ -209,3 +209,44 @@ def test_a_note_on_builds_is_about_the_runs_of_the_sweep(
     both = Session(replace(plan_of(small), seeds=8), store, Processes(1))
     both.run()
     assert "0123456789abcdef" in " ".join(both.tables().notes)
+
+
+def test_files_that_no_list_has_stay(small: Path, tmp_path: Path) -> None:
+    """Nothing says who has made or changed them."""
+    shared: list[str | Path] = ["sweep", small, *STACKS, "--seeds", "1", "--jobs", "1", "--out", tmp_path]
+    assert invoke(*shared, "--metric", "goodput,min_rtt") == 0
+    (tmp_path / "made.json").unlink()
+    (tmp_path / "figure-min_rtt_ms.svg").write_text("mine")
+    assert invoke(*shared) == 0
+    assert (tmp_path / "figure-min_rtt_ms.svg").read_text() == "mine"
+
+
+def test_a_list_of_the_user_is_not_replaced(small: Path, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "made.json").write_text('{"mine": 1}')
+    assert invoke("sweep", small, "--seeds", "1", "--jobs", "1", "--out", tmp_path / "out") == 2
+    assert "made.json is not the list of files" in capsys.readouterr().err
+    assert (tmp_path / "out" / "made.json").read_text() == '{"mine": 1}'
+
+
+def test_intervals_are_cut_at_zero_by_the_metric_not_by_the_sample(small: Path) -> None:
+    plan = plan_of(small, metrics=("goodput", "flows.dc.sender.srtt_ms"), seeds=2)
+    goodput, path = plan.measures
+    low = pl.DataFrame({measure.column + ".low": [-1.0] for measure in plan.measures})
+    assert _within(low, goodput).row(0) == (0.0, -1.0)
+    assert _within(low, path).row(0) == (-1.0, -1.0)
+    two, one = pl.DataFrame({"setting": [0, 0]}), pl.DataFrame({"setting": [0]})
+    assert caption(plan, two).endswith("cut at zero, below which no value can be, but for paths.")
+    assert caption(plan, one) == "One run of each setting."
+    varied = ("links.down1.rate=5Mbit/s,10Mbit/s,20Mbit/s,40Mbit/s", "links.down1.delay=5ms,10ms,20ms,40ms")
+    for metric, end in (("goodput", ", cut at zero, below which no value can be."), ("flows.dc.sender.srtt_ms", ".")):
+        drawn = plan_of(small, varied=varied, metrics=(metric,), seeds=2)
+        assert layout(drawn, two).kind == "map"
+        assert caption(drawn, two).endswith(f"; under the pointer its 95 % interval by Student's t{end}")
+
+
+def test_runs_of_each_setting_are_counted_by_setting(small: Path) -> None:
+    """As many runs as settings may be several of one."""
+    plan = plan_of(small, varied=("links.down1.rate=5Mbit/s,20Mbit/s",), seeds=2)
+    assert caption(plan, pl.DataFrame({"setting": [0, 0]})).startswith("Means over the runs")
+    assert caption(plan, pl.DataFrame({"setting": [1]})) == "At most one run of each setting."

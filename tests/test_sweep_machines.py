@@ -55,7 +55,7 @@ def test_every_run_is_in_one_shard(small: Path) -> None:
 def test_wrong_plans_and_shards_are_refused(small: Path, capsys: Captured) -> None:
     plan = planned(small)
     assert invoke("sweep", "plan", small) == 2
-    assert "already exists; --force overwrites it" in capsys.readouterr().err
+    assert "already exists; --force replaces it" in capsys.readouterr().err
     assert invoke("shard", plan, "--index", "3", "--of", "3") == 2
     assert "--index: expected a number from 0 to 2" in capsys.readouterr().err
     assert invoke("sweep", "merge", plan) == 2

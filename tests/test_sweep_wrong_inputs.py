@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -155,14 +156,13 @@ def test_a_merge_names_the_lost_shard_and_the_command(plan: Path, tmp_path: Path
 # --- disks
 
 
-def refusing(number: int, names: Callable[[str], bool]) -> Callable[..., object]:
-    """A function in place of `Path.open` that fails for some names as a disk does."""
-    opened = Path.open
+def refusing(number: int, names: Callable[[str], bool], opened: Callable[..., object]) -> Callable[..., object]:
+    """A function in place of one that opens files: fails for some names as a disk does."""
 
-    def refuse(path: Path, *arguments: object, **options: object) -> object:
-        if names(path.name):
+    def refuse(path: str | Path, *arguments: object, **options: object) -> object:
+        if names(Path(path).name):
             raise OSError(number, "the disk says no", str(path))
-        return opened(path, *arguments, **options)  # type: ignore[call-overload]
+        return opened(path, *arguments, **options)
 
     return refuse
 
@@ -172,7 +172,7 @@ def test_a_disk_without_room_for_the_page_keeps_the_runs(
 ) -> None:
     out = tmp_path / "out"
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", refusing(errno.ENOSPC, lambda name: "index.html" in name))
+        patch.setattr(os, "open", refusing(errno.ENOSPC, lambda name: "index.html" in name, os.open))
         assert invoke("sweep", small, *SWEEP, "--out", out) == 1
     expected = f"cannot write {out / 'index.html'}: the disk says no; all runs are stored: repeat the command to write"
     assert expected in sentence(capsys)
@@ -189,7 +189,7 @@ def test_a_disk_without_room_for_kept_tables_keeps_the_runs_before(
     assert invoke(*arguments, "1") == 0
     capsys.readouterr()
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", refusing(errno.ENOSPC, lambda name: len(name) > 32))
+        patch.setattr(os, "open", refusing(errno.ENOSPC, lambda name: len(name) > 32, os.open))
         assert invoke(*arguments, "2") == 1
     assert "the disk says no; the runs stored before are kept: repeat the command to continue" in sentence(capsys)
     assert len(Store(out).identities()) == 1
@@ -199,7 +199,7 @@ def test_a_disk_without_room_for_kept_tables_keeps_the_runs_before(
 def test_a_folder_that_cannot_be_written_to_is_one_sentence(
     small: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Path, "open", refusing(errno.EROFS, lambda name: name == "lock"))
+    monkeypatch.setattr(Path, "open", refusing(errno.EROFS, lambda name: name == "lock", Path.open))
     assert invoke("sweep", small, *SWEEP, "--out", tmp_path / "out") == 2
     assert sentence(capsys) == f"quiclab: cannot write results to {tmp_path / 'out'}: the disk says no"
     assert invoke("sweep", small, *SWEEP, "--out", small) == 2
@@ -212,7 +212,7 @@ def test_a_file_on_a_disk_that_forbids_everything_is_one_sentence(
     def forbid(*_: object, **__: object) -> None:
         raise OSError(errno.EROFS, "the disk says no")
 
-    monkeypatch.setattr(Path, "open", forbid)
+    monkeypatch.setattr(os, "open", forbid)
     monkeypatch.setattr(Path, "unlink", forbid)
     with pytest.raises(RequestError, match=r"cannot write .*plan.json: the disk says no"):
         write_atomically(tmp_path / "plan.json", b"{}")

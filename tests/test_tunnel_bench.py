@@ -291,3 +291,21 @@ def name(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:
         return ""
+
+
+def test_the_page_of_faults_is_that_of_its_figures() -> None:
+    faults = tool("tunnel_faults")
+    found = json.loads(faults.FIGURES.read_text(encoding="utf-8"))
+    assert faults.PAGE.read_text(encoding="utf-8") == faults.rendered(found)
+
+
+def test_rounds_of_a_soak_become_windows() -> None:
+    faults = tool("tunnel_faults")
+    row = dict.fromkeys(faults.TOGETHER, 1)
+    rows = faults.windows(
+        [{**row, "seconds": seconds, "longest_gap_ms": seconds} for seconds in (300, 600, 900, 1200, 1201)]
+    )
+    assert [(one["seconds"], one["longest_gap_ms"], one["server_cpu_seconds"]) for one in rows] == [
+        (600, 600, 2),
+        (1201, 1201, 3),
+    ]

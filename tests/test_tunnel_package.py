@@ -197,7 +197,7 @@ def test_the_static_program_needs_nothing_but_itself(static_program: Path, tmp_p
     shutil.copy(static_program, tmp_path / "quiclab-tunnel")
     assert run("chroot", tmp_path, "/quiclab-tunnel", "--version").startswith("quiclab-tunnel ")
     # nor has its package dependencies
-    assert "Depends" not in tool("tunnel_package").control(static_program.read_bytes())
+    assert "Depends" not in tool("tunnel_package").control(static_program.read_bytes(), 0)
 
 
 def test_the_container_carries_with_one_capability(
@@ -206,6 +206,7 @@ def test_the_container_carries_with_one_capability(
     require("podman", "crun", "unshare")
     public = keys(static_program, tmp_path)
     (tmp_path / "config").mkdir()
+    (tmp_path / "run").mkdir(mode=0o755)
     shutil.copy(tmp_path / "server.key", tmp_path / "config")
     # a container cannot write sysctls of its host
     (tmp_path / "config" / "qlt0.toml").write_text(
@@ -226,7 +227,8 @@ def test_the_container_carries_with_one_capability(
     # what compose.yaml says; limits of processes and control groups are those of the test
     options = (
         f"--rm --network ns:/run/netns/{hosts[0]} --cap-drop ALL --cap-add NET_ADMIN --device /dev/net/tun "
-        f"--security-opt no-new-privileges --read-only --tmpfs /run --volume {tmp_path}/config:/etc/quiclab-tunnel:ro "
+        f"--security-opt no-new-privileges --read-only --volume {tmp_path}/config:/etc/quiclab-tunnel:ro "
+        f"--volume {tmp_path}/run:/run/quiclab-tunnel "
         "--cgroups disabled --ulimit nofile=1024:1024 --ulimit nproc=1000:1000"
     )
     script = (
@@ -264,6 +266,21 @@ def test_the_compose_file_gives_what_the_test_gives() -> None:
         "cap_add: [NET_ADMIN]",
         'devices: ["/dev/net/tun"]',
         "read_only: true",
-        'tmpfs: ["/run"]',
+        '- "/run/quiclab-tunnel:/run/quiclab-tunnel"',
     ):
         assert line in text
+    # the journal must not go with a container that is killed
+    assert "tmpfs" not in text
+
+
+def test_pages_of_the_package_refer_to_pages_of_the_package() -> None:
+    pages = tool("tunnel_package").PAGES
+    for page in ("tunnel.md", "tunnel-operation.md", "reference/vpn.md"):
+        text = (ROOT / "docs" / page).read_text()
+        names = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+        missing = {name for name in names if os.path.normpath(Path(page).parent / name) not in pages}
+        assert missing == set(), page
+    for example in (CRATE / "packaging" / "examples").iterdir():
+        named = re.findall(r"/usr/share/doc/quiclab-tunnel/(\S+)", example.read_text())
+        assert named, example
+        assert set(named) <= set(pages), example

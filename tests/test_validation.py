@@ -16,8 +16,9 @@ from quiclab.result import RunResult
 from quiclab.study import Study
 from quiclab.study.claims import Verdict, judge
 from quiclab.study.criteria import Assessment, Criterion, Outcome
-from quiclab.study.findings import Grid, Key, Printed, Resamples
+from quiclab.study.findings import Grid, Key, Resamples
 from quiclab.study.plan import jobs_of
+from quiclab.study.printed import Printed
 from quiclab.study.published import read_published
 from quiclab.study.registry import find, find_all
 

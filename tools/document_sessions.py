@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Run documents as sessions, and write the results that they show anew.
+"""Run documents as sessions, and write the outputs that they show anew.
 
 A document is a session: its commands are run one after the other in one folder, where `scenarios/` is that of the
 repository. What takes long is shortened (`SHORTENED`), what is not run is named with its reason (`NOT_RUN`); any other
-command runs as it stands. Results are the verdicts of claims and the rows of tables in blocks of the language `text`.
+command runs as it stands, and must succeed, or end as its comment `# exit code N` says. A block of the language `text`
+right below a block of commands is what they print (`document_outputs.py`); nothing is compared if a command of the
+block is shortened or not run.
 
-    python tools/document_sessions.py docs/sweeps.md            which results differ
+    python tools/document_sessions.py docs/sweeps.md            which outputs differ
     python tools/document_sessions.py docs/sweeps.md --write    and writes those of this version
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import itertools
 import re
 import subprocess
@@ -21,6 +24,7 @@ from dataclasses import dataclass
 from os import environ, pathsep
 from pathlib import Path
 
+import document_outputs
 from quiclab.native import extension
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,7 +42,7 @@ NOT_RUN = {
     r"python tools/measure_browser": "takes a quarter of an hour, and the machine for itself",
     r"quiclab shell": "needs root and programs of the machine; tests/test_kernel_shell.py runs it",
     r"quiclab trace import": "needs a file of the data set, which is not here; tests/test_trace_import.py runs it",
-    r"quiclab .*\b[A-Z]{2,}\b": "a pattern with a word to replace, not a command",
+    r"quiclab [^\"']*(?<=[\s=])[A-Z_]{2,}(?:\.\w+)?(?=\s|$)": "a pattern with a word to replace, not a command",
     r"quiclab .*--lane kernel": "needs namespaces and a machine that keeps up; tests/test_kernel_*.py run it",
     r"quiclab .*validation/lanes": "the same",
 }
@@ -48,7 +52,7 @@ INDENTED = ("quiclab ", "python ")
 SHORTENED = [
     (r"(quiclab study run dual_connectivity/batch_size)\b.*", r"\1 --runs 1 --only batch=100"),
     (
-        r"quiclab study run dual_connectivity(?!/batch_size).*",
+        r"quiclab study run dual_connectivity(?!/batch_size|/pdcp).*",
         "quiclab study run dual_connectivity/share --runs 1 --only share=50",
     ),
     (r"(quiclab study run validation/linux_tcp)\b.*", r"\1/short --runs 1 --only size=5000"),
@@ -88,16 +92,13 @@ SHORTENED = [
 ]
 # results of a shortened study are incomplete, and these say so: exit code 1
 INCOMPLETE = re.compile(
-    r"quiclab (verify|study (compare|table|package)) (dual_connectivity|validation|page_load|pacing)\b"
+    r"quiclab (verify|study (compare|table|package)) (dual_connectivity(?!/pdcp)|validation|page_load|pacing)\b"
     r"|quiclab study report validation\b(?!/loss_detection|/aqm|/blind|/regressions)"
     r"|quiclab study (report|multiverse) dual_connectivity(?!/)"
 )
 
-# a claim with its verdict, as `quiclab verify` prints it; a row that begins with a number or has an interval, as
-# `quiclab sweep` prints it
-RESULT = re.compile(r"^[A-Z]+-\d+  (?:confirmed|refuted|undecided).*$|^ (?:\d|[^\n]+ ± )[^\n]+$", re.MULTILINE)
-# the last line of the names of columns, and the rule below it
-HEAD = re.compile(r"^((.*)\n ─+ ?)$", re.MULTILINE)
+# the comment with which a document says that a command fails
+FAILS = re.compile(r"\s+# exit code (\d+)$")
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,10 @@ class Block:
         The block.
     before
         The paragraph before it.
+    line
+        The number of its first line, of the content of a fenced block.
+    below
+        Whether nothing is between it and the block before it.
     indented
         Whether it is indented instead of fenced.
     """
@@ -119,6 +124,8 @@ class Block:
     language: str
     text: str
     before: str
+    line: int
+    below: bool = False
     indented: bool = False
 
     @property
@@ -134,35 +141,62 @@ def blocks(text: str) -> list[Block]:
     found: list[Block] = []
     paragraph: list[str] = []
     last = ""
-    lines = iter(text.splitlines())
-    for line in lines:
+    below = False
+    lines = enumerate(text.splitlines())
+    for number, line in lines:
         if line.startswith("```"):
-            content = list(itertools.takewhile(lambda inner: inner != "```", lines))
-            found.append(Block(line.removeprefix("```"), "\n".join(content) + "\n", " ".join(paragraph) or last))
-            paragraph, last = [], ""
+            content = [inner for _, inner in itertools.takewhile(lambda inner: inner[1] != "```", lines)]
+            body = "".join(f"{inner}\n" for inner in content)
+            found.append(Block(line.removeprefix("```"), body, " ".join(paragraph) or last, number + 1, below))
+            paragraph, last, below = [], "", True
         elif line.startswith("    ") and not paragraph:
-            found.append(Block("sh", line.removeprefix("    ") + "\n", last, indented=True))
+            found.append(Block("sh", line.removeprefix("    ") + "\n", last, number, indented=True))
+            below = False
         elif line.strip():
             paragraph.append(line)
+            below = False
         elif paragraph:
             last, paragraph = " ".join(paragraph), []
     return found
 
 
-def commands(block: Block) -> list[str]:
-    """Return the commands of a block, with lines that go on joined and comments removed."""
-    joined = re.sub(r"\\\n\s*", "", block.text)
-    lines = [re.sub(r"\s+# .*$", "", line).strip() for line in joined.splitlines()]
-    return [line for line in lines if line and not line.startswith("#")]
+def commands(block: Block) -> list[tuple[str, int]]:
+    """Return the commands of a block and their exit codes; lines that go on are joined, and comments removed."""
+    found: list[tuple[str, int]] = []
+    for line in re.sub(r"\\\n\s*", "", block.text).splitlines():
+        fails = FAILS.search(line)
+        command = re.sub(r"\s+# .*$", "", line).strip()
+        if command and not command.startswith("#"):
+            found.append((command, int(fails[1]) if fails else 0))
+    return found
 
 
-def session(document: Path) -> list[tuple[str, int]]:
-    """Return what a shell has to run for a document, with the exit code that each command must have."""
-    steps: list[tuple[str, int]] = []
+@dataclass(frozen=True)
+class Step:
+    """What a shell has to run for a document.
+
+    Attributes
+    ----------
+    command
+        A command, or a file to write.
+    expected
+        The exit code that it must have.
+    block
+        The number of its block, where its output can be shown; `None` if it is not what the document says.
+    """
+
+    command: str
+    expected: int = 0
+    block: int | None = None
+
+
+def session(document: Path) -> list[Step]:
+    """Return what a shell has to run for a document."""
+    steps: list[Step] = []
     shortened = False
     for number, block in enumerate(blocks(document.read_text(encoding="utf-8"))):
         if block.language == "sh":
-            for command in commands(block):
+            for command, code in commands(block):
                 if any(re.match(pattern, command) for pattern in NOT_RUN):
                     continue
                 if block.indented and not command.startswith(INDENTED):
@@ -171,13 +205,13 @@ def session(document: Path) -> list[tuple[str, int]]:
                 for pattern, replacement in SHORTENED:
                     run = re.sub(pattern, replacement, run)
                 shortened = shortened or run != command
-                steps.append((run, 1 if shortened and INCOMPLETE.match(command) else 0))
+                incomplete = shortened and INCOMPLETE.match(command)
+                steps.append(Step(run, 1 if incomplete else code, None if incomplete or run != command else number))
         elif block.file or block.language == "python":
             file = block.file or f"example_{number}.py"
-            here = f"mkdir -p $(dirname {file}); cat > {file} <<'END_OF_BLOCK'\n{block.text}END_OF_BLOCK"
-            steps.append((here, 0))
+            steps.append(Step(f"mkdir -p $(dirname {file}); cat > {file} <<'END_OF_BLOCK'\n{block.text}END_OF_BLOCK"))
             if block.file is None:
-                steps.append((f"python {file}", 0))
+                steps.append(Step(f"python {file}", 0, number))
     return steps
 
 
@@ -187,102 +221,107 @@ class Ended:
 
     Attributes
     ----------
-    command
-        As it was run.
-    code, expected
-        Its exit code, and the one that it must have.
+    step
+        The command as it was run.
+    code
+        Its exit code.
     output, error
         What it printed.
     """
 
-    command: str
+    step: Step
     code: int
-    expected: int
     output: str
     error: str
 
+    @property
+    def failed(self) -> bool:
+        """Whether its exit code is another than it must have."""
+        return self.code != self.step.expected
+
+    @property
+    def printed(self) -> str:
+        """What a reader sees who is not shown the progress: of a command that ends with an error, the error, too."""
+        return self.output + (self.error if self.step.expected else "")
+
 
 def run(document: Path, folder: Path) -> list[Ended]:
-    """Run the session of a document in an empty folder."""
-    (folder / "scenarios").symlink_to(ROOT / "scenarios")
+    """Run the session of a document in an empty folder, which is not that where its commands run."""
+    here, programs = folder / "session", folder / "programs"
+    here.mkdir()
+    (here / "scenarios").symlink_to(ROOT / "scenarios")
     # what the documents call `mine.toml`, where they do not make it
-    (folder / "mine.toml").write_text(extension().template())
-    (folder / "bin").mkdir()
+    (here / "mine.toml").write_text(extension().template())
+    (programs / "bin").mkdir(parents=True)
     for name, arguments in (("quiclab", "-m quiclab "), ("python", "")):
-        program = folder / "bin" / name
+        program = programs / "bin" / name
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments}"$@"\n')
         program.chmod(0o755)
     steps = session(document)
     # one shell, so that what a document exports holds for what follows
-    script = "\n".join(f"{{\n{step}\n}} > out.{n} 2> err.{n}\necho $? > code.{n}" for n, (step, _) in enumerate(steps))
-    path = pathsep.join([str(folder / "bin"), environ["PATH"]])
-    subprocess.run(["/bin/bash", "-c", script], cwd=folder, timeout=1800, check=True, env=environ | {"PATH": path})
+    ends = (f"> {programs}/out.{n} 2> {programs}/err.{n}\necho $? > {programs}/code.{n}" for n in range(len(steps)))
+    script = "\n".join(f"{{\n{step.command}\n}} {end}" for step, end in zip(steps, ends, strict=True))
+    # tables are as wide as they are without a terminal
+    variables = {key: value for key, value in environ.items() if key not in {"COLUMNS", "LINES"}}
+    variables["PATH"] = pathsep.join([str(programs / "bin"), environ["PATH"]])
+    subprocess.run(["/bin/bash", "-c", script], cwd=here, timeout=1800, check=True, env=variables)
     return [
         Ended(
             step,
-            int((folder / f"code.{number}").read_text()),
-            expected,
-            (folder / f"out.{number}").read_text(),
-            (folder / f"err.{number}").read_text(),
+            int((programs / f"code.{number}").read_text()),
+            (programs / f"out.{number}").read_text(),
+            (programs / f"err.{number}").read_text(),
         )
-        for number, (step, expected) in enumerate(steps)
+        for number, step in enumerate(steps)
     ]
 
 
-def shown(document: str) -> list[str]:
-    """Return the results that a document shows."""
-    return RESULT.findall("".join(block.text for block in blocks(document) if block.language == "text"))
+def printed(text: str, ended: list[Ended]) -> dict[int, str]:
+    """Return what each block of commands printed that was run as it stands, by the number of the block."""
+    found: dict[int, str] = {}
+    for number, block in enumerate(blocks(text)):
+        own = [end for end in ended if end.step.block == number]
+        whole = len(commands(block)) if block.language == "sh" else 1
+        if own and len(own) == whole:
+            found[number] = "".join(end.printed for end in own)
+    return found
 
 
-def cells(row: str) -> list[str]:
-    """Return the cells of a row of a table."""
-    return re.split(r"\s{2,}", row.strip())
+def renewed(text: str, ended: list[Ended]) -> str:
+    """Return a document with what its commands print now. Raises ValueError where a passage is printed no longer."""
+    outputs = printed(text, ended)
+    lines = text.splitlines(keepends=True)
+    # from the end, so that the numbers of the lines before hold
+    for number, block in reversed(list(enumerate(blocks(text)))):
+        if block.language == "text" and block.below and number - 1 in outputs:
+            try:
+                new = document_outputs.renewed(block.text, outputs[number - 1])
+            except document_outputs.NoSuchLineError as error:
+                message = f"line {block.line}: {error}"
+                raise ValueError(message) from error
+            lines[block.line : block.line + block.text.count("\n")] = [new]
+    return "".join(lines)
 
 
-def same_cells(first: str, second: str) -> int:
-    """Return with how many equal cells two rows begin."""
-    pairs = zip(cells(first), cells(second), strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+def not_shown(text: str, ended: list[Ended]) -> list[str]:
+    """Return the commands that print something of which a document shows nothing."""
+    every = blocks(text)
+    shown = {number - 1 for number, block in enumerate(every) if block.language == "text" and block.below}
+    missing = [number for number, output in printed(text, ended).items() if output.strip() and number not in shown]
+    return [every[number].text.strip() for number in missing]
 
 
-def row_of(old: str, results: list[str]) -> str:
-    """Return the result that an older one is now."""
-    same = {new: same_cells(old, new) for new in results if len(cells(new)) == len(cells(old))}
-    best = [new for new, number in same.items() if number == max(same.values()) > 0]
-    if len(best) != 1:
-        message = f"expected one row like {old.strip()!r} in the output, got {len(best)}"
-        raise ValueError(message)
-    return best[0]
-
-
-def renewed(document: str, output: str) -> str:
-    """Return a document with the results of an output instead of those that it shows.
-
-    A row belongs to the row of the output that begins with the most cells of the same text: the levels of the factors
-    come first. Where the block begins with the title of a table, that row comes after the title. Raises ValueError
-    where there is none, or several are.
-    """
-    for block in blocks(document):
-        if block.language != "text":
-            continue
-        results = RESULT.findall(output[max(output.find(block.text.splitlines()[0]), 0) :])
-        new = block.text
-        for old in RESULT.findall(block.text):
-            if old not in results:
-                new = new.replace(old + "\n", row_of(old, results) + "\n")
-        document = document.replace(block.text, new)
-    # columns are as wide as their widest cell: the line of their names and the rule below it follow
-    heads = {tuple(cells(names)): head for head, names in HEAD.findall(output)}
-    for head, names in HEAD.findall(document):
-        document = document.replace(head, heads.get(tuple(cells(names)), head))
-    return document
+def differences(old: str, new: str) -> str:
+    """Return the lines in which two versions of a document differ."""
+    lines = (version.splitlines(keepends=True) for version in (old, new))
+    return "".join(difflib.unified_diff(*lines, "shown", "printed"))
 
 
 def main() -> int:
-    """Compare, and write where asked to; 1 if a result or an exit code differs."""
+    """Compare, and write where asked to; 1 if an output or an exit code differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("documents", nargs="+", type=Path, metavar="DOCUMENT")
-    parser.add_argument("--write", action="store_true", help="write the results of this version into the documents")
+    parser.add_argument("--write", action="store_true", help="write the outputs of this version into the documents")
     arguments = parser.parse_args()
     differs = False
     for path in arguments.documents:
@@ -290,22 +329,22 @@ def main() -> int:
             parser.error(f"expected a document, got {path}: it does not exist")
         with tempfile.TemporaryDirectory() as folder:
             ended = run(path, Path(folder))
-        for step in ended:
-            if step.code != step.expected:
-                print(f"{path}: expected exit code {step.expected}, got {step.code}: {step.command}", file=sys.stderr)
-                differs = True
-        output = "".join(step.output for step in ended)
+        failed = [end for end in ended if end.failed]
+        for end in failed:
+            print(
+                f"{path}: expected exit code {end.step.expected}, got {end.code}: {end.step.command}\n{end.error}",
+                file=sys.stderr,
+            )
         text = path.read_text(encoding="utf-8")
-        for old in shown(text):
-            if old not in output:
-                print(f"{path}: not in the output:\n{old}")
-                differs = differs or not arguments.write
-        if arguments.write and not any(step.code != step.expected for step in ended):
-            try:
-                path.write_text(renewed(text, output), encoding="utf-8")
-            except ValueError as error:
-                print(f"{path}: {error}", file=sys.stderr)
-                differs = True
+        try:
+            new = renewed(text, ended)
+        except ValueError as error:
+            print(f"{path}, {error}", file=sys.stderr)
+            new, failed = text, ended
+        print(differences(text, new), end="")
+        if arguments.write and not failed:
+            path.write_text(new, encoding="utf-8")
+        differs = differs or bool(failed) or (new != text and not arguments.write)
     return 1 if differs else 0
 
 

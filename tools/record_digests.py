@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import quiclab
-from quiclab.identity import CARRIER_RESULTS, RESULTS, STACK_RESULTS, versions_of
+from quiclab.identity import PART_RESULTS, RESULTS, STACK_RESULTS, versions_of
 from quiclab.stacks import catalogue
 from quiclab.sweeps.metrics import METRICS, SERIES_INTERVAL, measures, workloads
 
@@ -91,10 +91,10 @@ def measured_all() -> dict[str, Measured]:
 
 
 def stacks() -> dict[str, str]:
-    """Return the versions of the native stacks of other authors, and of stacks with a version of their results."""
+    """Return the versions of the native stacks of other authors, and of what has a version of its results."""
     native = {str(stack["name"]): str(stack["version"]) for stack in catalogue() if stack["name"] in NATIVE}
     own = {name: f"results {version}" for name, version in STACK_RESULTS.items()}
-    return native | own | {f"{name} as carrier": f"results {version}" for name, version in CARRIER_RESULTS.items()}
+    return native | own | {name: f"results {version}" for name, version in PART_RESULTS.items()}
 
 
 def changed(recorded: Mapping[str, Any], found: Mapping[str, Measured]) -> list[str]:
@@ -117,7 +117,7 @@ def main() -> str | None:
         before = json.loads(RECORDED.read_text(encoding="utf-8"))
         names = changed(before, found)
         if names and before["version"] == RESULTS:
-            advice = "raise RESULTS, STACK_RESULTS or CARRIER_RESULTS in python/quiclab/identity.py first"
+            advice = "raise RESULTS in python/quiclab/identity.py first, or the version of a part"
             return f"{', '.join(names)} changed: {advice}"
     metrics = [metric.name for metric in METRICS]
     content = {

@@ -49,7 +49,10 @@ def main() -> None:
         home.mkdir()
         venv.create(environment, with_pip=True)
         print(f"installing {wheel.name}", flush=True)
-        call([str(environment / "bin/pip"), "install", "--quiet", "--disable-pip-version-check", str(wheel)], home)
+        call(
+            [str(environment / "bin/pip"), "install", "--quiet", "--disable-pip-version-check", f"{wheel}[report]"],
+            home,
+        )
         program = str(environment / "bin/quiclab")
         (home / "mine.toml").write_text(call([program, "scenario", "new"], home), encoding="utf-8")
         for step, words, files in STEPS:

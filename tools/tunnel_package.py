@@ -33,10 +33,19 @@ FILES = {
     CRATE / "packaging" / "container" / "Containerfile": f"{DOCUMENTATION}/examples/Containerfile",
     CRATE / "packaging" / "container" / "compose.yaml": f"{DOCUMENTATION}/examples/compose.yaml",
     CRATE / "grafana" / "quiclab-tunnel.json": f"{DOCUMENTATION}/grafana.json",
-    ROOT / "docs" / "tunnel.md": f"{DOCUMENTATION}/tunnel.md",
-    ROOT / "docs" / "tunnel-operation.md": f"{DOCUMENTATION}/tunnel-operation.md",
-    ROOT / "docs" / "reference" / "vpn.md": f"{DOCUMENTATION}/reference/vpn.md",
 }
+#: Pages below docs that are in the package, with those that they refer to.
+PAGES = (
+    "tunnel.md",
+    "tunnel-operation.md",
+    "tunnel-protocol.md",
+    "tunnel-faults.md",
+    "tunnel-benchmark.md",
+    "reference/vpn.md",
+    "reference/scenario.md",
+    "decisions/0149-repair-in-tunnels.md",
+    "decisions/0151-connect-ip.md",
+)
 SCRIPTS = ("postinst", "prerm", "postrm")
 
 
@@ -55,14 +64,16 @@ def dependencies(program: bytes) -> str:
     return f"Depends: libc6 (>= {major}.{minor}), libgcc-s1\n"
 
 
-def control(program: bytes) -> str:
-    """Return the control file."""
+def control(program: bytes, size: int) -> str:
+    """Return the control file of a package whose files have so many bytes."""
     command = ["dpkg", "--print-architecture"]
     architecture = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
     return (
         f"Package: quiclab-tunnel\nVersion: {version()}\nArchitecture: {architecture}\n"
         "Maintainer: quiclab developers <quiclab@localhost>\nSection: net\nPriority: optional\n"
-        f"{dependencies(program)}Recommends: iproute2\n"
+        # in KiB (deb-control(5))
+        f"Installed-Size: {-(-size // 1024)}\n"
+        f"{dependencies(program)}Recommends: iproute2\nSuggests: nftables\n"
         "Description: VPN over several paths, with FQ-CoDel in front of them\n"
         " Carries IP packets between two hosts in QUIC datagrams over all uplinks at the same\n"
         " time. A download does not delay a call, and a path that fails interrupts nothing.\n"
@@ -89,6 +100,8 @@ def stage(program: Path, root: Path) -> None:
     place("usr/bin/quiclab-tunnel", program.read_bytes(), 0o755)
     for source, name in FILES.items():
         place(name, source.read_bytes())
+    for name in PAGES:
+        place(f"{DOCUMENTATION}/{name}", (ROOT / "docs" / name).read_bytes())
     unit = (CRATE / "systemd" / "quiclab-tunnel@.service").read_text()
     place("usr/lib/systemd/system/quiclab-tunnel@.service", unit.replace("/usr/local/bin/", "/usr/bin/").encode())
     place(f"{DOCUMENTATION}/copyright", copyright_text().encode())
@@ -102,7 +115,8 @@ def stage(program: Path, root: Path) -> None:
             place(f"usr/share/man/man8/{page.name}.gz", gzip.compress(page.read_bytes(), mtime=0))
     # of the package, so that it goes with it when it is empty
     (root / "etc/quiclab-tunnel").mkdir(parents=True)
-    place("DEBIAN/control", control(program.read_bytes()).encode())
+    size = sum(file.stat().st_size for file in root.rglob("*") if file.is_file())
+    place("DEBIAN/control", control(program.read_bytes(), size).encode())
     for script in SCRIPTS:
         place(f"DEBIAN/{script}", (CRATE / "packaging" / "debian" / script).read_bytes(), 0o755)
 

@@ -203,7 +203,12 @@ def export_qlog(inputs: Sequence[str], output: str) -> tuple[int, int, list[str]
         If a file cannot be read or written, or is not a qlog file of quiclab.
     """
 
-def inspect_qlog(path: str, max_points: int, progress: Callable[[int, int], None] | None = None) -> str:
+def inspect_qlog(
+    path: str,
+    max_points: int,
+    progress: Callable[[int, int], None] | None = None,
+    window_ms: tuple[float, float] | None = None,
+) -> str:
     """Summarise a qlog file of any draft and stack; releases the GIL.
 
     Parameters
@@ -211,9 +216,13 @@ def inspect_qlog(path: str, max_points: int, progress: Callable[[int, int], None
     path
         The file.
     max_points
-        Maximum number of points of a series (100 to 200 000; divided among several connections).
+        Maximum number of points of a series (100 to 2 000 000; divided among several connections).
     progress
         Called periodically with the number of bytes read so far, and the total over all passes over the file.
+    window_ms
+        First and last instant that is shown point by point, in the times of the document; `None` for all. Counts, sums,
+        `phases` and `flow_control` are those of the whole file; the first row of `recovery` has the values that hold
+        when the window begins.
 
     Returns
     -------
@@ -241,10 +250,13 @@ def inspect_qlog(path: str, max_points: int, progress: Callable[[int, int], None
           time), `ends` (list of the ends of lower ranges, at most 8)
         - `recovery`: `time_ms`, `cwnd_bytes`, `in_flight_bytes`, `ssthresh_bytes`, `srtt_ms`, `latest_rtt_ms`,
           `min_rtt_ms`, `pacing_rate_mbps`; null if the event does not contain it
+        - `flow_control` of what this endpoint sends: `time_ms`, `change` (0 a limit was raised, 1 the credit of the
+          connection is used up, 2 that of a stream)
         - `streams`, at most the 24 largest: `[{id, direction (sent, received), first_ms, last_ms, bytes,
           unique_bytes, frames_of, frames: {time_ms, offset, length, retransmitted}}]`; `streams_more`
           `{count, bytes, frames_untold}`
-        - `sampling`: `packets`, `acks`, `lost`, `phases`, `series`, `stream_frames`, each `{shown, of, how}`
+        - `sampling`: `packets`, `acks`, `lost`, `phases`, `flow_control`, `series`, `stream_frames`, each
+          `{shown, of, how}`
 
     Raises
     ------

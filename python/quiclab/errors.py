@@ -26,13 +26,28 @@ class QuiclabError(Exception):
     message
         The message: one line, without a traceback.
     exit_code
-        1: something failed or is incomplete; 2: the request was invalid.
+        1: something failed or is incomplete; 2: the request was invalid; above 128: stopped by a signal.
     """
 
     def __init__(self, message: str, exit_code: int = 1) -> None:
         super().__init__(message)
         self.message = message
         self.exit_code = exit_code
+
+
+class StoppedError(QuiclabError):
+    """A signal has stopped the command: exit code 128 and its number, as shells have it.
+
+    Parameters
+    ----------
+    message
+        As of `QuiclabError`.
+    number
+        The signal.
+    """
+
+    def __init__(self, message: str, number: int) -> None:
+        super().__init__(message, exit_code=128 + number)
 
 
 class RequestError(QuiclabError):

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 from quiclab.errors import RequestError
 from quiclab.files import write_parquet
-from quiclab.identity import BUILD, RESULTS, VERSIONS, stack_version
+from quiclab.identity import BUILD, RESULTS, VERSIONS, version_now
 from quiclab.libraries import pl
 from quiclab.result import TABLES
 from quiclab.store import IDENTITY, SHARD_NAMES, Store
 from quiclab.study.derived import FOLDER
 from quiclab.study.manifest import MANIFEST
 from quiclab.sweeps.kept import FILES
+from quiclab.unfinished import abandoned_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,12 +107,12 @@ def is_current(versions: str | None) -> bool:
     """
     if versions is None:
         return False
-    engine, *stacks = versions.split(", ")
+    engine, *parts = versions.split(", ")
     name, _, number = engine.partition(" ")
     if name != _ENGINE:
         return True
-    pairs = (stack.rpartition(" ") for stack in stacks)
-    return number == str(RESULTS) and all(stack_version(name) in (None, version) for name, _, version in pairs)
+    pairs = (part.rpartition(" ") for part in parts)
+    return number == str(RESULTS) and all(version_now(name) in (None, version) for name, _, version in pairs)
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ def waste(store: Store) -> Waste:
         gone = len(keep) - int(keep.sum())
         runs += gone
         size += _status(path)[0] * gone / max(1, len(keep))
-    left = (path for folder in (store.shards, store.directory) for path in folder.glob(".*.tmp"))
+    left = (path for folder in (store.shards, store.directory) for path in abandoned_files(folder))
     files = (*left, *(store.directory / FOLDER).glob("*.json"), *_tables_without_run(store))
     return Waste(store, runs, files, round(size) + sum(_status(path)[0] for path in files))
 
@@ -158,7 +159,7 @@ def _tables_without_run(store: Store) -> Iterator[Path]:
         names.update(part.filter(_current(part))[IDENTITY])
     for folder in folders:
         yield from (path for path in sorted(folder.glob(FILES)) if path.stem not in names)
-        yield from folder.glob(".*.tmp")
+        yield from abandoned_files(folder)
 
 
 def remove(found: Waste) -> int:

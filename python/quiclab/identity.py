@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.native import build_id
+from quiclab.recordings import ENDS
 from quiclab.stacks.registry import version_of
 from quiclab.study.inputs import fingerprint, source_of
 
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 RESULTS: Final = 9
 #: Versions of the results of single stacks: raised instead of that where only runs with the stack change.
 STACK_RESULTS: Final = {"lab-tcp": 3, "noq": 1}
-#: Versions of the results of stacks as the carrier of a tunnel, of one path or more.
-CARRIER_RESULTS: Final = {"noq": 2}
+#: Versions of the results of other parts: stacks as the carrier of a tunnel, of one path or more, and tunnels that put
+#: packets in order (`resequencing`).
+PART_RESULTS: Final = {"noq as carrier": 3, "resequencing": 1}
 #: Columns of a stored run that say what computed it: the versions, which identify it, and the build.
 VERSIONS, BUILD = "versions", "build"
 
@@ -47,13 +49,21 @@ def versions_of(scenario: Mapping[str, Any], lane: Lane | None = None) -> list[s
     if lane is not None:
         return lane.identity(scenario)
     flows, tunnels = scenario.get("flows", {}).values(), scenario.get("tunnels", {}).values()
-    tables = [*tunnels, *flows, *(flow.get(end, {}) for flow in flows for end in ("sender", "receiver"))]
+    tables = [*tunnels, *flows, *(flow.get(end, {}) for flow in flows for end in ENDS)]
     names, carriers = ({str(table["stack"]) for table in some if table.get("stack")} for some in (tables, tunnels))
+    parts = {f"{name} as carrier" for name in carriers}
+    if any("resequencing" in tunnel for tunnel in tunnels):
+        parts.add("resequencing")
     return [
         f"results {RESULTS}",
         *(f"{name} {stack_version(name) or 'absent'}" for name in sorted(names)),
-        *(f"{name} as carrier {CARRIER_RESULTS[name]}" for name in sorted(carriers & CARRIER_RESULTS.keys())),
+        *(f"{name} {PART_RESULTS[name]}" for name in sorted(parts & PART_RESULTS.keys())),
     ]
+
+
+def version_now(name: str) -> str | None:
+    """Return the version of a stack or another part, as in `versions_of`; `None` if this process does not know it."""
+    return str(PART_RESULTS[name]) if name in PART_RESULTS else stack_version(name)
 
 
 def stack_version(name: str) -> str | None:

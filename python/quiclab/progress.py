@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 LINE_INTERVAL_S = 5.0
 REDRAW_INTERVAL_S = 0.1
+SLOW = 0.1
+"""Rate [1/s] below which rates are per minute."""
 
 
 def duration(seconds: float) -> str:
@@ -31,11 +34,6 @@ def duration(seconds: float) -> str:
 def _digits(value: float) -> str:
     """Write a number with at least two digits, and no more after the point than that takes."""
     return f"{value:.0f}" if value >= 100 else f"{value:.2g}"
-
-
-def counted(number: int, singular: str) -> str:
-    """Write a number of things."""
-    return f"{number} {singular}" if number == 1 else f"{number} {singular}s"
 
 
 class Progress:
@@ -145,8 +143,9 @@ class CountProgress(Progress):
         quiet_s: float = 0.0,
         stream: TextIO | None = None,
     ) -> None:
-        super().__init__(quiet_s, stream)
+        super().__init__(quiet_s if total else math.inf, stream)  # nothing is not in progress
         self.title, self.total, self.before, self.done, self.unit = title, total, done, done, unit
+        self.last_s = self.started
         self.shown = False
 
     def __enter__(self) -> Self:
@@ -159,7 +158,7 @@ class CountProgress(Progress):
     ) -> None:
         """Show where it ended, if it was shown at all."""
         if self.bar is not None:
-            self.draw(self.title, self.done, self.total, self._rate())
+            self.draw(self.title, self.done, self.total, self._speed())
         elif self.shown and self.done > self.before:
             self.line(self._state())
         super().__exit__(kind, error, trace)
@@ -168,34 +167,53 @@ class CountProgress(Progress):
         """Return the columns of the bar."""
         from rich import progress as parts  # noqa: PLC0415 - only for bars
 
-        text, bar, left = super().columns()
-        return [text, bar, parts.MofNCompleteColumn(), parts.TextColumn("{task.fields[rate]}"), left]
+        text, bar, _ = super().columns()
+        return [text, bar, parts.MofNCompleteColumn(), parts.TextColumn("{task.fields[rate]}")]
 
     def advance(self, count: int = 1) -> None:
         """So many more are done."""
-        self.done += count
+        self._count(count)
         self.beat()
+
+    def _count(self, count: int) -> None:
+        self.done += count
+        self.last_s = time.monotonic()
 
     def beat(self) -> None:
         """Show where it is, also while none ends; may be called at any rate."""
         line = self._state() if self.shown else f"{self._head(self.total - self.done)} to do"
-        rate = self._rate() if self.shown else ""
+        rate = self._speed() if self.shown else ""
         self.shown |= self.show(line, self.title, self.done, self.total, rate)
 
     def _head(self, count: int) -> str:
         return f"{self.title}: {count} of {self.total} {self.unit}"
 
-    def _per_second(self) -> float:
-        elapsed = time.monotonic() - self.started
-        return (self.done - self.before) / elapsed if elapsed > 0 else 0.0
+    def left_s(self) -> float | None:
+        """Return the estimate of the remaining time [s]; `None` before the first item is done, and after the last.
 
-    def _rate(self) -> str:
-        return f"{self._per_second():.1f} {self.unit}/s"
+        An item takes the mean of those done until the last one was. The time since then is that of the next one: it is
+        subtracted, and no more than an item's. So the estimate never grows while items take the same time, and never
+        because one takes longer than the others.
+        """
+        done = self.done - self.before
+        if done <= 0 or self.done >= self.total:
+            return None
+        mean_s = (self.last_s - self.started) / done
+        return (self.total - self.done) * mean_s - min(time.monotonic() - self.last_s, mean_s)
+
+    def _speed(self) -> str:
+        """Return rate and remaining time; empty before the first item is done."""
+        elapsed = time.monotonic() - self.started
+        done = self.done - self.before
+        if done <= 0 or elapsed <= 0:
+            return ""
+        a_second = done / elapsed
+        rate = f"{a_second:.1f} {self.unit}/s" if a_second >= SLOW else f"{60 * a_second:.1f} {self.unit}/min"
+        left = self.left_s()
+        return rate if left is None else f"{rate}, {left:.0f} s left"
 
     def _state(self) -> str:
-        rate = self._per_second()
-        left = f", {(self.total - self.done) / rate:.0f} s left" if rate > 0 and self.done < self.total else ""
-        return f"{self._head(self.done)}, {self._rate()}{left}"
+        return ", ".join(filter(None, (self._head(self.done), self._speed())))
 
 
 class BeatingProgress(CountProgress):
@@ -230,7 +248,7 @@ class BeatingProgress(CountProgress):
 
     def advance(self, count: int = 1) -> None:
         """So many more are done, which the thread shows."""
-        self.done += count
+        self._count(count)
 
     def _beats(self) -> None:
         while not self._ended.wait(self.BEAT_S):

@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from quiclab.errors import RequestError
+from quiclab.files import GZIP, is_compressed, unpack
+from quiclab.unfinished import unfinished_folder
+
+#: Ends of a flow, as scenarios and the files of a run name them.
+ENDS: Final = ("sender", "receiver")
+#: The file that says that a directory has the result of a run.
+RESULT_FILE: Final = "result.json"
+#: Endings of qlog files, and of all recordings by the field of `record` that requests them.
+QLOG: Final = ".sqlog"
+RECORDINGS: Final = {"qlog": (QLOG, QLOG + GZIP), "pcapng": (".pcapng",)}
 
 
 @contextmanager
@@ -15,12 +26,41 @@ def recordings(record_dir: str | Path | None) -> Iterator[str | None]:
     if record_dir is None:
         yield None
         return
-    from tempfile import TemporaryDirectory  # noqa: PLC0415 - few runs need one
-
     try:
-        with TemporaryDirectory(prefix=".recording-", dir=record_dir) as temporary:
-            yield temporary
-            for file in sorted(Path(temporary).iterdir()):
+        with unfinished_folder(Path(record_dir)) as temporary:
+            yield str(temporary)
+            for file in sorted(temporary.iterdir()):
                 file.replace(Path(record_dir) / file.name)
     except OSError as error:
         raise RequestError(f"cannot write to {record_dir}: {error.strerror or error}") from error
+
+
+def qlog_of(folder: Path, flow: str, end: str) -> Path | None:
+    """Return the qlog file of an end of a flow in the directory of a run, compressed or not, if there is one."""
+    for ending in RECORDINGS["qlog"]:
+        path = folder / f"{flow}.{end}{ending}"
+        if path.is_file():
+            return path
+    return None
+
+
+@contextmanager
+def plain_file(path: Path) -> Iterator[Path]:
+    """Give a file as it is, or if it is compressed with gzip a temporary file with its content.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    RequestError
+        If its gzip data are damaged.
+    """
+    if not is_compressed(path):
+        yield path
+        return
+    from tempfile import TemporaryDirectory  # noqa: PLC0415 - few runs need one
+
+    with TemporaryDirectory(prefix="quiclab-gzip-") as folder:
+        plain = Path(folder) / path.name.removesuffix(GZIP)
+        unpack(path, plain)
+        yield plain

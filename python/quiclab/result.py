@@ -214,6 +214,14 @@ class RunResult:
                     raise unknown_field(f"flows.{flow}.{name}", name, known, where=where)
         return cls(data)
 
+    def without_series(self, record: Mapping[str, Any]) -> RunResult:
+        """Return the result as it is without time series, with another table `record` in its scenario."""
+        data = {key: value for key, value in self.data.items() if key != "series"}
+        data["scenario"] = {**data["scenario"], "record": record}
+        # tables as the engine gave them: to read them loads the library of data frames
+        tables = {name: self.__dict__[f"_{name}"] for name in TABLES if name != "series"}
+        return RunResult(data, taps=self.taps, **tables)
+
     @property
     def seed(self) -> int:
         """Seed of the run."""
@@ -430,8 +438,9 @@ def run_resolved(
     *,
     record_dir: str | Path | None = None,
     progress: Callable[[float, int, float], None] | None = None,
+    on_series: Callable[[Mapping[str, Mapping[str, list[float]]]], None] | None = None,
 ) -> RunResult:
-    """Run a scenario that is JSON already; as `run`."""
+    """Run a scenario that is JSON already; as `run`. `on_series` is called with the values of the time series."""
     native, seed = extension(), checked_seed(seed)
     try:
         with recordings(record_dir) as directory:
@@ -454,6 +463,8 @@ def run_resolved(
     taps = {name: pl.DataFrame(table) for name, table in output.taps.items()}
     if values := output.series_values():
         data["series"] = summary(values)
+        if on_series is not None:
+            on_series(values)
     return RunResult(data, taps=taps, **{name: getattr(output, name) for name in TABLES})
 
 

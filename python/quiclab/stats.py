@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from quiclab.libraries import np
+from quiclab.libraries import np, special
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,10 +75,8 @@ def summarise(values: ArrayLike) -> Summary:
 
 def _t(freedom: ArrayLike) -> Array:
     """Return the quantile of Student's t for the 95 % interval."""
-    from scipy.special import stdtrit  # noqa: PLC0415 - takes a third of a second to load; scipy.stats a second
-
     quantile = np.float64(0.5 + CONFIDENCE / 2)
-    return np.asarray(stdtrit(np.asarray(freedom, dtype=np.float64), quantile), dtype=np.float64)
+    return np.asarray(special.stdtrit(np.asarray(freedom, dtype=np.float64), quantile), dtype=np.float64)
 
 
 def half_width(summary: Summary) -> float:
@@ -178,9 +176,7 @@ def t_test_p(differences: Summary) -> float:
     """
     if not differences.std:
         return float(differences.mean == 0.0)
-    from scipy.special import stdtr  # noqa: PLC0415 - takes a third of a second to load
-
-    return float(2.0 * stdtr(differences.n - 1, -abs(differences.mean) / differences.standard_error))
+    return float(2.0 * special.stdtr(differences.n - 1, -abs(differences.mean) / differences.standard_error))
 
 
 SIGNIFICANT = 0.01
@@ -226,14 +222,12 @@ def welch_p_values(first: Side, second: Side) -> Array:
     )
     if n < 2 or other_n < 2:
         return np.full(np.broadcast(mean, other_mean).shape, math.nan)
-    from scipy.special import stdtr  # noqa: PLC0415 - takes a third of a second to load
-
     squares, other_squares = std**2 / n, other_std**2 / other_n
     variance = squares + other_squares
     same = (std <= IDENTICAL * np.abs(mean)) & (other_std <= IDENTICAL * np.abs(other_mean))
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = variance**2 / (squares**2 / (n - 1) + other_squares**2 / (other_n - 1))
-        p: Array = 2.0 * stdtr(freedom, -np.abs(mean - other_mean) / np.sqrt(variance))
+        p: Array = 2.0 * special.stdtr(freedom, -np.abs(mean - other_mean) / np.sqrt(variance))
     return np.where(same, math.nan, p)
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.files import write_parquet
 from quiclab.libraries import pl
+from quiclab.unfinished import remove_abandoned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 FLUSH_S: Final = 5.0
 FLUSH_RUNS: Final = 20_000
 IDENTITY: Final = "identity"
+#: The directory of the shards: what has one is a results directory.
+SHARDS: Final = "shards"
 SHARD_NAMES = "[0-9]" * 6 + ".parquet"  # not files of a user, such as a copy
 #: Number of small shards in a row that become one.
 MANY: Final = 64
@@ -45,7 +48,7 @@ class Store:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.shards = directory / "shards"
+        self.shards = directory / SHARDS
         self._held = False
 
     @contextmanager
@@ -79,8 +82,7 @@ class Store:
                 raise RequestError(f"another sweep is running in {self.directory}; wait for it to end") from error
             except OSError as error:
                 raise RequestError(f"cannot lock {self.directory}: {error.strerror}") from error
-            for leftover in self.shards.glob(".*.tmp"):
-                leftover.unlink(missing_ok=True)
+            remove_abandoned(self.shards)
             self._held = True
             try:
                 if compact:

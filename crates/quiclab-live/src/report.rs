@@ -150,16 +150,21 @@ fn kernel_release() -> String {
 pub struct Captures(Vec<SharedCapture>);
 
 impl Captures {
-    /// Opens them in `directory`; the observer fills them.
+    /// Opens them in `directory`; the observer fills them. `seed` is that of the run.
     #[must_use]
-    pub fn new(scenario: &Scenario, topology: &Topology, directory: &Path) -> (Self, CapturedEndpoints) {
+    pub fn new(
+        scenario: &Scenario,
+        seed: u64,
+        topology: &Topology,
+        directory: &Path,
+    ) -> (Self, CapturedEndpoints) {
         let mut captured = CapturedEndpoints::default();
         let mut captures = Vec::new();
         if scenario.record.pcapng {
             for flow in scenario.flows.keys() {
                 for role in [Role::Server, Role::Client] {
                     let name = Scenario::endpoint_name(flow, role);
-                    let capture = Capture::create(directory.join(format!("{name}.pcapng")), &name);
+                    let capture = Capture::create(directory.join(format!("{name}.pcapng")), &name, seed);
                     let capture = Arc::new(Mutex::new(capture));
                     let element = topology.index(&name);
                     captured.add(element.expect("endpoints are elements"), capture.clone());

@@ -53,7 +53,7 @@ pub fn run(directory: &Path, progress: &mut dyn Write) -> Result<Option<u8>, Liv
         BuildOptions { stacks: &stacks, base_dir: Path::new(&job.base_dir), transport_observer: &|_| None };
     let Built { mut topology, ends } = build(&scenario, job.seed, &options)?;
     let links = Links::new(&job, &scenario, &mut topology, clock)?;
-    let (captures, captured) = Captures::new(&scenario, &topology, directory);
+    let (captures, captured) = Captures::new(&scenario, job.seed, &topology, directory);
     let mut observers = links.observers();
     if !captured.is_empty() {
         observers.push(Box::new(captured));

@@ -4,21 +4,24 @@ use crate::progress::tell;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use quiclab_core::problem::system_reason;
-use quiclab_trace::inspect::{EXPECTED, InspectError};
+use quiclab_trace::inspect::{EXPECTED, InspectError, Selection};
 use std::path::Path;
 
-/// Summarises a qlog file; `progress` is called periodically with the bytes done and those of all passes.
+/// Summarises a qlog file; `progress` is called periodically with the bytes done and those of all passes;
+/// `window_ms` is the time whose events are shown, all of it if `None`.
 #[pyfunction]
-#[pyo3(signature = (path, max_points, progress=None))]
+#[pyo3(signature = (path, max_points, progress=None, window_ms=None))]
 pub(crate) fn inspect_qlog(
     py: Python<'_>,
     path: &str,
     max_points: usize,
     progress: Option<Py<PyAny>>,
+    window_ms: Option<(f64, f64)>,
 ) -> PyResult<String> {
+    let selection = Selection { max_points, window_ms };
     let mut raised = None;
     let result = py.detach(|| {
-        quiclab_trace::inspect::inspect_qlog(Path::new(path), max_points, &mut |done, total| {
+        quiclab_trace::inspect::inspect_qlog(Path::new(path), selection, &mut |done, total| {
             tell(progress.as_ref(), (done, total), |error| raised = Some(error))
         })
     });

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use quiclab_core::problem::system_reason;
-use quiclab_trace::qlog::{ExportError, export_qlog_03};
+use quiclab_trace::qlog::{ExportError, FILE_SCHEMA, export_qlog_03};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Error};
 
@@ -24,7 +24,15 @@ pub(crate) fn export_qlog(
     let exported = exported.map_err(|error| match error {
         ExportError::Write(error) => of_file(output, &error),
         ExportError::Read { input, source } => of_file(&inputs[input as usize - 1], &source),
-        other => PyValueError::new_err(other.to_string()),
+        ExportError::Json { input, record, .. } => {
+            PyValueError::new_err(format!("{}: record {record} is not JSON", inputs[input as usize - 1]))
+        }
+        ExportError::NoHeader { input } => {
+            let file = &inputs[input as usize - 1];
+            PyValueError::new_err(format!(
+                "{file}: expected a qlog header of file_schema {FILE_SCHEMA} first"
+            ))
+        }
     })?;
     let truncated = exported.truncated.into_iter().map(|index| inputs[index].clone()).collect();
     Ok((exported.traces, exported.events, truncated))

@@ -15,6 +15,7 @@ pub(crate) struct Recorder {
     folder: PathBuf,
     title: String,
     record: Record,
+    seed: u64,
     qlogs: Mutex<Vec<(PathBuf, QlogStatus)>>,
     captures: Mutex<Vec<(EndpointIdentity, SharedCapture)>>,
     acks: AckLog,
@@ -25,11 +26,12 @@ fn unwritable(path: &Path, error: &io::Error) -> String {
 }
 
 impl Recorder {
-    pub(crate) fn new(folder: &Path, title: &str, record: &Record) -> Self {
+    pub(crate) fn new(folder: &Path, title: &str, record: &Record, seed: u64) -> Self {
         Self {
             folder: folder.to_owned(),
             title: title.to_owned(),
             record: record.clone(),
+            seed,
             qlogs: Mutex::default(),
             captures: Mutex::default(),
             acks: AckLog::default(),
@@ -63,7 +65,7 @@ impl Recorder {
 
     fn capture(&self, identity: &EndpointIdentity) -> SharedCapture {
         let path = self.folder.join(format!("{}.pcapng", identity.name));
-        let capture = Arc::new(Mutex::new(Capture::create(path, &identity.name)));
+        let capture = Arc::new(Mutex::new(Capture::create(path, &identity.name, self.seed)));
         self.captures.lock().expect("no holder panics").push((identity.clone(), capture.clone()));
         capture
     }

@@ -31,7 +31,7 @@ pub(crate) fn run(
         Some(_) => scenario.record.clone(),
         None => Record { acks: scenario.record.acks, ..Record::default() },
     };
-    let recorder = Recorder::new(Path::new(record_dir.unwrap_or_default()), &scenario.name, &record);
+    let recorder = Recorder::new(Path::new(record_dir.unwrap_or_default()), &scenario.name, &record, seed);
     let output = simulate(py, base_dir, &scenario, &recorder, progress, |options| {
         quiclab_sim::run(&scenario, seed, options)
     })?;
@@ -53,7 +53,7 @@ pub(crate) fn first_difference(
     let quiet =
         |json: &str| -> PyResult<Scenario> { Ok(Scenario { record: Record::default(), ..parse(json)? }) };
     let (a, b) = (quiet(scenario_a)?, quiet(scenario_b)?);
-    let recorder = Recorder::new(Path::new(""), "", &Record::default());
+    let recorder = Recorder::new(Path::new(""), "", &Record::default(), seed_a);
     let difference = simulate(py, base_dir_a, &a, &recorder, None, |options_a| {
         let options_b = RunOptions {
             build: BuildOptions { base_dir: Path::new(base_dir_b), ..options_a.build },

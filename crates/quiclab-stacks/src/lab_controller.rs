@@ -16,17 +16,13 @@
 use crate::options::Options;
 use crate::time::Clock;
 use quiclab_core::{DataRate, Duration, RandomStream, Time};
-use quiclab_transport::congestion::bbr::filter::{Extremum, WindowedFilter};
-use quiclab_transport::congestion::{Ack, CongestionEvent, Controller, LostPacket, RecoveryPhase};
+use quiclab_transport::congestion::rate_limited::RateLimitedIncrease;
+use quiclab_transport::congestion::{Ack, CongestionEvent, Controller, LostPacket, Phase, RecoveryPhase};
 use quiclab_transport::congestion::{Flavour, Settings, build};
 use quiclab_transport::recovery::delivery_rate::{DeliveryRate, SentState};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
-
-/// For how many smoothed round trips a rate is that of the path, if a sample that the application does not limit comes later:
-/// the filter of BBRv1.
-const RATE_ROUND_TRIPS: u64 = 10;
 
 /// A packet in flight, or one whose fate is known behind one in flight.
 #[derive(Clone, Copy, Debug)]
@@ -48,14 +44,31 @@ struct Batch {
     srtt: Option<Duration>,
 }
 
+/// What a batch of acknowledgements says of the path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeliverySample {
+    /// When the packet sent last was sent.
+    pub(crate) sent: Time,
+    pub(crate) packets: u32,
+    pub(crate) bytes: u64,
+    /// Of that packet, if it is the largest newly acknowledged.
+    pub(crate) rtt: Option<Duration>,
+    pub(crate) srtt: Option<Duration>,
+    /// Delivery rate over its flight.
+    pub(crate) rate: Option<DataRate>,
+}
+
 /// A controller and what it must be told from.
 pub(crate) struct LabControllerState {
     pub(crate) controller: Box<dyn Controller>,
+    /// How a window grows that is not used; `None`: not at all (RFC 9002 section 7.8).
+    rate_limited: Option<RateLimitedIncrease>,
+    /// Bytes of a full packet.
+    full_packet: u64,
     clock: Clock,
     rate: DeliveryRate,
-    /// Largest delivery rate of the last [`RATE_ROUND_TRIPS`] that were not limited by the application, in bit/s, over ns;
-    /// 0 before there is such a sample.
-    fastest: WindowedFilter,
+    /// Of the last batch.
+    sample: Option<DeliverySample>,
     sent: VecDeque<Sent>,
     /// Position of the first packet of `sent`.
     first_position: u64,
@@ -82,9 +95,11 @@ impl LabControllerState {
         Self {
             initial_window: controller.window(),
             controller,
+            rate_limited: None,
+            full_packet: 0,
             clock: Clock::new(),
             rate: DeliveryRate::default(),
-            fastest: WindowedFilter::new(Extremum::Max, 0, 0),
+            sample: None,
             sent: VecDeque::new(),
             first_position: 0,
             tracked: 0,
@@ -111,6 +126,9 @@ impl LabControllerState {
         self.sent.push_back(Sent { time: self.now, bytes, state, outstanding: true });
         self.tracked += bytes;
         self.in_flight += bytes;
+        if let Some(rule) = &mut self.rate_limited {
+            rule.on_flight(self.in_flight, self.controller.window());
+        }
     }
 
     /// A packet of a batch is acknowledged. `srtt` means nothing before the first sample.
@@ -195,15 +213,15 @@ impl LabControllerState {
         // one packet alone waits for the peer's max_ack_delay
         let rate = self.rate.sample(self.now, self.min_rtt, batch.packets == 1);
         let srtt = batch.srtt.or(rtt);
-        // what the application limits says nothing against the path (draft-cheng-iccrg-delivery-rate-estimation, 3.4), and
-        // before the window was full once, nothing at all: one packet alone in a round trip is no rate
-        let (sampled, known) = (rate.rate().map(DataRate::bits_per_second), self.fastest.get());
-        let counts = |bits: u64| !(rate.app_limited || app_limited) || (known > 0 && bits > known);
-        if let Some((bits, srtt)) = sampled.zip(srtt).filter(|(bits, _)| counts(*bits)) {
-            self.fastest.set_window(RATE_ROUND_TRIPS * srtt.as_nanos());
-            self.fastest.update(self.now.as_nanos(), bits);
-        }
-        let ack = Ack {
+        self.sample = Some(DeliverySample {
+            sent,
+            packets: batch.packets,
+            bytes: batch.bytes,
+            rtt,
+            srtt,
+            rate: rate.rate(),
+        });
+        let mut ack = Ack {
             now: self.now,
             acked_bytes: batch.bytes,
             acked_packets: batch.packets,
@@ -222,6 +240,9 @@ impl LabControllerState {
             may_grow: !self.in_recovery || self.controller.owns_recovery(),
             rate: Some(rate),
         };
+        if let Some(rule) = &mut self.rate_limited {
+            rule.limit(&mut ack, &*self.controller, self.full_packet);
+        }
         self.controller.on_ack(&ack);
         self.trim();
     }
@@ -313,19 +334,38 @@ impl LabController {
         self.lab().controller.window()
     }
 
-    /// The largest rate at which the path has delivered of late. `None` before its window was full once, and of a controller
-    /// that has a rate of its own: BBR finds more only by sending more than it knows, for which its window has room, and a
-    /// path that was taken for as slow as it has been used so far would never be used more.
-    pub(crate) fn delivery_rate(&self) -> Option<DataRate> {
-        let lab = self.lab();
-        let measured =
-            Some(lab.fastest.get()).filter(|bits| *bits > 0 && lab.controller.pacing_rate().is_none());
-        measured.map(DataRate::from_bits_per_second)
+    /// The same with a window that grows also while it is not full: in slow start to twice what was in flight
+    /// (draft-ietf-ccwg-ratelimited-increase).
+    pub(crate) fn with_rate_limited_increase(self) -> Self {
+        let mut lab = self.lab();
+        lab.rate_limited = Some(RateLimitedIncrease::new(lab.initial_window));
+        drop(lab);
+        self
     }
 
-    /// The path is another one, of which no rate is known.
-    pub(crate) fn forget_delivery_rate(&self) {
-        self.lab().fastest.reset(0, 0);
+    /// A full packet has so many bytes from now on. The window is full once another one does not fit, and must be able to grow then.
+    pub(crate) fn set_full_packet(&self, bytes: u64) {
+        self.lab().full_packet = bytes;
+    }
+
+    /// What the last batch of acknowledgements says of the path, once.
+    pub(crate) fn take_sample(&self) -> Option<DeliverySample> {
+        self.lab().sample.take()
+    }
+
+    /// Whether the window doubles in a round trip, and is below the slow start threshold even then.
+    pub(crate) fn may_double(&self) -> bool {
+        let lab = self.lab();
+        let below = |ssthresh| 2 * lab.controller.window() < ssthresh;
+        lab.controller.phase() == Phase::SlowStart && lab.controller.ssthresh().is_none_or(below)
+    }
+
+    /// Whether the window grows exponentially.
+    pub(crate) fn is_starting(&self) -> bool {
+        matches!(
+            self.lab().controller.phase(),
+            Phase::SlowStart | Phase::ConservativeSlowStart | Phase::Startup
+        )
     }
 
     pub(crate) fn lab(&self) -> MutexGuard<'_, LabControllerState> {

@@ -34,11 +34,12 @@ pub struct Capture {
 pub type SharedCapture = Arc<Mutex<Capture>>;
 
 impl Capture {
-    /// A capture in the file `path` with one interface; [`Capture::finish`] says if that went wrong.
+    /// A capture in the file `path` with one interface, of a run with this seed; [`Capture::finish`] says if that went
+    /// wrong.
     #[must_use]
-    pub fn create(path: PathBuf, interface: &str) -> Self {
+    pub fn create(path: PathBuf, interface: &str, seed: u64) -> Self {
         match File::create(&path).and_then(|file| PcapngWriter::new(file, &[interface])) {
-            Ok(writer) => Self { path, writer: Some(writer), arrived: None, error: None },
+            Ok(writer) => Self { path, writer: Some(writer.with_seed(seed)), arrived: None, error: None },
             Err(error) => Self { path, writer: None, arrived: None, error: Some(error) },
         }
     }

@@ -10,61 +10,33 @@
 //! | IPv6 flow label | low 20 bits of the flow's number |
 //! | TTL, hop limit | 64 |
 //! | UDP checksum | IPv4: 0, "no checksum"; IPv6: computed, 0 is forbidden (RFC 8200 section 8.1) |
-//! | protection of modelled QUIC | none: headers and frames in plaintext, zeros as AEAD tags. Lengths are those on the wire; dissectors cannot decrypt it |
 
 use crate::tcp::{self, WindowScales};
 use quiclab_core::ip::checksum::{finish, sum};
 use quiclab_core::ip::{ICMP_HEADER, IPV4_HEADER, IPV6_HEADER, UDP_HEADER};
-use quiclab_core::quic::QuicDatagram;
 use quiclab_core::{Packet, Payload, Protocol};
 use std::net::{IpAddr, Ipv6Addr};
-
-/// What follows the UDP header.
-#[derive(Clone, Copy)]
-enum Content<'a> {
-    /// Of a real stack.
-    Bytes(&'a [u8]),
-    /// Of lab-quic.
-    Modelled(&'a QuicDatagram),
-}
-
-impl Content<'_> {
-    fn length(self) -> usize {
-        match self {
-            Self::Bytes(bytes) => bytes.len(),
-            Self::Modelled(datagram) => datagram.length(),
-        }
-    }
-
-    fn write(self, out: &mut Vec<u8>) {
-        match self {
-            Self::Bytes(bytes) => out.extend_from_slice(bytes),
-            Self::Modelled(datagram) => {
-                for packet in &datagram.packets {
-                    packet.encode_header(out);
-                    packet.encode_payload(out);
-                    out.resize(out.len() + packet.format.wire.tag_length(), 0);
-                }
-            }
-        }
-    }
-}
 
 /// Appends the packet from its IP header on and gives its length in bytes before truncation.
 ///
 /// A packet without content ends after the headers that are known: the IP header, the UDP header where
 /// the protocol is UDP, the TCP header of a segment. Its lengths are those of the whole packet. `scales`
-/// learns from the SYNs among the segments.
-pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScales) -> usize {
+/// learns from the SYNs among the segments; `datagram` is the content of a packet of lab-quic, if it can be written.
+pub(crate) fn packet(
+    out: &mut Vec<u8>,
+    packet: &Packet,
+    scales: &mut WindowScales,
+    datagram: Option<&[u8]>,
+) -> usize {
     let (protocol, content, segment) = match &packet.payload {
         Payload::Ip(bytes) => {
             out.extend_from_slice(bytes);
             return bytes.len();
         }
         Payload::Segment(segment) => (Protocol::Tcp, None, Some(segment)),
-        Payload::Quic(datagram) => (Protocol::Udp, Some(Content::Modelled(datagram)), None),
+        Payload::Quic(_) => (Protocol::Udp, datagram, None),
         Payload::Bytes(bytes) if packet.tuple.protocol() == Protocol::Udp => {
-            (Protocol::Udp, Some(Content::Bytes(bytes)), None)
+            (Protocol::Udp, Some(&bytes[..]), None)
         }
         Payload::Bytes(_)
         | Payload::Empty
@@ -88,7 +60,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
         }
         + segment.zip(available).map_or(0, |(segment, available)| tcp::header_bytes(segment, available));
     let total_bytes = match content {
-        Some(content) => header_bytes + content.length(),
+        Some(content) => header_bytes + content.len(),
         None => size.max(header_bytes),
     };
     let transport_bytes = total_bytes - ip_header_bytes;
@@ -122,7 +94,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, scales: &mut WindowScal
         out.extend_from_slice(&length_field(transport_bytes));
         out.extend_from_slice(&[0, 0]);
         if let Some(content) = content {
-            content.write(out);
+            out.extend_from_slice(content);
         }
         if !ipv4 && content.is_some() {
             // "if that computation yields a result of zero, it must be changed to hex FFFF"

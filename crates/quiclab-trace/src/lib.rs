@@ -11,6 +11,7 @@
 pub mod capture;
 pub mod inspect;
 mod ip;
+mod lab_quic;
 pub mod pacing;
 pub mod packets;
 pub mod pcapng;

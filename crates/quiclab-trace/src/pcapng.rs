@@ -3,7 +3,8 @@
 //! After draft-ietf-opsawg-pcapng. Packets are whole IP packets (link type RAW) with timestamps in
 //! nanoseconds; each vantage point is an interface with its name; each packet has its direction
 //! (`epb_flags`) and `Packet::id` (`epb_packetid`: the same packet at two interfaces has the same).
-//! Modelled TCP segments have no payload: they are truncated after their headers, as by a snap length.
+//! Modelled TCP segments have no payload: they are truncated after their headers, as by a snap length. Datagrams of
+//! lab-quic become real ones, with secrets; the few that cannot be written have a comment (`opt_comment`) instead.
 //! Key log lines go into Decryption Secrets Blocks, so one file is all that Wireshark needs.
 //!
 //! Blocks are written by the crate pcap-file. It does not know Decryption Secrets Blocks, and its
@@ -12,6 +13,7 @@
 
 use crate::EPOCH_UNIX_SECONDS;
 use crate::ip;
+use crate::lab_quic::{LabQuic, Written};
 use crate::tcp::WindowScales;
 use pcap_file::pcapng::blocks::ENHANCED_PACKET_BLOCK;
 use pcap_file::pcapng::blocks::interface_description::{
@@ -19,7 +21,7 @@ use pcap_file::pcapng::blocks::interface_description::{
 };
 use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter, RawBlock};
 use pcap_file::{DataLink, Endianness, PcapError};
-use quiclab_core::{Packet, Time};
+use quiclab_core::{Packet, Payload, Time};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
@@ -51,6 +53,8 @@ pub struct PcapngWriter<W: Write> {
     secrets: BTreeSet<String>,
     /// Window scales that the SYNs in the file have announced.
     scales: WindowScales,
+    /// Connections of lab-quic.
+    lab_quic: LabQuic,
     /// Body of the current block.
     body: Vec<u8>,
 }
@@ -79,8 +83,15 @@ impl<W: Write> PcapngWriter<W> {
             interfaces: interfaces.len(),
             secrets: BTreeSet::new(),
             scales: WindowScales::default(),
+            lab_quic: LabQuic::default(),
             body: Vec::new(),
         })
+    }
+
+    /// With the seed of the run, from which the keys and connection IDs of lab-quic follow; without: 0.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { lab_quic: LabQuic::new(seed), ..self }
     }
 
     /// Adds a line of the NSS key log format, as from [`quiclab_core::TransportEvent::Secret`].
@@ -122,13 +133,35 @@ impl<W: Write> PcapngWriter<W> {
             let message = format!("interface {interface} of {}", self.interfaces);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
+        let Payload::Quic(datagram) = &packet.payload else {
+            return self.block(now, interface, packet, heading, (None, None));
+        };
+        let mut lab_quic = std::mem::take(&mut self.lab_quic);
+        let Written { payload, comment, secrets } = lab_quic.write(packet, datagram);
+        let written = secrets
+            .iter()
+            .try_for_each(|line| self.secret(line))
+            .and_then(|()| self.block(now, interface, packet, heading, (payload, comment.as_deref())));
+        self.lab_quic = lab_quic;
+        written
+    }
+
+    /// An Enhanced Packet Block, with the content of a datagram of lab-quic and a comment.
+    fn block(
+        &mut self,
+        now: Time,
+        interface: usize,
+        packet: &Packet,
+        heading: Heading,
+        (datagram, comment): (Option<&[u8]>, Option<&str>),
+    ) -> io::Result<()> {
         let nanos = now.as_nanos().saturating_add(EPOCH_UNIX_SECONDS * 1_000_000_000);
         self.body.clear();
         self.words(&[interface as u32, (nanos >> 32) as u32, nanos as u32]);
         let lengths = self.body.len();
         self.words(&[0, 0]);
         let start = self.body.len();
-        let original = ip::packet(&mut self.body, packet, &mut self.scales);
+        let original = ip::packet(&mut self.body, packet, &mut self.scales, datagram);
         let captured = self.body.len() - start;
         self.body[lengths..lengths + 4].copy_from_slice(&(captured as u32).to_le_bytes());
         self.body[lengths + 4..start].copy_from_slice(&(original as u32).to_le_bytes());
@@ -139,6 +172,9 @@ impl<W: Write> PcapngWriter<W> {
         };
         self.option(2, &direction.to_le_bytes());
         self.option(5, &packet.id.to_le_bytes());
+        if let Some(comment) = comment {
+            self.option(1, comment.as_bytes());
+        }
         self.option(0, &[]);
         self.write(ENHANCED_PACKET_BLOCK)
     }
@@ -159,11 +195,12 @@ impl<W: Write> PcapngWriter<W> {
         }
     }
 
-    /// Appends an option whose value takes a multiple of four bytes.
+    /// Appends an option, padded to four bytes.
     fn option(&mut self, code: u16, value: &[u8]) {
         self.body.extend_from_slice(&code.to_le_bytes());
         self.body.extend_from_slice(&(value.len() as u16).to_le_bytes());
         self.body.extend_from_slice(value);
+        self.pad();
     }
 
     fn pad(&mut self) {

@@ -36,6 +36,9 @@ pub enum Command {
         /// Check the configuration and exit.
         #[arg(long)]
         check: bool,
+        /// Refuse a configuration whose `interface` is another: the systemd unit gives the name of its instance.
+        #[arg(long, value_parser = config::interface_name)]
+        interface: Option<String>,
         /// Form of the log on the standard error output.
         #[arg(long, value_enum)]
         log: Option<Log>,

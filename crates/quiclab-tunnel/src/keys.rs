@@ -1,6 +1,7 @@
 //! Ed25519 keys in files and texts: private ones as PKCS #8 in PEM (RFC 5958, RFC 8410, RFC 7468), as `openssl genpkey
 //! -algorithm ed25519` writes them; public ones as 64 hexadecimal digits.
 
+use crate::privileges::user_name;
 use quiclab_core::problem::system_reason;
 use quiclab_stacks::carrier::{PublicKey, SecretKey};
 use rustls_pki_types::pem::PemObject;
@@ -29,7 +30,7 @@ pub enum KeyError {
     #[error("accessible to other users (mode {0:03o})")]
     Readable(u32),
     /// Another user owns it.
-    #[error("belongs to user {0}, not to root or the user who starts the tunnel")]
+    #[error("belongs to the user `{}`, not to root or the user of the tunnel", user_name(*.0))]
     Owner(u32),
     /// It holds no key.
     #[error("not a PEM file with a private key")]
@@ -48,9 +49,18 @@ impl KeyError {
             Self::Io(error) if error.kind() == io::ErrorKind::NotFound => {
                 format!("create it with `quiclab-tunnel keygen {file}`")
             }
+            Self::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let user = user_name(rustix::process::geteuid().as_raw());
+                format!("the tunnel runs as `{user}`: run `chown {user} {file}` as root")
+            }
             Self::Io(_) | Self::NoKey => String::new(),
             Self::Readable(_) => format!("run `chmod 600 {file}`"),
-            Self::Owner(_) => format!("run `chown root {file}`"),
+            Self::Owner(user) => {
+                let user = user_name(*user);
+                format!(
+                    "start the tunnel as that user, as the systemd unit does, set `user = \"{user}\"`, or run `chown root {file}`"
+                )
+            }
             Self::Content => {
                 "use one that `quiclab-tunnel keygen` or `openssl genpkey -algorithm ed25519` wrote"
                     .to_owned()
@@ -59,20 +69,30 @@ impl KeyError {
     }
 }
 
+/// Who may own the file of a private key.
+#[derive(Clone, Copy, Debug)]
+pub enum Owners {
+    /// Whoever alone may read it: the key is only looked at.
+    Any,
+    /// Root, the user of this process, and the one with this number, which the process becomes: a tunnel must not have a key that
+    /// another user knows.
+    Trusted(Option<u32>),
+}
+
 /// Reads a private key from a file that only its owner may read.
 ///
 /// # Errors
-/// If it cannot be read, is readable by others or holds no key.
-pub fn read(file: &Path) -> Result<SecretKey, KeyError> {
-    from_pem(&read_text(file)?).ok_or(KeyError::Content)
+/// If it cannot be read, is readable by others, belongs to another user or holds no key.
+pub fn read(file: &Path, owners: Owners) -> Result<SecretKey, KeyError> {
+    from_pem(&read_text(file, owners)?).ok_or(KeyError::Content)
 }
 
 /// Reads a private key of any kind from a file that only its owner may read.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_any(file: &Path) -> Result<PrivateKeyDer<'static>, KeyError> {
-    PrivateKeyDer::from_pem_slice(&read_text(file)?).map_err(|_| KeyError::NoKey)
+pub fn read_any(file: &Path, owners: Owners) -> Result<PrivateKeyDer<'static>, KeyError> {
+    PrivateKeyDer::from_pem_slice(&read_text(file, owners)?).map_err(|_| KeyError::NoKey)
 }
 
 /// A private key as PKCS #8.
@@ -82,16 +102,18 @@ pub fn pkcs8(key: &SecretKey) -> PrivateKeyDer<'static> {
 }
 
 /// The text of a file that only its owner may read.
-fn read_text(file: &Path) -> Result<Vec<u8>, KeyError> {
+fn read_text(file: &Path, owners: Owners) -> Result<Vec<u8>, KeyError> {
     let mut open = File::open(file)?;
     // of the open file, so that it is the one that is read
     let metadata = open.metadata()?;
     if metadata.mode() & 0o077 != 0 {
         return Err(KeyError::Readable(metadata.mode() & 0o777));
     }
-    let user = rustix::process::geteuid().as_raw();
-    if metadata.uid() != 0 && metadata.uid() != user {
-        return Err(KeyError::Owner(metadata.uid()));
+    if let Owners::Trusted(later) = owners {
+        let trusted = [Some(0), Some(rustix::process::geteuid().as_raw()), later];
+        if !trusted.contains(&Some(metadata.uid())) {
+            return Err(KeyError::Owner(metadata.uid()));
+        }
     }
     let mut text = Vec::new();
     Read::by_ref(&mut open).take(MAX_FILE).read_to_end(&mut text)?;

@@ -7,6 +7,8 @@ use command_line::{Arguments, Command, Log, Tunnel};
 use quiclab_config::ConfigError;
 use quiclab_core::problem::system_reason;
 use quiclab_tunnel::daemon::{self, DaemonError};
+use quiclab_tunnel::keys::Owners;
+use quiclab_tunnel::setup::Undone;
 use quiclab_tunnel::status::Status;
 use quiclab_tunnel::{config, keys, setup, top};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
@@ -20,7 +22,7 @@ fn main() -> ExitCode {
         Command::Keygen { file } => keygen(&file),
         Command::Pubkey { file } => pubkey(&file),
         Command::Top { tunnel, interval, once } => top(&tunnel, interval, once),
-        Command::Up { config, check, log } => up(&config, check, log),
+        Command::Up { config, check, interface, log } => up(&config, check, interface.as_deref(), log),
         Command::Schema => schema(),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "quiclab-tunnel", &mut io::stdout());
@@ -85,13 +87,17 @@ fn keygen(file: &Path) -> Result<(), Failure> {
             code: WRONG_INPUT,
             ..format!("{} exists; keys are not overwritten, choose another file", file.display()).into()
         },
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Failure {
+            code: WRONG_INPUT,
+            ..format!("cannot write {}: {}", file.display(), system_reason(&error)).into()
+        },
         _ => format!("cannot write {}: {}", file.display(), system_reason(&error)).into(),
     })?;
     print(&format!("{public}\n"))
 }
 
 fn pubkey(file: &Path) -> Result<(), Failure> {
-    let key = keys::read(file).map_err(|error| {
+    let key = keys::read(file, Owners::Any).map_err(|error| {
         let remedy = error.remedy(file);
         let remedy = if remedy.is_empty() { remedy } else { format!("; {remedy}") };
         Failure { code: WRONG_INPUT, ..format!("{}: {error}{remedy}", file.display()).into() }
@@ -104,6 +110,26 @@ fn schema() -> Result<(), Failure> {
     print(&format!("{schema}\n"))
 }
 
+/// What each manual page has after what the command line knows (man-pages(7)).
+const MANUAL_END: &str = "\
+.SH FILES
+.TP
+.I /etc/quiclab\\-tunnel/NAME.toml
+Configuration of the tunnel with the device NAME that the unit quiclab\\-tunnel@NAME starts.
+.TP
+.I /run/quiclab\\-tunnel/NAME/control.sock
+Control socket of a running tunnel.
+.TP
+.I /run/quiclab\\-tunnel/NAME/journal.json
+What has to be undone after a kill.
+.SH SEE ALSO
+.BR ip (8),
+.BR nft (8),
+.BR systemctl (1),
+.BR wg (8);
+/usr/share/doc/quiclab\\-tunnel of the Debian package
+";
+
 /// Writes a page for the program and for each of its commands, for section 8: administration.
 fn man(folder: &Path) -> Result<(), Failure> {
     let mut command = Arguments::command().disable_help_subcommand(true);
@@ -114,6 +140,7 @@ fn man(folder: &Path) -> Result<(), Failure> {
         let mut text = Vec::new();
         let page = clap_mangen::Man::new(page.display_name(&title)).title(title.to_uppercase()).section("8");
         page.render(&mut text).map_err(|error| system_reason(&error))?;
+        text.extend(MANUAL_END.as_bytes());
         let file = folder.join(format!("{title}.8"));
         std::fs::write(&file, text)
             .map_err(|error| format!("cannot write {}: {}", file.display(), system_reason(&error)))?;
@@ -121,8 +148,26 @@ fn man(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn up(file: &Path, check: bool, log: Option<Log>) -> Result<(), Failure> {
-    let settings = config::load(file)?;
+/// Reads a configuration. An error about its key says what to change, which must not be done to that of a tunnel that runs.
+fn load(file: &Path) -> Result<config::Settings, Failure> {
+    config::load(file).map_err(|error| {
+        let inspected = config::inspect(file).ok();
+        let running =
+            inspected.and_then(|settings| setup::check_not_running(&settings.config.interface).err());
+        running.map_or_else(|| error.into(), |running| DaemonError::from(running).into())
+    })
+}
+
+fn up(file: &Path, check: bool, interface: Option<&str>, log: Option<Log>) -> Result<(), Failure> {
+    let settings = if check { config::inspect(file)? } else { load(file)? };
+    let found = &settings.config.interface;
+    if let Some(expected) = interface.filter(|expected| expected != found) {
+        let sentence = format!(
+            "{}: interface: expected \"{expected}\", as `--interface` says (the systemd unit quiclab-tunnel@NAME gives NAME), got \"{found}\"",
+            file.display()
+        );
+        return Err(Failure { code: WRONG_INPUT, ..sentence.into() });
+    }
     if check {
         for note in &settings.notes {
             let _ = writeln!(io::stderr(), "{}", note.render(io::stderr().is_terminal()));
@@ -229,10 +274,15 @@ fn down(tunnel: &Tunnel, keep_kill_switch: bool) -> Result<(), Failure> {
         // it was killed
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
             let undone = setup::clean(&tunnel.interface, keep_kill_switch);
-            match undone.map_err(|error| error.to_string())? {
-                0 => Err(not_running(&socket, &error).into()),
-                changes => print(&format!("reverted the changes of a killed tunnel: {changes}\n")),
+            let Undone { changes, kill_switch } = undone.map_err(|error| error.to_string())?;
+            // as the unit runs it after each end: a kill switch may be all that there is
+            if changes == 0 && !kill_switch && !keep_kill_switch {
+                return Err(not_running(&socket, &error).into());
             }
+            if changes > 0 {
+                print(&format!("reverted the changes of a killed tunnel: {changes}\n"))?;
+            }
+            if kill_switch { print("kill switch removed\n") } else { Ok(()) }
         }
         Err(error) => Err(not_running(&socket, &error).into()),
     }

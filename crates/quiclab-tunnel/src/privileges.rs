@@ -40,6 +40,18 @@ impl Account {
         Ok(Self { user: uid, group })
     }
 
+    /// Its number.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.user.as_raw()
+    }
+
+    /// Whether this process has its user and group already.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.user == nix::unistd::geteuid() && self.group == nix::unistd::getegid()
+    }
+
     /// Gives a file to its group; links are not followed.
     ///
     /// # Errors
@@ -47,6 +59,19 @@ impl Account {
     pub fn admit(&self, file: &Path) -> io::Result<()> {
         std::os::unix::fs::lchown(file, None, Some(self.group.as_raw()))
     }
+}
+
+/// Whether this process may become another user with other groups (CAP_SETUID, CAP_SETGID).
+#[must_use]
+pub fn may_change_user() -> bool {
+    let needed = CapabilitySet::SETUID | CapabilitySet::SETGID;
+    capabilities(None).is_ok_and(|held| held.permitted.contains(needed))
+}
+
+/// The name of a user, or its number if it has none.
+#[must_use]
+pub fn user_name(number: u32) -> String {
+    User::from_uid(Uid::from_raw(number)).ok().flatten().map_or_else(|| number.to_string(), |user| user.name)
 }
 
 /// Whether only root and the user of this process can put something into `directory`: what a process without
@@ -85,7 +110,7 @@ pub fn drop_privileges(account: Option<Account>) -> io::Result<()> {
             let _ = remove_capability_from_bounding_set(capability);
         }
     }
-    if let Some(Account { user, group }) = account {
+    if let Some(Account { user, group }) = account.filter(|account| !account.is_own()) {
         set_keep_capabilities(true)?;
         setgroups(&[])?;
         setresgid(group, group, group)?;

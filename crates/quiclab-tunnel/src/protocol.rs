@@ -26,6 +26,8 @@ const REFUSAL: u8 = 3;
 pub const MAX_ROUTES: usize = 256;
 /// Longest text of a refusal in bytes.
 pub const MAX_TEXT_LENGTH: usize = 200;
+/// Text of a refusal that lasts until a configuration changes.
+pub const NUMBERS_DIFFER: &str = "`resequencing` is `0 s` at one end only";
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]

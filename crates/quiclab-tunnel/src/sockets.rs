@@ -3,9 +3,7 @@
 //! Datagrams have DF set, and what ICMP says of the MTU is ignored: quinn-udp sets IP_PMTUDISC_PROBE and
 //! IPV6_PMTUDISC_PROBE. A datagram beyond the MTU of the device is refused (EMSGSIZE), as if it were lost.
 
-use crate::tun::SMALL;
-use bytes::BytesMut;
-use quiclab_core::{Ecn, FiveTuple, Packet, Payload, Protocol, Time};
+use quiclab_core::{Ecn, FiveTuple, Packet, PacketMemory, Payload, Protocol, Time};
 use quiclab_stacks::carrier::Outgoing;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use rustix::io::Errno;
@@ -22,7 +20,6 @@ const RECEIVE_BYTES: usize = 65_535;
 const BUFFER_BYTES: usize = 4 << 20;
 /// Reads from a socket before others have their turn.
 const TURNS: usize = 2;
-const BLOCK_BYTES: usize = 1 << 16;
 
 /// A socket.
 pub struct Socket {
@@ -101,8 +98,8 @@ pub struct UdpCounts {
 /// All sockets, by slots: a path of a client may have none at the moment.
 pub struct Sockets {
     slots: Vec<Option<Socket>>,
-    buffers: Vec<Vec<u8>>,
-    block: BytesMut,
+    buffers: [Vec<u8>; BATCH_SIZE],
+    memory: PacketMemory,
     batch: Batch,
     /// What went through.
     pub counts: UdpCounts,
@@ -128,8 +125,8 @@ impl Sockets {
     pub fn new(count: usize) -> Self {
         Self {
             slots: (0..count).map(|_| None).collect(),
-            buffers: vec![vec![0; RECEIVE_BYTES]; BATCH_SIZE],
-            block: BytesMut::new(),
+            buffers: std::array::from_fn(|_| vec![0; RECEIVE_BYTES]),
+            memory: PacketMemory::default(),
             batch: Batch::default(),
             counts: UdpCounts::default(),
         }
@@ -151,15 +148,13 @@ impl Sockets {
         let Some(socket) = self.slots[slot].as_ref() else { return };
         for _ in 0..TURNS {
             let mut metas = [RecvMeta::default(); BATCH_SIZE];
-            let mut slices: Vec<IoSliceMut<'_>> =
-                self.buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
+            let mut slices = self.buffers.each_mut().map(|buffer| IoSliceMut::new(buffer));
             let count = match socket.state.recv(UdpSockRef::from(&socket.socket), &mut slices, &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 // nothing there, or an error of an earlier packet (ICMP), which is told once
                 Err(_) => return,
             };
-            drop(slices);
             for (meta, buffer) in metas.iter().zip(&self.buffers).take(count) {
                 let ip = meta.dst_ip.filter(|_| socket.told).unwrap_or(socket.local.ip());
                 let local = SocketAddr::new(ip, socket.local.port());
@@ -167,15 +162,7 @@ impl Sockets {
                 for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
                     self.counts.received_packets += 1;
                     self.counts.received_bytes += datagram.len() as u64;
-                    let payload = if datagram.len() < SMALL {
-                        BytesMut::from(datagram)
-                    } else {
-                        if self.block.capacity() < datagram.len() {
-                            self.block.reserve(BLOCK_BYTES);
-                        }
-                        self.block.extend_from_slice(datagram);
-                        self.block.split()
-                    };
+                    let payload = self.memory.copy(datagram);
                     each(Packet::of_datagram(now, tuple, from_codepoint(meta.ecn), payload));
                 }
             }

@@ -5,7 +5,7 @@
 //! program does).
 
 use bytes::BytesMut;
-use quiclab_core::{Packet, Payload};
+use quiclab_core::{Packet, PacketMemory, Payload};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -17,10 +17,6 @@ const SEGMENTS: usize = 256;
 const WRITES: usize = 64;
 /// Largest IP packet.
 const MAX_PACKET_BYTES: usize = 65_535;
-/// Memory that packets are cut from, so that there is no allocation for each.
-const BLOCK_BYTES: usize = 1 << 16;
-/// Smaller packets get memory of their own: a few of them in a queue must not keep a block each.
-pub const SMALL: usize = 512;
 
 /// The device.
 pub struct Tun {
@@ -31,7 +27,7 @@ pub struct Tun {
     joining: GROTable,
     writes: Vec<Vec<u8>>,
     waiting: usize,
-    block: BytesMut,
+    memory: PacketMemory,
     /// What went wrong.
     pub counts: TunCounts,
 }
@@ -65,7 +61,7 @@ impl Tun {
             joining: GROTable::default(),
             writes: (0..WRITES).map(|_| Vec::with_capacity(VIRTIO_NET_HDR_LEN + MAX_PACKET_BYTES)).collect(),
             waiting: 0,
-            block: BytesMut::new(),
+            memory: PacketMemory::default(),
             counts: TunCounts::default(),
         }
     }
@@ -89,16 +85,7 @@ impl Tun {
         for (segment, &size) in self.segments.iter().zip(&self.sizes).take(count) {
             self.counts.read_packets += 1;
             self.counts.read_bytes += size as u64;
-            if size < SMALL {
-                each(BytesMut::from(&segment[..size]));
-                continue;
-            }
-            if self.block.capacity() < size {
-                // reuses the block once all packets of it are gone
-                self.block.reserve(BLOCK_BYTES);
-            }
-            self.block.extend_from_slice(&segment[..size]);
-            each(self.block.split());
+            each(self.memory.copy(&segment[..size]));
         }
         Ok(true)
     }

@@ -47,6 +47,12 @@ impl Uplinks {
         Ok(socket)
     }
 
+    /// Interfaces on which packets of a server of IPv4 arrive now.
+    pub fn interfaces_of_ipv4(&self) -> impl Iterator<Item = &str> {
+        let used = self.paths.iter().zip(&self.grounds).filter(|(path, _)| path.server.is_ipv4());
+        used.filter_map(|(_, ground)| ground.as_ref()?.interface.as_deref())
+    }
+
     /// Follows what has become of the interfaces; gives the paths with a new socket and its address.
     pub fn follow(
         &mut self,

@@ -32,7 +32,7 @@ fn wrong_input_has_an_exit_code_of_its_own() {
     );
     assert_fails(
         &["keygen", "absent/key"],
-        1,
+        2,
         "quiclab-tunnel: cannot write absent/key: No such file or dir",
     );
     assert_fails(
@@ -61,6 +61,51 @@ fn wrong_input_has_an_exit_code_of_its_own() {
         1,
         "quiclab-tunnel: no tunnel answers at absent.sock\n",
     );
+}
+
+/// As the unit starts it: with another name of the device, neither a reload nor what follows a kill would find the tunnel.
+#[test]
+fn the_unit_refuses_a_file_that_is_not_named_like_its_device() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let _ = std::fs::remove_file(folder.join("unit.key"));
+    assert!(run(&["keygen", "unit.key"]).status.success());
+    let server = format!(
+        "version = 1\nkey_file = \"unit.key\"\n[server]\nlisten = [\"0.0.0.0:4433\"]\npool_ipv4 = \"10.77.0.0/24\"\n[[server.peers]]\nname = \"home\"\npublic_key = \"{}\"\n",
+        "07".repeat(32)
+    );
+    std::fs::write(folder.join("home.toml"), server).expect("the file is written");
+    let unit = include_str!("../systemd/quiclab-tunnel@.service");
+    assert!(unit.contains(" up --log json --interface %i /etc/quiclab-tunnel/%i.toml\n"), "{unit}");
+    assert!(run(&["up", "--check", "--interface", "qlt0", "home.toml"]).status.success());
+    let sentence = "quiclab-tunnel: home.toml: interface: expected \"home\"";
+    assert_fails(&["up", "--interface", "home", "home.toml"], 2, sentence);
+}
+
+/// Root sees whether the file of a unit is right, whose user owns the key.
+#[test]
+fn root_looks_at_keys_of_other_users_and_does_not_start_with_them() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let _ = std::fs::remove_file(folder.join("owner.key"));
+    let public = run(&["keygen", "owner.key"]).stdout;
+    std::os::unix::fs::chown(folder.join("owner.key"), Some(65534), Some(65534)).expect("root may");
+    let other = "07".repeat(32);
+    let config = |user: &str| {
+        let text = format!(
+            "version = 1\nkey_file = \"owner.key\"\n{user}interface = \"nobody-has-it\"\n[client]\nserver_key = \"{other}\"\n[[client.paths]]\nname = \"dsl\"\nserver = \"192.0.2.1:4433\"\n"
+        );
+        std::fs::write(folder.join("owner.toml"), text).expect("the file is written");
+    };
+    config("");
+    assert!(run(&["up", "--check", "owner.toml"]).status.success());
+    assert_eq!(run(&["pubkey", "owner.key"]).stdout, public);
+    let output = run(&["up", "owner.toml"]);
+    let shown = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{shown}");
+    assert!(shown.contains("belongs to the user `nobody`, not to root"), "{shown}");
+    assert!(shown.contains("set `user = \"nobody\"`"), "{shown}");
 }
 
 #[test]

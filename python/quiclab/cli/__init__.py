@@ -1,7 +1,7 @@
 """The command line: `quiclab` and `python -m quiclab`.
 
 Results go to stdout, progress and messages to stderr. Exit codes: 0 fine, 1 something failed or is incomplete, 2 the
-request was wrong. Every error is a one-line message.
+request was wrong, 130 and 143 stopped by SIGINT (Ctrl-C) and SIGTERM. Every error is a one-line message.
 
 Only the module of the command that is named is loaded: names and descriptions of all are here.
 """
@@ -9,24 +9,29 @@ Only the module of the command that is named is loaded: names and descriptions o
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Annotated, TextIO
+from typing import Annotated, Any, TextIO
 
 try:  # loading takes time; Ctrl-C during it also gives a one-line message
     import typer
 
+    from quiclab import termination
+    from quiclab.cli.application import Application, UsageError, about_usage
     from quiclab.errors import QuiclabError, RequestError
     from quiclab.native import build_id, extension
 except KeyboardInterrupt:
-    sys.exit("quiclab: stopped")
+    print("quiclab: stopped", file=sys.stderr)
+    sys.exit(130)
 
-# what typer returns after Ctrl-C
-STOPPED = 130
+# what typer returns after Ctrl-C: 128 and the number of the signal, as shells have it
+STOPPED = 128 + signal.SIGINT
 # the common base class of errors of the option parser; typer does not export it
-ParserError: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
+ParserError: type[typer.BadParameter] = UsageError.__mro__[1]
 
 
 @dataclass(frozen=True)
@@ -35,58 +40,72 @@ class Part:
 
     Attributes
     ----------
+    section
+        Its section in the list of commands.
     module, attribute
         Where it is below this package: a function for a command, an application of typer for a group.
     help
         Its description.
     """
 
+    section: str
     module: str
     attribute: str
     help: str
 
 
+RUNS, ANALYSIS, STUDIES, INPUTS = "Runs", "Analysis", "Studies", "Networks, stacks and the machine"
+
 COMMANDS = {
+    "run": Part(RUNS, "run", "run_command", "Run a scenario once, and print its flows, delays and losses."),
     "shell": Part(
+        RUNS,
         "shell",
         "shell_command",
         "Run a command behind the scenario's network; its exit code is that of the command.",
     ),
-    "run": Part("run", "run_command", "Run a scenario once."),
     "browse": Part(
+        RUNS,
         "browse",
         "browse_command",
         "Load the page of a scenario with a real browser over HTTP/2 and HTTP/3, many times, and compare.",
     ),
-    "diff": Part(
-        "run", "diff_command", "Show the first packet at which two runs differ, and their summaries side by side."
-    ),
-    "inspect": Part(
-        "inspect",
-        "inspect_command",
-        "Write an HTML report about the packets of one run, or of two side by side; it works offline.",
-    ),
     "page": Part(
+        RUNS,
         "page",
         "page_command",
         "Replay a recorded page load (HAR) over a network with several stacks, and write a report with waterfalls.",
     ),
-    "shard": Part("sweep", "shard_command", "Run one shard of a plan of `quiclab sweep plan`, as a job of a cluster."),
-    "verify": Part("verify", "verify_command", "Print claims and their verdicts, with numbers."),
+    "shard": Part(
+        RUNS, "sweep_shards", "shard_command", "Run one shard of a plan of `quiclab sweep plan`, as a job of a cluster."
+    ),
+    "diff": Part(
+        ANALYSIS,
+        "run",
+        "diff_command",
+        "Show the first packet at which two runs differ, and their summaries side by side.",
+    ),
+    "inspect": Part(
+        ANALYSIS,
+        "inspect",
+        "inspect_command",
+        "Write an HTML report about the packets of one run, or of two side by side; it works offline.",
+    ),
+    "verify": Part(STUDIES, "verify", "verify_command", "Print claims and their verdicts, with numbers."),
 }
 GROUPS = {
-    "qlog": Part("scenario", "qlog_app", "qlog files of runs."),
-    "scenario": Part("scenario", "scenario_app", "Write, print and describe scenarios."),
-    "kernel": Part("kernel", "app", "Virtual-clock kernel, and kernel-lane features of this machine."),
-    "path": Part("path", "app", "Named paths: networks with a name and the source of each value."),
-    "pacing": Part("pacing", "app", "Pacing and acknowledgements of captures from any source."),
-    "study": Part("study", "app", "Published studies: run them and compare."),
-    "stack": Part("scenario", "stack_app", "Stacks and profiles, with the source of each value."),
-    "store": Part("store", "app", "Stored runs: list them, and remove those that nothing uses."),
     "sweep": Part(
-        "sweep", "app", "Run a scenario over the levels of factors, with many seeds: a table, a figure, a page."
+        RUNS, "sweep", "app", "Run a scenario over the levels of factors, with many seeds: a table, a figure, a page."
     ),
-    "trace": Part("trace", "app", "Rates over time for links: make, import and show them."),
+    "pacing": Part(ANALYSIS, "pacing", "app", "Pacing and acknowledgements of captures from any source."),
+    "qlog": Part(ANALYSIS, "scenario", "qlog_app", "qlog files of runs."),
+    "study": Part(STUDIES, "study", "app", "Published studies: run them and compare."),
+    "store": Part(STUDIES, "store", "app", "Stored runs: list them, and remove those that nothing uses."),
+    "scenario": Part(INPUTS, "scenario", "scenario_app", "Write, print and describe scenarios."),
+    "path": Part(INPUTS, "path", "app", "Named paths: networks with a name and the source of each value."),
+    "stack": Part(INPUTS, "scenario", "stack_app", "Stacks and profiles, with the source of each value."),
+    "trace": Part(INPUTS, "trace", "app", "Rates over time for links: make, import and show them."),
+    "kernel": Part(INPUTS, "kernel", "app", "Virtual-clock kernel, and kernel-lane features of this machine."),
 }
 
 
@@ -104,22 +123,33 @@ def application(named: str) -> typer.Typer:
     named
         First word on the command line; if it is not a command, no command is loaded.
     """
-    app = typer.Typer(
+    app = Application(
         name="quiclab",
         help="A laboratory for QUIC and TCP over difficult networks.",
         no_args_is_help=True,
-        add_completion=False,
-        rich_markup_mode=None,  # help as plain text: the other formats take half a second
-        pretty_exceptions_enable=False,
+        add_completion=True,
     )
     app.callback()(options)
     for name, part in COMMANDS.items():
         command = load(part) if name == named else None
-        app.command(name, help=part.help)(command if callable(command) else not_loaded)
+        app.command(name, help=part.help, rich_help_panel=part.section)(command if callable(command) else not_loaded)
     for name, part in GROUPS.items():
         group = load(part) if name == named else None
-        app.add_typer(group if isinstance(group, typer.Typer) else typer.Typer(), name=name, help=part.help)
+        app.add_typer(
+            group if isinstance(group, typer.Typer) else Application(),
+            name=name,
+            help=part.help,
+            rich_help_panel=part.section,
+        )
     return app
+
+
+def first_word(given: Sequence[str]) -> str:
+    """Return the word that names a command: of the command line, or of one that a shell wants to be completed."""
+    words = list(given)
+    if "_QUICLAB_COMPLETE" in os.environ:  # words of bash; of zsh and fish
+        words = (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
+    return next((word for word in words if not word.startswith("-")), "")
 
 
 def not_loaded() -> None:
@@ -145,15 +175,16 @@ def options(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
     warnings.showwarning = note
-    sys.exit(invoke(arguments))
+    termination.take_over()
+    code = invoke(arguments)
+    sys.exit(128 + signal.SIGTERM if termination.was_received() and code == STOPPED else code)
 
 
 def invoke(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; every error becomes one line on stderr."""
     try:
         given = sys.argv[1:] if arguments is None else arguments
-        named = next((word for word in given if not word.startswith("-")), "")
-        code = application(named)(args=given, standalone_mode=False)
+        code = application(first_word(given))(args=given, prog_name="quiclab", standalone_mode=False)
     except QuiclabError as error:
         return fail(error.message, error.exit_code, error.rendered if isinstance(error, RequestError) else "")
     except ParserError as error:
@@ -161,9 +192,7 @@ def invoke(arguments: list[str] | None = None) -> int:
         if context is not None and error.message == context.get_help():  # no command was given
             print(error.message)
             return 2
-        parameter = error.param if type(error) is typer.BadParameter else None
-        message = f"{parameter.opts[0]}: {error.message}" if parameter else error.format_message()
-        return fail(message, 2)
+        return fail(message_of(error, context), 2)
     except (KeyboardInterrupt, typer.Abort):
         code = STOPPED
     except BrokenPipeError:
@@ -171,8 +200,15 @@ def invoke(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     if code == STOPPED:
-        return fail("stopped", 1)
+        return fail("stopped", STOPPED)
     return code if isinstance(code, int) else 0
+
+
+def message_of(error: typer.BadParameter, context: Any) -> str:
+    """Return what an error of the parser of options says."""
+    if context is not None and (found := about_usage(error, context)) is not None:
+        return found.message
+    return error.format_message()
 
 
 def note(

@@ -12,12 +12,14 @@ from quiclab.browser.compare import compared
 from quiclab.browser.load import LOAD_LISTS
 from quiclab.browser.runner import MAX_LOADS, PageLoads, check_request, load_pages, write_hars
 from quiclab.cli.lane import ClockOption, EmulationOption, load_either
-from quiclab.cli.run import make_directory
+from quiclab.cli.output import ForceOption, claim_directory
 from quiclab.cli.values import JsonOption, SetOption, integer, options_for, parse_sets
 from quiclab.errors import QuiclabError
+from quiclab.libraries import check_libraries
 from quiclab.native import MAX_SEED
 from quiclab.progress import RunProgress
 from quiclab.report import show
+from quiclab.report.summary import text
 from quiclab.tree import to_json
 
 SCHEMA = "quiclab.browse/1"
@@ -46,6 +48,7 @@ def browse_command(
         Path | None, typer.Option("--har", metavar="DIR", help="Directory for h2.har and h3.har, with all loads.")
     ] = None,
     as_json: JsonOption = False,
+    force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab browse`."""
     names = [name.strip() for name in protocols.split(",")]
@@ -53,8 +56,9 @@ def browse_command(
     with options_for("loads", "protocols", "client", "clock", "emulation"):
         check_request(loads, names, client, clock, emulation)
     scenario = load_either(file, parse_sets(sets))
+    check_libraries("`quiclab browse`", "scipy")
     if har is not None:
-        make_directory(har, "--har")
+        claim_directory(har, [f"{protocol}.har" for protocol in names], force, "--har")
     with options_for("flow"), RunProgress(scenario.name) as progress:
         found = load_pages(
             scenario,
@@ -102,10 +106,10 @@ def _show(document: dict[str, Any]) -> None:
         shown.add_row(
             protocol,
             str(entry["loads"]),
-            show.number(entry["page_load_ms"]),
+            text(entry["page_load_ms"]),
             _number(entry["page_load_sd_ms"]),
             f"{low} to {high}",
-            show.number(entry["first_byte_ms"]),
+            text(entry["first_byte_ms"]),
             _of(entry["early_data_sent"]),
             _of(entry["early_data_accepted"]),
         )
@@ -124,4 +128,4 @@ def _of(number: int | None) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else show.number(value)
+    return "–" if value is None else text(value)

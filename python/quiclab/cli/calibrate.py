@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import tomllib
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -12,10 +13,12 @@ import typer
 
 from quiclab.calibration.network import calibrate, verdict
 from quiclab.cli.lane import AdapterOption, ClockOption, EmulationOption, lane_of
-from quiclab.cli.values import ForceOption, JsonOption, SetOption, check_new, integer, parse_sets
-from quiclab.errors import QuiclabError, RequestError
+from quiclab.cli.output import ForceOption, check_new, show_written
+from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
+from quiclab.errors import QuiclabError
 from quiclab.files import write_atomically
 from quiclab.lane.run import Lane
+from quiclab.libraries import check_libraries
 from quiclab.progress import CountProgress
 from quiclab.report import show
 from quiclab.report.summary import text as cell
@@ -35,6 +38,7 @@ def host_command(
     ] = None,
     adapters: AdapterOption = None,
     runs: Annotated[int, typer.Option(parser=integer(2, MAX_RUNS), metavar="N", help="Runs of each setting.")] = 5,
+    as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
     """Measure the cost of datagrams and system calls for a program, and write it as host templates for lane sim."""
@@ -43,6 +47,7 @@ def host_command(
     from quiclab.calibration.measure import measure, stack_of_interest  # noqa: PLC0415
     from quiclab.calibration.syscalls import tracer  # noqa: PLC0415
 
+    check_libraries("`quiclab kernel host`", "scipy")
     if out is not None:
         check_new(out, force)
     lane = Lane(adapters=tuple(adapters or ()))
@@ -51,17 +56,15 @@ def host_command(
     if wrong := adapter.refuses(options):
         raise wrong
     tracer()  # before anything is measured: it may be missing
-    if out is not None and not out.parent.is_dir():
-        raise RequestError(f"cannot write {out}: the directory {out.parent} does not exist")
     with Steps(stack) as steps:
         measurement = measure(adapter, lane, options, runs, steps)
     text = write_hosts(stack, measurement, machine(), options)
     if out is None:
-        print(text, end="")
+        print(to_json(tomllib.loads(text)) if as_json else text, end="\n" if as_json else "")
         return
     write_atomically(out, text.encode())
     load(out)  # the written file must be valid
-    print(out)
+    show_written([out], as_json)
 
 
 def calibrate_command(

@@ -12,14 +12,49 @@ from typing import Annotated
 
 import typer
 
-from quiclab.cli.values import ForceOption, check_new, check_report, integer
+from quiclab.cli.output import ForceOption, check_new, show_written
+from quiclab.cli.values import JsonOption, integer, nanoseconds
 from quiclab.files import write_atomically
 from quiclab.inspect import DEFAULT_POINTS, open_run, render, side
-from quiclab.inspect.source import Step
+from quiclab.inspect.source import MAX_POINTS, MIN_POINTS, Step
+from quiclab.inspect.window import Window, window
 from quiclab.progress import RunProgress, StepProgress
+from quiclab.recordings import RESULT_FILE
 
-MIN_POINTS, MAX_POINTS = 100, 1_000_000
 QUIET_S = 2.0
+
+#: Options of all commands that write a page about packets.
+MaxPointsOption = Annotated[
+    int,
+    typer.Option(
+        "--max-points",
+        parser=integer(MIN_POINTS, MAX_POINTS),
+        metavar="N",
+        help="Maximum number of packets in each direction of a connection, and of samples per series. Of more, "
+        "the report shows an even part, and says so.",
+    ),
+]
+FromOption = Annotated[
+    str | None,
+    typer.Option("--from", metavar="TIME", help="Show only from this time on, such as '12.5 s': all packets."),
+]
+ToOption = Annotated[
+    str | None, typer.Option("--to", metavar="TIME", help="Show only up to this time, such as '13 s'.")
+]
+
+
+def window_of(from_: str | None, to: str | None) -> Window | None:
+    """Read `--from` and `--to`.
+
+    Raises
+    ------
+    RequestError
+        If one is not a time, or the second is not after the first.
+    """
+    first, last = (
+        None if text is None else nanoseconds(option, text) for option, text in (("--from", from_), ("--to", to))
+    )
+    return window(first, last)
 
 
 def inspect_command(
@@ -31,32 +66,29 @@ def inspect_command(
     ],
     b: Annotated[Path | None, typer.Argument(metavar="[B]", help="Second run, shown side by side.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="HTML file to write (default: inspect-A-B.html; an older report is replaced).")
+        Path | None, typer.Option(metavar="FILE.html", help="HTML file to write (default: inspect-A-B.html).")
     ] = None,
-    max_points: Annotated[
-        int,
-        typer.Option(
-            parser=integer(MIN_POINTS, MAX_POINTS),
-            metavar="N",
-            help="Maximum number of packets, and of samples per series, for each endpoint.",
-        ),
-    ] = DEFAULT_POINTS,
+    max_points: MaxPointsOption = DEFAULT_POINTS,
+    from_: FromOption = None,
+    to: ToOption = None,
+    as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab inspect`."""
     paths = [path for path in (a, b) if path is not None]
     page = out or Path(f"inspect-{'-'.join(_word(path) for path in paths)}.html")
-    (check_report if out is None else check_new)(page, force)
-    sides = [side(open_run(path, max_points, report_progress)) for path in paths]
+    part = window_of(from_, to)
+    check_new(page, force)
+    sides = [side(open_run(path, max_points, report_progress, part)) for path in paths]
     with report_progress("writing", page):
         write_atomically(page, render(sides).encode())
-    print(page)
+    show_written([page], as_json)
 
 
 def _word(path: Path) -> str:
     """Return the part of a path that is used in the name of the report."""
     whole = path.resolve()
-    name = whole.parent.name if whole.name == "result.json" else whole.name if whole.is_dir() else whole.stem
+    name = whole.parent.name if whole.name == RESULT_FILE else whole.name if whole.is_dir() else whole.stem
     return re.sub(r"[^\w.-]+", "_", name) or "run"
 
 

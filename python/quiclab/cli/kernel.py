@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from quiclab.cli.application import Application
 from quiclab.cli.calibrate import calibrate_command, host_command
+from quiclab.cli.output import show_written
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import QuiclabError
 from quiclab.kernel.build import NEEDED_BYTES, Plan, build, check_space, check_tools
@@ -21,7 +23,7 @@ from quiclab.tree import to_json
 
 MAX_JOBS = 256
 
-app = typer.Typer(no_args_is_help=True)
+app = Application(no_args_is_help=True)
 
 
 app.command("host")(host_command)
@@ -41,7 +43,8 @@ def build_command(
         int | None,
         typer.Option(parser=integer(1, MAX_JOBS), metavar="N", help="Parallel compile jobs (default: one per CPU)."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Rebuild from scratch.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing build: rebuild from scratch.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Build the kernel with a virtual clock: about eight CPU minutes, and 2.5 GB of disk during the build."""
     cache = cache_directory()
@@ -59,7 +62,7 @@ def build_command(
         check_space(cache)
     with StepProgress() as progress:
         kernel = build(plan, progress, force)
-    print(kernel.path)
+    show_written([kernel.path], as_json)
 
 
 @app.command("doctor")

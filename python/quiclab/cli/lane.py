@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.models import OptionInfo
 
+from quiclab.cli.application import KERNEL_LANE
 from quiclab.cli.values import integer
 from quiclab.errors import RequestError, not_one_of, unexpected
 from quiclab.lane.choices import CLOCKS, DELAY_STAGES, EMULATIONS
@@ -22,7 +23,7 @@ LANES = ("sim", "kernel")
 
 def _one_of(flag: str, words: Iterable[str], text: str) -> OptionInfo:
     """Declare an option whose value is one of some words."""
-    option: OptionInfo = typer.Option(flag, metavar="|".join(words), help=text)
+    option: OptionInfo = typer.Option(flag, metavar="|".join(words), help=text, rich_help_panel=KERNEL_LANE)
     return option
 
 
@@ -49,7 +50,12 @@ DelayStageOption = Annotated[
 ]
 AdapterOption = Annotated[
     list[Path] | None,
-    typer.Option("--adapter", metavar="FILE", help="Adapter of another program (docs/adapters.md)."),
+    typer.Option(
+        "--adapter",
+        metavar="FILE",
+        help="Adapter of another program (docs/adapters.md).",
+        rich_help_panel=KERNEL_LANE,
+    ),
 ]
 SyscallCostOption = Annotated[
     int | None,
@@ -58,6 +64,7 @@ SyscallCostOption = Annotated[
         parser=integer(0, 1_000_000),
         metavar="NS",
         help="Cost of each system call with the virtual clock, in nanoseconds.",
+        rich_help_panel=KERNEL_LANE,
     ),
 ]
 

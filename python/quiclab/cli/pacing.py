@@ -8,16 +8,19 @@ from typing import Annotated
 import typer
 
 from quiclab import pacing
-from quiclab.cli.values import ForceOption, JsonOption, bits_per_second, bytes_of, check_new, integer, nanoseconds
+from quiclab.cli.application import Application
+from quiclab.cli.output import ForceOption, check_new
+from quiclab.cli.values import JsonOption, bits_per_second, bytes_of, integer, nanoseconds
 from quiclab.errors import QuiclabError, unexpected
 from quiclab.files import write_atomically
+from quiclab.libraries import check_libraries
 from quiclab.progress import BeatingProgress, ReadingProgress
 from quiclab.tree import to_json
 
 MAX_FLOWS = 1000
 NS_PER_S, NS_PER_MS = 10**9, 10**6
 
-app = typer.Typer(no_args_is_help=True)
+app = Application(no_args_is_help=True)
 
 
 @app.callback()
@@ -89,6 +92,7 @@ def analyse_command(
     if out is not None:
         if out.suffix not in (".html", ".htm"):
             raise unexpected("--out", "a file name that ends with `.html`", out)
+        check_libraries("the report of `quiclab pacing analyse`")
         check_new(out, force)
     with ReadingProgress("reading") as progress:
         found = pacing.analyse(files, settings, keys or (), flows=flows, progress=progress)

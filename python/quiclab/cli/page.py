@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from quiclab.cli.values import ForceOption, JsonOption, check_new, check_report, integer, options_for
+from quiclab.cli.output import ForceOption, check_new
+from quiclab.cli.values import JsonOption, integer, options_for
 from quiclab.errors import QuiclabError, not_one_of
 from quiclab.files import write_atomically
+from quiclab.libraries import check_libraries
 from quiclab.native import MAX_SEED
 from quiclab.page import replay
 from quiclab.page.har_reader import read_har
@@ -42,17 +44,18 @@ def page_command(
     runs: Annotated[int, typer.Option(parser=integer(1, MAX_RUNS), metavar="N", help="Number of loads per stack.")] = 5,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="HTML file to write (default: page-FILE.html; an older report is replaced)."),
+        typer.Option(metavar="FILE.html", help="HTML file to write (default: page-FILE.html)."),
     ] = None,
     as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab page`."""
     target = out or Path(f"page-{file.stem}.html")
-    if out is not None:
-        check_new(out, force)
-    elif not as_json:
-        check_report(target, force)
+    if as_json and out is None:
+        check_libraries("`quiclab page`", "scipy")
+    else:
+        check_libraries("the report of `quiclab page`")
+        check_new(target, force)
     uses = [use for use in replay.TLS_USES if use == tls]
     if not uses:
         raise not_one_of("--tls", tls, replay.TLS_USES)

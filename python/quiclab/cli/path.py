@@ -8,14 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from quiclab import paths
-from quiclab.cli.values import ForceOption, JsonOption, check_new
+from quiclab.cli.application import Application
+from quiclab.cli.output import ForceOption, check_new
+from quiclab.cli.values import JsonOption
 from quiclab.errors import unexpected
 from quiclab.files import write_atomically
+from quiclab.libraries import check_libraries
 from quiclab.paths.library import DIRECTIONS
 from quiclab.report import show
 from quiclab.tree import to_json, toml_value
 
-app = typer.Typer(no_args_is_help=True)
+app = Application(no_args_is_help=True)
 
 
 @app.command("list")
@@ -50,6 +53,7 @@ def show_command(
         from quiclab.paths import figure  # noqa: PLC0415 - loads the chart library
         from quiclab.report import figures  # noqa: PLC0415 - as above
 
+        check_libraries("`--figure`")
         check_new(picture, force)
         spec = figure.specification(path)
         svg = picture.suffix == ".svg"

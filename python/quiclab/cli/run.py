@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,17 +18,23 @@ from quiclab.cli.lane import (
     SyscallCostOption,
     lane_of,
 )
+from quiclab.cli.output import ForceOption, beside, claim_directory, publish, replacing
 from quiclab.cli.values import JsonOption, SetOption, integer, parse_sets
-from quiclab.errors import QuiclabError, RequestError, ScenarioError, unexpected
-from quiclab.files import write_atomically, write_parquet
+from quiclab.errors import QuiclabError, RequestError, ScenarioError
+from quiclab.files import compress_file, write_atomically, write_parquet
+from quiclab.libraries import check_libraries
 from quiclab.native import MAX_SEED, build_id, extension, resolve_file
 from quiclab.progress import RunProgress
+from quiclab.recordings import ENDS, QLOG, RECORDINGS, RESULT_FILE
 from quiclab.report import show
+from quiclab.report.percentiles import step_of
 from quiclab.report.summary import run_summary
 from quiclab.result import TABLES, RunResult, run_resolved
 from quiclab.tree import to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from quiclab.lane.run import Lane
 
 #: What `--seeds` prints of each flow.
@@ -56,8 +62,16 @@ def run_command(
     as_json: JsonOption = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Directory for result.json and the recordings that the scenario's table `record` requests."),
+        typer.Option(
+            metavar="DIR",
+            help="Directory for result.json and the recordings that the scenario's table `record` requests.",
+        ),
     ] = None,
+    compress: Annotated[
+        bool,
+        typer.Option("--compress", help="Compress qlog files with gzip: FLOW.END.sqlog.gz, below a tenth of the size."),
+    ] = False,
+    force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab run`."""
     kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns)
@@ -66,34 +80,103 @@ def run_command(
     if seeds is not None:
         if out is not None:
             raise RequestError("--seeds and --out contradict each other; `quiclab sweep` stores the runs of many seeds")
+        if compress or force:
+            raise RequestError(f"{'--compress' if compress else '--force'} requires --out, which contradicts --seeds")
+        check_libraries("`quiclab run --seeds`", "scipy")
         run_many(file, seed, seeds, parse_sets(sets), kernel, as_json=as_json)
         return
     record = scenario["record"]
     if out is None and (record["qlog"] or record["pcapng"]):
         raise RequestError(f"{file} records qlog or pcapng files; choose a directory for them with --out")
-    older: set[str] = set()
-    if out is not None:
-        make_directory(out)
-        older = older_files(out)
-    with RunProgress(scenario["name"]) as progress:
-        if kernel:
-            from quiclab.scenario import Scenario  # noqa: PLC0415 - lane sim does not require its classes
-
-            resolved = Scenario.from_dict(scenario)
-            result = kernel.run(resolved, seed, base_dir=file.parent, record_dir=out, progress=progress)
-        else:
-            result = run_resolved(text, seed, file.parent, record_dir=out, progress=progress)
-    if out is not None:
-        write_run(result, out, older)
+    if compress and (out is None or not record["qlog"]):
+        raise RequestError("--compress requires --out and qlog, such as --set record.qlog=true")
+    one = _OneRun(file, text, scenario, seed, kernel, summary=not as_json)
+    result = one.run() if out is None else run_into(one, out, force=force, compress=compress)
     if as_json:
         print(result.to_json(indent=2))
     else:
-        run_summary(result)
+        run_summary(result, one.samples, one.step)
     if problem := result.invalid_reason:
         raise QuiclabError(problem)
     failed = [(name, flow.failure) for name, flow in result.flows.items() if flow.failed]
     if failed:
         raise QuiclabError("; ".join(f"flow `{name}` failed" + (f": {why}" if why else "") for name, why in failed))
+
+
+@dataclass
+class _OneRun:
+    """A run, and the samples of which its summary is made.
+
+    Attributes
+    ----------
+    file, text, scenario
+        Scenario file, and the resolved scenario as JSON and as a tree.
+    seed, lane
+        Seed; kernel lane, or None.
+    summary
+        Whether a summary is printed, so that a run without time series is sampled for it.
+    samples, step
+        After the run: element -> metric -> values of time series, and their step; empty without.
+    """
+
+    file: Path
+    text: str
+    scenario: dict[str, Any]
+    seed: int
+    lane: Lane | None
+    summary: bool
+    samples: dict[str, Any] = field(default_factory=dict)
+    step: str = ""
+
+    def run(self, folder: Path | None = None) -> RunResult:
+        """Run it; recordings go to a directory."""
+        record = self.scenario["record"]
+        self.step = record.get("series_interval") or ""
+        base = self.file.parent
+        with RunProgress(self.scenario["name"]) as progress:
+            if self.lane is not None:
+                from quiclab.scenario import Scenario  # noqa: PLC0415 - lane sim does not require its classes
+                from quiclab.series import values_of  # noqa: PLC0415 - as above
+
+                resolved = Scenario.from_dict(self.scenario)
+                result = self.lane.run(resolved, self.seed, base_dir=base, record_dir=folder, progress=progress)
+                if self.step and not result.series.is_empty():
+                    self.samples = values_of(result.series)
+                return result
+            text, sampled = self.text, self.summary and not self.step
+            if sampled:
+                self.step = step_of(self.scenario)
+                text = json.dumps({**self.scenario, "record": {**record, "series_interval": self.step}})
+            result = run_resolved(
+                text, self.seed, base, record_dir=folder, progress=progress, on_series=self.samples.update
+            )
+        return result.without_series(record) if sampled else result
+
+
+def run_into(one: _OneRun, out: Path, *, force: bool, compress: bool) -> RunResult:
+    """Run a scenario and write its result and its recordings to a directory, all of them or none.
+
+    Raises
+    ------
+    RequestError
+        If the directory has files of an earlier run that `force` does not permit to replace, also one that ended while
+        this one ran.
+    """
+    names = files_of_run(one.scenario, "sim" if one.lane is None else "kernel")
+    earlier = claim_directory(out, names | older_files(out), force)
+    written: set[str] = set()
+    if one.lane is not None:  # its programs write to the directory while they run, for who looks into one that hangs
+        written = names
+    with beside(out) as folder, replacing(out, earlier if written else (), written, RESULT_FILE):
+        result = one.run(folder if one.lane is None else out)
+        write_run(result, folder)
+        if compress and one.lane is None:
+            compress_qlog(folder)
+        earlier = claim_directory(out, (names | older_files(out)) - written, force)
+        publish(folder, out, earlier, RESULT_FILE)
+    if compress and one.lane is not None:
+        compress_qlog(out)
+    return result
 
 
 def run_many(
@@ -119,54 +202,62 @@ def run_many(
         show.repetitions(result.settings.row(0, named=True), plan.measures, result.tables.notes)
 
 
-def write_run(result: RunResult, out: Path, older: set[str]) -> None:
-    """Write `result.json` and tables to a directory; files of an older run that this run does not have are removed."""
-    path = out / "result.json"
+def write_run(result: RunResult, folder: Path) -> None:
+    """Write `result.json` and the tables of a run to a directory."""
     taps = {f"tap-{name}.parquet": frame for name, frame in result.taps.items()}
     frames = {**{f"{name}.parquet": getattr(result, name) for name in TABLES}, **taps}
-    written = {name: frame for name, frame in frames.items() if not frame.is_empty()}
-    try:
-        for name in older - set(written) - recordings(result):
-            (out / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise RequestError(f"cannot write to {out}: {error.strerror}") from error
-    for name, frame in written.items():
-        write_parquet(out / name, frame)
-    write_atomically(path, (result.to_json(indent=2) + "\n").encode())
+    for name, frame in frames.items():
+        if not frame.is_empty():
+            write_parquet(folder / name, frame)
+    write_atomically(folder / RESULT_FILE, (result.to_json(indent=2) + "\n").encode())
+
+
+def compress_qlog(folder: Path) -> None:
+    """Compress the qlog files of a run."""
+    for file in sorted(folder.glob(f"*{QLOG}")):
+        compress_file(file)
 
 
 def older_files(out: Path) -> set[str]:
-    """Return the names of the files in a directory that belong to its `result.json`; none if that is no result."""
+    """Return the names of the files that a directory has of the run in its `result.json`; none without such a file."""
     try:
-        names = {"result.json", *recorded_files(read_result(out / "result.json"))}
-        return names & {path.name for path in out.iterdir() if not path.is_dir()}  # no files in other directories
+        data = read_result(out / RESULT_FILE).data
+        names = files_of_run(data["scenario"], str(data.get("lane", "sim")))
+        return names & {path.name for path in out.iterdir()}  # no files in other directories
     except (RequestError, OSError):
         return set()
 
 
-def recorded_files(result: RunResult) -> set[str]:
-    """Return the names of all files that a run may have written next to its `result.json`."""
-    taps = {f"tap-{name}.parquet" for name in result.data["scenario"].get("taps") or {}}
-    return {*(f"{name}.parquet" for name in TABLES), *taps, *recordings(result)}
+def files_of_run(scenario: Mapping[str, Any], lane: str) -> set[str]:
+    """Return the names of all files that a run of a resolved scenario may write to the directory of `--out`."""
+    flows = scenario["flows"]
+    record = scenario.get("record") or {}
+    kinds = [ending for key, endings in RECORDINGS.items() if record.get(key) for ending in endings]
+    recordings = {f"{flow}.{end}{kind}" for flow in flows for end in ENDS for kind in kinds}
+    tables = {*(f"{name}.parquet" for name in TABLES), *(f"tap-{name}.parquet" for name in scenario.get("taps") or {})}
+    programs: set[str] = set()
+    if lane == "kernel":
+        from quiclab.lane.job import JOB_FILE  # noqa: PLC0415 - lane sim does not require it
+        from quiclab.lane.keylog import key_log  # noqa: PLC0415 - as above
+        from quiclab.lane.run import REPORTS  # noqa: PLC0415 - as above
+        from quiclab.lane.tables import TABLES as FOLDER  # noqa: PLC0415 - as above
 
-
-def recordings(result: RunResult) -> set[str]:
-    """Return the names of the qlog and pcapng files of a run: one for each end of each flow."""
-    record = result.data["scenario"].get("record") or {}
-    kinds = [ending for key, ending in (("qlog", "sqlog"), ("pcapng", "pcapng")) if record.get(key)]
-    return {f"{flow}.{end}.{kind}" for flow in result.flows for end in ("sender", "receiver") for kind in kinds}
+        reports = {f"{flow}.{role}.{kind}" for flow in flows for role in ("client", "server") for kind in REPORTS}
+        programs = {JOB_FILE, FOLDER, *reports, *map(key_log, flows)}
+    return {RESULT_FILE, *tables, *recordings, *programs}
 
 
 def diff_command(
     run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="result.json, or a directory with one.")],
     run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Second run.")],
     base: Annotated[
-        Path | None, typer.Option(help="Base directory of trace files (default: that of each result).")
+        Path | None,
+        typer.Option(metavar="DIR", help="Base directory of trace files (default: each result's directory)."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Carry out `quiclab diff`."""
-    paths = [path / "result.json" if path.is_dir() else path for path in (run_a, run_b)]
+    paths = [path / RESULT_FILE if path.is_dir() else path for path in (run_a, run_b)]
     names = (str(run_a), str(run_b))
     results = [read_result(path) for path in paths]
     folders = [base or path.parent for path in paths]
@@ -215,24 +306,6 @@ def version_of(result: RunResult) -> str:
     versions = result.data.get("versions")
     versions = versions if isinstance(versions, dict) else {}
     return f"quiclab {versions.get('quiclab', '(unknown)')}, build {versions.get('build', '(not noted)')}"
-
-
-def make_directory(path: Path, option: str = "--out") -> None:
-    """Make a directory for results and check that files can be written there; `option` is what names it.
-
-    Raises
-    ------
-    RequestError
-        If it cannot be made or written to.
-    """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except FileExistsError as error:
-        raise unexpected(option, "a directory", str(path), "it is a file", kind="WrongType") from error
-    except OSError as error:
-        raise RequestError(f"cannot write to {path}: {error.strerror}") from error
-    if not os.access(path, os.W_OK):
-        raise RequestError(f"cannot write to {path}: Permission denied")
 
 
 def read_result(path: Path) -> RunResult:

@@ -3,57 +3,77 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
+import tomllib
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from quiclab.cli.values import ForceOption, JsonOption, SetOption, check_new, parse_sets
+from quiclab.cli.application import Application
+from quiclab.cli.output import ForceOption, beside, check_new, show_written
+from quiclab.cli.values import JsonOption, SetOption, parse_sets
 from quiclab.errors import RequestError, unknown
+from quiclab.files import GZIP, compress_file
+from quiclab.formats import counted
 from quiclab.native import extension, resolve_file
+from quiclab.recordings import plain_file
 from quiclab.report import show
 from quiclab.stacks.registry import catalogue, unavailable
 from quiclab.tree import to_json
 
-scenario_app = typer.Typer(no_args_is_help=True)
-stack_app = typer.Typer(no_args_is_help=True)
-qlog_app = typer.Typer(no_args_is_help=True)
+scenario_app = Application(no_args_is_help=True)
+stack_app = Application(no_args_is_help=True)
+qlog_app = Application(no_args_is_help=True)
 
 
 @qlog_app.command("export")
 def qlog_export_command(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="qlog files (.sqlog) of a run.")],
-    out: Annotated[Path, typer.Option(help="Output file.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="qlog files (.sqlog, .sqlog.gz) of a run.")],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Output file; compressed with gzip if its name ends with `.gz`.")
+    ],
+    as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
     """Convert qlog files to one file of qlog 0.3, which qvis opens."""
     check_new(out, force)
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
-    try:
-        temporary.touch()
-    except OSError as error:
-        raise RequestError(f"cannot write {out}: {error.strerror}") from error
-    try:
-        traces, events, truncated = extension().export_qlog([str(file) for file in files], str(temporary))
-        temporary.replace(out)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        wrong = f"read {error.filename}" if error.filename in map(str, files) else f"write {out}"
-        raise RequestError(f"cannot {wrong}: {error.strerror}") from error
-    except ValueError as error:
-        temporary.unlink(missing_ok=True)
-        raise RequestError(str(error)) from error
-    print(f"{out}: {traces} {'trace' if traces == 1 else 'traces'}, {events} {'event' if events == 1 else 'events'}")
+    with beside(out.parent) as folder, ExitStack() as unpacked:
+        written = folder / out.name.removesuffix(GZIP)
+        plain: dict[str, Path] = {}
+        for file in files:
+            try:
+                plain[str(unpacked.enter_context(plain_file(file)))] = file
+            except OSError as error:
+                raise RequestError(f"cannot read {file}: {error.strerror}") from error
+        try:
+            traces, events, truncated = extension().export_qlog(list(plain), str(written))
+        except OSError as error:
+            wrong = f"read {plain[error.filename]}" if error.filename in plain else f"write {out}"
+            raise RequestError(f"cannot {wrong}: {error.strerror}") from error
+        except ValueError as error:
+            # a compressed file was read from a plain copy
+            name, _, sentence = str(error).partition(": ")
+            raise RequestError(f"{plain[name]}: {sentence}") from error
+        truncated = [str(plain[name]) for name in truncated]
+        (compress_file(written) if out.suffix == GZIP else written).replace(out)
+    if as_json:
+        show_written([out], as_json, traces=traces, events=events, truncated=truncated)
+    else:
+        print(f"{out}: {counted(traces, 'trace')}, {counted(events, 'event')}")
     for file in truncated:
         print(f"{file} is truncated: its last record was dropped", file=sys.stderr)
 
 
 @scenario_app.command("new")
-def scenario_new() -> None:
+def scenario_new(as_json: JsonOption = False) -> None:
     """Print a commented scenario that can be run unchanged."""
-    print(extension().template(), end="")
+    text = extension().template()
+    if as_json:
+        print(to_json(tomllib.loads(text)))
+    else:
+        print(text, end="")
 
 
 @scenario_app.command("show")
@@ -71,8 +91,9 @@ def scenario_show(
 
 
 @scenario_app.command("schema")
-def scenario_schema() -> None:
+def scenario_schema(as_json: JsonOption = False) -> None:
     """Print the JSON schema of scenario files."""
+    del as_json  # it is JSON with and without it
     print(extension().schema())
 
 

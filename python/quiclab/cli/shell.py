@@ -6,17 +6,21 @@ import os
 import shlex
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from quiclab.cli.lane import EmulationOption, load_either
+from quiclab.cli.output import ForceOption, claim_directory, replacing
+from quiclab.cli.run import files_of_run, older_files
 from quiclab.cli.values import SetOption, integer, options_for, parse_sets
 from quiclab.errors import RequestError, not_one_of, unexpected
 from quiclab.lane.choices import EMULATIONS
 from quiclab.lane.shell import Rates, Server, run_shell, shell_job
 from quiclab.native import MAX_SEED
+from quiclab.recordings import RESULT_FILE
 
 #: Interval between lines of rates if stderr is not a terminal [s].
 LINE_INTERVAL_S = 1.0
@@ -75,27 +79,32 @@ def shell_command(
     ] = 1,
     rates: Annotated[bool, typer.Option("--rates", help="Show rates per link and flow on stderr.")] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Existing directory for the result, captures and the output of CMD.")
+        Path | None, typer.Option(metavar="DIR", help="Directory for the result, captures and the output of CMD.")
     ] = None,
+    force: ForceOption = False,
 ) -> None:
     """Carry out `quiclab shell`."""
     if emulation not in (None, *EMULATIONS):
         raise not_one_of("--emulation", emulation, EMULATIONS)
     if server is None and os.geteuid() != 0:
         raise RequestError("without --server, this machine is the remote end, which requires root")
-    if out is not None and not out.is_dir():
-        raise unexpected("--out", "an existing directory", out)
     scenario = load_either(file, parse_sets(sets))
     remote = _server(server, port)
     with options_for("flow"):
         job = shell_job(scenario, command, flow, remote, seed, emulation or "engine")
     status = Status()
-    with tempfile.TemporaryDirectory(prefix="quiclab-") as scratch:
-        directory = out.resolve() if out is not None else Path(scratch)
+    with ExitStack() as stack:
         if out is None:
+            directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="quiclab-")))
             job["scenario"].pop("record", None)
+        else:
+            directory, names = out.resolve(), files_of_run(job["scenario"], "kernel")
+            earlier = claim_directory(out, names | older_files(out), force)
+            stack.enter_context(replacing(directory, earlier, names, RESULT_FILE))
         code, warnings = run_shell(job, directory, status.show if rates else None)
-    status.clear()
+        status.clear()
+        if not (directory / RESULT_FILE).exists():  # the network was not set up: an earlier result is put back
+            raise SystemExit(code)
     for warning in warnings:
         print(f"quiclab: {warning}", file=sys.stderr)
     raise SystemExit(code)

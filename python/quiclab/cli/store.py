@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from quiclab import housekeeping
+from quiclab.cli.application import Application
 from quiclab.cli.values import JsonOption
 from quiclab.progress import CountProgress
 from quiclab.report import show
@@ -17,7 +18,7 @@ from quiclab.tree import to_json
 #: Time after which progress is shown [s].
 QUIET_S = 1.0
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = Application(no_args_is_help=True)
 
 DirectoryArgument = Annotated[Path, typer.Argument(metavar="[DIR]", help="Folder of results directories.")]
 
@@ -57,10 +58,12 @@ def ls_command(directory: DirectoryArgument = Path("results"), as_json: JsonOpti
 def gc_command(
     directory: DirectoryArgument = Path("results"),
     yes: Annotated[bool, typer.Option("--yes", help="Remove it; without this option it is only listed.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Remove runs of other versions, documents that can be made again, and what killed writers left."""
     stores = housekeeping.stores_below(directory)
     runs = size = 0
+    rows = []
     with CountProgress("reading", len(stores), unit="directories", quiet_s=QUIET_S) as progress:
         for store in stores:
             found = housekeeping.waste(store)
@@ -68,8 +71,20 @@ def gc_command(
                 freed = housekeeping.remove(found) if yes else found.size
                 runs, size = runs + found.runs, size + freed
                 what = f"{found.runs} runs of other versions, {len(found.files)} files that can be made again"
-                print(f"{store.directory}: {what}, {megabytes(freed)} MB")
+                if not as_json:
+                    print(f"{store.directory}: {what}, {megabytes(freed)} MB")
+                rows.append(
+                    {
+                        "directory": str(store.directory),
+                        "runs": found.runs,
+                        "files": len(found.files),
+                        "size_bytes": freed,
+                    }
+                )
             progress.advance()
+    if as_json:
+        print(to_json({"schema": "quiclab.waste/1", "removed": yes, "stores": rows}))
+        return
     total = f"{runs} runs, {megabytes(size)} MB"
     print(f"removed: {total}" if yes else f"can be removed: {total}; --yes does it")
 

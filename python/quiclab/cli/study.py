@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quiclab.cli.application import Application
 from quiclab.cli.lane import LANES
+from quiclab.cli.output import show_written
+from quiclab.cli.study_decide import ablate_command, decide_command
 from quiclab.cli.study_group import (
     ONLY,
     SeedOption,
     Shown,
-    StoppedError,
     for_each,
+    listed,
     parse_only,
     say_builds,
     show_parts,
@@ -24,15 +27,15 @@ from quiclab.cli.study_group import (
     with_names,
 )
 from quiclab.cli.study_inspect import study_inspect_command
+from quiclab.cli.study_options import EnginesOption, JobsOption, NameArgument, OneArgument, OutOption
 from quiclab.cli.study_setting import study_scenario_command
 from quiclab.cli.values import JsonOption, integer
-from quiclab.errors import QuiclabError, RequestError, not_one_of
+from quiclab.errors import QuiclabError, RequestError, StoppedError, not_one_of
+from quiclab.libraries import check_libraries
 from quiclab.progress import BeatingProgress
-from quiclab.repetitions import MIN_RUNS
 from quiclab.report import show, show_comparison
 from quiclab.store import Store
 from quiclab.study import Study, sweep
-from quiclab.study.ablate import make, needed
 from quiclab.study.compare import (
     COMPARE_SCHEMA,
     TABLE_SCHEMA,
@@ -41,7 +44,6 @@ from quiclab.study.compare import (
     table_rows,
     to_csv,
 )
-from quiclab.study.decide import MAX_RUNS, OPEN, decide
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.manifest import MANIFEST, read_manifest, with_more, write_manifest
 from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
@@ -50,24 +52,32 @@ from quiclab.study.trial import try_study
 from quiclab.tree import to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from quiclab.report.reports import Report
+    from quiclab.study.sweep import Outcome
 
-app = typer.Typer(no_args_is_help=True)
+app = Application(no_args_is_help=True)
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a group such as dual_connectivity.")]
-OneArgument = Annotated[str, typer.Argument(metavar="NAME", help="Study, or a study of a group: validation/linux_tcp.")]
-OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Results directory.")]
-EnginesOption = Annotated[str, typer.Option(metavar="default|all|A,B", help="Engines.")]
-JobsOption = Annotated[
-    int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
-]
 FORMATS = ("table", "csv", "json")
 
 
 @app.command("list")
-def list_command() -> None:
+def list_command(as_json: JsonOption = False) -> None:
     """List the studies."""
-    show.studies(find_all(None))
+    rows = [study_row(study) for study in find_all(None)]
+    if as_json:
+        print(to_json({"schema": "quiclab.studies/1", "studies": rows}))
+    else:
+        show.studies(rows)
+
+
+def study_row(study: Study) -> dict[str, Any]:
+    """Return what the list of studies says of one."""
+    settings = sum(1 for point in study.points((study.design.default_engine,)) if not point.variant)
+    engines = [engine.name for engine in study.design.engines]
+    about = {"name": study.name, "title": study.presentation.title, "engines": engines}
+    return {**about, "settings": settings, "runs": study.design.runs}
 
 
 @app.command("run")
@@ -95,18 +105,19 @@ def run_command(
         str, typer.Option(metavar="none|all|A,B", help="Variants: alternative interpretations, or other conditions.")
     ] = "none",
     seed: SeedOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Run a study; completed runs are reused."""
     if lane not in (None, *LANES):
         raise not_one_of("--lane", lane, LANES)
+    check_libraries("`quiclab study run`", "scipy")
     keep = parse_only(only or [])
-    failures = 0
+    outcomes: dict[str, Outcome] = {}
 
     def action(study: Study) -> None:
-        nonlocal failures
         study = study if seed is None else study.with_seed(seed)
         chosen = study.engines_of(lane, engines) if lane else study.chosen_engines(engines)
-        failures += _run_study(
+        outcomes[study.name] = _run_study(
             study,
             runs,
             keep,
@@ -121,7 +132,9 @@ def run_command(
     found = with_names(find_all(name), engines, "engine", Study.chosen_engines)
     found = with_names(found, variants, "variant", Study.chosen_variants)
     for_each(with_keys(with_lane(found, lane), keep), action)
-    if failures:
+    if as_json:
+        show_outcomes(name, outcomes, out)
+    if failures := sum(len(outcome.failures) for outcome in outcomes.values()):
         raise QuiclabError(f"{failures} runs failed; the output above lists them with the commands that replay them")
 
 
@@ -136,8 +149,8 @@ def _run_study(
     *,
     asked: bool,
     lane: str | None,
-) -> int:
-    """Run the missing runs of a study, and of its reference engine in this lane; returns the number of failed runs."""
+) -> Outcome:
+    """Run the missing runs of a study, and of its reference engine in this lane."""
     present, absent = available_engines(study, engines)
     if absent and (asked or not present):
         raise RequestError(f"{study.name} cannot run on this machine with {unavailable_reason(study, absent)}")
@@ -181,58 +194,30 @@ def _run_study(
     if outcome.interrupted:
         raise StoppedError(
             f"stopped: {outcome.done} of {outcome.total} runs of {study.name} are complete and stored; repeat the "
-            "command to continue"
+            "command to continue",
+            outcome.interrupted,
         )
     print(
         f"{study.name}: {outcome.done} of {outcome.total} runs complete, {outcome.executed} of them new",
         file=sys.stderr,
     )
-    return len(outcome.failures)
+    return outcome
 
 
-@app.command("decide")
-def decide_command(
-    name: NameArgument,
-    max_runs: Annotated[
-        int, typer.Option(parser=integer(MIN_RUNS, 1000), metavar="N", help="No setting has more runs.")
-    ] = MAX_RUNS,
-    jobs: JobsOption = None,
-    out: OutOption = RESULTS,
-) -> None:
-    """Add runs to the settings that undecided claims read, until each claim is decided."""
-    claimed = [study for study in find_all(name) if study.measures.claims]
-    studies = [study for study in claimed if read_manifest(results_directory(study, out)) is not None]
-    if absent := [study.name for study in claimed if study not in studies]:
-        if not studies:
-            raise QuiclabError(f"no results of {', '.join(absent)} in {out}; run them with `quiclab study run`")
-        print(f"{name}: skipped, without results: {', '.join(absent)}", file=sys.stderr)
-    for study in studies:
-        Evaluation(study, out)  # before the first round: an error if its results are of another version
-    found = decide(studies, out, lambda text: print(f"{name}: {text}", file=sys.stderr), most=max_runs, workers=jobs)
-    if found.interrupted:
-        raise StoppedError("stopped: complete runs are stored; repeat the command to continue")
-    if found.failures:
-        raise QuiclabError(f"{len(found.failures)} runs failed; the output above has the commands that replay them")
-    decided = [identity for identity in found.opened if found.judged[identity].verdict not in OPEN]
-    lists = {"decided": decided} | {verdict.word: found.with_verdict(verdict) for verdict in reversed(OPEN)}
-    told = "; ".join(f"{word}: {', '.join(identities)}" for word, identities in lists.items() if identities)
-    print(f"{name}: {told or 'no claim was open'}")
-
-
-@app.command("ablate")
-def ablate_command(name: NameArgument, jobs: JobsOption = None, out: OutOption = RESULTS) -> None:
-    """Make the runs that explanations of refuted claims rest on; `quiclab verify` says what they support."""
-    found = needed(find_all(name))
-    if not found:
-        print(f"{name}: no claim has an ablation", file=sys.stderr)
-        return
-    outcomes = make(found, out, jobs)
-    done, total, new = (sum(getattr(item, part) for item in outcomes) for part in ("done", "total", "executed"))
-    if any(item.interrupted for item in outcomes):
-        raise StoppedError(f"stopped: {done} of {total} runs are complete and stored; repeat the command to continue")
-    if failures := sum(len(item.failures) for item in outcomes):
-        raise QuiclabError(f"{failures} runs failed; the output above has the commands that replay them")
-    print(f"{name}: {done} of {total} runs complete, {new} of them new", file=sys.stderr)
+def show_outcomes(name: str, outcomes: Mapping[str, Outcome], out: Path) -> None:
+    """Print as JSON how many runs of each study are complete."""
+    rows = [
+        {
+            "study": study,
+            "directory": str(out / study),
+            "runs": outcome.total,
+            "runs_complete": outcome.done,
+            "runs_new": outcome.executed,
+            "runs_failed": len(outcome.failures),
+        }
+        for study, outcome in outcomes.items()
+    ]
+    print(to_json({"schema": "quiclab.study_run/1", "study": name, "studies": rows}))
 
 
 @app.command("table")
@@ -241,10 +226,12 @@ def table_command(
     out: OutOption = RESULTS,
     engines: EnginesOption = "default",
     form: Annotated[str, typer.Option("--format", metavar="|".join(FORMATS), help="Output format.")] = "csv",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: `--format json`.")] = False,
 ) -> None:
     """Print one row for each setting, in the columns of the publication if there is one."""
     if form not in FORMATS:
         raise not_one_of("--format", form, FORMATS)
+    form = "json" if as_json else form
     parts = find_all(name)
 
     def action(evaluation: Evaluation) -> Shown:
@@ -267,31 +254,42 @@ def table_command(
 
 
 @app.command("report")
-def report_command(name: NameArgument, out: OutOption = RESULTS) -> None:
-    """Write the report of a study: one HTML file, and its figures as SVG and PNG; for a group also an overview."""
+def report_command(name: NameArgument, out: OutOption = RESULTS, as_json: JsonOption = False) -> None:
+    """Write the report of a study to its results directory, over an earlier one: a page, its figures as SVG and PNG.
+
+    For a group also an overview.
+    """
+    check_libraries("`quiclab study report`")
     from quiclab.report.overview import write_overview  # noqa: PLC0415 - loads the template library
     from quiclab.report.reports import write_report  # noqa: PLC0415 - as above
 
     def action(study: Study) -> None:
+        evaluation = Evaluation(study, out)
         try:
-            written.append(write_report(Evaluation(study, out), study.design.default_engine))
+            written.append(write_report(evaluation, study.design.default_engine))
         finally:
             progress.advance()
 
     studies = find_all(name)
+    with_results = [study for study in studies if read_manifest(results_directory(study, out)) is not None]
     written: list[Report] = []
     problem = None
     try:
-        with BeatingProgress(f"report {name}", len(studies)) as progress:
+        with BeatingProgress(f"report {name}", len(with_results)) as progress:
             for_each(studies, action)
     except QuiclabError as error:  # the overview lists the results, and the error the missing ones
         problem = error
     finally:  # not earlier: a progress bar may be on the same terminal
-        for report in written:
-            print(report.path)
+        pages = [report.path for report in written]
+        if not as_json:
+            show_written(pages, as_json)
         say_builds([report.kept for report in written], name)
     if written and len(studies) > 1:
-        print(write_overview(name.strip("/"), studies, written, out))
+        pages.append(write_overview(name.strip("/"), studies, written, out))
+        if not as_json:
+            show_written(pages[-1:], as_json)
+    if as_json:
+        show_written(pages, as_json)
     if problem is not None:
         raise problem
 
@@ -332,17 +330,21 @@ def multiverse_command(name: NameArgument, as_json: JsonOption = False, out: Out
         show.multiverse(found)
     if absent:
         raise QuiclabError(
-            f"not run yet: {', '.join(absent)}; run interpretations with `quiclab study run --variants all`"
+            f"{len(absent)} of {len(studies)} studies not run: {listed(absent)}; run interpretations with "
+            "`quiclab study run --variants all`"
         )
 
 
+app.command("decide")(decide_command)
+app.command("ablate")(ablate_command)
 app.command("inspect")(study_inspect_command)
 app.command("scenario")(study_scenario_command)
 
 
 @app.command("package")
-def package_command(name: NameArgument, out: OutOption = RESULTS) -> None:
-    """Write one archive with everything needed to repeat a study."""
+def package_command(name: NameArgument, out: OutOption = RESULTS, as_json: JsonOption = False) -> None:
+    """Write one archive with everything needed to repeat a study to its results directory, over an earlier one."""
+    check_libraries("`quiclab study package`")
     from quiclab.report.archive import write_package  # noqa: PLC0415 - loads the chart library
 
     def action(study: Study) -> None:
@@ -352,6 +354,13 @@ def package_command(name: NameArgument, out: OutOption = RESULTS) -> None:
                 f"an archive requires complete results, but {evaluation.missing_anywhere} runs are missing; run "
                 f"{sweep_command(study, out, f' --runs {evaluation.runs}')}"
             )
-        print(write_package(evaluation))
+        written.append(write_package(evaluation))
+        if not as_json:
+            show_written(written[-1:], as_json)
 
-    for_each(find_all(name), action)
+    written: list[Path] = []
+    try:
+        for_each(find_all(name), action)
+    finally:
+        if as_json:
+            show_written(written, as_json)

@@ -10,11 +10,11 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from quiclab.cli.values import KeyAndValue, integer
-from quiclab.errors import QuiclabError, RequestError, unknown
+from quiclab.errors import QuiclabError, RequestError, StoppedError, unknown
 from quiclab.identity import note_on_builds
 from quiclab.native import MAX_SEED
 from quiclab.study import Study
-from quiclab.study.evaluate import Evaluation, Kept
+from quiclab.study.evaluate import Evaluation, Kept, NotRunError
 from quiclab.study.plan import sweep_command
 from quiclab.tree import to_json
 
@@ -31,10 +31,6 @@ SeedOption = Annotated[
 ONLY = KeyAndValue("--only", "key=value", "configuration=quic_large_buffer")
 MAX_REASONS = 3
 """Number of studies of a group whose failures an error message lists; the others are counted."""
-
-
-class StoppedError(QuiclabError):
-    """The user has stopped a sweep; later studies are not run."""
 
 
 def with_lane(studies: list[Study], lane: str | None) -> list[Study]:
@@ -59,9 +55,11 @@ def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
     Raises
     ------
     QuiclabError
-        The error of a single study; for several studies, one error that lists each failure.
+        The error of a single study; for several studies, one error that lists each failure, and the studies that were
+        not run.
     """
     failed: list[tuple[str, QuiclabError]] = []
+    not_run: list[str] = []
     for study in studies:
         try:
             action(study)
@@ -70,13 +68,28 @@ def for_each(studies: Sequence[Study], action: Callable[[Study], None]) -> None:
         except QuiclabError as error:
             if len(studies) == 1:
                 raise
-            failed.append((study.name, error))
+            if isinstance(error, NotRunError):
+                not_run.append(study.name)
+            else:
+                failed.append((study.name, error))
+    parts = []
     if failed:
-        reasons = "; ".join(f"{name}: {error.message}" for name, error in failed[:MAX_REASONS])
-        if len(failed) > MAX_REASONS:
-            reasons += f"; and {len(failed) - MAX_REASONS} more"
+        reasons = listed([f"{name}: {error.message}" for name, error in failed], "; ")
+        parts.append(f"{len(failed)} of {len(studies)} studies failed: {reasons}")
+    if not_run:
+        parts.append(
+            f"{len(not_run)} of {len(studies)} studies not run: {listed(not_run, ', ')}; `quiclab study run` with the "
+            "name of a study or group runs it"
+        )
+    if parts:
         wrong_request = len(failed) == len(studies) and all(error.exit_code == 2 for _, error in failed)
-        raise QuiclabError(f"{len(failed)} of {len(studies)} studies failed: {reasons}", 2 if wrong_request else 1)
+        raise QuiclabError("; ".join(parts), 2 if wrong_request else 1)
+
+
+def listed(texts: Sequence[str], between: str = ", ") -> str:
+    """List the first of some texts, and count the others."""
+    more = [f"and {len(texts) - MAX_REASONS} more"] if len(texts) > MAX_REASONS else []
+    return between.join([*texts[:MAX_REASONS], *more])
 
 
 def with_names(

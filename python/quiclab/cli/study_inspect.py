@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quiclab.cli.inspect import report_progress
+from quiclab.cli.inspect import FromOption, MaxPointsOption, ToOption, report_progress, window_of
+from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.study_group import SeedOption
 from quiclab.cli.study_setting import SettingOption, StudyArgument, jobs_of_setting, one_study
-from quiclab.cli.values import ForceOption, check_new, check_report, integer
+from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import RequestError
 from quiclab.files import write_atomically
 from quiclab.inspect import DEFAULT_POINTS, render, side
@@ -33,36 +34,42 @@ def study_inspect_command(
     engines: Annotated[str, typer.Option(metavar="default|all|A,B", help="One engine or two.")] = "all",
     run: Annotated[int, typer.Option(parser=integer(1, 100_000), metavar="N", help="Which run of the setting.")] = 1,
     seed: SeedOption = None,
+    max_points: MaxPointsOption = DEFAULT_POINTS,
+    from_: FromOption = None,
+    to: ToOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="HTML file to write (default: inspect-STUDY-SETTING.html; an older report is replaced)."),
+        typer.Option(metavar="FILE.html", help="HTML file to write (default: inspect-STUDY-SETTING.html)."),
     ] = None,
+    as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
     """Run one setting again with recording on, and write an HTML report about its packets."""
+    part = window_of(from_, to)
     study = one_study(name, seed)
     jobs = jobs_of_setting(study, study.chosen_engines(engines), only or [])
     if len(jobs) > SIDES:
         names = ", ".join(str(job.labels["engine"]) for job in jobs)
         raise RequestError(f"{study.name} has {len(jobs)} engines; choose two with --engines: {names}")
     page = out or Path(f"inspect-{_word(study, only or [])}.html")
-    (check_report if out is None else check_new)(page, force)
+    check_new(page, force)
     sides = []
     for job in jobs:
         opened = run_recorded(
             Scenario.from_dict(json.loads(job.scenario)),
             str(job.labels["engine"]),
             f"{study.name}, {', '.join(only or [])}",
-            DEFAULT_POINTS,
+            max_points,
             report_progress,
             base_dir=Path(job.base_dir),
             seed=job.seed + run - 1,
             lane=job.lane,
+            window=part,
         )
         sides.append(side(opened))
     with report_progress("writing", page):
         write_atomically(page, render(sides).encode())
-    print(page)
+    show_written([page], as_json)
 
 
 def _word(study: Study, only: Sequence[str]) -> str:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quiclab.cli.study_group import ONLY, SeedOption, parse_only, unavailable_reason
+from quiclab.cli.values import JsonOption
 from quiclab.errors import RequestError, not_one_of
 from quiclab.native import extension
 from quiclab.study.inputs import with_absolute_files
 from quiclab.study.plan import available_engines, jobs_of
 from quiclab.study.registry import find_all
+from quiclab.tree import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,6 +77,7 @@ def study_scenario_command(
         str, typer.Option(metavar="NAME", help="Variant of the setting (default: as published).")
     ] = "none",
     seed: SeedOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Print one setting of a study as a scenario, to run and to vary it.
 
@@ -95,6 +98,9 @@ def study_scenario_command(
     command += [word for item in only or [] for word in ("--only", item)] + ["--engine", engines[0]]
     command += ["--variant", *variants] if variants else []
     run = ["quiclab run FILE --seed", str(job.seed), *([] if job.lane is None else job.lane.arguments())]
-    print(f"# {' '.join(command)}\n# its first run: {' '.join(run)}")
     scenario = with_absolute_files(json.loads(job.scenario), Path(job.base_dir))
+    if as_json:
+        print(to_json(scenario))
+        return
+    print(f"# {' '.join(command)}\n# its first run: {' '.join(run)}")
     print(extension().to_toml(json.dumps(scenario)), end="")

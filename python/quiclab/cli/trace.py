@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from quiclab.cli.values import ForceOption, bits_per_second, check_new, integer, nanoseconds
+from quiclab.cli.application import Application
+from quiclab.cli.output import ForceOption, check_new, make_directory
+from quiclab.cli.values import JsonOption, bits_per_second, integer, nanoseconds
 from quiclab.errors import RequestError, unexpected
 from quiclab.files import write_atomically
+from quiclab.libraries import check_libraries
 from quiclab.native import MAX_SEED
 from quiclab.report import show
 from quiclab.report.summary import text as cell
@@ -17,10 +21,11 @@ from quiclab.traces import library, model
 from quiclab.traces.dataset import read_dataset
 from quiclab.traces.describe import statistics
 from quiclab.traces.trace import Trace, read, write
+from quiclab.tree import to_json
 
 NS_PER_S = 10**9
 
-app = typer.Typer(no_args_is_help=True)
+app = Application(no_args_is_help=True)
 
 
 @app.command("generate")
@@ -30,6 +35,7 @@ def generate_command(
     duration: Annotated[str, typer.Option(metavar="TIME", help="Duration of the trace.")] = "200 s",
     step: Annotated[str, typer.Option(metavar="TIME", help="Time between two rates.")] = "1 s",
     seed: Annotated[int, typer.Option(parser=integer(0, MAX_SEED), metavar="N", help="Seed of the trace.")] = 1,
+    as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
     """Make a synthetic cellular trace (docs/traces.md has the model)."""
@@ -38,18 +44,19 @@ def generate_command(
     trace = model.generate(mean_bps, duration_ns, nanoseconds("--step", step), seed)
     check_new(out, force)
     write(out, trace)
-    summary(trace, out)
+    summary(trace, out, as_json)
 
 
 @app.command("import")
 def import_command(
-    file: Annotated[Path, typer.Argument(metavar="DATASET.csv", help="A file of the 4G data set of Raca et al.")],
+    file: Annotated[Path, typer.Argument(metavar="DATASET.csv", help="File of the 4G data set (Raca et al.).")],
     start: Annotated[str, typer.Option(metavar="TIME", help="Start of the trace within the file.")] = "0 s",
     duration: Annotated[str, typer.Option(metavar="TIME", help="Duration of the trace.")] = "200 s",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Output file.")] = None,
     install: Annotated[
         str | None, typer.Option(metavar="NAME", help="Install it for studies under this name, such as lte.")
     ] = None,
+    as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
     """Turn a file of the 4G data set into a trace."""
@@ -59,12 +66,15 @@ def import_command(
     trace = read_dataset(file, start_s, duration_s)
     target = library.path_of(install) if install is not None else out
     assert target is not None  # noqa: S101 (one of the two is there)
+    if install is not None:
+        library.check_published(install, trace)
+        make_directory(target.parent, "--install")
     check_new(target, force)
     if install is not None:
         library.install(install, trace)
     else:
         write(target, trace)
-    summary(trace, target)
+    summary(trace, target, as_json)
 
 
 @app.command("show")
@@ -73,6 +83,7 @@ def show_command(
     picture: Annotated[
         Path | None, typer.Option("--figure", metavar="FILE.svg|FILE.png", help="Also draw the trace into this file.")
     ] = None,
+    as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
     """Print the statistics of a trace, and draw it."""
@@ -83,16 +94,21 @@ def show_command(
         from quiclab.report import figures  # noqa: PLC0415 - loads the chart library
         from quiclab.traces import figure  # noqa: PLC0415 - as above
 
+        check_libraries("`--figure`")
         check_new(picture, force)
         spec = figure.specification(trace)
         svg = picture.suffix == ".svg"
         write_atomically(picture, figures.to_svg(spec).encode() if svg else figures.to_png(spec))
-    summary(trace, file)
+    summary(trace, file, as_json)
 
 
-def summary(trace: Trace, path: Path) -> None:
+def summary(trace: Trace, path: Path, as_json: bool) -> None:
     """Print title, origin and statistics of a trace."""
     numbers = statistics(trace)
+    if as_json:
+        about = {"file": str(path), "title": trace.title, "origin": trace.origin, "notes": list(trace.notes)}
+        print(to_json({"schema": "quiclab.trace/1", **about, "statistics": asdict(numbers)}))
+        return
     lag = numbers.autocorrelation_time_s
     rows = {
         "length [s]": numbers.duration_s,
@@ -100,10 +116,10 @@ def summary(trace: Trace, path: Path) -> None:
         "mean [Mbit/s]": numbers.mean_mbps,
         "standard deviation [Mbit/s]": numbers.deviation_mbps,
         "coefficient of variation": numbers.coefficient_of_variation,
-        "least [Mbit/s]": numbers.least_mbps,
+        "minimum [Mbit/s]": numbers.least_mbps,
         "10th percentile [Mbit/s]": numbers.p10_mbps,
         "90th percentile [Mbit/s]": numbers.p90_mbps,
-        "largest [Mbit/s]": numbers.largest_mbps,
+        "maximum [Mbit/s]": numbers.largest_mbps,
         "autocorrelation time [s]": lag,
         "time below half the mean [%]": 100 * numbers.below_half_mean,
         "longest pause [s]": numbers.longest_pause_s,

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,8 +13,6 @@ import typer
 from quiclab import quantity
 from quiclab.errors import RequestError, expected_got, shown, unexpected
 
-#: Start of an HTML report of quiclab, as the templates have it, and the bytes within which it is.
-_REPORT_MARK, _REPORT_HEAD_BYTES = b'<meta name="generator" content="quiclab">', 1024
 _INTEGER = re.compile(r"-?[0-9]+")
 
 
@@ -63,7 +60,6 @@ SetOption = Annotated[
     typer.Option("--set", parser=SET.checked, metavar="PATH=VALUE", help=f"Change a value, such as {SET.example}."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 
 def integer(minimum: int, maximum: int) -> Callable[[object], int]:
@@ -126,42 +122,3 @@ def options_for(*parameters: str) -> Iterator[None]:
             raise
         data = {name: getattr(error, name) for name in ("kind", "expected", "value", "suggestion")}
         raise RequestError(f"--{error.message}", path=f"--{error.path}", **data) from error
-
-
-def check_new(path: Path, force: bool) -> None:
-    """Check that nothing is overwritten.
-
-    Raises
-    ------
-    RequestError
-        If `path` exists and `force` is not set, or `path` is a directory.
-    """
-    try:
-        directory, there = path.is_dir(), path.exists() or path.is_symlink()
-    except OSError as error:  # a directory that may not be read, a name that is too long
-        raise RequestError(f"cannot write {path}: {error.strerror}") from error
-    if directory:
-        raise RequestError(f"cannot write {path}: it is a directory")
-    if there and not force:
-        raise RequestError(f"{path} already exists; --force overwrites it", kind="Conflict")
-
-
-def check_report(path: Path, force: bool) -> None:
-    """Check that a report with a default name replaces only an older report of quiclab.
-
-    Raises
-    ------
-    RequestError
-        As of `check_new`.
-    """
-    check_new(path, force or _is_report(path))
-
-
-def _is_report(path: Path) -> bool:
-    try:
-        if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            return _REPORT_MARK in file.read(_REPORT_HEAD_BYTES)
-    except OSError:
-        return False

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any
 
 import typer
 
-from quiclab.cli.study import EnginesOption, OutOption
-from quiclab.cli.study_group import say_builds
+from quiclab.cli.study_group import listed, say_builds
+from quiclab.cli.study_options import EnginesOption, OutOption
 from quiclab.cli.values import JsonOption
 from quiclab.errors import QuiclabError
 from quiclab.progress import BeatingProgress
 from quiclab.report import show_claims
 from quiclab.study.agreement import agreement, document
+from quiclab.study.claims import Verdict
 from quiclab.study.compare import VERIFY_SCHEMA, judgement_row
+from quiclab.study.decide import OPEN
 from quiclab.study.evaluate import Evaluation, Kept
+from quiclab.study.manifest import MANIFEST
 from quiclab.study.plan import RESULTS, available_engines, results_directory, sweep_command
 from quiclab.study.registry import find_all
 from quiclab.tree import to_json
@@ -25,10 +29,13 @@ def verify_command(
     as_json: JsonOption = False,
     engines: EnginesOption = "default",
     out: OutOption = RESULTS,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 1 as well if a claim that can be tested is not decided.")
+    ] = False,
 ) -> None:
     """Carry out `quiclab verify`."""
     studies = find_all(name)
-    absent = [study for study in studies if not (results_directory(study, out) / "sweep.json").is_file()]
+    absent = [study for study in studies if not (results_directory(study, out) / MANIFEST).is_file()]
     claims: list[dict[str, Any]] = []
     missing: dict[str, int] = {}
     unusable = []
@@ -53,13 +60,24 @@ def verify_command(
     if len(absent) == 1:
         unusable.append(f"no runs of {absent[0].name} in {out}; run {sweep_command(absent[0], out)}")
     elif absent:
-        names = ", ".join(study.name for study in absent)
+        names = listed([study.name for study in absent])
         unusable.append(f"no runs in {out} of {names}; `quiclab study run` with the name of a study or group runs it")
     incomplete = [f"{count} runs of {study}" for study, count in missing.items() if count]
     if incomplete:
         unusable.append(f"missing: {', '.join(incomplete)}; `quiclab study run` with the name of the study continues")
+    untestable = {claim.identity for study in studies for claim in study.measures.claims if claim.check is None}
+    if strict and (undecided := open_claims(claims, untestable)):
+        unusable.append(f"not decided: {', '.join(undecided)}")
     if unusable:
         raise QuiclabError("; ".join(unusable))
+
+
+def open_claims(claims: list[dict[str, Any]], untestable: Collection[str]) -> list[str]:
+    """Return the claims that are not decided, but for those that cannot be tested, whatever the runs."""
+    undecided = (*OPEN, Verdict.NOT_TESTED)
+    return [
+        claim["identity"] for claim in claims if claim["verdict"] in undecided and claim["identity"] not in untestable
+    ]
 
 
 def _judge(evaluation: Evaluation, engines: list[str], claims: list[dict[str, Any]], missing: dict[str, int]) -> Kept:

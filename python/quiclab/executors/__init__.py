@@ -11,7 +11,7 @@ An executor is a context manager with `workers` and `submit`; `executor_of` read
 
 from __future__ import annotations
 
-from quiclab.errors import RequestError, unexpected
+from quiclab.errors import RequestError, nearest, unexpected
 from quiclab.executors.loop import Interrupt, run_all, run_batches
 from quiclab.executors.processes import Executor, Processes, WorkerDiedError, available_cpus
 
@@ -34,7 +34,9 @@ def executor_of(text: str, workers: int | None = None) -> Executor:
     if text == "processes":
         return Processes(workers)
     if text != "ray" and not text.startswith("ray:"):
-        raise unexpected("--executor", "`processes`, `ray`, `ray:HOST:PORT` or `ray://HOST:PORT`", text)
+        suggestion = nearest(text, ("processes", "ray"))
+        hint = f"did you mean `{suggestion}`?" if suggestion else ""
+        raise unexpected("--executor", "`processes`, `ray`, `ray:HOST:PORT` or `ray://HOST:PORT`", text, hint)
     if workers is not None:
         raise RequestError("--jobs and --executor ray contradict each other: the cluster knows its CPUs")
     from quiclab.executors.ray import Ray  # noqa: PLC0415 - needs an extra of the package

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from quiclab.errors import QuiclabError
 from quiclab.executors.processes import WorkerDiedError
+from quiclab.termination import is_taken_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -38,25 +39,41 @@ TRIES: Final = 3
 
 
 class Interrupt:
-    """Counts Ctrl-C, so that it never cuts a result in two; a third one acts as usual."""
+    """Counts Ctrl-C, so that it never cuts a result in two; a third one acts as usual.
+
+    SIGTERM, of `kill` and of schedulers of jobs, which soon send SIGKILL, counts as two: runs in progress are
+    abandoned. Only in commands: where quiclab is a library, SIGTERM is the caller's. An ignored Ctrl-C stays ignored.
+
+    Attributes
+    ----------
+    count
+        How often Ctrl-C was pressed.
+    number
+        The last signal; 0 if there was none.
+    """
 
     count = 0
+    number = 0
 
     def __enter__(self) -> Self:
-        """Take over Ctrl-C, in the main thread."""
-        self._before = signal.getsignal(signal.SIGINT)
+        """Take over the signals, in the main thread."""
+        self._before: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self._request)
+            if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None):
+                self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._request)
+            if is_taken_over():
+                self._before[signal.SIGTERM] = signal.signal(signal.SIGTERM, self._request)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give Ctrl-C back."""
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self._before)
+        """Give them back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def _request(self, number: int, frame: object) -> None:
-        del number, frame
-        self.count += 1
+        del frame
+        self.number = number
+        self.count = max(2, self.count) if number == signal.SIGTERM else self.count + 1
         if self.count > 2:
             raise KeyboardInterrupt
 
@@ -110,8 +127,8 @@ def run_all(
     tick: Callable[[], None] = lambda: None,
     say: Callable[[str], None] = lambda _: None,
     name: Callable[[Task], str] = str,
-) -> bool:
-    """Run all tasks; returns whether Ctrl-C ended it before.
+) -> int:
+    """Run all tasks; returns the signal that ended it before, or 0.
 
     Parameters
     ----------
@@ -140,8 +157,8 @@ def run_batches(
     tick: Callable[[], None] = lambda: None,
     say: Callable[[str], None] = lambda _: None,
     name: Callable[[Task], str] = str,
-) -> bool:
-    """Run all tasks batch by batch; returns whether Ctrl-C ended it before.
+) -> int:
+    """Run all tasks batch by batch; returns the signal that ended it before, or 0.
 
     Parameters
     ----------
@@ -202,6 +219,10 @@ def run_batches(
                     continue
                 batches.took(len(batch.tasks), seconds)
                 settle(batch.tasks, result)
+            if interrupt.count > 1:  # first: what has sent it may have sent it to the workers, too
+                tick()
+                executor.abandon()
+                return interrupt.number
             if died:
                 say("a worker died; its runs are made again")
                 alone = executor.restart()
@@ -209,9 +230,6 @@ def run_batches(
                     again += [_Running(batch.tasks, batch.tries) for batch in running.values()]
                     running.clear()
             tick()
-            if interrupt.count > 1:
-                executor.abandon()
-                return True
             if not interrupt.count:
                 submit()
             elif not stopping:
@@ -219,7 +237,7 @@ def run_batches(
                 say("stopping: waiting for the runs under way; press Ctrl-C again to leave them")
                 for future in running:
                     future.cancel()
-        return stopping
+        return interrupt.number
 
 
 def _halves(batch: _Running[Task], error: Exception, name: Callable[[Task], str]) -> list[_Running[Task]]:

@@ -118,7 +118,11 @@ class Processes:
             return failed
 
     def restart(self) -> bool:
-        """Replace the pool: after the death of one process the library uses none of the others."""
+        """Replace the pool: after the death of one process the library uses none of the others.
+
+        It ends them by SIGTERM, which they leave to this process, and waits for them: they are killed first.
+        """
+        self.abandon()
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
         self._start()
@@ -154,10 +158,15 @@ def _without_script() -> Iterator[None]:
 
 
 def _start_worker(stacks: Sequence[PythonStack]) -> None:
-    """Take over stacks; leave Ctrl-C to the parent, and die with it: a killed parent must not leave workers behind."""
+    """Take over stacks; leave signals to the parent, and die with it: a killed parent must not leave workers behind.
+
+    `timeout` and schedulers send SIGTERM to all processes. It has a handler, because programs that a worker starts
+    inherit an ignored signal.
+    """
     for stack in stacks:
         register(stack)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: None)
     parent = parent_process()
     if parent is not None:
         sentinel = parent.sentinel

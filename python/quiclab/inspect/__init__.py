@@ -7,10 +7,15 @@
 | `qlog` | an endpoint from a trace of a qlog file |
 | `records` | an endpoint from the tables of a run, where there is no qlog |
 | `sequence` | packets of two endpoints matched to arrows |
+| `limits` | what keeps a sender from sending more |
+| `window` | a part of the time |
 | `links` | queues and rates of the links of a run |
 | `columns` | numbers as short JSON |
+| `tiles` | large columns: an overview, and all rows in blocks |
+| `blocks` | columns of integers, compressed |
+| `connection` | a connection as JSON of the page |
 | `view` | all of it as the JSON of the page |
-| `page` | the page |
+| `html` | the page |
 """
 
 from quiclab.inspect.html import render

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Integers: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
+Flags: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 
@@ -23,7 +24,7 @@ def integers(values: Sequence[float | None] | Floats | Integers, scale: float = 
     return np.where(np.isnan(numbers), missing, np.rint(np.nan_to_num(numbers))).astype(np.int64)
 
 
-def counted(shown: int, of: int | None = None) -> str:
+def grouped(shown: int, of: int | None = None) -> str:
     """Write `812 345`, or `20 000 of 812 345`."""
     text = f"{shown:,}" if of is None else f"{shown:,} of {of:,}"
     return text.replace(",", "\u202f")
@@ -41,6 +42,22 @@ def changes(time_us: Integers, values: Integers) -> tuple[Integers, Integers]:
     kept = np.concatenate(([True], np.diff(values) != 0))
     kept[-1] = True
     return time_us[kept], values[kept]
+
+
+def distinct(*parts: Integers) -> Integers:
+    """Return the numbers of all parts in order, each once; by sorting, because hashes of regular numbers collide."""
+    values = np.sort(np.concatenate(parts))
+    found: Integers = values[np.diff(values, prepend=values[:1] - 1) != 0]
+    return found
+
+
+def among(values: Integers, ascending: Integers) -> Flags:
+    """Return which values are among others, which ascend."""
+    if not len(ascending):
+        return np.zeros(len(values), dtype=bool)
+    place = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    found: Flags = ascending[place] == values
+    return found
 
 
 def thinned(time_us: Integers, values: Integers, most: int) -> tuple[Integers, Integers]:

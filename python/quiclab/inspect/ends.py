@@ -22,8 +22,17 @@ METRICS = {
 }
 """Metrics over time, and by what each is multiplied to be an integer: bytes, µs, kbit/s."""
 
+ZERO_RTT, ONE_RTT = 2, 3
+"""Packet number spaces of application data, as in qlog."""
 NO_SPACE = 4
 """Code of the packet number space where there is none: 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT, as in qlog."""
+
+
+ACK_BYTES = 80
+"""Packet records do not have contents. IP packets up to this have little or no data: headers of IPv4 (20 B) and TCP
+(20 B and at most 40 B of options), or of IPv4, UDP and QUIC with tag (about 55 B) and a short ACK frame."""
+LITTLE, UNKNOWN = f"little or no data (at most {ACK_BYTES} B)", "contents not known"
+"""Contents of such packets of TCP, and of all packets of QUIC that are known from packet records only."""
 
 
 def none() -> Integers:
@@ -66,14 +75,17 @@ class End:
     role
         `client`, `server`, `network` or `unknown`.
     sent, received
-        Its packets; `complete` if none was omitted to limit the size of the report.
+        Its packets; `complete` if the reader omitted none.
     lost
         Time [µs], number and space of the packets that it declared lost; number -1 where it is not known.
     acks
         Time [µs] of each acknowledgement that arrived, and `acks_are`: the largest number acknowledged, or how many
-        packets have been acknowledged so far.
+        packets have been acknowledged so far; `acks_complete` if the reader omitted none.
     metrics
         Samples of each metric of `METRICS` that is known.
+    credit
+        Changes of flow control [µs]: 0 a limit was raised, 1 the credit of the connection is used up, 2 that of a
+        stream.
     phases
         When the congestion control changed its state [µs], and to which.
     streams
@@ -92,6 +104,8 @@ class End:
         Messages about omitted data.
     drops
         Packets that the network dropped: their number -> time [µs] and element; `None` if unknown.
+    ends_us
+        Where the recording ends although the endpoint goes on [µs]; `None` if it does not.
     offset_us
         By how much its times have been shifted.
     """
@@ -103,6 +117,9 @@ class End:
     lost: tuple[Integers, Integers, Integers] = field(default_factory=lambda: (none(), none(), none()))
     acks: Samples = field(default_factory=lambda: (none(), none()))
     acks_are: str = "number"
+    acks_complete: bool = True
+    credit: Samples = field(default_factory=lambda: (none(), none()))
+    ends_us: int | None = None
     metrics: dict[str, Samples] = field(default_factory=dict)
     phases: list[tuple[int, str]] = field(default_factory=list)
     streams: list[dict[str, Any]] = field(default_factory=list)
@@ -140,4 +157,6 @@ class End:
         self.lost = (self.lost[0] + offset_us, *self.lost[1:])
         self.acks = (self.acks[0] + offset_us, self.acks[1])
         self.metrics = {name: (times + offset_us, values) for name, (times, values) in self.metrics.items()}
+        self.credit = (self.credit[0] + offset_us, self.credit[1])
+        self.ends_us = None if self.ends_us is None else self.ends_us + offset_us
         self.phases = [(time + offset_us, state) for time, state in self.phases]

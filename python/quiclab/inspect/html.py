@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from quiclab.inspect.view import Side
 
 SCRIPTS = (
+    "blocks.js",
     "data.js",
     "theme.js",
     "window.js",
     "plot.js",
     "draw.js",
     "sequence.js",
+    "limits.js",
     "congestion.js",
     "streams.js",
     "packets.js",
@@ -47,7 +49,7 @@ def render(sides: Sequence[Side]) -> str:
         .render(
             title=" and ".join(item.name for item in sides),
             sides=[
-                {"key": key, "name": item.name, "origin": item.data["origin"]}
+                {"key": key, "name": item.name, "origin": item.data["origin"], "blocks": item.blocks}
                 for key, item in zip("AB"[: len(sides)], sides, strict=True)
             ],
             style=_asset("page.css"),

@@ -5,20 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quiclab.inspect.columns import Integers, differences, integers
+from quiclab.inspect.tiles import samples
 from quiclab.libraries import np, pl
 from quiclab.quantity import parse
 
 if TYPE_CHECKING:
     from quiclab.inspect.source import Run
+    from quiclab.inspect.tiles import Blocks
 
 QUEUES = {"queue_packets": "queue", "buffered_packets": "waiting for their turn"}
 
 
-def elements(run: Run, max_points: int) -> list[dict[str, Any]]:
+def elements(run: Run, max_points: int, blocks: Blocks) -> list[dict[str, Any]]:
     """Return queue, rate and drops of each link, and the buffer of each bearer; empty without time series.
 
-    Where there are more samples than `max_points`, a queue is the longest of equal groups, and a rate that over the
-    whole group.
+    Columns with many samples go to `blocks`. Where there are more samples than `max_points`, a queue is the longest of
+    equal groups, and a rate that over the whole group.
     """
     series = run.table("series")
     if series is None or run.result is None:
@@ -33,11 +35,12 @@ def elements(run: Run, max_points: int) -> list[dict[str, Any]]:
         for metric in QUEUES:
             time_us, values = _samples(part, metric)
             if len(values):
-                entry["queue"] = _columns(*_longest(time_us, values, max_points))
+                entry["queue"] = _columns(run, blocks, *_longest(time_us, values, max_points))
         time_us, sent = _samples(part, "sent_bytes")
         if len(sent) > 1:
-            entry["rate"] = _columns(*_rate_kbps(time_us, sent, max_points))
-        entry["drops"] = differences(_drops(run, name, max_points))
+            entry["rate"] = _columns(run, blocks, *_rate_kbps(time_us, sent, max_points))
+        drops = _drops(run, name)
+        entry["drops"] = differences(drops[:: max(1, -(-len(drops) // max_points))])
         entry["changes"] = changes(run.result.data.get("changes", []), name)
         found.append(entry)
     return found
@@ -74,8 +77,8 @@ def _samples(part: pl.DataFrame, metric: str) -> tuple[Integers, Integers]:
     return integers(rows["time_s"].to_numpy(), 1e6), integers(rows["value"].to_numpy())
 
 
-def _columns(time_us: Integers, values: Integers) -> dict[str, list[int]]:
-    return {"t": differences(time_us), "v": differences(values)}
+def _columns(run: Run, blocks: Blocks, time_us: Integers, values: Integers) -> dict[str, Any]:
+    return samples(blocks, *((time_us, values) if run.window is None else run.window.held(time_us, values)))
 
 
 def _edges(count: int, most: int) -> Integers:
@@ -96,10 +99,10 @@ def _rate_kbps(time_us: Integers, sent: Integers, most: int) -> tuple[Integers, 
     return times, np.append(rate, rate[-1])
 
 
-def _drops(run: Run, element: str, most: int) -> Integers:
+def _drops(run: Run, element: str) -> Integers:
     packets = run.table("packets")
     if packets is None:
         return np.zeros(0, dtype=np.int64)
     rows = packets.filter((pl.col("element") == element) & (pl.col("event") == "drop"))
     times = np.rint(rows["time_ns"].to_numpy() / 1000).astype(np.int64)
-    return times[:: max(1, -(-len(times) // most))]
+    return times if run.window is None else times[run.window.within(times)]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from quiclab.inspect.columns import Integers, changes, counted, integers
-from quiclab.inspect.ends import METRICS, End, Packets
+from quiclab.inspect.columns import Integers, changes, grouped, integers
+from quiclab.inspect.ends import METRICS, ONE_RTT, End, Packets
 from quiclab.libraries import np
 
 US_PER_MS = 1000
-ONE_RTT = 3
 DERIVED = ("goodput_mbps", "loss_percent", "mean_rtt_ms", "ack_ratio")
 WORDS = {
     "series": "samples of recovery",
     "acks": "acknowledgements",
     "lost": "losses",
     "stream_frames": "stream frames",
+    "flow_control": "changes of flow control",
 }
 UNREAD = {
     "packets_without_number": "packets without a packet number, only counted",
@@ -31,12 +31,14 @@ def end_of(trace: Mapping[str, Any]) -> End:
     sampling = trace.get("sampling") or {}
     end = End(role=str(trace.get("vantage") or "unknown"))
     end.sent, end.received = (_packets(trace, name) for name in ("packets_sent", "packets_received"))
-    end.complete = _all(sampling.get("packets"))
+    end.complete, end.acks_complete = _all(sampling.get("packets")), _all(sampling.get("acks"))
     lost = trace.get("lost") or {}
     times = integers(lost.get("time_ms", []), US_PER_MS)
     end.lost = (times, integers(lost.get("number", [])), integers(lost.get("space", [])))
     end.acks = _acks(trace.get("acks") or {})
     end.metrics = _metrics(trace.get("recovery") or {})
+    credit = trace.get("flow_control") or {}
+    end.credit = (integers(credit.get("time_ms", []), US_PER_MS), integers(credit.get("change", [])))
     end.phases = [(round(phase["time_ms"] * US_PER_MS), str(phase["state"])) for phase in trace.get("phases") or []]
     end.streams = list(trace.get("streams") or [])
     kinds: Mapping[str, Any] = trace.get("frame_kinds") or {}
@@ -44,6 +46,8 @@ def end_of(trace: Mapping[str, Any]) -> End:
     end.sizes = {int(row["bytes"]): (int(row["sent"]), int(row["received"])) for row in trace.get("packet_sizes") or []}
     end.parameters = {whose: dict(values) for whose, values in (trace.get("transport_parameters") or {}).items()}
     end.facts = _facts(trace, end)
+    if counts.get("truncated_at_byte") is not None:
+        end.ends_us = end.last_us
     end.notes = [*_left_out(trace), *_unread(counts)]
     return end
 
@@ -74,7 +78,7 @@ def _metrics(recovery: Mapping[str, Any]) -> dict[str, tuple[Integers, Integers]
     times = integers(recovery.get("time_ms", []), US_PER_MS)
     found = {}
     for name, scale in METRICS.items():
-        values = np.asarray(recovery.get(name) or [], dtype=np.float64)
+        values = np.asarray(recovery.get(name, []), dtype=np.float64)
         known = ~np.isnan(values)
         if len(values) == len(times) and known.any():
             found[name] = changes(times[known], integers(values[known], scale))
@@ -121,7 +125,7 @@ def _left_out(trace: Mapping[str, Any]) -> list[str]:
     for name, entry in (trace.get("sampling") or {}).items():
         if not _all(entry):
             what = WORDS.get(name, name)
-            found.append(f"read: {counted(entry['shown'], entry['of'])} {what}: {entry.get('how')}")
+            found.append(f"read: {grouped(entry['shown'], entry['of'])} {what}: {entry.get('how')}")
     if more := (trace.get("streams_more") or {}).get("count"):
         found.append(f"{more} streams with fewer bytes are omitted")
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quiclab.inspect.columns import Integers, changes, integers
-from quiclab.inspect.ends import METRICS, NO_SPACE, End, Packets
+from quiclab.inspect.ends import ACK_BYTES, LITTLE, METRICS, NO_SPACE, UNKNOWN, End, Packets
 from quiclab.libraries import np, pl
 from quiclab.native import extension
 
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 LOCAL_BITS = 40
 """A packet's identity is the number of the endpoint that made it, then which of its packets it is: 40 bits."""
-MAX_HEADER_BYTES = 80
-"""IPv4 (20 B) and TCP (20 B and at most 40 B of options)."""
-CONTENTS = ["little or no data (at most 80 B)", "data"]
-UNKNOWN = ["contents not known"]
+CONTENTS = [LITTLE, "data"]
 COUNTERS = {"timeouts": "timeouts", "tail_loss_probes": "ptos"}
 """Counters of TCP and their labels in the overview: a tail loss probe is TCP's probe timeout (RFC 8985, section 7)."""
 
@@ -58,7 +55,7 @@ def _fill_packets(end: End, table: pl.DataFrame, flow: str, element: str, tcp: b
     end.sizes = {size: (sizes[0].get(size, 0), sizes[1].get(size, 0)) for size in sorted(sizes[0] | sizes[1])}
     own = set(sent["packet_id"].to_list())
     fates = zip(dropped["packet_id"].to_list(), dropped["time_ns"].to_list(), dropped["element"].to_list(), strict=True)
-    end.drops = {_local(identity): (time // 1000, place) for identity, time, place in fates if identity in own}
+    end.drops = {_local(identity): (round(time / 1000), place) for identity, time, place in fates if identity in own}
     end.sent, end.received = _packets(sent, tcp), _packets(received, tcp)
     end.notes.append("packets are IP packets, from the packet records of the run; their contents are unknown")
 
@@ -71,9 +68,9 @@ def _packets(rows: pl.DataFrame, tcp: bool) -> Packets:
     number = rows["packet_id"].to_numpy().astype(np.int64) & ((1 << LOCAL_BITS) - 1)
     size = rows["size_bytes"].to_numpy().astype(np.int64)
     time_us = np.rint(rows["time_ns"].to_numpy() / 1000).astype(np.int64)
-    frames = ((size > MAX_HEADER_BYTES) & tcp).astype(np.int64)
+    frames = ((size > ACK_BYTES) & tcp).astype(np.int64)
     space = np.full(len(size), NO_SPACE, dtype=np.int64)
-    return Packets(time_us, number, space, size, frames, CONTENTS if tcp else UNKNOWN)
+    return Packets(time_us, number, space, size, frames, CONTENTS if tcp else [UNKNOWN])
 
 
 def _samples(series: pl.DataFrame, metric: str, scale: float) -> tuple[Integers, Integers]:

@@ -7,21 +7,22 @@ Packets that do not appear at the other end are classified:
 | --- | --- |
 | `ARRIVED` | it is at both ends |
 | `DROPPED` | it is not recorded at the other end, although a later packet is; or the network reports the drop |
-| `ONE_END` | unknown: only one end recorded, packets omitted, or in transit at the end of the recording |
+| `ONE_END` | unknown: only one end recorded, or in transit at the end of the recording |
 | `RECEIVED` | only the receiving end has it |
+
+Where the reader of one end has omitted packets, the two ends have different ones. A packet is then shown with both of
+its ends, or not at all, unless it was lost.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from quiclab.inspect.columns import Integers, differences
-from quiclab.inspect.ends import End, Packets
+from quiclab.inspect.columns import Flags, Integers, among
+from quiclab.inspect.ends import ONE_RTT, ZERO_RTT, End, Packets
 from quiclab.libraries import np
 
 ARRIVED, DROPPED, ONE_END, RECEIVED = range(4)
-ZERO_RTT, ONE_RTT = 2, 3
 
 
 @dataclass(frozen=True)
@@ -30,24 +31,47 @@ class Arrows:
 
     Attributes
     ----------
-    columns
-        Columns of the page.
-    shown, of
-        How many packets are in them, of how many.
+    rows
+        Columns, in the order of time: `time` [µs], `flight` [µs], `fate`, `number`, `space`, `bytes`, `frames`, and
+        `declared` lost so long after it was sent [µs], 0 if it was not.
+    contents
+        Texts of `frames`.
+    of
+        Number of all packets, if fewer are shown.
     step
         They are those whose number is a multiple of this, and those that did not arrive or were declared lost.
+    one_end
+        How many are not shown because the reader has omitted them at the other end.
     early
         How many arrive before they are sent.
     """
 
-    columns: dict[str, Any]
-    shown: int
+    rows: dict[str, Integers]
+    contents: list[str]
     of: int
     step: int
+    one_end: int
     early: int
 
+    @property
+    def shown(self) -> int:
+        """How many packets are shown."""
+        return len(self.rows["time"])
 
-def arrows(source: End | None, target: End | None, most: int) -> Arrows:
+    @property
+    def bad(self) -> Flags:
+        """Which packets did not arrive or were declared lost."""
+        found: Flags = (self.rows["fate"] == DROPPED) | (self.rows["declared"] > 0)
+        return found
+
+    @property
+    def numbered(self) -> Flags:
+        """Which packets are in the chart of packet numbers: those sent, of application data."""
+        found: Flags = (self.rows["space"] >= ZERO_RTT) & (self.rows["fate"] != RECEIVED)
+        return found
+
+
+def arrows(source: End | None, target: End | None, most: int, window: tuple[int, int] | None = None) -> Arrows:
     """Return the packets from one endpoint to another.
 
     Parameters
@@ -56,6 +80,8 @@ def arrows(source: End | None, target: End | None, most: int) -> Arrows:
         Sending and receiving end; `None` if nothing is known of it.
     most
         Maximum number of packets to show, and of lost packets in addition.
+    window
+        Time to which they are limited [µs]: packets that are sent, arrive or are in flight in it.
     """
     sent = source.sent if source else Packets()
     received = target.received if target else Packets()
@@ -63,7 +89,7 @@ def arrows(source: End | None, target: End | None, most: int) -> Arrows:
     fate = np.where(arrival >= 0, ARRIVED, ONE_END)
     taken = sent.time_us[arrival >= 0]
     if source is not None and source.drops is not None:
-        dropped = np.array([number in source.drops for number in sent.number.tolist()], dtype=bool)
+        dropped = among(sent.number, np.sort(np.fromiter(source.drops, dtype=np.int64, count=len(source.drops))))
         fate[dropped & (arrival < 0)] = DROPPED
     elif source and target and source.complete and target.complete and len(taken):
         fate[(arrival < 0) & (sent.time_us < taken.max())] = DROPPED
@@ -85,13 +111,25 @@ def arrows(source: End | None, target: End | None, most: int) -> Arrows:
     }
     order = np.argsort(rows["time"], kind="stable")
     rows = {name: column[order] for name, column in rows.items()}
-    step = max(1, -(-len(order) // most))
+    one_end = 0
+    if source and target and not (source.complete and target.complete):
+        both = (rows["fate"] == ARRIVED) | (rows["fate"] == DROPPED) | (rows["declared"] > 0)
+        one_end = int((~both).sum())
+        rows = _only(rows, both)
+    if window is not None:
+        end = rows["time"] + np.maximum(rows["flight"], 0)
+        rows = _only(rows, (end >= window[0]) & (rows["time"] <= window[1]))
+    of = len(rows["time"])
+    step = max(1, -(-of // most))
     lost = np.flatnonzero((rows["fate"] == DROPPED) | (rows["declared"] > 0))
     kept = rows["number"] % step == 0
     kept[lost[:: max(1, -(-len(lost) // most))]] = True
-    shown = {name: differences(column[kept]) for name, column in rows.items()}
     early = int((rows["flight"] < 0).sum())
-    return Arrows({"contents": names, **shown}, int(kept.sum()), len(order), step, early)
+    return Arrows(_only(rows, kept), names, of, step, one_end, early)
+
+
+def _only(rows: dict[str, Integers], kept: Flags) -> dict[str, Integers]:
+    return {name: column[kept] for name, column in rows.items()}
 
 
 def _keys(number: Integers, space: Integers) -> Integers:
@@ -108,7 +146,10 @@ def _match(sent: Packets, received: Packets) -> tuple[Integers, Integers]:
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     found = keys[place] == wanted
     arrival = np.where(found, first[place], -1).astype(np.int64)
-    return arrival, np.setdiff1d(first, arrival[found]).astype(np.int64)
+    matched = np.zeros(len(received), dtype=bool)
+    matched[arrival[found]] = True
+    unmatched = np.sort(first)
+    return arrival, unmatched[~matched[unmatched]].astype(np.int64)
 
 
 def _codes(packets: Packets, names: list[str]) -> Integers:
@@ -120,6 +161,14 @@ def _declared(source: End | None) -> Integers:
     """Return for each packet sent when the sender declared it lost: µs after sending, 0 if it did not."""
     if source is None or not len(source.sent):
         return np.zeros(0, dtype=np.int64)
-    when = dict(zip(_keys(source.lost[1], source.lost[2]).tolist(), source.lost[0].tolist(), strict=True))
-    keys, times = _keys(source.sent.number, source.sent.space).tolist(), source.sent.time_us.tolist()
-    return np.array([max(when[key] - time, 1) if key in when else 0 for key, time in zip(keys, times, strict=True)])
+    found = np.zeros(len(source.sent), dtype=np.int64)
+    if not len(source.lost[0]):
+        return found
+    # of several, the last
+    lost, place = np.unique(_keys(source.lost[1], source.lost[2])[::-1], return_index=True)
+    when = source.lost[0][::-1][place]
+    keys = _keys(source.sent.number, source.sent.space)
+    at = np.minimum(np.searchsorted(lost, keys), len(lost) - 1)
+    declared = lost[at] == keys
+    found[declared] = np.maximum(when[at[declared]] - source.sent.time_us[declared], 1)
+    return found

@@ -11,8 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from quiclab.errors import QuiclabError, RequestError, unexpected
-from quiclab.libraries import pl
+from quiclab.inspect.window import Window
+from quiclab.libraries import np, pl
 from quiclab.native import extension
+from quiclab.recordings import ENDS, RESULT_FILE, plain_file, qlog_of
 from quiclab.result import RUN_SCHEMA, RunResult
 from quiclab.result import run as run_scenario
 from quiclab.scenario import load
@@ -24,13 +26,14 @@ if TYPE_CHECKING:
 
 EXPECTED = (
     "expected a directory or result.json that `quiclab run --out` wrote, a scenario FILE.toml, or a qlog file "
-    "(.sqlog, .qlog, .json)"
+    "(.sqlog, .qlog, .json, and these with .gz)"
 )
-ENDS = ("sender", "receiver")
-DEFAULT_POINTS = 20_000
-MIN_POINTS = 100
-READ_POINTS = 200_000
-"""Limit for the reader of qlog: all packets if possible, because both ends must show the same packets."""
+DEFAULT_POINTS = 1_000_000
+MIN_POINTS, MAX_POINTS = 100, 2_000_000
+READ_POINTS = MAX_POINTS
+"""Limit for the reader of qlog, packets of each direction: all if possible, because both ends must show the same."""
+COLUMN_ROWS = 1000
+"""Columns of qlog from this length on become arrays: they take a quarter of the memory of lists."""
 SAMPLING = "10 ms"
 """Interval of time series if the scenario has none."""
 TABLES = ("series", "packets", "acks")
@@ -56,7 +59,9 @@ class Run:
     result, tables
         Of a run: its result, and its tables `series`, `packets`, `acks` as far as they were recorded.
     points
-        Maximum number of packets, and of samples per series, of each qlog trace in the HTML report.
+        Maximum number of packets in each direction, and of samples per series, of each connection in the HTML report.
+    window
+        Time to which the report is limited; `None` for all.
     """
 
     name: str
@@ -65,6 +70,7 @@ class Run:
     result: RunResult | None = None
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     points: int = DEFAULT_POINTS
+    window: Window | None = None
 
     def element(self, flow: str, end: str) -> str:
         """Return the name of the element at an end of a flow."""
@@ -82,7 +88,7 @@ class Run:
         return None if found is None or found.is_empty() else found
 
 
-def open_run(path: Path, max_points: int, progress: Say) -> Run:
+def open_run(path: Path, max_points: int, progress: Say, window: Window | None = None) -> Run:
     """Read a run or a qlog file; run a scenario.
 
     Parameters
@@ -90,9 +96,11 @@ def open_run(path: Path, max_points: int, progress: Say) -> Run:
     path
         The file or directory.
     max_points
-        Maximum number of packets, and of recovery samples, that are kept of each qlog trace.
+        Maximum number of packets in each direction, and of samples per series, in the HTML report.
     progress
         Shows progress.
+    window
+        Time to which the report is limited; `None` for all.
 
     Raises
     ------
@@ -101,20 +109,27 @@ def open_run(path: Path, max_points: int, progress: Say) -> Run:
     """
     try:
         if path.is_dir():
-            return _directory(path, max_points, progress)
+            return _directory(path, max_points, progress, window)
         if path.suffix == ".toml":
-            return _scenario(path, max_points, progress)
+            return _scenario(path, max_points, progress, window)
         if _is_result(path):
-            return _directory(path.parent, max_points, progress, path)
+            return _directory(path.parent, max_points, progress, window, path)
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}; {EXPECTED}") from error
     with progress("reading", path) as step:
         traces = read_qlog(path, step)
+        if window is not None and any(_sampled(trace) for trace in traces):
+            # too long to keep all: now that it is known when it begins, only this time
+            traces = read_qlog(path, step, window.read_ms(min(float(trace["start_ms"]) for trace in traces)))
     numbered = {("", str(index)): trace for index, trace in enumerate(traces)}
-    return Run(path.name, f"qlog file {path}", numbered, points=max_points)
+    return Run(path.name, f"qlog file {path}", numbered, points=max_points, window=window)
 
 
-def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) -> list[dict[str, Any]]:
+def read_qlog(
+    path: Path,
+    progress: Callable[[int, int], None] | None = None,
+    window_ms: tuple[float, float] | None = None,
+) -> list[dict[str, Any]]:
     """Return the traces of a qlog file.
 
     Parameters
@@ -123,6 +138,8 @@ def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) ->
         The file.
     progress
         Called periodically with the bytes read and the total.
+    window_ms
+        First and last instant whose events are read, in the times of the file [ms]; `None` for all.
 
     Raises
     ------
@@ -130,7 +147,9 @@ def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) ->
         If it cannot be read, or holds none.
     """
     try:
-        traces: list[dict[str, Any]] = json.loads(extension().inspect_qlog(str(path), READ_POINTS, progress))
+        with plain_file(path) as plain:
+            text = extension().inspect_qlog(str(plain), READ_POINTS, progress, window_ms)
+        traces: list[dict[str, Any]] = json.loads(text, object_pairs_hook=_columns)
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}; {EXPECTED}") from error
     except ValueError as error:
@@ -140,22 +159,38 @@ def read_qlog(path: Path, progress: Callable[[int, int], None] | None = None) ->
     return traces
 
 
+def _columns(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object whose long columns of numbers are arrays; `null` becomes not a number."""
+    return {name: _column(value) if isinstance(value, list) else value for name, value in pairs}
+
+
+def _column(values: list[Any]) -> Any:
+    if len(values) < COLUMN_ROWS or isinstance(values[0], (list, dict, str)):
+        return values
+    return np.array(values, dtype=np.float64)
+
+
+def _sampled(trace: Mapping[str, Any]) -> bool:
+    return any(int(entry["shown"]) < int(entry["of"]) for entry in (trace.get("sampling") or {}).values())
+
+
 def _is_result(path: Path) -> bool:
     """Return whether a file is a result, which starts with its schema."""
     with path.open("rb") as file:
         return f'"{RUN_SCHEMA}"'.encode() in file.read(200)
 
 
-def _directory(folder: Path, max_points: int, progress: Say, file: Path | None = None) -> Run:
-    path = file or folder / "result.json"
+def _directory(folder: Path, max_points: int, progress: Say, window: Window | None, file: Path | None = None) -> Run:
+    path = file or folder / RESULT_FILE
     if not path.is_file():
         raise RequestError(f"{folder} has no result.json; {EXPECTED}")
     try:
         result = RunResult.from_json(path.read_text(encoding="utf-8"), str(path))
     except UnicodeDecodeError as error:
         raise RequestError(f"cannot read the result {path}: not UTF-8 text") from error
-    name = folder.resolve().name if path.name == "result.json" else path.stem
-    run = Run(name, f"result {path}: {_what(result)}", result=result, points=_points(result, max_points))
+    name = folder.resolve().name if path.name == RESULT_FILE else path.stem
+    origin = f"result {path}: {_what(result)}"
+    run = Run(name, origin, result=result, points=_points(result, max_points), window=window)
     recorded = result.data["scenario"].get("record") or {}
     present = {"series": recorded.get("series_interval"), **{key: recorded.get(key) for key in ("packets", "acks")}}
     with progress("reading", f"the tables of {folder}"):
@@ -189,14 +224,16 @@ def _read_ends(run: Run, folder: Path, progress: Say) -> None:
     assert run.result is not None  # noqa: S101 - a run that has flows
     for flow in run.result.flows:
         for end in ENDS:
-            path = folder / f"{flow}.{end}.sqlog"
-            if path.is_file():
+            path = qlog_of(folder, flow, end)
+            if path is not None:
                 with progress("reading", path.name) as step:
-                    run.traces[flow, end] = read_qlog(path, step)[0]
+                    part = None if run.window is None else run.window.read_ms()
+                    run.traces[flow, end] = read_qlog(path, step, part)[0]
 
 
-def _scenario(path: Path, max_points: int, progress: Say) -> Run:
-    return run_recorded(load(path), path.stem, f"scenario {path}", max_points, progress, base_dir=path.parent)
+def _scenario(path: Path, max_points: int, progress: Say, window: Window | None) -> Run:
+    source = f"scenario {path}"
+    return run_recorded(load(path), path.stem, source, max_points, progress, base_dir=path.parent, window=window)
 
 
 def run_recorded(
@@ -209,6 +246,7 @@ def run_recorded(
     base_dir: Path,
     seed: int = 1,
     lane: Lane | None = None,
+    window: Window | None = None,
 ) -> Run:
     """Run a scenario with recording on.
 
@@ -219,7 +257,7 @@ def run_recorded(
     name, source
         Name in the HTML report, and where the scenario comes from.
     max_points
-        Maximum number of packets, and of recovery samples, that are kept of each qlog trace.
+        Maximum number of packets in each direction, and of samples per series, in the HTML report.
     progress
         Shows progress.
     base_dir
@@ -228,13 +266,15 @@ def run_recorded(
         Seed of the run.
     lane
         How it runs in the kernel lane; `None` for the sim lane.
+    window
+        Time to which the report is limited; `None` for all.
     """
     runs: Callable[..., RunResult] = run_scenario if lane is None else lane.run
     with TemporaryDirectory(prefix="quiclab-inspect-") as folder:
         with progress("running", f"{name} with recording on") as step:
             result = runs(recording(scenario, lane), seed, base_dir=base_dir, record_dir=folder, progress=step)
         origin = f"{source}, run for this page with recording on: {_what(result)}"
-        run = Run(name, origin, result=result, points=_points(result, max_points))
+        run = Run(name, origin, result=result, points=_points(result, max_points), window=window)
         run.tables = {name: getattr(result, name) for name in TABLES}
         _read_ends(run, Path(folder), progress)
     return run

@@ -5,62 +5,23 @@ Times are integers in µs from the start of the run, or from the first event of 
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from quiclab.inspect import links, qlog, records, sequence
-from quiclab.inspect.columns import Integers, counted, differences, integers, thinned
+from quiclab.errors import RequestError
+from quiclab.inspect import links, qlog, records
+from quiclab.inspect.connection import Connection, connection
 from quiclab.inspect.ends import End
+from quiclab.inspect.tiles import Blocks
 from quiclab.libraries import pl
+from quiclab.recordings import ENDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from quiclab.inspect.source import Run
 
-SCHEMA = "quiclab.inspect/1"
-MAX_STREAMS = 200
-FACTS = (
-    ("stack", "Stack"),
-    ("duration_ms", "Duration [ms]"),
-    ("download_ms", "Download time [ms]"),
-    ("handshake_ms", "First 1-RTT packet arrived after [ms]"),
-    ("goodput_mbps", "Goodput [Mbit/s]"),
-    ("packets_sent", "Packets sent"),
-    ("packets_received", "Packets received"),
-    ("packets_lost", "Packets declared lost"),
-    ("loss_percent", "Declared lost [% of sent]"),
-    ("bytes_sent", "Bytes sent [B]"),
-    ("bytes_received", "Bytes received [B]"),
-    ("mean_rtt_ms", "RTT, mean [ms]"),
-    ("min_rtt_ms", "RTT, least [ms]"),
-    ("acks_received", "Acknowledgements received"),
-    ("ack_ratio", "Data packets per acknowledgement"),
-    ("ptos", "Probe timeouts"),
-    ("timeouts", "Retransmission timeouts"),
-)
-"""Rows of the overview: name and label. Rows that no endpoint has are omitted."""
-
-
-@dataclass
-class Connection:
-    """A connection on the page.
-
-    Attributes
-    ----------
-    name
-        Name of the flow; empty in a qlog file with one connection.
-    client, server
-        Its endpoints; `None` if unknown. An endpoint of unknown role is placed by its traffic.
-    notes
-        Notes for the reader.
-    """
-
-    name: str
-    client: End | None
-    server: End | None
-    notes: list[str]
+SCHEMA = "quiclab.inspect/2"
 
 
 @dataclass
@@ -73,29 +34,42 @@ class Side:
         How it is called.
     data
         Its part of the JSON of the page.
+    blocks
+        Its compressed columns, which the page reads when they are shown.
     """
 
     name: str
     data: dict[str, Any]
+    blocks: list[str] = field(default_factory=list)
 
 
 def side(run: Run) -> Side:
     """Return the data of a run for the report."""
     connections = _of_run(run) if run.result is not None else _of_traces(run)
-    shown = links.elements(run, run.points)
+    blocks = Blocks()
+    shown = links.elements(run, run.points, blocks)
     last = [end.last_us or 0 for item in connections for end in (item.client, item.server) if end]
     if run.result is not None:
         last.append(round(run.result.network_time_s * 1e6))
+    duration = max([*last, 1])
+    start = 0
+    if run.window is not None:
+        if run.window.from_us >= duration:
+            got = f"{run.window.from_us / 1e6:g} s"
+            raise RequestError(f"--from: expected a time before the end of {run.name}, {duration / 1e6:g} s, got {got}")
+        start, duration = run.window.from_us, min(duration, run.window.to_us)
     data = {
         "name": run.name,
         "origin": run.origin,
-        "duration": max([*last, 1]),
-        "connections": [_connection(item, run.points) for item in connections],
+        "start": start,
+        "duration": duration,
+        "part": [start, duration] if run.window else None,
+        "connections": [connection(item, run, blocks) for item in connections],
         "links": shown,
         "links_note": "" if shown else _no_links(run),
         "warnings": list(run.result.warnings) if run.result else [],
     }
-    return Side(run.name, data)
+    return Side(run.name, data, blocks.texts)
 
 
 def _no_links(run: Run) -> str:
@@ -109,7 +83,7 @@ def _of_run(run: Run) -> list[Connection]:
     found = []
     for flow, outcome in run.result.flows.items():
         ends = {}
-        for name in ("sender", "receiver"):
+        for name in ENDS:
             trace = run.traces.get((flow, name))
             end = qlog.end_of(trace) if trace else End(role="unknown")
             records.fill(end, run, flow, name)
@@ -126,7 +100,7 @@ def _of_run(run: Run) -> list[Connection]:
         server = "receiver" if client == "sender" else "sender"
         ends[client].role, ends[server].role = "client", "server"
         notes = [f"The flow failed: {outcome.failure}"] if outcome.failed else []
-        found.append(Connection(flow, ends[client], ends[server], notes + _missing(run, ends)))
+        found.append(Connection(flow, ends[client], ends[server], notes + _missing(run, flow, ends)))
     return found
 
 
@@ -137,8 +111,13 @@ def _delivered(end: End, size: int) -> None:
     end.contents_note = "IP packets in both directions, at this endpoint."
 
 
-def _missing(run: Run, ends: Mapping[str, End]) -> list[str]:
-    """Return notes about missing recordings."""
+def _missing(run: Run, flow: str, ends: Mapping[str, End]) -> list[str]:
+    """Return notes about missing recordings, and about a time without packets."""
+    if run.window is not None:
+        times = [packets.time_us for end in ends.values() for packets in (end.sent, end.received)]
+        recorded = run.table("packets") is not None or all((flow, name) in run.traces for name in ends)
+        if recorded and not any(len(part[run.window.within(part)]) for part in times):
+            return ["There are no packets in this time."]
     if all(len(end.sent) + len(end.received) for end in ends.values()):
         return []
     if run.table("packets") is None:
@@ -199,83 +178,3 @@ def _to_zero(ends: list[End]) -> None:
     start = min(known, default=0)
     for end in ends:
         end.shift(-start)
-
-
-def _connection(item: Connection, most: int) -> dict[str, Any]:
-    both = [sequence.arrows(item.client, item.server, most), sequence.arrows(item.server, item.client, most)]
-    notes = list(item.notes)
-    for found, direction in zip(both, ("client to server", "server to client"), strict=True):
-        if found.shown < found.of:
-            which = f"one number in {found.step}, and those lost"
-            notes.append(f"shown: {counted(found.shown, found.of)} packets from {direction}: {which}")
-    early = sum(found.early for found in both)
-    if early:
-        notes.append(f"{early} packets arrive before they are sent: the clocks of the endpoints differ.")
-    return {
-        "name": item.name,
-        "notes": notes,
-        "ends": [_end(item.client, most), _end(item.server, most)],
-        "arrows": [found.columns for found in both],
-    }
-
-
-def _end(end: End | None, most: int) -> dict[str, Any] | None:
-    if end is None:
-        return None
-    notes = list(end.notes)
-    lost = slice(None, None, max(1, -(-len(end.lost[0]) // most)))
-    samples = {name: thinned(*columns, most) for name, columns in end.metrics.items()}
-    samples["acks"] = thinned(*end.acks, most)
-    for name, (times, _) in samples.items():
-        of = len(end.acks[0] if name == "acks" else end.metrics[name][0])
-        if len(times) < of:
-            what = "acknowledgements" if name == "acks" else f"changes of {name}"
-            notes.append(f"shown: {counted(len(times), of)} {what}: first, minimum, maximum and last of equal groups")
-    acks = samples.pop("acks")
-    return {
-        "role": end.role,
-        "notes": notes,
-        "facts": [[label, _known(end.facts.get(name))] for name, label in FACTS],
-        "parameters": end.parameters,
-        "lost": {"t": differences(end.lost[0][lost]), "n": differences(end.lost[1][lost])},
-        "acks": {"t": differences(acks[0]), "v": differences(acks[1]), "are": end.acks_are},
-        "metrics": {name: {"t": differences(t), "v": differences(v)} for name, (t, v) in samples.items()},
-        "phases": end.phases,
-        "streams": _streams(end, most, notes),
-        "kinds": [[kind, count or None, size] for kind, (count, size) in end.frame_kinds.items()],
-        "kinds_note": end.contents_note,
-        "rest": end.rest,
-        "sizes": [[size, *count] for size, count in sorted(end.sizes.items())],
-        "bytes": [end.facts.get("bytes_sent"), end.facts.get("bytes_received")],
-    }
-
-
-def _known(value: object) -> object:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _streams(end: End, most: int, notes: list[str]) -> list[dict[str, Any]]:
-    """Return the streams with most bytes, in the order of their numbers; omitted streams are added to the notes."""
-    largest = sorted(end.streams, key=lambda stream: -int(stream["bytes"]))[:MAX_STREAMS]
-    chosen = sorted(largest, key=lambda stream: (int(stream["id"]), str(stream["direction"])))
-    if len(chosen) < len(end.streams):
-        notes.append(f"shown: {counted(len(chosen), len(end.streams))} streams with the most bytes")
-    frames = sum(len(stream["frames"]["time_ms"]) for stream in chosen)
-    step = max(1, -(-frames // most))
-    if step > 1:
-        notes.append(f"shown: one in {step} of {counted(frames)} stream frames")
-    return [_stream(stream, end.offset_us, step) for stream in chosen]
-
-
-def _stream(stream: Mapping[str, Any], offset_us: int, step: int) -> dict[str, Any]:
-    frames = {name: values[::step] for name, values in stream["frames"].items()}
-    again: Integers = integers([float(bool(value)) for value in frames["retransmitted"]])
-    return {
-        "id": int(stream["id"]),
-        "direction": str(stream["direction"]),
-        "bytes": int(stream["bytes"]),
-        "t": differences(integers(frames["time_ms"], 1000) + offset_us),
-        "offset": differences(integers(frames["offset"])),
-        "length": differences(integers(frames["length"])),
-        "again": again.nonzero()[0].tolist(),
-    }

@@ -22,6 +22,7 @@ from quiclab.lane.adapter_file import AdapterFile, read
 from quiclab.lane.adapter_plan import Need, ProgramPlan
 from quiclab.lane.placeholders import LATE, PLACEHOLDER
 from quiclab.lane.words import words_of
+from quiclab.recordings import ENDS
 
 #: Folder of the built-in files.
 BUILT_IN: Final = Path(__file__).parent / "adapters"
@@ -158,7 +159,7 @@ class Adapter:
             If the program has not the options or the workload that are wanted.
         """
         above = f"flows.{placeholders.get('flow', '?')}."
-        ends = {end: flow.get(end) or {} for end in ("sender", "receiver")}
+        ends = {end: flow.get(end) or {} for end in ENDS}
         problems = [self.refuses(table, end, above) for end, table in ends.items()]
         for problem in (*problems, self.refuses_workload(flow["workload"], above)):
             if problem is not None:

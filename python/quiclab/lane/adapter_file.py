@@ -19,6 +19,7 @@ from quiclab.lane.adapter_plan import Command, GuestPlan, Need, Option, ProgramP
 from quiclab.lane.placeholders import EARLY, FIELDS, LATE, PLACEHOLDER
 from quiclab.lane.toml_places import located, syntax_error
 from quiclab.lane.words import EXPECTED, plain
+from quiclab.recordings import ENDS
 
 PROTOCOLS: Final = ("tcp", "quic", "udp")
 #: Workloads that a program can support; a download is limited by a size or by a duration.
@@ -27,7 +28,6 @@ WORKLOADS: Final = ("download.size", "download.duration", "request_response", "p
 FORMATS: Final = ("quiclab", "json_lines", "iperf3", "curl", "none")
 #: Units in which the value of an option is passed on.
 UNITS: Final = tuple(EXPECTED)
-ENDS: Final = ("sender", "receiver")
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _MEMORY: Final = re.compile(r"[1-9][0-9]*[MG]")
 _DURATION: Final = "a time such as `5 s`"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from quiclab.errors import RequestError, unexpected
 from quiclab.lane.keylog import VARIABLE, key_log
 from quiclab.quantity import seconds
+from quiclab.recordings import ENDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +46,7 @@ def make_job(scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, A
         raise RequestError("; ".join(missing))
     flows = {}
     for name, flow in plain["flows"].items():
-        server, client = (stack_of(flow, end) for end in ("sender", "receiver"))
+        server, client = (stack_of(flow, end) for end in ENDS)
         if server != client:
             raise unexpected(f"flows.{name}", "the same stack at both ends", got=f"`{server}` and `{client}`")
         if "arrivals" in flow:
@@ -89,4 +90,4 @@ def stack_of(flow: Mapping[str, Any], end: str) -> str:
 
 def stacks_of(scenario: Mapping[str, Any]) -> list[str]:
     """Return the programs of a scenario, end by end."""
-    return [stack_of(flow, end) for flow in scenario["flows"].values() for end in ("sender", "receiver")]
+    return [stack_of(flow, end) for flow in scenario["flows"].values() for end in ENDS]

@@ -11,6 +11,8 @@ import shutil
 import struct
 from typing import TYPE_CHECKING, Final
 
+from quiclab.recordings import ENDS
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -51,7 +53,7 @@ def embed(directory: Path, flow: str) -> bool:
     lines = b"".join(line.removeprefix(b"QUIC_") + b"\n" for line in lines.splitlines() if line.strip())
     if not lines:
         return False
-    for end in ("sender", "receiver"):
+    for end in ENDS:
         capture = directory / f"{flow}.{end}.pcapng"
         if capture.is_file():
             _embed(capture, lines)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from quiclab.recordings import RESULT_FILE
+
 _LAST_WORDS: Final = 300
 #: A row of a time series: time in seconds, element, metric, value.
 Row = tuple[float, str, str, float]
@@ -84,7 +86,7 @@ class ProgramOutput:
     def result(self) -> dict[str, Any]:
         """Return the result of the elements; an empty one if there is none."""
         try:
-            result = json.loads((self.directory / "result.json").read_text(encoding="utf-8"))
+            result = json.loads((self.directory / RESULT_FILE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
         return result if isinstance(result, dict) else {}

@@ -35,11 +35,11 @@ from quiclab.lane.keylog import embed, key_log
 from quiclab.lane.tables import TABLES, read_tables
 from quiclab.native import build_id, checked_seed, source_commit
 from quiclab.quantity import seconds
+from quiclab.recordings import RESULT_FILE
 from quiclab.result import RunResult
 from quiclab.scenario import Scenario
 from quiclab.series import summary, values_of
 
-RESULT_FILE = "result.json"
 REPORTS = ("json", "out", "err")
 #: Seconds for setting up and for collecting, beyond the duration of the scenario.
 MARGIN_S = 60.0

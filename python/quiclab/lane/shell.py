@@ -14,7 +14,7 @@ from quiclab.errors import not_one_of
 from quiclab.files import write_atomically
 from quiclab.kernel.programs import live_program
 from quiclab.lane.job import JOB_FILE, JOB_SCHEMA, SYSCTLS
-from quiclab.lane.run import RESULT_FILE
+from quiclab.recordings import RESULT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from quiclab.errors import RequestError
+from quiclab.files import GZIP
 from quiclab.native import extension
 from quiclab.pacing.document import SCHEMA, Capture
 from quiclab.pacing.settings import Settings
+from quiclab.recordings import ENDS, RECORDINGS, RESULT_FILE
 
 EXPECTED: Final = (
     "expected a capture (pcapng, pcap), a qlog file, or a directory that `quiclab run --out` wrote with "
@@ -20,9 +22,13 @@ EXPECTED: Final = (
 KEY_LOG: Final = "expected a key log (SSLKEYLOGFILE)"
 #: Default number of analysed flows per file.
 FLOWS: Final = 8
-#: File name extensions of recordings in order of preference, and the endpoints in display order.
-RECORDED: Final = (".pcapng", ".sqlog")
-ENDS: Final = (".sender", ".receiver")
+#: File name extensions of recordings.
+RECORDED: Final = RECORDINGS["pcapng"], RECORDINGS["qlog"]
+#: Stacks whose qlog contains more than their captures, and what it is.
+RICHER_QLOG: Final = {
+    "lab-quic": "the qlog of lab-quic has the frames of all packets, also those of further paths and of Google QUIC, "
+    "which cannot be read from a capture"
+}
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called periodically with the number of bytes read so far, and the total size of all files [B]."""
@@ -106,7 +112,8 @@ def analyse(
         If no file can be read, a directory is none of a run, or a key log cannot be read.
     """
     chosen = settings or Settings()
-    files = [file for path in paths for file in files_of(Path(path))]
+    recordings = [recording for path in paths for recording in recordings_of(Path(path))]
+    files = [recording.file for recording in recordings]
     for key_log in key_logs:
         _check_key_log(Path(key_log))
     sizes = [_size(file) for file in files]
@@ -120,16 +127,28 @@ def analyse(
         except (OSError, ValueError) as error:
             failures.append(Failure(str(file), _reason(error)))
         else:
-            captures.append(json.loads(text))
+            capture = json.loads(text)
+            capture["notes"] += recordings[number].notes
+            captures.append(capture)
     if not captures:
         raise RequestError("; ".join(f"cannot read {item.file}: {item.reason}" for item in failures))
     return Analysis(chosen, tuple(captures), tuple(failures))
 
 
-def files_of(path: Path) -> list[Path]:
+@dataclass(frozen=True)
+class Recording:
+    """A file that is analysed, and why it and no other: notes for its reader."""
+
+    file: Path
+    notes: tuple[str, ...] = ()
+
+
+def recordings_of(path: Path) -> list[Recording]:
     """Return the files at a path: the file itself, or the recordings of the run in a directory.
 
-    Captures if the run recorded any, otherwise qlog files; the sender's file of a flow precedes the receiver's.
+    Of an end with a capture and a qlog file, one is returned: the qlog file of the stacks in `RICHER_QLOG`, else the
+    capture. A run with captures is represented only by the ends that have one. The sender's file of a flow precedes the
+    receiver's.
 
     Raises
     ------
@@ -138,19 +157,51 @@ def files_of(path: Path) -> list[Path]:
     """
     try:
         if not path.is_dir():
-            return [path]
-        there = sorted(path.iterdir()) if (path / "result.json").is_file() else []
+            return [Recording(path)]
+        there = sorted(path.iterdir()) if (path / RESULT_FILE).is_file() else []
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror}; {EXPECTED}") from error
-    for ending in RECORDED:
-        found = [file for file in there if file.suffix == ending]
-        if found:
-            return sorted(found, key=_flow_and_end)
+    captures, qlogs = (
+        sorted((file for file in there if file.name.endswith(endings)), key=_flow_and_end) for endings in RECORDED
+    )
+    if captures:
+        stacks = _stacks(path / RESULT_FILE) if qlogs else {}
+        return [_richer(capture, stacks.get(_element(capture)), qlogs) for capture in captures]
+    if qlogs:
+        return [Recording(qlog) for qlog in qlogs]
     raise RequestError(f"{path} is a directory without captures of a run; {EXPECTED}")
 
 
+def _richer(capture: Path, stack: str | None, qlogs: Sequence[Path]) -> Recording:
+    """Return the recording of an end from which more can be read, with a note if there was a choice."""
+    qlog = next((file for file in qlogs if _element(file) == _element(capture)), None)
+    if qlog is None:
+        return Recording(capture)
+    if (reason := RICHER_QLOG.get(stack or "")) is not None:
+        return Recording(qlog, (f"read instead of {capture.name}: {reason}",))
+    return Recording(capture, (f"read instead of {qlog.name}: a capture has the packets as they left the host",))
+
+
+def _stacks(result: Path) -> dict[str, str]:
+    """Return the stack of each end of a run by the name of its element; nothing if the result does not tell."""
+    try:
+        flows = json.loads(result.read_text(encoding="utf-8"))["scenario"]["flows"]
+        ends = {
+            f"{name}.{end}": flow[end].get("stack") or flow.get("stack") for name, flow in flows.items() for end in ENDS
+        }
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return {}  # the files can be analysed without
+    return {end: stack for end, stack in ends.items() if isinstance(stack, str)}
+
+
+def _element(recording: Path) -> str:
+    """Return the name of the element whose recording this is."""
+    return Path(recording.name.removesuffix(GZIP)).stem
+
+
 def _flow_and_end(file: Path) -> tuple[str, int, str]:
-    flow, end = Path(file.stem).stem, Path(file.stem).suffix
+    name = _element(file)
+    flow, _, end = name.rpartition(".")
     return flow, ENDS.index(end) if end in ENDS else len(ENDS), file.name
 
 

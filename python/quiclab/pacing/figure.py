@@ -135,14 +135,14 @@ def _bars(
         last = name == list(shares)[-1]
         rows = [{"series": name, "bar": label, "share": part} for label, part in zip(labels, parts, strict=True)]
         across = alt.Scale(domain=labels, paddingInner=0.2)
-        axis = alt.Axis(labelAngle=0, labelOverlap="greedy", labels=last, ticks=last)
+        axis = alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=4, labels=last, ticks=last)
         panel = rows_of(rows).mark_bar(color=style(list(names).index(name))[0], tooltip=True)
         drawn = panel.encode(
             x=alt.X("bar:O", title=title if last else None, axis=axis, scale=across),
             y=alt.Y(
                 "share:Q",
                 title=None,
-                scale=alt.Scale(domain=[0, most]),
+                scale=alt.Scale(domain=[0, most], nice=True),
                 axis=alt.Axis(tickCount=3, format="~%", minExtent=LABELS, maxExtent=LABELS),
             ),
             tooltip=tips(("bar:N", title), ("share:Q", f"Share of the {of}", ".1%")),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from quiclab.formats import counted
 from quiclab.libraries import vl_convert
 from quiclab.pacing import axes, figure, labels
 from quiclab.report import figures
-from quiclab.report.html import BUNDLE, environment, inline_json, responsive
+from quiclab.report.html import BUNDLE, environment, inline_json, responsive, with_contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,12 +62,12 @@ def render(found: Analysis, advance: Callable[[], object] = lambda: None) -> str
         )
     )
     advance()
-    return page
+    return with_contents(page)
 
 
 def _title(found: Analysis) -> str:
     names = [Path(capture["file"]).name for capture in found.captures]
-    return f"Pacing of {names[0]}" if len(names) == 1 else f"Pacing of {len(names)} captures"
+    return f"Pacing of {names[0]}" if len(names) == 1 else f"Pacing of {len(names)} files"
 
 
 def settings_rows(settings: Settings) -> list[tuple[str, str]]:
@@ -117,10 +118,10 @@ def _flow(number: int, item: LabelledFlow) -> dict[str, Any]:
             ("ACK clocking explains", *_split(labels.percent(clocking))),
         ],
         "small": [
-            labels.counted(data["packets"], "packet"),
+            counted(data["packets"], "packet", labels.amount),
             f"variation {labels.digits(data['intervals']['variation'], 3)}",
             *([f"{labels.percent(data['utilisation'])} of the link"] if data["utilisation"] is not None else []),
-            labels.counted(acks["count"], "ACK"),
+            counted(acks["count"], "ACK", labels.amount),
         ],
         "expected": [
             {
@@ -141,7 +142,9 @@ def _found(clusters: list[Any]) -> list[dict[str, str]]:
     return [
         {
             "centre": labels.duration(item["centre_ms"]),
-            "reach": f"{labels.duration(item['from_ms'])} to {labels.duration(item['to_ms'])}",
+            "reach": f"{labels.duration(item['from_ms'])} to {labels.duration(item['to_ms'])}"
+            if item["from_ms"]
+            else f"up to {labels.duration(item['to_ms'])}",
             "share": labels.percent(item["share"]),
         }
         for item in sorted(largest, key=lambda item: float(item["centre_ms"]))

@@ -9,6 +9,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from quiclab.formats import counted
+
 if TYPE_CHECKING:
     from quiclab.pacing.document import Capture, Flow
     from quiclab.pacing.settings import Settings
@@ -117,18 +119,15 @@ def amount(value: int | None) -> str:
     return NONE if value is None else f"{value:,}".replace(",", "\N{NO-BREAK SPACE}")
 
 
-def counted(value: int, what: str) -> str:
-    """Write how many there are of something."""
-    return f"{amount(value)} {what}{'' if value == 1 else 's'}"
-
-
 def duration(value_ms: float | None) -> str:
     """Write a time with the unit that suits it."""
     if value_ms is None:
         return NONE
     if value_ms >= 1000:
         return f"{digits(value_ms / 1000)} s"
-    return f"{digits(value_ms)} ms" if value_ms >= 0.1 or value_ms == 0 else f"{digits(1000 * value_ms)} µs"
+    if value_ms >= 0.1 or value_ms == 0:
+        return f"{digits(value_ms)} ms"
+    return f"{digits(1000 * value_ms)} µs" if value_ms >= 1e-4 else f"{digits(1e6 * value_ms)} ns"
 
 
 #: Values shown side by side for all flows: name, formatted number.
@@ -164,8 +163,12 @@ NUMBERS: Final[tuple[tuple[str, Callable[[Flow], str]], ...]] = (
 
 
 def cautions(flows: Sequence[LabelledFlow], settings: Settings) -> list[Caution]:
-    """Return the caveats of all flows, in their order."""
-    return [Caution(item.label, title, text) for item in flows for title, text in _cautions(item, settings)]
+    """Return the caveats of all flows, in their order; what is the same of several flows is one caveat."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for item in flows:
+        for caution in _cautions(item, settings):
+            found.setdefault(caution, []).append(item.label)
+    return [Caution(", ".join(named), title, text) for (title, text), named in found.items()]
 
 
 def _cautions(item: LabelledFlow, settings: Settings) -> list[tuple[str, str]]:
@@ -194,7 +197,8 @@ def _cautions(item: LabelledFlow, settings: Settings) -> list[tuple[str, str]]:
             )
         )
     if data["packets"] < FEW_PACKETS:
-        few = f"Only {counted(data['packets'], 'packet')} of the sender: shares and clusters are not significant."
+        packets = counted(data["packets"], "packet", amount)
+        few = f"Only {packets} of the sender: shares and clusters are not significant."
         found.append(("Few packets", few))
     return found
 

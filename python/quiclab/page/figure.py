@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.libraries import alt
@@ -20,7 +21,12 @@ PHASES: Final = {
     "download": COLOURS[0],
 }
 STEP: Final = 7
+LABELLED: Final = 150
+"""Rows have their names next to them if there are no more; more would be too small to read."""
+LABELLED_STEP: Final = 11
+LABEL_WIDTH: Final = 190
 MAX_LABELS: Final = 45
+TICKS: Final = 10
 
 
 def phases(row: Mapping[str, Any]) -> list[tuple[str, float, float]]:
@@ -75,8 +81,23 @@ def waterfall(rows: Sequence[Mapping[str, Any]], longest_ms: float, labels: Mapp
         "begin:Q",
         title="Time since the navigation began [ms]",
         scale=alt.Scale(domain=[0, longest_ms], nice=False),
+        axis=alt.Axis(tickCount=TICKS),
     )
-    down = alt.Y("row:O", title=None, axis=None, scale=alt.Scale(domain=list(range(len(order))), paddingInner=0.15))
+    labelled = len(order) <= LABELLED
+    names = [labels[row["resource"]] for row in order]
+    axis = alt.Axis(
+        labelExpr=f"{json.dumps(names)}[datum.value]",
+        labelFontSize=9,
+        labelLimit=LABEL_WIDTH,
+        ticks=False,
+        domain=False,
+    )
+    down = alt.Y(
+        "row:O",
+        title=None,
+        axis=axis if labelled else None,
+        scale=alt.Scale(domain=list(range(len(order))), paddingInner=0.15),
+    )
     colour = alt.Color(
         "phase:N",
         scale=alt.Scale(domain=list(PHASES), range=list(PHASES.values())),
@@ -99,7 +120,7 @@ def waterfall(rows: Sequence[Mapping[str, Any]], longest_ms: float, labels: Mapp
     )
     loaded = max((row["complete_ms"] for row in rows if row["complete_ms"] is not None), default=0.0)
     end = alt.Chart({"values": [{"at": loaded}]}).mark_rule(color=NEUTRAL, strokeDash=[5, 3]).encode(x="at:Q")
-    return alt.layer(drawn, end).properties(width=WIDTH, height=len(order) * STEP)
+    return alt.layer(drawn, end).properties(width=WIDTH, height=len(order) * (LABELLED_STEP if labelled else STEP))
 
 
 def short(url: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.page.figure import short, waterfall
 from quiclab.report import figures
-from quiclab.report.html import drawing, environment
+from quiclab.report.html import drawing, environment, with_contents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ def render(document: Mapping[str, Any]) -> str:
         if rows:
             specs[f"chart-{number}"] = spec
     fastest = min((stack["page_load_ms_mean"] for stack in document["stacks"] if stack["n_runs"]), default=None)
-    return (
+    return with_contents(
         environment()
         .get_template("page.html.j2")
         .render(

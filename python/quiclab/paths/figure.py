@@ -28,9 +28,11 @@ def specification(path: NamedPath, seed: int = 1) -> dict[str, Any]:
     """Return the Vega-Lite specification of the figure of a path, from probes and loads in the sim lane."""
     probes = {link: probe(path, link, SHOWN_S, seed) for link in DIRECTIONS}
     loads = {link: load(path, link, SHOWN_S, seed) for link in DIRECTIONS}
+    ended = [f"{link} for {run.duration_s:.0f} s" for link, run in loads.items() if run.duration_s < SHOWN_S]
+    short = f"; loaded: {', '.join(ended)}" if ended else ""
     title = alt.TitleParams(
         f"paths/{path.name}",
-        subtitle=[path.description, "lines: definition; points: measured over a loaded link and with probes"],
+        subtitle=[path.description, f"lines: definition; points: measured over a loaded link and with probes{short}"],
         anchor="start",
         color=TEXT,
         subtitleColor=TEXT,

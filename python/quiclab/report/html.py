@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup, escape
 
-from quiclab.formats import figures, percent, share, signed
+from quiclab.formats import between, figures, lower_first, percent, places, share, signed, spread
 from quiclab.libraries import vl_convert
+from quiclab.native import extension
 from quiclab.report.figures.theme import DARK, LIGHT
+from quiclab.report.interaction import interactive
 from quiclab.study import with_unit
 from quiclab.study.claims import Verdict
 
@@ -19,6 +23,14 @@ if TYPE_CHECKING:
 
 BUNDLE = "window.vegaEmbed = vegaEmbed;"
 """The script that draws charts."""
+BESIDE_PANELS = 72
+"""Width of the vertical axis of panels with its title, and of the margins, in pixels."""
+OWN = "quiclab"
+"""How the sources of studies begin that follow no publication."""
+CONTENTS = "<!-- contents -->"
+UNIT = re.compile(r"\[[^\]\s]+\]")
+UNITS = re.compile(f"({UNIT.pattern})")
+HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)</h2>')
 
 
 @cache
@@ -37,16 +49,71 @@ def environment() -> Environment:
         "percent": percent,
         "share": share,
         "with_unit": with_unit,
-        "lower_first": lambda text: text[:1].lower() + text[1:],
+        "lower_first": lower_first,
+        "places": places,
+        "spread": spread,
+        "between": between,
+        "code": code,
+        "breakable": breakable,
+        "unbroken": unbroken,
+        "sentence": sentence,
+        "after": after,
         "upper_first": lambda text: text[:1].upper() + text[1:],
     }
+    found.globals["version"] = extension().version()
     return found
+
+
+def code(text: str) -> Markup:
+    """Mark up what is between backticks as code; everything else is escaped."""
+    parts = str(text).split("`")
+    if len(parts) % 2 == 0:  # a single backtick marks nothing
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if index % 2 else escape(part) for index, part in enumerate(parts)
+    )
+
+
+def breakable(text: str) -> Markup:
+    """Let a path or a dotted name break after its slashes and dots, but not inside its unit."""
+    return Markup("").join(
+        _unit(part) if UNIT.fullmatch(part) else Markup("{}<wbr>").format(part) if part in "./" else escape(part)
+        for part in re.split(f"({UNIT.pattern}|[./])", text)
+        if part
+    )
+
+
+def unbroken(text: str) -> Markup:
+    """Keep a unit in one line: browsers may break `[Mbit/s]` after its slash."""
+    return Markup("").join(_unit(part) if UNIT.fullmatch(part) else escape(part) for part in UNITS.split(text))
+
+
+def _unit(text: str) -> Markup:
+    return Markup('<span class="unit">{}</span>').format(text)
+
+
+def sentence(text: str) -> str:
+    """Begin a remark with a capital letter and end it with a full stop."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def after(source: str) -> str:
+    """Return the sentence that names the source of a study; one whose source is quiclab follows no publication."""
+    if not source.startswith(OWN):
+        return f"After {source}."
+    return f"Made for quiclab{source.removeprefix(OWN).partition(':')[0]}; it follows no publication."
 
 
 def counts(claims: Sequence[Mapping[str, Any]]) -> list[tuple[Verdict, int]]:
     """Return how many claims have each verdict, in the order of the verdicts."""
     found = [claim["verdict"] for claim in claims]
     return [(verdict, found.count(verdict)) for verdict in Verdict if verdict in found]
+
+
+def by_verdict(claims: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return claims in the order of the verdicts: what was decided comes first, what was not tested last."""
+    order = list(Verdict)
+    return sorted(claims, key=lambda claim: order.index(claim["verdict"]))
 
 
 def responsive(spec: dict[str, Any]) -> dict[str, Any]:
@@ -59,14 +126,23 @@ def responsive(spec: dict[str, Any]) -> dict[str, Any]:
     return {**spec, "width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
 
 
-def drawing(specs: Mapping[str, dict[str, Any]]) -> dict[str, str]:
+def drawing(specs: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """Return what `charts.html.j2` needs: the charts of a page by the identifier of their element."""
     return {
-        "specs": inline_json({name: responsive(spec) for name, spec in specs.items()}),
-        "light": inline_json(LIGHT),
+        "specs": inline_json({name: interactive(responsive(spec)) for name, spec in specs.items()}),
+        "light": inline_json(LIGHT | {"background": None}),
         "dark": inline_json(DARK),
         "bundle": vl_convert.javascript_bundle(BUNDLE),
+        "beside_panels": BESIDE_PANELS,
     }
+
+
+def with_contents(page: str) -> str:
+    """Write the contents of a page where its template has `CONTENTS`: links to its headings; nothing for only a few."""
+    found = HEADING.findall(page.partition("<script>")[0])
+    links = "\n".join(f'<li><a href="#{identity}">{title}</a></li>' for identity, title in found)
+    contents = f'<nav class="contents" aria-label="Contents"><ul>\n{links}\n</ul></nav>' if len(found) > 2 else ""
+    return page.replace(CONTENTS, contents, 1)
 
 
 def inline_json(value: object) -> str:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from quiclab.files import write_atomically
-from quiclab.report.html import counts, environment
+from quiclab.report.html import OWN, counts, environment, with_contents
 from quiclab.stats import RESAMPLES
 from quiclab.study import registry
 from quiclab.study.agreement import AGREED_AIM, UNDECIDED_AIM, agreement
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from quiclab.report.reports import Report
     from quiclab.study import Study
+
+UNFOLDED_STUDIES = 6
+"""More studies than this that were not run, or not wholly, are folded."""
 
 
 def write_overview(group: str, studies: Sequence[Study], reports: Sequence[Report], out: Path) -> Path:
@@ -43,19 +46,22 @@ def render(group: str, studies: Sequence[Study], reports: Sequence[Report]) -> s
     """Return the overview as HTML."""
     written = {report.study.name for report in reports}
     claims = [claim for report in reports for claim in report.claims]
-    paragraphs = registry.about(studies)
-    return (
+    title, paragraphs = registry.about(studies)
+    return with_contents(
         environment()
         .get_template("overview.html.j2")
         .render(
             group=group,
-            title=paragraphs[0].partition(" (")[0].rstrip(".") if paragraphs else group,
-            paragraphs=paragraphs[1:],
-            sources=list(dict.fromkeys(study.presentation.source for study in studies)),
+            title=title or group,
+            paragraphs=paragraphs,
+            sources=_sources(studies),
             total=len(studies),
             cards=[_card(group, report) for report in reports],
-            lacking=[study for study in studies if study.name not in written],
-            incomplete=[report for report in reports if report.missing],
+            lacking=[_below(group, study) for study in studies if study.name not in written],
+            incomplete=[
+                f"{_below(group, report.study)} ({report.missing} runs missing)" for report in reports if report.missing
+            ],
+            unfolded=UNFOLDED_STUDIES,
             claims=claims,
             pages={report.study.name: _page(group, report) for report in reports},
             counts=counts(claims),
@@ -73,9 +79,20 @@ def render(group: str, studies: Sequence[Study], reports: Sequence[Report]) -> s
     )
 
 
+def _sources(studies: Sequence[Study]) -> list[str]:
+    """Return what the studies follow: publications, or, where there is none, that they are quiclab's own."""
+    found = list(dict.fromkeys(study.presentation.source for study in studies if study.presentation.source))
+    return [source for source in found if not source.startswith(OWN)] or found[:1]
+
+
 def _page(group: str, report: Report) -> str:
     """Return the address of a report as seen from the overview."""
-    return f"{report.study.name.removeprefix(group).strip('/')}/{report.path.name}".lstrip("/")
+    return f"{_below(group, report.study)}/{report.path.name}".lstrip("/")
+
+
+def _below(group: str, study: Study) -> str:
+    """Return the name of a study without its group; empty for the group itself."""
+    return study.name.removeprefix(group).strip("/")
 
 
 def _card(group: str, report: Report) -> dict[str, Any]:

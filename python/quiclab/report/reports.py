@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -58,15 +59,27 @@ def write_report(evaluation: Evaluation, engine: str) -> Report:
     """
     directory = evaluation.directory
 
-    def times(names: Sequence[str]) -> list[int]:
-        return [(directory / name).stat().st_mtime_ns if (directory / name).is_file() else 0 for name in names]
-
     def write() -> dict[str, Any]:
         from quiclab.report.study_page import write_page  # noqa: PLC0415 - loads the chart library
 
-        written = write_page(evaluation, engine)
-        return {**written, "times": times(written["files"])}
+        written = write_page(evaluation, engine, files_of_last(evaluation, engine))
+        return {**written, "times": _times(directory, written["files"])}
 
-    kept = evaluation.kept("report", [engine], write, lambda was: times(was["files"]) == was["times"])
+    kept = evaluation.kept("report", [engine], write, lambda was: _times(directory, was["files"]) == was["times"])
     found = kept.document
     return Report(directory / found["files"][0], kept, found["thumbnail"], found["claims"], found["fidelity"])
+
+
+def files_of_last(evaluation: Evaluation, engine: str) -> list[str]:
+    """Name the files of the last report, whatever its version, as far as they are as it has left them."""
+    try:
+        last = json.loads(evaluation.file_of("report", [engine]).read_text(encoding="utf-8"))["document"]["document"]
+        pairs = zip(last["files"], last["times"], strict=True)
+        return [str(name) for name, time in pairs if _times(evaluation.directory, [name]) == [time]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _times(directory: Path, names: Sequence[str]) -> list[int]:
+    """Return when files were changed; 0 for those that are not there."""
+    return [(directory / name).stat().st_mtime_ns if (directory / name).is_file() else 0 for name in names]

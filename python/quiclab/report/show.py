@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from quiclab.formats import number
 from quiclab.report.summary import text
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from quiclab.result import RunResult
-    from quiclab.study import Study
     from quiclab.study.multiverse import Row
     from quiclab.sweeps.metrics import Measure
 
@@ -59,11 +59,6 @@ def difference(found: Mapping[str, Any], a: RunResult, b: RunResult, names: tupl
     out.print(flows)
 
 
-def number(value: float, sign: str = "") -> str:
-    """Write a number with four significant digits."""
-    return f"{value:{sign}.4g}"
-
-
 def percent(value: float, sign: str = "") -> str:
     """Write a ratio as percent."""
     return f"{100 * value:{sign}.1f} %"
@@ -78,13 +73,13 @@ def rows(entries: Sequence[Mapping[str, Any]], title: str) -> None:
     out.print(shown)
 
 
-def studies(entries: Sequence[Study]) -> None:
-    """Print the studies."""
+def studies(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Print the studies; names are never cut, because commands take them."""
     shown = table("", ["study", "title", "engines", "settings", "runs each"], left=3)
-    for study in entries:
-        engines = ", ".join(engine.name for engine in study.design.engines)
-        settings = sum(1 for point in study.points((study.design.default_engine,)) if not point.variant)
-        shown.add_row(study.name, study.presentation.title, engines, str(settings), str(study.design.runs))
+    shown.columns[0].no_wrap = True
+    for row in entries:
+        counts = [str(row["settings"]), str(row["runs"])]
+        shown.add_row(row["name"], row["title"], ", ".join(row["engines"]), *counts)
     console().print(shown)
 
 
@@ -128,7 +123,7 @@ def operations(entries: Iterable[Mapping[str, Any]]) -> None:
 
 def limits(operation: Mapping[str, Any]) -> str:
     """Return the limits of the result of an operation."""
-    span = f"{operation['least']:g} to {int(operation['most'])} {operation['unit']}".strip()
+    span = f"{number(operation['least'])} to {int(operation['most'])} {operation['unit']}".strip()
     return f"{span}, whole" if operation["whole"] else span
 
 
@@ -179,7 +174,9 @@ def page_loads(document: Mapping[str, Any]) -> None:
         f"{page['resources']} resources of {len(page['origins'])} servers, {page['body_bytes'] / 1e6:.2f} MB, "
         f"chains of up to {page['depth']}; TLS: {str(document['tls']).replace('_', ' ')}"
     )
-    times = table("Page load times", ["stack", "mean [ms]", "deviation [ms]", "runs", "HTML [ms]", "connections"])
+    times = table(
+        "Page load times", ["stack", "mean [ms]", "standard deviation [ms]", "runs", "HTML [ms]", "connections"]
+    )
     for stack in document["stacks"]:
         typical = stack["typical"] or {}
         times.add_row(

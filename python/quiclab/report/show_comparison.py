@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quiclab.report.show import console, number, percent, rows, table
+from quiclab.formats import number
+from quiclab.report.show import console, percent, rows, table
 from quiclab.report.summary import text
 from quiclab.study.parts import with_unit
 

@@ -12,25 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab import stats
 from quiclab.errors import QuiclabError
-from quiclab.files import write_atomically
-from quiclab.libraries import pl, vl_convert
+from quiclab.files import file_names
+from quiclab.formats import LARGE
+from quiclab.libraries import pl
+from quiclab.made import write_files
 from quiclab.report import figures, views
-from quiclab.report.html import BUNDLE, counts, environment, inline_json, responsive
+from quiclab.report.html import by_verdict, counts, drawing, environment, with_contents
+from quiclab.report.misfit import misfit
 from quiclab.report.show_comparison import published_decimals
 from quiclab.study import BASE, fidelity
-from quiclab.study.claims import CONFIRMED_SHARE, REFUTED_SHARE
+from quiclab.study.claims import CONFIRMED_SHARE, MIN_RUNS, REFUTED_SHARE, Verdict
 from quiclab.study.compare import compare_rows, criteria_rows, fidelity_rows, judgement_row, map_rows
 from quiclab.study.evaluate import Evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from quiclab.study import Metric, Study
 
 SMALL = 2.0
 """Means below this are indices and shares, and have four decimals instead of two."""
-BESIDE_PANELS = 72
-"""Width of the vertical axis of panels with its title, and of the margins, in pixels."""
+FOLDED = 40
+"""Tables with more settings than this are folded."""
+UNFOLDED_CLAIMS = 6
+"""Of more claims, those that were not tested or hold by construction are folded."""
 THUMBNAIL_WIDTH, THUMBNAIL_HEIGHT = 300, 170
 _BOUNDS = {
     "resamples": stats.RESAMPLES,
@@ -42,6 +47,10 @@ _BOUNDS = {
     "equivalence_errors": fidelity.EQUIVALENCE_ERRORS,
     "knee_level": fidelity.KNEE_LEVEL,
     "significant": stats.SIGNIFICANT,
+    "min_runs": MIN_RUNS,
+    "folded": FOLDED,
+    "large": LARGE,
+    "unfolded_claims": UNFOLDED_CLAIMS,
 }
 """Thresholds that the text of the page names."""
 
@@ -51,11 +60,18 @@ def digest_of_digests(digests: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:32]
 
 
-def write_page(evaluation: Evaluation, engine: str) -> dict[str, Any]:
+def write_page(evaluation: Evaluation, engine: str, earlier: Iterable[str] = ()) -> dict[str, Any]:
     """Write `report.html`, and figures and views as SVG and PNG; return what an overview shows of them.
 
     The names of another engine than the study's default end in its name, and its report has no views. Nothing is
-    written before all is rendered.
+    written before all is rendered. What an earlier report has made and this one does not is removed.
+
+    Parameters
+    ----------
+    evaluation, engine
+        The runs, and the engine whose they are.
+    earlier
+        Names of files of an earlier report, as of `made.write_files`.
 
     Returns
     -------
@@ -79,8 +95,9 @@ def write_page(evaluation: Evaluation, engine: str) -> dict[str, Any]:
     ending = "" if engine == study.design.default_engine else f"_{engine}"
     specs = [figures.specification(evaluation, figure, engine) for figure in study.presentation.figures]
     drawn = [] if ending else views.draw(study)
-    shown = {f"figure_{index}{ending}": spec for index, spec in enumerate(specs, start=1)}
-    shown |= {f"view_{index}": item.spec for index, item in enumerate(drawn, start=1)}
+    names = file_names([*(item.title for item in study.presentation.figures), *(item.view.title for item in drawn)])
+    shown = {f"{name}{ending}": spec for name, spec in zip(names, specs, strict=False)}
+    shown |= {name: item.spec for name, item in zip(names[len(specs) :], drawn, strict=True)}
     pictures = {name: figures.to_svg(spec) for name, spec in shown.items()}
     judged = evaluation.judgements(engine)
     claims = [{**judgement_row(study.name, item), "word": item.verdict.word} for item in judged]
@@ -91,6 +108,7 @@ def write_page(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         .get_template("report.html.j2")
         .render(
             **_contents(evaluation, engine),
+            **drawing({f"chart-{index}": spec for index, spec in enumerate(shown.values(), start=1)}),
             charts=[
                 _chart(figure.title, _sentences(figure.caption, figures.caption(evaluation, figure, engine)), spec, svg)
                 for figure, spec, svg in zip(study.presentation.figures, specs, pictures.values(), strict=False)
@@ -103,17 +121,17 @@ def write_page(evaluation: Evaluation, engine: str) -> dict[str, Any]:
             ],
             fidelity=fidelity,
             tables=tables,
-            claims=claims,
+            claims=by_verdict(claims),
             counts=counts(claims),
+            aside=(Verdict.NOT_TESTED, Verdict.BY_CONSTRUCTION),
         )
     )
-    files = {f"report{ending}.html": page.encode()}
-    for index, (table, rows) in enumerate(tables, start=1):
-        files[f"table_{index}{ending}.csv"] = _csv(table.heads, rows)
+    files = {f"report{ending}.html": with_contents(page).encode()}
+    for name, (table, rows) in zip(file_names([table.title for table, _ in tables]), tables, strict=True):
+        files[f"table_{name}{ending}.csv"] = _csv(table.heads, rows)
     files |= {f"{name}.svg": svg.encode() for name, svg in pictures.items()}
     files |= {f"{name}.png": figures.to_png(spec) for name, spec in shown.items()}
-    for name, content in files.items():
-        write_atomically(evaluation.directory / name, content)
+    write_files(evaluation.directory, f"report{ending}", files, earlier)
     thumbnail = figures.to_svg(_small(specs[0]), figures.THUMBNAIL) if specs else ""
     return {"files": list(files), "thumbnail": thumbnail, "claims": claims, "fidelity": fidelity}
 
@@ -137,8 +155,7 @@ def _without_legends(part: Any) -> Any:
 def _chart(title: str, caption: str, spec: dict[str, Any], svg: str, *, of_runs: bool = False) -> dict[str, Any]:
     """Return the data of a chart for the report."""
     kind = " rows" if "usermeta" in spec else " panels" if "vconcat" in spec else ""
-    drawn = inline_json(responsive(spec))
-    return {"title": title, "caption": caption, "kind": kind, "spec": drawn, "svg": svg, "of_runs": of_runs}
+    return {"title": title, "caption": caption, "kind": kind, "svg": svg, "of_runs": of_runs}
 
 
 def _csv(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
@@ -167,16 +184,16 @@ def _contents(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         "groups": _groups(rows),
         "decimals": published_decimals(rows),
         "digits": 4 if all((row["measured_mean"] or 0.0) < SMALL for row in rows) else 2,
+        "large": any((row["measured_mean"] or 0.0) >= LARGE for row in rows),
+        "single": any(row["measured_n"] == 1 for row in rows),
         "criteria": criteria_rows(evaluation, engine),
         "maps": [item for item in map_rows(evaluation, engine) if item["cells"]],
         "further": [_further(evaluation, engine, metric) for metric in study.measures.further],
         "variants": _variants(evaluation),
         "missing": evaluation.missing(engine),
         "bounds": _BOUNDS,
-        "light": inline_json(figures.LIGHT | {"background": None}),
-        "dark": inline_json(figures.DARK),
-        "bundle": vl_convert.javascript_bundle(BUNDLE),
-        "beside_panels": BESIDE_PANELS,
+        "settings": len(rows),
+        "misfit": misfit(study, rows),
     }
 
 
@@ -195,7 +212,7 @@ def _further(evaluation: Evaluation, engine: str, metric: Metric) -> dict[str, A
         rows = [row for row in rows if all(row[part.column] == part.values[0] for part in study.design.parts)]
     factors = [factor for factor in study.design.factors if metric.of or factor.changes is not None]
     for row in rows:
-        values = [f"{row[factor.column]} {factor.unit}".strip() for factor in factors]
+        values = [factor.word(row[factor.column]) for factor in factors]
         row["setting"] = ", ".join([study.design.labels[row["configuration"]], *values])
     return {"metric": metric, "printed": printed, "rows": rows}
 

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from quiclab.formats import number
+from quiclab.recordings import ENDS
+from quiclab.report.percentiles import PERCENTILES, percentiles, waits_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from quiclab.report.percentiles import Samples
     from quiclab.result import RunResult
 
 BOLD, YELLOW, _PLAIN = "\033[1m", "\033[33m", "\033[0m"
+_HEADS = ["median", *(f"{percent} %" for percent in PERCENTILES[1:])]
 COUNTERS = ("received", "created", "sent", "dropped", "consumed", "held")
 
 
-def run_summary(result: RunResult) -> None:
-    """Print a run: flows, elements, digest."""
+def run_summary(result: RunResult, samples: Samples, step: str = "") -> None:
+    """Print a run: flows with their loss, round-trip times, links with their loss and delays, metrics, digest.
+
+    Parameters
+    ----------
+    result
+        The run.
+    samples
+        Its time series, element -> metric -> values; empty if it has none.
+    step
+        Their step.
+    """
     data = result.data
     _print(f"{data['scenario']['name']}: seed {result.seed}, lane {data['lane']}", BOLD)
     _print(
@@ -26,9 +42,16 @@ def run_summary(result: RunResult) -> None:
     for name, flow in result.flows.items():
         state = "failed" if flow.failed else "completed" if flow.completed else "unfinished"
         took, goodput = text(flow.download_time_s), f"{flow.goodput_mbps:.3f}"
-        flows.append([name, state, str(flow.delivered_bytes), took, goodput])
-    _table("Flows", ["flow", "state", "delivered [B]", "time [s]", "goodput [Mbit/s]"], flows, left=2)
-    for end in ("sender", "receiver"):
+        lost = flow.sender.get("lost_packets")
+        loss = [text(lost), _share(lost, flow.sender.get("packets_sent"))]
+        flows.append([name, state, str(flow.delivered_bytes), took, goodput, *loss])
+    heads = ["flow", "state", "delivered [B]", "time [s]", "goodput [Mbit/s]", "lost [packets]", "lost [%]"]
+    _table("Flows", heads, flows, left=2)
+    _round_trips(result, samples)
+    _links(result, samples)
+    if samples:
+        print(f"Percentiles are over time: samples of the smoothed RTT and of the backlog every {step}.\n")
+    for end in ENDS:
         metrics = sorted({key for flow in result.flows.values() for key in getattr(flow, end)})
         rows = [[key, *(text(getattr(flow, end).get(key)) for flow in result.flows.values())] for key in metrics]
         if rows:
@@ -36,20 +59,62 @@ def run_summary(result: RunResult) -> None:
     elements = []
     for name, element in result.elements.items():
         counters = [element[key] for key in COUNTERS]
-        elements.append([name, *(text(c["packets"] if isinstance(c, dict) else c) for c in counters)])
+        elements.append([name, *(text(_packets(counter)) for counter in counters)])
     _table("Elements [packets]", ["element", *COUNTERS], elements)
     for warning in result.warnings:
         _print(f"warning: {warning}", YELLOW)
     print(f"digest {result.digest}")
 
 
+def _round_trips(result: RunResult, samples: Samples) -> None:
+    """Print the round-trip times that the senders have measured; nothing if no sender measures them."""
+    rows = []
+    for name, flow in result.flows.items():
+        if flow.sender.get("min_rtt_ms") is not None:
+            over_time = percentiles(samples.get(f"{name}.sender", {}).get("srtt_ms", []))
+            rows.append([name, *map(text, [flow.sender["min_rtt_ms"], *over_time, flow.sender.get("srtt_ms")])])
+    if rows:
+        _table("Round-trip time [ms]", ["flow", "minimum", *_HEADS, "at the end"], rows)
+
+
+def _links(result: RunResult, samples: Samples) -> None:
+    """Print the loss of each link and the delay of its queue."""
+    rows = []
+    for name in result.data["scenario"].get("links", {}):
+        element = result.elements.get(name, {})
+        numbers = element.get("statistics", {})
+        dropped = _packets(element.get("dropped"))
+        share = numbers.get("utilisation_share")
+        rows.append(
+            [
+                name,
+                text(dropped),
+                _share(dropped, _packets(element.get("received"))),
+                text(numbers.get("queueing_mean_ms")),
+                *map(text, percentiles(waits_ms(result.data, name, samples))),
+                text(numbers.get("queueing_longest_ms")),
+                "-" if share is None else f"{100 * share:.1f}",
+            ]
+        )
+    if rows:
+        heads = ["link", "lost [packets]", "lost [%]", "delay: mean [ms]", *_HEADS, "maximum", "utilisation [%]"]
+        _table("Links: loss, and delay in the queue", heads, rows)
+
+
+def _packets(counter: object) -> Any:
+    return counter.get("packets") if isinstance(counter, dict) else counter
+
+
+def _share(part: float | None, whole: float | None) -> str:
+    """Write a share in percent."""
+    return "-" if part is None or not whole else number(100 * part / whole)
+
+
 def text(value: object) -> str:
     """Write a cell."""
     if value is None:
         return "-"
-    if isinstance(value, float):
-        return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1e6 else f"{value:.4g}"
-    return str(value)
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def _print(line: str, style: str = "") -> None:

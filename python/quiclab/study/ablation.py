@@ -138,7 +138,7 @@ def judge_ablation(claim: Claim, runs: Callable[[str], Resamples], command: str)
     runs
         From the name of a variant to its runs.
     command
-        The command that makes the runs of the ablation.
+        The command that makes the runs of the ablation; empty where the explanation names it.
     """
     ablation = claim.ablation
     if ablation is None:
@@ -149,10 +149,13 @@ def judge_ablation(claim: Claim, runs: Callable[[str], Resamples], command: str)
         held = [bool(check(worlds)) for _ in worlds.each(runs("").resamples)]
         numbers = _numbers(claim, ablation, worlds)
     except NotMeasuredError as error:
-        return AblationResult(Support.NOT_RUN, reason=f"{error} was not run or gave no value; {command} makes the runs")
+        setting = error.named(runs("").grid)
+        makes = f"; {command} makes the runs" if command else ""
+        return AblationResult(Support.NOT_RUN, reason=f"{setting} was not run or gave no value{makes}")
     least = worlds.least_runs
     if least < 2:
-        return AblationResult(Support.NOT_RUN, reason=f"{least} runs are too few; {command} makes more")
+        makes = f"; {command} makes more" if command else ""
+        return AblationResult(Support.NOT_RUN, reason=f"{least} runs are too few{makes}")
     share = sum(held[1:]) / (len(held) - 1)
     if least < MIN_RUNS:
         return AblationResult(Support.OPEN, share, numbers, f"{least} runs; at least {MIN_RUNS} are needed")

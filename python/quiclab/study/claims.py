@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 from quiclab.repetitions import MIN_RUNS
 from quiclab.stats import Statistic
-from quiclab.study.findings import Findings, Grid, Key, NotMeasuredError, Printed, Resamples, Sample
+from quiclab.study.findings import Findings, Grid, Key, NotMeasuredError, Resamples, Sample
+from quiclab.study.printed import Printed
 
 if TYPE_CHECKING:
     from quiclab.study.ablation import Ablation, AblationResult, Terms
@@ -228,7 +229,7 @@ def judge(claim: Claim, runs: Resamples, published: Printed) -> Judgement:
         # a resample may read settings that the means over all runs do not: predicates stop at the first false part
         held = [bool(claim.check(sample)) for _ in runs.each()]
     except NotMeasuredError as error:
-        return untested(f"runs that it needs have not been made or gave no value: {error}")
+        return untested(f"runs that it needs have not been made or gave no value: {error.named(runs.grid)}")
     read = dict(runs.read)
     least = min(read.values(), default=0)
     numbers = _numbers(claim, sample)

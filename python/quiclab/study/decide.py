@@ -48,14 +48,14 @@ class Decisions:
     failures
         Runs that failed, each with its reason.
     interrupted
-        Whether the user has stopped it.
+        The signal that ended it; 0 if none did.
     """
 
     opened: list[str] = field(default_factory=list)
     judged: dict[str, Judgement] = field(default_factory=dict)
     rounds: int = 0
     failures: list[tuple[Job, str]] = field(default_factory=list)
-    interrupted: bool = False
+    interrupted: int = 0
 
     def with_verdict(self, verdict: Verdict) -> list[str]:
         """Return the claims that have a verdict now, in the order of the studies."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quiclab.errors import RequestError, not_one_of, unknown
+from quiclab.formats import lower_first
 from quiclab.study.parts import BASE, Changes, Factor, Point, Value
 from quiclab.study.points import configurations_of, point_of
 
@@ -86,10 +87,28 @@ class Study:
 
     def series_label(self, key: Sequence[Value]) -> str:
         """Return the name of a series in figures, from its key."""
-        parts = [str(value) for value in key[1:]]
+        parts = [
+            factor.words.get(value, str(value)) for factor, value in zip(self.series_factors, key[1:], strict=False)
+        ]
         if parts and len(self.design.configurations) == 1:
             return ", ".join(parts)
         return ", ".join([self.design.labels.get(str(key[0]), str(key[0])), *parts])
+
+    def setting_label(self, key: Sequence[Value]) -> str:
+        """Return the name of a setting for readers, from its key: configuration and value of each factor.
+
+        What a claim adds to a key is shown as it is, the name of a metric as its label.
+        """
+        labels = {metric.name: lower_first(metric.label) for metric in self.measures.metrics}
+        labels |= self.design.labels
+        parts = [labels.get(str(key[0]), str(key[0]))]
+        values = list(key[1:])
+        for factor in self.design.factors:
+            if values and values[0] in factor.values:
+                value = values.pop(0)
+                word = factor.word(value)
+                parts.append(word if value in factor.words else f"{lower_first(factor.label)} {word}")
+        return ", ".join([*parts, *(labels.get(str(value), str(value)) for value in values)])
 
     @property
     def series_labels(self) -> list[str]:

@@ -19,11 +19,20 @@ from quiclab.study.ablation import Support, Worlds, judge_ablation
 from quiclab.study.check import own_code
 from quiclab.study.claims import Claim, Judgement, Verdict, judge
 from quiclab.study.criteria import Assessment, Criterion
-from quiclab.study.explanation import filled
+from quiclab.study.explanation import filled, left_out
 from quiclab.study.fidelity import Fidelity, assess
 from quiclab.study.findings import Grid, Key, Resamples
 from quiclab.study.job import Job
-from quiclab.study.manifest import MANIFEST, Manifest, Setting, as_stored, read_manifest, with_more, write_manifest
+from quiclab.study.manifest import (
+    MANIFEST,
+    Manifest,
+    NotRunError,
+    Setting,
+    as_stored,
+    read_manifest,
+    with_more,
+    write_manifest,
+)
 from quiclab.study.plan import RESULTS, available_engines, jobs_of, results_directory, sweep_command
 from quiclab.study.published import PublishedRow, as_printed, csv_rows, number, printed_findings, read_published
 from quiclab.study.registry import find
@@ -36,6 +45,7 @@ __all__ = [
     "Comparison",
     "Evaluation",
     "Manifest",
+    "NotRunError",
     "PublishedRow",
     "available_engines",
     "csv_rows",
@@ -99,7 +109,7 @@ class Evaluation:
         self.study = study = as_stored(study, self.directory)
         manifest = read_manifest(self.directory)
         if manifest is None:
-            raise QuiclabError(f"no results of {study.name} in {self.directory}; run {sweep_command(study, out)}")
+            raise NotRunError(f"no results of {study.name} in {self.directory}; run {sweep_command(study, out)}")
         self.runs, self.more = manifest.runs, manifest.more
         names = {variant.name for variant in study.design.variants}
         self._variants = None if manifest.variants is None else tuple(v for v in manifest.variants if v in names)
@@ -144,7 +154,7 @@ class Evaluation:
         valid
             Whether a stored one can be used.
         """
-        path = self.directory / derived.FOLDER / f"{'-'.join([kind, *engines])}.json"
+        path = self.file_of(kind, engines)
         found = derived.read(path, self._state)
         if found is None or not valid(found["document"]):
             document = make()
@@ -153,6 +163,10 @@ class Evaluation:
             states = {name: self._state(name) for name in sorted({self.study.name, *self._asked})}
             derived.write(path, states, found)
         return Kept(self, **found)
+
+    def file_of(self, kind: str, engines: Sequence[str]) -> Path:
+        """Return the file of a document that `kept` keeps."""
+        return self.directory / derived.FOLDER / f"{'-'.join([kind, *engines])}.json"
 
     def _state(self, name: str) -> str:
         """Return the state of this study, or of another one in the same results directory."""
@@ -233,7 +247,8 @@ class Evaluation:
         seeds = {key: tuple(values) for key, values in runs.items()}
         configurations = tuple(item.name for item in self.study.design.configurations)
         samples = {key: list(values.values()) for key, values in runs.items()}
-        return Grid(self._values, configurations, samples, seeds, tuple(self.study.design.labels))
+        study = self.study
+        return Grid(self._values, configurations, samples, seeds, tuple(study.design.labels), study.setting_label)
 
     @property
     def _values(self) -> dict[str, tuple[str | int | float, ...]]:
@@ -352,6 +367,10 @@ class Evaluation:
         variant where it has that. Where it must have it (`strict`), nothing was measured otherwise.
         """
 
+        def nothing(study: Study) -> Grid:
+            factors = {factor.name: factor.values for factor in study.design.factors}
+            return Grid(factors, (), {}, name=study.setting_label)
+
         def grid(name: str, metric: str) -> Grid:
             try:
                 other = self.for_study(name) if name else self
@@ -359,7 +378,7 @@ class Evaluation:
                 chosen = engine if engine in names and engine != self.study.design.default_engine else None
                 variants = [item.name for item in other.study.design.variants]
                 if strict and variant and variant not in variants:
-                    return Grid({factor.name: factor.values for factor in other.study.design.factors}, (), {})
+                    return nothing(other.study)
                 return other.grid(
                     engine if not name else chosen or other.study.design.default_engine,
                     variant if not name or variant in variants else BASE,
@@ -369,7 +388,7 @@ class Evaluation:
                 if not name:
                     raise
                 # no results of that study: nothing was measured
-                return Grid({factor.name: factor.values for factor in find(name).design.factors}, (), {})
+                return nothing(find(name))
 
         return Resamples(cache(grid))
 
@@ -392,9 +411,12 @@ class Evaluation:
         def runs(variant: str) -> Resamples:
             return self.findings(engine, variant, strict=True)
 
-        result = judge_ablation(claim, runs, sweep_command(self.study, self.out).replace("study run", "study ablate"))
-        supported = result is None or result.support is not Support.NOT_SUPPORTED
-        text = claim.explanation if supported else ""
+        command = sweep_command(self.study, self.out).replace("study run", "study ablate")
+        text, is_short = claim.explanation, False
         if text and claim.terms is not None:
-            text = filled(text, claim.terms(Worlds(claim, runs)))
-        return replace(judgement, explanation=text, ablation=result)
+            text, is_short = filled(text, claim.terms(Worlds(claim, runs)))
+        if is_short:
+            text = f"{text} {left_out(command)}".lstrip()
+        result = judge_ablation(claim, runs, "" if is_short else command)
+        supported = result is None or result.support is not Support.NOT_SUPPORTED
+        return replace(judgement, explanation=text if supported else "", ablation=result)

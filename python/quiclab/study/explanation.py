@@ -2,7 +2,8 @@
 
 `{{ T('tcp', batch=500) | figures(1) }}` is the value of a term of the claim's vocabulary over all runs,
 `{{ under('at_once').T('tcp', batch=500) | figures(1) }}` that under a variant. Filters: `figures(DIGITS)`,
-`signed(DIGITS)`, `percent(DIGITS)` of a ratio with its sign, `share` of a share.
+`signed(DIGITS)`, `percent(DIGITS)` of a ratio with its sign, `share` of a share. A sentence with a value of runs that
+were not made is left out.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 PLACEHOLDER = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-NOT_RUN = "(not run)"
+#: Where a sentence ends; one with a value that is missing has `HOLE` in it.
+SENTENCES = re.compile(r"(?<=[.!?])\s+(?![a-z])")
+HOLE = "\0"
 FILTERS = {"figures": figures, "signed": signed, "percent": percent, "share": share}
 
 
@@ -34,8 +37,8 @@ def environment() -> Environment:
     return found
 
 
-def filled(text: str, names: Mapping[str, Any]) -> str:
-    """Return an explanation with its values; those of runs that were not made are `NOT_RUN`.
+def filled(text: str, names: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return an explanation with its values, and whether sentences are left out: those whose runs were not made.
 
     Parameters
     ----------
@@ -49,6 +52,13 @@ def filled(text: str, names: Mapping[str, Any]) -> str:
         try:
             return environment().from_string(found.group()).render(names)
         except NotMeasuredError:
-            return NOT_RUN
+            return HOLE
 
-    return PLACEHOLDER.sub(value, text)
+    sentences = SENTENCES.split(PLACEHOLDER.sub(value, text))
+    whole = [sentence for sentence in sentences if HOLE not in sentence]
+    return " ".join(whole), len(whole) < len(sentences)
+
+
+def left_out(command: str) -> str:
+    """Return the sentence that stands for those that are left out; `command` runs the ablations."""
+    return f"Sentences with values of ablations that were not run are left out: {command} runs them."

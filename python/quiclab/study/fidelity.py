@@ -42,6 +42,8 @@ class Fidelity:
         Measured minus published position [grid steps]; `None` where one of the series has no knee.
     median_relative_difference
         Median of |measured / published - 1|.
+    largest_relative_difference
+        measured / published - 1 of the point where it is farthest from zero: what the median hides.
     """
 
     points: int
@@ -50,6 +52,7 @@ class Fidelity:
     knee_steps: int | None
     optimum_steps: int
     median_relative_difference: float
+    largest_relative_difference: float
 
 
 def knee(values: Sequence[float] | Array) -> int | None:
@@ -97,13 +100,15 @@ def assess(published: Sequence[Summary], measured: Sequence[Summary]) -> Fidelit
     else:
         equivalent = sum(_equivalent(p, m) for p, m in zip(published, measured, strict=True))
     knees = knee(reference), knee(values)
+    relative = values / reference - 1.0
     return Fidelity(
         points=len(published),
         skill=skill,
         equivalent=equivalent,
         knee_steps=None if knees[0] is None or knees[1] is None else knees[1] - knees[0],
         optimum_steps=int(np.argmax(values)) - int(np.argmax(reference)),
-        median_relative_difference=float(np.median(np.abs(values / reference - 1.0))),
+        median_relative_difference=float(np.median(np.abs(relative))),
+        largest_relative_difference=float(relative[np.argmax(np.abs(relative))]),
     )
 
 

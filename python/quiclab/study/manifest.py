@@ -18,6 +18,10 @@ Setting: TypeAlias = tuple[str, str, tuple[Value, ...]]
 """What is run for a point of a study: engine, configuration, and value of each swept factor; parts share it."""
 
 
+class NotRunError(QuiclabError):
+    """A study has no results: nothing failed, it was not run."""
+
+
 @dataclass(frozen=True)
 class Manifest:
     """Planned contents of a results directory.
@@ -133,7 +137,7 @@ def write_more(study: Study, directory: Path, more: Mapping[Setting, int]) -> No
     """
     before = read_manifest(directory)
     if before is None:
-        raise QuiclabError(f"no results of {study.name} in {directory}")
+        raise NotRunError(f"no results of {study.name} in {directory}")
     grown = {setting: max(runs, before.more.get(setting, 0)) for setting, runs in more.items()}
     _write(study, directory, replace(before, more={**before.more, **grown}))
 

@@ -72,6 +72,8 @@ class Factor:
         The grid, in its order.
     changes
         Changes of a value to the scenario; `None` if it names a part of each run, such as one of its flows.
+    words
+        Name of a value in figures and sentences, where the value is an abbreviation (default: the value).
     """
 
     name: str
@@ -80,6 +82,15 @@ class Factor:
     unit: str
     values: tuple[Value, ...]
     changes: Callable[[Value], Changes] | None
+    words: Mapping[Value, str] = field(default_factory=dict)
+
+    def word(self, value: Value) -> str:
+        """Return the name of a value in figures and sentences."""
+        return self.words.get(value, f"{value} {self.unit}".strip())
+
+    def name_of(self, value: Value) -> str:
+        """Return the name of a value in tables, whose heads have the unit."""
+        return self.words.get(value, str(value))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import yaml
 
 from quiclab.study import margins
 from quiclab.study.claims import Claim
-from quiclab.study.findings import Sample
+from quiclab.study.findings import NotMeasuredError, Sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from quiclab.stats import Statistic
     from quiclab.study.ablation import Ablation, Readings
+    from quiclab.study.findings import Key
 
 Note: TypeAlias = Callable[[str, float], None]
 """Called with each term that a predicate reads, as text, and its value."""
@@ -63,9 +64,16 @@ class Vocabulary(ABC):
         """Return the sample of a metric of a study of the group, by its name without the group."""
         asked = (study, metric, statistic)
         if asked not in self._views:
-            name = "" if study == self._home else f"{self.group}/{study}"
-            self._views[asked] = self._sample.of(name, metric, statistic)
+            self._views[asked] = self._sample.of(self._name(study), metric, statistic)
         return self._views[asked]
+
+    def not_measured(self, key: Key, study: str) -> NotMeasuredError:
+        """Return the error about a setting without a value in a study of the group, by its name without the group."""
+        return NotMeasuredError(key, self._name(study))
+
+    def _name(self, study: str) -> str:
+        """Return the name of a study of the group; it is empty for the claim's own."""
+        return "" if study == self._home else f"{self.group}/{study}"
 
     def tell(self, text: str, value: float) -> float:
         """Note a term and its value; returns the value."""

@@ -11,7 +11,8 @@ from pathlib import Path
 from quiclab.errors import QuiclabError
 from quiclab.stats import Summary
 from quiclab.study import Study
-from quiclab.study.findings import Grid, Key, Printed
+from quiclab.study.findings import Grid, Key
+from quiclab.study.printed import Printed
 from quiclab.study.registry import find
 
 PRINTED_DECIMALS = 4

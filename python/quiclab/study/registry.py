@@ -120,13 +120,22 @@ def _files(directory: Path) -> tuple[Source, ...]:
     return tuple(Source("", f"{package}.{path.stem}", "STUDIES", str(path)) for path in files)
 
 
-def about(found: Sequence[Study]) -> list[str]:
-    """Return the descriptions of the modules of some studies: the paragraphs of their docstrings."""
+def about(found: Sequence[Study]) -> tuple[str, list[str]]:
+    """Return the title of some studies and the further paragraphs about them, from the docstrings of their modules.
+
+    The title is that of their module. Studies of several modules have that of their package; the title is empty if they
+    have no package in common, because that of one module would be said of all.
+    """
+    files = list(dict.fromkeys(study.file for study in found))
+    if len(files) > 1:
+        homes = {file.parent for file in files}
+        package = next(iter(homes)) / "__init__.py"
+        files = [package] if len(homes) == 1 and package.is_file() else []
     paragraphs = []
-    for path in dict.fromkeys(study.file for study in found):
+    for path in files:
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         paragraphs += [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
-    return paragraphs
+    return (paragraphs[0].partition(" (")[0].rstrip("."), paragraphs[1:]) if paragraphs else ("", [])
 
 
 def find(name: str) -> Study:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from quiclab.errors import QuiclabError
-from quiclab.executors import Processes, available_cpus, run_all
+from quiclab.executors import Interrupt, Processes, available_cpus, run_all
 from quiclab.identity import BUILD
 from quiclab.libraries import pl
 from quiclab.native import build_id
@@ -131,7 +131,9 @@ def execute(
                         name=lambda task: task[1].replay,
                     )
             finally:
-                flusher.flush()
+                with Interrupt() as late:  # what was run is stored, whatever comes now
+                    flusher.flush()
+                outcome.interrupted = outcome.interrupted or late.number
     return outcome
 
 

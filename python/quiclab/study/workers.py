@@ -38,14 +38,14 @@ class Outcome:
     failures
         Job and reason of each run that failed.
     interrupted
-        Whether Ctrl-C ended it.
+        The signal that ended it; 0 if none did.
     """
 
     total: int
     done: int
     executed: int = 0
     failures: list[tuple[Job, str]] = field(default_factory=list)
-    interrupted: bool = False
+    interrupted: int = 0
 
 
 def run_job(job: Job) -> Work:

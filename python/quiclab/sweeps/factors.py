@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from quiclab import quantity
 from quiclab.errors import RequestError, nearest, unexpected, unknown
+from quiclab.formats import decimal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -194,14 +194,6 @@ class Factor:
 def plain(cell: Cell) -> str:
     """Write a level for people."""
     return decimal(cell, 6) if isinstance(cell, float) else str(cell)
-
-
-def decimal(value: float, digits: int) -> str:
-    """Write a number with some significant digits, all before the point, and no exponent unless it is huge or tiny."""
-    text = f"{value:.{digits}g}"
-    if not math.isfinite(value) or not 1e-9 < abs(value) < 1e15:
-        return text
-    return f"{value:.0f}" if abs(value) >= 10**digits else f"{Decimal(text):f}"
 
 
 def parse(option: str, text: str, scenario: Mapping[str, Any], *, random: bool = False) -> Factor:

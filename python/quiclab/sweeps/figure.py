@@ -37,6 +37,11 @@ MAX_PANELS: Final = 24
 MIN_CDF_RUNS: Final = 8
 MAX_CDF_SETTINGS: Final = 8
 HEIGHT: Final = 320
+#: Ticks of an axis below rows, on average.
+TICKS: Final = 10
+INTERVALS: Final = "Means over the runs of a setting; bars are 95 % intervals by Student's t"
+POINTER: Final = "; under the pointer its 95 % interval by Student's t"
+CUT: Final = ", cut at zero, below which no value can be"
 ROW: Final = 24
 
 
@@ -104,6 +109,7 @@ def chart(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measu
     if settings.is_empty() or settings[measure.column + N].sum() == 0:
         return empty_chart("No run has a value of this metric.")
     chosen = layout(plan, runs)
+    settings = _within(settings, measure)
     if chosen.kind in ("cdf", "rows"):
         return (_cdf if chosen.kind == "cdf" else _rows)(plan, runs, settings, measure)
     draw = {"map": _map, "lines": _lines, "marks": _marks}[chosen.kind]
@@ -126,6 +132,19 @@ def chart(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measu
     if len(panels) > MAX_PANELS:
         drawn.append(empty_chart(f"{len(panels) - MAX_PANELS} further panels are not drawn: see the table."))
     return alt.vconcat(*drawn, spacing=24)
+
+
+def _within(settings: pl.DataFrame, measure: Measure) -> pl.DataFrame:
+    """Cut intervals at zero where the metric has no values below: a negative share or delay does not exist."""
+    if not measure.is_never_negative:
+        return settings
+    return settings.with_columns(pl.col(measure.column + LOW).clip(lower_bound=0))
+
+
+def _cut(plan: Plan) -> str:
+    """Say of which metrics the intervals are cut at zero."""
+    cut = [measure.is_never_negative for measure in plan.measures]
+    return f"{CUT}, but for paths" if any(cut) and not all(cut) else CUT if any(cut) else ""
 
 
 def _domain(settings: pl.DataFrame, measure: Measure, suffixes: Sequence[str] = (MEAN, LOW, HIGH)) -> list[float]:
@@ -198,8 +217,8 @@ def _tooltip(chosen: Layout, measure: Measure) -> list[alt.Tooltip]:
         *(alt.Tooltip(f"{_name(factor.column)}:Q", title=factor.title) for factor in axes),
         *([alt.Tooltip("colour:N", title=chosen.colour.title)] if chosen.colour else []),
         alt.Tooltip("mean:Q", title=measure.title, format=".5~g"),
-        alt.Tooltip("low:Q", title="95 % from", format=".5~g"),
-        alt.Tooltip("high:Q", title="to", format=".5~g"),
+        alt.Tooltip("low:Q", title="95 % interval from", format=".5~g"),
+        alt.Tooltip("high:Q", title="95 % interval to", format=".5~g"),
         alt.Tooltip("n:Q", title="Runs"),
     ]
 
@@ -228,7 +247,7 @@ def _marks(chosen: Layout, settings: pl.DataFrame, measure: Measure, domain: Seq
     x, y = _x(chosen.x, settings), alt.Y("mean:Q", title=measure.title, scale=_axis(domain))
     colour = _colour(chosen.colour, settings, "circle") if chosen.colour else alt.value(COLOURS[0])
     return (
-        base.mark_point(filled=True, size=36, opacity=0.7)
+        base.mark_point(filled=True, size=36, opacity=0.85)
         .encode(x=x, y=y, color=colour, tooltip=_tooltip(chosen, measure))
         .properties(width=WIDTH, height=HEIGHT)
     )
@@ -306,9 +325,9 @@ def _rows(plan: Plan, _: pl.DataFrame, settings: pl.DataFrame, measure: Measure)
     base = alt.Chart({"values": data.to_dicts()})
     y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=330, grid=True))
     scale = _axis(_domain(settings, measure))
-    x = alt.X("mean:Q", title=measure.title, scale=scale)
+    x = alt.X("mean:Q", title=measure.title, scale=scale, axis=alt.Axis(tickCount=TICKS))
     bars = base.mark_rule(strokeWidth=1.6, color=COLOURS[0]).encode(
-        y=y, x=alt.X("low:Q", title=measure.title), x2="high:Q"
+        y=y, x=alt.X("low:Q", title=measure.title, axis=alt.Axis(tickCount=TICKS)), x2="high:Q"
     )
     marks = base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(
         y=y, x=x, tooltip=[alt.Tooltip("name:N", title="Setting"), *_tooltip(Layout("rows"), measure)]
@@ -316,17 +335,26 @@ def _rows(plan: Plan, _: pl.DataFrame, settings: pl.DataFrame, measure: Measure)
     return alt.layer(bars, marks).properties(width=WIDTH, height=max(60, ROW * len(names)))
 
 
+def most_runs(runs: pl.DataFrame) -> int:
+    """Return the number of runs of the setting that has most."""
+    return 0 if runs.is_empty() else int(runs["setting"].value_counts()["count"].max())  # type: ignore[arg-type]
+
+
 def caption(plan: Plan, runs: pl.DataFrame) -> str:
     """Return what the marks of the figure mean."""
     chosen = layout(plan, runs)
+    settings = len(plan.design.settings)
+    if most_runs(runs) <= 1:
+        some = "One" if len(runs) == settings else "At most one"
+        return f"{some} run of each setting." + left_out(chosen, settings)
     words = {
-        "lines": "Means over the runs of a setting; bars are 95 % intervals by Student's t.",
-        "map": "Means over the runs of a setting.",
+        "lines": f"{INTERVALS}{_cut(plan)}.",
+        "map": f"Means over the runs of a setting{POINTER}{_cut(plan)}.",
         "cdf": "Distribution over the runs of each setting.",
-        "rows": "Means over the runs of a setting; bars are 95 % intervals by Student's t.",
-        "marks": "One mark a setting of the random design: the mean over its runs.",
+        "rows": f"{INTERVALS}{_cut(plan)}.",
+        "marks": f"One mark for each setting of the random design: the mean over its runs{POINTER}{_cut(plan)}.",
     }
-    return words[chosen.kind] + left_out(chosen, len(plan.design.settings))
+    return words[chosen.kind] + left_out(chosen, settings)
 
 
 def specification(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measure) -> dict[str, Any]:

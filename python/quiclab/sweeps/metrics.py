@@ -321,6 +321,11 @@ class Measure:
     series: tuple[str, ...] = ()
 
     @property
+    def is_never_negative(self) -> bool:
+        """Whether no run can have a value below zero: so for all metrics with a name, but not for any path."""
+        return not self.is_path
+
+    @property
     def is_path(self) -> bool:
         """Whether it is the number at a path of a result."""
         return "." in self.column and self.label == self.column

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.files import write_atomically, write_parquet
+from quiclab.errors import RequestError
+from quiclab.files import parquet_bytes
+from quiclab.formats import decimal
 from quiclab.identity import note_on_builds
 from quiclab.libraries import pl
-from quiclab.native import extension
-from quiclab.sweeps.factors import decimal, plain
+from quiclab.made import check, write_files
+from quiclab.store import SHARDS
+from quiclab.sweeps.factors import plain
 from quiclab.sweeps.table import HIGH, MEAN, PERCENT, N, differences, runs_table, summary
 
 if TYPE_CHECKING:
@@ -29,6 +33,10 @@ PAGE: Final = "index.html"
 #: Rows of a table that a terminal or a page shows.
 MAX_ROWS: Final = 200
 DIGITS: Final = 4
+#: Half an interval that is only rounding, of equal runs: over the mean, or whatever the mean, which may be 0.
+NOISE: Final = 1e-12
+#: Digits of half an interval.
+HALF_DIGITS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -106,14 +114,16 @@ class Tables:
 
 
 def _interval(row: dict[str, Any], measure: Measure) -> str:
-    """Write a mean and half of its 95 % interval."""
+    """Write a mean and half of its 95 % interval, both rounded to two digits of the half."""
     mean, high = row[measure.column + MEAN], row[measure.column + HIGH]
     if mean is None:
         return "-"
-    if high is None or high == mean:
+    if high is None or not high - mean > NOISE * max(1, abs(mean)):
         return decimal(mean, DIGITS)
-    half = high - mean
-    return f"{decimal(mean, DIGITS)} ± {decimal(half, 2)}"
+    half = float(f"{high - mean:.{HALF_DIGITS}g}")
+    places = HALF_DIGITS - 1 - math.floor(math.log10(half))  # negative: tens, hundreds and so on
+    shown = max(0, places)
+    return f"{round(mean, places) + 0.0:.{shown}f} ± {half:.{shown}f}"
 
 
 def _notes(name: str, runs: pl.DataFrame, settings: pl.DataFrame, builds: set[str]) -> list[str]:
@@ -138,30 +148,50 @@ def _notes(name: str, runs: pl.DataFrame, settings: pl.DataFrame, builds: set[st
     return notes
 
 
+def check_directory(directory: Path) -> None:
+    """Check that a directory is one of results, or has no file that a sweep writes.
+
+    Raises
+    ------
+    RequestError
+        If files of the user would be replaced.
+    """
+    check(directory)
+    if not directory.is_dir() or (directory / SHARDS).is_dir():
+        return
+    there = [name for name in (RUNS, SETTINGS, DIFFERENCES, PAGE) if (directory / name).exists()]
+    there += sorted(path.name for path in directory.glob(figure_name("*")))
+    if there:
+        raise RequestError(
+            f"{directory} is not a results directory, but has {', '.join(there)}, which a sweep would replace; choose "
+            "another directory with --out",
+            path="--out",
+            kind="Conflict",
+        )
+
+
+def figure_name(column: str) -> str:
+    """Return the name of the file with the figure of a metric."""
+    return f"figure-{column}.svg"
+
+
 def write(tables: Tables, directory: Path, command: str) -> list[Path]:
     """Write all files of a sweep, and remove those of an earlier one; returns those to look at."""
     from quiclab.report import figures  # noqa: PLC0415 - loads the chart library
-    from quiclab.report.html import drawing, environment  # noqa: PLC0415 - as above
-    from quiclab.sweeps.figure import caption, specification  # noqa: PLC0415 - as above
+    from quiclab.report.html import drawing, environment, with_contents  # noqa: PLC0415 - as above
+    from quiclab.sweeps.figure import caption, most_runs, specification  # noqa: PLC0415 - as above
 
     plan = tables.plan
-    write_parquet(directory / RUNS, tables.runs)
-    write_atomically(directory / SETTINGS, tables.settings.write_csv().encode())
-    paths = [directory / RUNS, directory / SETTINGS]
+    files = {RUNS: parquet_bytes(tables.runs), SETTINGS: tables.settings.write_csv().encode()}
     if tables.compared is not None:
-        paths.append(directory / DIFFERENCES)
-        write_atomically(paths[-1], tables.differences.write_csv().encode())
+        files[DIFFERENCES] = tables.differences.write_csv().encode()
     charts, specs = [], {}
     for number, measure in enumerate(plan.measures, start=1):
         spec = specification(plan, tables.runs, tables.settings, measure)
         svg = figures.to_svg(spec)
-        path = directory / f"figure-{measure.column}.svg"
-        write_atomically(path, svg.encode())
-        paths.append(path)
+        files[figure_name(measure.column)] = svg.encode()
         charts.append({"measure": measure, "svg": svg})
         specs[f"chart-{number}"] = spec
-    for stale in {*directory.glob("figure-*.svg"), directory / DIFFERENCES} - set(paths):
-        stale.unlink(missing_ok=True)
     rows = tables.rows()
     page = (
         environment()
@@ -177,15 +207,16 @@ def write(tables: Tables, directory: Path, command: str) -> list[Path]:
             factors=len(plan.design.factors),
             settings=len(plan.design.settings),
             runs=len(tables.runs),
+            most_runs=most_runs(tables.runs),
             notes=tables.notes,
             command=command,
             versions=_versions(plan, tables.runs),
-            version=extension().version(),
             **drawing(specs),
         )
     )
-    write_atomically(directory / PAGE, page.encode())
-    return [*paths, directory / PAGE]
+    files[PAGE] = with_contents(page).encode()
+    write_files(directory, "sweep", files)
+    return [directory / name for name in files]
 
 
 def _versions(plan: Plan, runs: pl.DataFrame) -> list[str]:

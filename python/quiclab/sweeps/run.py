@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.executors import run_batches
+from quiclab.executors import Interrupt, run_batches
 from quiclab.identity import BUILD, VERSIONS, setting_of
 from quiclab.libraries import np, pl
 from quiclab.native import build_id
@@ -98,7 +98,7 @@ class Outcome:
     failures
         The first of them, with the reason.
     interrupted
-        Whether Ctrl-C ended it.
+        The signal that ended it: 2 of Ctrl-C, 15 of `kill`; 0 if none did.
     """
 
     total: int
@@ -106,7 +106,7 @@ class Outcome:
     executed: int = 0
     failed: int = 0
     failures: list[tuple[Task, str]] = field(default_factory=list)
-    interrupted: bool = False
+    interrupted: int = 0
 
 
 def execute(
@@ -192,7 +192,9 @@ def execute(
                     name=lambda position: plan.replay_of(runs.task(position)),
                 )
         finally:
-            flusher.flush()
+            with Interrupt() as late:  # what was run is stored, whatever comes now
+                flusher.flush()
+            outcome.interrupted = outcome.interrupted or late.number
             outcome.done = int(stored[runs.first].sum())
     return outcome
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING, TextIO
 
 from quiclab.errors import QuiclabError
-from quiclab.progress import counted, duration
+from quiclab.formats import counted
+from quiclab.progress import duration
 from quiclab.repetitions import MIN_RUNS
 from quiclab.sweeps import run
 from quiclab.sweeps.adaptive import too_wide, wanted_seeds
@@ -107,8 +109,15 @@ class Session:
         return Tables.of(self.runs, self.store, compared)
 
 
-def cost_line(plan: Plan, session: Session) -> str:
+def cost_line(plan: Plan, session: Session, most: int | None = None) -> str:
     """Return the number of runs and an estimate of the time they take, from the run that was tried.
+
+    Parameters
+    ----------
+    plan, session
+        The sweep.
+    most
+        Number of seeds that no setting exceeds, if seeds are added until the results are precise.
 
     Raises
     ------
@@ -119,13 +128,22 @@ def cost_line(plan: Plan, session: Session) -> str:
     seeds, total, stored = counted(plan.seeds, "seed"), counted(plan.total, "run"), plan.total - session.waiting
     runs = f"{settings} with {seeds}: {total}, {stored} stored."
     if not session.waiting:
-        return runs
+        return runs + _at_most(plan, most)
     if session.probe.problem:
         replay = plan.replay_of(Task(0, plan.first_seed))
         raise QuiclabError(f"{runs} The first run failed: {session.probe.problem}; replay with: {replay}")
-    workers = session.executor.workers
-    estimate = duration(session.waiting * session.probe.seconds / workers)
-    return (
-        f"{runs} A run of the first setting took {duration(session.probe.seconds)}; if all do, the others take "
-        f"{estimate} on {counted(workers, 'worker')}."
-    )
+    workers = min(session.executor.workers, session.waiting)
+    first = f"{runs} A run of the first setting took {duration(session.probe.seconds)}"
+    if session.waiting > 1:
+        estimate = duration(math.ceil(session.waiting / workers) * session.probe.seconds)
+        what = f"{session.waiting} runs that are not stored" if stored else f"all {session.waiting} runs"
+        first += f"; if each does, {what} take {estimate} on {counted(workers, 'worker')}"
+    return f"{first}.{_at_most(plan, most)}"
+
+
+def _at_most(plan: Plan, most: int | None) -> str:
+    """Say how many runs `--adaptive` can add."""
+    if most is None or most <= plan.seeds:
+        return ""
+    settings = len(plan.design.settings)
+    return f" --adaptive adds seeds where they are needed, up to {most}: {settings * most} runs at most."

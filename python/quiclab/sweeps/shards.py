@@ -56,7 +56,8 @@ def read_plan(file: Path) -> Plan:
     except OSError as error:
         raise RequestError(f"cannot read the plan {file}: {error.strerror}") from error
     except ValueError as error:
-        raise RequestError(f"{file} is not a plan: {error}", kind="Syntax") from error
+        reason = f"{file} is not a plan of `quiclab sweep plan`: it is not JSON: {error}"
+        raise RequestError(reason, kind="Syntax") from error
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != PLAN_SCHEMA:
         raise unexpected("schema", f"`{PLAN_SCHEMA}`", schema, where=f"{file} is not a plan")

@@ -27,6 +27,7 @@ mod reference;
 mod sender;
 mod skew;
 mod splitter;
+mod timer;
 #[cfg(test)]
 mod together_tests;
 

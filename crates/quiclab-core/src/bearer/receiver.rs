@@ -8,6 +8,7 @@
 //! run that covers it ends by expiry, which delivers it, or because RX_DELIV reached RX_REORD, which
 //! means that it was delivered; so it leaves one timer after it is covered. Until then it waits for
 //! the end of one run, shorter than a timer, after which the timer starts again and covers it.
+//! With [`BearerReceiver::with_timer_for_each_gap`], which is not of the standard, a packet waits at most one timer.
 //!
 //! The code published with Hasselquist et al. 2022 and its descriptions depart from the standard,
 //! which is followed here:
@@ -27,9 +28,9 @@
 
 use super::buffer::{ReceptionBuffer, SkippedCounts, Waiting};
 use super::count::SequenceBits;
-use super::skew::Skew;
+use super::timer::ReorderingTimers;
 use super::{MAX_LINKS, weights};
-use crate::bearer::{BearerConfig, ReorderingTimer};
+use crate::bearer::BearerConfig;
 use crate::counters::Counters;
 use crate::element::{DropReason, Element, Metrics, Outputs, Port};
 use crate::packet::Packet;
@@ -52,13 +53,11 @@ pub struct BearerReceiver {
     bits: SequenceBits,
     /// Whether packets are put in order; if not, the number is stripped and they pass.
     enabled: bool,
-    t_reordering: TReordering,
+    timer: ReorderingTimers,
     /// COUNT above the highest one received.
     rx_next: u64,
     /// First COUNT not delivered yet and still awaited.
     rx_deliv: u64,
-    /// `None` while the timer is stopped.
-    timer: Option<Timer>,
     buffer: ReceptionBuffer,
     /// Not delivered yet, and not awaited either: see [`BearerReceiver::pass_over`].
     passed_over: BTreeSet<u64>,
@@ -66,38 +65,6 @@ pub struct BearerReceiver {
     /// Without what is held: that is in `buffer`.
     counters: Counters,
     statistics: Statistics,
-}
-
-/// The value with which t-Reordering starts.
-#[derive(Debug)]
-enum TReordering {
-    Fixed(Duration),
-    Adaptive(Box<Skew>),
-}
-
-impl TReordering {
-    fn value(&self) -> Duration {
-        match self {
-            Self::Fixed(value) => *value,
-            Self::Adaptive(skew) => skew.timer(),
-        }
-    }
-
-    /// Handles the first arrival of the packet of `count`.
-    #[inline]
-    fn came(&mut self, now: Time, count: u64, rx_next: u64) {
-        if let Self::Adaptive(skew) = self {
-            skew.came(now, count, rx_next);
-        }
-    }
-}
-
-/// t-Reordering while it runs.
-#[derive(Clone, Copy, Debug)]
-struct Timer {
-    /// RX_REORD: COUNT above the one that started the timer.
-    rx_reord: u64,
-    expires: Time,
 }
 
 #[derive(Debug, Default)]
@@ -113,8 +80,6 @@ struct Statistics {
     /// Times a packet started the timer.
     reordering_events: u64,
     timer_expiries: u64,
-    /// Shortest and longest value with which the timer has started.
-    timer_values: Option<(Duration, Duration)>,
     /// Packets that came after their turn was over.
     late: u64,
     /// Copies of packets that had come before.
@@ -139,19 +104,27 @@ impl BearerReceiver {
         Self {
             bits,
             enabled: bearer.reordering.enabled,
-            t_reordering: match bearer.reordering.timer {
-                ReorderingTimer::Fixed(value) => TReordering::Fixed(value),
-                ReorderingTimer::Rule(rule) => TReordering::Adaptive(Box::new(Skew::new(rule))),
-            },
+            timer: ReorderingTimers::new(bearer.reordering.timer),
             rx_next: 0,
             rx_deliv: 0,
-            timer: None,
             buffer: ReceptionBuffer::default(),
             passed_over: BTreeSet::new(),
             given_up: SkippedCounts::new(bits.window()),
             counters: Counters::default(),
             statistics: Statistics { received: vec![0; links], ..Statistics::default() },
         }
+    }
+
+    /// The same with a timer for each gap, which starts when the gap is seen: one that is seen while another is waited for is
+    /// given up a timer later, and not after the rest of the one that runs and a whole one. Not of the standard, in which
+    /// there is one timer.
+    ///
+    /// # Panics
+    /// If t-Reordering is not constant.
+    #[must_use]
+    pub fn with_timer_for_each_gap(mut self) -> Self {
+        self.timer.run_for_each_gap();
+        self
     }
 
     /// The same with all state variables at `count`, as if all before had been delivered.
@@ -186,7 +159,7 @@ impl BearerReceiver {
         } else {
             self.statistics.late += 1;
             if let Some(count) = count {
-                self.t_reordering.came(now, count, self.rx_next);
+                self.timer.came(now, count, self.rx_next);
             }
         }
         self.counters.dropped.add(packet.size);
@@ -229,11 +202,10 @@ impl BearerReceiver {
     pub fn pass_over(&mut self, now: Time, sequence: u32, out: &mut Outputs) {
         let count = self.bits.received_count(sequence, self.rx_deliv);
         let Some(count) = count.filter(|count| self.enabled && *count >= self.rx_deliv) else { return };
-        self.t_reordering.came(now, count, self.rx_next);
-        self.rx_next = self.rx_next.max(count + 1);
+        self.came(now, count);
         self.passed_over.insert(count);
         while self.deliver_next(now, out) {}
-        self.update_timer(now);
+        self.statistics.reordering_events += u64::from(self.update_timer(now));
     }
 
     /// COUNT of the first packet that is awaited, and the one above the highest that has arrived.
@@ -264,27 +236,26 @@ impl BearerReceiver {
         }
     }
 
-    /// Stops the timer if what it was started for is no longer awaited, and starts it if it does not run and something is.
-    fn update_timer(&mut self, now: Time) {
-        if self.timer.is_some_and(|timer| self.rx_deliv >= timer.rx_reord) {
-            self.timer = None;
-        }
-        if self.timer.is_none() {
-            self.start_timer(now);
-            self.statistics.reordering_events += u64::from(self.timer.is_some());
+    /// The packet of `count` has arrived for the first time, and its turn is not over.
+    fn came(&mut self, now: Time, count: u64) {
+        self.timer.came(now, count, self.rx_next);
+        let opens_gap = count > self.rx_next;
+        self.rx_next = self.rx_next.max(count + 1);
+        if opens_gap && self.timer.runs_for_each_gap() {
+            self.timer.start(now, self.rx_next);
+            self.statistics.reordering_events += 1;
         }
     }
 
-    /// "Update RX_REORD to RX_NEXT; start t-Reordering", if anything is missing below RX_NEXT.
-    fn start_timer(&mut self, now: Time) {
-        if self.rx_deliv >= self.rx_next {
-            self.timer = None;
-            return;
+    /// Stops the timer if what it was started for is no longer awaited, and starts it if it does not run and something is.
+    /// Returns whether it has started.
+    fn update_timer(&mut self, now: Time) -> bool {
+        self.timer.stop_until(self.rx_deliv);
+        let starts = !self.timer.is_running() && self.rx_deliv < self.rx_next;
+        if starts {
+            self.timer.start(now, self.rx_next);
         }
-        let value = self.t_reordering.value();
-        let (least, most) = self.statistics.timer_values.unwrap_or((value, value));
-        self.statistics.timer_values = Some((least.min(value), most.max(value)));
-        self.timer = Some(Timer { rx_reord: self.rx_next, expires: now + value });
+        starts
     }
 
     /// Section 5.2.2.2.
@@ -296,7 +267,7 @@ impl BearerReceiver {
             }
         }
         while self.deliver_next(now, out) {}
-        self.start_timer(now);
+        self.update_timer(now);
     }
 }
 
@@ -313,8 +284,7 @@ impl Element for BearerReceiver {
             return;
         };
         self.statistics.overtaken += u64::from(count < self.rx_next);
-        self.t_reordering.came(now, count, self.rx_next);
-        self.rx_next = self.rx_next.max(count + 1);
+        self.came(now, count);
         if count == self.rx_deliv {
             // stored and delivered at once: it need not touch the buffer
             self.statistics.in_order += 1;
@@ -325,17 +295,17 @@ impl Element for BearerReceiver {
             self.statistics.buffered += 1;
             self.buffer.insert(self.rx_deliv, count, Waiting { since: now, packet });
         }
-        self.update_timer(now);
+        self.statistics.reordering_events += u64::from(self.update_timer(now));
     }
 
     fn wake(&mut self, now: Time, out: &mut Outputs) {
-        if let Some(Timer { rx_reord, .. }) = self.timer.filter(|timer| timer.expires <= now) {
+        if let Some(rx_reord) = self.timer.expired(now) {
             self.expire(now, rx_reord, out);
         }
     }
 
     fn next_wake(&self) -> Option<Time> {
-        self.timer.map(|timer| timer.expires)
+        self.timer.expires()
     }
 
     fn counters(&self) -> Counters {
@@ -359,8 +329,8 @@ impl Element for BearerReceiver {
         out.count("waited_packets", statistics.waited);
         out.set("waiting_mean_ms", statistics.waiting_sum.as_ms_f64() / statistics.waited.max(1) as f64);
         out.set("waiting_max_ms", statistics.waiting_max.as_ms_f64());
-        out.set("reordering_timer_ms", self.t_reordering.value().as_ms_f64());
-        if let Some((least, most)) = statistics.timer_values {
+        out.set("reordering_timer_ms", self.timer.value().as_ms_f64());
+        if let Some((least, most)) = self.timer.values() {
             out.set("reordering_timer_least_ms", least.as_ms_f64());
             out.set("reordering_timer_largest_ms", most.as_ms_f64());
         }
@@ -369,7 +339,7 @@ impl Element for BearerReceiver {
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
         out.count("buffered_packets", self.buffer.held().packets);
         out.count("sent_bytes", self.counters.sent.bytes);
-        out.set("reordering_timer_ms", self.t_reordering.value().as_ms_f64());
+        out.set("reordering_timer_ms", self.timer.value().as_ms_f64());
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::bearer::BearerSender;
 use crate::bearer::reference::Reference;
-use crate::bearer::{BearerMode, Reordering, Splitter};
+use crate::bearer::{BearerMode, Reordering, ReorderingTimer, Splitter};
 use crate::random::RandomStream;
 use crate::testing::at;
 use crate::units::ByteCount;

@@ -25,6 +25,19 @@ pub const fn varint_length(value: u64) -> usize {
     }
 }
 
+/// Appends `value` in its shortest encoding (RFC 9000 section 16).
+///
+/// # Panics
+/// Above 2^62 - 1.
+pub fn write_varint(out: &mut Vec<u8>, value: u64) {
+    match varint_length(value) {
+        1 => out.push(value as u8),
+        2 => out.extend_from_slice(&(0x4000 | value as u16).to_be_bytes()),
+        4 => out.extend_from_slice(&(0x8000_0000 | value as u32).to_be_bytes()),
+        _ => out.extend_from_slice(&(0xc000_0000_0000_0000 | value).to_be_bytes()),
+    }
+}
+
 /// Appends `length` zeros: what stands for data, tokens and connection IDs.
 fn zeros(out: &mut Vec<u8>, length: usize) {
     out.resize(out.len() + length, 0);

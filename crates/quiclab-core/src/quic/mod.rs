@@ -15,9 +15,10 @@ mod tests;
 
 pub use ack::{Ack, AckRanges, EcnCounts};
 pub use cursor::{Cursor, VARINT_MAX};
-pub use encode::varint_length;
+pub use encode::{varint_length, write_varint};
 pub use error::{FrameError, FrameFault};
 pub use frame::{Frame, Frames};
 pub use model::{
-    AckFrame, PacketFormat, PacketSpace, QuicDatagram, QuicFrame, QuicPacket, TransportParameters, Wire,
+    AckFrame, PacketFormat, PacketSpace, QuicDatagram, QuicFrame, QuicPacket, TlsSession,
+    TransportParameters, Wire,
 };

@@ -248,4 +248,18 @@ pub struct TransportParameters {
     /// No parameter: bytes of the crypto stream up to the end of the message that holds them. Lengths of
     /// messages depend on the profile of their sender, and data are zeros.
     pub message_end: u64,
+    /// No parameter either: what the messages say of the session.
+    pub session: TlsSession,
+}
+
+/// What a hello offers or accepts: which extensions it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TlsSession {
+    /// A new session.
+    #[default]
+    New,
+    /// An earlier session goes on.
+    Resumed,
+    /// It goes on, with 0-RTT.
+    Early,
 }

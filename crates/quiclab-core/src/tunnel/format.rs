@@ -5,6 +5,7 @@ use super::number::{NUMBER, NUMBER_BITS, Tag};
 use super::payload::with_header;
 use super::repair::MAX_AGAIN;
 use super::report::{MAX_REPORTED, Report};
+use crate::packet_memory::PacketMemory;
 
 /// Names and values.
 #[must_use]
@@ -25,10 +26,13 @@ pub fn examples() -> Vec<(&'static str, Vec<u8>)> {
     let report = Report { last: 0x1_0203, start: 0x1_01ff, missing: vec![0, 3] };
     let tagged = Tag { report: true, ..Tag::default() };
     vec![
-        ("number 65535, unordered, place 14", with_header(0xffff, tag, b"").to_vec()),
+        (
+            "number 65535, unordered, place 14",
+            with_header(0xffff, tag, b"", &mut PacketMemory::default()).to_vec(),
+        ),
         (
             "report: last 66051, first 66047, missing 66047 and 66050",
-            with_header(0, tagged, &report.encode()).to_vec(),
+            with_header(0, tagged, &report.encode(), &mut PacketMemory::default()).to_vec(),
         ),
     ]
 }

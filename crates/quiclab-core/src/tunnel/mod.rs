@@ -49,6 +49,7 @@ pub use waiting::SojournRecord;
 use crate::element::DropReason;
 use crate::ip::Ecn;
 use crate::packet::{Direction, FlowId, Packet};
+use crate::packet_memory::PacketMemory;
 use crate::queue::{Backlog, Discipline, Item, QueueConfig, QueueStatistics, WaitingFlow};
 use crate::random::RandomStream;
 use crate::scheduler::{self, PathScheduler, PathSchedulerKind, PathState};
@@ -160,7 +161,7 @@ impl Tunnel {
     /// An end whose packets are bytes, for real interfaces.
     #[must_use]
     pub fn of_bytes(config: TunnelConfig, random: RandomStream) -> Self {
-        Self::new(config, PayloadEncoding::Bytes, random)
+        Self::new(config, PayloadEncoding::Bytes(PacketMemory::default()), random)
     }
 
     /// An end whose packets stay in `depots`, which it shares with the other end.
@@ -473,7 +474,7 @@ impl Tunnel {
     /// Counts packets that a later one of their flow has overtaken. Nothing is known where cargo is bytes, whose
     /// flows are not told apart here, nor of copies.
     fn watch_order(&mut self, packet: &Packet, number: u32) {
-        if matches!(self.freight, PayloadEncoding::Bytes) || self.scheduler.copies() {
+        if matches!(self.freight, PayloadEncoding::Bytes(_)) || self.scheduler.copies() {
             return;
         }
         let flow = (packet.flow, packet.direction);

@@ -8,6 +8,7 @@ use super::TunnelPayload;
 use super::number::{NUMBER, NUMBERS, Numbering, Tag};
 use super::report::Report;
 use crate::packet::{Packet, Payload};
+use crate::packet_memory::PacketMemory;
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -92,8 +93,8 @@ impl PacketStores {
 /// How packets become cargo and back.
 #[derive(Debug)]
 pub(super) enum PayloadEncoding {
-    /// Their bytes.
-    Bytes,
+    /// Their bytes, in memory of this end.
+    Bytes(PacketMemory),
     /// Their numbers.
     References(PacketStores),
 }
@@ -103,7 +104,7 @@ const NOT_POISONED: &str = "no end of a tunnel panics while it holds the depot";
 impl PayloadEncoding {
     /// Takes `packet`, number `next` of those that leave.
     pub(super) fn load(
-        &self,
+        &mut self,
         packet: Box<Packet>,
         next: u64,
         numbering: Numbering,
@@ -116,13 +117,13 @@ impl PayloadEncoding {
                 let number = depots.entered.lock().expect(NOT_POISONED).put(packet);
                 TunnelPayload::Reference { number: number | u64::from(tag.bits()) << TAG_SHIFT, length }
             }
-            Self::Bytes => {
+            Self::Bytes(memory) => {
                 let Payload::Ip(bytes) = packet.payload else {
                     panic!("a tunnel of bytes takes IP packets, not {:?}", packet.payload)
                 };
                 let cargo = match numbering {
                     Numbering::Off => bytes.freeze(),
-                    Numbering::Plain | Numbering::Tagged => with_header(next, tag, &bytes),
+                    Numbering::Plain | Numbering::Tagged => with_header(next, tag, &bytes, memory),
                 };
                 TunnelPayload::Bytes(cargo)
             }
@@ -130,7 +131,7 @@ impl PayloadEncoding {
     }
 
     /// A report as a datagram.
-    pub(super) fn load_report(&self, report: &Report) -> TunnelPayload {
+    pub(super) fn load_report(&mut self, report: &Report) -> TunnelPayload {
         let (tag, bytes) = (Tag { report: true, ..Tag::default() }, report.encode());
         match self {
             Self::References(depots) => {
@@ -140,12 +141,18 @@ impl PayloadEncoding {
                 let number = depots.reports.0.lock().expect(NOT_POISONED).put(packet);
                 TunnelPayload::Reference { number: number | u64::from(tag.bits()) << TAG_SHIFT, length }
             }
-            Self::Bytes => TunnelPayload::Bytes(with_header(0, tag, &bytes)),
+            Self::Bytes(memory) => TunnelPayload::Bytes(with_header(0, tag, &bytes, memory)),
         }
     }
 
     /// A copy of `packet`, which stays where it is and gets number `next` when it is loaded itself.
-    pub(super) fn copy(&self, packet: &Packet, next: u64, numbering: Numbering, tag: Tag) -> TunnelPayload {
+    pub(super) fn copy(
+        &mut self,
+        packet: &Packet,
+        next: u64,
+        numbering: Numbering,
+        tag: Tag,
+    ) -> TunnelPayload {
         match self {
             Self::References(depots) => {
                 let depot = depots.entered.lock().expect(NOT_POISONED);
@@ -153,13 +160,13 @@ impl PayloadEncoding {
                 let length = (packet.size.bytes() as usize + numbering.length()) as u16;
                 TunnelPayload::Reference { number: number | u64::from(tag.bits()) << TAG_SHIFT, length }
             }
-            Self::Bytes => self.load(Box::new(packet.clone()), next, numbering, tag),
+            Self::Bytes(_) => self.load(Box::new(packet.clone()), next, numbering, tag),
         }
     }
 
     /// Takes back what was loaded and not sent.
-    pub(super) fn take_back(&self, cargo: TunnelPayload, numbering: Numbering) -> Option<Box<Packet>> {
-        match (self, cargo) {
+    pub(super) fn take_back(&mut self, cargo: TunnelPayload, numbering: Numbering) -> Option<Box<Packet>> {
+        match (&*self, cargo) {
             (Self::References(depots), TunnelPayload::Reference { number, .. }) => {
                 depots.entered.lock().expect(NOT_POISONED).take_back(untagged(number).0)
             }
@@ -171,7 +178,12 @@ impl PayloadEncoding {
     }
 
     /// What has arrived. `None`: nothing that this end could have been sent. `copies`: the same may come again.
-    pub(super) fn decode(&self, cargo: TunnelPayload, numbering: Numbering, copies: bool) -> Option<Arrived> {
+    pub(super) fn decode(
+        &mut self,
+        cargo: TunnelPayload,
+        numbering: Numbering,
+        copies: bool,
+    ) -> Option<Arrived> {
         match (self, cargo) {
             (Self::References(depots), TunnelPayload::Reference { number, .. }) => {
                 let (number, tag) = untagged(number);
@@ -184,13 +196,14 @@ impl PayloadEncoding {
                 let packet = depots.arriving.lock().expect(NOT_POISONED).get(number, stays)?;
                 Some(Arrived::Packet(packet, (number % NUMBERS) as u32, tag))
             }
-            (Self::Bytes, TunnelPayload::Bytes(bytes)) => {
+            (Self::Bytes(memory), TunnelPayload::Bytes(bytes)) => {
                 let (number, tag, bytes) = split_header(bytes, numbering)?;
                 if tag.report {
                     return Report::decode(&bytes).map(Arrived::Report);
                 }
                 let size = crate::ByteCount::from_bytes(bytes.len() as u64);
-                let payload = Payload::Ip(BytesMut::from(bytes));
+                let bytes = bytes.try_into_mut().unwrap_or_else(|shared| memory.copy(&shared));
+                let payload = Payload::Ip(bytes);
                 Some(Arrived::Packet(Box::new(Packet { size, payload, ..Packet::default() }), number, tag))
             }
             _ => None,
@@ -222,12 +235,9 @@ const fn untagged(number: u64) -> (u64, Tag) {
 }
 
 /// A header with `next` modulo 2^18 and `tag`, and `bytes` behind it.
-pub(super) fn with_header(next: u64, tag: Tag, bytes: &[u8]) -> Bytes {
-    let mut with_header = BytesMut::with_capacity(bytes.len() + NUMBER);
+pub(super) fn with_header(next: u64, tag: Tag, bytes: &[u8], memory: &mut PacketMemory) -> Bytes {
     let [_, first, second, third] = ((next % NUMBERS) as u32).to_be_bytes();
-    with_header.extend_from_slice(&[first | tag.bits(), second, third]);
-    with_header.extend_from_slice(bytes);
-    with_header.freeze()
+    memory.join(&[first | tag.bits(), second, third], bytes).freeze()
 }
 
 /// The number in front of a packet, below 2^18, and the tag, of which nothing is set with plain numbers.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::packet::{Packet, Payload};
+use crate::packet_memory::PacketMemory;
 use crate::queue::QueueConfig;
 use crate::random::RandomStream;
 use crate::scheduler::PathSchedulerKind;
@@ -137,7 +138,7 @@ fn what_is_on_its_way_on_another_path_is_not_sent_again() {
 }
 
 fn datagram(report: &Report) -> TunnelPayload {
-    PayloadEncoding::Bytes.load_report(report)
+    PayloadEncoding::Bytes(PacketMemory::default()).load_report(report)
 }
 
 #[test]

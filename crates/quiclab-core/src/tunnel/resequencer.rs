@@ -1,4 +1,5 @@
-//! Order of what leaves a tunnel: the resequencer of split bearers, with a bounded wait.
+//! Order of what leaves a tunnel: the resequencer of split bearers, with a timer for each gap, so that nothing waits longer than
+//! the bound, also where a path that carries nothing any more loses one packet after another.
 
 use super::number::{NUMBER, NUMBER_BITS};
 use super::report::{self, Report};
@@ -9,8 +10,7 @@ use crate::packet::Packet;
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 
-/// Puts packets in the order of their numbers; a missing one is waited for no longer than a bound, counted as
-/// t-Reordering is.
+/// Puts packets in the order of their numbers; a missing one is waited for no longer than a bound, from when a later one came.
 pub(super) struct Resequencer {
     receiver: BearerReceiver,
     outputs: Outputs,
@@ -24,7 +24,8 @@ impl Resequencer {
             ..Reordering::default()
         };
         let links = (0..MAX_LINKS).map(|link| link.to_string()).collect();
-        let receiver = BearerReceiver::new(&BearerConfig { reordering, ..BearerConfig::over(links) });
+        let receiver = BearerReceiver::new(&BearerConfig { reordering, ..BearerConfig::over(links) })
+            .with_timer_for_each_gap();
         Self { receiver, outputs: Outputs::default() }
     }
 
@@ -67,10 +68,11 @@ impl Resequencer {
     }
 
     pub(super) fn wake(&mut self, now: Time, delivered: &mut Vec<Box<Packet>>) {
-        if self.next_wake().is_some_and(|due| due <= now) {
+        // several gaps may be given up at once
+        while self.next_wake().is_some_and(|due| due <= now) {
             self.receiver.wake(now, &mut self.outputs);
-            self.deliver(delivered);
         }
+        self.deliver(delivered);
     }
 
     fn deliver(&mut self, delivered: &mut Vec<Box<Packet>>) {
@@ -84,5 +86,80 @@ impl Resequencer {
 
     pub(super) fn statistics(&mut self, now: Time, out: &mut Metrics) {
         self.receiver.statistics(now, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::at;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    const BOUND: u64 = 200;
+
+    /// Runs arrivals of numbers at times in ms; the numbers that leave, each with its time in ms.
+    fn run(arrivals: &BTreeMap<u64, u32>) -> Vec<(u32, u64)> {
+        let mut resequencer = Resequencer::new(Duration::from_millis(BOUND));
+        let (mut left, mut delivered) = (Vec::new(), Vec::new());
+        let end = arrivals.keys().next_back().map_or(0, |last| last + 2 * BOUND);
+        for ms in 0..=end {
+            if let Some(number) = arrivals.get(&ms) {
+                let packet = Packet { id: u64::from(*number), ..Packet::default() };
+                resequencer.receive(at(ms), 0, *number, Box::new(packet), &mut delivered);
+            }
+            resequencer.wake(at(ms), &mut delivered);
+            left.extend(delivered.drain(..).map(|packet| (u32::try_from(packet.id).unwrap(), ms)));
+        }
+        left
+    }
+
+    /// A path that carries nothing any more loses 0 and then 2, while another one carries the rest.
+    #[test]
+    fn losses_one_after_another_delay_nothing_by_more_than_the_bound() {
+        let arrivals = BTreeMap::from([(0, 1), (20, 3), (40, 4), (210, 5)]);
+        assert_eq!(run(&arrivals), [(1, 200), (3, 220), (4, 220), (5, 220)]);
+    }
+
+    #[test]
+    fn gaps_that_are_seen_at_once_are_given_up_at_once() {
+        let mut resequencer = Resequencer::new(Duration::from_millis(BOUND));
+        let mut delivered = Vec::new();
+        for number in [1, 3, 5] {
+            resequencer.receive(at(0), 0, number, Box::default(), &mut delivered);
+        }
+        resequencer.wake(at(BOUND), &mut delivered);
+        assert_eq!(delivered.len(), 3);
+        assert_eq!(resequencer.next_wake(), None);
+    }
+
+    proptest! {
+        /// A number is given up a bound after a later one has arrived; what has arrived leaves when all before it have arrived or are
+        /// given up.
+        #[test]
+        fn each_packet_leaves_when_no_number_before_it_is_waited_for(
+            delays in prop::collection::vec((1u64..4, prop::option::weighted(0.9, 0u64..500)), 1..150),
+        ) {
+            let (mut sent, mut arrivals) = (0, BTreeMap::new());
+            for (number, (pause, delay)) in (0..).zip(delays) {
+                sent += pause;
+                if let Some(delay) = delay {
+                    arrivals.entry(sent + delay).or_insert(number);
+                }
+            }
+            let came: BTreeMap<u32, u64> = arrivals.iter().map(|(ms, number)| (*number, *ms)).collect();
+            let given_up = |number: u32| came.range(number + 1..).map(|(_, ms)| ms + BOUND).min().unwrap_or(u64::MAX);
+            let mut turn = 0;
+            let mut expected = Vec::new();
+            for number in 0..came.keys().next_back().map_or(0, |last| last + 1) {
+                let arrival = came.get(&number).copied().unwrap_or(u64::MAX);
+                // one that comes at the moment at which it is given up is still in time
+                turn = turn.max(arrival.min(given_up(number)));
+                if arrival <= given_up(number) {
+                    expected.push((number, turn));
+                }
+            }
+            prop_assert_eq!(run(&arrivals), expected);
+        }
     }
 }

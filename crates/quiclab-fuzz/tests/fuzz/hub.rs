@@ -67,7 +67,7 @@ impl Lab {
     fn new(kind: CarrierKind) -> Self {
         let key = |number| SecretKey::from_bytes([number; 32]);
         let hub = |role, own, peer| {
-            let peers = vec![SecretKey::from_bytes([peer; 32]).public()];
+            let peers = [SecretKey::from_bytes([peer; 32]).public()].into_iter().collect();
             let config = TunnelEndpointConfig::new(role, key(own), peers, Randomness::Seeded(u64::from(own)));
             TunnelEndpoint::new(TunnelEndpointConfig {
                 kind,

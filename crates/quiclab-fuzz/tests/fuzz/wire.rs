@@ -3,6 +3,7 @@
 use super::{bytes, mutate};
 use bolero::{TypeGenerator, produce};
 use bytes::{Bytes, BytesMut};
+use quiclab_core::PacketMemory;
 use quiclab_core::tunnel::TunnelPayload;
 use quiclab_fuzz::target;
 use quiclab_stacks::carrier::wire::{
@@ -85,7 +86,7 @@ fn datagrams() {
         let bytes = Bytes::from(bytes);
         if let Some(cargo) = datagram(&bytes) {
             assert_eq!(cargo.length(), rest.len());
-            assert_eq!(encode_datagram(&cargo), bytes);
+            assert_eq!(encode_datagram(&cargo, &mut PacketMemory::default()), bytes);
         }
         if let Some(part) = fragment(&bytes) {
             assert!(part.index < part.count && usize::from(part.count) <= MAX_FRAGMENTS);
@@ -97,7 +98,7 @@ fn datagrams() {
             TunnelPayload::Bytes(Bytes::from(rest.clone())),
             TunnelPayload::Reference { number: *number, length },
         ] {
-            let sent = encode_datagram(&cargo);
+            let sent = encode_datagram(&cargo, &mut PacketMemory::default());
             assert_eq!(sent.len(), 1 + cargo.length());
             assert_eq!(datagram(&sent), Some(cargo));
         }

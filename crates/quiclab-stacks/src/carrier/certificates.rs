@@ -8,101 +8,21 @@
 
 use super::config::Randomness;
 use super::connect_ip::{ConnectIpConfig, ServerTrust};
-use super::keys::PublicKey;
+use super::keys::{KnownPeers, PublicKey};
 use super::tls::{NoClock, TLS13, provider};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use super::verifier::{Identity, KnownPeerVerifier, shown};
+use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{Resumption, WebPkiServerVerifier};
-use rustls::crypto::{CryptoProvider, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::server::{NoServerSessionStorage, ParsedCertificate};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::ServerName;
+use rustls::server::NoServerSessionStorage;
 use rustls::sign::SingleCertAndKey;
 use rustls::time_provider::{DefaultTimeProvider, TimeProvider};
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, PeerIncompatible,
-    RootCertStore, ServerConfig, SignatureScheme,
-};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use std::sync::Arc;
 
 /// Application protocol (RFC 9114 section 3.1).
 const PROTOCOL: &[u8] = b"h3";
-
-/// Lets in those whose certificate has one of `keys`.
-#[derive(Debug)]
-struct PinnedCertificateVerifier {
-    keys: Vec<PublicKey>,
-    provider: Arc<CryptoProvider>,
-}
-
-impl PinnedCertificateVerifier {
-    fn check(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
-        match key_of(certificate).filter(|key| self.keys.contains(key)) {
-            Some(_) => Ok(()),
-            None => Err(CertificateError::ApplicationVerificationFailure.into()),
-        }
-    }
-}
-
-/// The Ed25519 key of a certificate, if it has one.
-fn key_of(certificate: &CertificateDer<'_>) -> Option<PublicKey> {
-    let parsed = ParsedCertificate::try_from(certificate).ok()?;
-    PublicKey::from_spki(&parsed.subject_public_key_info())
-}
-
-/// What both traits share; TLS 1.2 is not configured.
-macro_rules! signatures {
-    () => {
-        fn verify_tls12_signature(
-            &self,
-            _: &[u8],
-            _: &CertificateDer<'_>,
-            _: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            Err(PeerIncompatible::Tls12NotOffered.into())
-        }
-        fn verify_tls13_signature(
-            &self,
-            message: &[u8],
-            certificate: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            let algorithms = &self.provider.signature_verification_algorithms;
-            verify_tls13_signature(message, certificate, signature, algorithms)
-        }
-        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-            vec![SignatureScheme::ED25519]
-        }
-    };
-}
-
-impl ServerCertVerifier for PinnedCertificateVerifier {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        self.check(certificate).map(|()| ServerCertVerified::assertion())
-    }
-    signatures!();
-}
-
-impl ClientCertVerifier for PinnedCertificateVerifier {
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &[]
-    }
-    fn verify_client_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        self.check(certificate).map(|()| ClientCertVerified::assertion())
-    }
-    signatures!();
-}
 
 fn clock(randomness: Randomness) -> Arc<dyn TimeProvider> {
     match randomness {
@@ -111,21 +31,28 @@ fn clock(randomness: Randomness) -> Arc<dyn TimeProvider> {
     }
 }
 
+fn known(peers: KnownPeers, provider: &Arc<CryptoProvider>) -> KnownPeerVerifier {
+    KnownPeerVerifier { peers, identity: Identity::Certificate, provider: provider.clone() }
+}
+
 /// Who the server of a client is.
 fn server_verifier(
     trust: Option<&ServerTrust>,
     provider: &Arc<CryptoProvider>,
 ) -> Arc<dyn ServerCertVerifier> {
-    let pinned = |keys| Arc::new(PinnedCertificateVerifier { keys, provider: provider.clone() });
+    let pinned = |keys: &[PublicKey]| {
+        let peers = keys.iter().copied().collect();
+        Arc::new(known(peers, provider))
+    };
     match trust {
-        None => pinned(Vec::new()), // no key is known
-        Some(ServerTrust::Key(key)) => pinned(vec![*key]),
+        None => pinned(&[]), // no key is known
+        Some(ServerTrust::Key(key)) => pinned(&[*key]),
         Some(ServerTrust::Authorities(authorities)) => {
             let mut roots = RootCertStore::empty();
             roots.add_parsable_certificates(authorities.iter().cloned());
             match WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build() {
                 Ok(verifier) => verifier,
-                Err(_) => pinned(Vec::new()), // no authority is known
+                Err(_) => pinned(&[]), // no authority is known
             }
         }
     }
@@ -147,14 +74,31 @@ pub(super) fn client(config: &ConnectIpConfig, randomness: Randomness) -> Arc<Cl
     Arc::new(tls)
 }
 
-/// Configuration of a server whose clients have one of the keys `peers`.
+/// Whether a client knows the server of a connection by the certificates that it has shown, which was true when the connection began.
+pub(super) fn knows_server(
+    config: &ConnectIpConfig,
+    randomness: Randomness,
+    connection: &noq_proto::Connection,
+) -> bool {
+    let (Some(chain), Ok(name)) = (shown(connection), ServerName::try_from(config.host())) else {
+        return false;
+    };
+    let (Some((own, authorities)), Some(now)) = (chain.split_first(), clock(randomness).current_time())
+    else {
+        return false;
+    };
+    let verifier = server_verifier(config.trust.as_ref(), &provider(randomness));
+    verifier.verify_server_cert(own, authorities, &name, &[], now).is_ok()
+}
+
+/// Configuration of a server whose clients are `peers`.
 pub(super) fn server(
     config: &ConnectIpConfig,
-    peers: &[PublicKey],
+    peers: &KnownPeers,
     randomness: Randomness,
 ) -> Arc<ServerConfig> {
     let provider = provider(randomness);
-    let pinned = PinnedCertificateVerifier { keys: peers.to_vec(), provider: provider.clone() };
+    let pinned = known(peers.clone(), &provider);
     let mut tls = ServerConfig::builder_with_details(provider, clock(randomness))
         .with_protocol_versions(TLS13)
         .expect("the provider supports TLS 1.3")
@@ -164,11 +108,4 @@ pub(super) fn server(
     tls.session_storage = Arc::new(NoServerSessionStorage {});
     tls.send_tls13_tickets = 0;
     Arc::new(tls)
-}
-
-/// The key of the peer of a connection, once it is proved; `None` if it is not an Ed25519 key.
-pub(super) fn peer(connection: &noq_proto::Connection) -> Option<PublicKey> {
-    let identity = connection.crypto_session().peer_identity()?;
-    let chain = identity.downcast::<Vec<CertificateDer<'static>>>().ok()?;
-    key_of(chain.first()?)
 }

@@ -1,9 +1,11 @@
 //! Configuration of a [`TunnelEndpoint`](super::TunnelEndpoint).
 
 use super::connect_ip::ConnectIpConfig;
-use super::keys::{PublicKey, SecretKey};
+use super::event::TunnelEndpointError;
+use super::keys::{KnownPeers, SecretKey};
+use super::path_mtu::MIN_UDP_PAYLOAD;
 use quiclab_core::tunnel::CarrierKind;
-use quiclab_core::{ByteCount, Duration, Role};
+use quiclab_core::{ByteCount, Duration, Problem, Role};
 use quiclab_transport::options::CongestionControl;
 
 /// A path, as far as it is configured.
@@ -40,9 +42,9 @@ pub struct TunnelEndpointConfig {
     pub role: Role,
     /// Identity of this end.
     pub secret_key: SecretKey,
-    /// Identities of the ends that may connect (server) or be connected to (client).
-    pub peers: Vec<PublicKey>,
-    /// Which QUIC; both ends must agree.
+    /// The ends that may connect (server) or be connected to (client).
+    pub peers: KnownPeers,
+    /// Whether this end offers several paths in one connection. A client whose server does not opens a connection for each path.
     pub kind: CarrierKind,
     /// Path 0, 1, ...; the last entry is also that of all further paths. A server keeps to the smaller of
     /// its largest MTU and the client's.
@@ -71,7 +73,7 @@ impl TunnelEndpointConfig {
     /// A configuration with the usual values: one connection per path, CUBIC, paths of 1500 bytes, idle after
     /// 30 s, a keep-alive each second, neither segmentation offload nor MTU discovery.
     #[must_use]
-    pub fn new(role: Role, secret_key: SecretKey, peers: Vec<PublicKey>, randomness: Randomness) -> Self {
+    pub fn new(role: Role, secret_key: SecretKey, peers: KnownPeers, randomness: Randomness) -> Self {
         Self {
             role,
             secret_key,
@@ -95,4 +97,33 @@ impl TunnelEndpointConfig {
         let last = self.paths.len().saturating_sub(1);
         self.paths.get(index.min(last)).copied().unwrap_or_default()
     }
+}
+
+/// Whether all values are allowed.
+pub(super) fn check(config: &TunnelEndpointConfig) -> Result<(), TunnelEndpointError> {
+    let wrong = |field, value: String, expected: &str| {
+        Err(TunnelEndpointError::Config(Problem::value(field, value, expected)))
+    };
+    if config.paths.is_empty() {
+        return wrong("paths", "empty".into(), "one entry or more");
+    }
+    let smallest = MIN_UDP_PAYLOAD + 28;
+    if let Some(path) = config.paths.iter().find(|path| path.mtu < smallest) {
+        let expected = format!("{smallest} (IPv4) or {} (IPv6) to {}", smallest + 20, u16::MAX);
+        return wrong("mtu", path.mtu.to_string(), &expected);
+    }
+    let second = Duration::from_secs(1);
+    if !(second..=second * 600).contains(&config.idle_timeout) {
+        return wrong("idle_timeout", config.idle_timeout.to_string(), "1 s to 10 min");
+    }
+    if !(Duration::from_millis(10)..=config.idle_timeout).contains(&config.keep_alive) {
+        return wrong("keep_alive", config.keep_alive.to_string(), "10 ms to the idle timeout");
+    }
+    if !(1..=64).contains(&config.segments) {
+        return wrong("segments", config.segments.to_string(), "1 to 64 (UDP_MAX_SEGMENTS of Linux)");
+    }
+    if config.max_half_open == 0 {
+        return wrong("max_half_open", "0".into(), "1 or more");
+    }
+    Ok(())
 }

@@ -1,14 +1,14 @@
 //! CONNECT-IP on the connections of an endpoint: what arrives on streams of HTTP/3, and what it means for sessions.
 
-use super::certificates;
 use super::connect_ip::capsule::Capsule;
 use super::connect_ip::http3::{self, Http3Event};
 use super::connect_ip::streams::{number, read, reject};
 use super::connect_ip::{Http3Error, error};
 use super::connection::{ConnectionKey, TunnelConnection};
-use super::event::{CloseReason, SessionId, TunnelEndpointError, TunnelEvent};
+use super::event::{CloseReason, RefusalReason, SessionId, TunnelEndpointError, TunnelEvent};
 use super::keys::PublicKey;
 use super::tunnel_endpoint::{MAX_PENDING_EVENTS, TunnelEndpoint};
+use super::verifier::Identity;
 use noq_proto::{Dir, PathId};
 use quiclab_core::tunnel::TunnelPayload;
 use quiclab_core::{Role, Time};
@@ -43,30 +43,37 @@ impl TunnelEndpoint {
         while let Some(other) = quic.streams().accept(Dir::Uni) {
             streams.readable.push(other);
         }
+        streams.unread = false;
         if full || outbox.len() > FULL_OUTBOX {
             return Ok(());
         }
+        let (mut room, mut rejected) = (streams.room(now), 0);
         while let Some(other) = quic.streams().accept(Dir::Bi) {
             if server && stream.is_none() && streams.machine.takes(number(other)) {
                 *stream = Some(other);
             } else {
                 reject(quic, other, dirty);
+                rejected += 1;
             }
         }
         let mut events = Vec::new();
         for other in std::mem::take(&mut streams.readable) {
             let machine = &mut streams.machine;
             let each = |bytes: &[u8], end| machine.receive_uni(number(other), bytes, end, &mut events);
-            if read(quic, other, dirty, each)? {
+            if read(quic, other, &mut room, dirty, each)? {
                 streams.readable.push(other);
             }
         }
         if let Some(own) = stream.filter(|_| !streams.machine.holds()) {
             let machine = &mut streams.machine;
-            read(quic, own, dirty, |bytes, end| {
+            read(quic, own, &mut room, dirty, |bytes, end| {
                 machine.receive_request(number(own), bytes, end, &mut events)
             })?;
         }
+        streams.leave_room(now, room);
+        streams.unread = room == 0;
+        // of a flood, nothing is looked at
+        streams.charge(now, rejected)?;
         let mut events = VecDeque::from(events);
         streams.ready |= events.contains(&Http3Event::Ready);
         if streams.ready && stream.is_none() {
@@ -101,7 +108,8 @@ impl TunnelEndpoint {
             Http3Event::Response(status) => {
                 let from = conn.tracks.first().map(|track| track.remote);
                 if let Some(from) = from {
-                    self.refused(now, from, format!("the server answers with status {status}"));
+                    let reason = format!("the server answers with status {status}");
+                    self.refused(now, from, RefusalReason::Other(reason));
                 }
                 self.finish(now, key, "no tunnel");
             }
@@ -122,7 +130,7 @@ impl TunnelEndpoint {
     /// A session for a client that has asked for a tunnel, or a status.
     fn open_for_client(&mut self, now: Time, key: ConnectionKey) -> Result<(SessionId, PublicKey), u16> {
         // the handshake has proved one of the keys that are known
-        let peer = certificates::peer(&self.connections[&key].quic).ok_or(403_u16)?;
+        let peer = Identity::Certificate.peer(&self.connections[&key].quic).ok_or(403_u16)?;
         let (id, _) = self.new_session(now, peer).map_err(|_| 503_u16)?;
         Ok((id, peer))
     }
@@ -138,6 +146,7 @@ impl TunnelEndpoint {
         let TunnelConnection { quic, http3: Some(streams), stream, outbox, .. } = conn else { return Ok(()) };
         let mut later = Vec::new();
         let answer = streams.machine.answer(opened.err().unwrap_or(200), &mut later)?;
+        streams.charge(now, 0)?;
         events.extend(later);
         conn.dirty = true;
         match opened {
@@ -162,7 +171,8 @@ impl TunnelEndpoint {
                 let _ = quic.recv_stream(own).stop(error::NO_ERROR.into());
                 let from = conn.tracks.first().map(|track| track.remote);
                 if let Some(from) = from {
-                    self.refused(now, from, format!("its request is answered with status {status}"));
+                    let reason = format!("its request is answered with status {status}");
+                    self.refused(now, from, RefusalReason::Other(reason));
                 }
             }
         }
@@ -176,7 +186,7 @@ impl TunnelEndpoint {
             streams.header = streams.machine.datagram_header().freeze();
         }
         // a server that authorities know may have a key of another kind
-        let peer = certificates::peer(&conn.quic).unwrap_or(PublicKey::NONE);
+        let peer = Identity::Certificate.peer(&conn.quic).unwrap_or(PublicKey::NONE);
         let Some(id) = conn.session else { return };
         let Some(session) = self.sessions.get_mut(&id) else { return };
         (session.open, session.peer, session.connect_ip) = (true, Some(peer), true);
@@ -213,5 +223,65 @@ impl TunnelEndpoint {
         conn.dirty = true;
         self.active.insert(key);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::connect_ip::budget::BYTES_PER_TURN;
+    use super::super::connect_ip::capsule::Capsule;
+    use super::super::connect_ip::message::Target;
+    use super::super::connect_ip::{ConnectIpConfig, ServerTrust};
+    use super::super::keys::PublicKey;
+    use super::super::testing::{Pair, addresses};
+    use super::super::verifier::Identity;
+    use quiclab_core::{Duration, Role};
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+
+    static CERTIFICATE: &[u8] = include_bytes!("../certificate/certificate.der");
+    static KEY: &[u8] = include_bytes!("../certificate/key.der");
+
+    fn own() -> PublicKey {
+        Identity::Certificate.key(&CertificateDer::from(CERTIFICATE)).unwrap()
+    }
+
+    fn connect_ip(role: Role) -> ConnectIpConfig {
+        let target = Target { authority: "vpn.example".to_owned(), path: "/tunnel".to_owned() };
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(KEY));
+        let mut config = ConnectIpConfig::new(target, vec![CertificateDer::from(CERTIFICATE)], key).unwrap();
+        match role {
+            Role::Client => config.trust = Some(ServerTrust::Key(own())),
+            Role::Server => config.ports = vec![addresses(0).1.port()],
+        }
+        config
+    }
+
+    /// Bytes of capsules with packets of this length, and how many fill several turns.
+    const PACKET: usize = 1000;
+    const COUNT: usize = 55;
+
+    #[test]
+    fn what_several_datagrams_bring_in_one_turn_has_one_budget() {
+        let mut pair = Pair::new(|config| {
+            config.connect_ip = Some(connect_ip(config.role));
+            config.peers = [own()].into_iter().collect();
+        });
+        let (session, at_server) = pair.establish();
+        let packet = [&[0][..], &[0x45; PACKET - 1]].concat();
+        for _ in 0..COUNT {
+            pair.client.send_capsule(session, &Capsule::Datagram(packet.clone().into())).unwrap();
+        }
+        let datagrams = Pair::sent(&mut pair.client, pair.now);
+        let bytes = datagrams.len() * 1200;
+        assert!(bytes > 2 * BYTES_PER_TURN, "{bytes} bytes in flight");
+        let now = pair.now + Duration::from_millis(5);
+        datagrams.into_iter().for_each(|sent| pair.server.receive(now, sent.packet));
+        let delivered = |pair: &Pair| pair.server.sessions[&at_server].delivered_packets();
+        let first = delivered(&pair);
+        assert!((1..=BYTES_PER_TURN / PACKET).contains(&first), "{first} packets in one turn");
+        // the rest comes in the next ones, which need no further datagram
+        pair.now = now;
+        pair.run(Duration::from_millis(200));
+        assert_eq!(delivered(&pair), COUNT);
     }
 }

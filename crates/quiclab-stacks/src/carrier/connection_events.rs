@@ -3,12 +3,14 @@
 use super::connect_ip::error::NO_ERROR;
 use super::connection::{ConnectionKey, TunnelConnection};
 use super::endpoint::TunnelProtocol;
-use super::event::{CloseReason, SessionId};
+use super::event::{CloseReason, RefusalReason, SessionId};
 use super::half_open::{Admission, SourcePrefix};
 use super::tunnel_endpoint::{Due, TunnelEndpoint};
+use super::verifier::UnknownKey;
 use crate::seeded;
 use noq_proto::{
-    ConnectionError, ConnectionHandle, Dir, Event, Incoming, PathEvent, PathId, PathStatus, Transmit,
+    ConnectionError, ConnectionHandle, Dir, EndpointEvent, Event, Incoming, PathEvent, PathId, PathStatus,
+    Transmit, TransportErrorCode,
 };
 use quiclab_core::{Role, Time};
 use std::net::SocketAddr;
@@ -20,8 +22,35 @@ pub(super) const UNKNOWN_TOKEN: (u32, &str) = (2, "unknown session");
 pub(super) const REPLACED: (u32, &str) = (3, "replaced by a new connection");
 pub(super) const TOO_MANY: (u32, &str) = (4, "too many sessions");
 pub(super) const NO_ANSWER: (u32, &str) = (5, "no answer");
+/// What TLS has let in is not known any more.
+pub(super) const UNKNOWN_KEY: (u32, &str) = (6, "unknown key");
+/// The same of certificates.
+pub(super) const UNTRUSTED: (u32, &str) = (6, "its certificate is not trusted any more");
 
 pub(super) type Code = (u32, &'static str);
+
+/// The alerts of an end that does not know the key of the other ([`UnknownKey`]): certificate_unknown, and access_denied of earlier
+/// versions (RFC 8446 section 6.2).
+const UNKNOWN_KEY_ALERTS: [u8; 2] = [46, 49];
+
+/// Why a connection without a session was lost.
+fn refusal(lost: &ConnectionError) -> RefusalReason {
+    match lost {
+        ConnectionError::TransportError(error) => match UnknownKey::behind(error) {
+            Some(UnknownKey(key)) => RefusalReason::UnknownKey(key),
+            None => RefusalReason::Other(lost.to_string()),
+        },
+        ConnectionError::ConnectionClosed(close)
+            if UNKNOWN_KEY_ALERTS.map(TransportErrorCode::crypto).contains(&close.error_code) =>
+        {
+            RefusalReason::OwnKeyUnknown
+        }
+        ConnectionError::ApplicationClosed(close) if close.error_code == UNKNOWN_KEY.0.into() => {
+            RefusalReason::OwnKeyUnknown
+        }
+        lost => RefusalReason::Other(lost.to_string()),
+    }
+}
 
 impl TunnelEndpoint {
     /// Handles an incoming connection, with its first datagram of `length` bytes to `local`; returns the stateless answer in `answer`, if
@@ -45,7 +74,8 @@ impl TunnelEndpoint {
             Admission::Ignore => {
                 self.strangers.ignored += 1;
                 self.endpoints[index].ignore(incoming);
-                self.refused(now, from, "too many handshakes of its network are not completed".to_owned());
+                let reason = "too many handshakes of its network are not completed";
+                self.refused(now, from, RefusalReason::Other(reason.to_owned()));
                 return None;
             }
         }
@@ -71,7 +101,7 @@ impl TunnelEndpoint {
                 None
             }
             Err(error) => {
-                self.refused(now, from, error.cause.to_string());
+                self.refused(now, from, refusal(&error.cause));
                 error.response
             }
         }
@@ -103,6 +133,13 @@ impl TunnelEndpoint {
         self.schedule(now, key);
     }
 
+    /// Forgets a connection of a server that was never bound. noq keeps one that its first packet closes until the idle timeout, and its peer's
+    /// prefix would have one connection less for as long.
+    pub(super) fn destroy(&mut self, key: ConnectionKey) {
+        self.endpoints[key.endpoint].handle_event(ConnectionHandle(key.handle), EndpointEvent::drained());
+        self.discard(key);
+    }
+
     /// Forgets a connection that QUIC has forgotten.
     fn discard(&mut self, key: ConnectionKey) {
         let Some(conn) = self.connections.remove(&key) else { return };
@@ -113,6 +150,7 @@ impl TunnelEndpoint {
         if let Some(prefix) = conn.half_open {
             self.half_open.closed(prefix);
         }
+        self.reverting.remove(&key);
         self.strangers.withheld += conn.withheld;
         self.send_rest(conn.out);
     }
@@ -122,12 +160,19 @@ impl TunnelEndpoint {
         match event {
             Event::Connected => {
                 conn.connected = true;
+                if !self.may_go_on(key) {
+                    return self.close_with_error(now, key, UNKNOWN_KEY);
+                }
+                let Some(conn) = self.connections.get_mut(&key) else { return };
                 conn.credit = None;
                 conn.measure();
                 let client = self.maker.config.role == Role::Client && conn.http3.is_none();
-                if let Some(session) = conn.session.filter(|_| client) {
+                if let Some(id) = conn.session.filter(|_| client) {
                     conn.stream = conn.quic.streams().open(Dir::Bi);
-                    self.send_hello(now, session);
+                    if let (false, Some(session)) = (conn.is_multipath(), self.sessions.get_mut(&id)) {
+                        session.multipath = false; // not offered: one connection for each path
+                    }
+                    self.send_hello(now, id);
                 }
             }
             Event::ConnectionLost { reason } => self.lost(now, key, &reason),
@@ -163,8 +208,13 @@ impl TunnelEndpoint {
         if let (false, Some(from)) = (bound, from) {
             let silent = matches!(reason, ConnectionError::TimedOut | ConnectionError::Reset);
             if !silent && told.is_none() {
-                self.refused(now, from, reason.to_string());
+                self.refused(now, from, refusal(reason));
             }
+        }
+        let closed =
+            matches!(reason, ConnectionError::ConnectionClosed(_) | ConnectionError::ApplicationClosed(_));
+        if closed && !bound && self.config().role == Role::Server {
+            return self.destroy(key);
         }
         let Some(session) = session else { return };
         if told.is_some() {
@@ -188,7 +238,7 @@ impl TunnelEndpoint {
         let from = conn.tracks.first().map(|track| track.remote).filter(|_| conn.connected);
         let session = self.close_connection(now, key, NO_ANSWER);
         if let (Role::Server, Some(from)) = (self.config().role, from) {
-            self.refused(now, from, "it did not ask for a session".into());
+            self.refused(now, from, RefusalReason::Other("it did not ask for a session".into()));
         }
         if let Some(session) = session {
             self.detach(now, session, key, CloseReason::Idle);
@@ -205,7 +255,7 @@ impl TunnelEndpoint {
         let conn = self.connections.get_mut(&key)?;
         let (code, reason) = match code {
             // HTTP/3 has codes of its own
-            (code, reason) if conn.http3.is_some() && code <= NO_ANSWER.0 => (NO_ERROR, reason),
+            (code, reason) if conn.http3.is_some() && code <= UNKNOWN_KEY.0 => (NO_ERROR, reason),
             code => code,
         };
         conn.flush(now);
@@ -221,10 +271,11 @@ impl TunnelEndpoint {
 
     /// Checks the paths of a connection: which of them answer, and which to probe.
     fn look(&mut self, now: Time, key: ConnectionKey) {
-        let multipath = self.is_multipath();
+        self.follow_client(now, key);
         let Some(conn) = self.connections.get_mut(&key).filter(|conn| conn.bound && !conn.over) else {
             return;
         };
+        let multipath = conn.is_multipath();
         let Some(id) = conn.session else { return };
         let mut changes = Vec::new();
         if multipath {
@@ -233,20 +284,6 @@ impl TunnelEndpoint {
         for index in 0..conn.tracks.len() {
             let path = conn.tracks[index].id;
             let srtt = conn.srtt(path);
-            let tuple = conn.quic.network_path(path).ok();
-            let track = &mut conn.tracks[index];
-            if let Some(tuple) = tuple.filter(|tuple| tuple.remote() != track.remote) {
-                // the client has moved (RFC 9000 section 9): the controller may be another one
-                track.remote = tuple.remote();
-                if let Some(ip) = tuple.local_ip() {
-                    track.local.set_ip(ip);
-                }
-                if let Some(gate) = super::gated_controller::of_path(&conn.quic, path) {
-                    track.gate.hand_over(now, &gate);
-                    track.gate = gate;
-                }
-                conn.dirty = true;
-            }
             let track = &mut conn.tracks[index];
             if !track.established {
                 continue;

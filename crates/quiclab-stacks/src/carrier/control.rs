@@ -44,11 +44,13 @@ pub(crate) fn controller(
         flavour: Flavour::Quic,
     };
     let inner = build(&settings, random);
-    LabController::of(if control.family() == Family::Coupled {
+    let controller = LabController::of(if control.family() == Family::Coupled {
         Box::new(CoupledController { inner, group: group.clone(), own })
     } else {
         inner
-    })
+    });
+    // a slow start inside must not wait for that of the path, which would end it
+    if control.family().grows_by_window() { controller.with_rate_limited_increase() } else { controller }
 }
 
 /// A coupled controller that tells its group of itself, and its inner one of the group.

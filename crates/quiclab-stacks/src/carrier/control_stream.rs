@@ -1,14 +1,14 @@
 //! Control streams of connections.
 //!
 //! A client opens the control stream of each connection with `Hello`; the server answers the first of a session
-//! with a token, and the others must show it, from the same peer key. Any other frame closes the connection.
+//! with a token, and the others must show it, from the same peer. Any other frame closes the connection.
 
 use super::connection::{ConnectionKey, TunnelConnection};
-use super::connection_events::{Code, UNKNOWN_TOKEN, VIOLATION};
-use super::event::{CloseReason, SessionId, TunnelEvent};
+use super::connection_events::{Code, UNKNOWN_KEY, UNKNOWN_TOKEN, VIOLATION};
+use super::event::{CloseReason, RefusalReason, SessionId, TunnelEvent};
 use super::path_mtu::MIN_UDP_PAYLOAD;
-use super::tls;
 use super::tunnel_endpoint::{MAX_PENDING_EVENTS, TunnelEndpoint};
+use super::verifier::Identity;
 use super::wire::{self, Frame, MAX_CONTROL_BYTES, MAX_WIRE_PATHS, NO_TOKEN, Token};
 use noq_proto::{Dir, PathId};
 use quiclab_core::{Role, Time};
@@ -62,7 +62,11 @@ impl TunnelEndpoint {
         let Some(conn) = self.connections.get(&key) else { return };
         if let (false, Some(track)) = (conn.bound, conn.tracks.first()) {
             let from = track.remote;
-            self.refused(now, from, code.1.to_owned());
+            let reason = match code {
+                UNKNOWN_KEY => RefusalReason::UnknownKey(self.key_of(key)),
+                (_, reason) => RefusalReason::Other(reason.to_owned()),
+            };
+            self.refused(now, from, reason);
         }
         if let Some(session) = self.close_connection(now, key, code) {
             self.detach(now, session, key, CloseReason::Remote(code.1.to_owned()));
@@ -94,7 +98,9 @@ impl TunnelEndpoint {
                 let session = conn.session.and_then(|id| self.sessions.get_mut(&id)).ok_or(VIOLATION)?;
                 session.control.received(next).then_some(()).ok_or(VIOLATION)
             }
-            Frame::Path { id, path } if server && conn.bound && usize::from(path) < MAX_WIRE_PATHS => {
+            Frame::Path { id, path }
+                if server && conn.bound && conn.is_multipath() && usize::from(path) < MAX_WIRE_PATHS =>
+            {
                 if conn.names.len() >= MAX_WIRE_PATHS {
                     conn.names.pop_first(); // identifiers only grow
                 }
@@ -108,7 +114,7 @@ impl TunnelEndpoint {
 
     /// A client introduces a connection.
     fn on_hello(&mut self, now: Time, key: ConnectionKey, token: Token, path: usize) -> Result<(), Code> {
-        let peer = tls::peer(&self.connections[&key].quic).ok_or(VIOLATION)?;
+        let peer = Identity::RawKey.peer(&self.connections[&key].quic).ok_or(VIOLATION)?;
         if path >= MAX_WIRE_PATHS {
             return Err(VIOLATION);
         }
@@ -116,14 +122,16 @@ impl TunnelEndpoint {
             self.new_session(now, peer)?
         } else {
             let id = *self.tokens.get(&token).ok_or(UNKNOWN_TOKEN)?;
-            let known = self.sessions.get(&id).is_some_and(|session| session.peer == Some(peer));
+            let peers = &self.config().peers;
+            let known = self.sessions[&id].peer.is_some_and(|other| peers.is_same(other, peer));
             (id, known.then_some(token).ok_or(UNKNOWN_TOKEN)?)
         };
         // with multipath a session is one connection; else a path is
-        let multipath = self.is_multipath();
+        let multipath = self.connections[&key].is_multipath();
         let of_path = self.sessions[&id].slots.get(path).and_then(|slot| slot.connection);
         let same = |(other, conn): (&ConnectionKey, &TunnelConnection)| {
-            let replaced = multipath && conn.session == Some(id) || of_path == Some(*other);
+            let all = (multipath || conn.is_multipath()) && conn.session == Some(id);
+            let replaced = all || of_path == Some(*other);
             (replaced && *other != key).then_some(*other)
         };
         for other in self.connections.iter().filter_map(same).collect::<Vec<_>>() {
@@ -146,7 +154,7 @@ impl TunnelEndpoint {
     fn on_welcome(&mut self, now: Time, key: ConnectionKey, token: Token) -> Result<(), Code> {
         let conn = &self.connections[&key];
         let id = conn.session.ok_or(VIOLATION)?;
-        let peer = tls::peer(&conn.quic).ok_or(VIOLATION)?;
+        let peer = Identity::RawKey.peer(&conn.quic).ok_or(VIOLATION)?;
         let path = conn.tracks.first().and_then(|track| track.slot).ok_or(VIOLATION)?;
         let session = self.sessions.get_mut(&id).ok_or(VIOLATION)?;
         if *session.token.get_or_insert(token) != token || token == NO_TOKEN {

@@ -12,14 +12,16 @@
 
 use super::certificates;
 use super::config::{PathConfig, Randomness, TunnelEndpointConfig};
+use super::connect_ip::ConnectIpConfig;
 use super::connect_ip::http3::Http3;
 use super::connect_ip::streams::Http3Streams;
-use super::connection::{SEND_BUFFER, std_time};
+use super::connection::std_time;
 use super::control::{self, Group};
 use super::gated_controller::GatedControllerFactory;
 use super::ids::OwnIds;
-use super::keys::PublicKey;
+use super::keys::KnownPeers;
 use super::path_mtu::{self, MIN_UDP_PAYLOAD};
+use super::send_pass::SEND_BUFFER;
 use super::tls;
 use crate::library::SeededIds;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -130,7 +132,7 @@ impl HandshakeTokenKey for TokenKey {
 
 /// Largest UDP payload of a path to `remote`.
 pub(crate) fn payload(mtu: u16, remote: &SocketAddr) -> u16 {
-    mtu.saturating_sub(super::connection::headers(remote) as u16) // at most 48
+    mtu.saturating_sub(super::send_pass::headers(remote) as u16) // at most 48
 }
 
 /// What makes endpoints and configurations.
@@ -172,7 +174,7 @@ impl EndpointFactory {
     }
 
     /// The other end of later connections must be one of `peers`.
-    pub(crate) fn set_peers(&mut self, peers: Vec<PublicKey>) {
+    pub(crate) fn set_peers(&mut self, peers: KnownPeers) {
         let (key, randomness) = (&self.config.secret_key, self.config.randomness);
         if self.config.connect_ip.is_none() {
             let client = QuicClientConfig::try_from(tls::client(key, &peers, randomness)).expect(SUITE);
@@ -182,6 +184,16 @@ impl EndpointFactory {
         self.server = Arc::new(server);
         self.http3_server = http3_server(&self.config, &peers);
         self.config.peers = peers;
+    }
+
+    /// Later connections of CONNECT-IP have these certificates.
+    pub(crate) fn set_connect_ip(&mut self, connect_ip: ConnectIpConfig) {
+        if self.config.role == Role::Client {
+            let client = certificates::client(&connect_ip, self.config.randomness);
+            self.client = Arc::new(QuicClientConfig::try_from(client).expect(SUITE));
+        }
+        self.config.connect_ip = Some(connect_ip);
+        self.http3_server = http3_server(&self.config, &self.config.peers);
     }
 
     /// An endpoint that receives UDP payloads of up to `payload` bytes.
@@ -222,7 +234,9 @@ impl EndpointFactory {
         };
         let mut config = ServerConfig::new(tls.clone(), Arc::new(TokenKey(master)));
         let path = PathConfig { mtu: self.largest_mtu(), ..self.config.path(0) };
-        let transport = self.transport(path, payload(path.mtu, remote), &Group::default(), 0, protocol);
+        let multipath = self.config.kind == CarrierKind::Multipath && protocol == TunnelProtocol::Own;
+        let payload = payload(path.mtu, remote);
+        let transport = self.transport(path, payload, &Group::default(), 0, protocol, multipath);
         config
             .transport_config(Arc::new(transport))
             .migration(true)
@@ -251,6 +265,7 @@ impl EndpointFactory {
         payload: u16,
         group: &Group,
         own: usize,
+        multipath: bool,
     ) -> ClientConfig {
         let mut config = ClientConfig::new(self.client.clone());
         let first: [u8; crate::library::FIRST_DESTINATION_LENGTH] = self.source.draw();
@@ -259,7 +274,7 @@ impl EndpointFactory {
             Some(_) => TunnelProtocol::ConnectIp,
             None => TunnelProtocol::Own,
         };
-        let transport = self.transport(path, payload, group, own, protocol);
+        let transport = self.transport(path, payload, group, own, protocol, multipath);
         config.transport_config(Arc::new(transport)).initial_dst_cid_provider(Arc::new(move || first));
         config
     }
@@ -282,6 +297,7 @@ impl EndpointFactory {
         group: &Group,
         own: usize,
         protocol: TunnelProtocol,
+        multipath: bool,
     ) -> TransportConfig {
         let (group, random) = (group.clone(), self.source.stream("congestion"));
         // noq sends no probe for less than that
@@ -318,7 +334,7 @@ impl EndpointFactory {
             .receive_window((128_u32 << 10).into())
             .send_window(256 << 10)
             .congestion_controller_factory(Arc::new(factory));
-        if self.config.kind == CarrierKind::Multipath && protocol == TunnelProtocol::Own {
+        if multipath {
             config.max_concurrent_multipath_paths(MULTIPATH_PATHS);
         }
         config
@@ -326,7 +342,7 @@ impl EndpointFactory {
 }
 
 /// TLS of a server of CONNECT-IP, if this is one.
-fn http3_server(config: &TunnelEndpointConfig, peers: &[PublicKey]) -> Option<Arc<QuicServerConfig>> {
+fn http3_server(config: &TunnelEndpointConfig, peers: &KnownPeers) -> Option<Arc<QuicServerConfig>> {
     let http3 = config.connect_ip.as_ref().filter(|_| config.role == Role::Server)?;
     let tls = certificates::server(http3, peers, config.randomness);
     Some(Arc::new(QuicServerConfig::try_from(tls).expect(SUITE)))

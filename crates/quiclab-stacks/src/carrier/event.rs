@@ -61,8 +61,22 @@ pub enum TunnelEvent {
         /// From where.
         from: SocketAddr,
         /// Why.
-        reason: String,
+        reason: RefusalReason,
     },
+}
+
+/// Why a connection was rejected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RefusalReason {
+    /// By this end, which does not know the key that the other has offered, not necessarily its own; `None`: it is not an Ed25519 key.
+    #[error("{}", .0.map_or("it has no Ed25519 key".to_owned(), |key| format!("its key is not known: {key}")))]
+    UnknownKey(Option<PublicKey>),
+    /// By the other end, which does not know the key of this one.
+    #[error("it does not know the key of this end")]
+    OwnKeyUnknown,
+    /// Anything else, by either end.
+    #[error("{0}")]
+    Other(String),
 }
 
 /// Counts of what hosts without a session have sent to a server.
@@ -81,17 +95,22 @@ pub struct Strangers {
 }
 
 /// Why a session is over.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CloseReason {
     /// This end closed it. A client does not connect again.
+    #[error("this end has closed it")]
     Local,
     /// The other end closed it. A client connects again, after a while.
+    #[error("the other end has closed it: {0}")]
     Remote(String),
     /// Nothing was heard on any path for the idle timeout. A client connects again.
+    #[error("nothing was heard on any path for the idle timeout")]
     Idle,
     /// The other end does not know it any more: it was restarted. A client connects again.
+    #[error("the other end was restarted and does not know it")]
     Reset,
     /// The other end connected anew. Only at a server.
+    #[error("its client has connected again")]
     Replaced,
 }
 

@@ -2,12 +2,14 @@
 //! the document.
 
 use super::config::{Randomness, TunnelEndpointConfig};
-use super::connection_events::{CLOSED, NO_ANSWER, REPLACED, TOO_MANY, UNKNOWN_TOKEN, VIOLATION};
+use super::connection::ATTEMPT;
+use super::connection_events::{
+    CLOSED, NO_ANSWER, REPLACED, TOO_MANY, UNKNOWN_KEY, UNKNOWN_TOKEN, VIOLATION,
+};
 use super::half_open::UNVALIDATED_PER_PREFIX;
-use super::keys::SecretKey;
+use super::keys::{KnownPeers, SecretKey};
 use super::liveness::{MIN_SILENCE, PROBE_INTERVAL};
 use super::path_mtu::{MIN_UDP_PAYLOAD, RAISE_TIMER};
-use super::tunnel_endpoint::ATTEMPT;
 use super::wire::{
     CONTROL_BACKLOG, DATAGRAM_OVERHEAD, FRAGMENT_OVERHEAD, Frame, MAGIC, MAX_CONTROL_BYTES, MAX_FRAGMENTS,
     MAX_WIRE_PATHS, NO_TOKEN, encode_fragment,
@@ -24,7 +26,7 @@ pub fn constants() -> Vec<(&'static str, String)> {
     let usual = TunnelEndpointConfig::new(
         Role::Server,
         SecretKey::from_bytes([0; 32]),
-        Vec::new(),
+        KnownPeers::default(),
         Randomness::Seeded(0),
     );
     let mut all = vec![
@@ -56,7 +58,7 @@ pub fn constants() -> Vec<(&'static str, String)> {
         ("of one /24 or /56, at most", usual.max_half_open.div_ceil(4).to_string()),
         ("sessions of a server, at most", usual.max_sessions.to_string()),
     ]);
-    let codes = [CLOSED, VIOLATION, UNKNOWN_TOKEN, REPLACED, TOO_MANY, NO_ANSWER];
+    let codes = [CLOSED, VIOLATION, UNKNOWN_TOKEN, REPLACED, TOO_MANY, NO_ANSWER, UNKNOWN_KEY];
     all.extend(codes.map(|(code, reason)| (reason, format!("code {code} of CONNECTION_CLOSE (0x1d)"))));
     all
 }

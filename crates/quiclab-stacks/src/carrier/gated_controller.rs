@@ -9,21 +9,28 @@
 //! | `window` | open: the controller's; closed: 0; granted: without limit, for what has been admitted by [`GatedController::has_room`], and for signs of life on a path that does not answer |
 //! | `metrics` | never gated; a window without limit and no rate switch noq's pacer off: [`Pacer`] is asked before a datagram is given to QUIC |
 //! | `on_packet_sent`, `on_ack`, `on_packet_lost` | mirror of the bytes in flight; `on_end_acks` sets it right |
-//! | `app_limited` | replaced by the tunnel's view: QUIC never has a backlog, as nothing waits inside it. A path limits if there is a backlog and no room, or if its window was full, whatever other paths took then (RFC 9002 section 7.8) |
+//! | `app_limited` | replaced by the tunnel's view: QUIC never has a backlog, as nothing waits inside it. A path limits if there is a backlog and no room, or if its window was full, whatever other paths took then; for BBR and rates: windows that grow have a rule of their own ([`LabController::with_rate_limited_increase`]) |
 //! | `on_cwnd_limited` | forwarded only while open: closed, it is we who limit |
 //! | `on_packet_sent`, `on_mtu_update` | what is longer than the MTU is a probe of it: [`MtuSearch`] |
 //! | `clone_box` | shares everything: noq clones when the peer's port changes |
 
 use super::pacer::Pacer;
 use super::path_mtu::MtuSearch;
+use super::path_rate::{Load, PathRate};
 use crate::lab_controller::LabController;
 use crate::time::Clock;
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quiclab_core::{DataRate, Duration, Time};
+use quiclab_transport::congestion::bbr::filter::{Extremum, WindowedFilter};
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
+
+/// How long the smallest RTT is that of the path: as long as `net.ipv4.tcp_min_rtt_wlen` of Linux. A route may become longer under
+/// the same addresses, as with a mobile line that moves, and what it has gained would be taken for a queue indefinitely. Much shorter, it
+/// would be that of a standing queue, which a path under load always has.
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
 
 /// What QUIC may do on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +55,10 @@ struct Shared {
     pacer: Pacer,
     mtu: MtuSearch,
     srtt: Duration,
-    /// Smallest and latest RTT; `None` before there is a sample.
-    min_rtt: Option<Duration>,
+    /// Smallest RTT of [`MIN_RTT_WINDOW`] in nanoseconds, and latest RTT; `None` before there is a sample.
+    min_rtt: Option<WindowedFilter>,
     latest_rtt: Option<Duration>,
+    rate: PathRate,
     /// Since when something is unanswered; `None` if nothing is.
     waiting_since: Option<Time>,
     /// When an acknowledgement came last.
@@ -76,6 +84,7 @@ impl GatedController {
     /// An open gate on a path with an RTT of `srtt` until there is a sample.
     pub(crate) fn new(now: Time, inner: LabController, mtu: MtuSearch, srtt: Duration) -> Self {
         let mut pacer = Pacer::new(now);
+        inner.set_full_packet(mtu.current().into());
         pacer.set_rate(now, rate(&inner, srtt), mtu.current());
         Self(Arc::new(Mutex::new(Shared {
             inner,
@@ -89,6 +98,7 @@ impl GatedController {
             srtt,
             min_rtt: None,
             latest_rtt: None,
+            rate: PathRate::default(),
             waiting_since: None,
             answered: None,
         })))
@@ -102,10 +112,21 @@ impl GatedController {
         self.lock().mode = mode;
     }
 
+    /// The congestion control as it is now.
+    pub(crate) fn control(&self) -> LabController {
+        self.lock().inner.clone()
+    }
+
+    /// Smoothed RTT of the last acknowledgement.
+    pub(crate) fn srtt(&self) -> Duration {
+        self.lock().srtt
+    }
+
     /// Replaces the congestion control; what is in flight stays.
     pub(crate) fn replace(&self, now: Time, inner: LabController) {
         let mut shared = self.lock();
         shared.inner = inner;
+        shared.inner.set_full_packet(shared.mtu.current().into());
         shared.follow(now);
     }
 
@@ -114,11 +135,10 @@ impl GatedController {
     pub(crate) fn hand_over(&self, now: Time, other: &Self) {
         if !Arc::ptr_eq(&self.0, &other.0) {
             let inner = self.lock().inner.clone();
-            inner.forget_delivery_rate();
             other.replace(now, inner);
         } else {
             let mut shared = self.lock();
-            (shared.in_flight, shared.filled_by) = (0, None);
+            (shared.in_flight, shared.filled_by, shared.rate) = (0, None, PathRate::default());
             shared.mtu.forget_probe();
         }
     }
@@ -185,13 +205,13 @@ impl GatedController {
         self.lock().in_flight
     }
 
-    /// [`LabController::delivery_rate`].
-    pub(crate) fn delivery_rate(&self) -> Option<DataRate> {
-        self.lock().inner.delivery_rate()
+    /// [`PathRate::get`].
+    pub(crate) fn rate(&self) -> Option<DataRate> {
+        self.lock().rate.get()
     }
 
     pub(crate) fn min_rtt(&self) -> Option<Duration> {
-        self.lock().min_rtt
+        self.lock().min_rtt()
     }
 
     /// The RTT that a packet which leaves now is expected to have, of a path whose smoothed RTT is `srtt`. While nothing is
@@ -199,7 +219,7 @@ impl GatedController {
     /// is not measured then, and one that was left with a queue would be taken for slow as long as it is not used.
     pub(crate) fn expected_rtt(&self, now: Time, srtt: Duration) -> Duration {
         let shared = self.lock();
-        match (shared.in_flight, shared.min_rtt.zip(shared.latest_rtt), shared.answered) {
+        match (shared.in_flight, shared.min_rtt().zip(shared.latest_rtt), shared.answered) {
             (0, Some((least, latest)), Some(answered)) => {
                 least + srtt.min(latest).saturating_sub(least).saturating_sub(now.since(answered))
             }
@@ -216,11 +236,15 @@ impl GatedController {
     }
 }
 
-/// Bytes/s to pace at.
+/// Bytes/s to pace at: a controller's own rate, or its window in an RTT and a quarter more (RFC 9002 section 7.7). In slow start twice
+/// its window, as long as that is below half the threshold, as Linux does (`net.ipv4.tcp_pacing_ss_ratio`): a slow start inside brings
+/// twice in an RTT what the last one brought, in bursts.
 fn rate(inner: &LabController, srtt: Duration) -> u64 {
     let metrics = Controller::metrics(inner);
     metrics.pacing_rate.unwrap_or_else(|| {
-        let per_second = u128::from(inner.window()) * 1_250_000_000 / u128::from(srtt.as_nanos().max(1));
+        let percent = if inner.may_double() { 200 } else { 125 };
+        let per_second =
+            u128::from(inner.window()) * percent * 10_000_000 / u128::from(srtt.as_nanos().max(1));
         u64::try_from(per_second).unwrap_or(u64::MAX)
     })
 }
@@ -230,6 +254,16 @@ impl Shared {
     fn follow(&mut self, now: Time) {
         let rate = rate(&self.inner, self.srtt);
         self.pacer.set_rate(now, rate, self.mtu.current());
+    }
+
+    fn min_rtt(&self) -> Option<Duration> {
+        self.min_rtt.as_ref().map(|least| Duration::from_nanos(least.get()))
+    }
+
+    fn sample_rtt(&mut self, now: Time, sample: Duration) {
+        let sample = sample.as_nanos();
+        let new = || WindowedFilter::new(Extremum::Min, MIN_RTT_WINDOW.as_nanos(), u64::MAX);
+        self.min_rtt.get_or_insert_with(new).update(now.as_nanos(), sample);
     }
 
     /// Whether the tunnel, and not the window, limited the path when packet `number` was in flight.
@@ -275,7 +309,8 @@ impl Controller for GatedController {
         shared.srtt = Duration::from_nanos(rtt.get().as_nanos() as u64);
         // noq updates its estimate after the batch
         let sample = Duration::from_nanos(now.saturating_duration_since(sent).as_nanos() as u64);
-        shared.min_rtt = Some(shared.min_rtt.map_or(sample, |least| least.min(sample)));
+        let time = shared.clock.deadline(now);
+        shared.sample_rtt(time, sample);
         shared.latest_rtt = Some(sample);
         let app_limited = shared.is_app_limited(Some(number));
         shared.inner.on_ack(now, sent, bytes, number, app_limited, rtt);
@@ -288,6 +323,18 @@ impl Controller for GatedController {
         shared.waiting_since = (in_flight > 0).then_some(time);
         let app_limited = shared.is_app_limited(largest);
         Controller::on_end_acks(&mut shared.inner, now, in_flight, app_limited, largest);
+        if let Some(sample) = shared.inner.take_sample() {
+            let path = Load {
+                min_rtt: shared.min_rtt(),
+                in_flight,
+                window: Controller::metrics(&shared.inner)
+                    .pacing_rate
+                    .is_none()
+                    .then(|| shared.inner.window()),
+                is_full: !app_limited && !shared.inner.is_starting(),
+            };
+            shared.rate.on_sample(time, &sample, &path);
+        }
         shared.follow(time);
     }
     fn on_congestion_event(
@@ -300,6 +347,10 @@ impl Controller for GatedController {
         largest_lost: u64,
     ) {
         let mut shared = self.lock();
+        if persistent {
+            // RFC 9002 section 5.3: the next sample is the smallest RTT, as the path may be another one
+            (shared.min_rtt, shared.rate) = (None, PathRate::default());
+        }
         shared.inner.on_congestion_event(now, sent, persistent, ecn, lost_bytes, largest_lost);
         let time = shared.clock.deadline(now);
         shared.follow(time);
@@ -315,6 +366,7 @@ impl Controller for GatedController {
     fn on_mtu_update(&mut self, mtu: u16) {
         let mut shared = self.lock();
         shared.mtu.on_update(mtu);
+        shared.inner.set_full_packet(shared.mtu.current().into());
         Controller::on_mtu_update(&mut shared.inner, mtu);
     }
     fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: std::time::Duration) {

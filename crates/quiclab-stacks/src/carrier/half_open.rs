@@ -3,12 +3,16 @@
 //!
 //! | an Initial packet | accepted | else |
 //! | --- | --- | --- |
-//! | its address is not validated | 4 connections of its prefix, a quarter of all | Retry (RFC 9000 section 8.1.2), 32 in a second for a prefix |
+//! | its address is not validated | 4 connections of its prefix, a quarter of all | Retry (RFC 9000 section 8.1.2): 4096 in a second, and beyond that 32 for each prefix |
 //! | it has a token of a Retry packet | a quarter of all for its prefix, all together | no answer |
 //!
 //! A host can send from any address of its own prefix, which is therefore what is counted: /24 of IPv4, and /56 of IPv6, which
 //! one customer has (RFC 6177). Hosts of one prefix share its limits. Retry needs no memory at the server, and is shorter than any
-//! Initial packet.
+//! Initial packet: a tenth.
+//!
+//! Whoever forges addresses of a prefix gets no further, as Retry packets go to those who have the addresses. A client in it
+//! gets one, too, and is let in with the token, unless thousands of packets are forged in a second. The 32 of each prefix are
+//! for clients of the others then.
 
 use quiclab_core::{Duration, Time};
 use std::collections::BTreeMap;
@@ -16,7 +20,9 @@ use std::net::IpAddr;
 
 /// Connections of a prefix before the addresses in it must be validated.
 pub(crate) const UNVALIDATED_PER_PREFIX: usize = 4;
-/// Retry packets for a prefix in [`PERIOD`].
+/// Retry packets for all in [`PERIOD`]. Each takes one key derivation and one sealed token; so many of them are about 5 Mbit/s.
+const RETRIES: u32 = 4096;
+/// Retry packets for a prefix in [`PERIOD`], beyond those.
 const RETRIES_PER_PREFIX: u32 = 32;
 const PERIOD: Duration = Duration::from_secs(1);
 /// Prefixes whose Retry packets are counted. Beyond, they are sent without a limit: whoever forges so many prefixes would shut
@@ -55,6 +61,33 @@ pub(crate) enum Admission {
     Ignore,
 }
 
+/// Retry packets since the start of a period.
+#[derive(Clone, Copy, Debug)]
+struct Retries {
+    start: Time,
+    count: u32,
+}
+
+impl Retries {
+    fn new(start: Time) -> Self {
+        Self { start, count: 0 }
+    }
+
+    /// Whether there may be one more; it counts.
+    fn take(&mut self, now: Time, most: u32) -> bool {
+        if self.is_over(now) {
+            *self = Self::new(now);
+        }
+        let fits = self.count < most;
+        self.count += u32::from(fits);
+        fits
+    }
+
+    fn is_over(&self, now: Time) -> bool {
+        now.since(self.start) >= PERIOD
+    }
+}
+
 /// The connections that are not bound, and the Retry packets of the last second.
 #[derive(Debug)]
 pub(crate) struct HalfOpen {
@@ -62,15 +95,24 @@ pub(crate) struct HalfOpen {
     total: usize,
     /// Prefixes with a connection.
     connections: BTreeMap<SourcePrefix, usize>,
-    /// Start of a period and Retry packets in it; entries whose period is over are removed when there are too many.
-    retries: BTreeMap<SourcePrefix, (Time, u32)>,
+    /// Start of a period and Retry packets in it for all.
+    shared: Retries,
+    /// The same for each prefix, beyond those; entries whose period is over are removed when there are too many.
+    retries: BTreeMap<SourcePrefix, Retries>,
     /// When they were last.
     swept: Time,
 }
 
 impl HalfOpen {
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, total: 0, connections: BTreeMap::new(), retries: BTreeMap::new(), swept: Time::ZERO }
+        Self {
+            most,
+            total: 0,
+            connections: BTreeMap::new(),
+            shared: Retries::new(Time::ZERO),
+            retries: BTreeMap::new(),
+            swept: Time::ZERO,
+        }
     }
 
     pub(crate) fn total(&self) -> usize {
@@ -94,21 +136,19 @@ impl HalfOpen {
     }
 
     fn may_retry(&mut self, now: Time, prefix: SourcePrefix) -> bool {
+        if self.shared.take(now, RETRIES) {
+            return true;
+        }
         if self.retries.len() >= MAX_COUNTED_PREFIXES && !self.retries.contains_key(&prefix) {
             if now.since(self.swept) >= PERIOD {
-                self.retries.retain(|_, (start, _)| now.since(*start) < PERIOD);
+                self.retries.retain(|_, retries| !retries.is_over(now));
                 self.swept = now;
             }
             if self.retries.len() >= MAX_COUNTED_PREFIXES {
                 return true;
             }
         }
-        let (start, count) = self.retries.entry(prefix).or_insert((now, 0));
-        if now.since(*start) >= PERIOD {
-            (*start, *count) = (now, 0);
-        }
-        *count += 1;
-        *count <= RETRIES_PER_PREFIX
+        self.retries.entry(prefix).or_insert(Retries::new(now)).take(now, RETRIES_PER_PREFIX)
     }
 
     /// A connection begins.
@@ -185,16 +225,44 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_gets_so_many_retries_in_a_second_and_then_nothing() {
+    fn forged_packets_leave_a_retry_for_each_client_of_the_prefix_and_of_others() {
         let mut half_open = HalfOpen::new(4);
-        let one = prefix("2001:db8::1");
+        let [one, other] = ["2001:db8::1", "203.0.113.1"].map(prefix);
         half_open.opened(one);
-        let mut count = |from: u64| {
-            let packets = (0..1000).map(|number| half_open.admit(at(from + number / 2), one, false));
-            packets.filter(|admission| *admission == Admission::Retry).count()
+        // so many in the second from `from` on, evenly, or all at its end
+        let mut count = |from: u64, packets: u64, at_end: bool, prefix| {
+            let time = |number| at(from + if at_end { 999 } else { number * 999 / packets });
+            let admissions = (0..packets).map(|number| half_open.admit(time(number), prefix, false));
+            admissions.filter(|admission| *admission == Admission::Retry).count()
         };
-        assert_eq!(count(0), 32);
-        assert_eq!(count(1000), 32);
+        assert_eq!(count(0, 4000, false, one), 4000, "whoever is among them gets one");
+        assert_eq!(count(1000, 20_000, false, one), 4096 + 32);
+        assert_eq!(count(1000, 100, true, other), 32, "of the same second");
+        assert_eq!(count(3000, 4000, false, one), 4000);
+    }
+
+    #[test]
+    fn a_client_among_forged_packets_of_its_prefix_gets_in() {
+        let mut half_open = HalfOpen::new(64);
+        let one = prefix("198.51.100.1");
+        // 3000 forged in each second; none of them has a token, and connections without an answer end after three seconds
+        let mut opened = std::collections::VecDeque::new();
+        for number in 0..30_000_u64 {
+            let now = number / 3;
+            while opened.front().is_some_and(|start| start + 3000 <= now) {
+                opened.pop_front();
+                half_open.closed(one);
+            }
+            if half_open.admit(at(now), one, false) == Admission::Accept {
+                half_open.opened(one);
+                opened.push_back(now);
+            }
+            if number % 1000 == 999 {
+                let first = half_open.admit(at(now), one, false);
+                assert_eq!(first, Admission::Retry, "at {now} ms");
+                assert_eq!(half_open.admit(at(now), one, true), Admission::Accept, "at {now} ms");
+            }
+        }
     }
 
     #[test]
@@ -203,7 +271,8 @@ mod tests {
         half_open.opened(prefix("198.51.100.1"));
         for number in 0..100_000_u32 {
             let forged = SourcePrefix::of(IpAddr::from((number << 8).to_be_bytes()));
-            assert_eq!(half_open.admit(at(number.into()), forged, false), Admission::Retry);
+            // 100,000 in a second
+            assert_eq!(half_open.admit(at(u64::from(number) / 100), forged, false), Admission::Retry);
         }
         assert!(half_open.retries.len() <= MAX_COUNTED_PREFIXES);
     }

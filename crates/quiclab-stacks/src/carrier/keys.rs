@@ -1,6 +1,7 @@
-//! Identities: Ed25519 keys (RFC 8032).
+//! Identities: Ed25519 keys (RFC 8032), and the other ends that have them.
 
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The private key of an end: the 32 bytes that RFC 8032 section 5.1.5 calls the private key.
@@ -67,6 +68,39 @@ impl PublicKey {
     /// The key as `SubjectPublicKeyInfo`.
     pub(crate) fn spki(&self) -> Vec<u8> {
         [&SPKI_PREFIX[..], &self.0].concat()
+    }
+}
+
+/// The other ends that are known. Each has one key, or several while it gets another: a session belongs to the end, whichever key
+/// it has proved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownPeers(BTreeMap<PublicKey, usize>);
+
+impl KnownPeers {
+    /// Those with these keys, each of which belongs to one end.
+    #[must_use]
+    pub fn new(peers: impl IntoIterator<Item = impl IntoIterator<Item = PublicKey>>) -> Self {
+        let numbered = peers.into_iter().enumerate();
+        Self(numbered.flat_map(|(peer, keys)| keys.into_iter().map(move |key| (key, peer))).collect())
+    }
+
+    /// Whether the key is one of theirs.
+    #[must_use]
+    pub fn has(&self, key: PublicKey) -> bool {
+        self.0.contains_key(&key)
+    }
+
+    /// Whether both keys are those of one end.
+    #[must_use]
+    pub fn is_same(&self, one: PublicKey, other: PublicKey) -> bool {
+        one == other || self.0.get(&one).is_some_and(|peer| self.0.get(&other) == Some(peer))
+    }
+}
+
+/// Ends with one key each.
+impl FromIterator<PublicKey> for KnownPeers {
+    fn from_iter<I: IntoIterator<Item = PublicKey>>(keys: I) -> Self {
+        Self::new(keys.into_iter().map(|key| [key]))
     }
 }
 

@@ -16,6 +16,12 @@ pub(super) const MIN_SILENCE: Duration = Duration::from_millis(500);
 pub(super) const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
+/// How long an answer may take: 3 PTO, at least [`MIN_SILENCE`].
+pub(super) fn patience(srtt: Duration) -> Duration {
+    let pto = srtt * 3 + MAX_ACK_DELAY;
+    MIN_SILENCE.max(pto * 3)
+}
+
 /// What a look at the clock says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LivenessCheck {
@@ -66,18 +72,13 @@ impl Liveness {
         self.asked = now;
     }
 
-    fn patience(srtt: Duration) -> Duration {
-        let pto = srtt * 3 + MAX_ACK_DELAY;
-        MIN_SILENCE.max(pto * 3)
-    }
-
     /// When to look again.
     pub(crate) fn deadline(&self, gate: &GatedController, srtt: Duration) -> Time {
         if self.dead_since.is_some() {
             return self.asked + PROBE_INTERVAL;
         }
         match gate.waiting_since() {
-            Some(since) => since + Self::patience(srtt),
+            Some(since) => since + patience(srtt),
             None => self.asked.max(gate.answered().unwrap_or_default()) + self.keep_alive,
         }
     }
@@ -89,7 +90,7 @@ impl Liveness {
                 self.dead_since = None;
                 changed = Some(true);
             }
-        } else if gate.waiting_since().is_some_and(|since| since + Self::patience(srtt) <= now) {
+        } else if gate.waiting_since().is_some_and(|since| since + patience(srtt) <= now) {
             self.dead_since = Some(now);
             self.asked = Time::ZERO;
             changed = Some(false);

@@ -5,15 +5,19 @@
 //! with all its sessions, [`NoqCarrier`] an endpoint with one session between fixed addresses. Both are pure: they take
 //! `now`, and open no sockets.
 
+mod address_validation;
 mod certificates;
 mod config;
 pub mod connect_ip;
 mod connect_ip_events;
 mod connection;
 mod connection_events;
+mod connection_paths;
 mod control;
 mod control_stream;
 mod endpoint;
+mod endpoint_packets;
+mod endpoint_timers;
 mod event;
 pub mod format;
 mod fragments;
@@ -22,21 +26,30 @@ mod half_open;
 mod ids;
 mod keys;
 mod liveness;
+mod moved_clients;
 mod multipath;
 mod noq_carrier;
 mod pacer;
 mod path_mtu;
+mod path_rate;
+mod peers;
 mod per_path;
+mod send_pass;
 mod session;
 mod session_carrier;
 mod session_events;
+#[cfg(test)]
+mod testing;
 mod tls;
 mod tunnel_endpoint;
+mod verifier;
 pub mod wire;
 
 pub use config::{PathConfig, Randomness, TunnelEndpointConfig};
-pub use event::{CloseReason, Outgoing, SessionId, Strangers, TunnelEndpointError, TunnelEvent};
-pub use keys::{PublicKey, SecretKey};
+pub use event::{
+    CloseReason, Outgoing, RefusalReason, SessionId, Strangers, TunnelEndpointError, TunnelEvent,
+};
+pub use keys::{KnownPeers, PublicKey, SecretKey};
 pub(crate) use noq_carrier::check_options;
 pub use noq_carrier::{CONTROLS, CarrierSetup, NoqCarrier};
 pub use path_mtu::PathMtu;

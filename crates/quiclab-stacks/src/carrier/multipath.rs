@@ -180,7 +180,7 @@ impl TunnelEndpoint {
         local: SocketAddr,
     ) -> Result<(), TunnelEndpointError> {
         self.set_now(now);
-        let multipath = self.is_multipath();
+        let multipath = self.sessions.get(&session).is_some_and(|session| session.multipath);
         let slot = self.slot_mut(session, path)?;
         slot.local = local;
         slot.retry_at = now;

@@ -126,7 +126,12 @@ impl NoqCarrier {
             paths: setup.paths,
             idle_timeout: setup.idle_timeout,
             keep_alive: setup.keep_alive,
-            ..TunnelEndpointConfig::new(setup.role, own, vec![peer.public()], Randomness::Seeded(seed))
+            ..TunnelEndpointConfig::new(
+                setup.role,
+                own,
+                [peer.public()].into_iter().collect(),
+                Randomness::Seeded(seed),
+            )
         };
         let endpoint = TunnelEndpoint::new(config).unwrap_or_else(|error| panic!("{error}"));
         let start = (setup.role == Role::Client).then_some(setup.start);

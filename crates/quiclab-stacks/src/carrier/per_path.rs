@@ -7,7 +7,6 @@ use super::event::SessionId;
 use super::tunnel_endpoint::TunnelEndpoint;
 use crate::seeded;
 use noq_proto::{ConnectionHandle, PathId};
-use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{Role, Time};
 
 impl TunnelEndpoint {
@@ -16,9 +15,9 @@ impl TunnelEndpoint {
         if self.config().role != Role::Client || !self.sessions.contains_key(&id) {
             return;
         }
-        let next = match self.config().kind {
-            CarrierKind::Connections => self.maintain_per_path(now, id),
-            CarrierKind::Multipath => self.maintain_multipath(now, id),
+        let next = match self.sessions[&id].multipath {
+            false => self.maintain_per_path(now, id),
+            true => self.maintain_multipath(now, id),
         };
         self.schedule_session(now, id, next);
     }
@@ -38,8 +37,8 @@ impl TunnelEndpoint {
 
     /// Opens a connection over a path.
     pub(super) fn connect_path(&mut self, now: Time, id: SessionId, index: usize) {
-        let multipath = self.is_multipath();
         let Some(session) = self.sessions.get_mut(&id) else { return };
+        let multipath = session.multipath;
         let group = session.group.clone();
         // with several paths in one connection, what is sent must fit each of them
         let sizes = session.slots.iter().map(|slot| payload(slot.config.mtu, &slot.remote));
@@ -57,7 +56,7 @@ impl TunnelEndpoint {
             }
         };
         let protocol = self.protocol_of(endpoint);
-        let client = self.maker.client(config, size, &group, index);
+        let client = self.maker.client(config, size, &group, index, multipath);
         let name = self.maker.server_name().to_owned();
         let instant = self.clock.instant(now);
         let connected = seeded::with_stream(&mut self.tls, || {

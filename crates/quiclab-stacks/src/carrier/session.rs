@@ -153,6 +153,8 @@ pub(crate) struct Session {
     pub(crate) open: bool,
     /// It is one of CONNECT-IP: with capsules in place of control messages.
     pub(crate) connect_ip: bool,
+    /// All its paths are to be in one connection (clients): as configured, until the server turns out not to offer that.
+    pub(crate) multipath: bool,
     pub(crate) slots: Vec<SessionPath>,
     pub(crate) group: Group,
     pub(crate) control: Control,
@@ -181,6 +183,7 @@ impl Session {
             token: None,
             open: false,
             connect_ip: false,
+            multipath: false,
             slots: Vec::new(),
             group: Group::default(),
             control: Control::default(),
@@ -218,6 +221,11 @@ impl Session {
 
     pub(crate) fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
         self.delivered.pop_front()
+    }
+
+    #[cfg(test)]
+    pub(super) fn delivered_packets(&self) -> usize {
+        self.delivered.len()
     }
 
     /// Connections of the session.

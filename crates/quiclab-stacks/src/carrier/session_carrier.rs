@@ -47,7 +47,7 @@ impl TunnelEndpoint {
             srtt,
             min_rtt: track.gate.min_rtt().unwrap_or(srtt),
             window: ByteCount::from_bytes(track.gate.window()),
-            rate: track.gate.delivery_rate(),
+            rate: track.gate.rate(),
             in_flight: ByteCount::from_bytes(track.gate.in_flight()),
             largest: ByteCount::from_bytes(conn.largest.map_or(0, u64::from)),
             ..PathState::default()
@@ -88,8 +88,8 @@ impl TunnelEndpoint {
         let track = track.id;
         let Some(largest) = conn.largest else { return Err(cargo) };
         let (fragments, data): (bool, Bytes) = match &conn.http3 {
-            None => (self.maker.config.mtu_discovery, wire::encode_datagram(&cargo)),
-            Some(http3) => match http3.encode(&cargo) {
+            None => (self.maker.config.mtu_discovery, wire::encode_datagram(&cargo, &mut self.memory)),
+            Some(http3) => match http3.encode(&cargo, &mut self.memory) {
                 Some(data) => (false, data),
                 None => return Err(cargo),
             },
@@ -188,7 +188,7 @@ impl TunnelEndpoint {
 
 /// The first UDP datagram of several, and the others.
 fn split_first(mut outgoing: Outgoing) -> (Packet, Option<Outgoing>) {
-    let headers = super::connection::headers(&outgoing.packet.tuple.destination());
+    let headers = super::send_pass::headers(&outgoing.packet.tuple.destination());
     let resize = |packet: &mut Packet, payload: BytesMut| {
         packet.size = ByteCount::from_bytes(payload.len() as u64 + headers);
         packet.payload = Payload::Bytes(payload);

@@ -42,9 +42,20 @@ impl TunnelEndpoint {
         if session.open && !left {
             return self.end(now, id, reason);
         }
+        if !session.open && session.connections().is_empty() {
+            self.ask_anew(id);
+        }
         self.write_control_messages(id);
         self.send_hello(now, id);
         self.maintain(now, id);
+    }
+
+    /// A client without a connection asks for one connection with all paths again, if it is to.
+    fn ask_anew(&mut self, id: SessionId) {
+        let multipath = self.config().role == Role::Client && self.wants_multipath();
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.multipath = multipath;
+        }
     }
 
     /// A session is over; a client's starts again, unless it ended it itself.
@@ -76,6 +87,7 @@ impl TunnelEndpoint {
             self.events.push_back(TunnelEvent::SessionClosed { session: id, reason });
         }
         if again {
+            self.ask_anew(id);
             self.maintain(now, id);
         } else if let Some(session) = self.sessions.remove(&id)
             && let Some(time) = session.timer
@@ -118,8 +130,11 @@ impl TunnelEndpoint {
     }
 
     pub(super) fn new_session(&mut self, now: Time, peer: PublicKey) -> Result<(SessionId, Token), Code> {
-        let old = self.sessions.iter().find(|(_, session)| session.peer == Some(peer)).map(|(id, _)| *id);
-        if let Some(old) = old {
+        // a peer may have two keys, and two sessions of two keys become those of one peer
+        let peers = &self.config().peers;
+        let same = |session: &Session| session.peer.is_some_and(|other| peers.is_same(other, peer));
+        let old = self.sessions.iter().filter(|(_, session)| same(session));
+        for old in old.map(|(id, _)| *id).collect::<Vec<_>>() {
             self.end(now, old, CloseReason::Replaced);
         }
         if self.sessions.len() >= self.config().max_sessions {
@@ -137,14 +152,12 @@ impl TunnelEndpoint {
 
     /// From now on `path` of the session is what QUIC calls `track` on this connection.
     pub(super) fn bind(&mut self, now: Time, id: SessionId, key: ConnectionKey, path: usize, track: PathId) {
-        let random = self.maker.source.stream("congestion");
         let mtu = self.maker.largest_mtu();
         let (Some(session), Some(conn)) = (self.sessions.get_mut(&id), self.connections.get_mut(&key)) else {
             return;
         };
         (conn.session, conn.bound) = (Some(id), true);
         let Some(track) = conn.of_id(track) else { return };
-        let config = self.maker.config.path(path);
         while session.slots.len() <= path {
             let config = PathConfig { mtu, ..self.maker.config.path(session.slots.len()) };
             session.slots.push(SessionPath::new(now, config, track.local, track.remote));
@@ -156,12 +169,28 @@ impl TunnelEndpoint {
             (slot.local, slot.remote) = (track.local, track.remote);
         }
         (track.slot, track.established) = (Some(path), true);
-        let segment = self.maker.segment(super::endpoint::payload(slot.config.mtu, &slot.remote));
-        track.gate.replace(now, control::controller(config, segment, random, &session.group, path));
         conn.measure();
         conn.dirty = true;
+        self.restart_control(now, Some(id), key, path);
         self.active.insert(key);
         self.set_up(id, path, true);
         self.write_control_messages(id);
+    }
+
+    /// Gives a path of the session its congestion control, or resets it.
+    pub(super) fn restart_control(
+        &mut self,
+        now: Time,
+        id: Option<SessionId>,
+        key: ConnectionKey,
+        path: usize,
+    ) {
+        let random = self.maker.source.stream("congestion");
+        let session = id.and_then(|id| self.sessions.get(&id));
+        let (Some(session), Some(conn)) = (session, self.connections.get_mut(&key)) else { return };
+        let Some(track) = conn.tracks.iter().find(|track| track.slot == Some(path)) else { return };
+        let slot = &session.slots[path];
+        let segment = self.maker.segment(super::endpoint::payload(slot.config.mtu, &slot.remote));
+        track.gate.replace(now, control::controller(slot.config, segment, random, &session.group, path));
     }
 }

@@ -8,116 +8,22 @@
 //! | randomness | the system's, or seeded for simulations ([`crate::seeded`]) |
 
 use super::config::Randomness;
-use super::keys::{PublicKey, SecretKey};
+use super::keys::{KnownPeers, SecretKey};
+use super::verifier::{Identity, KnownPeerVerifier};
 use crate::seeded;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
-use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature_with_raw_key};
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, UnixTime};
 use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
 use rustls::sign::CertifiedKey;
 use rustls::time_provider::TimeProvider;
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, PeerIncompatible,
-    ServerConfig, SignatureScheme,
-};
+use rustls::{ClientConfig, ServerConfig};
 use std::sync::Arc;
 
 /// Application protocol.
 pub(crate) const PROTOCOL: &[u8] = b"quiclab-tunnel/1";
 /// No name is looked up or checked, but TLS wants one.
 pub(crate) const SERVER_NAME: &str = "tunnel.quiclab.test";
-
-/// Lets in those who prove to have one of `keys`.
-#[derive(Debug)]
-struct PinnedKeyVerifier {
-    keys: Vec<PublicKey>,
-    provider: Arc<CryptoProvider>,
-}
-
-impl PinnedKeyVerifier {
-    fn check(&self, spki: &[u8], chain: &[CertificateDer<'_>]) -> Result<(), Error> {
-        let known = PublicKey::from_spki(spki).is_some_and(|key| self.keys.contains(&key));
-        if known && chain.is_empty() {
-            Ok(())
-        } else {
-            Err(CertificateError::ApplicationVerificationFailure.into())
-        }
-    }
-
-    fn check_signature(
-        &self,
-        message: &[u8],
-        spki: &[u8],
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature_with_raw_key(
-            message,
-            &SubjectPublicKeyInfoDer::from(spki),
-            signature,
-            algorithms,
-        )
-    }
-}
-
-/// What both traits share; TLS 1.2 is not configured.
-macro_rules! signatures {
-    () => {
-        fn verify_tls12_signature(
-            &self,
-            _: &[u8],
-            _: &CertificateDer<'_>,
-            _: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            Err(PeerIncompatible::Tls12NotOffered.into())
-        }
-        fn verify_tls13_signature(
-            &self,
-            message: &[u8],
-            key: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            self.check_signature(message, key, signature)
-        }
-        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-            vec![SignatureScheme::ED25519]
-        }
-        fn requires_raw_public_keys(&self) -> bool {
-            true
-        }
-    };
-}
-
-impl ServerCertVerifier for PinnedKeyVerifier {
-    fn verify_server_cert(
-        &self,
-        key: &CertificateDer<'_>,
-        chain: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        self.check(key, chain).map(|()| ServerCertVerified::assertion())
-    }
-    signatures!();
-}
-
-impl ClientCertVerifier for PinnedKeyVerifier {
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &[]
-    }
-    fn verify_client_cert(
-        &self,
-        key: &CertificateDer<'_>,
-        chain: &[CertificateDer<'_>],
-        _: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        self.check(key, chain).map(|()| ClientCertVerified::assertion())
-    }
-    signatures!();
-}
 
 /// Nothing here is valid only for a time.
 #[derive(Debug)]
@@ -145,9 +51,10 @@ fn identity(key: &SecretKey) -> Arc<CertifiedKey> {
 pub(super) const TLS13: &[&rustls::SupportedProtocolVersion] = &[&rustls::version::TLS13];
 
 /// Configuration of a client.
-pub(crate) fn client(key: &SecretKey, peers: &[PublicKey], randomness: Randomness) -> Arc<ClientConfig> {
+pub(crate) fn client(key: &SecretKey, peers: &KnownPeers, randomness: Randomness) -> Arc<ClientConfig> {
     let provider = provider(randomness);
-    let pinned = PinnedKeyVerifier { keys: peers.to_vec(), provider: provider.clone() };
+    let pinned =
+        KnownPeerVerifier { peers: peers.clone(), identity: Identity::RawKey, provider: provider.clone() };
     let mut config = ClientConfig::builder_with_details(provider, Arc::new(NoClock))
         .with_protocol_versions(TLS13)
         .expect("the provider supports TLS 1.3")
@@ -161,9 +68,10 @@ pub(crate) fn client(key: &SecretKey, peers: &[PublicKey], randomness: Randomnes
 }
 
 /// Configuration of a server.
-pub(crate) fn server(key: &SecretKey, peers: &[PublicKey], randomness: Randomness) -> Arc<ServerConfig> {
+pub(crate) fn server(key: &SecretKey, peers: &KnownPeers, randomness: Randomness) -> Arc<ServerConfig> {
     let provider = provider(randomness);
-    let pinned = PinnedKeyVerifier { keys: peers.to_vec(), provider: provider.clone() };
+    let pinned =
+        KnownPeerVerifier { peers: peers.clone(), identity: Identity::RawKey, provider: provider.clone() };
     let mut config = ServerConfig::builder_with_details(provider, Arc::new(NoClock))
         .with_protocol_versions(TLS13)
         .expect("the provider supports TLS 1.3")
@@ -173,11 +81,4 @@ pub(crate) fn server(key: &SecretKey, peers: &[PublicKey], randomness: Randomnes
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     Arc::new(config)
-}
-
-/// The key of the peer of a connection, once it is proved.
-pub(crate) fn peer(connection: &noq_proto::Connection) -> Option<PublicKey> {
-    let identity = connection.crypto_session().peer_identity()?;
-    let keys = identity.downcast::<Vec<CertificateDer<'static>>>().ok()?;
-    PublicKey::from_spki(keys.first()?)
 }

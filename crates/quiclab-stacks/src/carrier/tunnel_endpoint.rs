@@ -2,42 +2,40 @@
 //! packets, and `now` as an argument.
 //!
 //! ```text
-//! tunnel_endpoint ── receive, transmit, wake; deadlines
+//! tunnel_endpoint ── endpoint_packets: receive, transmit; endpoint_timers: wake, deadlines
 //!   ├── connection_events, control_stream, session_events ── how connections are bound to sessions, and end
+//!   ├── moved_clients ── address_validation: clients at another address
+//!   ├── peers ── who the other ends may be, also when that changes
 //!   ├── per_path, multipath ── how a client connects and opens paths
-//!   ├── session ── paths, control messages        connection ── the packets that it sends
-//!   │                                               └── gated_controller, pacer, liveness (per path)
+//!   ├── session ── paths, control messages
+//!   ├── connection ── send_pass: the packets that it sends
+//!   │     └── connection_paths ── gated_controller, pacer, liveness (per path)
 //!   └── endpoint, tls, control ── configurations of noq, keys, congestion control
 //! ```
 
-use super::config::TunnelEndpointConfig;
-use super::connection::{ConnectionKey, TunnelConnection, packet};
+use super::config::{self, TunnelEndpointConfig};
+use super::connection::{ConnectionKey, TunnelConnection};
 use super::endpoint::{EndpointFactory, TunnelProtocol, payload};
-use super::event::{CloseReason, Outgoing, SessionId, Strangers, TunnelEndpointError, TunnelEvent};
+use super::event::{
+    CloseReason, Outgoing, RefusalReason, SessionId, Strangers, TunnelEndpointError, TunnelEvent,
+};
 use super::half_open::HalfOpen;
 use super::keys::PublicKey;
 use super::path_mtu::{MIN_UDP_PAYLOAD, PathMtu};
 use super::session::{Session, SessionPath};
-use super::wire::{self, MAX_CONTROL_BYTES, MAX_WIRE_PATHS, Token};
+use super::wire::{MAX_CONTROL_BYTES, MAX_WIRE_PATHS, Token};
 use crate::time::Clock;
 use bytes::Bytes;
-use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, FourTuple, Transmit};
-use quiclab_core::tunnel::{CarrierKind, TunnelPayload};
-use quiclab_core::{Duration, Ecn, Packet, Payload, Problem, RandomStream, Role, Time};
+use noq_proto::Endpoint;
+use quiclab_core::tunnel::CarrierKind;
+use quiclab_core::{Duration, PacketMemory, Problem, RandomStream, Role, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
-/// A client's attempt to connect ends without an answer after that long, and a connection at a server that is not
-/// bound to a session.
-pub(super) const ATTEMPT: Duration = Duration::from_secs(3);
 /// From so many events on, no control message is read.
 pub(super) const MAX_PENDING_EVENTS: usize = 1024;
-/// Maximum number of stateless answers that wait to be sent.
-const MAX_ANSWERS: usize = 256;
 /// Refusals told per second.
 const MAX_REFUSALS: u32 = 10;
-/// A deadline that is due again immediately is postponed by this time: virtual time advances.
-const MIN_TIMER_STEP: Duration = Duration::from_micros(1);
 
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,17 +58,21 @@ pub struct TunnelEndpoint {
     pub(super) timers: BTreeSet<(Time, Due)>,
     /// Lines that may have something to send.
     pub(super) active: BTreeSet<ConnectionKey>,
+    /// Connections whose next packet is passed to QUIC with another address: [`super::address_validation`].
+    pub(super) reverting: BTreeSet<ConnectionKey>,
     /// Connections of a server that are not bound.
     pub(super) half_open: HalfOpen,
     pub(super) strangers: Strangers,
     pub(super) next_session: u64,
     /// Time of the last call that had one.
     pub(super) now: Time,
-    answers: VecDeque<Outgoing>,
-    answer: Vec<u8>,
+    pub(super) answers: VecDeque<Outgoing>,
+    pub(super) answer: Vec<u8>,
+    /// Of datagrams for QUIC, and of answers.
+    pub(super) memory: PacketMemory,
     /// Start of the current second of refusals, and how many it had.
     refusals: (Time, u32),
-    next_packet: u64,
+    pub(super) next_packet: u64,
 }
 
 impl TunnelEndpoint {
@@ -79,7 +81,7 @@ impl TunnelEndpoint {
     /// # Errors
     /// If a value of the configuration is not allowed.
     pub fn new(config: TunnelEndpointConfig) -> Result<Self, TunnelEndpointError> {
-        check(&config)?;
+        config::check(&config)?;
         let max_half_open = config.max_half_open;
         let mut maker = EndpointFactory::new(config);
         let tls = matches!(maker.config.randomness, super::config::Randomness::Seeded(_))
@@ -102,12 +104,14 @@ impl TunnelEndpoint {
             events: VecDeque::new(),
             timers: BTreeSet::new(),
             active: BTreeSet::new(),
+            reverting: BTreeSet::new(),
             half_open: HalfOpen::new(max_half_open),
             strangers: Strangers::default(),
             next_session: 0,
             now: Time::ZERO,
             answers: VecDeque::new(),
             answer: Vec::new(),
+            memory: PacketMemory::default(),
             refusals: (Time::ZERO, 0),
             next_packet: 0,
         })
@@ -117,8 +121,9 @@ impl TunnelEndpoint {
         &self.maker.config
     }
 
-    pub(super) fn is_multipath(&self) -> bool {
-        self.config().kind == CarrierKind::Multipath
+    /// Whether a client asks for one connection with all paths when it begins a session. CONNECT-IP has one path.
+    pub(super) fn wants_multipath(&self) -> bool {
+        self.config().kind == CarrierKind::Multipath && self.config().connect_ip.is_none()
     }
 
     pub(super) fn set_now(&mut self, now: Time) {
@@ -146,6 +151,7 @@ impl TunnelEndpoint {
             return Err(TunnelEndpointError::Config(Problem::value("paths", paths.len(), expected)));
         }
         let mut session = Session::new();
+        session.multipath = self.wants_multipath();
         for &(local, remote) in paths {
             let slot = self.slot(now, session.slots.len(), local, remote)?;
             session.slots.push(slot);
@@ -212,63 +218,6 @@ impl TunnelEndpoint {
         slot.ok_or(TunnelEndpointError::NoPath { session, path })
     }
 
-    /// A UDP datagram arrives: `packet.tuple` is from the remote to the local address. The payload must be bytes.
-    pub fn receive(&mut self, now: Time, packet: Packet) {
-        self.set_now(now);
-        let (remote, local) = (packet.tuple.source(), packet.tuple.destination());
-        let Payload::Bytes(data) = packet.payload else { return };
-        let Some(index) = self.endpoint_between(local, remote) else { return };
-        if self.config().role == Role::Server && !wire::is_of_this_version(&data) {
-            self.strangers.junk += 1;
-            return;
-        }
-        let length = data.len() as u64;
-        let plain = self.config().role == Role::Client && !self.is_multipath();
-        let local_ip = Some(local.ip()).filter(|ip| !plain && !ip.is_unspecified());
-        let ecn = match packet.ecn {
-            Ecn::NotEct => None,
-            Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-            Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-            Ecn::Ce => Some(EcnCodepoint::Ce),
-        };
-        let mut answer = std::mem::take(&mut self.answer);
-        answer.clear();
-        let (instant, tuple) = (self.clock.instant(now), FourTuple::new(remote, local_ip));
-        match self.endpoints[index].handle(instant, tuple, ecn, data, &mut answer) {
-            Some(DatagramEvent::ConnectionEvent(ConnectionHandle(handle), event)) => {
-                let key = ConnectionKey { endpoint: index, handle };
-                if let Some(conn) = self.connections.get_mut(&key) {
-                    conn.credit = conn.credit.map(|credit| credit + length);
-                    conn.flush(now);
-                    conn.call(&mut self.tls, |connection| connection.handle_event(event));
-                    conn.dirty = true;
-                    conn.hear(now, local, remote);
-                    self.collect_transmits(key, local, remote);
-                    self.handle_events(now, key);
-                }
-            }
-            Some(DatagramEvent::NewConnection(incoming)) => {
-                let sent = self.incoming(now, index, incoming, (local, length), &mut answer);
-                self.respond(now, local, sent, &answer);
-            }
-            Some(DatagramEvent::Response(sent)) => self.respond(now, local, Some(sent), &answer),
-            None => {}
-        }
-        self.answer = answer;
-    }
-
-    /// The endpoint that a datagram is for.
-    fn endpoint_between(&self, local: SocketAddr, remote: SocketAddr) -> Option<usize> {
-        if self.config().role == Role::Server {
-            let connect_ip = self.config().connect_ip.as_ref();
-            return Some(usize::from(connect_ip.is_some_and(|config| config.ports.contains(&local.port()))));
-        }
-        let slots = self.sessions.values().flat_map(|session| &session.slots);
-        let from = slots.filter(|slot| slot.remote == remote && slot.local.port() == local.port());
-        from.filter(|slot| slot.local.ip() == local.ip() || slot.local.ip().is_unspecified())
-            .find_map(|slot| slot.endpoint)
-    }
-
     /// What connections of this endpoint of QUIC speak: the second of a server is that of CONNECT-IP.
     pub(super) fn protocol_of(&self, endpoint: usize) -> TunnelProtocol {
         let second = self.config().role == Role::Client || endpoint == 1;
@@ -277,126 +226,6 @@ impl TunnelEndpoint {
         } else {
             TunnelProtocol::Own
         }
-    }
-
-    /// Hands what has arrived on a connection to its session.
-    fn collect_transmits(&mut self, key: ConnectionKey, local: SocketAddr, remote: SocketAddr) {
-        let Some(conn) = self.connections.get_mut(&key) else { return };
-        let mut slot = None;
-        while let Some(data) = conn.quic.datagrams().recv() {
-            let slot = *slot.get_or_insert_with(|| conn.between(local, remote).and_then(|track| track.slot));
-            let session = conn.session.filter(|_| conn.bound).and_then(|id| self.sessions.get_mut(&id));
-            let (Some(session), Some(slot)) = (session, slot) else { continue };
-            match &conn.http3 {
-                None => session.receive(slot, &data),
-                Some(http3) => match http3.packet(&data) {
-                    Ok(Some(packet)) => session.deliver(slot, TunnelPayload::Bytes(packet)),
-                    Ok(None) => {}
-                    Err(error) => {
-                        let now = self.now;
-                        return self.close_with_error(now, key, (error.code, error.reason));
-                    }
-                },
-            }
-        }
-    }
-
-    /// Sends an answer that belongs to no connection.
-    fn respond(&mut self, now: Time, local: SocketAddr, sent: Option<Transmit>, answer: &[u8]) {
-        let Some(sent) = sent.filter(|_| self.answers.len() < MAX_ANSWERS) else { return };
-        let packet = packet(now, local, sent.destination, Ecn::NotEct, &answer[..sent.size]);
-        self.answers.push_back(Outgoing { packet, segment: None, mtu_probe: false });
-    }
-
-    /// What is left of a connection that is gone.
-    pub(super) fn send_rest(&mut self, out: VecDeque<(Option<usize>, Outgoing)>) {
-        self.answers.extend(out.into_iter().map(|(_, outgoing)| outgoing));
-    }
-
-    /// What is to be sent now; ask until `None`.
-    pub fn transmit(&mut self, now: Time) -> Option<Outgoing> {
-        self.set_now(now);
-        if let Some(answer) = self.answers.pop_front() {
-            return Some(self.number(answer));
-        }
-        while let Some(&key) = self.active.first() {
-            if let Some((_, outgoing)) = self.next_of(now, key) {
-                return Some(outgoing);
-            }
-        }
-        self.answers.pop_front().map(|answer| self.number(answer))
-    }
-
-    /// The next packet of a conn; its last gone, it is no longer active.
-    pub(super) fn next_of(&mut self, now: Time, key: ConnectionKey) -> Option<(Option<usize>, Outgoing)> {
-        let conn = self.connections.get_mut(&key);
-        let next = conn.and_then(|conn| {
-            if conn.out.is_empty() {
-                conn.settle(now, &mut self.tls);
-            }
-            conn.out.pop_front()
-        });
-        if let Some((slot, outgoing)) = next {
-            return Some((slot, self.number(outgoing)));
-        }
-        self.active.remove(&key);
-        self.handle_events(now, key);
-        None
-    }
-
-    fn number(&mut self, mut outgoing: Outgoing) -> Outgoing {
-        outgoing.packet.id = self.next_packet;
-        self.next_packet += 1;
-        outgoing
-    }
-
-    /// Handles the timers that are due.
-    pub fn wake(&mut self, now: Time) {
-        self.set_now(now);
-        while let Some((_, due)) = self.timers.first().copied().filter(|(time, _)| *time <= now) {
-            self.timers.pop_first();
-            match due {
-                Due::Session(id) => {
-                    if let Some(session) = self.sessions.get_mut(&id) {
-                        session.timer = None;
-                    }
-                    self.maintain(now, id);
-                }
-                Due::TunnelConnection(key) => {
-                    let Some(conn) = self.connections.get_mut(&key) else { continue };
-                    conn.timer = None;
-                    conn.flush(now);
-                    conn.timeout(now, &mut self.tls);
-                    if !conn.bound && !conn.over && conn.opened + ATTEMPT <= now {
-                        self.give_up(now, key);
-                    }
-                    self.handle_events(now, key);
-                }
-            }
-        }
-    }
-
-    /// When [`TunnelEndpoint::wake`] wants to be called.
-    #[must_use]
-    pub fn next_wake(&self) -> Option<Time> {
-        self.timers.first().map(|(time, _)| *time)
-    }
-
-    /// Sets the timer of a conn.
-    pub(super) fn schedule(&mut self, now: Time, key: ConnectionKey) {
-        let Some(conn) = self.connections.get_mut(&key) else { return };
-        let session = conn.session.and_then(|id| self.sessions.get(&id));
-        let backlogged = session.is_some_and(|session| session.backlogged);
-        let limit = (!conn.bound && !conn.over).then(|| conn.opened + ATTEMPT);
-        let deadline = conn.deadline(now, backlogged, limit).map(|time| time.max(now + MIN_TIMER_STEP));
-        set_timer(&mut self.timers, &mut conn.timer, deadline, Due::TunnelConnection(key));
-    }
-
-    /// Sets the timer of a client's session.
-    pub(super) fn schedule_session(&mut self, now: Time, id: SessionId, deadline: Option<Time>) {
-        let Some(session) = self.sessions.get_mut(&id) else { return };
-        let deadline = deadline.map(|time| time.max(now + MIN_TIMER_STEP));
-        set_timer(&mut self.timers, &mut session.timer, deadline, Due::Session(id));
     }
 
     /// What happened.
@@ -411,7 +240,7 @@ impl TunnelEndpoint {
     }
 
     /// Reports a rejected connection, unless many were reported recently.
-    pub(super) fn refused(&mut self, now: Time, from: SocketAddr, reason: String) {
+    pub(super) fn refused(&mut self, now: Time, from: SocketAddr, reason: RefusalReason) {
         if now.since(self.refusals.0) >= Duration::from_secs(1) {
             self.refusals = (now, 0);
         }
@@ -445,7 +274,7 @@ impl TunnelEndpoint {
     #[must_use]
     pub fn path_mtu(&self, session: SessionId, path: usize) -> Option<PathMtu> {
         let (conn, track) = self.path_of(session, path).filter(|(_, track)| track.liveness.is_alive())?;
-        let headers = super::connection::headers(&track.remote) as u16; // at most 48
+        let headers = super::send_pass::headers(&track.remote) as u16; // at most 48
         Some(PathMtu {
             bytes: track.gate.mtu() + headers,
             searching: track.gate.is_searching(),
@@ -475,6 +304,20 @@ impl TunnelEndpoint {
         self.connections.len()
     }
 
+    /// QUIC connections that carry a session: one for each of its paths, or one for all of them.
+    #[must_use]
+    pub fn connections_of(&self, session: SessionId) -> usize {
+        self.sessions.get(&session).map_or(0, |session| session.connections().len())
+    }
+
+    /// The carrier in force: whether the paths of a session share a connection; `None` while it has none.
+    #[must_use]
+    pub fn carrier_kind(&self, session: SessionId) -> Option<CarrierKind> {
+        let key = *self.sessions.get(&session)?.connections().first()?;
+        let multipath = self.connections.get(&key)?.is_multipath();
+        Some(if multipath { CarrierKind::Multipath } else { CarrierKind::Connections })
+    }
+
     /// Sends a control message: reliably and in order, to the same session of the other end.
     ///
     /// # Errors
@@ -492,12 +335,6 @@ impl TunnelEndpoint {
         Ok(())
     }
 
-    /// Replaces the identities that the other ends of later connections may have. Sessions that are open stay, also those of
-    /// ends that may not connect any more: [`TunnelEndpoint::close`] ends them.
-    pub fn set_peers(&mut self, peers: Vec<PublicKey>) {
-        self.maker.set_peers(peers);
-    }
-
     /// Ends a session and tells the other end; what that takes comes with the next [`TunnelEndpoint::transmit`]s.
     pub fn close(&mut self, now: Time, id: SessionId) {
         self.set_now(now);
@@ -510,45 +347,4 @@ impl TunnelEndpoint {
             self.close(now, id);
         }
     }
-}
-
-/// Moves what is `due` at `timer` to `deadline`.
-fn set_timer(timers: &mut BTreeSet<(Time, Due)>, timer: &mut Option<Time>, deadline: Option<Time>, due: Due) {
-    if *timer != deadline {
-        if let Some(time) = *timer {
-            timers.remove(&(time, due));
-        }
-        if let Some(time) = deadline {
-            timers.insert((time, due));
-        }
-        *timer = deadline;
-    }
-}
-
-fn check(config: &TunnelEndpointConfig) -> Result<(), TunnelEndpointError> {
-    let wrong = |field, value: String, expected: &str| {
-        Err(TunnelEndpointError::Config(Problem::value(field, value, expected)))
-    };
-    if config.paths.is_empty() {
-        return wrong("paths", "empty".into(), "one entry or more");
-    }
-    let smallest = MIN_UDP_PAYLOAD + 28;
-    if let Some(path) = config.paths.iter().find(|path| path.mtu < smallest) {
-        let expected = format!("{smallest} (IPv4) or {} (IPv6) to {}", smallest + 20, u16::MAX);
-        return wrong("mtu", path.mtu.to_string(), &expected);
-    }
-    let second = Duration::from_secs(1);
-    if !(second..=second * 600).contains(&config.idle_timeout) {
-        return wrong("idle_timeout", config.idle_timeout.to_string(), "1 s to 10 min");
-    }
-    if !(Duration::from_millis(10)..=config.idle_timeout).contains(&config.keep_alive) {
-        return wrong("keep_alive", config.keep_alive.to_string(), "10 ms to the idle timeout");
-    }
-    if !(1..=64).contains(&config.segments) {
-        return wrong("segments", config.segments.to_string(), "1 to 64 (UDP_MAX_SEGMENTS of Linux)");
-    }
-    if config.max_half_open == 0 {
-        return wrong("max_half_open", "0".into(), "1 or more");
-    }
-    Ok(())
 }

@@ -20,6 +20,7 @@
 //! | 5 Path | path identifier of QUIC (4 bytes), path (1 byte) | by a multipath client |
 
 use bytes::{BufMut, Bytes, BytesMut};
+use quiclab_core::PacketMemory;
 use quiclab_core::tunnel::TunnelPayload;
 
 /// Longest control message in bytes.
@@ -255,21 +256,20 @@ pub fn encode_fragment(number: u32, index: u8, count: u8, content: &[u8]) -> Byt
     out.freeze()
 }
 
-/// The datagram that carries `cargo`.
+/// The datagram that carries `cargo`; the bytes of a packet are copied to `memory`.
 #[must_use]
-pub fn encode_datagram(cargo: &TunnelPayload) -> Bytes {
-    let mut out = BytesMut::with_capacity(DATAGRAM_OVERHEAD + cargo.length().max(8));
-    match cargo {
-        TunnelPayload::Bytes(bytes) => {
-            out.put_u8(BYTES);
-            out.put_slice(bytes);
-        }
+pub fn encode_datagram(cargo: &TunnelPayload, memory: &mut PacketMemory) -> Bytes {
+    let out = match cargo {
+        TunnelPayload::Bytes(bytes) => memory.join(&[BYTES], bytes),
         TunnelPayload::Reference { number, length } => {
+            let length = DATAGRAM_OVERHEAD + usize::from(*length).max(8);
+            let mut out = BytesMut::with_capacity(length);
             out.put_u8(PARCEL);
             out.put_u64(*number);
-            out.resize(DATAGRAM_OVERHEAD + usize::from(*length).max(8), 0);
+            out.resize(length, 0);
+            out
         }
-    }
+    };
     out.freeze()
 }
 

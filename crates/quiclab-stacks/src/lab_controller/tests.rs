@@ -114,38 +114,6 @@ fn a_batch_of_acknowledgements_is_one_ack() {
 }
 
 #[test]
-fn the_rate_of_a_path_is_its_largest_of_late() {
-    let told = Arc::default();
-    let lab = LabController::of(Box::new(Recorder(Arc::clone(&told))));
-    let rate = |lab: &LabController| lab.delivery_rate().map(DataRate::bits_per_second);
-    let round = |start: u64, packets: usize, app_limited: bool| {
-        let mut state = lab.lab();
-        let at = |ms: u64| Clock::new().instant(Time::from_nanos(ms * 1_000_000));
-        (0..packets).for_each(|_| state.on_sent(at(start), 1000));
-        let srtt = std::time::Duration::from_millis(100);
-        (0..packets).for_each(|_| state.on_ack(at(start + 100), at(start), 1000, srtt));
-        state.on_end_acks(at(start + 100), 0, app_limited);
-    };
-    round(0, 1, true); // a packet alone: limited by the application, and no rate
-    assert_eq!(rate(&lab), None);
-    round(200, 10, false); // sent while it was: counts as limited, still
-    assert_eq!(rate(&lab), None);
-    round(400, 10, false); // 10 kB in 100 ms
-    assert_eq!(rate(&lab), Some(800_000));
-    round(600, 5, false);
-    assert_eq!(rate(&lab), Some(800_000));
-    round(1900, 1, true); // says nothing against the path, however old its rate is
-    assert_eq!(rate(&lab), Some(800_000));
-    round(2100, 20, true); // more is more
-    assert_eq!(rate(&lab), Some(1_600_000));
-    round(3600, 5, false);
-    round(3800, 5, false); // after ten round trips
-    assert_eq!(rate(&lab), Some(400_000));
-    lab.forget_delivery_rate();
-    assert_eq!(rate(&lab), None);
-}
-
-#[test]
 fn a_late_packet_gives_no_rtt_sample() {
     let mut connection = Connection::new();
     connection.send(0, 1);

@@ -2,12 +2,13 @@
 
 use crate::KINDS;
 use crate::network::*;
-use crate::throughput::window;
-use quiclab_core::tunnel::CarrierKind;
+use crate::throughput::{control, window};
+use quiclab_core::tunnel::{Carrier, CarrierKind};
 use quiclab_core::{Role, Time};
 use quiclab_stacks::carrier::{
     CloseReason, PathConfig, Randomness, TunnelEndpoint, TunnelEndpointConfig, TunnelEvent,
 };
+use quiclab_transport::options::CongestionControl;
 
 fn two(kind: CarrierKind, config: PathConfig) -> Network {
     let link = Link::mbps(20, 10, 50);
@@ -123,7 +124,7 @@ fn a_restarted_server_is_found_again() {
                 network.pump(CLIENT);
             }
             network.run_until(at(3000));
-            let peers = vec![key(1).public()];
+            let peers = [key(1).public()].into_iter().collect();
             let config = TunnelEndpointConfig {
                 kind,
                 paths: vec![window(62_500)],
@@ -182,6 +183,79 @@ fn a_client_whose_address_changes_keeps_its_session() {
         for who in [CLIENT, SERVER] {
             assert_eq!(network.statistic(who, "datagrams_misplaced"), 0.0);
         }
+    }
+}
+
+/// RFC 9000 section 9.4: another host address may be another path, another port is not.
+#[test]
+fn congestion_control_begins_anew_at_another_host_address_only() {
+    let initial = 10 * u64::from(PARCEL);
+    for (new, restarts) in [("10.3.1.1:50000", false), ("192.0.2.7:50000", true)] {
+        let mut network = two(CarrierKind::Connections, control(CongestionControl::Cubic));
+        network.ends[SERVER].backlog = u64::MAX;
+        network.pump(SERVER);
+        network.run_until(at(3000));
+        let session = network.ends[SERVER].session.unwrap();
+        let window = |network: &mut Network| {
+            let now = network.now;
+            network.ends[SERVER].endpoint.carrier(session).unwrap().state(now, 1).window.bytes()
+        };
+        let before = window(&mut network);
+        assert!(before > 3 * initial, "{before}");
+        network.translation.insert(client_address(1), new.parse().unwrap());
+        while network.ends[SERVER].endpoint.addresses(session, 1).unwrap().1 != new.parse().unwrap() {
+            network.run_until(network.now + ms(1));
+        }
+        let after = window(&mut network);
+        assert_eq!(after < 2 * initial, restarts, "{new}: {before} and {after} bytes");
+    }
+}
+
+/// A NAT gives a path another port, or another address, and what the server sends to it is lost for a while: longer than QUIC tries to
+/// validate the new address.
+#[test]
+fn a_path_whose_new_address_does_not_answer_at_first_comes_back() {
+    let addresses = ["10.3.1.1:50000", "192.0.2.7:50000"];
+    for (kind, new) in KINDS.into_iter().flat_map(|kind| addresses.map(|new| (kind, new))) {
+        for silence in [100, 400, 1500] {
+            let mut network = two(kind, window(62_500));
+            network.ends[CLIENT].backlog = u64::MAX;
+            network.pump(CLIENT);
+            network.run_until(at(3000));
+            network.translation.insert(client_address(1), new.parse().unwrap());
+            network.links[1][SERVER].up = false;
+            network.run_until(at(3000 + silence));
+            network.links[1][SERVER].up = true;
+            network.run_until(at(8000));
+            let rates = network.goodput(SERVER, at(6500), at(8000));
+            assert!(rates.iter().all(|rate| *rate > 15.0), "{kind:?}, {new}, {silence} ms: {rates:?}");
+        }
+    }
+}
+
+/// The answer of the new address takes longer than any constant that fits short paths.
+#[test]
+fn a_client_far_away_moves() {
+    let addresses = ["10.3.1.1:50000", "192.0.2.7:50000"];
+    for (delay, new) in [240, 280, 320].into_iter().flat_map(|delay| addresses.map(|new| (delay, new))) {
+        let link = Link::mbps(20, delay, 5000);
+        let path = window(1_500_000);
+        let mut network = Setup::new(CarrierKind::Connections, path, &[link, link]).network();
+        network.establish();
+        network.ends[CLIENT].schedule = Schedule::Only(1);
+        for step in 0..4000 {
+            network.run_until(at(10_000 + step * 5));
+            if step == 400 {
+                network.translation.insert(client_address(1), new.parse().unwrap());
+            }
+            network.ends[CLIENT].backlog = 1;
+            network.pump(CLIENT);
+        }
+        let rate = network.goodput(SERVER, at(20_000), at(30_000))[1];
+        assert!(rate > 2.0, "{delay} ms each way, {new}: {rate} Mbit/s");
+        let session = network.ends[SERVER].session.unwrap();
+        let seen = network.ends[SERVER].endpoint.addresses(session, 1).unwrap().1;
+        assert_eq!(seen, new.parse().unwrap(), "{delay} ms");
     }
 }
 

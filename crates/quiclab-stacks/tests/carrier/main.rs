@@ -2,12 +2,15 @@
 
 #![allow(missing_docs)]
 
+mod connect_ip;
 mod control;
 mod determinism;
 mod faults;
 mod identity;
 mod mtu;
+mod negotiation;
 mod network;
+mod state;
 mod strangers;
 mod throughput;
 

@@ -5,9 +5,9 @@ use quiclab_core::tunnel::{Carrier, CarrierKind, TunnelPayload};
 use quiclab_core::{
     ByteCount, DataRate, Duration, FiveTuple, Packet, Payload, Protocol, RandomStream, Role, Time,
 };
+use quiclab_stacks::carrier::connect_ip::ConnectIpConfig;
 use quiclab_stacks::carrier::{
-    PathConfig, PublicKey, Randomness, SecretKey, SessionId, TunnelEndpoint, TunnelEndpointConfig,
-    TunnelEvent,
+    PathConfig, Randomness, SecretKey, SessionId, TunnelEndpoint, TunnelEndpointConfig, TunnelEvent,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -82,18 +82,24 @@ pub struct End {
     pub left: Vec<usize>,
     /// Time, path and number of each parcel that arrived.
     pub arrived: Vec<(Time, usize, u64)>,
+    /// Packets of bytes that arrived.
+    pub packets: usize,
     /// UDP datagrams per packet handed out.
     pub segments: Vec<usize>,
 }
 
 pub struct Setup {
     pub kind: CarrierKind,
+    /// Of the server, if it is another one.
+    pub server_kind: Option<CarrierKind>,
     pub paths: Vec<(PathConfig, Link)>,
     pub seed: u64,
     pub segments: usize,
     pub mtu_discovery: bool,
     pub server_keys: (u8, Vec<u8>),
     pub client_keys: (u8, Vec<u8>),
+    /// CONNECT-IP of each end, in place of the tunnel's own protocol.
+    pub connect_ip: Option<fn(Role) -> ConnectIpConfig>,
 }
 
 impl Setup {
@@ -101,12 +107,14 @@ impl Setup {
         let paths = links.iter().map(|link| (path, *link)).collect();
         Self {
             kind,
+            server_kind: None,
             paths,
             seed: 1,
             segments: 1,
             mtu_discovery: false,
             server_keys: (2, vec![1]),
             client_keys: (1, vec![2]),
+            connect_ip: None,
         }
     }
 
@@ -115,17 +123,23 @@ impl Setup {
             Role::Client => &self.client_keys,
             Role::Server => &self.server_keys,
         };
-        let peers: Vec<PublicKey> = peers.iter().map(|peer| key(*peer).public()).collect();
+        let peers = peers.iter().map(|peer| key(*peer).public()).collect();
         TunnelEndpointConfig {
-            kind: self.kind,
+            kind: self.server_kind.filter(|_| role == Role::Server).unwrap_or(self.kind),
             paths: self.paths.iter().map(|(path, _)| *path).collect(),
             segments: self.segments,
             mtu_discovery: self.mtu_discovery,
+            connect_ip: self.connect_ip.map(|config| config(role)),
             ..TunnelEndpointConfig::new(role, key(*own), peers, Randomness::Seeded(self.seed))
         }
     }
 
     pub fn network(self) -> Network {
+        self.network_at(Time::ZERO)
+    }
+
+    /// The same, in which the client connects later.
+    pub fn network_at(self, start: Time) -> Network {
         let end = |role| End {
             endpoint: TunnelEndpoint::new(self.config(role)).unwrap(),
             session: None,
@@ -136,6 +150,7 @@ impl Setup {
             turn: 0,
             left: Vec::new(),
             arrived: Vec::new(),
+            packets: 0,
             segments: Vec::new(),
         };
         let ends = [end(Role::Client), end(Role::Server)];
@@ -143,7 +158,7 @@ impl Setup {
         let mut network = Network {
             ends,
             links,
-            now: Time::ZERO,
+            now: start,
             arrivals: BinaryHeap::new(),
             flying: BTreeMap::new(),
             departures: BTreeMap::new(),
@@ -156,7 +171,7 @@ impl Setup {
         let addresses: Vec<_> =
             (0..self.paths.len()).map(|i| (client_address(i), server_address(i))).collect();
         network.ends[CLIENT].session =
-            Some(network.ends[CLIENT].endpoint.connect(Time::ZERO, &addresses).unwrap());
+            Some(network.ends[CLIENT].endpoint.connect(start, &addresses).unwrap());
         network.pump(CLIENT);
         network
     }
@@ -247,9 +262,12 @@ impl Network {
             let mut sent = false;
             if let Some(mut carrier) = end.session.and_then(|session| end.endpoint.carrier(session)) {
                 while let Some((path, cargo)) = carrier.delivered() {
-                    if let TunnelPayload::Reference { number, length } = cargo {
-                        assert_eq!(length, PARCEL);
-                        end.arrived.push((now, path, number));
+                    match cargo {
+                        TunnelPayload::Reference { number, length } => {
+                            assert_eq!(length, PARCEL);
+                            end.arrived.push((now, path, number));
+                        }
+                        TunnelPayload::Bytes(_) => end.packets += 1,
                     }
                 }
                 'fill: while end.backlog > 0 {
@@ -315,6 +333,9 @@ impl Network {
         };
         let path = (0..self.links.len()).find(|path| server == server_address(*path));
         let path = path.unwrap_or_else(|| panic!("{server} is on no path"));
+        if who == SERVER && self.translation.contains_key(&client) {
+            return; // the former binding is gone
+        }
         let original = self.translation.iter().find(|(_, seen)| **seen == client).map(|(own, _)| *own);
         let seen = if who == CLIENT { self.translation.get(&client).copied() } else { original };
         let seen = seen.unwrap_or(client);

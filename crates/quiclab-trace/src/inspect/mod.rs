@@ -16,6 +16,7 @@
 //! | quinn | `quinn-proto/src/connection/qlog.rs`: no frames, size in `header.length`, `group_id` in events |
 //! | mvfst | `quic/logging/QLoggerTypes.cpp`: times as strings, `packets_lost` with a count |
 
+mod credit;
 mod decode;
 mod document;
 mod event;
@@ -37,6 +38,7 @@ pub(crate) use event::{Event, Packet};
 pub(crate) use ranges::Ranges;
 
 use quiclab_core::problem::system_reason;
+use sample::Span;
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -49,8 +51,8 @@ use thiserror::Error;
 pub const SCHEMA: u32 = 1;
 /// Connections of a file that are shown; the rest is counted.
 pub const CONNECTIONS_SHOWN: usize = 16;
-/// Fewest and most points of a series that can be asked for.
-pub const POINTS: std::ops::RangeInclusive<usize> = 100..=200_000;
+/// Fewest and most points of a series that can be asked for: 2 million packets of each direction take about 250 MB.
+pub const POINTS: std::ops::RangeInclusive<usize> = 100..=2_000_000;
 /// Progress is told each time this much has been read.
 const TELL_BYTES: u64 = 4 << 20;
 /// Bytes of the beginning of a file that say what it is.
@@ -59,6 +61,33 @@ pub(crate) const HEAD_BYTES: u64 = 16;
 /// What this reads, for sentences behind "expected".
 pub const EXPECTED: &str = "a qlog file (a JSON object with `traces`, or JSON records, one per line or each after \
                             0x1e, of which the first has `qlog_version` or `file_schema`)";
+
+/// Which events are shown one by one. Counts and what is derived from them are always those of the whole file.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection {
+    /// Points of a series, at most; taken to lie in [`POINTS`], and shared among several connections.
+    pub max_points: usize,
+    /// First and last instant, in the times of the document [ms]; `None` for all.
+    pub window_ms: Option<(f64, f64)>,
+}
+
+impl Selection {
+    fn contains(&self, time_ms: f64) -> bool {
+        self.window_ms.is_none_or(|(from, to)| (from..=to).contains(&time_ms))
+    }
+
+    /// The part of `span` that is shown.
+    fn clip(&self, span: Span) -> Span {
+        let (from, to) = self.window_ms.unwrap_or((span.from_ms, span.to_ms));
+        Span { from_ms: span.from_ms.max(from), to_ms: span.to_ms.min(to) }
+    }
+}
+
+impl From<usize> for Selection {
+    fn from(max_points: usize) -> Self {
+        Self { max_points, window_ms: None }
+    }
+}
 
 /// Why there is no summary.
 #[derive(Debug, Error)]
@@ -86,20 +115,20 @@ pub enum InspectError {
 
 /// Summarises a qlog file: a JSON list with an object for each connection (`SCHEMA`).
 ///
-/// A series shows about `max_points` points at most, taken to lie in [`POINTS`] and shared among several connections.
+/// `selection` says which events are shown, or how many at most.
 /// `progress` is told the bytes that have been read and that will be, of all passes.
 ///
 /// # Errors
 /// See [`InspectError`].
 pub fn inspect_qlog(
     path: &Path,
-    max_points: usize,
+    selection: impl Into<Selection>,
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<String, InspectError> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let failed = |source| InspectError::Io { file: path.display().to_string(), source };
     let bytes = std::fs::metadata(path).map_err(failed)?.len();
-    inspect_reader(|| File::open(path), &name, bytes, max_points, progress)
+    inspect_reader(|| File::open(path), &name, bytes, selection, progress)
 }
 
 /// Summarises what `open` gives, each time from the beginning; `bytes` long, called `name`.
@@ -110,11 +139,11 @@ pub fn inspect_reader<R: Read>(
     open: impl Fn() -> io::Result<R>,
     name: &str,
     bytes: u64,
-    max_points: usize,
+    selection: impl Into<Selection>,
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<String, InspectError> {
     let mut passes = Passes { open, bytes, done: 0, total: 2, progress, stopped: false };
-    let result = summarise(&mut passes, name, max_points);
+    let result = summarise(&mut passes, name, selection.into());
     match result {
         Err(Failure::Io(_)) if passes.stopped => Err(InspectError::Interrupted),
         Err(Failure::Io(source)) => Err(InspectError::Io { file: name.to_owned(), source }),
@@ -137,15 +166,15 @@ impl From<io::Error> for Failure {
 fn summarise<R: Read, O: Fn() -> io::Result<R>>(
     passes: &mut Passes<'_, O>,
     name: &str,
-    max_points: usize,
+    selection: Selection,
 ) -> Result<String, Failure> {
     let mut decoder = Decoder::default();
-    let mut surveys = Surveys::default();
+    let mut surveys = Surveys::new(selection);
     let mut ending = passes.read(&mut decoder, &mut surveys)?;
     if decoder.late {
         // a description behind the events it describes: once more, with what is known now
         passes.total += 1;
-        (decoder, surveys) = (decoder.again(), Surveys::default());
+        (decoder, surveys) = (decoder.again(), Surveys::new(selection));
         ending = passes.read(&mut decoder, &mut surveys)?;
     }
     let readable = surveys.connections.iter().any(|survey| survey.known);
@@ -159,11 +188,15 @@ fn summarise<R: Read, O: Fn() -> io::Result<R>>(
     let mut order: Vec<usize> = (0..surveys.connections.len()).collect();
     order.sort_by_key(|&index| std::cmp::Reverse(surveys.connections[index].events));
     order.truncate(CONNECTIONS_SHOWN);
-    let points = max_points.clamp(*POINTS.start(), *POINTS.end());
+    let points = selection.max_points.clamp(*POINTS.start(), *POINTS.end());
     let points = (points / order.len().max(1)).max(*POINTS.start());
     let summaries = surveys.connections.iter().enumerate();
-    let summaries =
-        summaries.map(|(index, survey)| order.contains(&index).then(|| Summary::new(survey, points)));
+    let summaries = summaries.map(|(index, survey)| {
+        order.contains(&index).then(|| {
+            let selection = Selection { max_points: points, ..selection };
+            Summary::new(survey, selection)
+        })
+    });
     let mut summaries = Summaries(summaries.collect());
     let mut second = decoder.again();
     passes.read(&mut second, &mut summaries)?;

@@ -89,7 +89,7 @@ pub(super) fn document(
         .filter_map(|(index, summary)| Some((index, &decoder.connections[index], summary?)))
         .collect();
     if shown.is_empty() {
-        shown.push((0, &empty.1, Summary::new(&empty.0, 1)));
+        shown.push((0, &empty.1, Summary::new(&empty.0, super::Selection::from(1))));
     }
     for (index, identity, summary) in shown {
         if out.len() > 1 {
@@ -127,7 +127,8 @@ fn stack(decoder: &Decoder, trace: &TraceHeader) -> Option<&'static str> {
     trace.stack.or(decoder.file.common.stack)
 }
 
-fn connection(object: &mut Object, decoder: &Decoder, ending: &Ending, summary: Summary<'_>) {
+fn connection(object: &mut Object, decoder: &Decoder, ending: &Ending, mut summary: Summary<'_>) {
+    summary.hold();
     let survey = summary.survey;
     let span = survey.span.unwrap_or(Span { from_ms: 0.0, to_ms: 0.0 });
     object.put("start_ms", &round(span.from_ms));
@@ -171,6 +172,13 @@ fn connection(object: &mut Object, decoder: &Decoder, ending: &Ending, summary: 
     shown("acks", points.len(), of, even);
     acks(object, &points);
 
+    let (of, changes) = (summary.credit.total, summary.credit.events);
+    shown("flow_control", changes.len(), of, "the first changes");
+    let mut column = Object::new();
+    column.column("time_ms", changes.iter().map(|(time_ms, _)| round(*time_ms)));
+    column.column("change", changes.iter().map(|(_, change)| *change as u8));
+    object.nest("flow_control", column);
+
     let of = summary.recovery.total();
     let rows = summary.recovery.into_rows();
     shown(
@@ -197,7 +205,8 @@ fn connection(object: &mut Object, decoder: &Decoder, ending: &Ending, summary: 
 
     let (largest, rest) = survey.streams.largest();
     let mut details = summary.streams;
-    let (mut frames_shown, mut frames_of) = (0, survey.streams.untold_frames);
+    let is_part = summary.selection.window_ms.is_some(); // frames of streams that are not told apart have no time
+    let (mut frames_shown, mut frames_of) = (0, if is_part { 0 } else { survey.streams.untold_frames });
     object.key("streams");
     object.0.push('[');
     for (index, (key, total)) in largest.iter().enumerate() {
@@ -206,7 +215,7 @@ fn connection(object: &mut Object, decoder: &Decoder, ending: &Ending, summary: 
         }
         let frames = details.remove(key).map(|detail| detail.frames.into_points()).unwrap_or_default();
         frames_shown += frames.len();
-        frames_of += total.frames;
+        frames_of += total.selected;
         let mut stream = Object::new();
         stream.put("id", &key.id);
         stream.put("direction", &if key.sent { "sent" } else { "received" });
@@ -224,7 +233,7 @@ fn connection(object: &mut Object, decoder: &Decoder, ending: &Ending, summary: 
         object.0.push_str(&stream.end());
     }
     object.0.push(']');
-    frames_of += rest.iter().map(|total| total.frames).sum::<u64>();
+    frames_of += rest.iter().map(|total| total.selected).sum::<u64>();
     object.put(
         "streams_more",
         &json!({

@@ -39,6 +39,8 @@ record! {
         payload_length: Uint = "payload_length",
         raw: Raw<'a> = "raw",
         acked_ranges: List<List<Uint>> = "acked_ranges",
+        maximum: Uint = "maximum",
+        limit: Uint = "limit",
     }
 }
 

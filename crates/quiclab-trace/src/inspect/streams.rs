@@ -30,6 +30,8 @@ pub(super) struct Total {
     /// Bytes without what came twice.
     pub(super) unique_bytes: u64,
     pub(super) frames: u64,
+    /// Of these, frames that are selected.
+    pub(super) selected: u64,
     pub(super) first_ms: f64,
     pub(super) last_ms: f64,
 }
@@ -75,6 +77,7 @@ impl Streams {
                     bytes: 0,
                     unique_bytes: 0,
                     frames: 0,
+                    selected: 0,
                     first_ms: time_ms,
                     last_ms: time_ms,
                 },
@@ -87,6 +90,13 @@ impl Streams {
         total.frames += 1;
         total.last_ms = time_ms;
         direction.unique_bytes = direction.unique_bytes.saturating_add(fresh);
+    }
+
+    /// Counts a frame that is selected.
+    pub(super) fn select(&mut self, key: Key, selected: bool) {
+        if let Some(total) = self.totals.get_mut(&key) {
+            total.selected += u64::from(selected);
+        }
     }
 
     /// The streams with the most bytes, at most [`DETAILED_MAX`], by direction and number; and the rest.
@@ -118,7 +128,7 @@ pub(super) struct Detail {
 
 impl Detail {
     pub(super) fn new(span: Span, total: &Total, max_points: usize) -> Self {
-        Self { frames: DownsampledPoints::new(span, total.frames, max_points), end: 0, end_packet: None }
+        Self { frames: DownsampledPoints::new(span, total.selected, max_points), end: 0, end_packet: None }
     }
 
     /// Takes a frame of `packet`.
@@ -126,14 +136,23 @@ impl Detail {
     /// Packet numbers grow in the order of sending, data is first sent in the order of offsets: so what lies
     /// before the end of the data and comes in a later packet is sent again. What comes in an earlier packet
     /// was only overtaken in transit.
-    pub(super) fn frame(&mut self, packet: Option<u64>, offset: u64, length: u64, time_ms: f64) {
+    pub(super) fn frame(
+        &mut self,
+        packet: Option<u64>,
+        offset: u64,
+        length: u64,
+        time_ms: f64,
+        selected: bool,
+    ) {
         let before = offset < self.end;
         let retransmitted = before && packet.zip(self.end_packet).is_none_or(|(number, end)| number > end);
         let end = offset.saturating_add(length);
         if end > self.end {
             (self.end, self.end_packet) = (end, packet);
         }
-        self.frames.push(time_ms, FramePoint { time_ms, offset, length, retransmitted });
+        if selected {
+            self.frames.push(time_ms, FramePoint { time_ms, offset, length, retransmitted });
+        }
     }
 }
 
@@ -158,11 +177,11 @@ mod tests {
         let span = Span { from_ms: 0.0, to_ms: 10.0 };
         let mut streams = Streams::default();
         streams.frame(Key { sent: false, id: 0 }, 0, 1, 0.0, &mut 0);
-        let total = streams.largest().0[0].1.clone();
+        let total = Total { selected: 5, ..streams.largest().0[0].1.clone() };
         let mut detail = Detail::new(span, &total, 10);
         // packet 2 is overtaken by 3; 4 and 5 are lost (offsets 300, 400), 7 carries the data of 4 again
         for (number, offset) in [(1, 0), (3, 200), (2, 100), (6, 500), (7, 300)] {
-            detail.frame(Some(number), offset, 100, 1.0);
+            detail.frame(Some(number), offset, 100, 1.0, true);
         }
         let again: Vec<bool> = detail.frames.into_points().iter().map(|frame| frame.retransmitted).collect();
         assert_eq!(again, [false, false, false, false, true]);

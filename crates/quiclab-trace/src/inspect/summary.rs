@@ -1,5 +1,7 @@
 //! The second pass: what is shown of a connection.
 
+use super::Selection;
+use super::credit::Credit;
 use super::decode::Sink;
 use super::event::{Event, LATEST_RTT, METRICS, Packet, SRTT, acked_ranges, frame_bytes};
 use super::frames::{ACK, CRYPTO, DATAGRAM, Kinds, STREAM};
@@ -83,6 +85,9 @@ pub(super) struct AckPoint {
 /// What is shown of a connection.
 pub(super) struct Summary<'s> {
     pub(super) survey: &'s Survey,
+    pub(super) selection: Selection,
+    /// Metrics before the time that is selected, which hold until the next: its first row.
+    held: [f64; METRICS.len()],
     pub(super) sent: Packets,
     pub(super) received: Packets,
     pub(super) lost: DownsampledPoints<LossPoint>,
@@ -100,20 +105,24 @@ pub(super) struct Summary<'s> {
     /// Packets sent and received by size.
     pub(super) sizes: BTreeMap<u32, [u64; 2]>,
     pub(super) parameters: Map<String, Value>,
+    pub(super) credit: Credit,
     pub(super) datagrams: [u64; 2],
     pub(super) dropped: u64,
     pub(super) skipped: BTreeMap<String, u64>,
 }
 
 impl<'s> Summary<'s> {
-    pub(super) fn new(survey: &'s Survey, max_points: usize) -> Self {
-        let span = survey.span.unwrap_or(Span { from_ms: 0.0, to_ms: 0.0 });
+    pub(super) fn new(survey: &'s Survey, selection: Selection) -> Self {
+        let max_points = selection.max_points;
+        let span = selection.clip(survey.span.unwrap_or(Span { from_ms: 0.0, to_ms: 0.0 }));
         let (largest, _) = survey.streams.largest();
         let of_stream = max_points / largest.len().max(1);
         let streams =
             largest.iter().map(|(key, total)| (*key, Detail::new(span, total, of_stream))).collect();
         Self {
             survey,
+            selection,
+            held: [f64::NAN; METRICS.len()],
             sent: Packets::new(span, survey.sent, max_points),
             received: Packets::new(span, survey.received, max_points),
             lost: DownsampledPoints::new(span, survey.losses, LOSSES_MAX),
@@ -129,6 +138,7 @@ impl<'s> Summary<'s> {
             kinds: Kinds::new(),
             sizes: BTreeMap::new(),
             parameters: Map::new(),
+            credit: Credit::default(),
             datagrams: [0; 2],
             dropped: 0,
             skipped: BTreeMap::new(),
@@ -136,11 +146,14 @@ impl<'s> Summary<'s> {
     }
 
     fn event(&mut self, time_ms: f64, event: Event<'_>) {
+        let selected = self.selection.contains(time_ms);
         match event {
             Event::Packet(packet) => self.packet(time_ms, &packet),
             Event::Lost { number, space, count } => {
                 self.lost_packets = self.lost_packets.saturating_add(count);
-                self.lost.push(time_ms, LossPoint { time_ms, number, space });
+                if selected {
+                    self.lost.push(time_ms, LossPoint { time_ms, number, space });
+                }
             }
             Event::Metrics(values, state) => {
                 for (sum, index) in [(&mut self.latest_rtt, LATEST_RTT), (&mut self.smoothed_rtt, SRTT)] {
@@ -148,7 +161,7 @@ impl<'s> Summary<'s> {
                         *sum = (sum.0 + values[index], sum.1 + 1);
                     }
                 }
-                self.recovery.push(Row { time_ms, values });
+                self.metrics(time_ms, values, selected);
                 self.phase(time_ms, state);
             }
             Event::State(state) => self.phase(time_ms, state),
@@ -170,7 +183,32 @@ impl<'s> Summary<'s> {
         }
     }
 
+    fn metrics(&mut self, time_ms: f64, values: [f64; METRICS.len()], selected: bool) {
+        if selected {
+            self.hold();
+            self.recovery.push(Row { time_ms, values });
+        } else if self.selection.window_ms.is_some_and(|(from, _)| time_ms < from) {
+            for (held, value) in self.held.iter_mut().zip(values) {
+                if value.is_finite() {
+                    *held = value;
+                }
+            }
+        }
+    }
+
+    /// Makes the values that hold when the selected time begins its first row, if there is none.
+    pub(super) fn hold(&mut self) {
+        if let Some((from_ms, _)) = self.selection.window_ms
+            && self.recovery.total() == 0
+            && self.held.iter().any(|value| value.is_finite())
+        {
+            self.recovery.push(Row { time_ms: from_ms, values: self.held });
+        }
+    }
+
     fn packet(&mut self, time_ms: f64, packet: &Packet<'_>) {
+        let selected = self.selection.contains(time_ms);
+        self.credit.packet(time_ms, packet);
         let (mut bits, mut stream_end) = (0_u64, None);
         for frame in packet.frames {
             let bytes = frame_bytes(frame);
@@ -181,7 +219,7 @@ impl<'s> Summary<'s> {
                 stream_end = stream_end.max(Some(offset.saturating_add(bytes)));
                 let key = Key { sent: packet.sent, id: frame.stream_id.0.unwrap_or_default() };
                 if let Some(detail) = self.streams.get_mut(&key) {
-                    detail.frame(packet.number, offset, bytes, time_ms);
+                    detail.frame(packet.number, offset, bytes, time_ms, selected);
                 }
             } else if kind == ACK && !packet.sent {
                 self.ack(time_ms, packet.space, acked_ranges(frame));
@@ -201,6 +239,9 @@ impl<'s> Summary<'s> {
             packets.without_number += 1;
             return;
         };
+        if !selected {
+            return;
+        }
         let point = PacketPoint { time_ms, number, bytes, space: packet.space, set, stream_end };
         if packet.sent && self.survey.lost.contains(&(packet.space, number)) {
             packets.pinned.push(point);
@@ -220,7 +261,9 @@ impl<'s> Summary<'s> {
         ends.truncate(1 + ACK_ENDS_MAX);
         if !ends.is_empty() {
             let largest = ends.remove(0);
-            self.acks.push(time_ms, AckPoint { time_ms, largest, space, newly, ends });
+            if self.selection.contains(time_ms) {
+                self.acks.push(time_ms, AckPoint { time_ms, largest, space, newly, ends });
+            }
         }
     }
 
@@ -249,6 +292,11 @@ impl<'s> Summary<'s> {
             Some("remote") => "remote",
             _ => "unknown",
         };
+        if owner == "remote"
+            && let Some(limit) = data.get("initial_max_data").and_then(Value::as_u64)
+        {
+            self.credit.initial(limit);
+        }
         let kept = self.parameters.entry(owner).or_insert_with(|| Map::new().into());
         let Value::Object(kept) = kept else { return };
         for (name, value) in data {

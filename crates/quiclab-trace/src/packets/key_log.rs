@@ -18,7 +18,7 @@ pub(super) type ClientRandom = [u8; 32];
 
 /// A traffic secret; its length says which hash and with that which cipher suites can be meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Secret {
+pub(crate) enum Secret {
     /// Of SHA-256.
     Short([u8; 32]),
     /// Of SHA-384.

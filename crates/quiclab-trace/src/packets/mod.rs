@@ -7,13 +7,13 @@ mod capture;
 mod dissect;
 mod error;
 mod ip;
-mod key_log;
+pub(crate) mod key_log;
 mod link;
 mod open;
 mod pcap;
 mod pcapng;
 mod qlog;
-mod quic;
+pub(crate) mod quic;
 mod tcp;
 mod window;
 

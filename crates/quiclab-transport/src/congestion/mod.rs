@@ -31,7 +31,7 @@ mod link_by_hand;
 pub mod newreno;
 pub mod prague;
 pub mod rapid_start;
-pub(crate) mod rate_limited;
+pub mod rate_limited;
 mod registry;
 pub mod search;
 mod settings;

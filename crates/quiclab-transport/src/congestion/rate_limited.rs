@@ -17,7 +17,7 @@ use super::{Ack, Controller};
 
 /// What the rule must know of a sender.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RateLimitedIncrease {
+pub struct RateLimitedIncrease {
     /// maxFS in bytes.
     max_flight: u64,
     /// Window when it was last seen, in bytes.
@@ -26,12 +26,13 @@ pub(crate) struct RateLimitedIncrease {
 
 impl RateLimitedIncrease {
     /// At the start maxFS is the initial window.
-    pub(crate) fn new(initial_window: u64) -> Self {
+    #[must_use]
+    pub fn new(initial_window: u64) -> Self {
         Self { max_flight: initial_window, window: initial_window }
     }
 
     /// `in_flight` bytes are in flight now, under a window of `window` bytes.
-    pub(crate) fn on_flight(&mut self, in_flight: u64, window: u64) {
+    pub fn on_flight(&mut self, in_flight: u64, window: u64) {
         if window < self.window {
             self.max_flight = 0;
         }
@@ -41,7 +42,7 @@ impl RateLimitedIncrease {
 
     /// Before `controller`, whose full packets have `mss` bytes, learns of an acknowledgement: whether and by how much the
     /// window may grow.
-    pub(crate) fn limit(&mut self, ack: &mut Ack, controller: &dyn Controller, mss: u64) {
+    pub fn limit(&mut self, ack: &mut Ack, controller: &dyn Controller, mss: u64) {
         let window = controller.window();
         self.on_flight(ack.in_flight, window);
         let in_slow_start = controller.ssthresh().is_none_or(|ssthresh| window < ssthresh);

@@ -30,6 +30,12 @@ impl Family {
         matches!(self, Self::Scalable | Self::L4s | Self::RateL4s)
     }
 
+    /// Whether a window grows by what is acknowledged.
+    #[must_use]
+    pub const fn grows_by_window(self) -> bool {
+        matches!(self, Self::Window | Self::Scalable | Self::L4s | Self::Coupled)
+    }
+
     /// Whether packets must be ECN-capable.
     #[must_use]
     pub const fn needs_marks(self) -> bool {

@@ -9,7 +9,7 @@ use super::managed::Managed;
 use super::space::Space;
 use crate::congestion::rate_limited::RateLimitedIncrease;
 use crate::congestion::{Ack, CongestionEvent, Controller, Marks, PathView, RecoveryPhase};
-use crate::congestion::{CongestionControl, Family, Settings, build};
+use crate::congestion::{Settings, build};
 use crate::operations::{Operation, Operations};
 use crate::options::Pacing;
 use crate::pacing::{self, Pacer, PacingInput};
@@ -41,11 +41,6 @@ pub(super) fn now_ms(now: Time) -> f64 {
 /// An RTT as functions of plugins see it.
 pub(super) fn ms_or_0(rtt: Option<Duration>) -> f64 {
     rtt.map_or(0.0, Duration::as_ms_f64)
-}
-
-/// Whether the window of a control grows by what is acknowledged.
-fn grows_by_window(control: CongestionControl) -> bool {
-    matches!(control.family(), Family::Window | Family::Scalable | Family::L4s | Family::Coupled)
 }
 
 /// One path of a connection.
@@ -142,8 +137,9 @@ impl Path {
             left_up_to: 0,
             datagram: config.datagram_size.bytes(),
             window_check: config.fixed.window_check,
-            rate_limited: (config.quic.rate_limited_increase && grows_by_window(config.congestion_control))
-                .then(|| RateLimitedIncrease::new(settings.initial_window)),
+            rate_limited: (config.quic.rate_limited_increase
+                && config.congestion_control.family().grows_by_window())
+            .then(|| RateLimitedIncrease::new(settings.initial_window)),
             mss: settings.mss,
             max_window: config.quic.max_window.map_or(u64::MAX, quiclab_core::ByteCount::bytes),
             paces_early: config.quic.pacing_before_rtt,

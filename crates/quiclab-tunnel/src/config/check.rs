@@ -176,7 +176,7 @@ fn check_address(path: &FieldPath, address: IpAddr, pools: &Pools) -> Check {
 
 fn check_client(path: &FieldPath, client: &Client, config: &Config) -> Check {
     let path_of_paths = path.child("paths");
-    if config.carrier == CarrierKind::Multipath && client.paths.len() > MAX_PATHS_TOGETHER {
+    if config.carrier_kind() == CarrierKind::Multipath && client.paths.len() > MAX_PATHS_TOGETHER {
         let expected = format!("1 to {MAX_PATHS_TOGETHER} entries with `carrier = \"multipath\"`");
         let found = format!("{} entries", client.paths.len());
         return Err(about(path_of_paths, &format!("{found} are too many"), &expected));

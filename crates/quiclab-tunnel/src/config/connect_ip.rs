@@ -1,7 +1,7 @@
 //! CONNECT-IP (RFC 9484) in a configuration, and the files that it names.
 
 use super::{Client, Config};
-use crate::keys::{self, KeyError};
+use crate::keys::{self, KeyError, Owners};
 use quiclab_core::limits;
 use quiclab_core::problem::{ensure, quoted, system_reason};
 use quiclab_core::tunnel::CarrierKind;
@@ -13,6 +13,7 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::io::ErrorKind::PermissionDenied;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -114,36 +115,50 @@ pub(super) fn check_client(path: &FieldPath, client: &Client, config: &Config) -
         Problem::conflict(path.child("paths"), format!("{} entries", client.paths.len()), "one path")
             .because("`client.connect_ip` has one")
     })?;
-    ensure(config.carrier == CarrierKind::Connections, || {
+    ensure(config.carrier_kind() == CarrierKind::Connections, || {
         Problem::conflict("carrier", quoted("multipath"), "\"connections\" with `client.connect_ip`")
     })
 }
 
-/// What the endpoint needs of CONNECT-IP, if it is configured; files are relative to the configuration in `file`.
+/// What the endpoint needs of CONNECT-IP, if it is configured; files are relative to the configuration in `file`. With `before`, what
+/// it has had so far, it is a reload: a process that has given up its privileges may not be permitted to read the private key
+/// again, and need not for a new certificate of the same key.
 pub(super) fn read(
     file: &Path,
     config: &Config,
     key: &SecretKey,
+    owners: Owners,
+    before: Option<&ConnectIpConfig>,
 ) -> Result<Option<ConnectIpConfig>, Problem> {
     let directory = file.parent().unwrap_or(Path::new(""));
     let certificates = |field: FieldPath, name: &Path| certificates(&directory.join(name), field);
     if let Some(server) = config.server.as_ref().and_then(|server| server.connect_ip.as_ref()) {
         let here = FieldPath::from("server.connect_ip");
-        let private = match &server.key_file {
-            None => keys::pkcs8(key),
-            Some(name) => keys::read_any(&directory.join(name)).map_err(|error: KeyError| {
-                let remedy = error.remedy(&directory.join(name));
-                Problem::file(
-                    here.child("key_file"),
-                    format!("{error}; {remedy}").trim_end_matches("; ").to_owned(),
-                )
-            })?,
-        };
         let field = here.child("certificate");
         let chain = certificates(field.clone(), &server.certificate)?;
+        let key_problem = |sentence: String| Problem::file(here.child("key_file"), sentence);
+        let private = match &server.key_file {
+            None => Ok(keys::pkcs8(key)),
+            Some(name) => keys::read_any(&directory.join(name), owners),
+        };
         let target = Target { authority: String::new(), path: server.path.clone() };
-        let mut read = ConnectIpConfig::new(target, chain, private)
-            .map_err(|error| Problem::file(field, format!("not usable with its key: {error}")))?;
+        let mut read = match (private, before) {
+            (Ok(private), _) => ConnectIpConfig::new(target, chain, private)
+                .map_err(|error| Problem::file(field, format!("not usable with its key: {error}")))?,
+            (Err(KeyError::Io(error)), Some(before)) if error.kind() == PermissionDenied => {
+                before.renewed(chain).map_err(|_| {
+                    let reason = system_reason(&error);
+                    key_problem(format!(
+                        "{reason}; `certificate` is not of the key that was read at the start"
+                    ))
+                })?
+            }
+            (Err(error), _) => {
+                let remedy = server.key_file.as_ref().map(|name| error.remedy(&directory.join(name)));
+                let sentence = format!("{error}; {}", remedy.unwrap_or_default());
+                return Err(key_problem(sentence.trim_end_matches("; ").to_owned()));
+            }
+        };
         read.ports = server.listen.iter().map(SocketAddr::port).collect();
         return Ok(Some(read));
     }

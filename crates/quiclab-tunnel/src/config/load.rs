@@ -1,7 +1,8 @@
 //! From file to settings: everything that can be wrong is found before anything is changed on the machine.
 
 use super::{Config, VERSION, check, connect_ip, secrets, warnings};
-use crate::keys::{self, KeyError};
+use crate::keys::{self, KeyError, Owners};
+use crate::privileges::Account;
 use quiclab_config::{ConfigError, Document, Note, Schema};
 use quiclab_core::problem::system_reason;
 use quiclab_core::{FieldPath, Problem, ProblemKind};
@@ -39,11 +40,30 @@ pub fn schema() -> serde_json::Value {
 /// # Errors
 /// The first thing that is wrong, without key material.
 pub fn load(file: &Path) -> Result<Settings, ConfigError> {
+    // a user that does not exist is told of later, as it may exist elsewhere
+    let becomes = |config: &Config| {
+        let user = config.user.as_ref()?;
+        Account::find(user, config.group.as_deref()).ok().map(|account| account.number())
+    };
+    load_with(file, |config| Owners::Trusted(becomes(config)))
+}
+
+/// The same without starting anything: private keys may be those of any user, as a unit may start the tunnel.
+///
+/// # Errors
+/// As [`load`].
+pub fn inspect(file: &Path) -> Result<Settings, ConfigError> {
+    load_with(file, |_| Owners::Any)
+}
+
+fn load_with(file: &Path, owners: impl Fn(&Config) -> Owners) -> Result<Settings, ConfigError> {
     let name = file.display().to_string();
     let text = read_text(file)?;
     let loaded = read(&text, &name).and_then(|(document, config, notes)| {
-        let key = read_key(file, &config).map_err(|problem| document.locate(problem))?;
-        let connect_ip = connect_ip::read(file, &config, &key).map_err(|problem| document.locate(problem))?;
+        let owners = owners(&config);
+        let key = read_key(file, &config, owners).map_err(|problem| document.locate(problem))?;
+        let connect_ip = connect_ip::read(file, &config, &key, owners, None)
+            .map_err(|problem| document.locate(problem))?;
         let warnings = warnings::warnings(&config);
         Ok(Settings { config, key, connect_ip, notes, warnings, file: file.to_owned() })
     });
@@ -69,7 +89,7 @@ pub fn parse(text: &str, file: &str) -> Result<(Config, Vec<Note>), ConfigError>
     Ok((read.1, read.2))
 }
 
-fn read(text: &str, file: &str) -> Result<(Document, Config, Vec<Note>), ConfigError> {
+pub(super) fn read(text: &str, file: &str) -> Result<(Document, Config, Vec<Note>), ConfigError> {
     let mut document = Document::from_toml(text, file, &[])?;
     document.check_version("version", VERSION)?;
     let notes = document.replace_former_names(&SCHEMA).into_iter().map(secrets::hide_in_note).collect();
@@ -79,9 +99,9 @@ fn read(text: &str, file: &str) -> Result<(Document, Config, Vec<Note>), ConfigE
 }
 
 /// The private key of this end, which is not the key of another end.
-fn read_key(file: &Path, config: &Config) -> Result<SecretKey, Problem> {
+fn read_key(file: &Path, config: &Config, owners: Owners) -> Result<SecretKey, Problem> {
     let key_file = file.parent().unwrap_or(Path::new("")).join(&config.key_file);
-    let key = keys::read(&key_file).map_err(|error: KeyError| {
+    let key = keys::read(&key_file, owners).map_err(|error: KeyError| {
         let remedy = error.remedy(&key_file);
         Problem::file(
             "key_file",

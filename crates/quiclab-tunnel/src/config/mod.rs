@@ -14,8 +14,8 @@ mod warnings;
 
 pub(crate) use check::last;
 pub use connect_ip::{ClientConnectIp, ServerConnectIp};
-pub use load::{Settings, load, parse, schema};
-pub use reload::reload;
+pub use load::{Settings, inspect, load, parse, schema};
+pub use reload::{InForce, reload};
 
 use quiclab_core::ip::IpPrefix;
 use quiclab_core::limits::{self, Limits};
@@ -23,7 +23,7 @@ use quiclab_core::queue::{FqCodel, QueueConfig};
 use quiclab_core::scheduler::PathSchedulerKind;
 use quiclab_core::tunnel::CarrierKind;
 use quiclab_core::{ByteCount, Duration};
-use quiclab_stacks::carrier::{CONTROLS, PublicKey};
+use quiclab_stacks::carrier::{CONTROLS, KnownPeers, PublicKey};
 use quiclab_transport::options::CongestionControl;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -78,9 +78,10 @@ pub struct Config {
     #[serde(default = "default_mtu")]
     #[schemars(transform = limits::between(576, 9000).unit("bytes"))]
     pub mtu: u16,
-    /// One QUIC connection for each path, or one with all paths. The same at both ends.
-    #[serde(default)]
-    pub carrier: CarrierKind,
+    /// One QUIC connection for each path (`connections`), or one with all paths (`multipath`, draft-ietf-quic-multipath-21). Client: what it
+    /// asks for; where the server does not offer `multipath`, it opens a connection for each path (default: `connections`).
+    /// Server: `connections` withholds `multipath`, which is offered otherwise (default: `multipath`).
+    pub carrier: Option<CarrierKind>,
     /// Queue discipline in front of the paths. It needs a limit: at most 1000000 packets, bytes and memory from 10 kB to
     /// 1 GiB. By default FQ-CoDel with a `target` of 20 ms and an `interval` of 200 ms.
     #[serde(default = "default_queue")]
@@ -277,6 +278,31 @@ impl Peer {
     #[must_use]
     pub fn has_key(&self, key: PublicKey) -> bool {
         self.keys().any(|own| own == key)
+    }
+}
+
+impl Server {
+    /// The peer with a key.
+    #[must_use]
+    pub fn peer(&self, key: PublicKey) -> Option<&Peer> {
+        self.peers.iter().find(|peer| peer.has_key(key))
+    }
+}
+
+impl Config {
+    /// What a client asks for, or a server offers at most.
+    #[must_use]
+    pub fn carrier_kind(&self) -> CarrierKind {
+        let of_role = if self.server.is_some() { CarrierKind::Multipath } else { CarrierKind::Connections };
+        self.carrier.unwrap_or(of_role)
+    }
+
+    /// The other ends that are known.
+    #[must_use]
+    pub fn known_peers(&self) -> KnownPeers {
+        let clients = self.server.iter().flat_map(|server| &server.peers).map(|peer| peer.keys().collect());
+        let server = self.client.iter().map(|client| client.server_keys().collect::<Vec<_>>());
+        KnownPeers::new(clients.chain(server))
     }
 }
 

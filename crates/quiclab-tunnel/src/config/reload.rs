@@ -1,23 +1,51 @@
 //! A configuration that is read again while the tunnel runs: what it may change is who the other ends are
-//! (`server.peers`, `client.server_key` and `client.next_server_key`), `server.announce` and `server.isolate_clients`.
+//! (`server.peers`, `client.server_key` and `client.next_server_key`), `server.announce` and `server.isolate_clients`. The files of
+//! certificates of CONNECT-IP are read again, and may be others.
 
-use super::load::read_text;
-use super::{Client, Config, Server, parse};
+use super::connect_ip::{self, ClientConnectIp, ServerConnectIp};
+use super::load::{read, read_text};
+use super::{Client, Config, Server, secrets};
+use crate::keys::Owners;
 use quiclab_config::ConfigError;
 use quiclab_core::{FieldPath, Problem, ProblemKind};
+use quiclab_stacks::carrier::SecretKey;
+use quiclab_stacks::carrier::connect_ip::ConnectIpConfig;
 use std::fmt::Debug;
 use std::path::Path;
 
-/// Reads the configuration in `file` again, without its key; `current` is the one in force.
+/// What is in force.
+pub struct InForce<'a> {
+    /// The configuration.
+    pub config: &'a Config,
+    /// This end's key, which is not read again.
+    pub key: &'a SecretKey,
+    /// CONNECT-IP, if it is configured, with its certificates.
+    pub connect_ip: Option<&'a ConnectIpConfig>,
+}
+
+/// Reads the configuration in `file` again, and the certificates that it names.
 ///
 /// # Errors
 /// The first thing that is wrong, or the first field that differs and cannot change.
-pub fn reload(file: &Path, current: &Config) -> Result<Config, ConfigError> {
-    let (new, _) = parse(&read_text(file)?, &file.display().to_string())?;
-    let (before, after) = (fixed(current), fixed(&new));
+pub fn reload(file: &Path, current: &InForce<'_>) -> Result<(Config, Option<ConnectIpConfig>), ConfigError> {
+    let text = read_text(file)?;
+    reread(file, &text, current).map_err(secrets::hide)
+}
+
+fn reread(
+    file: &Path,
+    text: &str,
+    current: &InForce<'_>,
+) -> Result<(Config, Option<ConnectIpConfig>), ConfigError> {
+    let (document, new, _) = read(text, &file.display().to_string())?;
+    let (before, after) = (fixed(current.config), fixed(&new));
     let same = |(name, value): &&(FieldPath, String)| before.iter().any(|(of, is)| of == name && is == value);
     match after.iter().find(|field| !same(field)) {
-        None => Ok(new),
+        None => {
+            let connect_ip =
+                connect_ip::read(file, &new, current.key, Owners::Trusted(None), current.connect_ip);
+            Ok((new, connect_ip.map_err(|problem| document.locate(problem))?))
+        }
         Some((name, _)) => Err(Problem::new(ProblemKind::Conflict, name.clone(), "the value in force")
             .because("it changes only with the next start of the tunnel")
             .into()),
@@ -32,7 +60,7 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
         key_file,
         interface,
         mtu,
-        carrier,
+        carrier: _,
         queue,
         scheduler,
         resequencing,
@@ -51,7 +79,7 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
     add("key_file", key_file);
     add("interface", interface);
     add("mtu", mtu);
-    add("carrier", carrier);
+    add("carrier", &config.carrier_kind());
     add("queue", queue);
     add("scheduler", scheduler);
     add("resequencing", resequencing);
@@ -84,7 +112,11 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
         add("server.mtu", mtu);
         add("server.congestion_control", congestion_control);
         add("server.window", window);
-        add("server.connect_ip", connect_ip);
+        add("server.connect_ip", &connect_ip.is_some());
+        if let Some(ServerConnectIp { listen, path, certificate: _, key_file: _ }) = connect_ip {
+            add("server.connect_ip.listen", listen);
+            add("server.connect_ip.path", path);
+        }
     }
     if let Some(client) = client {
         let Client {
@@ -100,7 +132,7 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
             paths,
             connect_ip,
         } = client;
-        // the certificate of a server of CONNECT-IP is checked by what was read at the start
+        // a session of CONNECT-IP does not show that its server has the key
         let key_of_certificate = connect_ip.as_ref().and(server_key.as_ref());
         add("client.server_key", &key_of_certificate);
         add("client.routes", routes);
@@ -111,7 +143,12 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
         add("client.dns", dns);
         add("client.dns_search", dns_search);
         add("client.paths", paths);
-        add("client.connect_ip", connect_ip);
+        add("client.connect_ip", &connect_ip.is_some());
+        if let Some(ClientConnectIp { host, path, certificate: _, authorities }) = connect_ip {
+            add("client.connect_ip.host", host);
+            add("client.connect_ip.path", path);
+            add("client.connect_ip.authorities", &authorities.is_some());
+        }
     }
     out
 }

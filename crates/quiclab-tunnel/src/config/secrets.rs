@@ -73,14 +73,26 @@ fn hide_in_text(text: &str) -> String {
             Some((at, _)) => at + 1,
             None => return hide_runs(line),
         };
+        let end = comment(&line[start..]).filter(|_| start > 0).map_or(line.len(), |at| start + at);
         of_key = true;
         let hide = |c: char| {
             let shown = if c.is_whitespace() || "\"'".contains(c) { c } else { HIDDEN };
             std::iter::repeat_n(shown, if shown == c { 1 } else { c.len_utf8() })
         };
-        hide_runs(&line[..start]).chars().chain(line[start..].chars().flat_map(hide)).collect()
+        let (before, after) = (hide_runs(&line[..start]), hide_in_text(&line[end..]));
+        before.chars().chain(line[start..end].chars().flat_map(hide)).chain(after.chars()).collect()
     });
     hidden.collect()
+}
+
+/// Where the comment behind a value begins, if the value is a string on one line without escape sequences: of anything else, it is
+/// not certain what is a comment.
+fn comment(value: &str) -> Option<usize> {
+    let string = value.trim_start();
+    let quote = string.chars().next().filter(|c| "\"'".contains(*c))?;
+    let (inside, rest) = string[1..].split_once(quote)?;
+    let is_comment = !inside.is_empty() && !inside.contains('\\') && rest.trim_start().starts_with('#');
+    is_comment.then(|| value.len() - rest.trim_start().len())
 }
 
 /// The name of a field in front of `=`.

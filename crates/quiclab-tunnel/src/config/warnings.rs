@@ -5,7 +5,7 @@ use quiclab_core::FieldPath;
 
 /// A sentence for each, with its field.
 pub(super) fn warnings(config: &Config) -> Vec<String> {
-    let server = config.server.iter().flat_map(of_server);
+    let server = config.server.iter().flat_map(|server| of_server(server).chain(of_masquerade(server)));
     server.chain(config.client.iter().filter_map(of_client)).collect()
 }
 
@@ -20,6 +20,13 @@ fn of_server(server: &Server) -> impl Iterator<Item = String> {
                 "{path}: clients that accept {route} make it unreachable: they get no {family} address, as `{field}` is not set"
             )
         })
+    })
+}
+
+/// Packets of clients that this machine would translate, and does not forward.
+fn of_masquerade(server: &Server) -> Option<String> {
+    (server.masquerade && !server.forward).then(|| {
+        "server.masquerade: packets of clients are translated only if this machine forwards them, which `forward = true` switches on".to_owned()
     })
 }
 

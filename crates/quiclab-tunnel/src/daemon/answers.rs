@@ -2,7 +2,7 @@
 
 use super::Daemon;
 use crate::requests::Request;
-use crate::status::Status;
+use crate::status::{ProgramCounts, Status};
 use quiclab_core::Time;
 
 /// Fields of the answer to `reload`: what has changed, or why nothing has.
@@ -48,37 +48,22 @@ impl Daemon {
         let endpoint = &mut self.endpoint;
         let sessions =
             self.sessions.values_mut().map(|session| session.status(now, endpoint, &names)).collect();
-        let strangers = self.endpoint.strangers();
-        let (tun, udp) = (self.tun.counts, self.sockets.counts);
-        let values = [
-            ("device_read_packets_total", tun.read_packets),
-            ("device_read_bytes_total", tun.read_bytes),
-            ("device_written_packets_total", tun.written_packets),
-            ("device_written_bytes_total", tun.written_bytes),
-            ("device_unreadable_total", tun.unreadable),
-            ("device_refused_total", tun.refused),
-            ("udp_sent_packets_total", udp.sent_packets),
-            ("udp_sent_bytes_total", udp.sent_bytes),
-            ("udp_received_packets_total", udp.received_packets),
-            ("udp_received_bytes_total", udp.received_bytes),
-            ("udp_unsent_packets_total", udp.unsent),
-            ("homeless_packets_total", self.homeless),
-            ("isolated_packets_total", self.isolated),
-            ("refused_peers_total", self.refused),
-            ("parked_sessions", self.parked.len() as u64),
-            ("half_open_connections", strangers.half_open),
-            ("retry_packets_total", strangers.retries),
-            ("ignored_handshakes_total", strangers.ignored),
-            ("withheld_datagrams_total", strangers.withheld),
-            ("junk_datagrams_total", strangers.junk),
-            ("connections", self.endpoint.connections() as u64),
-        ];
+        let counts = ProgramCounts {
+            tun: self.tun.counts,
+            udp: self.sockets.counts,
+            strangers: self.endpoint.strangers(),
+            homeless: self.homeless,
+            isolated: self.isolated,
+            refused: self.refused,
+            parked: self.parked.len() as u64,
+            connections: self.endpoint.connections() as u64,
+        };
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             role: self.role().to_owned(),
             interface: self.config.interface.clone(),
             uptime_seconds: now.as_ms_f64() / 1e3,
-            values: values.into_iter().map(|(name, value)| (name.to_owned(), value as f64)).collect(),
+            values: counts.values().collect(),
             sessions,
         }
     }

@@ -4,18 +4,56 @@ use super::{Daemon, DaemonError};
 use crate::config::Client;
 use crate::protocol::Assignment;
 use crate::setup::SetupError;
-use crate::system::Interface;
+use crate::system::{Inside, Interface, drops_detours};
 use crate::uplinks::Uplinks;
 use quiclab_core::ip::IpPrefix;
 use quiclab_core::{Duration, Time};
 use quiclab_stacks::carrier::{PublicKey, SessionId};
-use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
 
 /// Wait before interfaces that could not be read are read again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
+/// Wait before paths without an answer are reported; each further wait is twice as long, up to [`LONGEST_SILENCE`].
+const FIRST_SILENCE: Duration = Duration::from_secs(10);
+/// See [`FIRST_SILENCE`].
+const LONGEST_SILENCE: Duration = Duration::from_secs(640);
+
+/// Paths of a client that were never up since the start.
+pub(super) struct Silence {
+    pub(super) paths: BTreeSet<usize>,
+    /// Servers that have refused a connection since the last report: they do answer.
+    pub(super) answered: BTreeSet<SocketAddr>,
+    /// When they are reported.
+    pub(super) report: Time,
+    wait: Duration,
+}
+
 impl Daemon {
+    /// Tells which paths the server has not answered on yet, as long as there are some.
+    pub(super) fn report_silence(&mut self, now: Time) {
+        let Some(silence) = self.silence.as_mut().filter(|silence| silence.report <= now) else { return };
+        silence.wait = LONGEST_SILENCE.min(silence.wait * 2);
+        silence.report = now + silence.wait;
+        let answered = std::mem::take(&mut silence.answered);
+        let Some(client) = &self.config.client else { return };
+        for (slot, _) in self.sockets.iter().filter(|(slot, _)| silence.paths.contains(slot)) {
+            let path = &client.paths[slot];
+            if answered.contains(&path.server) {
+                continue;
+            }
+            tracing::warn!(
+                path = path.name,
+                server = %path.server,
+                "path is not up so far: check the address and the UDP port of the server, firewalls between, and whether it runs"
+            );
+        }
+        if silence.paths.is_empty() {
+            self.silence = None;
+        }
+    }
+
     /// Opens the session of a client over all of its paths.
     pub(super) fn connect(&mut self, now: Time) -> Result<(), DaemonError> {
         let client = self.config.client.clone().expect("this is a client");
@@ -29,7 +67,27 @@ impl Daemon {
         let key = client.server_key.unwrap_or(PublicKey::NONE);
         self.add_session(now, id, key, "server".to_owned());
         self.uplinks = Some((uplinks, id));
+        self.silence = Some(Silence {
+            paths: (0..client.paths.len()).collect(),
+            answered: BTreeSet::new(),
+            report: now + FIRST_SILENCE,
+            wait: FIRST_SILENCE,
+        });
+        self.warn_of_filters();
         Ok(())
+    }
+
+    /// Tells of each uplink on which the kernel drops what the server sends, once.
+    fn warn_of_filters(&mut self) {
+        let Some((uplinks, _)) = &self.uplinks else { return };
+        for interface in uplinks.interfaces_of_ipv4() {
+            if drops_detours(interface).unwrap_or(false) && self.filtered.insert(interface.to_owned()) {
+                tracing::warn!(
+                    interface,
+                    "rp_filter is strict (1): the kernel drops what the server sends on this interface unless the way to it leads there; see `rp_filter` in docs/tunnel.md"
+                );
+            }
+        }
     }
 
     /// Moves paths to new sockets after changes of interfaces.
@@ -49,6 +107,7 @@ impl Daemon {
                 tracing::warn!(path, %error, "path cannot be moved");
             }
         }
+        self.warn_of_filters();
     }
 
     /// Gives the device the addresses and routes that the server assigns.
@@ -68,41 +127,45 @@ impl Daemon {
         let (routes, unreachable) = routes(client, &assignment);
         if !unreachable.is_empty() && !self.machine.has_unreachable_routes() {
             let family = if unreachable[0].is_ipv4() { "IPv4" } else { "IPv6" };
-            let routes: Vec<_> = unreachable.iter().map(ToString::to_string).collect();
-            tracing::warn!(?routes, "the server assigns no {family} address: these routes are unreachable");
+            let routes = listed(&unreachable);
+            tracing::warn!(routes, "the server assigns no {family} address: these routes are unreachable");
         }
-        let addresses: Vec<_> = assignment
-            .addresses
-            .iter()
-            .map(|assigned| (assigned.address, assigned.network.length()))
-            .collect();
+        let addresses = assignment.addresses.iter();
+        let addresses = addresses.map(|assigned| (assigned.address, assigned.network.length())).collect();
+        let inside = Inside { mtu, addresses, routes, unreachable };
         let machine = &mut self.machine;
         let unbound = client.paths.iter().filter(|path| path.interface.is_none() && path.local.is_none());
         let mut servers = unbound.map(|path| path.server.ip());
         servers
             .try_for_each(|server| {
-                if routes.iter().any(|route| route.contains(server)) {
+                if inside.routes.iter().any(|route| route.contains(server)) {
                     machine.keep_way(server)
                 } else {
                     Ok(())
                 }
             })
-            .and_then(|()| machine.set_mtu(mtu))
-            .and_then(|()| machine.set_addresses(&addresses))
-            .and_then(|()| machine.set_routes(&routes, &unreachable))
+            .and_then(|()| machine.set_inside(&inside))
             .map_err(SetupError::Machine)?;
-        let reached = |server: &&IpAddr| networks.iter().chain(&routes).any(|route| route.contains(**server));
+        let reached =
+            |server: &&IpAddr| networks.iter().chain(&inside.routes).any(|route| route.contains(**server));
         let outside: Vec<_> = client.dns.iter().filter(|server| !reached(server)).collect();
         if !outside.is_empty() {
-            tracing::warn!(dns = ?outside, "no route leads through the tunnel to these name servers");
+            tracing::warn!(dns = listed(outside), "no route leads through the tunnel to these name servers");
         }
         session.allowed = None;
         let hosts = assignment.addresses.iter().map(|assigned| IpPrefix::host(assigned.address));
         session.own = Some(hosts.chain(client.networks.iter().copied()).collect());
         session.opened(now, assignment.addresses, mtu);
-        tracing::info!(session = id.0, addresses = ?addresses, mtu, "addresses set");
+        let addresses =
+            listed(inside.addresses.iter().map(|(address, length)| format!("{address}/{length}")));
+        tracing::info!(session = id.0, addresses, mtu, "addresses set");
         Ok(())
     }
+}
+
+/// Things of a line of the log, separated by commas.
+pub(super) fn listed(things: impl IntoIterator<Item: ToString>) -> String {
+    things.into_iter().map(|thing| thing.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Routes through the tunnel: those of the configuration and, if it accepts them, those of the server. Routes of a family

@@ -19,6 +19,17 @@ use quiclab_stacks::carrier::connect_ip::ranges::{networks_of, ranges_of};
 pub(super) struct Offer {
     addresses: Vec<CapsuleAddress>,
     destinations: Vec<AddressRange>,
+    /// The session in which it has said something new that is not in force yet.
+    new: Option<SessionId>,
+}
+
+impl Offer {
+    /// Takes over a list in place of the one before; the same again is nothing new.
+    fn update<T: PartialEq>(id: SessionId, new: &mut Option<SessionId>, before: &mut Vec<T>, after: Vec<T>) {
+        if *before != after {
+            (*before, *new) = (after, Some(id));
+        }
+    }
 }
 
 impl Daemon {
@@ -54,19 +65,32 @@ impl Daemon {
         self.send_capsule(id, &Capsule::RouteAdvertisement(ranges_of(&networks)));
     }
 
-    /// Handles a capsule of the other end.
-    pub(super) fn capsule(&mut self, now: Time, id: SessionId, capsule: Capsule) {
+    /// Handles a capsule of the other end. Each has all that is valid from then on: the machine is set up by the last ones of a
+    /// turn, once ([`Daemon::follow_offer`]).
+    pub(super) fn capsule(&mut self, id: SessionId, capsule: Capsule) {
         let is_server = self.clients.is_some();
+        let Offer { addresses, destinations, new } = &mut self.offer;
         match capsule {
-            Capsule::AddressRequest(requests) if is_server => return self.tell_addresses(id, &requests),
-            Capsule::AddressAssign(addresses) if !is_server => self.offer.addresses = addresses,
-            Capsule::RouteAdvertisement(ranges) if !is_server => self.offer.destinations = ranges,
+            Capsule::AddressRequest(requests) if is_server => self.tell_addresses(id, &requests),
+            Capsule::AddressAssign(all) if !is_server => Offer::update(id, new, addresses, all),
+            Capsule::RouteAdvertisement(all) if !is_server => Offer::update(id, new, destinations, all),
             // this end has no networks for the other: neither an error nor of use
-            _ => return,
+            _ => {}
         }
-        if let Err(error) = self.take_offer(now, id) {
+    }
+
+    /// Sets the machine up as the server has said in this turn, if it has said something new.
+    pub(super) fn follow_offer(&mut self, now: Time) {
+        if let Some(id) = self.offer.new.take()
+            && let Err(error) = self.take_offer(now, id)
+        {
             self.end = Some(Err(error));
         }
+    }
+
+    /// The session has ended: what was said in it counts no more.
+    pub(super) fn forget_offer(&mut self) {
+        self.offer = Offer::default();
     }
 
     fn take_offer(&mut self, now: Time, id: SessionId) -> Result<(), DaemonError> {

@@ -76,6 +76,7 @@ impl Daemon {
                 self.follow_interfaces(now);
             }
             self.forget_parked(now);
+            self.report_silence(now);
             self.move_packets(now, &readable.sockets, readable.tun);
             if readable.requests || inputs.next_wake().is_some_and(|time| time <= now) {
                 for requests in inputs.requests_mut() {
@@ -92,6 +93,7 @@ impl Daemon {
             self.sessions.values().filter_map(Session::next_wake).min(),
             self.parked.values().map(|(until, _)| *until).min(),
             self.retry_interfaces,
+            self.silence.as_ref().map(|silence| silence.report),
             inputs.next_wake(),
         ];
         let now = self.clock.now();

@@ -13,13 +13,15 @@
 //! | `client` | paths, addresses and routes of a client |
 //! | `connect_ip` | capsules of sessions of CONNECT-IP |
 //! | `answers` | status, metrics, the end |
-//! | `reload` | peers of a configuration that is read again |
+//! | `refusals` | which refused connections are logged |
+//! | `reload` | peers and certificates of a configuration that is read again |
 
 mod answers;
 mod client;
 mod connect_ip;
 mod event_loop;
 mod packets;
+mod refusals;
 mod reload;
 mod server;
 mod sessions;
@@ -36,14 +38,17 @@ use crate::system::{Machine, Watch, kill_switch_table};
 use crate::tun::Tun;
 use crate::uplinks::Uplinks;
 use bytes::{Bytes, BytesMut};
+use client::Silence;
 use connect_ip::Offer;
 use event_loop::Inputs;
 use quiclab_core::Time;
 use quiclab_core::ip::IpPrefix;
 use quiclab_core::problem::system_reason;
-use quiclab_stacks::carrier::{PublicKey, SessionId, TunnelEndpoint, TunnelEndpointError};
+use quiclab_stacks::carrier::connect_ip::ConnectIpConfig;
+use quiclab_stacks::carrier::{PublicKey, SecretKey, SessionId, TunnelEndpoint, TunnelEndpointError};
+use refusals::Refusals;
 use server::ClientAddresses;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::IpAddr;
 use std::os::unix::net::UnixStream;
@@ -101,7 +106,7 @@ impl DaemonError {
         match self {
             Self::Setup(error) => error.is_permanent(),
             Self::Endpoint(_) | Self::NotThisProtocol => true,
-            // the pool of the server may have an address later, the machine may be in another network
+            // the pool of the server may have an address later, its configuration be fixed, the machine be in another network
             Self::Refused(_) | Self::Narrow | Self::NetworkInUse { .. } => false,
             Self::Signals(_) | Self::Watch(_) | Self::Poll(_) | Self::DeviceGone(_) => false,
         }
@@ -124,10 +129,14 @@ struct Daemon {
     clients: Option<ClientAddresses>,
     /// The paths of a client with its only session; `None` at a server.
     uplinks: Option<(Uplinks, SessionId)>,
+    /// Paths of a client that were never up; `None` at a server, and once there are none.
+    silence: Option<Silence>,
     /// What the server of a client of CONNECT-IP has said of addresses and destinations.
     offer: Offer,
-    /// CONNECT-IP is configured.
-    speaks_http3: bool,
+    /// This end's key.
+    key: SecretKey,
+    /// CONNECT-IP, if it is configured, with the certificates in force.
+    connect_ip: Option<ConnectIpConfig>,
     /// Packets of the device within a turn; empty between turns.
     inbox: Vec<BytesMut>,
     /// Packets of the device without a session for their destination.
@@ -136,8 +145,11 @@ struct Daemon {
     isolated: u64,
     /// Peers that were rejected.
     refused: u64,
+    refusals: Refusals,
     /// When interfaces are read again; `None` if the last attempt succeeded.
     retry_interfaces: Option<Time>,
+    /// Interfaces whose filter of sources was warned of.
+    filtered: BTreeSet<String>,
     /// Set when the tunnel is to end after this turn.
     end: Option<Result<(), DaemonError>>,
 }
@@ -195,13 +207,17 @@ impl Daemon {
             sessions: BTreeMap::new(),
             parked: BTreeMap::new(),
             uplinks: None,
+            silence: None,
             offer: Offer::default(),
-            speaks_http3: settings.connect_ip.is_some(),
+            key: settings.key.clone(),
+            connect_ip: settings.connect_ip.clone(),
             inbox: Vec::new(),
             homeless: 0,
             isolated: 0,
             refused: 0,
+            refusals: Refusals::default(),
             retry_interfaces: None,
+            filtered: BTreeSet::new(),
             end: None,
             file: settings.file.clone(),
             config,
@@ -247,4 +263,17 @@ fn seed() -> u64 {
     let mut bytes = [0; 8];
     let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes);
     u64::from_ne_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_other_end_refuses_is_tried_again() {
+        // whoever fixes the server must not have to start each client
+        for reason in [crate::protocol::NUMBERS_DIFFER, "no free address is available"] {
+            assert!(!DaemonError::Refused(reason.to_owned()).is_permanent(), "{reason}");
+        }
+    }
 }

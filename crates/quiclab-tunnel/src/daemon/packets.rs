@@ -38,10 +38,11 @@ impl Daemon {
         while let Some(event) = self.endpoint.poll_event() {
             self.event(now, event);
         }
+        self.follow_offer(now);
         for session in self.sessions.values_mut() {
             session.run(now, &mut self.endpoint, &mut self.tun);
         }
-        if self.speaks_http3 {
+        if self.connect_ip.is_some() {
             self.end_narrow_sessions(now);
         }
         // received packets before those to be sent: the machine processes them meanwhile

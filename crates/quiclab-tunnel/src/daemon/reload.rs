@@ -1,7 +1,8 @@
-//! A configuration that is read again while packets pass: peers come, go and change; sessions of the others do not notice.
+//! A configuration that is read again while packets pass: peers come, go and change, and certificates; sessions of the others do not
+//! notice.
 
 use super::Daemon;
-use crate::config;
+use crate::config::{self, Config, InForce};
 use crate::session::Session;
 use quiclab_core::Time;
 use quiclab_core::problem::system_reason;
@@ -22,10 +23,29 @@ impl Daemon {
     }
 
     fn apply(&mut self, now: Time) -> Result<String, String> {
-        let mut new = config::reload(&self.file, &self.config).map_err(|error| error.to_string())?;
-        if let Some(client) = new.client.take() {
-            return self.apply_to_client(client);
+        let (connect_ip, key) = (self.connect_ip.as_ref(), &self.key);
+        let current = InForce { config: &self.config, key, connect_ip };
+        let (new, connect_ip) = config::reload(&self.file, &current).map_err(|error| error.to_string())?;
+        let mut sentence = match new.client.is_some() {
+            true => self.apply_to_client(now, new)?,
+            false => self.apply_to_server(now, new)?,
+        };
+        if let (Some(before), Some(after)) = (&self.connect_ip, connect_ip) {
+            if !after.has_certificates_of(before) {
+                sentence += ", other certificates from now on";
+            }
+            let closed = self.endpoint.set_connect_ip(now, after.clone());
+            if closed > 0 {
+                sentence += &format!(", {} closed", counted(closed, "session"));
+            }
+            self.connect_ip = Some(after);
         }
+        self.transmit(now);
+        Ok(sentence)
+    }
+
+    fn apply_to_server(&mut self, now: Time, mut new: Config) -> Result<String, String> {
+        let known = new.known_peers();
         let (Some(clients), Some(old), Some(server)) =
             (&mut self.clients, &mut self.config.server, new.server.take())
         else {
@@ -37,27 +57,22 @@ impl Daemon {
             let _ = self.machine.set_routes(&before, &[]);
             return Err(format!("the networks of the peers cannot be routed: {}", system_reason(&error)));
         }
-        self.endpoint.set_peers(server.peers.iter().flat_map(config::Peer::keys).collect());
+        self.endpoint.set_peers(now, known);
         clients.reload(&server);
         let old = std::mem::replace(old, server);
         let server = self.config.server.as_ref().expect("it is a server");
         let mut closed = Vec::new();
-        let find = |peers: &[config::Peer], session: &Session| {
-            peers.iter().find(|peer| peer.has_key(session.peer)).cloned()
+        let kept = |session: &Session| {
+            let before = old.peer(session.peer);
+            server.peer(session.peer).filter(|after| clients.keeps(session, before, after))
         };
         for session in self.sessions.values_mut() {
-            let (before, after) = (find(&old.peers, session), find(&server.peers, session));
-            match after {
-                Some(after) if clients.keeps(session, before.as_ref(), &after) => session.name = after.name,
-                _ => closed.push(session.id),
+            match kept(session) {
+                Some(after) => session.name.clone_from(&after.name),
+                None => closed.push(session.id),
             }
         }
-        let peers = &server.peers;
-        let same = |session: &Session| {
-            let before = find(&old.peers, session);
-            find(peers, session).is_some_and(|after| clients.keeps(session, before.as_ref(), &after))
-        };
-        let parked = self.parked.iter().filter(|(_, (_, session))| !same(session));
+        let parked = self.parked.iter().filter(|(_, (_, session))| kept(session).is_none());
         let gone: Vec<_> = parked.map(|(id, _)| *id).collect();
         for id in gone {
             self.forget(id);
@@ -65,27 +80,30 @@ impl Daemon {
         for id in &closed {
             self.close_session(now, *id);
         }
-        self.transmit(now);
         let (known, count) = (server_peers(&self.config), closed.len());
-        Ok(format!("configuration reloaded: {known} peers, {count} sessions closed"))
+        let (peers, sessions) = (counted(known, "peer"), counted(count, "session"));
+        Ok(format!("configuration reloaded: {peers}, {sessions} closed"))
     }
 
     /// Takes over the keys that the server may have. The session goes on: a key that its server has is not removed.
-    fn apply_to_client(&mut self, new: config::Client) -> Result<String, String> {
-        let keys: Vec<_> = new.server_keys().collect();
-        let open = self.sessions.values().find(|session| session.open.is_some());
+    fn apply_to_client(&mut self, now: Time, new: Config) -> Result<String, String> {
+        let known = new.known_peers();
+        // also of a session that has no addresses yet
+        let mut open = self.sessions.keys().filter_map(|session| self.endpoint.peer(*session));
         // of CONNECT-IP, the key of the server is fixed
-        let own = new.connect_ip.is_none();
-        if let Some(session) = open.filter(|session| own && !keys.contains(&session.peer)) {
+        let own = self.connect_ip.is_none();
+        if let Some(key) = open.find(|key| own && !known.has(*key)) {
             return Err(format!(
-                "client.server_key: expected the key of the server in the session ({}), here or in `next_server_key`; end the tunnel to connect to another server",
-                session.peer
+                "client.server_key: expected the key of the server in the session ({key}), here or in `next_server_key`; end the tunnel to connect to another server"
             ));
         }
-        let count = keys.len();
-        self.endpoint.set_peers(keys);
-        self.config.client = Some(new);
-        Ok(format!("configuration reloaded: the server may have {count} keys"))
+        let keys = new.client.iter().flat_map(config::Client::server_keys).count();
+        self.endpoint.set_peers(now, known);
+        self.config.client = new.client;
+        Ok(match keys {
+            0 => "configuration reloaded: the authorities decide which server is known".to_owned(),
+            keys => format!("configuration reloaded: the server may have {}", counted(keys, "key")),
+        })
     }
 
     /// Ends a session whose peer may not go on with it; a peer that may connect does so at once.
@@ -98,6 +116,11 @@ impl Daemon {
         self.endpoint.close(now, id);
         self.forget(id);
     }
+}
+
+/// A number of things, in English.
+fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 fn server_peers(config: &config::Config) -> usize {

@@ -1,6 +1,7 @@
 //! The server: addresses of its clients, and the session to which each address belongs.
 
 use super::Daemon;
+use super::client::listed;
 use crate::config::{Peer, Server};
 use crate::pool::Pool;
 use crate::protocol::{Assigned, Assignment, Message};
@@ -86,8 +87,7 @@ impl Daemon {
             }
             return;
         }
-        let peer = server.peers.iter().find(|peer| peer.has_key(session.peer));
-        let networks = peer.map(|peer| peer.networks.clone()).unwrap_or_default();
+        let networks = server.peer(session.peer).map(|peer| peer.networks.clone()).unwrap_or_default();
         let hosts = assigned.iter().map(|assigned| IpPrefix::host(assigned.address));
         session.allowed = Some(hosts.chain(networks.iter().copied()).collect());
         session.opened(now, assigned.clone(), self.config.mtu);
@@ -96,7 +96,8 @@ impl Daemon {
         clients.insert(id, &assigned, networks);
         let assignment =
             Assignment { mtu: self.config.mtu, addresses: assigned, routes: server.announce.clone() };
-        tracing::info!(session = id.0, addresses = ?assignment.addresses.iter().map(|one| one.address.to_string()).collect::<Vec<_>>(), "addresses assigned");
+        let addresses = listed(assignment.addresses.iter().map(|one| one.address));
+        tracing::info!(session = id.0, addresses, "addresses assigned");
         if self.endpoint.is_connect_ip(id) {
             self.tell_addresses(id, &[]);
             self.tell_destinations(id);

@@ -1,10 +1,11 @@
 //! Events of the endpoint: sessions, their paths and their control messages.
 
 use super::{Daemon, DaemonError};
-use crate::protocol::{self, Message, ProtocolError};
+use crate::protocol::{self, Message, NUMBERS_DIFFER, ProtocolError};
 use crate::session::Session;
 use quiclab_core::{Duration, Time, ip};
-use quiclab_stacks::carrier::{CloseReason, PublicKey, SessionId, TunnelEvent};
+use quiclab_stacks::carrier::{CloseReason, PublicKey, RefusalReason, SessionId, TunnelEvent};
+use std::net::SocketAddr;
 use thiserror::Error;
 
 /// How long a session that has ended is kept for its client: longer than TCP waits before it tries again (120 s, RFC 6298 section
@@ -33,8 +34,11 @@ impl Daemon {
                     self.close(now, session);
                 }
             }
-            TunnelEvent::Capsule { session, capsule } => self.capsule(now, session, capsule),
+            TunnelEvent::Capsule { session, capsule } => self.capsule(session, capsule),
             TunnelEvent::PathUp { session, path } => {
+                if let Some(silence) = &mut self.silence {
+                    silence.paths.remove(&path);
+                }
                 tracing::info!(
                     session = session.0,
                     peer = self.name_of(session),
@@ -51,7 +55,7 @@ impl Daemon {
                 );
             }
             TunnelEvent::SessionClosed { session, reason } => {
-                tracing::warn!(session = session.0, peer = self.name_of(session), ?reason, "session closed");
+                tracing::warn!(session = session.0, peer = self.name_of(session), %reason, "session closed");
                 let by_request = matches!(reason, CloseReason::Local | CloseReason::Remote(_));
                 if self.clients.is_some() && by_request {
                     self.forget(session);
@@ -59,17 +63,54 @@ impl Daemon {
                     self.park(now, session);
                 } else if let Some(session) = self.sessions.get_mut(&session) {
                     session.open = None;
+                    self.forget_offer();
                 }
             }
-            TunnelEvent::Refused { from, reason } => {
-                self.refused += 1;
-                tracing::warn!(%from, reason, "refused");
-            }
+            TunnelEvent::Refused { from, reason } => self.refuse(now, from, &reason),
         }
     }
 
-    fn name_of(&self, session: SessionId) -> &str {
-        self.sessions.get(&session).map_or("", |session| &session.name)
+    /// Logs a connection that was refused, by either end.
+    fn refuse(&mut self, now: Time, from: SocketAddr, reason: &RefusalReason) {
+        self.refused += 1;
+        if let Some(silence) = &mut self.silence {
+            silence.answered.insert(from);
+        }
+        let Some(count) = self.refusals.count(now, from, reason) else { return };
+        let sentence = match self.remedy(reason) {
+            Some(sentence) => format!("refused: a key does not match: {sentence}"),
+            None => "refused".to_owned(),
+        };
+        let times = (count > 1).then_some(count);
+        tracing::warn!(%from, %reason, times, "{sentence}");
+    }
+
+    /// What to do if one end does not know the key of the other. A client is not told to enter the key that its server shows: it may be
+    /// that of an attacker.
+    fn remedy(&self, reason: &RefusalReason) -> Option<String> {
+        let own = self.key.public();
+        let by_key = self.config.client.as_ref().map(|client| client.server_key.is_some());
+        match (reason, by_key) {
+            (RefusalReason::UnknownKey(Some(key)), None) => Some(format!(
+                "to let this client in, add `public_key = \"{key}\"` to a peer in `server.peers`, if that is what `quiclab-tunnel pubkey` prints at the client"
+            )),
+            (RefusalReason::OwnKeyUnknown, None) => {
+                Some(format!("`client.server_key` at the client, if it has one, must be {own}"))
+            }
+            (RefusalReason::UnknownKey(_), Some(true)) => Some(
+                "`client.server_key` must be the key of the server, as `quiclab-tunnel pubkey` prints it there"
+                    .to_owned(),
+            ),
+            (RefusalReason::OwnKeyUnknown, Some(_)) => {
+                Some(format!("`server.peers` at the server must have {own}"))
+            }
+            _ => None,
+        }
+    }
+
+    /// The peer of a session; `None` once it was removed.
+    fn name_of(&self, session: SessionId) -> Option<&str> {
+        self.sessions.get(&session).map(|session| session.name.as_str())
     }
 
     fn path_name(&self, path: usize) -> String {
@@ -90,9 +131,11 @@ impl Daemon {
         }
     }
 
-    /// The parked session of a peer, with its former number.
-    fn unpark(&mut self, peer: PublicKey) -> Option<Session> {
-        let id = *self.parked.iter().find(|(_, (_, session))| session.peer == peer)?.0;
+    /// The parked session of the peer that has a key, with its former number. The session may have been opened with another key
+    /// of the same peer.
+    fn unpark(&mut self, key: PublicKey) -> Option<Session> {
+        let peer = self.config.server.as_ref()?.peer(key)?;
+        let id = *self.parked.iter().find(|(_, (_, session))| peer.has_key(session.peer))?.0;
         self.parked.remove(&id).map(|(_, session)| session)
     }
 
@@ -125,9 +168,7 @@ impl Daemon {
 
     fn session_opened(&mut self, now: Time, id: SessionId, peer: PublicKey) {
         let name = match &self.config.server {
-            Some(server) => {
-                server.peers.iter().find(|known| known.has_key(peer)).map(|known| known.name.clone())
-            }
+            Some(server) => server.peer(peer).map(|known| known.name.clone()),
             None => Some("server".to_owned()),
         };
         // removed by a reload during its handshake
@@ -139,13 +180,17 @@ impl Daemon {
         };
         let connect_ip = self.endpoint.is_connect_ip(id);
         tracing::info!(session = id.0, peer = name, connect_ip, "session open");
+        if connect_ip {
+            // over its only path
+            self.silence = None;
+        }
         if self.clients.is_some() {
             match self.unpark(peer) {
                 Some(mut session) if !connect_ip => {
                     if let Some(clients) = &mut self.clients {
                         clients.hand_over(session.id, id);
                     }
-                    (session.id, session.name) = (id, name);
+                    (session.id, session.peer, session.name) = (id, peer, name);
                     session.restart();
                     self.sessions.insert(id, session);
                 }
@@ -181,11 +226,8 @@ impl Daemon {
     fn message(&mut self, now: Time, id: SessionId, bytes: &[u8]) -> Result<(), MessageError> {
         match (protocol::parse(bytes)?, self.clients.is_some()) {
             (Message::Hello { numbered, .. }, true) if numbered != self.config.numbers_packets() => {
-                tracing::warn!(session = id.0, "`resequencing` is `0 s` at one end only");
-                self.send_control(
-                    id,
-                    &Message::Refusal("`resequencing` is `0 s` at one end only".to_owned()),
-                );
+                tracing::warn!(session = id.0, "{NUMBERS_DIFFER}");
+                self.send_control(id, &Message::Refusal(NUMBERS_DIFFER.to_owned()));
             }
             (Message::Hello { ipv4, ipv6, .. }, true) => self.assign(now, id, ipv4, ipv6),
             (Message::Assignment(assignment), false) => {

@@ -4,75 +4,14 @@
 //! the client, not the number of the session, so they are those of the later one.
 
 use super::open_metrics::{Exposition, Kind, Labels};
+use super::values::{PROGRAM, Row, SESSION};
 use super::{MtuSearchState, PathStatus, SessionStatus, Status};
 use Kind::{Counter, Gauge, Info, Unknown};
 use std::collections::BTreeMap;
 
-/// A value that is found by its name: its kind, the name of its family, and what it is.
-type Row = (&'static str, Kind, &'static str, &'static str);
-
-/// Values of the device, the sockets and the endpoint.
-const VALUES: [Row; 21] = [
-    ("device_read_packets_total", Counter, "device_read_packets", "Packets read from the device."),
-    ("device_read_bytes_total", Counter, "device_read_bytes", "Bytes of packets read from the device."),
-    ("device_written_packets_total", Counter, "device_written_packets", "Packets written to the device."),
-    (
-        "device_written_bytes_total",
-        Counter,
-        "device_written_bytes",
-        "Bytes of packets written to the device.",
-    ),
-    (
-        "device_unreadable_total",
-        Counter,
-        "device_unreadable_packets",
-        "What came from the device and is no packet.",
-    ),
-    ("device_refused_total", Counter, "device_refused_packets", "Packets that the device did not take."),
-    ("udp_sent_packets_total", Counter, "udp_sent_packets", "UDP datagrams sent."),
-    ("udp_sent_bytes_total", Counter, "udp_sent_bytes", "Payload of UDP datagrams sent."),
-    ("udp_received_packets_total", Counter, "udp_received_packets", "UDP datagrams received."),
-    ("udp_received_bytes_total", Counter, "udp_received_bytes", "Payload of UDP datagrams received."),
-    ("udp_unsent_packets_total", Counter, "udp_unsent_packets", "UDP datagrams that a socket did not take."),
-    (
-        "homeless_packets_total",
-        Counter,
-        "homeless_packets",
-        "Packets of the device whose destination has no session.",
-    ),
-    (
-        "isolated_packets_total",
-        Counter,
-        "isolated_packets",
-        "Packets between clients that `isolate_clients` has dropped.",
-    ),
-    ("refused_peers_total", Counter, "refused_peers", "Peers that were refused."),
-    (
-        "parked_sessions",
-        Gauge,
-        "parked_sessions",
-        "Sessions that have ended, kept for a while so that their flows go on.",
-    ),
-    ("half_open_connections", Gauge, "half_open_connections", "Connections without a session yet."),
-    ("retry_packets_total", Counter, "retry_packets", "Retry packets sent."),
-    (
-        "ignored_handshakes_total",
-        Counter,
-        "ignored_handshakes",
-        "Handshakes not answered because of too many of their network.",
-    ),
-    (
-        "withheld_datagrams_total",
-        Counter,
-        "withheld_datagrams",
-        "Datagrams not sent to an address that is not validated.",
-    ),
-    ("junk_datagrams_total", Counter, "junk_datagrams", "Datagrams that are not of this version of QUIC."),
-    ("connections", Gauge, "connections", "QUIC connections, those that are not accepted yet included."),
-];
-
-/// Values of sessions. What is not here is exported with the type `unknown`.
-const SESSION_VALUES: [Row; 40] = [
+/// Values of the tunnel, its queue and its resequencing, which quiclab-core counts. What is not here is exported with the type
+/// `unknown`: disciplines and schedulers that are not the default have values of their own.
+const TUNNEL_VALUES: [Row; 30] = [
     ("entered_packets", Counter, "entered_packets", "Packets that entered the queue."),
     ("dropped_packets", Counter, "dropped_packets", "Packets that the queue discipline dropped."),
     ("delivered_packets", Counter, "delivered_packets", "Packets of the other end that left the tunnel."),
@@ -88,42 +27,7 @@ const SESSION_VALUES: [Row; 40] = [
         "too_large_packets",
         "Packets that were too long for the tunnel or a path.",
     ),
-    (
-        "too_big_packets",
-        Counter,
-        "too_big_packets",
-        "Packets too long for the paths that were divided or answered with an error.",
-    ),
-    ("fragmented_packets", Counter, "fragmented_packets", "Packets that were sent in fragments."),
-    ("incomplete_packets", Counter, "incomplete_packets", "Packets of which fragments were missing."),
     ("strange_datagrams", Counter, "strange_datagrams", "Datagrams that are no payload of the tunnel."),
-    (
-        "spoofed_packets",
-        Counter,
-        "spoofed_packets",
-        "Packets from a source that the other end does not have.",
-    ),
-    (
-        "misdirected_packets",
-        Counter,
-        "misdirected_packets",
-        "Packets for a destination that this end does not have.",
-    ),
-    (
-        "foreign_packets",
-        Counter,
-        "foreign_packets",
-        "Packets of this machine from a source that this end does not have.",
-    ),
-    ("malformed_packets", Counter, "malformed_packets", "Payloads that are no IP packets."),
-    (
-        "packets_while_closed",
-        Counter,
-        "packets_while_closed",
-        "Packets that came while the session was not open.",
-    ),
-    ("unreachable_errors", Counter, "unreachable_errors", "ICMP errors to flows while no path answered."),
-    ("stalled_packets", Counter, "stalled_packets", "Packets dropped while no path answered."),
     ("marked_drops", Counter, "marked_drops", "Packets dropped because a path had marked what carried them."),
     (
         "repaired_packets",
@@ -194,7 +98,8 @@ impl Status {
         out.add(Info, "build", "The program, and which end of the tunnel it is.", labels, 1.0);
         out.add(Gauge, "uptime_seconds", "Time since the tunnel was set up.", &[], self.uptime_seconds);
         for (name, value) in &self.values {
-            add_value(&mut out, &VALUES, "", name, &[], *value);
+            let row = PROGRAM.iter().map(|value| &value.row).find(|row| row.0 == name);
+            add_value(&mut out, row, "", name, &[], *value);
         }
         let latest: BTreeMap<_, _> =
             self.sessions.iter().map(|session| (session.name.as_str(), session)).collect();
@@ -208,10 +113,22 @@ impl Status {
     }
 }
 
-fn add_value(out: &mut Exposition, rows: &[Row], prefix: &str, name: &str, labels: Labels<'_>, value: f64) {
+/// What a value of a session is, if that is known.
+fn session_row(name: &str) -> Option<&'static Row> {
+    SESSION.iter().map(|value| &value.row).chain(&TUNNEL_VALUES).find(|row| row.0 == name)
+}
+
+fn add_value(
+    out: &mut Exposition,
+    row: Option<&Row>,
+    prefix: &str,
+    name: &str,
+    labels: Labels<'_>,
+    value: f64,
+) {
     // seconds are the unit of time in metrics
     let value = if name.ends_with("_ms") { value / 1e3 } else { value };
-    match rows.iter().find(|row| row.0 == name) {
+    match row {
         Some((_, kind, family, help)) => out.add(*kind, family, help, labels, value),
         None => {
             let family = format!("{prefix}{name}").replace("_ms", "_seconds");
@@ -237,7 +154,7 @@ fn add_session(out: &mut Exposition, session: &SessionStatus) {
     let (count, sum) = (session.queue_sent_packets, session.queue_sojourn_seconds);
     out.summary("queue_sojourn_seconds", help, labels, count, sum);
     for (name, value) in session.values.iter().filter(|(name, _)| !is_elsewhere(name)) {
-        add_value(out, &SESSION_VALUES, "session_", name, labels, *value);
+        add_value(out, session_row(name), "session_", name, labels, *value);
     }
 }
 

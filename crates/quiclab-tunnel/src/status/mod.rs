@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | here | the data, as `status --json` prints them |
 //! | `table` | `status`, for people |
+//! | `values` | names and meanings of what the program counts |
 //! | `metrics`, `open_metrics` | `/metrics`, for Prometheus |
 
 mod metrics;
@@ -12,13 +13,16 @@ mod open_metrics;
 mod table;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub use open_metrics::CONTENT_TYPE;
 #[cfg(test)]
 pub(crate) use tests::example;
+pub use values::{ProgramCounts, SessionCounts};
 
 use quiclab_core::Time;
 use quiclab_core::queue::WaitingFlow;
+use quiclab_core::tunnel::CarrierKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -60,6 +64,12 @@ pub struct SessionStatus {
     pub open_seconds: f64,
     /// Addresses of its client inside.
     pub addresses: Vec<IpAddr>,
+    /// QUIC connections that carry it: one for each path, or one for all of them.
+    #[serde(default)]
+    pub connections: u64,
+    /// The carrier in force, `connections` or `multipath`; none without a connection.
+    #[serde(default)]
+    pub carrier: Option<CarrierKind>,
     /// Packets that wait for the paths.
     pub backlog_packets: u64,
     /// Bytes that wait.
@@ -151,7 +161,7 @@ pub struct PathStatus {
     pub window_bytes: u64,
     /// Bytes not acknowledged.
     pub in_flight_bytes: u64,
-    /// Rate that the congestion control knows, if it does.
+    /// Rate at which the path delivers when it is full, as far as that is known, for the scheduler: no measure of what it carries now.
     pub rate_mbps: Option<f64>,
     /// Recent share of packets lost.
     pub loss: f64,

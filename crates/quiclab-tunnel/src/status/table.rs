@@ -1,6 +1,7 @@
 //! The status as a table.
 
 use super::{MtuSearchState, Status};
+use quiclab_core::tunnel::CarrierKind;
 use std::fmt::Write;
 
 impl Status {
@@ -8,11 +9,20 @@ impl Status {
     #[must_use]
     pub fn table(&self) -> String {
         let mut out = format!("{} {} up {:.0} s\n", self.role, self.interface, self.uptime_seconds);
+        if self.sessions.is_empty() {
+            out.push_str("no sessions\n");
+        }
         for session in &self.sessions {
             let addresses: Vec<_> = session.addresses.iter().map(ToString::to_string).collect();
             let state = if session.open { "open" } else { "not open" };
             let value = |name: &str| session.values.get(name).copied().unwrap_or(0.0);
-            let _ = writeln!(out, "\n{} ({state}, {})", session.name, addresses.join(" "));
+            let separator = if addresses.is_empty() { "" } else { ", " };
+            let carrier = match session.carrier.filter(|_| session.paths.len() > 1) {
+                None => "",
+                Some(CarrierKind::Multipath) => ", one connection for all paths",
+                Some(CarrierKind::Connections) => ", a connection for each path",
+            };
+            let _ = writeln!(out, "\n{} ({state}{separator}{}{carrier})", session.name, addresses.join(" "));
             let _ = writeln!(
                 out,
                 "  queue: {} packets, {} bytes; mean sojourn {:.2} ms; {} dropped of {}",
@@ -41,12 +51,17 @@ impl Status {
                 let remote = path.remote.map_or_else(|| "-".to_owned(), |remote| remote.to_string());
                 let _ = writeln!(
                     out,
-                    "  {:<12} {:<5} {:>5} {:<9} {:>9.2} {:>11} {:>11} {:>10} {:>14} {:>14}  {remote}",
+                    "  {:<12} {:<5} {:>5} {:<9} {:>9} {:>11} {:>11} {:>10} {:>14} {:>14}  {remote}",
                     path.name,
                     if path.up { "up" } else { "down" },
                     path.mtu_bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()),
                     path.mtu_search.map_or("-", MtuSearchState::name),
-                    path.rtt_ms,
+                    // before the first answer it is the initial value (RFC 9002 section 6.2.2)
+                    if path.up || path.sent_bytes + path.received_bytes > 0 {
+                        format!("{:.2}", path.rtt_ms)
+                    } else {
+                        "-".to_owned()
+                    },
                     path.window_bytes,
                     path.in_flight_bytes,
                     rate,

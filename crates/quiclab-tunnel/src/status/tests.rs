@@ -49,6 +49,8 @@ pub(crate) fn example() -> Status {
         open: true,
         open_seconds: 60.0,
         addresses: vec!["10.77.0.2".parse().unwrap(), "fd77::2".parse().unwrap()],
+        connections: 2,
+        carrier: None,
         backlog_packets: 12,
         backlog_bytes: 16_800,
         queue_sent_packets: 5000,
@@ -101,6 +103,29 @@ fn metrics_are_as_in_the_example() {
     assert!(text.contains("quiclab_tunnel_queue_longest_sojourn_seconds{session=\"laptop\"} 0.007\n"));
     assert!(text.contains("# TYPE quiclab_tunnel_session_red_drops unknown\n"));
     assert!(!text.contains("path1_cwnd"), "paths have metrics of their own");
+}
+
+#[test]
+fn every_value_of_a_session_has_a_meaning() {
+    use crate::session::Session;
+    use quiclab_core::Role;
+    use quiclab_stacks::carrier::{
+        KnownPeers, PublicKey, Randomness, SecretKey, SessionId, TunnelEndpoint, TunnelEndpointConfig,
+    };
+    let text = "version = 1\nkey_file = \"key\"\n[server]\nlisten = [\"127.0.0.1:4433\"]\npool_ipv4 = \"10.77.0.0/24\"\n";
+    let (config, _) = crate::config::parse(text, "server.toml").unwrap();
+    let (key, peers) = (SecretKey::from_bytes([1; 32]), KnownPeers::default());
+    let config_of_endpoint = TunnelEndpointConfig::new(Role::Server, key, peers, Randomness::Seeded(1));
+    let mut endpoint = TunnelEndpoint::new(config_of_endpoint).unwrap();
+    let tunnel = crate::setup::tunnel_config(&config, true);
+    let name = "laptop".to_owned();
+    let mut session = Session::new(Time::ZERO, SessionId(1), PublicKey::NONE, name, tunnel, 1);
+    let session = session.status(Time::ZERO, &mut endpoint, &[]);
+    assert!(session.values.contains_key("spoofed_packets") && session.values.len() > 30, "{session:?}");
+    let values = ProgramCounts::default().values().collect();
+    let text = Status { values, sessions: vec![session], ..example() }.open_metrics();
+    let unknown: Vec<_> = text.lines().filter(|line| line.ends_with(" unknown")).collect();
+    assert!(unknown.is_empty(), "what metrics.rs does not know: {unknown:?}");
 }
 
 #[test]
@@ -166,6 +191,23 @@ fn the_panel_asks_for_metrics_that_exist() {
     assert_eq!(unique.len(), ids.len(), "numbers of panels differ");
 }
 
+#[test]
+fn what_is_not_there_yet_is_not_made_up() {
+    let mut status = example();
+    status.sessions.retain(|session| !session.paths.is_empty());
+    status.sessions.truncate(1);
+    let session = &mut status.sessions[0];
+    session.paths.truncate(1);
+    (session.open, session.addresses) = (false, Vec::new());
+    let path = &mut session.paths[0];
+    (path.up, path.sent_bytes, path.received_bytes, path.rtt_ms) = (false, 0, 0, 100.0);
+    let name = session.name.clone();
+    let table = status.table();
+    assert!(table.contains(&format!("\n{name} (not open)\n")) && !table.contains("100.00"), "{table}");
+    status.sessions.clear();
+    assert!(status.table().ends_with("\nno sessions\n"), "{}", status.table());
+}
+
 /// `status` and `top` after an upgrade of the program, while a tunnel of the version before runs.
 #[test]
 fn a_status_of_the_version_before_is_understood() {
@@ -178,6 +220,20 @@ fn a_status_of_the_version_before_is_understood() {
     }
     let status: Status = serde_json::from_value(json).unwrap();
     assert!(
-        status.sessions[1].flows.is_empty() && status.table().contains("laptop (open, 10.77.0.2 fd77::2)")
+        status.sessions[1].flows.is_empty() && status.table().contains("laptop (open, 10.77.0.2 fd77::2")
     );
+}
+
+#[test]
+fn the_table_says_which_carrier_is_in_force() {
+    let mut status = example();
+    for (carrier, said) in [
+        (None, ")"),
+        (Some(CarrierKind::Multipath), ", one connection for all paths)"),
+        (Some(CarrierKind::Connections), ", a connection for each path)"),
+    ] {
+        status.sessions[1].carrier = carrier;
+        let table = status.table();
+        assert!(table.contains(&format!("laptop (open, 10.77.0.2 fd77::2{said}")), "{table}");
+    }
 }

@@ -47,6 +47,15 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
+/// Which tables were there, and are no more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// That of a kill switch.
+    pub kill_switch: bool,
+    /// That of translated addresses.
+    pub translation: bool,
+}
+
 impl Firewall {
     /// The table of a kill switch, whether or not it exists.
     ///
@@ -69,14 +78,14 @@ impl Firewall {
     ///
     /// # Errors
     /// If the kernel refuses it, so that a table may be left; the other one is removed nevertheless.
-    pub fn clean(device: &str, keep_kill_switch: bool) -> io::Result<bool> {
+    pub fn clean(device: &str, keep_kill_switch: bool) -> io::Result<Removed> {
         let remove = |table: io::Result<Self>| match table.and_then(|mut table| table.remove()) {
             Err(error) if is_absent(&error) => Ok(false),
             done => done,
         };
         let translation = remove(Self::translation(device));
         let kill_switch = if keep_kill_switch { Ok(false) } else { remove(Self::kill_switch(device)) };
-        Ok(kill_switch? | translation?)
+        Ok(Removed { kill_switch: kill_switch?, translation: translation? })
     }
 
     /// Lets packets leave through the device only, in place of what the table held before.

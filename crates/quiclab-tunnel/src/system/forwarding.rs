@@ -44,7 +44,7 @@ pub fn is_restorable(name: &str, value: &str) -> bool {
 }
 
 /// Reads a sysctl; `None` on a machine without it, such as one without IPv6.
-fn read(name: &str) -> io::Result<Option<String>> {
+pub(super) fn read(name: &str) -> io::Result<Option<String>> {
     match fs::read_to_string(Path::new(SYSCTLS).join(name)) {
         Ok(value) => Ok(Some(value.trim().to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -1,9 +1,11 @@
 //! What has to be undone and does not go with the device, in a file: written before each change, read after a kill.
 //!
-//! One line of JSON for the process, then one for each change: a truncated last line is of a change that was not
-//! made yet. File and directory are root's; a program that has become another user writes by the descriptor that it has
+//! One line of JSON for each change: a truncated last line is of a change that was not made yet, and a line
+//! of another form, such as one of another version, is skipped. The process keeps a lock on the file (flock(2)) for as long as it runs, which all see
+//! who see the file: the number of a process would be one of its PID namespace, which others, such as the host of a container, may
+//! not have. Who undoes what was left holds the lock meanwhile. File and directory are root's; a program that has become another user writes by the descriptor that it has
 //! kept. Who reads it later may be root, so that it can contain only routes and the sysctls of forwarding;
-//! what was there of name servers has a file of its own (`resolver.rs`).
+//! what was there of name servers has a file of its own (`resolver/`).
 
 use super::netlink::Netlink;
 use super::{forwarding, resolver};
@@ -11,11 +13,12 @@ use crate::privileges::trusted;
 use netlink_packet_core::{Emitable, Parseable};
 use netlink_packet_route::route::RouteMessage;
 use quiclab_core::problem::system_reason;
-use rustix::process::Pid;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -23,14 +26,10 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// The tunnel runs.
-    #[error(
-        "the tunnel `{interface}` runs already (process {pid}); `quiclab-tunnel down --interface {interface}` ends it"
-    )]
+    #[error("the tunnel `{interface}` runs already; `quiclab-tunnel down --interface {interface}` ends it")]
     Running {
         /// Its device.
         interface: String,
-        /// Its process.
-        pid: i32,
     },
     /// The directory cannot be made or written.
     #[error("{}: {}", .file.display(), system_reason(.error))]
@@ -40,14 +39,6 @@ pub enum JournalError {
         /// Why.
         error: io::Error,
     },
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Owner {
-    pid: i32,
-    /// Start of that process in ticks after boot: another process may have its number later.
-    started: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -82,10 +73,7 @@ impl Journal {
         DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(failed)?;
         let undone = recover(directory, interface)?;
         let file = create(&path).map_err(failed)?;
-        let mut journal = Self { path: path.clone(), file, changes: Vec::new(), length: 0 };
-        let pid = rustix::process::getpid().as_raw_pid();
-        journal.write(&Owner { pid, started: started(pid).unwrap_or(0) }).map_err(failed)?;
-        Ok((journal, undone))
+        Ok((Self { path, file, changes: Vec::new(), length: 0 }, undone))
     }
 
     fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
@@ -152,9 +140,32 @@ impl Journal {
     }
 }
 
-/// Creates a file that must not exist yet.
+/// Creates a file that must not exist yet, locked until it is closed, also by the end of the process.
 fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)
+    loop {
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(path)?;
+        // whoever asks has its own lock for a moment, and may have removed the file as one that was left
+        flock(&file, FlockOperation::LockExclusive)?;
+        if is_at(path, &file)? {
+            return Ok(file);
+        }
+    }
+}
+
+/// Whether an open file is the one at `path` still.
+fn is_at(path: &Path, file: &File) -> io::Result<bool> {
+    let (open, found) = (file.metadata()?, fs::symlink_metadata(path));
+    Ok(found.is_ok_and(|found| (found.dev(), found.ino()) == (open.dev(), open.ino())))
+}
+
+/// Whether a process keeps the lock of a journal.
+fn is_locked(file: &File) -> bool {
+    flock(file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
 }
 
 /// Whether the process that keeps the journal in `directory` still runs.
@@ -162,13 +173,14 @@ fn create(path: &Path) -> io::Result<File> {
 /// # Errors
 /// If it does.
 pub fn check_not_running(directory: &Path, interface: &str) -> Result<(), JournalError> {
-    let text = fs::read_to_string(directory.join("journal.json")).unwrap_or_default();
-    match read(&text).0 {
-        Some(owner) if started(owner.pid).is_some_and(|started| started == owner.started) => {
-            Err(JournalError::Running { interface: interface.to_owned(), pid: owner.pid })
-        }
+    match open(&directory.join("journal.json")) {
+        Ok(file) if is_locked(&file) => Err(JournalError::Running { interface: interface.to_owned() }),
         _ => Ok(()),
     }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path)
 }
 
 /// Undoes what a process that is no more has left; gives the number of changes.
@@ -183,14 +195,21 @@ pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError>
         return Ok(0);
     }
     trusted(directory).map_err(failed)?;
-    let mut text = String::new();
-    match OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(&path) {
-        Ok(mut file) => file.read_to_string(&mut text).map_err(failed)?,
+    let mut file = match open(&path) {
+        Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return recover_resolver(directory),
         Err(error) => return Err(failed(error)),
     };
-    check_not_running(directory, interface)?;
-    let (_, changes) = read(&text);
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) if is_at(&path, &file).map_err(failed)? => {}
+        // another process has undone it, and may run already
+        Ok(()) => return recover(directory, interface),
+        Err(Errno::WOULDBLOCK) => return Err(JournalError::Running { interface: interface.to_owned() }),
+        Err(error) => return Err(failed(error.into())),
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(failed)?;
+    let changes = read(&text);
     let netlink = if changes.is_empty() { Ok(None) } else { Netlink::new().map(Some) };
     let undone = netlink.and_then(|netlink| {
         if let Some(mut netlink) = netlink {
@@ -207,11 +226,10 @@ fn recover_resolver(directory: &Path) -> Result<usize, JournalError> {
     resolver::recover(directory).map_err(|(file, error)| JournalError::Io { file, error })
 }
 
-/// What a journal says, up to the first line that is not whole.
-fn read(text: &str) -> (Option<Owner>, Vec<Change>) {
-    let mut lines = text.lines();
-    let owner = lines.next().and_then(|line| serde_json::from_str(line).ok());
-    (owner, lines.map_while(|line| serde_json::from_str(line).ok()).collect())
+/// The changes in a journal, up to the first line that is not whole.
+fn read(text: &str) -> Vec<Change> {
+    let lines = text.lines().map_while(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    lines.filter_map(|line| serde_json::from_value(line).ok()).collect()
 }
 
 fn undo(changes: &[Change], netlink: &mut Netlink) {
@@ -224,6 +242,13 @@ fn undo(changes: &[Change], netlink: &mut Netlink) {
                     Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
                     done => done,
                 }
+            }
+            // it was written down, and could not be changed
+            Change::Sysctl { name, before }
+                if forwarding::is_restorable(name, before)
+                    && forwarding::read(name).is_ok_and(|value| value.as_ref() == Some(before)) =>
+            {
+                Ok(())
             }
             Change::Sysctl { name, before } if forwarding::is_restorable(name, before) => {
                 match forwarding::write(name, before) {
@@ -253,14 +278,6 @@ fn route(bytes: &[u8]) -> io::Result<RouteMessage> {
     RouteMessage::parse(bytes).map_err(|error| io::Error::other(error.to_string()))
 }
 
-/// When a process was started, in ticks after boot (proc_pid_stat(5), field 22); `None` if there is none.
-fn started(pid: i32) -> Option<u64> {
-    Pid::from_raw(pid)?;
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // the name, field 2, is in parentheses and may have blanks
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,7 +294,6 @@ mod tests {
         let mut journal =
             Journal { path: path.clone(), file: create(&path).unwrap(), changes: Vec::new(), length: 0 };
         assert_eq!(create(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists, "never somebody else's");
-        journal.write(&Owner { pid: 7, started: 9 }).unwrap();
         for name in ["first", "second", "third"] {
             journal.note(sysctl(name)).unwrap();
         }
@@ -285,19 +301,40 @@ mod tests {
         journal.note(sysctl("fourth")).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         let names = |text: &str| -> Vec<String> {
-            let (owner, changes) = read(text);
-            assert_eq!(owner.map(|owner| (owner.pid, owner.started)), Some((7, 9)));
             let name = |change| if let Change::Sysctl { name, .. } = change { name } else { panic!() };
-            changes.into_iter().map(name).collect()
+            read(text).into_iter().map(name).collect()
         };
         assert_eq!(names(&text), ["first", "second", "fourth"]);
         assert_eq!(names(&text[..text.len() - 5]), ["first", "second"]);
-        assert!(read("").0.is_none());
         // a link in place of the file is neither followed nor replaced
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink(directory.join("target"), &path).unwrap();
         assert!(create(&path).is_err());
         assert!(!directory.join("target").exists());
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_journal_is_in_use_as_long_as_its_file_is_open() {
+        let directory = std::env::temp_dir().join(format!("quiclab-lock-{}", std::process::id()));
+        let (journal, undone) = Journal::open(&directory, "qlt9").unwrap();
+        assert_eq!(undone, 0);
+        let running = |done: Result<(), JournalError>| matches!(done, Err(JournalError::Running { .. }));
+        for _ in 0..2 {
+            assert!(running(check_not_running(&directory, "qlt9")));
+            assert!(running(recover(&directory, "qlt9").map(drop)));
+            assert!(running(Journal::open(&directory, "qlt9").map(drop)));
+        }
+        // a process that is killed closes it, and leaves the file
+        drop(journal);
+        // a process that another test starts may hold a copy until it becomes its program
+        let start = std::time::Instant::now();
+        while running(check_not_running(&directory, "qlt9")) {
+            assert!(start.elapsed() < std::time::Duration::from_secs(10));
+            std::thread::yield_now();
+        }
+        assert!(directory.join("journal.json").exists());
+        assert_eq!(recover(&directory, "qlt9").unwrap(), 0);
         fs::remove_dir_all(&directory).unwrap();
     }
 }

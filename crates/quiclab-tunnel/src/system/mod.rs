@@ -4,18 +4,23 @@
 //! process ends. All else (a route that had to give way, a way to the server, a sysctl) is written into a journal before it
 //! is changed (`journal.rs`); it is undone when [`Machine`] is dropped, and after a kill by the next `up` or `down`.
 
+mod addresses;
 mod firewall;
 mod forwarding;
 mod journal;
 mod netlink;
 mod nftables;
 mod resolver;
+mod reverse_path;
+mod routes;
 mod watch;
 
-pub use firewall::{Exceptions, Firewall, MARK, kill_switch_table};
+pub use addresses::DeviceAddress;
+pub use firewall::{Exceptions, Firewall, MARK, Removed, kill_switch_table};
 pub use journal::{Journal, JournalError, check_not_running, recover};
 pub use netlink::{Interface, Netlink};
 pub use resolver::Resolver;
+pub use reverse_path::drops_detours;
 pub use watch::Watch;
 
 use quiclab_core::ip::IpPrefix;
@@ -41,6 +46,12 @@ pub enum DeviceError {
         "/dev/net/tun is missing: load the kernel module `tun` (modprobe tun), or give the container that device"
     )]
     Missing,
+    /// The file is something else.
+    #[error(
+        "/dev/net/tun is not the device of the kernel ({}): give the container that device, or make it with `mknod /dev/net/tun c 10 200`",
+        system_reason(.0)
+    )]
+    NotTun(io::Error),
     /// The process may not create one.
     #[error("cannot create a TUN device ({}): run as root or with CAP_NET_ADMIN", system_reason(.0))]
     Forbidden(io::Error),
@@ -49,13 +60,26 @@ pub enum DeviceError {
     Io(#[from] io::Error),
 }
 
+/// What the device has inside.
+#[derive(Clone, Debug)]
+pub struct Inside {
+    /// Its MTU.
+    pub mtu: u16,
+    /// Its addresses.
+    pub addresses: Vec<DeviceAddress>,
+    /// Destinations beyond it, beside the networks of its addresses.
+    pub routes: Vec<IpPrefix>,
+    /// Destinations that lead nowhere.
+    pub unreachable: Vec<IpPrefix>,
+}
+
 /// The machine with the tunnel's device.
 pub struct Machine {
     device: Arc<SyncDevice>,
     index: u32,
     netlink: Netlink,
     journal: Journal,
-    addresses: BTreeSet<(IpAddr, u8)>,
+    addresses: BTreeSet<DeviceAddress>,
     routes: BTreeSet<IpPrefix>,
     /// Destinations that lead nowhere; unlike `routes` they do not go with the device.
     unreachable: BTreeSet<IpPrefix>,
@@ -88,6 +112,7 @@ impl Machine {
             .map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound => DeviceError::Missing,
                 io::ErrorKind::PermissionDenied => DeviceError::Forbidden(error),
+                _ if error.raw_os_error() == Some(libc::ENOTTY) => DeviceError::NotTun(error),
                 _ => DeviceError::Io(error),
             })?;
         device.set_nonblocking(true)?;
@@ -123,107 +148,22 @@ impl Machine {
         self.netlink.interfaces()
     }
 
-    /// Gives the device exactly these addresses.
+    /// Gives the device what it has inside: at each moment of the change, packets to what the tunnel has before and after it go
+    /// through the device or nowhere.
     ///
     /// # Errors
-    /// If the kernel refuses one.
-    pub fn set_addresses(&mut self, wanted: &[(IpAddr, u8)]) -> io::Result<()> {
-        let wanted: BTreeSet<_> = wanted.iter().copied().collect();
-        for gone in self.addresses.difference(&wanted) {
-            self.device.remove_address(gone.0)?;
+    /// If the kernel refuses something.
+    pub fn set_inside(&mut self, inside: &Inside) -> io::Result<()> {
+        // below 1280 bytes the kernel removes all that the device has of IPv6 (addrconf_notify, net/ipv6/addrconf.c)
+        let mtu = self.device.mtu()?;
+        if mtu < inside.mtu {
+            self.device.set_mtu(inside.mtu)?;
         }
-        for (address, length) in wanted.difference(&self.addresses) {
-            match address {
-                IpAddr::V4(address) => self.device.add_address_v4(*address, *length)?,
-                IpAddr::V6(address) => self.device.add_address_v6(*address, *length)?,
-            }
-        }
-        self.addresses = wanted;
-        Ok(())
-    }
-
-    /// Lowers or raises the MTU of the device.
-    ///
-    /// # Errors
-    /// If the kernel refuses it.
-    pub fn set_mtu(&mut self, mtu: u16) -> io::Result<()> {
-        if self.device.mtu()? == mtu { Ok(()) } else { self.device.set_mtu(mtu) }
-    }
-
-    /// Sends the destinations `through` the device, and none else beside its own networks; those in `unreachable` lead
-    /// nowhere, so that no other route takes their packets.
-    ///
-    /// A default route becomes two halves, which go before any default route without touching it: sockets bound to an
-    /// interface go on using that. Another route to the same destination gives way until the end.
-    ///
-    /// # Errors
-    /// If the kernel refuses one.
-    pub fn set_routes(&mut self, through: &[IpPrefix], unreachable: &[IpPrefix]) -> io::Result<()> {
-        let wanted = |routes: &[IpPrefix]| routes.iter().flat_map(|route| halves(*route)).collect();
-        let (through, unreachable): (BTreeSet<IpPrefix>, BTreeSet<IpPrefix>) =
-            (wanted(through), wanted(unreachable));
-        for gone in self.routes.difference(&through) {
-            // the kernel may have removed it with an address
-            let _ = self.netlink.remove_route(*gone, self.index);
-        }
-        self.routes = self.routes.intersection(&through).copied().collect();
-        for gone in self.unreachable.difference(&unreachable) {
-            let _ = self.netlink.remove(&netlink::unreachable(*gone));
-        }
-        self.unreachable = self.unreachable.intersection(&unreachable).copied().collect();
-        for route in through {
-            if !self.routes.contains(&route) {
-                self.replace_routes_to(route)?;
-                self.netlink.add_route(route, self.index)?;
-                self.routes.insert(route);
-            }
-        }
-        for route in unreachable {
-            if !self.unreachable.contains(&route) {
-                self.replace_routes_to(route)?;
-                let message = netlink::unreachable(route);
-                self.journal.note_added_route(&message)?;
-                if !self.netlink.add(&message)? {
-                    // the administrator's: it must not be removed
-                    self.journal.forget_last()?;
-                }
-                self.unreachable.insert(route);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether some destinations lead nowhere.
-    #[must_use]
-    pub fn has_unreachable_routes(&self) -> bool {
-        !self.unreachable.is_empty()
-    }
-
-    /// Routes of others to the same destination give way until the end.
-    fn replace_routes_to(&mut self, route: IpPrefix) -> io::Result<()> {
-        for other in self.netlink.routes_to(route, self.index)? {
-            self.journal.note_removed_route(&other)?;
-            self.netlink.remove(&other)?;
-        }
-        Ok(())
-    }
-
-    /// Keeps the way to a server as it is now, whatever routes lead through the device: for paths that are not bound to an
-    /// interface.
-    ///
-    /// # Errors
-    /// If the kernel refuses it.
-    pub fn keep_way(&mut self, server: IpAddr) -> io::Result<()> {
-        if self.ways.contains(&server) {
-            return Ok(());
-        }
-        if let Some(way) = self.netlink.way_to(server)? {
-            self.journal.note_added_route(&way)?;
-            if !self.netlink.add(&way)? {
-                // the administrator's: it must not be removed
-                self.journal.forget_last()?;
-            }
-            self.ways.insert(server);
+        self.replace_addresses(&inside.addresses, |machine| {
+            machine.set_routes(&inside.routes, &inside.unreachable)
+        })?;
+        if mtu > inside.mtu {
+            self.device.set_mtu(inside.mtu)?;
         }
         Ok(())
     }
@@ -313,29 +253,5 @@ impl Drop for Machine {
         if let Err(error) = self.end() {
             tracing::warn!(%error, "the firewall's table could not be removed");
         }
-    }
-}
-
-/// A default route as two routes that are more specific than any default route.
-fn halves(route: IpPrefix) -> Vec<IpPrefix> {
-    if route.length() > 0 {
-        return vec![route];
-    }
-    let texts = if route.is_ipv4() { ["0.0.0.0/1", "128.0.0.0/1"] } else { ["::/1", "8000::/1"] };
-    texts.map(|text| text.parse().expect("two halves are two ranges")).to_vec()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_default_route_becomes_two_halves() {
-        let texts = |route: &str| -> Vec<String> {
-            halves(route.parse().unwrap()).iter().map(ToString::to_string).collect()
-        };
-        assert_eq!(texts("0.0.0.0/0"), ["0.0.0.0/1", "128.0.0.0/1"]);
-        assert_eq!(texts("::/0"), ["::/1", "8000::/1"]);
-        assert_eq!(texts("10.0.0.0/8"), ["10.0.0.0/8"]);
     }
 }

@@ -1,8 +1,8 @@
 //! Routes, interfaces and their addresses, by rtnetlink (rtnetlink(7)), one request after the other.
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
@@ -37,6 +37,11 @@ pub struct Netlink {
     buffer: Vec<u8>,
 }
 
+/// Whether a route drops its packets (`blackhole`, `unreachable`, `prohibit`).
+pub(super) fn leads_nowhere(route: &RouteMessage) -> bool {
+    matches!(route.header.kind, RouteType::BlackHole | RouteType::Unreachable | RouteType::Prohibit)
+}
+
 impl Netlink {
     /// Opens the socket in the network of the calling thread.
     ///
@@ -50,7 +55,11 @@ impl Netlink {
     }
 
     /// Asks the kernel, and gives its answers; an error of it is an error here.
-    fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<RouteNetlinkMessage>> {
+    pub(super) fn request(
+        &mut self,
+        message: RouteNetlinkMessage,
+        flags: u16,
+    ) -> io::Result<Vec<RouteNetlinkMessage>> {
         self.sequence = self.sequence.wrapping_add(1);
         let mut header = NetlinkHeader::default();
         header.flags = NLM_F_REQUEST | flags;
@@ -153,12 +162,13 @@ impl Netlink {
         Ok(indices.iter().filter_map(|index| names.get(index).cloned()).collect())
     }
 
-    /// Sends `destination` through a device.
+    /// Sends `destination` through a device: by a new route, or by one in place of an unreachable one or of that to a network of the
+    /// device.
     ///
     /// # Errors
     /// If the kernel refuses it.
     pub fn add_route(&mut self, destination: IpPrefix, device: u32) -> io::Result<()> {
-        self.add(&through(destination, device)).map(drop)
+        self.replace(&through(destination, device))
     }
 
     /// The opposite of [`Netlink::add_route`].
@@ -182,6 +192,18 @@ impl Netlink {
         }
     }
 
+    /// Adds the described route; at once with that, one to the same destination with the same metric goes.
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    pub fn replace(&mut self, route: &RouteMessage) -> io::Result<()> {
+        let flags = NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
+        match self.request(RouteNetlinkMessage::NewRoute(route.clone()), flags) {
+            Err(error) => Err(io::Error::new(error.kind(), format!("a route cannot be set: {error}"))),
+            Ok(_) => Ok(()),
+        }
+    }
+
     /// Removes a route as it is described.
     ///
     /// # Errors
@@ -191,7 +213,7 @@ impl Netlink {
     }
 
     /// Routes of the main table to exactly `destination`, at the metric of quiclab's routes, through other devices
-    /// than `device`.
+    /// than `device`, or to nowhere.
     ///
     /// # Errors
     /// If the kernel refuses it.
@@ -222,7 +244,7 @@ impl Netlink {
             }
             let everything = destination.length() == 0 && to.is_none();
             table == u32::from(RouteHeader::RT_TABLE_MAIN)
-                && route.header.kind == RouteType::Unicast
+                && (route.header.kind == RouteType::Unicast || leads_nowhere(route))
                 && route.header.destination_prefix_length == destination.length()
                 && (everything || to == Some(destination.network()))
                 && metric == ours
@@ -295,6 +317,14 @@ fn through(destination: IpPrefix, device: u32) -> RouteMessage {
         route.header.scope = RouteScope::Link;
     }
     route.attributes.push(RouteAttribute::Oif(device));
+    route
+}
+
+/// A route through a device that counts while none with the metric of the kernel's own, or of quiclab's, is there.
+pub(super) fn held(destination: IpPrefix, device: u32) -> RouteMessage {
+    let mut route = through(destination, device);
+    let metric = if destination.is_ipv4() { 1 } else { METRIC_IPV6 + 1 };
+    route.attributes.push(RouteAttribute::Priority(metric));
     route
 }
 

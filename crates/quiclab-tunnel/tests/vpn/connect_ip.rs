@@ -1,11 +1,10 @@
 //! CONNECT-IP: between two ends of ours, and against connect-ip-go on quic-go in both roles.
 
 use super::faults::one_path;
-use super::lab::{Lab, succeed, until};
+use super::lab::{Lab, needs, succeed, until};
 use super::mtu::transfer;
 use super::{IPV4, IPV6, SECOND};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Duration;
 
 const STRANGER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../adapters/bin/quiclab-connect-ip-go");
@@ -15,13 +14,9 @@ const LONGEST: Duration = Duration::from_secs(15);
 /// A lab whose ends have certificates of their keys, and speak CONNECT-IP on port 443 over one path; `None` with a message
 /// where that is not possible.
 fn lab() -> Option<Lab> {
-    if Command::new("openssl").arg("version").output().is_err() {
-        eprintln!("skipped: certificates need openssl");
-        return None;
-    }
-    let lab = Lab::new()?;
+    let lab = Some(needs::has_openssl()).filter(|has| *has).and_then(|_| Lab::new())?;
     for end in ["server", "client", "other"] {
-        certify(&lab, end);
+        lab.certify(end);
     }
     one_path(&lab);
     lab.edit("client.toml", "10.1.1.1:4433", "10.1.1.1:443");
@@ -33,28 +28,14 @@ fn lab() -> Option<Lab> {
     Some(lab)
 }
 
-fn file(lab: &Lab, name: &str) -> String {
-    lab.directory.join(name).to_str().unwrap().to_owned()
-}
-
-/// A certificate of an end's key, signed by itself.
-fn certify(lab: &Lab, end: &str) {
-    let (key, certificate) = (file(lab, &format!("{end}.key")), file(lab, &format!("{end}.pem")));
-    let subject = format!("/CN={end}.example");
-    succeed(
-        "openssl",
-        &["req", "-x509", "-new", "-key", &key, "-subj", &subject, "-days", "2", "-out", &certificate],
-    );
-}
-
 /// The program on connect-ip-go, with what both of its roles need; `None` with a message where it was not built.
 fn stranger(lab: &Lab, role: &str, own: &str, known: &str) -> Option<Vec<String>> {
-    if !Path::new(STRANGER).exists() {
-        eprintln!("skipped: {STRANGER} is missing; `make adapters` builds it where Go is installed");
+    let why = format!("{STRANGER} is missing; `make adapters` builds it where Go is installed");
+    if !needs::has(Path::new(STRANGER).exists(), &why) {
         return None;
     }
     let uri = format!("https://vpn.example{PATH}");
-    let (certificate, key) = (file(lab, &format!("{own}.pem")), file(lab, &format!("{own}.key")));
+    let (certificate, key) = (lab.file(&format!("{own}.pem")), lab.file(&format!("{own}.key")));
     let words = [
         STRANGER,
         role,
@@ -75,7 +56,7 @@ fn stranger(lab: &Lab, role: &str, own: &str, known: &str) -> Option<Vec<String>
 /// Both families in both directions, many packets of full size, and pings.
 fn carries(lab: &Lab) {
     for address in [IPV4, IPV6] {
-        lab.echo(address);
+        lab.echo('s', address);
         until("an answer", LONGEST, || lab.ping(address, SECOND).is_some());
     }
     for address in ["10.77.0.1", "fd77::1"] {
@@ -140,7 +121,7 @@ fn the_address_of_the_client_changes_behind_a_kill_switch() {
     lab.start('s');
     lab.start('c');
     until("a session", LONGEST, || lab.is_open());
-    lab.echo(IPV4);
+    lab.echo('s', IPV4);
     assert!(lab.ping(IPV4, SECOND).is_some());
     let outside = |lab: &Lab| lab.run('c', &["ping", "-c", "1", "-W", "1", "10.1.1.1"]).0;
     assert_ne!(outside(&lab), Some(0), "the kill switch lets out what is of the tunnel only");
@@ -160,6 +141,110 @@ fn a_client_with_another_key_gets_no_tunnel() {
     lab.start('c');
     until("a refusal", LONGEST, || lab.log("server").contains("refused"));
     assert!(!lab.is_open() && lab.status('s')["sessions"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_reload_reads_certificates_again() {
+    let Some(mut lab) = lab() else { return };
+    let table = "certificate = \"server.pem\"";
+    lab.edit("server.toml", table, &format!("{table}\nkey_file = \"server.key\""));
+    lab.start('s');
+    lab.start('c');
+    until("a session", LONGEST, || lab.is_open());
+    let connects_again = |lab: &mut Lab| {
+        lab.down('c');
+        let log = lab.log("client").len();
+        lab.start('c');
+        until("a session, or a refusal", LONGEST, || {
+            lab.is_open() || lab.log("client")[log..].contains("refused")
+        });
+        lab.is_open()
+    };
+    // what is no certificate, or one of another key, changes nothing: neither the certificate nor the peers
+    let good = std::fs::read_to_string(lab.file("server.pem")).unwrap();
+    let other = std::fs::read_to_string(lab.file("other.pem")).unwrap();
+    let peer = format!("[[server.peers]]\nname = \"other\"\npublic_key = \"{}\"\n", lab.keys[2]);
+    let peers = "[[server.peers]]\nname = \"laptop\"";
+    lab.edit("server.toml", peers, &format!("{peer}{peers}"));
+    for (bad, sentence) in [
+        ("", "server.connect_ip.certificate: no `CERTIFICATE` is in it"),
+        (&good[..good.len() / 2], "server.connect_ip.certificate: not a PEM file with certificates"),
+        (&other, "`certificate` is not of the key that was read at the start"),
+    ] {
+        std::fs::write(lab.file("server.pem"), bad).unwrap();
+        let (code, said) = lab.reload('s');
+        let said = said.replace("\"server.pem\": ", "");
+        assert!(code == Some(2) && said.contains("nothing has changed: "), "{said}");
+        assert!(said.contains(sentence), "{said}");
+        assert!(lab.log("server").contains("configuration not reloaded: "), "{}", lab.log("server"));
+    }
+    assert!(connects_again(&mut lab), "with the certificate from before");
+    lab.edit("server.toml", &peer, "");
+    // the process may not read a key of root any more, and need not for a new certificate of the same key
+    lab.certify("server");
+    let new = std::fs::read_to_string(lab.file("server.pem")).unwrap();
+    assert_ne!(new, good, "another serial number");
+    let reloaded = "configuration reloaded: 1 peer, 0 sessions closed, other certificates from now on\n";
+    assert_eq!(lab.reload('s').1, reloaded);
+    assert_eq!(lab.log("server").matches("session open").count(), 2, "the session goes on");
+    assert!(connects_again(&mut lab));
+    // another key, which the user of the process may read
+    lab.edit(
+        "server.toml",
+        "certificate = \"server.pem\"\nkey_file = \"server.key\"",
+        "certificate = \"other.pem\"\nkey_file = \"other.key\"",
+    );
+    let (code, said) = lab.reload('s');
+    assert!(code == Some(2) && said.contains("server.connect_ip.key_file: "), "{said}");
+    succeed("chown", &["nobody", &lab.file("other.key")]);
+    assert_eq!(lab.reload('s').1, reloaded);
+    assert!(lab.is_open());
+    assert!(!connects_again(&mut lab), "its server has another key");
+    lab.down('c');
+    let [old, _, new] = lab.keys.clone();
+    lab.edit("client.toml", &old, &new);
+    lab.start('c');
+    until("a session with the other key", LONGEST, || lab.is_open());
+    // and a start accepts the key of the user that it becomes
+    lab.down('s');
+    lab.start('s');
+    until("a session", LONGEST, || lab.is_open() && lab.status('s')["sessions"][0]["open"] == true);
+}
+
+#[test]
+fn a_reload_of_a_client_reads_authorities_again() {
+    let Some(mut lab) = lab() else { return };
+    let key = format!("server_key = \"{}\"\n", lab.keys[0]);
+    lab.edit("client.toml", &key, "");
+    lab.edit("client.toml", "host = ", "authorities = \"ca.pem\"\nhost = ");
+    lab.certify_by_authority("vpn.example");
+    let own = "certificate = \"server.pem\"";
+    lab.edit("server.toml", own, "certificate = \"web.pem\"\nkey_file = \"web.key\"");
+    lab.edit("client.toml", "ca.pem", "known.pem");
+    let [other, authority, known] = ["other.pem", "ca.pem", "known.pem"].map(|name| lab.file(name));
+    std::fs::copy(other, &known).unwrap();
+    lab.start('s');
+    lab.start('c');
+    until("a refusal", LONGEST, || lab.log("client").contains("refused"));
+    std::fs::copy(authority, known).unwrap();
+    assert_eq!(
+        lab.reload('c').1,
+        "configuration reloaded: the authorities decide which server is known, other certificates from now on\n"
+    );
+    until("a session", LONGEST, || lab.is_open());
+    // another authority beside it closes nothing; without it, its server is not trusted any more
+    let other = std::fs::read_to_string(lab.file("other.pem")).unwrap();
+    let both = std::fs::read_to_string(lab.file("ca.pem")).unwrap() + &other;
+    let log = lab.log("client").len();
+    for (authorities, sessions) in [(&both, ""), (&other, ", 1 session closed")] {
+        std::fs::write(lab.file("known.pem"), authorities).unwrap();
+        let sentence = "configuration reloaded: the authorities decide which server is known, other certificates from now on";
+        assert_eq!(lab.reload('c').1, format!("{sentence}{sessions}\n"));
+    }
+    assert!(!lab.is_open());
+    until("a refusal", LONGEST, || lab.log("client")[log..].contains("refused"));
+    assert_eq!(lab.log("client")[log..].matches("session open").count(), 0);
+    until("the server knows", LONGEST, || lab.status('s')["sessions"].as_array().is_some_and(Vec::is_empty));
 }
 
 #[test]
@@ -222,41 +307,8 @@ fn connect_ip_go_and_our_server() {
 #[test]
 fn a_server_known_by_its_authority() {
     let Some(mut lab) = lab() else { return };
-    // an authority, and a server with an ECDSA key that it has signed
-    let name = |name: &str| file(&lab, name);
-    let [ca_key, ca, key, request, certificate, extensions] =
-        ["ca.key", "ca.pem", "web.key", "web.csr", "web.pem", "web.ext"].map(name);
-    let curve = ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out"];
-    for file in [&ca_key, &key] {
-        succeed("openssl", &[&curve[..], &[file]].concat());
-    }
-    succeed(
-        "openssl",
-        &["req", "-x509", "-new", "-key", &ca_key, "-subj", "/CN=ca", "-days", "2", "-out", &ca],
-    );
-    succeed("openssl", &["req", "-new", "-key", &key, "-subj", "/CN=web", "-out", &request]);
-    std::fs::write(PathBuf::from(&extensions), "subjectAltName=DNS:vpn.example\nbasicConstraints=CA:FALSE\n")
-        .unwrap();
-    succeed(
-        "openssl",
-        &[
-            "x509",
-            "-req",
-            "-in",
-            &request,
-            "-CA",
-            &ca,
-            "-CAkey",
-            &ca_key,
-            "-CAcreateserial",
-            "-days",
-            "2",
-            "-extfile",
-            &extensions,
-            "-out",
-            &certificate,
-        ],
-    );
+    lab.certify_by_authority("vpn.example");
+    let [ca, certificate] = ["ca.pem", "web.pem"].map(|name| lab.file(name));
     // certificates that do not fit what a server may send before it knows the client's address (RFC 9000 section 8.1)
     let chain: String = [&certificate]
         .into_iter()

@@ -5,7 +5,6 @@
 
 use super::SECOND;
 use super::lab::{self, Lab, until};
-use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,16 +38,13 @@ fn programs(lab: &Lab, scripts: &[(&str, &str)]) -> String {
 /// Counts what arrives at an address of the server's host.
 fn questions(lab: &Lab, address: &'static str) -> Arc<AtomicU64> {
     let count = Arc::new(AtomicU64::new(0));
-    let (ready, is_ready) = std::sync::mpsc::channel();
     let counter = count.clone();
-    drop(lab.within('s', move || {
-        let socket = UdpSocket::bind(address).unwrap();
-        ready.send(()).unwrap();
+    let socket = lab.socket('s', address);
+    std::thread::spawn(move || {
         while socket.recv(&mut [0; 512]).is_ok() {
             counter.fetch_add(1, Ordering::Relaxed);
         }
-    }));
-    is_ready.recv().unwrap();
+    });
     count
 }
 
@@ -109,22 +105,45 @@ fn name_servers_of_a_killed_client_are_restored_by_down_and_by_up() {
     assert_eq!(text(), "nameserver 10.1.1.9\n");
 }
 
+/// As the unit without its drop-in for `dns`: there must be no kill switch without a tunnel.
+#[test]
+fn a_user_who_cannot_set_name_servers_gets_no_kill_switch() {
+    let Some(mut lab) = Lab::new() else { return };
+    let file = resolv_conf(&lab);
+    let path = programs(&lab, &[]);
+    lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
+    let nobody = nix::unistd::User::from_name("nobody").unwrap().unwrap();
+    let own = |file| std::os::unix::fs::chown(file, Some(nobody.uid.as_raw()), Some(nobody.gid.as_raw()));
+    own(lab.directory.join("client.key")).unwrap();
+    let capabilities =
+        "--inh-caps=-all,+net_admin --ambient-caps=-all,+net_admin --bounding-set=-all,+net_admin";
+    let user = format!("--reuid={} --regid={} --clear-groups", nobody.uid, nobody.gid);
+    let words = format!("setpriv {user} {capabilities} --no-new-privs /usr/bin/env {path}");
+    lab.start_by('c', &words.split(' ').collect::<Vec<_>>());
+    assert_eq!(lab.wait('c').code(), Some(3), "{}", lab.log("client"));
+    let log = lab.log("client");
+    let sentence = "client.dns: [\"10.77.0.1\"]: /etc/resolv.conf cannot be written: Permission denied; `dns` takes root";
+    assert!(log.contains(sentence) && log.contains("drop-in for `dns`"), "{log}");
+    assert!(!log.contains("kill switch on"), "{log}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), BEFORE);
+    // nothing is left of it
+    assert_eq!(lab.run('c', &[lab::PROGRAM, "down", "--interface", &lab.device('c')]).0, Some(1));
+}
+
 #[test]
 fn resolvconf_is_used_where_it_is() {
     let Some(mut lab) = Lab::new() else { return };
     let file = resolv_conf(&lab);
     let said = lab.directory.join("said");
-    let script = format!(
-        "{{ echo \"$@\"; [ \"$1\" = -a ] && while read -r line; do echo \"$line\"; done; }} >> {}; true",
-        said.display()
-    );
+    // as openresolv does with -x
+    let script = format!("echo \"$@\" >> {}; [ \"$1\" = -d ] || /bin/cat > /etc/resolv.conf", said.display());
     let path = programs(&lab, &[("resolvconf", &script)]);
     lab.start_by('c', &["/usr/bin/env", &path]);
     until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");
     let entry = format!("tun.{}", lab.device('c'));
-    let added = format!("-a {entry} -m 0 -x\n{WRITTEN}");
+    let added = format!("-a {entry} -m 0 -x\n");
     assert_eq!(std::fs::read_to_string(&said).unwrap(), added);
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), BEFORE);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), WRITTEN);
     lab.kill('c');
     // without that program the entry is not forgotten
     let empty = format!("PATH={}", lab.directory.display());
@@ -133,4 +152,28 @@ fn resolvconf_is_used_where_it_is() {
     assert!(code == Some(1) && shown.contains("resolver.json: the entry"), "{shown}");
     lab.run('c', &["/usr/bin/env", &path, lab::PROGRAM, "down", "--interface", &lab.device('c')]);
     assert_eq!(std::fs::read_to_string(&said).unwrap(), format!("{added}-d {entry} -f\n"));
+}
+
+#[test]
+fn a_resolvconf_that_keeps_other_name_servers_is_not_used() {
+    let Some(mut lab) = Lab::new() else { return };
+    let file = resolv_conf(&lab);
+    // as that of Debian, which takes -m and -x for nothing
+    let script = format!(
+        "if [ \"$1\" = -a ]; then /bin/cat > /etc/resolv.conf; echo nameserver 10.1.1.1 >> /etc/resolv.conf; else printf %s '{BEFORE}' > /etc/resolv.conf; fi"
+    );
+    let path = programs(&lab, &[("resolvconf", &script)]);
+    let text = || std::fs::read_to_string(&file).unwrap();
+    for killed in [false, true] {
+        lab.start_by('c', &["/usr/bin/env", &path]);
+        until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");
+        assert_eq!(text(), WRITTEN);
+        if killed {
+            lab.kill('c');
+            lab.clean('c');
+        } else {
+            lab.down('c');
+        }
+        assert_eq!(text(), BEFORE);
+    }
 }

@@ -1,6 +1,7 @@
 //! Exit codes: what a service manager starts again, and what it does not.
 
 use super::SECOND;
+use super::lab::needs::has;
 use super::lab::{Lab, until};
 use std::os::unix::fs::PermissionsExt;
 
@@ -23,7 +24,7 @@ fn a_client_may_try_again_after_a_full_pool() {
 fn what_does_not_change_by_itself_has_codes_of_its_own() {
     let Some(mut lab) = Lab::new() else { return };
     // an address that another program has is free later
-    let socket = lab.within('s', || std::net::UdpSocket::bind("0.0.0.0:4433").unwrap()).join().unwrap();
+    let socket = lab.socket('s', "0.0.0.0:4433");
     lab.start('s');
     assert_eq!(lab.wait('s').code(), Some(1), "{}", lab.log("server"));
     drop(socket);
@@ -35,6 +36,11 @@ fn what_does_not_change_by_itself_has_codes_of_its_own() {
     until("the server is up", 10 * SECOND, || lab.status('s')["role"] == "server");
     lab.start('s');
     assert_eq!(lab.wait('s').code(), Some(3), "it runs already: {}", lab.log("server"));
+    // nor is the operator told to change the key of the one that runs
+    std::os::unix::fs::chown(lab.directory.join("server.key"), Some(1), None).unwrap();
+    lab.start('s');
+    assert_eq!(lab.wait('s').code(), Some(3), "{}", lab.log("server"));
+    assert_eq!(lab.log("server").matches("runs already").count(), 2, "{}", lab.log("server"));
     lab.start_by('c', &["setpriv", "--bounding-set", "-net_admin"]);
     assert_eq!(lab.wait('c').code(), Some(3), "{}", lab.log("client"));
     lab.edit("client.toml", "version = 1", "version = 2");
@@ -45,6 +51,54 @@ fn what_does_not_change_by_itself_has_codes_of_its_own() {
     // with a wrong file it would be started again indefinitely: that line is for the exit code of ExecStart only
     assert!(!unit.lines().any(|line| line.starts_with("ExecStartPre=")), "{unit}");
     lab.terminate('s');
+}
+
+/// What a drop-in or a container lacks: another start does not bring it.
+#[test]
+fn what_the_machine_lacks_is_named() {
+    let Some(mut lab) = Lab::new() else { return };
+    let shell = |script: &str| format!("{script} && exec \"$@\"");
+    let start = |lab: &mut Lab, host, script: &str| {
+        lab.start_by(host, &["unshare", "--mount", "sh", "-c", &shell(script), "sh"]);
+        assert_eq!(lab.wait(host).code(), Some(3), "{}", lab.log("server"));
+    };
+    // a container without the device, and one with sysctls that cannot be written
+    start(&mut lab, 's', "mount --bind /dev/null /dev/net/tun");
+    assert!(
+        lab.log("server").contains("/dev/net/tun is not the device of the kernel"),
+        "{}",
+        lab.log("server")
+    );
+    start(&mut lab, 's', "mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys");
+    let log = lab.log("server");
+    assert!(log.contains("net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1"), "{log}");
+    assert!(!log.contains("could not be undone"), "nothing was changed: {log}");
+}
+
+/// The server may be corrected: the service manager starts the client again.
+#[test]
+fn packets_with_numbers_at_one_end_only_are_refused() {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.edit("server.toml", "user = \"nobody\"\n", "");
+    lab.edit("client.toml", "version = 1\n", "version = 1\nresequencing = \"0 s\"\n");
+    lab.start('s');
+    until("the server is up", 10 * SECOND, || lab.status('s')["role"] == "server");
+    assert!(lab.log("server").contains("the tunnel runs as root"), "{}", lab.log("server"));
+    lab.start('c');
+    assert_eq!(lab.wait('c').code(), Some(1), "{}", lab.log("client"));
+    assert!(lab.log("client").contains("at one end only"), "{}", lab.log("client"));
+    assert!(!lab.log("client").contains("runs as root"), "{}", lab.log("client"));
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_reported() {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.start('c');
+    until("a line in the log", 30 * SECOND, || {
+        lab.log("client").matches("path is not up so far").count() == 2
+    });
+    lab.start('s');
+    until("session with two paths", 30 * SECOND, || lab.is_open() && lab.paths_up() == 2);
 }
 
 /// As the systemd unit starts it: as a user with CAP_NET_ADMIN and nothing else.
@@ -60,8 +114,7 @@ fn a_user_with_one_capability_carries_and_undoes() {
         assert!(unit.lines().any(|found| found == line), "{line}");
     }
     let mode = std::fs::metadata("/dev/net/tun").unwrap().permissions().mode();
-    if mode & 0o006 != 0o006 {
-        eprintln!("skipped: /dev/net/tun is not open to all users, as udev makes it");
+    if !has(mode & 0o006 == 0o006, "/dev/net/tun is not open to all users, as udev makes it") {
         return;
     }
     let nobody = nix::unistd::User::from_name("nobody").unwrap().unwrap();
@@ -74,8 +127,16 @@ fn a_user_with_one_capability_carries_and_undoes() {
     let program = format!("setpriv {user} {capabilities} --no-new-privs");
     let program: Vec<&str> = program.split(' ').collect();
     lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
+    // it cannot become another user
+    own(lab.directory.join("server.key"));
+    lab.edit("server.toml", "user = \"nobody\"", "user = \"daemon\"");
+    lab.start_by('s', &program);
+    assert_eq!(lab.wait('s').code(), Some(3), "{}", lab.log("server"));
+    assert!(lab.log("server").contains("this process cannot become another user"), "{}", lab.log("server"));
+    lab.edit("server.toml", "user = \"daemon\"", "user = \"nobody\"");
+    // its own user may be named (the client's configuration does), or not (the server's)
+    lab.edit("server.toml", "user = \"nobody\"\n", "");
     for (host, end) in [('s', "server"), ('c', "client")] {
-        lab.edit(&format!("{end}.toml"), "user = \"nobody\"\n", "");
         own(lab.directory.join(format!("{end}.key")));
         let directory = std::path::Path::new("/run/quiclab-tunnel").join(lab.device(host));
         std::fs::create_dir_all(&directory).unwrap();
@@ -95,4 +156,33 @@ fn a_user_with_one_capability_carries_and_undoes() {
     let after =
         (lab.ip('c', "route show"), lab.ip('s', "route show"), lab.sysctl('s', "net/ipv4/ip_forward"));
     assert_eq!(after, before);
+}
+
+/// The numbers of processes in a container are not those of its host; both see the same files.
+#[test]
+fn a_tunnel_in_another_pid_namespace_is_found() {
+    let Some(mut lab) = Lab::new() else { return };
+    let container = ["unshare", "--pid", "--fork", "--mount-proc"];
+    lab.ip('c', "route add 10.99.0.0/16 via 10.1.1.1");
+    let before = lab.ip('c', "route show");
+    lab.start('s');
+    lab.start_by('c', &container);
+    until("a session", 15 * SECOND, || lab.is_open());
+    let journal = std::path::Path::new("/run/quiclab-tunnel").join(lab.device('c')).join("journal.json");
+    let changes = std::fs::read_to_string(&journal).unwrap();
+    let log = lab.log("client").len();
+    lab.start('c');
+    assert_eq!(lab.wait('c').code(), Some(3), "{}", lab.log("client"));
+    assert!(lab.log("client")[log..].contains("runs already"), "{}", lab.log("client"));
+    assert_eq!(std::fs::read_to_string(&journal).unwrap(), changes, "it is the other one's");
+    // its control socket is gone: nothing of it is undone
+    std::fs::remove_file(journal.with_file_name("control.sock")).unwrap();
+    let (device, program) = (lab.device('c'), super::lab::PROGRAM);
+    let (code, said) = lab.run('c', &[program, "down", "--interface", &device]);
+    assert!(code == Some(1) && said.contains("runs already"), "{said}");
+    assert!(!lab.ip('c', "route show").contains("10.99.0.0/16 via"), "what gave way is still away");
+    lab.kill_child('c');
+    assert!(!lab.wait('c').success());
+    assert_eq!(lab.clean('c'), "reverted the changes of a killed tunnel: 1\n");
+    assert_eq!(lab.ip('c', "route show"), before);
 }

@@ -80,16 +80,13 @@ fn what_came_by_router_advertisement_stays() {
 /// The Internet behind the server's `eth0`, which knows no way to the pools: the address that it sees of the client.
 fn seen_outside(lab: &Lab, ipv4: bool) -> String {
     let (address, any) = if ipv4 { ("10.5.0.2:9", "0.0.0.0:0") } else { ("[fd05::2]:9", "[::]:0") };
-    let (ready, is_ready) = std::sync::mpsc::channel();
-    let seen = lab.within('l', move || {
-        let socket = UdpSocket::bind(address).unwrap();
-        ready.send(()).unwrap();
+    let socket = lab.socket('l', address);
+    let seen = std::thread::spawn(move || {
         let mut buffer = [0; 16];
         let (size, from) = socket.recv_from(&mut buffer).unwrap();
         socket.send_to(&buffer[..size], from).unwrap();
         from.ip().to_string()
     });
-    is_ready.recv().unwrap();
     let asking = move || {
         let socket = UdpSocket::bind(any).unwrap();
         socket.set_read_timeout(Some(SECOND / 5)).unwrap();
@@ -132,8 +129,7 @@ fn addresses_are_translated_until_the_end() {
 #[test]
 fn the_commands_of_the_documentation_translate_addresses() {
     let Some(mut lab) = with_internet() else { return };
-    if lab.run('s', &["nft", "--version"]).0 != Some(0) {
-        eprintln!("skipped: no nft");
+    if !lab.has_nft() {
         return;
     }
     let documentation = include_str!("../../../../docs/tunnel.md");
@@ -146,4 +142,38 @@ fn the_commands_of_the_documentation_translate_addresses() {
     lab.start_both();
     assert_eq!([true, false].map(|ipv4| seen_outside(&lab, ipv4)), ["10.5.0.1", "fd05::1"]);
     lab.run('s', &[lab::PROGRAM, "down", "--interface", &lab.device('s')]);
+}
+
+#[test]
+fn a_strict_filter_of_sources_is_told_and_a_loose_one_is_enough() {
+    let Some(mut lab) = Lab::new() else { return };
+    for (name, value) in [("all", "1"), ("c1", "0"), ("c2", "2")] {
+        lab.set_sysctl('c', &format!("net/ipv4/conf/{name}/rp_filter"), value);
+    }
+    // all traffic goes through the tunnel, that to the server's addresses too
+    lab.edit("client.toml", "routes = [\"10.99.0.0/16\"]", "routes = [\"0.0.0.0/0\"]");
+    for server in ["10.1.1.1", "10.1.2.1"] {
+        lab.edit("client.toml", &format!("{server}:4433"), "10.9.9.9:4433");
+    }
+    lab.ip('s', "addr add 10.9.9.9/32 dev lo");
+    lab.ip('c', "route add default via 10.1.1.1 dev c1");
+    lab.ip('c', "route add default via 10.1.2.1 dev c2 metric 9");
+    lab.start('s');
+    lab.start('c');
+    let down = |name: &str| {
+        let paths = lab.status('c')["sessions"][0]["paths"].as_array().cloned().unwrap_or_default();
+        paths.iter().any(|path| path["name"] == name && path["up"] == false)
+    };
+    until("the session", 15 * SECOND, || lab.is_open());
+    // what comes on c1 is dropped once the routes lead through the tunnel; c2 goes on
+    until("the filtered path is down", 15 * SECOND, || down("dsl"));
+    assert!(lab.is_open() && !down("lte"));
+    let warnings = |interface: &str| {
+        let log = lab.log("client");
+        log.lines().filter(|line| line.contains("rp_filter is strict") && line.contains(interface)).count()
+    };
+    assert_eq!((warnings("\"c1\""), warnings("\"c2\"")), (1, 0), "{}", lab.log("client"));
+    assert_eq!(lab.sysctl('c', "net/ipv4/conf/c1/rp_filter"), "0");
+    lab.set_sysctl('c', "net/ipv4/conf/c1/rp_filter", "2");
+    until("both paths", 30 * SECOND, || lab.paths_up() == 2);
 }

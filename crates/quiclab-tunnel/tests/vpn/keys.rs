@@ -3,22 +3,19 @@
 use super::lab::{Lab, PROGRAM, succeed, until};
 use super::{IPV4, SECOND};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::time::Duration;
 
-const RELOADED: (Option<i32>, &str) = (Some(0), "configuration reloaded: 1 peers, 0 sessions closed\n");
+const RELOADED: (Option<i32>, &str) = (Some(0), "configuration reloaded: 1 peer, 0 sessions closed\n");
 
 /// A TCP connection inside the tunnel, each of whose bytes is echoed.
 fn connection(lab: &Lab) -> TcpStream {
-    let (ready, is_ready) = std::sync::mpsc::channel();
-    drop(lab.within('s', move || {
-        let listener = TcpListener::bind("10.77.0.1:11").unwrap();
-        ready.send(()).unwrap();
+    let listener = lab.listener('s', "10.77.0.1:11");
+    std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut byte = [0];
         while stream.read_exact(&mut byte).is_ok() && stream.write_all(&byte).is_ok() {}
-    }));
-    is_ready.recv().unwrap();
+    });
     lab.within('c', || TcpStream::connect("10.77.0.1:11").unwrap()).join().unwrap()
 }
 
@@ -73,6 +70,32 @@ fn a_client_gets_a_new_key_and_keeps_its_addresses_and_connections() {
 }
 
 #[test]
+fn a_client_that_was_killed_finds_its_session_with_its_new_key() {
+    let Some(mut lab) = Lab::new() else { return };
+    let [_, old, new] = lab.keys.clone();
+    lab.edit("server.toml", &format!("\"{old}\"\n"), &format!("\"{old}\"\nnext_public_key = \"{new}\"\n"));
+    lab.start_both();
+    let mut stream = connection(&lab);
+    passes(&mut stream, 1);
+    lab.kill('c');
+    lab.edit("client.toml", "client.key", "other.key");
+    lab.start('c');
+    until("a session with the new key", 15 * SECOND, || {
+        lab.status('s')["sessions"].as_array().unwrap().iter().any(|one| one["public_key"] == *new)
+    });
+    let status = lab.status('s');
+    assert_eq!(status["sessions"].as_array().unwrap().len(), 1, "one client has one session: {status}");
+    assert_eq!(status["values"]["parked_sessions"], 0.0, "{status}");
+    assert_eq!(
+        lab.log("server").matches("its client has connected again").count(),
+        1,
+        "{}",
+        lab.log("server")
+    );
+    passes(&mut stream, 2);
+}
+
+#[test]
 fn a_server_gets_a_new_key_and_its_clients_come_back() {
     let Some(mut lab) = Lab::new() else { return };
     let key = lab.directory.join("new.key");
@@ -80,7 +103,7 @@ fn a_server_gets_a_new_key_and_its_clients_come_back() {
     assert_eq!(succeed(PROGRAM, &["pubkey", key.to_str().unwrap()]).trim(), new);
     let old = lab.keys[0].clone();
     lab.start_both();
-    lab.echo(IPV4);
+    lab.echo('s', IPV4);
     // 1: clients accept both
     let both = format!("server_key = \"{old}\"\nnext_server_key = \"{new}\"");
     lab.edit("client.toml", &format!("server_key = \"{old}\""), &both);
@@ -104,7 +127,7 @@ fn a_server_gets_a_new_key_and_its_clients_come_back() {
     );
     lab.edit("client.toml", &format!("server_key = \"{old}\""), &format!("server_key = \"{new}\""));
     let (code, said) = lab.reload('c');
-    assert_eq!((code, said.as_str()), (Some(0), "configuration reloaded: the server may have 1 keys\n"));
+    assert_eq!((code, said.as_str()), (Some(0), "configuration reloaded: the server may have 1 key\n"));
     assert!(lab.ping(IPV4, Duration::from_secs(2)).is_some());
     assert_eq!(lab.log("client").matches("session open").count(), 2);
 }

@@ -6,7 +6,7 @@ use super::{SECOND, flow, more};
 use crate::faults::one_path;
 use serde_json::Value;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -34,17 +34,14 @@ fn until_found(lab: &Lab, hosts: &[char], index: usize, mtu: u64, longest: Durat
 
 /// Sends bytes through the tunnel and waits until they have come back.
 pub fn transfer(lab: &Lab, address: &'static str) -> Duration {
-    let (ready, is_ready) = std::sync::mpsc::channel();
-    let server = lab.within('s', move || {
-        let listener = TcpListener::bind(address).unwrap();
-        ready.send(()).unwrap();
+    let listener = lab.listener('s', address);
+    let server = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         stream.set_read_timeout(Some(LONGEST)).unwrap();
         let mut bytes = vec![0; TRANSFER];
         stream.read_exact(&mut bytes).unwrap();
         stream.write_all(&bytes).unwrap();
     });
-    is_ready.recv().unwrap();
     let client = lab.within('c', move || {
         let to: SocketAddr = address.parse().unwrap();
         let start = Instant::now();

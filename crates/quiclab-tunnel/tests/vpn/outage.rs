@@ -3,7 +3,7 @@
 use super::SECOND;
 use super::lab::{Lab, until};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -18,17 +18,14 @@ const SERVER: &str = "10.77.0.1:9";
 pub(super) fn stream(lab: &Lab, from: char, to: char, address: &'static str) -> Arc<AtomicU64> {
     let arrived = Arc::new(AtomicU64::new(0));
     let counter = arrived.clone();
-    let (ready, is_ready) = std::sync::mpsc::channel();
-    drop(lab.within(to, move || {
-        let listener = TcpListener::bind(address).unwrap();
-        ready.send(()).unwrap();
+    let listener = lab.listener(to, address);
+    std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut buffer = vec![0; 1 << 16];
         while let Ok(count @ 1..) = stream.read(&mut buffer) {
             counter.fetch_add(count as u64, Ordering::Relaxed);
         }
-    }));
-    is_ready.recv().unwrap();
+    });
     drop(lab.within(from, move || {
         let mut stream = TcpStream::connect(address).unwrap();
         let block = vec![7; 1 << 14];
@@ -45,6 +42,11 @@ fn outage(idle_timeout: &str) {
     let Some(mut lab) = Lab::new() else { return };
     for file in ["server.toml", "client.toml"].into_iter().filter(|_| !idle_timeout.is_empty()) {
         lab.edit(file, "version = 1", &format!("version = 1\nidle_timeout = \"{idle_timeout}\""));
+    }
+    // not what the machine has by default: with BBR of Linux, some flows leave one hole unsent for ten seconds and longer after the
+    // outage, although all beyond it was acknowledged. Namespaces permit Reno
+    for host in ['c', 's'] {
+        lab.set_sysctl(host, "net/ipv4/tcp_congestion_control", "reno");
     }
     lab.start_both();
     let flows = [stream(&lab, 'c', 's', SERVER), stream(&lab, 's', 'c', CLIENT)];

@@ -4,7 +4,7 @@ use super::lab::Lab;
 use std::collections::VecDeque;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 
 /// Where the relay listens on uplink 1, in place of the server's 10.1.1.1:4433.
 pub const ADDRESS: &str = "10.1.1.1:4434";
@@ -36,24 +36,20 @@ impl Relay {
     /// A relay on uplink 1; the client's configuration must name [`ADDRESS`].
     pub fn start(lab: &Lab, faults: Faults) -> Arc<Self> {
         let relay = Arc::new(Self::default());
-        let (ready, is_ready) = mpsc::channel();
-        let own = relay.clone();
-        drop(lab.within('s', move || {
-            let near = UdpSocket::bind(ADDRESS).unwrap();
-            let far = UdpSocket::bind("10.1.1.1:0").unwrap();
-            far.connect("10.1.1.1:4433").unwrap();
-            *own.onward.lock().unwrap() = Some(far.try_clone().unwrap());
-            let client = Arc::new(Mutex::new(None));
-            let (back, from_far, to_near) =
-                (own.clone(), far.try_clone().unwrap(), near.try_clone().unwrap());
-            let known = client.clone();
-            std::thread::spawn(move || {
-                back.pass(faults, 2, &from_far, |data, _| {
-                    let client: Option<SocketAddr> = *known.lock().unwrap();
-                    let _ = client.map(|client| to_near.send_to(data, client));
-                });
+        let (near, far) = (lab.socket('s', ADDRESS), lab.socket('s', "10.1.1.1:0"));
+        far.connect("10.1.1.1:4433").unwrap();
+        *relay.onward.lock().unwrap() = Some(far.try_clone().unwrap());
+        let client = Arc::new(Mutex::new(None));
+        let (back, from_far, to_near) = (relay.clone(), far.try_clone().unwrap(), near.try_clone().unwrap());
+        let known = client.clone();
+        std::thread::spawn(move || {
+            back.pass(faults, 2, &from_far, |data, _| {
+                let client: Option<SocketAddr> = *known.lock().unwrap();
+                let _ = client.map(|client| to_near.send_to(data, client));
             });
-            ready.send(()).unwrap();
+        });
+        let own = relay.clone();
+        std::thread::spawn(move || {
             own.pass(faults, 1, &near, |data, from| {
                 *client.lock().unwrap() = Some(from);
                 let mut kept = own.kept.lock().unwrap();
@@ -63,8 +59,7 @@ impl Relay {
                 kept.push_back(data.to_vec());
                 let _ = far.send(data);
             });
-        }));
-        is_ready.recv().unwrap();
+        });
         relay
     }
 

@@ -31,7 +31,7 @@ fn peers_come_and_go_while_others_lose_no_packet() {
     lab.signal('s', Signal::HUP);
     until("the session is closed", 10 * SECOND, || sessions(&lab) == 1);
     let log = lab.log("server");
-    assert!(log[before..].contains("configuration reloaded: 1 peers, 1 sessions closed"), "{log}");
+    assert!(log[before..].contains("configuration reloaded: 1 peer, 1 session closed"), "{log}");
     until("its client knows", 10 * SECOND, || !lab.has_session('d'));
     until("it is refused", 20 * SECOND, || lab.log("server")[before..].contains("refused"));
     numbers.pass(300);
@@ -57,7 +57,7 @@ fn a_wrong_configuration_or_a_fixed_field_changes_nothing() {
         ("server.key", "other.key", "key_file: it changes only with the next start"),
         (
             "version = 1",
-            "version = 1\ncarrier = \"multipath\"",
+            "version = 1\ncarrier = \"connections\"",
             "carrier: it changes only with the next start",
         ),
         (&lab.device('s'), "qlt9", "interface: it changes only with the next start"),
@@ -80,7 +80,7 @@ fn a_wrong_configuration_or_a_fixed_field_changes_nothing() {
     // a value that is the default is no change
     std::fs::write(
         lab.directory.join("server.toml"),
-        whole.replacen("version = 1", "version = 1\nmtu = 1400", 1),
+        whole.replacen("version = 1", "version = 1\nmtu = 1400\ncarrier = \"multipath\"", 1),
     )
     .unwrap();
     assert_eq!(lab.reload('s').0, Some(0));
@@ -95,16 +95,18 @@ fn a_peer_with_a_new_key_or_address_has_a_new_session() {
     lab.start_both();
     // a fixed address: its client connects again by itself
     lab.edit("server.toml", "name = \"laptop\"", "name = \"notebook\"\nipv4 = \"10.77.0.9\"");
-    assert_eq!(lab.reload('s').1, "configuration reloaded: 1 peers, 1 sessions closed\n");
+    assert_eq!(lab.reload('s').1, "configuration reloaded: 1 peer, 1 session closed\n");
     until("the new address", 20 * SECOND, || lab.ip('c', "addr show").contains("10.77.0.9/24"));
+    let route = format!("10.99.0.0/16 dev {}", lab.device('c'));
+    until("its routes", SECOND, || lab.ip('c', "route show").contains(&route));
     until("its name in the status", 10 * SECOND, || lab.status('s')["sessions"][0]["name"] == "notebook");
     // a name alone closes nothing
     lab.edit("server.toml", "notebook", "laptop");
-    assert_eq!(lab.reload('s').1, "configuration reloaded: 1 peers, 0 sessions closed\n");
+    assert_eq!(lab.reload('s').1, "configuration reloaded: 1 peer, 0 sessions closed\n");
     assert_eq!(lab.status('s')["sessions"][0]["name"], "laptop");
     let [_, old, new] = lab.keys.clone();
     lab.edit("server.toml", &old, &new);
-    assert_eq!(lab.reload('s').1, "configuration reloaded: 1 peers, 1 sessions closed\n");
+    assert_eq!(lab.reload('s').1, "configuration reloaded: 1 peer, 1 session closed\n");
     until("the old key is refused", 20 * SECOND, || lab.log("server").contains("refused"));
     assert_eq!(sessions(&lab), 0);
     lab.down('c');

@@ -25,12 +25,12 @@ const WINDOW: Duration = Duration::from_secs(12);
 fn probe(lab: &Lab, stop: &Arc<AtomicBool>) -> Arc<Mutex<Vec<Instant>>> {
     let arrivals: Arc<Mutex<Vec<Instant>>> = Arc::default();
     let (own, stop) = (arrivals.clone(), stop.clone());
-    drop(lab.within('s', move || {
-        let socket = UdpSocket::bind("10.77.0.1:8").unwrap();
+    let socket = lab.socket('s', "10.77.0.1:8");
+    std::thread::spawn(move || {
         while socket.recv(&mut [0; 8]).is_ok() {
             own.lock().unwrap().push(Instant::now());
         }
-    }));
+    });
     drop(lab.within('c', move || {
         let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
         while !stop.load(Ordering::Relaxed) {
@@ -41,8 +41,8 @@ fn probe(lab: &Lab, stop: &Arc<AtomicBool>) -> Arc<Mutex<Vec<Instant>>> {
     arrivals
 }
 
-/// Runs a fault between two ends with two paths, and prints what it costs.
-fn measure(name: &str, set_up: impl FnOnce(&mut Lab), fault: impl FnOnce(&mut Lab)) {
+/// Runs a fault between two ends with two paths, of which `left` are up at the end, and prints what it costs.
+fn measure(name: &str, left: usize, set_up: impl FnOnce(&mut Lab), fault: impl FnOnce(&mut Lab)) {
     let Some(mut lab) = Lab::new() else { return };
     set_up(&mut lab);
     if lab.has_session('s') {
@@ -75,6 +75,7 @@ fn measure(name: &str, set_up: impl FnOnce(&mut Lab), fault: impl FnOnce(&mut La
         "paths_up": lab.paths_up(),
     });
     println!("{line}");
+    assert_eq!(lab.paths_up(), left, "{name}");
     assert!(end.duration_since(*times.last().expect("datagrams arrive")) < SECOND, "{name}: it goes on");
 }
 
@@ -94,7 +95,7 @@ fn translate(lab: &Lab) -> Arc<Mutex<UdpSocket>> {
     };
     let far = lab.within('s', move || Arc::new(Mutex::new(socket()))).join().unwrap();
     let current = far.clone();
-    let near = lab.within('s', || UdpSocket::bind("10.1.1.1:4434").unwrap()).join().unwrap();
+    let near = lab.socket('s', "10.1.1.1:4434");
     let client: Arc<Mutex<Option<SocketAddr>>> = Arc::default();
     let (known, back, to_client) = (client.clone(), far.clone(), near.try_clone().unwrap());
     std::thread::spawn(move || {
@@ -121,9 +122,9 @@ fn translate(lab: &Lab) -> Arc<Mutex<UdpSocket>> {
 #[ignore = "make tunnel-faults: several minutes"]
 fn faults() {
     let nothing = |_: &mut Lab| {};
-    measure("none", nothing, nothing);
-    measure("one line is unplugged", nothing, |lab| drop(lab.ip('c', "link set c1 down")));
-    measure("both lines are unplugged for 3 s", nothing, |lab| {
+    measure("none", 2, nothing, nothing);
+    measure("one line is unplugged", 1, nothing, |lab| drop(lab.ip('c', "link set c1 down")));
+    measure("both lines are unplugged for 3 s", 2, nothing, |lab| {
         for (state, time) in [("down", 3 * SECOND), ("up", Duration::ZERO)] {
             for uplink in 1..=2 {
                 lab.ip('c', &format!("link set c{uplink} {state}"));
@@ -131,14 +132,14 @@ fn faults() {
             wait(time);
         }
     });
-    measure("one line carries nothing, without a sign", nothing, |lab| lab.cut(1, true));
-    measure("both lines carry nothing for 5 s", nothing, |lab| {
+    measure("one line carries nothing, without a sign", 1, nothing, |lab| lab.cut(1, true));
+    measure("both lines carry nothing for 5 s", 2, nothing, |lab| {
         (1..=2).for_each(|uplink| lab.cut(uplink, true));
         wait(5 * SECOND);
         (1..=2).for_each(|uplink| lab.cut(uplink, false));
     });
-    measure("the MTU of one line falls to 1300 bytes", |lab| lab.route(false), |lab| lab.limit(1300));
-    measure("the client's addresses change", nothing, |lab| {
+    measure("the MTU of one line falls to 1300 bytes", 2, |lab| lab.route(false), |lab| lab.limit(1300));
+    measure("the client's addresses change", 2, nothing, |lab| {
         for uplink in 1..=2 {
             lab.ip('c', &format!("addr flush dev c{uplink}"));
             lab.ip('c', &format!("addr add 10.1.{uplink}.9/24 dev c{uplink}"));
@@ -148,19 +149,20 @@ fn faults() {
     let set = translated.clone();
     measure(
         "a NAT gives one path another port",
+        2,
         move |lab| *set.lock().unwrap() = Some(translate(lab)),
         move |lab| {
-            let socket = lab.within('s', || UdpSocket::bind("10.1.1.1:0").unwrap()).join().unwrap();
+            let socket = lab.socket('s', "10.1.1.1:0");
             socket.connect("10.1.1.1:4433").unwrap();
             socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
             *translated.lock().unwrap().as_ref().unwrap().lock().unwrap() = socket;
         },
     );
-    measure("the server is killed and started again", nothing, |lab| {
+    measure("the server is killed and started again", 2, nothing, |lab| {
         lab.kill('s');
         lab.start('s');
     });
-    measure("the client's clock jumps: it is stopped for 3 s", nothing, |lab| {
+    measure("the client's clock jumps: it is stopped for 3 s", 2, nothing, |lab| {
         lab.signal('c', Signal::STOP);
         wait(3 * SECOND);
         lab.signal('c', Signal::CONT);
@@ -168,6 +170,7 @@ fn faults() {
     let full = ["sh", "-c", "exec \"$@\" 2>/dev/full", "sh"];
     measure(
         "no room for the log, and one line carries nothing",
+        1,
         move |lab| {
             lab.start_by('s', &full);
             lab.start_by('c', &full);
@@ -175,10 +178,12 @@ fn faults() {
         },
         |lab| lab.cut(1, true),
     );
-    measure("100 000 junk datagrams in a second", nothing, |lab| drop(junk(lab, WINDOW)));
+    measure("100 000 junk datagrams in a second", 2, nothing, |lab| {
+        drop(junk(lab, 100_000 * WINDOW.as_secs()))
+    });
     let flood = Arc::new(Mutex::new(None));
     let held = flood.clone();
-    measure("1000 Initial packets in a second from one host", nothing, move |lab| {
+    measure("1000 Initial packets in a second from one host", 2, nothing, move |lab| {
         *held.lock().unwrap() = Some(Flood::start(lab));
     });
     drop(flood);

@@ -18,7 +18,18 @@ from quiclab.libraries import alt
 from quiclab.report.figures import agreement, heatmap, lines, rows
 from quiclab.report.figures.agreement import agreement_data, pairs_data
 from quiclab.report.figures.points import figure_data, is_ordered, starts_at_zero
-from quiclab.report.figures.theme import COLOURS, DARK, LIGHT, NEUTRAL, SHIFT, THUMBNAIL, declaration, to_png, to_svg
+from quiclab.report.figures.theme import (
+    COLOURS,
+    DARK,
+    LIGHT,
+    NEUTRAL,
+    SHIFT,
+    THUMBNAIL,
+    declaration,
+    empty_chart,
+    to_png,
+    to_svg,
+)
 
 if TYPE_CHECKING:
     from quiclab.study import Figure
@@ -74,5 +85,15 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
 
 
 def specification(evaluation: Evaluation, figure: Figure, engine: str) -> dict[str, Any]:
-    """Return the Vega-Lite specification of a figure, without a theme."""
-    return declaration(chart(evaluation, figure, engine))
+    """Return the Vega-Lite specification of a figure, without a theme; that of a sentence if it has no data."""
+    spec = declaration(chart(evaluation, figure, engine))
+    # without data, an axis has no domain, and a drawing no size
+    return spec if _has_data(spec) else declaration(empty_chart())
+
+
+def _has_data(part: Any) -> bool:
+    """Return whether any data of a specification has rows."""
+    if not isinstance(part, dict):
+        return isinstance(part, list) and any(map(_has_data, part))
+    own = [part.get("data", {}).get("values"), *part.get("datasets", {}).values()]
+    return any(own) or any(_has_data(value) for name, value in part.items() if name not in ("data", "datasets"))

@@ -70,7 +70,7 @@ def agreement_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.Da
 
 def _setting(study: Study, key: Key) -> str:
     """Return the name of a setting in a figure of a criterion."""
-    values = [f"{value} {factor.unit}".strip() for factor, value in zip(study.design.factors, key[1:], strict=False)]
+    values = [factor.word(value) for factor, value in zip(study.design.factors, key[1:], strict=False)]
     return ", ".join([study.design.labels[str(key[0])], *values])
 
 

@@ -221,7 +221,7 @@ def _scale(named: Sequence[str], metric: str, limit: float) -> Layers:
         for index in range(STEPS)
     ]
     axis = alt.Axis(values=[-limit, -limit / 2, 0, limit / 2, limit], grid=False, tickColor=NEUTRAL)
-    title = f"Significant difference [%]: {metric} lower with {named[1]} below zero, with {named[0]} above"
+    title = ["Significant difference [%]", f"{metric} lower with {named[1]} below zero, with {named[0]} above"]
     x = alt.X("from:Q", title=title, scale=alt.Scale(domain=[-limit, limit], nice=False), axis=axis)
     # strokes of the same colour: without them seams show between the steps
     strip = alt.Chart({"values": steps}).mark_rect(opacity=1, strokeWidth=1)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 DIGITS = 4
 LINE_WIDTH = 1.3
+# ticks of the common axis, on average: more, such as one a second, are too close to read
+TICKS = 10
 # width of the labels of an axis in pixels: the same everywhere, so that panels stand exactly below one another
 LABELS = 40
 
@@ -31,19 +33,34 @@ def chart(shown: Sequence[Panel], x: str) -> alt.VConcatChart:
     series = list(dict.fromkeys(name for panel in shown for name in panel.lines))
     places = [place for panel in shown for line in panel.lines.values() for place, _ in line]
     domain = [min(0.0, *places), max(places)]
-    charts = [_chart(panel, series, domain, x if panel is shown[-1] else None) for panel in shown]
+    heights = {name: _range([panel for panel in shown if panel.y == name]) for name in {panel.y for panel in shown}}
+    charts = [_chart(panel, series, domain, x if panel is shown[-1] else None, heights[panel.y]) for panel in shown]
     return alt.vconcat(*charts, spacing=14)
 
 
-def _chart(panel: Panel, series: Sequence[str], domain: Sequence[float], x: str | None) -> Layers:
+def _range(shown: Sequence[Panel]) -> list[float]:
+    """Return the range of the values of panels with the same quantity, which have the same scale."""
+    values = [value for panel in shown for line in panel.lines.values() for _, value in line]
+    values += [panel.level for panel in shown if panel.level is not None]
+    return [min(0.0, *values), max(0.0, *values)]
+
+
+def _chart(panel: Panel, series: Sequence[str], domain: Sequence[float], x: str | None, y: Sequence[float]) -> Layers:
     rows = [
         {"x": round(place, DIGITS), "y": round(value, DIGITS), "series": name}
         for name, line in panel.lines.items()
         for place, value in line
     ]
     base = alt.Chart({"values": rows})
-    across = alt.X("x:Q", title=x, scale=alt.Scale(domain=list(domain), nice=False), axis=alt.Axis(grid=False))
-    up = alt.Y("y:Q", title=panel.y, axis=alt.Axis(tickCount=4, minExtent=LABELS, maxExtent=LABELS))
+    across = alt.X(
+        "x:Q", title=x, scale=alt.Scale(domain=list(domain), nice=False), axis=alt.Axis(grid=False, tickCount=TICKS)
+    )
+    up = alt.Y(
+        "y:Q",
+        title=panel.y,
+        scale=alt.Scale(domain=list(y), nice=True),
+        axis=alt.Axis(tickCount=4, minExtent=LABELS, maxExtent=LABELS),
+    )
     layers = [
         base.mark_line(strokeWidth=LINE_WIDTH, clip=True).encode(
             x=across,

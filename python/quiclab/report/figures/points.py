@@ -96,13 +96,14 @@ def _others(study: Study, figure: Figure, key: Key) -> list[str]:
         return []
     levels = zip(study.design.factors, key[1:], strict=True)
     others = [(factor, value) for factor, value in levels if factor in study.design.swept and factor.name != figure.x]
-    return [f"{factor.name} {value}" for factor, value in others if len(factor.values) > 1]
+    return [factor.words.get(value, f"{factor.name} {value}") for factor, value in others if len(factor.values) > 1]
 
 
 def _shown(study: Study, figure: Figure, key: Key) -> str | int | float:
     """Return the value of a figure's factor in a setting, as the axis has it."""
-    value = key[1 + [factor.name for factor in study.design.factors].index(figure.x)]
-    return WORDS.get(value, value) if isinstance(value, str) else value
+    factor = study.design.factor(figure.x)
+    value = key[1 + [item.name for item in study.design.factors].index(figure.x)]
+    return factor.words.get(value, WORDS.get(value, value)) if isinstance(value, str) else value
 
 
 def estimates(study: Study, figure: Figure) -> Iterator[tuple[Key, Summary]]:

@@ -41,31 +41,46 @@ SYMBOLS = {
     "M-.04,-.05H.06V.05H-.04ZM.2,-.05H.3V.05H.2ZM.44,-.05H.54V.05H.44ZM.68,-.05H.78V.05H.68ZM.9,-.05H1V.05H.9Z",
 }
 NEUTRAL = "#808890"
+# room of a legend next to names of settings, width of a letter, and that of symbol and padding, in pixels
+LEGEND_WIDTH, LETTER, BESIDE_NAME = 520, 7, 34
 
 
 def theme(text: str, grid: str, background: str | None) -> dict[str, Any]:
-    """Return the Vega-Lite configuration of a colour scheme."""
+    """Return the Vega-Lite configuration of a colour scheme.
+
+    It has a colour for all that Vega draws in black otherwise: names of facets, symbols of legends, texts, rules.
+    """
     axis = {"labelColor": text, "titleColor": text, "tickColor": grid, "domainColor": grid, "gridColor": grid}
     return {
         "background": background,
         "font": FONT,
         "axis": {**axis, "labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal", "gridOpacity": 0.6},
+        # a label stands below its tick at the ends of an axis, too: moved inwards, it meets the next one
+        "axisX": {"labelFlush": False},
+        "header": {"labelColor": text, "titleColor": text, "labelFontSize": 12, "titleFontSize": 13},
         "legend": {
             "labelColor": text,
             "titleColor": text,
+            "symbolBaseFillColor": NEUTRAL,
+            "symbolBaseStrokeColor": NEUTRAL,
             "labelFontSize": 13,
             "labelLimit": 260,
             "columnPadding": 16,
             "layout": {"top": {"direction": "vertical", "anchor": "start", "margin": 2}},
         },
-        "title": {"color": text, "fontSize": 13, "fontWeight": "bold", "anchor": "start"},
+        "title": {"color": text, "subtitleColor": text, "fontSize": 13, "fontWeight": "bold", "anchor": "start"},
+        "text": {"color": text},
+        "rule": {"color": NEUTRAL},
         "view": {"stroke": None},
     }
 
 
 LIGHT = theme("#24292f", "#d4d8dd", "#ffffff")
 DARK = theme("#e6e8eb", "#3b4149", None)
-THUMBNAIL = theme("currentColor", "rgba(128, 136, 144, .4)", None) | {"padding": {"left": 12, "right": 12}}
+THUMBNAIL = theme("currentColor", "rgba(128, 136, 144, .4)", None) | {
+    "padding": {"left": 12, "right": 12},
+    "legend": {"disable": True},
+}
 """A small figure inside a page, in the colour of the text around it."""
 
 
@@ -74,12 +89,20 @@ def colours(series: Sequence[str], *, lines: bool = False) -> alt.Color:
     drawn: dict[str, Any] = {"symbolType": "square", "symbolStrokeWidth": 0}
     if lines:
         drawn = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolSize": 250}
-    legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolOpacity=1, **drawn)
+    legend = alt.Legend(
+        title=None, orient="top", direction="horizontal", symbolOpacity=1, columns=legend_columns(series), **drawn
+    )
     return alt.Color(
         "series:N",
         scale=alt.Scale(domain=list(series), range=[COLOURS[index % len(COLOURS)] for index in range(len(series))]),
         legend=legend,
     )
+
+
+def legend_columns(names: Sequence[str]) -> int:
+    """Return the columns of a legend above a plot: all names in a row, or as many of the longest as have room."""
+    widths = [LETTER * len(name) + BESIDE_NAME for name in names]
+    return len(names) if sum(widths) <= LEGEND_WIDTH else max(1, LEGEND_WIDTH // max(widths))
 
 
 def legend_of_symbols(base: alt.Chart, symbols: Mapping[str, str]) -> alt.Chart:

@@ -166,7 +166,7 @@ STUDY = Study(
                 "",
                 "",
                 "Goodput after 20 s of the sender in a row beside that in a column, of both [%].",
-                draw=matrix(shares, LABELS, QUEUES, (0, 100), diverging=True),
+                draw=matrix(shares, "Share of the first flow [%]", LABELS, QUEUES, (0, 100), diverging=True),
             ),
             Figure(
                 "Harm",
@@ -174,14 +174,14 @@ STUDY = Study(
                 "",
                 "What the sender in a row loses of its goodput alone beside that in a column [%]; half where they "
                 "share evenly (Ware et al. 2019).",
-                draw=matrix(harms, LABELS, QUEUES, (0, 100)),
+                draw=matrix(harms, "Harm [%]", LABELS, QUEUES, (0, 100)),
             ),
             Figure(
                 "Fairness",
                 "",
                 "",
                 "Jain's index of both goodputs.",
-                draw=matrix(indices, LABELS, QUEUES, (0.5, 1), digits=2),
+                draw=matrix(indices, "Jain's index", LABELS, QUEUES, (0.5, 1), digits=2),
             ),
         ),
         assumptions=(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from quiclab.formats import figures
+from quiclab.formats import decimal, figures
 from quiclab.libraries import alt
 from quiclab.report.figures.theme import NEUTRAL
 from quiclab.stats import reduced
+from quiclab.study import with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,6 +23,7 @@ AXES = ("x", "y", "row", "column")
 
 def grid(
     rows: Iterable[Mapping[str, object]],
+    value: str,
     *,
     x: tuple[str, Sequence[object]],
     y: tuple[str, Sequence[object]],
@@ -38,8 +40,10 @@ def grid(
     ----------
     rows
         Of each cell `x`, `y`, `row`, `column` and `value`.
+    value
+        Name of the value, with its unit.
     x, y, row, column
-        Title and values in their order.
+        Title and values in their order; without a title where there is one value, which has no name.
     domain
         Values with the first and the last colour.
     reverse, diverging
@@ -48,14 +52,16 @@ def grid(
         Decimals of the values.
     """
     known = [
-        {**item, "text": figures(float(str(item["value"])), digits), **{name: str(item[name]) for name in AXES}}
+        {**item, "text": figures(float(str(item["value"])), digits), **{name: _word(item[name]) for name in AXES}}
         for item in rows
         if not math.isnan(float(str(item["value"])))
     ]
+    named = [("row:N", row[0]), ("column:N", column[0]), ("y:O", y[0]), ("x:O", x[0]), ("text:N", value)]
+    tips = [alt.Tooltip(field, title=title) for field, title in named if title]
     base = alt.Chart().encode(
-        x=alt.X("x:O", title=x[0], sort=[*map(str, x[1])], axis=alt.Axis(labelAngle=-40 if _is_long(x[1]) else 0)),
-        y=alt.Y("y:O", title=y[0], sort=[*map(str, y[1])]),
-        tooltip=["row:N", "column:N", "y:O", "x:O", "text:N"],
+        x=alt.X("x:O", title=x[0], sort=[*map(_word, x[1])], axis=alt.Axis(labelAngle=-40 if _is_long(x[1]) else 0)),
+        y=alt.Y("y:O", title=y[0], sort=[*map(_word, y[1])]),
+        tooltip=tips,
     )
     scale = alt.Scale(domain=list(domain), clamp=True, scheme="redblue" if diverging else "blues", reverse=reverse)
     middle, half = sum(domain) / 2, (domain[1] - domain[0]) / 2
@@ -69,10 +75,20 @@ def grid(
         alt.layer(cells, texts, data=alt.InlineData(values=known))
         .properties(width=CELL * len(x[1]), height=0.7 * CELL * len(y[1]))
         .facet(
-            row=alt.Row("row:N", title=row[0] or None, sort=[*map(str, row[1])]),
-            column=alt.Column("column:N", title=column[0] or None, sort=[*map(str, column[1])]),
+            row=alt.Row(
+                "row:N",
+                title=row[0] or None,
+                sort=[*map(_word, row[1])],
+                header=alt.Header(labelAngle=0, labelAlign="left", labelLimit=150),
+            ),
+            column=alt.Column("column:N", title=column[0] or None, sort=[*map(_word, column[1])]),
         )
     )
+
+
+def _word(value: object) -> str:
+    """Write a value as all do: stored results have 1.0 where a factor has 1, and would not be in its order."""
+    return decimal(value, 6) if isinstance(value, float) else str(value)
 
 
 def _is_long(values: Sequence[object]) -> bool:
@@ -84,6 +100,7 @@ def over_networks(metric: str, domain: tuple[float, float], **options: Any) -> C
 
     def draw(evaluation: Evaluation, engine: str) -> Any:
         design = evaluation.study.design
+        shown = evaluation.study.measures.metric_of(metric)
         queues, rates, rtts = ({factor.name: factor for factor in design.factors}[name] for name in NETWORK)
         places = [[factor.name for factor in design.factors].index(name) + 1 for name in NETWORK]
         rows = []
@@ -93,9 +110,10 @@ def over_networks(metric: str, domain: tuple[float, float], **options: Any) -> C
             rows.append({"x": rtt, "y": rate, "row": label, "column": queue, "value": reduced(values, "mean")})
         return grid(
             rows,
+            with_unit(shown.label, shown.unit),
             x=(f"{rtts.label} [{rtts.unit}]", rtts.values),
             y=(f"{rates.label} [{rates.unit}]", rates.values[::-1]),
-            row=("", [item.label for item in design.configurations]),
+            row=("Sender", [item.label for item in design.configurations]),
             column=(f"{queues.label} [{queues.unit}]", queues.values),
             domain=domain,
             **options,
@@ -110,6 +128,7 @@ NETWORK = ("queue", "rate", "rtt")
 
 def matrix(
     value: Callable[[Evaluation, str], Mapping[tuple[str, str, str], float]],
+    title: str,
     labels: Mapping[str, str],
     queues: tuple[str, Sequence[object]],
     domain: tuple[float, float],
@@ -123,6 +142,15 @@ def matrix(
             for (first, second, queue), found in value(evaluation, engine).items()
         ]
         names = list(labels.values())
-        return grid(rows, x=("beside", names), y=("", names), row=queues, column=("", [""]), domain=domain, **options)
+        return grid(
+            rows,
+            title,
+            x=("Beside", names),
+            y=("Sender", names),
+            row=queues,
+            column=("", [""]),
+            domain=domain,
+            **options,
+        )
 
     return draw

@@ -74,7 +74,6 @@ def curves(x: str, *metrics: Metric, columns: str = "") -> Callable[..., alt.VCo
         at, across = names.index(x), names.index(columns) if columns else None
         shown: tuple[Value, ...] = study.design.factors[across].values if across is not None else ("",)
         colour, dash = styles([study.design.labels[item.name] for item in study.design.configurations])
-        place = numbers(study.design.factors[at])
         rows = []
         for metric in metrics:
             found = series_of(evaluation, engine, metric.name)
@@ -85,8 +84,9 @@ def curves(x: str, *metrics: Metric, columns: str = "") -> Callable[..., alt.VCo
                     for key, summary in found.items()
                     if across is None or key[1 + across] == value
                 ]
-                heading = f"{study.design.factors[across].label}: {value}" if across is not None else ""
-                panels.append(lines(cells, place, colour, dash, heading, len(shown)))
+                factor = study.design.factors[across] if across is not None else None
+                heading = f"{factor.label}: {factor.word(value)}" if factor else ""
+                panels.append(lines(cells, metric, study.design.factors[at], colour, dash, heading, len(shown)))
             unit = with_unit(metric.label, metric.unit)
             rows.append(alt.hconcat(*panels, spacing=14, title=unit).resolve_scale(y="shared"))
         return alt.vconcat(*rows, spacing=18)
@@ -107,15 +107,27 @@ def numbers(factor: Factor) -> alt.X:
     return alt.X("x:Q", scale=scale, title=with_unit(factor.label, factor.unit), axis=axis)
 
 
+def tips(metric: Metric, *at: alt.Tooltip) -> list[alt.Tooltip]:
+    """Return the tooltip of a mean: its series, where it is, and its value."""
+    value = alt.Tooltip("mean:Q", title=with_unit(metric.label, metric.unit), format=".4g")
+    return [alt.Tooltip("series:N", title="Series"), *at, value]
+
+
 def lines(
-    cells: Sequence[Mapping[str, Any]], place: alt.X, colour: alt.Color, dash: alt.StrokeDash, heading: str, count: int
+    cells: Sequence[Mapping[str, Any]],
+    metric: Metric,
+    factor: Factor,
+    colour: alt.Color,
+    dash: alt.StrokeDash,
+    heading: str,
+    count: int,
 ) -> Layers:
     """Return one panel: lines with the standard deviation."""
     height = alt.Y("mean:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
-    base = alt.Chart({"values": list(cells)}).encode(x=place, color=colour)
+    base = alt.Chart({"values": list(cells)}).encode(x=numbers(factor), color=colour)
     spread = base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q", title=None), y2="high:Q")
     points = base.mark_point(filled=True, size=26, opacity=1).encode(
-        y=height, tooltip=["series:N", "x:Q", alt.Tooltip("mean:Q", format=".4g")]
+        y=height, tooltip=tips(metric, alt.Tooltip("x:Q", title=with_unit(factor.label, factor.unit)))
     )
     drawn = base.mark_line(strokeWidth=1.8).encode(y=height, strokeDash=dash)
     return alt.layer(spread, drawn, points).properties(
@@ -144,12 +156,12 @@ def dots(*metrics: Metric) -> Callable[..., alt.VConcatChart]:
                 base = alt.Chart({"values": cells}).encode(y=alt.Y("series:N", sort=order, title=None, axis=labels))
                 across = alt.X("mean:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=3))
                 points = base.mark_point(filled=True, size=36, opacity=1, color=COLOURS[0]).encode(
-                    x=across, tooltip=["series:N", alt.Tooltip("mean:Q", format=".4g")]
+                    x=across, tooltip=tips(metric)
                 )
                 spread = base.mark_rule(strokeWidth=1.5, color=COLOURS[0]).encode(
                     x=alt.X("low:Q", title=None), x2="high:Q"
                 )
-                title = alt.TitleParams(str(value), fontWeight="normal")
+                title = alt.TitleParams(factor.word(value), fontWeight="normal")
                 panels.append(alt.layer(spread, points).properties(width=120, height=16 * len(order), title=title))
             rows.append(alt.hconcat(*panels, spacing=14, title=with_unit(metric.label, metric.unit)))
         return alt.vconcat(*rows, spacing=18)
@@ -195,14 +207,19 @@ def pairs(metric: Metric, *, decimals: int = 2, log: bool = False) -> Callable[.
             x=alt.X(
                 "receiver:N",
                 sort=[str(item) for item in receivers],
-                title="receiver",
+                title="Receiver",
                 axis=alt.Axis(orient="top", labelAngle=-45),
             ),
-            y=alt.Y("sender:N", sort=[item.label for item in senders], title="sender"),
+            y=alt.Y("sender:N", sort=[item.label for item in senders], title="Sender"),
         )
         scale = alt.Scale(scheme="blues", type="log" if log else "linear", domain=[1 if log else 0, top])
         squares = base.mark_rect(stroke="white").encode(
-            color=alt.Color("mean:Q", scale=scale, legend=None), tooltip=["sender:N", "receiver:N", "text:N"]
+            color=alt.Color("mean:Q", scale=scale, legend=None),
+            tooltip=[
+                alt.Tooltip("sender:N", title="Sender"),
+                alt.Tooltip("receiver:N", title="Receiver"),
+                alt.Tooltip("text:N", title=with_unit(metric.label, metric.unit)),
+            ],
         )
         text = base.mark_text(fontSize=9).encode(
             text="text:N", color=alt.condition("datum.dark", alt.value("#ffffff"), alt.value("#24292f"))

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quiclab.studies.pacing.explanations import ABLATIONS, EXPLANATIONS
-from quiclab.study.findings import NotMeasuredError
 from quiclab.study.predicates import Reference, Vocabulary
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ class Names(Vocabulary):
         configuration = VARIANTS.get(variant, variant)
         value = self.view(study, metric)(configuration, rate=rate)
         if math.isnan(value):
-            raise NotMeasuredError((configuration, rate, metric), study)
+            raise self.not_measured((configuration, rate, metric), study)
         return self.tell(f"{metric} of {configuration}, {rate} Mbit/s", value)
 
     def _of(self, series: Series, metric: str) -> float:
@@ -156,7 +155,7 @@ class Names(Vocabulary):
         """Kolmogorov-Smirnov distance of two distributions of the same runs: between bursts, and between ACKs."""
         one, other = sorted((first, second), key=lambda series: series.kind)
         if (one.kind, other.kind) != ("ack", "between") or (one.variant, one.rate) != (other.variant, other.rate):
-            raise NotMeasuredError((first.variant, first.rate, f"{first.kind} and {second.kind}"), first.study)
+            raise self.not_measured((first.variant, first.rate, f"{first.kind} and {second.kind}"), first.study)
         return self._of(other, "clock_distance")
 
     def percentile(self, series: Series, percent: float) -> float:

@@ -25,7 +25,7 @@ GAIN_COLOUR = COLOURS[1]
 
 def in_rows(chart: Any, order: Sequence[str]) -> Any:
     """Return a chart with a row for each stack, in this order, each with a vertical scale of its own."""
-    names = alt.Header(labelAngle=0, labelAlign="left", labelLimit=160)
+    names = alt.Header(labelAngle=0, labelAlign="left", labelLimit=200)
     row = alt.Row("stack:N", sort=list(order), title=None, header=names)
     rows = chart.properties(width=WIDTH, height=ROW_HEIGHT).facet(row=row, spacing=4)
     return rows.resolve_scale(y="independent")
@@ -84,7 +84,7 @@ def densities(rate: int, read: Callable[[Kept], Kept], title: str, *, gains: boo
         area = (
             alt.Chart()
             .mark_area(color=COLOURS[0], opacity=0.8, line={"color": COLOURS[0], "strokeWidth": 1})
-            .encode(x=x, y=alt.Y("percent:Q", title=None, axis=alt.Axis(tickCount=2)))
+            .encode(x=x, y=alt.Y("percent:Q", title="[%]", axis=alt.Axis(tickCount=2)))
             .transform_filter("isValid(datum.percent)")
         )
         rules = (
@@ -93,10 +93,9 @@ def densities(rate: int, read: Callable[[Kept], Kept], title: str, *, gains: boo
             .encode(x="ms:Q")
             .transform_filter("isValid(datum.gain)")
         )
-        return in_rows(
-            alt.layer(area, rules, data={"values": [*rows, *marks]}),
-            order,
-        )
+        # a layer without rows has no domain on a logarithmic axis
+        layers = [*([area] if rows else []), *([rules] if marks else [])]
+        return in_rows(alt.layer(*layers, data={"values": [*rows, *marks]}), order)
 
     return draw
 
@@ -141,9 +140,13 @@ def shares(rate: int, kind: str, most: int, title: str) -> Callable[[Evaluation,
             color=alt.Color(
                 "percent:Q",
                 scale=alt.Scale(scheme="blues", domain=[0, 100]),
-                legend=alt.Legend(title="share [%]", orient="bottom", direction="horizontal"),
+                legend=alt.Legend(title="Share [%]", orient="bottom", direction="horizontal"),
             ),
-            tooltip=["stack:N", "packets:N", alt.Tooltip("percent:Q", format=".2f")],
+            tooltip=[
+                alt.Tooltip("stack:N", title="Stack"),
+                alt.Tooltip("packets:N", title=title),
+                alt.Tooltip("percent:Q", title="Share [%]", format=".2f"),
+            ],
         )
         text = base.mark_text(fontSize=10).encode(
             text="text:N", color=alt.condition("datum.percent > 55", alt.value("#ffffff"), alt.value(NEUTRAL))
@@ -169,9 +172,13 @@ def frequency(rate: int) -> Callable[[Evaluation, str], Any]:
             alt.Chart({"values": rows})
             .mark_line(color=COLOURS[0], strokeWidth=1.4)
             .encode(
-                x=alt.X("s:Q", title="time [s]", scale=alt.Scale(nice=False)),
+                x=alt.X("s:Q", title="Time [s]", scale=alt.Scale(nice=False)),
                 y=alt.Y("packets:Q", title=None, axis=alt.Axis(tickCount=2)),
-                tooltip=["stack:N", "s:Q", "packets:Q"],
+                tooltip=[
+                    alt.Tooltip("stack:N", title="Stack"),
+                    alt.Tooltip("s:Q", title="Time [s]"),
+                    alt.Tooltip("packets:Q", title="Packets per ACK"),
+                ],
             ),
             order,
         )
@@ -191,21 +198,21 @@ def interval_figures(of: str = "") -> tuple[Figure, ...]:
                 "Part of the intervals by their length, in bins of 2 %. Dashed: evenly spaced packets at the "
                 "rate of the "
                 "bottleneck, with BBR's gains.",
-                draw=densities(rate, lambda run: run["data"]["intervals"], "interval [ms]", gains=True),
+                draw=densities(rate, lambda run: run["data"]["intervals"], "Interval [ms]", gains=True),
             ),
             Figure(
                 f"Intervals between acknowledgements, {rate} Mbit/s",
                 of or f"Figures {number}",
                 "",
                 "Part of the intervals by their length, in bins of 2 %.",
-                draw=densities(rate, lambda run: run["acks"]["intervals"], "interval [ms]", gains=False),
+                draw=densities(rate, lambda run: run["acks"]["intervals"], "Interval [ms]", gains=False),
             ),
             Figure(
                 f"Packets in a burst, {rate} Mbit/s",
                 "not published",
                 "",
                 "Bursts by how many packets they have: those that follow each other within 0.04 ms.",
-                draw=shares(rate, "burst", 12, "packets in a burst"),
+                draw=shares(rate, "burst", 12, "Packets in a burst"),
             ),
         ]
     found.append(
@@ -249,7 +256,7 @@ def acks_figures() -> tuple[Figure, ...]:
                 f"Figures {number}",
                 "",
                 "Acknowledgements by the packets that they newly cover; those that cover none are left out.",
-                draw=shares(rate, "covered", 12, "packets per ACK"),
+                draw=shares(rate, "covered", 12, "Packets per ACK"),
             )
             for rate, number in ((10, "6.3a, 6.5a and 6.8"), (100, "6.3b, 6.5b and 6.7"))
         ),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from quiclab.stats import SIGNIFICANT, percent_difference, spearman, welch_p_values
 from quiclab.studies.page_load.explanations import ABLATIONS, EXPLANATIONS
 from quiclab.studies.page_load.traces import SRTT_TIMES_MS
-from quiclab.study.findings import NotMeasuredError, Sample
+from quiclab.study.findings import Sample
 from quiclab.study.predicates import Note, Reference, Vocabulary
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class Names(Vocabulary):
         found = self._once(("mean", net, stack, bw, kb, n), lambda: self._means(net, stack, bw, kb, n))
         if math.isnan(found):
             study, point = self._place(net, bw, kb, n)
-            raise NotMeasuredError((stack, *point.values()), study)
+            raise self.not_measured((stack, *point.values()), study)
         return found
 
     def D(self, net: str, a: str, b: str, bw: int, kb: int, n: int = 1) -> float:  # noqa: N802 - name in the reference
@@ -203,7 +203,7 @@ class Names(Vocabulary):
         )
         if math.isnan(p):
             study, point = self._place(net, bw, kb, n)
-            raise NotMeasuredError((a, *point.values(), "its runs and TCP's are all the same: no p-value"), study)
+            raise self.not_measured((a, *point.values(), "its runs and TCP's are all the same: no p-value"), study)
         return p < SIGNIFICANT
 
     def rtt_slope(self, stack: str, bw: int, kb: int, n: int = 1) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quiclab.libraries import alt
 from quiclab.report.panels import Line, panel_per_run
@@ -72,9 +72,13 @@ def maps(study: str) -> tuple[Figure, ...]:
 # --- concurrent transfers
 
 
+ROW = 36
+"""Height of a scenario in pixels: two rows of marks."""
+
+
 def rates_beside(evaluation: Evaluation, engine: str) -> alt.TopLevelMixin:
     """Draw the rate of each flow, a row for each scenario; hollow marks are published means."""
-    from quiclab.report.figures.theme import COLOURS, WIDTH  # noqa: PLC0415 - the same
+    from quiclab.report.figures.theme import COLOURS, of_rows  # noqa: PLC0415 - the same
 
     labels = evaluation.study.design.labels
     rows = [
@@ -96,24 +100,33 @@ def rates_beside(evaluation: Evaluation, engine: str) -> alt.TopLevelMixin:
         }
         for row in evaluation.published
     ]
+    hollow: dict[str, Any] = {"symbolFillColor": "transparent", "symbolStrokeWidth": 2, "symbolOpacity": 1}
+    top = alt.Legend(orient="top", direction="horizontal", **hollow)
     chart = alt.Chart(alt.InlineData(values=rows)).mark_point(size=90, strokeWidth=2, opacity=0.8)
-    drawn: alt.Chart = (
-        chart.encode(
-            x=alt.X("rate:Q", title="Throughput [Mbit/s]", scale=alt.Scale(domain=[0, 5])),
-            y=alt.Y("scenario:N", title=None, sort=list(labels.values()), axis=alt.Axis(grid=True, labelLimit=260)),
-            yOffset=alt.YOffset("from:N", sort=["published", "measured"]),
-            stroke=alt.Stroke("flow:N", title=None, scale=alt.Scale(domain=["QUIC", "TCP"], range=list(COLOURS[:2]))),
-            fill=alt.Fill(
-                "filled:N", legend=None, scale=alt.Scale(domain=["QUIC", "TCP", "none"], range=[*COLOURS[:2], "#0000"])
-            ),
-            shape=alt.Shape(
-                "from:N", title=None, scale=alt.Scale(domain=["published", "measured"], range=["square", "circle"])
-            ),
-        )
-        .transform_calculate(filled="datum.from == 'measured' ? datum.flow : 'none'")
-        .properties(width=WIDTH - 260, height=alt.Step(18))
-    )
-    return drawn
+    drawn: alt.Chart = chart.encode(
+        x=alt.X("rate:Q", title="Throughput [Mbit/s]", scale=alt.Scale(domain=[0, 5]), axis=alt.Axis(tickCount=10)),
+        y=alt.Y("scenario:N", title=None, sort=list(labels.values()), axis=alt.Axis(grid=True, labelLimit=260)),
+        yOffset=alt.YOffset("from:N", sort=["published", "measured"]),
+        stroke=alt.Stroke(
+            "flow:N", title=None, legend=top, scale=alt.Scale(domain=["QUIC", "TCP"], range=list(COLOURS[:2]))
+        ),
+        fill=alt.Fill(
+            "filled:N", legend=None, scale=alt.Scale(domain=["QUIC", "TCP", "none"], range=[*COLOURS[:2], "#0000"])
+        ),
+        shape=alt.Shape(
+            "from:N",
+            title=None,
+            legend=top,
+            scale=alt.Scale(domain=["published", "measured"], range=["square", "circle"]),
+        ),
+        tooltip=[
+            alt.Tooltip("scenario:N", title="Flows"),
+            alt.Tooltip("flow:N", title="Transport"),
+            alt.Tooltip("rate:Q", title="Throughput [Mbit/s]", format=".3~f"),
+            alt.Tooltip("from:N", title="Source"),
+        ],
+    ).transform_calculate(filled="datum.from == 'measured' ? datum.flow : 'none'")
+    return of_rows(alt.layer(drawn), len({row["scenario"] for row in rows}), ROW)
 
 
 def kind(scenario: str, flow: int) -> str:

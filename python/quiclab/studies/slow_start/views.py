@@ -12,6 +12,7 @@ from quiclab.stats import reduced
 from quiclab.studies.controls.views import grid
 from quiclab.studies.slow_start.paths import ROUND_TRIPS
 from quiclab.studies.slow_start.starts import LABELS
+from quiclab.study import with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -53,9 +54,14 @@ def _chart(rows: Sequence[Mapping[str, Any]], places: Sequence[object]) -> Any:
     colour = alt.Color(
         "start:N", sort=labels, scale=alt.Scale(domain=labels, range=[*COLOURS[: len(labels)]]), title=""
     )
-    x = alt.X("t:Q", title="round trips after the first byte can arrive")
-    y = alt.Y("bytes:Q", title="delivered [BDP]")
-    lines = alt.Chart().mark_line(strokeWidth=1.6).encode(x=x, y=y, color=colour, tooltip=["start:N", "t:Q", "bytes:Q"])
+    x = alt.X("t:Q", title="Round trips after the first byte can arrive")
+    y = alt.Y("bytes:Q", title="Delivered [BDP]")
+    tips = [
+        alt.Tooltip("start:N", title="Start"),
+        alt.Tooltip("t:Q", title="Round trips", format=".3~g"),
+        alt.Tooltip("bytes:Q", title="Delivered [BDP]", format=".3~g"),
+    ]
+    lines = alt.Chart().mark_line(strokeWidth=1.6).encode(x=x, y=y, color=colour, tooltip=tips)
     full = alt.Chart().mark_line(color=NEUTRAL, strokeWidth=0.8).encode(x=x, y=y)
     return (
         alt.layer(
@@ -95,7 +101,7 @@ def over_paths(metric: str, domain: tuple[float, float], **options: Any) -> Call
 
 def over_disturbances(metric: str, domain: tuple[float, float], **options: Any) -> Callable[[Evaluation, str], Any]:
     """Return what draws a metric of each start over paths, a row for each disturbance and a column for each stack."""
-    return _map(metric, domain, ("disturbance", ""), options)
+    return _map(metric, domain, ("disturbance", "Disturbance"), options)
 
 
 def _map(
@@ -116,12 +122,14 @@ def _map(
                     "value": reduced([value for value in values if not math.isnan(value)] or [math.nan], "mean"),
                 }
             )
+        shown = evaluation.study.measures.metric_of(metric)
         return grid(
             found,
-            x=("", list(LABELS.values())),
-            y=("", design.factor("path").values),
+            with_unit(shown.label, shown.unit),
+            x=("Start", list(LABELS.values())),
+            y=("Path", design.factor("path").values),
             row=(rows[1], [_text(value) for value in design.factor(rows[0]).values]),
-            column=("", design.factor("stack").values),
+            column=("Stack", design.factor("stack").values),
             domain=domain,
             **options,
         )
@@ -152,11 +160,17 @@ def thresholds() -> Callable[[Evaluation, str], Any]:
                     }
                 )
         labels = list(LABELS.values())
+        paths = [str(value) for value in design.factor("path").values]
         base = alt.Chart().encode(y=alt.Y("start:N", sort=labels, title=""))
         dots = base.mark_point(filled=True, size=42, opacity=0.8).encode(
-            x=alt.X("value:Q", title="threshold [BDP]", scale=alt.Scale(type="log")),
-            color=alt.Color("path:N", sort=[str(value) for value in design.factor("path").values], title=""),
-            tooltip=["start:N", "path:N", "stack:N", "value:Q"],
+            x=alt.X("value:Q", title="Threshold [BDP]", scale=alt.Scale(type="log")),
+            color=alt.Color("path:N", scale=alt.Scale(domain=paths, range=[*COLOURS[: len(paths)]]), title=""),
+            tooltip=[
+                alt.Tooltip("start:N", title="Start"),
+                alt.Tooltip("path:N", title="Path"),
+                alt.Tooltip("stack:N", title="Stack"),
+                alt.Tooltip("value:Q", title="Threshold [BDP]", format=".3~g"),
+            ],
         )
         marks = [
             alt.Chart().mark_rule(color=NEUTRAL, strokeWidth=0.8).encode(x=f"{name}:Q") for name in ("empty", "filled")

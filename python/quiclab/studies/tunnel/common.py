@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from quiclab.errors import expected_got, shown
 from quiclab.libraries import pl
 from quiclab.series import by_flow
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Metric, Table, Variant
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Metric, Table, Value, Variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,11 +74,14 @@ SINGLE = {
 }
 NETWORKS: dict[str, Changes] = {"homo": {}, "hetero": HETERO, "single": SINGLE}
 SCHEDULERS = {"rr": "round_robin", "lowrtt": "lowest_rtt"}
+# the names of the thesis are those of its tables, and of `--only`
+NETWORK_WORDS: dict[Value, str] = {"homo": "equal paths", "hetero": "unequal paths", "single": "one path"}
+SCHEDULER_WORDS: dict[Value, str] = {"rr": "round robin", "lowrtt": "lowest RTT"}
 
 
 def networks(*names: str) -> Factor:
     """Return the factor of the networks of sections 4.2 and 5."""
-    return Factor("net", "network", "Network", "", names, lambda value: NETWORKS[str(value)])
+    return Factor("net", "network", "Network", "", names, lambda value: NETWORKS[str(value)], NETWORK_WORDS)
 
 
 def schedulers(*names: str) -> Factor:
@@ -90,6 +93,7 @@ def schedulers(*names: str) -> Factor:
         "",
         names,
         lambda value: {"tunnels.vpn.scheduler": SCHEDULERS[str(value)]},
+        SCHEDULER_WORDS,
     )
 
 
@@ -241,7 +245,7 @@ FURTHER = (
     Metric("sojourn_ms", "Mean sojourn time in the queue at the proxy", "ms", dropped("queue_sojourn_ms")),
     Metric("in_flight", "Most data in flight on a path over its window", "", largest_in_flight),
 )
-NO_TABLE = Table("", "The thesis shows figures without printed values.")
+NO_TABLE = Table("", "the thesis shows figures without printed values")
 ASSUMPTIONS = (
     Assumption(
         "The FIFO holds 10 MB and drops at its head.",

@@ -93,6 +93,12 @@ def bar(title: str, source: str, x: str, caption: str, metric: str = "") -> Figu
 
 
 PLACES = ("datagram_cc", "reserved", "link", "sockets")
+PLACE_WORDS: dict[Value, str] = {
+    "datagram_cc": "queue under congestion control",
+    "reserved": "reserved queue",
+    "link": "queue of the link",
+    "sockets": "socket buffers",
+}
 
 
 def queue_bytes(result: RunResult, place: Value) -> float:
@@ -122,7 +128,7 @@ BOTTLENECK = study(
         factors=(
             networks("single"),
             schedulers("rr"),
-            Factor("place", "queue", "Place", "", PLACES, None),
+            Factor("place", "queue", "Place", "", PLACES, None, PLACE_WORDS),
         ),
     ),
     measures=measures(

@@ -167,8 +167,8 @@ class Views:
             alt.Chart(alt.InlineData(values=rows))
             .mark_line(interpolate="step-after")
             .encode(
-                x=alt.X("difference:Q", scale=alt.Scale(type="log", domain=[0.01, 100]), title="difference [%]"),
-                y=alt.Y("share:Q", title="cases with at most this [%]", scale=alt.Scale(domain=[0, 100])),
+                x=alt.X("difference:Q", scale=alt.Scale(type="log", domain=[0.01, 100]), title="Difference [%]"),
+                y=alt.Y("share:Q", title="Cases with at most this [%]", scale=alt.Scale(domain=[0, 100])),
                 color=alt.Color("metric:N", title=None),
                 strokeDash=alt.StrokeDash("pair:N", title=None, scale=alt.Scale(domain=PAIRS, range=[[1, 0], [4, 2]])),
             )

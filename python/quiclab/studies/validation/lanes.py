@@ -197,7 +197,7 @@ STUDY = Study(
         assumptions=(
             Assumption(
                 "The reference is the virtual clock, not the real one.",
-                "It runs the same programs and the same kernel code, and nothing of the machine's load reaches it.",
+                "It runs the same programs and the same kernel code, and the load of the machine does not affect it.",
             ),
             Assumption(
                 "Programs have the options that they have by default, but for congestion control and size of "

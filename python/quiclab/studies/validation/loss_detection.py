@@ -132,7 +132,8 @@ STUDY = Study(
                 "Losses declared by each engine",
                 STANDARDS,
                 "",
-                "Packets declared lost, and behind the stroke how many the standard declares; s: some had arrived. "
+                "Packets declared lost, and behind the stroke (on a phone below) how many the standard declares; s: "
+                "some had arrived. "
                 "Blue: the same packets at the same times; violet: as many at the same times, of stacks that count "
                 "only. "
                 "Orange: other packets. Between: the same at other times.",

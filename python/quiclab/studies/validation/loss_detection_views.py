@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from quiclab.libraries import alt
-from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH, Layers
+from quiclab.report.figures.heatmap import ink
+from quiclab.report.figures.theme import COLOURS, NEUTRAL, WIDTH, Layers, of_rows
 from quiclab.studies.validation.loss_detection_cases import BY_NAME
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ SAME, TIMES, OTHER = "same packets, same times", "same packets, other times", "o
 NUMBER = "same number, same times"
 AGREEMENT = {SAME: COLOURS[1], NUMBER: "#6b6fb3", TIMES: "#b9a44c", OTHER: COLOURS[0]}
 BY_NUMBER = "count and time only"
+ROW = 22
+"""Height of a row of the matrix in pixels."""
+IS_NARROW = "width < 450"
+"""Whether the matrix is on a phone, as an expression of Vega over the width of the plot."""
 SHOWN = ("lab-quic:rfc9002", "lab-quic:chromium-quic1", "quinn", "lab-tcp:linux-7")
 AROUND, EARLY_MS, AFTER_MS = 14, 60.0, 10.0
 RING, POINT = 300, 55
@@ -115,31 +120,46 @@ def matrix(evaluation: Evaluation, engine: str) -> Layers:
     cells = []
     for (configuration, case), run in runs_of(evaluation, engine).items():
         spurious = any(row["spurious"] for row in run["declared"])
+        numbers = f"{len(run['declared'])}{'s' if spurious else ''}", f"{len(run['expected'])}"
         cells.append(
             {
                 "engine": evaluation.study.design.labels[configuration],
-                "case": case,
+                "case": BY_NAME[case].label,
                 "agreement": agreement(run),
-                "text": f"{len(run['declared'])}{'s' if spurious else ''} | {len(run['expected'])}",
+                "text": "|".join(numbers),
+                "lines": "\n".join(numbers),
+                "ink": ink(AGREEMENT[agreement(run)]),
                 "packets": _numbers(run["declared"]),
                 "after": _after(run["declared"]),
                 "standard": f"{_numbers(run['expected'])} after {_after(run['expected'])}",
                 "told": run["told"],
             }
         )
-    base = alt.Chart({"values": cells}).encode(
-        x=alt.X("case:N", title=None, sort=list(BY_NAME), axis=alt.Axis(orient="top", labelAngle=-50)),
+    return matrix_of(cells, list(evaluation.study.design.labels.values()))
+
+
+def matrix_of(cells: Sequence[Row], engines: Sequence[str]) -> Layers:
+    """Declare the matrix, engines in their order."""
+    base = alt.Chart({"values": list(cells)}).encode(
+        x=alt.X(
+            "case:N",
+            title=None,
+            sort=[item.label for item in BY_NAME.values()],
+            axis=alt.Axis(orient="top", labelAngle=-50, labelLimit=320),
+        ),
         y=alt.Y(
             "engine:N",
             title=None,
-            sort=[evaluation.study.design.labels[name] for name in evaluation.study.design.labels],
+            sort=list(engines),
+            # on a phone, names of engines are above their rows, not beside them
+            scale=alt.Scale(**dict.fromkeys(("paddingInner", "paddingOuter"), alt.ExprRef(f"{IS_NARROW} ? 0.5 : 0"))),
         ),
     )
-    squares = base.mark_rect(stroke="white", strokeWidth=1, opacity=0.85).encode(
+    squares = base.mark_rect(stroke="white", strokeWidth=1, opacity=1).encode(
         color=alt.Color(
             "agreement:N",
             scale=alt.Scale(domain=list(AGREEMENT), range=list(AGREEMENT.values())),
-            legend=alt.Legend(title=None, orient="bottom", direction="horizontal"),
+            legend=alt.Legend(title=None, orient="bottom", direction="horizontal", symbolType="square"),
         ),
         tooltip=[
             alt.Tooltip("engine:N", title="Engine"),
@@ -150,9 +170,12 @@ def matrix(evaluation: Evaluation, engine: str) -> Layers:
             alt.Tooltip("told:N", title="Known from"),
         ],
     )
-    text = base.mark_text(fontSize=10, color="#ffffff").encode(text="text:N")
-    height = 22 * len({cell["engine"] for cell in cells})
-    return alt.layer(squares, text).properties(width=WIDTH, height=height)
+    # cells of a phone are narrower than their text
+    text = base.mark_text(fontSize=10, lineBreak="\n", lineHeight=10, dy=alt.ExprRef(f"{IS_NARROW} ? -5 : 0")).encode(
+        text=alt.value(alt.ExprRef(f"{IS_NARROW} ? datum.lines : datum.text")),
+        color=alt.Color("ink:N", scale=None),
+    )
+    return of_rows(alt.layer(squares, text), len({cell["engine"] for cell in cells}), ROW)
 
 
 def packets_of(case: str) -> Callable[[Evaluation, str], alt.VConcatChart]:
@@ -161,7 +184,10 @@ def packets_of(case: str) -> Callable[[Evaluation, str], alt.VConcatChart]:
     def draw(evaluation: Evaluation, engine: str) -> alt.VConcatChart:
         found = runs_of(evaluation, engine)
         shown = {evaluation.study.design.labels[name]: found[name, case] for name in SHOWN if (name, case) in found}
-        return alt.vconcat(*(_panel(label, run, last=label == list(shown)[-1]) for label, run in shown.items()))
+        charts = [_panel(label, run, last=label == list(shown)[-1]) for label, run in shown.items()]
+        # one time axis for all, whose title is below the last
+        drawn: alt.VConcatChart = alt.vconcat(*charts).resolve_scale(x="shared")
+        return drawn
 
     return draw
 
@@ -231,7 +257,7 @@ def _panel(title: str, run: Row, *, last: bool) -> alt.Chart:
         .mark_point(strokeWidth=2, clip=True)
         .encode(
             x=alt.X("at:Q", title=X if last else None, scale=alt.Scale(zero=False)),
-            y=alt.Y("number:Q", title="packet", axis=alt.Axis(tickMinStep=1), scale=alt.Scale(zero=False)),
+            y=alt.Y("number:Q", title="Packet", axis=alt.Axis(tickMinStep=1), scale=alt.Scale(zero=False)),
             color=colour,
             shape=shape,
             size=alt.condition(alt.datum.what == EXPECTED, alt.value(RING), alt.value(POINT)),

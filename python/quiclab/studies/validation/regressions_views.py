@@ -77,21 +77,26 @@ class Views:
                 ]
         base = alt.Chart()
         points = base.mark_point(filled=True, size=60, opacity=0.85).encode(
-            x=alt.X("difference:Q", title="difference [%]"),
+            x=alt.X("difference:Q", title="Difference [%]"),
             y=alt.Y("setting:N", title=None, sort=list(BY_NAME)),
             color=alt.Color(
                 "pair:N",
                 title=None,
                 scale=alt.Scale(domain=[MODEL_AND_LINUX, BETWEEN_RUNS], range=[COLOURS[0], NEUTRAL]),
-                legend=alt.Legend(orient="bottom"),
+                legend=alt.Legend(orient="top"),
             ),
             shape=alt.Shape(
                 "pair:N",
                 title=None,
                 scale=alt.Scale(domain=[MODEL_AND_LINUX, BETWEEN_RUNS]),
-                legend=alt.Legend(orient="bottom"),
+                legend=alt.Legend(orient="top"),
             ),
-            tooltip=["setting:N", "metric:N", "pair:N", alt.Tooltip("difference:Q", format="+.2f")],
+            tooltip=[
+                alt.Tooltip("setting:N", title="Setting"),
+                alt.Tooltip("metric:N", title="Metric"),
+                alt.Tooltip("pair:N", title="Compared"),
+                alt.Tooltip("difference:Q", title="Difference [%]", format="+.2f"),
+            ],
         )
         limits = [
             base.mark_rule(strokeDash=[4, 4], color=NEUTRAL).encode(x=alt.datum(sign * 100 * LIMIT)) for sign in (-1, 1)

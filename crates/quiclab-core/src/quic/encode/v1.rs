@@ -12,7 +12,7 @@
 //! | reason of CONNECTION_CLOSE | empty |
 //! | DATAGRAM | with Length (type 0x31): it may be followed by another frame |
 
-use super::{varint_length, zeros};
+use super::{varint_length, write_varint as varint, zeros};
 use crate::quic::model::{AckFrame, PacketFormat, PacketSpace, QuicFrame, QuicPacket, Wire};
 use crate::time::Duration;
 
@@ -78,16 +78,6 @@ pub(super) fn encode_header(packet: &QuicPacket, out: &mut Vec<u8>) {
     }
     let number = packet.number.to_be_bytes();
     out.extend_from_slice(&number[8 - usize::from(format.number_length)..]);
-}
-
-/// Appends `value` in its shortest encoding (section 16).
-fn varint(out: &mut Vec<u8>, value: u64) {
-    match varint_length(value) {
-        1 => out.push(value as u8),
-        2 => out.extend_from_slice(&(0x4000 | value as u16).to_be_bytes()),
-        4 => out.extend_from_slice(&(0x8000_0000 | value as u32).to_be_bytes()),
-        _ => out.extend_from_slice(&(0xc000_0000_0000_0000 | value).to_be_bytes()),
-    }
 }
 
 /// Whole microseconds.

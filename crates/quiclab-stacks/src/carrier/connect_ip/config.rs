@@ -44,6 +44,22 @@ impl ConnectIpConfig {
         Ok(Self { target, trust: None, ports: Vec::new(), certified })
     }
 
+    /// The same with another chain of certificates of the same key, its own first.
+    ///
+    /// # Errors
+    /// If the first is of another key.
+    pub fn renewed(&self, chain: Vec<CertificateDer<'static>>) -> Result<Self, rustls::Error> {
+        let certified = CertifiedKey::new(chain, self.certified.key.clone());
+        certified.keys_match()?;
+        Ok(Self { certified: Arc::new(certified), ..self.clone() })
+    }
+
+    /// Whether it has the same certificates as `other`, those of authorities included.
+    #[must_use]
+    pub fn has_certificates_of(&self, other: &Self) -> bool {
+        self.certified.cert == other.certified.cert && self.trust == other.trust
+    }
+
     /// The host of the target, without a port.
     pub(crate) fn host(&self) -> &str {
         let authority = self.target.authority.as_str();

@@ -28,6 +28,7 @@ pub(crate) const CLOSED_CRITICAL_STREAM: Http3Error =
 pub(crate) const FRAME_UNEXPECTED: Http3Error = error(0x105, "a frame that may not be there");
 pub(crate) const FRAME: Http3Error = error(0x106, "a malformed frame");
 pub(crate) const EXCESSIVE_LOAD: Http3Error = error(0x107, "a frame or a capsule that is too long");
+pub(crate) const FLOOD: Http3Error = error(0x107, "too many frames, capsules or streams without a packet");
 pub(crate) const ID: Http3Error = error(0x108, "a push that was not allowed");
 pub(crate) const SETTINGS: Http3Error = error(0x109, "malformed settings");
 pub(crate) const NOT_OFFERED: Http3Error =

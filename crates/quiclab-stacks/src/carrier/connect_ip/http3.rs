@@ -21,6 +21,7 @@ use super::uni::UniStreams;
 use super::varint::{self, MAX_VARINT};
 use bytes::{BufMut, Bytes, BytesMut};
 use quiclab_core::Role;
+use quiclab_core::ip::IPV4_HEADER;
 
 /// What has arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,13 +70,23 @@ pub struct Http3 {
     request: Option<Request>,
     /// The stream of the last request that was refused: nothing more is read from it.
     refused: Option<u64>,
+    /// Frames and capsules of requests without a packet so far.
+    idle: u64,
 }
 
 impl Http3 {
     /// A connection of a client that asks for `target`, or of a server that has it.
     #[must_use]
     pub fn new(role: Role, target: Target) -> Self {
-        Self { role, target, uni: UniStreams::new(role), request: None, refused: None }
+        Self { role, target, uni: UniStreams::new(role), request: None, refused: None, idle: 0 }
+    }
+
+    /// Takes the count of what has arrived on streams and carries no packet: frames, capsules, and streams themselves.
+    #[must_use]
+    pub fn take_idle(&mut self) -> u64 {
+        let of_request =
+            self.request.iter_mut().map(|request| request.frames.take_idle() + request.capsules.take_idle());
+        of_request.sum::<u64>() + self.uni.take_idle() + std::mem::take(&mut self.idle)
     }
 
     /// What this end sends on its control stream, once.
@@ -197,6 +208,7 @@ impl Http3 {
                 Phase::Asked(_) | Phase::Refused => return Ok(()),
             }
             let Some(Record { kind, content }) = request.frames.next(|kind| rule(role, kind))? else { break };
+            self.idle += u64::from(kind != frame::DATA);
             match (kind, request.phase) {
                 (frame::HEADERS, Phase::Header) if role == Role::Server => {
                     request.phase = Phase::Asked(message::read_request(&content, &self.target.path)?);
@@ -214,6 +226,9 @@ impl Http3 {
                     request.capsules.push(&content);
                     while let Some(Record { kind, content }) = request.capsules.next(capsule::rule)? {
                         let capsule = capsule::parse(kind, &content).map_err(|_| error::MALFORMED_CAPSULE)?;
+                        self.idle += u64::from(
+                            !matches!(&capsule, Capsule::Datagram(packet) if packet.len() >= IPV4_HEADER),
+                        );
                         out.push(Http3Event::Capsule(capsule));
                     }
                 }

@@ -3,7 +3,7 @@
 //! any connection of a tunnel.
 //!
 //! ```text
-//! streams ── of noq: what stands before a packet in a datagram, what is left to be written
+//! streams ── of noq: what stands before a packet in a datagram, what is left to be written; budget
 //!   └── http3 ── one request, a state machine of bytes
 //!         ├── uni ── control stream, settings     message ── request and response     capsule, ranges
 //!         └── records ── frames and capsules      qpack, huffman, static_table        varint
@@ -12,6 +12,7 @@
 //! `connect_ip_events` of the endpoint drives it, `certificates` has its TLS. All but `streams` is pure, and takes bytes from any
 //! source: it is bounded and fails closed.
 
+pub(super) mod budget;
 pub mod capsule;
 mod config;
 pub(super) mod error;

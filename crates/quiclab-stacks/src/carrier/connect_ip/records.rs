@@ -41,12 +41,19 @@ pub struct Records {
     waiting: BytesMut,
     /// Type and remaining bytes of a record that is passed over, or given in pieces.
     open: Option<(u64, u64, Rule)>,
+    /// Records that were passed over, and those without content among those that come in pieces.
+    idle: u64,
 }
 
 impl Records {
     /// Bytes have arrived.
     pub fn push(&mut self, bytes: &[u8]) {
         self.waiting.extend_from_slice(bytes);
+    }
+
+    /// Takes the count of records that have brought nothing.
+    pub fn take_idle(&mut self) -> u64 {
+        std::mem::take(&mut self.idle)
     }
 
     /// Whether the stream may end here.
@@ -81,6 +88,7 @@ impl Records {
             let Rule::Whole(most) = of_kind else {
                 let _ = self.waiting.split_to(first + second);
                 self.open = Some((kind, length, of_kind));
+                self.idle += u64::from(of_kind == Rule::Skip || length == 0);
                 continue;
             };
             if length > most as u64 {
@@ -137,6 +145,9 @@ mod tests {
         }
         assert!(records.is_between());
         assert_eq!(found, [(1, b"abcd".to_vec()), (0, b"pieces".to_vec()), (1, Vec::new())]);
+        assert_eq!(records.take_idle(), 1, "the unknown one");
+        records.push(&[0, 0, 0, 0, 0x21, 0]);
+        assert_eq!((records.next(rule), records.take_idle(), records.take_idle()), (Ok(None), 3, 0));
     }
 
     #[test]

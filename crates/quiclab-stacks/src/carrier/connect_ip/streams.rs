@@ -1,15 +1,22 @@
 //! The streams of a connection of noq that HTTP/3 runs on.
 
+use super::budget::{BYTES_PER_TURN, Budget};
 use super::error::{self, Http3Error};
 use super::http3::Http3;
 use bytes::{Bytes, BytesMut};
 use noq_proto::{Connection, Dir, ReadError, StreamId, VarInt};
 use quiclab_core::tunnel::TunnelPayload;
+use quiclab_core::{PacketMemory, Time};
 
 /// What a connection has for HTTP/3.
 #[derive(Debug)]
 pub(crate) struct Http3Streams {
     pub(in crate::carrier) machine: Http3,
+    budget: Budget,
+    /// More has arrived than was read in the last turn.
+    pub(in crate::carrier) unread: bool,
+    /// The time of the last turn, and how many bytes it has left: in one turn of the program all events have the same time.
+    turn: (Time, usize),
     /// This end's control stream, and what is still to be written there.
     control: Option<StreamId>,
     control_outbox: BytesMut,
@@ -26,6 +33,9 @@ impl Http3Streams {
         let control_outbox = machine.control();
         Self {
             machine,
+            budget: Budget::new(),
+            unread: false,
+            turn: (Time::ZERO, BYTES_PER_TURN),
             control: None,
             control_outbox,
             readable: Vec::new(),
@@ -35,15 +45,12 @@ impl Http3Streams {
     }
 
     /// The datagram that carries `cargo`; `None` if it is not bytes, or there is no tunnel.
-    pub(crate) fn encode(&self, cargo: &TunnelPayload) -> Option<Bytes> {
+    pub(crate) fn encode(&self, cargo: &TunnelPayload, memory: &mut PacketMemory) -> Option<Bytes> {
         let TunnelPayload::Bytes(packet) = cargo else { return None };
         if self.header.is_empty() {
             return None;
         }
-        let mut datagram = BytesMut::with_capacity(self.header.len() + packet.len());
-        datagram.extend_from_slice(&self.header);
-        datagram.extend_from_slice(packet);
-        Some(datagram.freeze())
+        Some(memory.join(&self.header, packet).freeze())
     }
 
     /// Bytes of a datagram beside the packet.
@@ -54,6 +61,25 @@ impl Http3Streams {
     /// The packet in a datagram.
     pub(crate) fn packet(&self, datagram: &Bytes) -> Result<Option<Bytes>, Http3Error> {
         self.machine.packet(datagram)
+    }
+
+    /// Bytes that may still be read in this turn.
+    pub(in crate::carrier) fn room(&self, now: Time) -> usize {
+        if self.turn.0 == now { self.turn.1 } else { BYTES_PER_TURN }
+    }
+
+    /// So many of them are left.
+    pub(in crate::carrier) fn leave_room(&mut self, now: Time, room: usize) {
+        self.turn = (now, room);
+    }
+
+    /// Counts what has arrived without a packet, and `rejected` requests.
+    ///
+    /// # Errors
+    /// If it is a flood.
+    pub(in crate::carrier) fn charge(&mut self, now: Time, rejected: u64) -> Result<(), Http3Error> {
+        let records = self.machine.take_idle() + rejected;
+        self.budget.take(now, records).then_some(()).ok_or(error::FLOOD)
     }
 
     /// Opens this end's control stream, and writes what is left to be written there.
@@ -74,10 +100,11 @@ impl Http3Streams {
     }
 }
 
-/// Reads a stream as far as something has arrived; returns whether more may come.
+/// Reads a stream as far as something has arrived, and as far as `room` bytes go; returns whether more may come.
 pub(in crate::carrier) fn read<E>(
     quic: &mut Connection,
     stream: StreamId,
+    room: &mut usize,
     dirty: &mut bool,
     mut each: impl FnMut(&[u8], bool) -> Result<(), E>,
 ) -> Result<bool, E> {
@@ -85,9 +112,13 @@ pub(in crate::carrier) fn read<E>(
     let Ok(mut chunks) = receive.read(true) else { return Ok(false) };
     let mut some = false;
     let open = loop {
-        match chunks.next(usize::MAX) {
+        if *room == 0 {
+            break Ok(true);
+        }
+        match chunks.next(*room) {
             Ok(Some(chunk)) => {
                 some = true;
+                *room -= chunk.bytes.len();
                 if let Err(error) = each(&chunk.bytes, false) {
                     break Err(error);
                 }

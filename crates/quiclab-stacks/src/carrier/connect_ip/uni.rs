@@ -52,6 +52,8 @@ pub(super) struct UniStreams {
     role: Role,
     streams: BTreeMap<u64, Stream>,
     settings: Option<Settings>,
+    /// Streams and frames so far, each of which is work.
+    idle: u64,
 }
 
 /// The bytes of this end's own control stream.
@@ -71,7 +73,7 @@ pub(super) fn control(role: Role) -> BytesMut {
 
 impl UniStreams {
     pub(super) fn new(role: Role) -> Self {
-        Self { role, streams: BTreeMap::new(), settings: None }
+        Self { role, streams: BTreeMap::new(), settings: None, idle: 0 }
     }
 
     /// The settings of the other end, once they have arrived.
@@ -79,8 +81,16 @@ impl UniStreams {
         self.settings
     }
 
+    /// Takes the count of streams and frames that have arrived.
+    pub(super) fn take_idle(&mut self) -> u64 {
+        std::mem::take(&mut self.idle)
+    }
+
     pub(super) fn receive(&mut self, id: u64, bytes: &[u8], end: bool) -> Result<(), Http3Error> {
-        let stream = self.streams.remove(&id).unwrap_or_else(|| Stream::New(BytesMut::new()));
+        let stream = self.streams.remove(&id).unwrap_or_else(|| {
+            self.idle += 1;
+            Stream::New(BytesMut::new())
+        });
         let stream = match stream {
             Stream::New(mut waiting) => {
                 waiting.extend_from_slice(bytes);
@@ -137,7 +147,9 @@ impl UniStreams {
                         Err(RecordError::Refused(_)) if first => return Err(error::MISSING_SETTINGS),
                         next => next?,
                     };
+                    self.idle += frames.take_idle();
                     let Some(Record { kind, content }) = next else { return Ok(()) };
+                    self.idle += 1;
                     if kind == frame::SETTINGS {
                         self.settings = Some(settings(&content)?);
                     } else if varint::read(&content).is_none_or(|(_, length)| length != content.len()) {

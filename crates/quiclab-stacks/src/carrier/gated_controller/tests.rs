@@ -113,7 +113,7 @@ fn a_path_that_is_not_used_is_as_fast_again_as_its_queue_drains() {
     let (time, ms) = (|millis| Time::ZERO + Duration::from_millis(millis), Duration::from_millis);
     assert_eq!(gate.expected_rtt(time(0), ms(100)), ms(100), "without a sample, as assumed");
     gate.on_packet_sent(instant(0), 1000, 0);
-    gate.lock().min_rtt = Some(ms(20));
+    gate.lock().sample_rtt(time(0), ms(20));
     gate.lock().latest_rtt = Some(ms(100));
     assert_eq!(gate.expected_rtt(time(60), ms(100)), ms(100), "in flight: the RTT is being measured");
     gate.on_end_acks(instant(100), 0, true, Some(0));
@@ -125,4 +125,82 @@ fn a_path_that_is_not_used_is_as_fast_again_as_its_queue_drains() {
     gate.on_end_acks(instant(520), 0, true, Some(1));
     gate.lock().latest_rtt = Some(ms(20));
     assert_eq!(gate.expected_rtt(time(520), ms(90)), ms(20));
+}
+
+#[test]
+fn a_route_that_becomes_longer_is_no_queue_for_ever() {
+    let mut gate = fixed(5000);
+    let (ms, at) = (Duration::from_millis, |second| Time::ZERO + Duration::from_secs(second));
+    // 20 ms, and then 60 ms under the same addresses
+    let least = |gate: &GatedController, second: u64, rtt: u64| {
+        gate.lock().sample_rtt(at(second), ms(rtt));
+        gate.min_rtt()
+    };
+    assert_eq!((gate.min_rtt(), least(&gate, 1, 20)), (None, Some(ms(20))));
+    for second in [100, 200, 301] {
+        assert_eq!(least(&gate, second, 60), Some(ms(20)), "after {second} s");
+    }
+    assert_eq!(least(&gate, 302, 60), Some(ms(60)), "301 s later");
+    assert_eq!(least(&gate, 400, 30), Some(ms(30)), "a smaller one counts at once");
+    // all was lost for long: the next sample is the smallest
+    gate.on_congestion_event(instant(501_000), instant(500_900), false, false, 1000, 500);
+    assert_eq!(gate.min_rtt(), Some(ms(30)));
+    gate.on_congestion_event(instant(501_000), instant(500_900), true, false, 1000, 500);
+    assert_eq!((gate.min_rtt(), least(&gate, 502, 80)), (None, Some(ms(80))));
+}
+
+/// Whatever the control: what a queue has shown is the rate of the path, and of another path nothing is known.
+#[test]
+fn the_rate_of_a_path_is_told() {
+    for congestion_control in [
+        CongestionControl::Fixed,
+        CongestionControl::Cubic,
+        CongestionControl::Lia,
+        CongestionControl::BbrLinux,
+    ] {
+        let window = Some(ByteCount::from_bytes(30_000));
+        let mut gate = gate(PathConfig { congestion_control, window, ..PathConfig::default() });
+        gate.lock().sample_rtt(Time::ZERO, Duration::from_millis(20));
+        // ten packets of 1000 bytes in each 40 ms, of which the next ten are sent when they are acknowledged: 2 Mbit/s
+        let mut number = 0;
+        let mut send = |gate: &mut GatedController, at| {
+            (0..10).for_each(|_| {
+                gate.on_packet_sent(instant(at), 1000, number);
+                number += 1;
+            });
+        };
+        send(&mut gate, 0);
+        for (at, rate) in [(40, None), (80, Some(2_000_000))] {
+            send(&mut gate, at);
+            let srtt = std::time::Duration::from_millis(40);
+            (0..10).for_each(|_| gate.lock().inner.lab().on_ack(instant(at), instant(at - 40), 1000, srtt));
+            gate.on_end_acks(instant(at), 10_000, true, Some(0));
+            assert_eq!(gate.rate().map(DataRate::bits_per_second), rate, "{congestion_control:?}");
+        }
+        gate.hand_over(Time::ZERO, &gate.clone());
+        assert_eq!(gate.rate(), None, "another path");
+    }
+}
+
+/// A slow start inside sends half of it, and twice as much in the next round trip: the window is twice that by then
+/// (draft-ietf-ccwg-ratelimited-increase).
+#[test]
+fn a_window_in_slow_start_grows_to_twice_what_was_in_flight() {
+    let windows = |congestion_control| {
+        let mut gate = gate(PathConfig { congestion_control, ..PathConfig::default() });
+        [10, 20, 20, 5].map(|packets: u64| {
+            (0..packets).for_each(|number| gate.on_packet_sent(instant(0), 1000, number));
+            let rtt = std::time::Duration::from_millis(100);
+            for _ in 0..packets {
+                gate.lock().inner.lab().on_ack(instant(100), instant(0), 1000, rtt);
+                let left = gate.in_flight() - 1000;
+                gate.on_end_acks(instant(100), left, true, Some(0));
+            }
+            gate.window() / 1000
+        })
+    };
+    for control in [CongestionControl::Cubic, CongestionControl::Newreno, CongestionControl::Prague] {
+        assert_eq!(windows(control), [20, 40, 40, 40], "{control:?}");
+    }
+    assert_eq!(windows(CongestionControl::Fixed)[0], windows(CongestionControl::Fixed)[3]);
 }

@@ -92,14 +92,14 @@ proptest! {
         }
         let bytes = Bytes::from(bytes);
         if let Some(cargo) = datagram(&bytes) {
-            prop_assert_eq!(encode_datagram(&cargo), bytes);
+            prop_assert_eq!(encode_datagram(&cargo, &mut PacketMemory::default()), bytes);
         }
     }
 
     #[test]
     fn cargo_comes_back(number in any::<u64>(), length in 8..1500_u16, bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
         for cargo in [TunnelPayload::Reference { number, length }, TunnelPayload::Bytes(Bytes::from(bytes))] {
-            let datagram_bytes = encode_datagram(&cargo);
+            let datagram_bytes = encode_datagram(&cargo, &mut PacketMemory::default());
             prop_assert_eq!(datagram_bytes.len(), cargo.length() + 1, "a packet and a parcel take the same room");
             prop_assert_eq!(datagram(&datagram_bytes), Some(cargo));
         }

@@ -9,7 +9,7 @@ const FIXED: u8 = 0x40;
 
 /// A version with salts and labels of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub(crate) enum Version {
     /// Version 1, and drafts 33 and 34, which protect packets in the same way.
     One,
     /// Version 2 (RFC 9369).

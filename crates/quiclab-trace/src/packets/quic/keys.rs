@@ -1,4 +1,4 @@
-//! Packet protection and header protection (RFC 9001 section 5), for reading.
+//! Packet protection and header protection (RFC 9001 section 5), for reading and for writing.
 
 use super::super::key_log::Secret;
 use super::header::Version;
@@ -10,13 +10,15 @@ use ring::hkdf::{HKDF_SHA256, HKDF_SHA384, KeyType, Prk, Salt};
 
 /// "the sample of ciphertext is taken starting from an offset of 4 bytes after the start of the Packet Number field"
 /// (RFC 9001 section 5.4.2).
-const SAMPLE_OFFSET: usize = 4;
+pub(crate) const SAMPLE_OFFSET: usize = 4;
 const SAMPLE_BYTES: usize = 16;
+/// Bytes of the tag of all suites.
+pub(crate) const TAG_BYTES: usize = 16;
 const NONCE_BYTES: usize = 12;
 
 /// A cipher suite of TLS 1.3 that QUIC uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Suite {
+pub(crate) enum Suite {
     Aes128,
     Aes256,
     ChaCha20,
@@ -50,7 +52,7 @@ impl KeyType for Bytes {
 }
 
 /// HKDF-Expand-Label with an empty context (RFC 8446 section 7.1).
-fn expand<const N: usize>(secret: &Prk, label: &str) -> [u8; N] {
+pub(crate) fn expand<const N: usize>(secret: &Prk, label: &str) -> [u8; N] {
     let lengths = [0, N as u8, b"tls13 ".len() as u8 + label.len() as u8];
     let info = [&lengths[..], b"tls13 ", label.as_bytes(), &[0]];
     let mut bytes = [0; N];
@@ -100,13 +102,13 @@ impl Version {
 }
 
 /// What protects payloads.
-pub(super) struct PacketKey {
+pub(crate) struct PacketKey {
     key: LessSafeKey,
     iv: [u8; NONCE_BYTES],
 }
 
 impl PacketKey {
-    pub(super) fn new(version: Version, suite: Suite, secret: &Secret) -> Self {
+    pub(crate) fn new(version: Version, suite: Suite, secret: &Secret) -> Self {
         let (secret, labels) = (extracted(secret), version.labels());
         let algorithm = suite.algorithms().0;
         let key = match algorithm.key_len() {
@@ -119,18 +121,22 @@ impl PacketKey {
         }
     }
 
-    fn nonce(&self, number: u64) -> Nonce {
+    /// `path`: path ID of Multipath QUIC, otherwise 0.
+    fn nonce(&self, path: u32, number: u64) -> Nonce {
         // "The 62 bits of the reconstructed QUIC packet number in network byte order are left-padded with zeros to
         // the size of the IV. The exclusive OR of the padded packet number and the IV forms the AEAD nonce."
         let mut nonce = self.iv;
-        for (byte, number) in nonce[4..].iter_mut().zip(number.to_be_bytes()) {
-            *byte ^= number;
+        // "a 96-bit path-and-packet-number is composed of the least significant 32 bits of the Path ID [...], two zero
+        // bits, and the 62 bits of the reconstructed QUIC packet number" (draft-ietf-quic-multipath-21 section 2.4)
+        let input = path.to_be_bytes().into_iter().chain(number.to_be_bytes());
+        for (byte, input) in nonce.iter_mut().zip(input) {
+            *byte ^= input;
         }
         Nonce::assume_unique_for_key(nonce)
     }
 
     /// Decrypts `packet`, which was unmasked, in `scratch`: then it has the header and the payload, without the tag.
-    pub(super) fn open(
+    pub(crate) fn open(
         &self,
         packet: &[u8],
         unmasked: &Unmasked,
@@ -142,22 +148,30 @@ impl PacketKey {
         let (header, payload) = scratch.split_at_mut(unmasked.end());
         header[0] = unmasked.first;
         header[unmasked.at..].copy_from_slice(&unmasked.number.to_be_bytes()[4 - unmasked.length..]);
-        let opened = self.key.open_in_place(self.nonce(number), Aad::from(&*header), payload);
+        let opened = self.key.open_in_place(self.nonce(0, number), Aad::from(&*header), payload);
         let Ok(length) = opened.map(|plaintext| plaintext.len()) else { return false };
         scratch.truncate(unmasked.end() + length);
         true
+    }
+
+    /// Encrypts `payload` and returns its tag; `path`: path ID of Multipath QUIC, otherwise 0.
+    pub(crate) fn seal(&self, header: &[u8], path: u32, number: u64, payload: &mut [u8]) -> [u8; TAG_BYTES] {
+        let nonce = self.nonce(path, number);
+        let sealed = self.key.seal_in_place_separate_tag(nonce, Aad::from(header), payload);
+        let tag = sealed.expect("a packet is short");
+        tag.as_ref().try_into().expect("a tag has 16 bytes")
     }
 }
 
 /// First byte and packet number without header protection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unmasked {
-    pub(super) first: u8,
+pub(crate) struct Unmasked {
+    pub(crate) first: u8,
     /// Where the packet number begins.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// Bytes of the packet number, and their value.
-    pub(super) length: usize,
-    pub(super) number: u32,
+    pub(crate) length: usize,
+    pub(crate) number: u32,
 }
 
 impl Unmasked {
@@ -172,7 +186,7 @@ impl Unmasked {
     }
 
     /// The packet number after the `largest` before it (RFC 9000 appendix A.3).
-    pub(super) fn expanded(&self, largest: Option<u64>) -> u64 {
+    pub(crate) fn expanded(&self, largest: Option<u64>) -> u64 {
         let (expected, window) = (largest.map_or(0, |largest| largest + 1), self.window());
         let candidate = expected & !(window - 1) | u64::from(self.number);
         if candidate + window / 2 <= expected && candidate < (1 << 62) - window {
@@ -186,10 +200,10 @@ impl Unmasked {
 }
 
 /// What protects headers.
-pub(super) struct HeaderKey(HeaderProtectionKey);
+pub(crate) struct HeaderKey(HeaderProtectionKey);
 
 impl HeaderKey {
-    pub(super) fn new(version: Version, suite: Suite, secret: &Secret) -> Self {
+    pub(crate) fn new(version: Version, suite: Suite, secret: &Secret) -> Self {
         let (secret, label) = (extracted(secret), version.labels().header);
         let algorithm = suite.algorithms().1;
         let key = match algorithm.key_len() {
@@ -201,16 +215,36 @@ impl HeaderKey {
 
     /// What is under the protection of a header whose packet number begins `at`; `None`: the packet is too short, or
     /// its reserved bits are set, which also says that the key is another.
-    pub(super) fn unmask(&self, packet: &[u8], at: usize) -> Option<Unmasked> {
+    pub(crate) fn unmask(&self, packet: &[u8], at: usize) -> Option<Unmasked> {
         let sample = packet.get(at + SAMPLE_OFFSET..at + SAMPLE_OFFSET + SAMPLE_BYTES)?;
         let mask = self.0.new_mask(sample).expect("a sample has 16 bytes");
-        let (protected, reserved) = if packet[0] & 0x80 == 0 { (0x1f, 0x18) } else { (0x0f, 0x0c) };
+        let protected = protected_bits(packet[0]);
+        let reserved = if packet[0] & 0x80 == 0 { 0x18 } else { 0x0c };
         let first = packet[0] ^ mask[0] & protected;
         let length = usize::from(first & 3) + 1;
         let number = (0..length)
             .fold(0, |number, index| number << 8 | u32::from(packet[at + index] ^ mask[1 + index]));
         (first & reserved == 0).then_some(Unmasked { first, at, length, number })
     }
+
+    /// Protects the header of an encrypted packet whose packet number begins `at` and has `length` bytes.
+    ///
+    /// # Panics
+    /// If the packet is too short for a sample.
+    pub(crate) fn protect(&self, packet: &mut [u8], at: usize, length: usize) {
+        let sample = &packet[at + SAMPLE_OFFSET..][..SAMPLE_BYTES];
+        let mask = self.0.new_mask(sample).expect("a sample has 16 bytes");
+        packet[0] ^= mask[0] & protected_bits(packet[0]);
+        for (byte, mask) in packet[at..at + length].iter_mut().zip(&mask[1..]) {
+            *byte ^= mask;
+        }
+    }
+}
+
+/// "the four least significant bits of the first byte are protected for packets with long headers; the five least
+/// significant bits [...] for packets with short headers" (RFC 9001 section 5.4.1).
+fn protected_bits(first: u8) -> u8 {
+    if first & 0x80 == 0 { 0x1f } else { 0x0f }
 }
 
 /// The secret after a key update (RFC 9001 section 6.1).
@@ -224,24 +258,25 @@ pub(super) fn updated(version: Version, secret: &Secret) -> Secret {
 
 /// The secret of the Initial packets of a client that chose this destination (RFC 9001 section 5.2).
 pub(super) fn client_initial(version: Version, destination: &[u8]) -> Secret {
+    initial_secrets(version, destination)[0]
+}
+
+/// Those of the client and of the server.
+pub(crate) fn initial_secrets(version: Version, destination: &[u8]) -> [Secret; 2] {
     let initial = Salt::new(HKDF_SHA256, version.salt()).extract(destination);
-    Secret::Short(expand(&initial, "client in"))
+    ["client in", "server in"].map(|label| Secret::Short(expand(&initial, label)))
 }
 
 #[cfg(test)]
-impl PacketKey {
-    /// What an endpoint would send: the payload encrypted, and the tag.
-    pub(super) fn seal(&self, header: &[u8], number: u64, payload: &[u8]) -> Vec<u8> {
-        let mut sealed = payload.to_vec();
-        let nonce = self.nonce(number);
-        self.key.seal_in_place_append_tag(nonce, Aad::from(header), &mut sealed).expect("it is short");
-        sealed
-    }
-}
+mod tests {
+    use super::*;
 
-#[cfg(test)]
-impl HeaderKey {
-    pub(super) fn mask(&self, packet: &[u8], at: usize) -> [u8; 5] {
-        self.0.new_mask(&packet[at + SAMPLE_OFFSET..][..SAMPLE_BYTES]).expect("a sample has 16 bytes")
+    /// Figure 3 of draft-ietf-quic-multipath-21: path ID 3, packet number 54321.
+    #[test]
+    fn nonce_of_multipath_quic() {
+        let mut key = PacketKey::new(Version::One, Suite::Aes128, &Secret::Short([0; 32]));
+        key.iv = *b"\x6b\x26\x11\x4b\x9c\xba\x2b\x63\xa9\xe8\xdd\x4f";
+        let nonce = key.nonce(3, 54_321);
+        assert_eq!(nonce.as_ref(), b"\x6b\x26\x11\x48\x9c\xba\x2b\x63\xa9\xe8\x09\x7e");
     }
 }

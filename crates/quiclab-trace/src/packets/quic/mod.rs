@@ -13,9 +13,9 @@
 //! | `payload.rs` | frames |
 
 mod connection;
-mod header;
+pub(crate) mod header;
 mod initial;
-mod keys;
+pub(crate) mod keys;
 mod ladder;
 mod payload;
 mod secrets;

@@ -33,13 +33,10 @@ fn sealed(
 ) -> Vec<u8> {
     let mut packet = header.to_vec();
     let length = usize::from(header[0] & 3) + 1;
-    packet.extend(PacketKey::new(version, suite, secrets[1]).seal(header, number, payload));
-    let at = header.len() - length;
-    let mask = HeaderKey::new(version, suite, secrets[0]).mask(&packet, at);
-    packet[0] ^= mask[0] & if packet[0] & 0x80 == 0 { 0x1f } else { 0x0f };
-    for index in 0..length {
-        packet[at + index] ^= mask[1 + index];
-    }
+    packet.extend(payload);
+    let tag = PacketKey::new(version, suite, secrets[1]).seal(header, 0, number, &mut packet[header.len()..]);
+    packet.extend(tag);
+    HeaderKey::new(version, suite, secrets[0]).protect(&mut packet, header.len() - length, length);
     packet
 }
 

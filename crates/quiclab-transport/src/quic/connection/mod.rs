@@ -42,7 +42,7 @@ use crate::operations::Operations;
 use crate::options::{PathPlan, QuicVersion};
 use crate::workload::{Datagram, Priority, StreamId};
 pub(in crate::quic) use assemble::MAX_OVERHEAD;
-use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, TransportParameters};
+use quiclab_core::quic::{QuicDatagram, QuicFrame, QuicPacket, TlsSession, TransportParameters};
 use quiclab_core::scheduler::{self, PathScheduler};
 use quiclab_core::{
     DataRate, Duration, Ecn, PacketSpace, RandomStream, RecoveryState, Role, Time, TransportEvent,
@@ -430,6 +430,7 @@ fn parameters_of(config: &Config, role: Role, paths: usize) -> TransportParamete
         paths: paths as u8,
         max_path_id: config.multipath.map(|multipath| multipath.initial_max_path_id),
         message_end: 0,
+        session: TlsSession::default(),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::tls_messages::{
     CERTIFICATE, CERTIFICATE_VERIFY, EARLY_DATA, ENCRYPTED_EXTENSIONS, FINISHED, PRE_SHARED_KEY,
     PRE_SHARED_KEY_OFFER, server_hello,
 };
-use quiclab_core::quic::{TransportParameters, varint_length};
+use quiclab_core::quic::{TlsSession, TransportParameters, varint_length};
 use quiclab_core::{PacketSpace, Role};
 
 /// "TLS's middlebox compatibility mode" is not used: the session ID is empty (RFC 9001 section 8.4).
@@ -77,6 +77,14 @@ pub(super) struct Tls {
 impl Tls {
     pub(super) fn new(config: &Config, role: Role, streams: &mut Streams) -> Self {
         let options = config.tls.clone();
+        let early =
+            options.early_data.is_some_and(|early| role == Role::Client || early == EarlyData::Accepted);
+        let session = match (options.resumption, early) {
+            (false, _) => TlsSession::New,
+            (true, false) => TlsSession::Resumed,
+            (true, true) => TlsSession::Early,
+        };
+        streams.own.iter_mut().for_each(|own| own.session = session);
         if role == Role::Client {
             let offer = if options.resumption { PRE_SHARED_KEY_OFFER } else { 0 };
             let early = if options.early_data.is_some() { EARLY_DATA } else { 0 };
@@ -204,6 +212,7 @@ mod tests {
             paths: 2, // 2 + 1
             max_path_id: None,
             message_end: 0,
+            session: TlsSession::New,
         };
         let sum = 4 + 10 + (2 + 8) + 18 + 3 + 6 + 6 + 4 + 10 + 4 + 3 + 6 + 6 + 11 + 3;
         assert_eq!(parameters_extension(&all), sum);

@@ -1,60 +1,61 @@
 // The data of the page. Columns are differences from one number to the next; times are in µs.
 
-function sums(differences) {
-  const values = new Float64Array(differences.length);
-  let total = 0;
-  for (let i = 0; i < differences.length; i += 1) {
-    total += differences[i];
-    values[i] = total;
-  }
-  return values;
+const ARROW_COLUMNS = ["time", "flight", "fate", "number", "space", "bytes", "frames", "declared"];
+const FRAME_COLUMNS = ["t", "stream", "offset", "length", "again"];
+
+// A step line: the samples of the overview, and `at(from, to)` for those of a time.
+function samples(key, columns) {
+  const store = new Store(key, columns, ["t", "v"]);
+  return { ...store.overview, at: (from, to) => store.at(from, to) };
 }
 
-const samples = (columns) => ({ t: sums(columns.t), v: sums(columns.v) });
-
-function decodeArrows(columns) {
-  const arrows = { contents: columns.contents };
-  for (const name of ["time", "flight", "fate", "number", "space", "bytes", "frames", "declared"]) {
-    arrows[name] = sums(columns[name]);
-  }
-  arrows.count = arrows.time.length;
-  arrows.longest = arrows.flight.reduce((most, flight) => Math.max(most, Math.abs(flight)), 0);
-  return arrows;
+function decodeArrows(key, columns) {
+  const whole = new Float64Array(columns.flight.length ? sums(columns.flight) : []);
+  const longest = columns.longest ?? whole.reduce((most, flight) => Math.max(most, Math.abs(flight)), 0);
+  const store = new Store(key, columns, ARROW_COLUMNS, longest);
+  const { range } = columns;
+  return {
+    contents: columns.contents, longest, store, count: store.of, sampled: columns.sampled, step: columns.step ?? 1,
+    first: store.overview, at: (from, to, most) => store.at(from, to, most),
+    range: range && { ...range, t: sums(range.t), low: sums(range.low), high: sums(range.high) },
+  };
 }
 
-function decodeStream(stream) {
-  const again = new Set(stream.again);
-  return { ...stream, t: sums(stream.t), offset: sums(stream.offset), length: sums(stream.length), again };
+function decodeLimits(key, limits) {
+  return limits && { ...limits, ...samples(key, limits) };
 }
 
-function decodeEnd(end) {
+function decodeEnd(key, end) {
   if (!end) return null;
   const metrics = {};
-  for (const [name, columns] of Object.entries(end.metrics)) metrics[name] = samples(columns);
+  for (const [name, columns] of Object.entries(end.metrics)) metrics[name] = samples(key, columns);
   return {
-    ...end, metrics, streams: end.streams.map(decodeStream),
-    acks: { ...samples(end.acks), are: end.acks.are },
+    ...end, metrics, frames: new Store(key, end.frames, FRAME_COLUMNS), limits: decodeLimits(key, end.limits),
+    acks: { ...samples(key, end.acks), are: end.acks.are, complete: end.acks.complete },
     lost: { t: sums(end.lost.t), n: sums(end.lost.n) },
   };
 }
 
-function decodeConnection(connection) {
-  return { ...connection, ends: connection.ends.map(decodeEnd), arrows: connection.arrows.map(decodeArrows) };
+function decodeConnection(key, connection) {
+  return {
+    ...connection, ends: connection.ends.map((end) => decodeEnd(key, end)),
+    arrows: connection.arrows.map((columns) => decodeArrows(key, columns)),
+  };
 }
 
-function decodeLink(link) {
+function decodeLink(key, link) {
   return {
-    ...link, drops: sums(link.drops), changes: { ...samples(link.changes), text: link.changes.text },
-    queue: link.queue && samples(link.queue), rate: link.rate && samples(link.rate),
+    ...link, drops: sums(link.drops), changes: { t: sums(link.changes.t), v: sums(link.changes.v), text: link.changes.text },
+    queue: link.queue && samples(key, link.queue), rate: link.rate && samples(key, link.rate),
   };
 }
 
 function readSides() {
   const sides = JSON.parse(document.getElementById("data").textContent).sides;
   return sides.map((side, index) => ({
-    ...side, key: "AB"[index], links: side.links.map(decodeLink), chosen: 0, which: 0, decoded: [],
+    ...side, key: "AB"[index], links: side.links.map((link) => decodeLink("AB"[index], link)), chosen: 0, which: 0, decoded: [],
     get connection() {
-      this.decoded[this.chosen] ??= decodeConnection(this.connections[this.chosen]);
+      this.decoded[this.chosen] ??= decodeConnection(this.key, this.connections[this.chosen]);
       return this.decoded[this.chosen];
     },
   }));

@@ -1,7 +1,8 @@
 // Series of a chart: steps, points, crosses, bands.
 //
-// A series is { label, kind, colour, t, v }. Kinds: `step` and `dash` hold a value until the next, `points`, `cross` and
-// `plus` are single marks; a cross without `v` is at the lower edge. A point can have its own text: `text(i)`.
+// A series is { label, kind, colour, t, v }; `at(from, to)`, if it has it, gives what of these depends on the time shown. Kinds: `step` and `dash` hold a value until the next, `points`, `cross` and
+// `plus` are single marks; a cross without `v` is at the lower edge. A point can have its own text: `text(i)`. A `range`
+// has for each part of the time, `width` long from `t` on, the values `low` and `high` of its `n` points.
 
 const BANDS = {
   slow_start: "green", conservative_slow_start: "sky", congestion_avoidance: "blue", recovery: "vermillion",
@@ -44,10 +45,16 @@ function legendOf(spec) {
 }
 
 // Minimum and maximum in a time window; a step that began earlier counts.
-function extent(spec, from, to) {
+function extent(allSeries, from, to) {
   let least = Infinity;
   let most = 0;
-  for (const { t, v, kind } of spec.series ?? []) {
+  for (const { t, v, kind, low, high } of allSeries) {
+    if (kind === "range") {
+      for (let i = Math.max(0, lowerBound(t, from) - 1); i < lowerBound(t, to); i += 1) {
+        most = Math.max(most, high[i]);
+        least = Math.min(least, low[i]);
+      }
+    }
     if (!v) continue;
     const held = SINGLE.has(kind) ? 0 : 1;
     const end = lowerBound(t, to);
@@ -94,6 +101,52 @@ function drawStep(context, { t, v, colour, kind, until }, plot, from, to) {
   context.lineWidth = 1;
 }
 
+function drawRanges(context, { t, low, high, width, colour }, plot, from, to) {
+  context.fillStyle = theme[colour];
+  const end = lowerBound(t, to + 1);
+  for (let i = Math.max(0, lowerBound(t, from - width)); i < end; i += 1) {
+    const [x, y] = [plot.x(t[i]), plot.y(high[i])];
+    context.fillRect(x, y - 1, Math.max(plot.x(t[i] + width) - x, 1), plot.y(low[i]) - y + 2);
+  }
+}
+
+// Where the recording has ended although the run has not: hatched, and no line goes on.
+function gapOf(end, until) {
+  return end.ends !== null && end.ends < until ? [end.ends, until] : null;
+}
+
+function drawGap(context, { gap }, plot) {
+  if (!gap) return;
+  const { top, bottom } = plot.frame;
+  const [left, right] = gap.map(plot.x);
+  context.save();
+  context.beginPath();
+  context.rect(left, top, right - left, bottom - top);
+  context.clip();
+  context.globalAlpha = 0.5;
+  for (let x = Math.max(left, plot.frame.left) - (bottom - top); x < Math.min(right, plot.frame.right); x += 9) {
+    line(context, theme.soft, x, bottom, x + (bottom - top), top);
+  }
+  context.restore();
+  if (right - left < 80) return;
+  context.fillStyle = theme.text;
+  context.textAlign = "left";
+  context.textBaseline = "top";
+  context.fillText("not recorded", Math.max(left, plot.frame.left) + 6, top + 4);
+}
+
+// Says under which limit a chart shows what it shows.
+function noteOf(spec, allSeries) {
+  const notes = [];
+  const rough = allSeries.find(({ kind, detail: all }) => kind === "range" || all === false);
+  if (detail.failed && rough) notes.push(detail.failed);
+  else if (rough?.kind === "range") notes.push(`ranges of ${time(rough.width)}; zoom in for single packets`);
+  else if (rough) notes.push(rough.how ?? "first, lowest, highest and last in each part of the time; zoom in for all");
+  const sampled = Math.max(1, ...allSeries.map((series) => series.sampled ?? 1));
+  if (sampled > 1) notes.push(`one packet in ${sampled}, and those lost; --from and --to show all`);
+  return notes.length ? ` (${notes.join("; ")})` : "";
+}
+
 function drawPoints(context, { t, v, colour }, plot, from, to) {
   context.fillStyle = theme[colour];
   const end = lowerBound(t, to + 1);
@@ -118,9 +171,10 @@ function drawSymbols(context, { t, v, colour, kind }, plot, from, to) {
 
 function drawSeries(context, spec, plot, from, to) {
   drawBands(context, spec, plot, from, to);
-  for (const series of spec.series) {
+  for (const series of plot.series) {
     if (!series.t.length) continue;
-    if (series.kind === "points") drawPoints(context, series, plot, from, to);
+    if (series.kind === "range") drawRanges(context, series, plot, from, to);
+    else if (series.kind === "points") drawPoints(context, series, plot, from, to);
     else if (SYMBOLS[series.kind]) drawSymbols(context, series, plot, from, to);
     else drawStep(context, series, plot, from, to);
   }
@@ -142,12 +196,15 @@ function nearestPoint({ t, v }, plot, x, y) {
 function seriesTip(spec, plot, x, y) {
   const at = plot.time(x);
   const lines = [];
-  for (const series of spec.series) {
+  for (const series of plot.series) {
     const { t, v, label, kind } = series;
-    if (SINGLE.has(kind)) {
+    if (kind === "range") {
+      const i = lowerBound(t, at + 1e-6) - 1;
+      if (i >= 0 && at < t[i] + series.width) lines.push(`${label}: ${number(series.n[i])} packets, ${number(series.low[i])} to ${number(series.high[i])}`);
+    } else if (SINGLE.has(kind)) {
       const index = nearestPoint(series, plot, x, y);
       if (index >= 0) lines.push(series.text ? series.text(index) : `${label} at ${time(t[index])}`);
-    } else if (t.length && at >= t[0]) {
+    } else if (t.length && at >= t[0] && at <= (series.until ?? Infinity)) {
       lines.push(`${label}: ${quantity(v[lowerBound(t, at + 1e-6) - 1], spec.unit)}`);
     }
   }

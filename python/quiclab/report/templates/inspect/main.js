@@ -2,16 +2,33 @@
 
 const sides = readSides();
 const several = sides.length > 1;
+const earliest = Math.min(...sides.map(({ start }) => start));
 const longest = Math.max(...sides.map(({ duration }) => duration));
-const charts = new TimeWindow(longest);
-const sequences = new TimeWindow(longest);
+const charts = new TimeWindow(earliest, longest);
+const sequences = new TimeWindow(earliest, longest);
 for (const side of sides) side.which = busiestEnd(side.connection);
 
 // The sequence diagrams go back to the first packets.
 sequences.home = () => {
   const firsts = sides.map((side) => firstArrows(side.connection)).filter((t) => t !== null);
-  if (firsts.length) sequences.set(0, Math.max(...firsts));
+  if (firsts.length) sequences.set(earliest, Math.max(...firsts));
 };
+
+// The time shown is in the address, `#ms=11954-11982`, so that it can be kept, sent, and opened by a script.
+function fromAddress() {
+  const found = /^#ms=([\d.]+)-([\d.]+)$/.exec(location.hash);
+  if (!found) return false;
+  const [from, to] = found.slice(1).map((text) => Number(text) * 1000);
+  charts.set(from, to);
+  sequences.set(from, to);
+  return true;
+}
+
+function toAddress() {
+  const whole = charts.from === charts.limits[0] && charts.to === charts.limits[1];
+  const place = whole ? "" : `#ms=${+(charts.from / 1000).toFixed(3)}-${+(charts.to / 1000).toFixed(3)}`;
+  if (location.hash !== place) history.replaceState(null, "", place || location.pathname + location.search);
+}
 
 // A click on a chart moves the diagrams to that time; the band shows their position.
 const actions = {
@@ -50,13 +67,14 @@ function drawCongestion() {
   columns("congestion", (panel, side) => {
     const mine = specs[sides.indexOf(side)].filter(([name]) => shown.has(name));
     for (const [name, spec] of mine) new Plot(panel, spec, charts, groups[name], actions);
+    if (mine.length && !specs[sides.indexOf(side)].some(([name, { series }]) => name === "limits" && series.length)) empty(panel, "What limits the sender is not known: this needs its window, its bytes in flight and all its packets.");
     if (!mine.length) empty(panel, "No congestion-control data was recorded: set record.qlog or record.series_interval.");
   });
 }
 
 function drawSequences() {
   columns("sequence", (panel, side) => {
-    if (side.connection.arrows.some(({ count }) => count)) new Sequence(panel, side, sequences);
+    if (side.connection.arrows.some(({ count }) => count > 0)) new Sequence(panel, side, sequences);
     else empty(panel, "No packets were recorded: set record.qlog, or record.packets for stacks without qlog.");
   });
 }
@@ -64,7 +82,7 @@ function drawSequences() {
 function drawStreams() {
   const group = new Group();
   columns("streams", (panel, side) => {
-    const spec = streamsSpec(side);
+    const spec = streamsSpec(side, side.duration);
     if (spec) new Plot(panel, spec, charts, group, actions);
     else empty(panel, "No stream frames: they are recorded in qlog, and TCP has only one stream.");
   });
@@ -122,7 +140,10 @@ function drawChoices() {
 }
 
 function build() {
-  charts.listeners = [() => { document.getElementById("window").textContent = `${time(charts.from)} to ${time(charts.to)}`; }];
+  charts.listeners = [() => {
+    document.getElementById("window").textContent = `${time(charts.from)} to ${time(charts.to)}`;
+    toAddress();
+  }];
   // the band in the charts follows the diagrams
   sequences.listeners = [() => charts.changed()];
   drawChoices();
@@ -147,6 +168,7 @@ function listen() {
   };
   for (const [name, act] of Object.entries(acts)) document.querySelector(`[data-act=${name}]`).addEventListener("click", act);
   addEventListener("resize", () => { charts.changed(); sequences.changed(); });
+  addEventListener("hashchange", fromAddress);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     readTheme();
     build();
@@ -154,6 +176,8 @@ function listen() {
 }
 
 readTheme();
-sequences.home();
+// sequences redraw the charts, too
+detail.changed = () => { charts.changed(); sequences.changed(); };
+if (!fromAddress()) sequences.home();
 build();
 listen();

@@ -1,5 +1,7 @@
 // The table of all endpoints, and the list of omitted data.
 
+const MISSING = "–: not recorded, or of no meaning for this protocol. QUIC stacks written in Rust record most of these with record.qlog, all others what record.packets, record.acks and record.series_interval have.";
+
 function overview(sides) {
   const columns = [];
   for (const side of sides) {
@@ -19,6 +21,8 @@ function overview(sides) {
     body.append(element("tr", {}, element("th", { scope: "row", text: label }), ...cells));
   });
   table.append(body);
+  const gaps = [...body.querySelectorAll("td")].some((cell) => cell.textContent === "–");
+  document.getElementById("facts-note").textContent = gaps ? MISSING : "";
 }
 
 const parameter = (value) => (typeof value === "object" && value !== null ? JSON.stringify(value) : number(value));
@@ -41,6 +45,7 @@ function notes(parent, side, several) {
   const { connection } = side;
   const texts = [...side.warnings, ...connection.notes];
   for (const end of connection.ends) if (end) texts.push(...end.notes.map((note) => `${end.role}: ${note}`));
+  if (side.part) texts.unshift(`Only ${time(side.part[0])} to ${time(side.part[1])} is in this report (--from, --to); numbers below the charts are those of the whole run, where they do not say otherwise.`);
   if (!texts.length) texts.push("All recorded data is shown.");
   const list = element("ul", { class: "notes" }, ...texts.map((text) => element("li", { text })));
   if (several) parent.append(element("span", { class: `key key-${side.key}`, text: side.key }));

@@ -57,7 +57,7 @@ class Group {
   }
 
   range(from, to) {
-    const extents = this.plots.map(({ spec }) => extent(spec, from, to));
+    const extents = this.plots.map((plot) => extent(plot.resolve(from, to), from, to));
     const least = Math.min(...extents.map(([value]) => value));
     const high = Math.max(...extents.map(([, value]) => value));
     const low = this.plots[0].spec.floating && Number.isFinite(least) ? least : 0;
@@ -68,10 +68,13 @@ class Group {
 class Plot {
   constructor(parent, spec, timeWindow, group, actions) {
     Object.assign(this, { spec, timeWindow, group, actions });
-    parent.append(element("h3", { text: spec.title }));
+    this.note = element("span", { class: "cap" });
+    parent.append(element("h3", {}, spec.title, this.note));
     parent.append(legend(spec.legend ?? legendOf(spec)));
     this.canvas = element("canvas", { tabindex: "0", role: "img", "aria-label": `${spec.title}, over time` });
     parent.append(this.canvas);
+    // the rows that are drawn, for scripts and tests
+    this.canvas.rows = () => this.series;
     group.plots.push(this);
     timeWindow.listeners.push(() => this.draw());
     this.listen();
@@ -82,11 +85,18 @@ class Plot {
     return { left: MARGIN.left, right: width - MARGIN.right, top: MARGIN.top, bottom: this.spec.height - MARGIN.bottom };
   }
 
+  // The series with what they have of a time.
+  resolve(from, to) {
+    return this.spec.series.map((series) => (series.at ? { ...series, ...series.at(from, to) } : series));
+  }
+
   draw() {
     const { context, width } = prepare(this.canvas, this.spec.height);
     this.width = width;
     const { from, to } = this.timeWindow;
-    const [low, high] = this.spec.rows ? [0, this.spec.rows.length] : this.group.range(from, to);
+    this.series = this.resolve(from, to);
+    this.note.textContent = noteOf(this.spec, this.series);
+    const [low, high] = this.spec.paint ? [0, 1] : this.group.range(from, to);
     const box = this.frame;
     this.x = (t) => box.left + ((t - from) / (to - from)) * (box.right - box.left);
     this.y = (v) => box.bottom - ((v - low) / (high - low)) * (box.bottom - box.top);
@@ -97,8 +107,9 @@ class Plot {
     context.rect(box.left, box.top - 3, box.right - box.left, box.bottom - box.top + 6);
     context.clip();
     this.actions.band?.(context, this.x, box);
-    if (this.spec.rows) drawRows(context, this.spec, this, from, to);
+    if (this.spec.paint) this.spec.paint(context, this, from, to);
     else drawSeries(context, this.spec, this, from, to);
+    drawGap(context, this.spec, this);
     context.restore();
   }
 
@@ -107,7 +118,7 @@ class Plot {
     const unit = name.length > 6 ? "" : name; // a long one is in the title
     context.textBaseline = "middle";
     context.textAlign = "right";
-    const marks = this.spec.rows ? [] : ticks(low / size, high / size, (box.bottom - box.top) / 32).found;
+    const marks = this.spec.paint ? [] : ticks(low / size, high / size, (box.bottom - box.top) / 32).found;
     const step = marks.length > 1 ? marks[1] - marks[0] : 1;
     marks.forEach((value, index) => {
       const y = Math.round(this.y(value * size)) + 0.5;
@@ -183,7 +194,7 @@ class Plot {
     const y = event.clientY - this.canvas.getBoundingClientRect().top;
     const box = this.frame;
     if (x < box.left || x > box.right) return tip.hide();
-    const lines = this.spec.rows ? rowTip(this.spec, this, x, y) : seriesTip(this.spec, this, x, y);
+    const lines = this.spec.tip ? this.spec.tip(this, x, y) : seriesTip(this.spec, this, x, y);
     return tip.show(event, [time(this.time(x)), ...lines].join("\n"));
   }
 }

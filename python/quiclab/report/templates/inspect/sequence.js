@@ -6,12 +6,14 @@ const KINDS = [
   { label: "handshake (crypto)", colour: "orange", kind: "step" },
   { label: "data", colour: "blue", kind: "step" },
   { label: "acknowledgements only (TCP: at most 80 B)", colour: "green", kind: "step" },
-  { label: "other", colour: "purple", kind: "step" },
+  { label: "other, or contents not known", colour: "purple", kind: "step" },
 ];
 const LOST = { label: "did not arrive, or declared lost", colour: "vermillion", kind: "cross" };
 const SEQUENCE_HEIGHT = 620;
 const FIRST_ARROWS = 60;
 const MANY_ARROWS = 400;
+// rows of all packets that are looked through for a diagram; of more, some packets are drawn
+const DIAGRAM_ROWS = 65_536;
 const LABELLED_ARROWS = 45;
 // labels are closer to the arrival of a packet: packets of a burst are separate there
 const LABEL_AT = 0.72;
@@ -23,12 +25,12 @@ const HALF_FALL = 14;
 function kindOf(space, frames) {
   if (space < 2 || frames.includes("crypto")) return 0;
   if (frames.includes("stream") || frames === "data" || frames.includes("datagram")) return 1;
-  return frames === "ack" || frames === "ack+padding" || frames.startsWith("no or few data") ? 2 : 3;
+  return frames === "ack" || frames === "ack+padding" || frames.startsWith("little or no data") ? 2 : 3;
 }
 
 // The diagram first shows the handshake and some packets after it.
 function firstArrows(connection) {
-  const times = connection.arrows.flatMap(({ time: sent, flight }) => {
+  const times = connection.arrows.flatMap(({ first: { time: sent, flight } }) => {
     const few = Array.from(sent.slice(0, FIRST_ARROWS));
     return few.map((at, i) => at + Math.max(0, flight[i]));
   });
@@ -40,7 +42,12 @@ class Sequence {
   constructor(parent, side, timeWindow) {
     Object.assign(this, { side, timeWindow, connection: side.connection });
     this.canvas = element("canvas", { class: "sequence", tabindex: "0", role: "img", "aria-label": `${side.key}: packets between client and server` });
-    parent.append(this.canvas);
+    // the packets that are drawn, for scripts and tests
+    this.canvas.rows = () => this.visible.map(({ direction, i, view, fate }) => ({
+      direction, fate, number: view.number[i], time: view.time[i], flight: view.flight[i], bytes: view.bytes[i],
+    }));
+    this.note = element("p", { class: "cap" });
+    parent.append(this.note, this.canvas);
     timeWindow.listeners.push(() => this.draw());
     this.listen();
   }
@@ -87,20 +94,25 @@ class Sequence {
   collect(from, to) {
     this.visible = [];
     const middle = (this.axes[0] + this.axes[1]) / 2;
+    const notes = new Set();
     this.connection.arrows.forEach((arrows, direction) => {
       const [start, end] = direction === 0 ? this.axes : [this.axes[1], this.axes[0]];
-      const last = lowerBound(arrows.time, to);
-      for (let i = lowerBound(arrows.time, from - arrows.longest); i < last; i += 1) {
-        if (arrows.time[i] + Math.max(arrows.flight[i], 0) < from) continue;
-        const fate = arrows.fate[i];
-        const y0 = this.y(arrows.time[i]) - (fate === RECEIVED ? HALF_FALL : 0);
-        const y1 = this.y(arrows.time[i] + arrows.flight[i]) + (fate === ONE_END ? HALF_FALL : 0);
+      const view = arrows.at(from, to, DIAGRAM_ROWS);
+      const step = arrows.sampled * (view.detail ? 1 : arrows.step);
+      if (step > 1) notes.add(`${["client to server", "server to client"][direction]}: one packet in ${step}, and those lost; ${view.detail ? "--from and --to show all" : "zoom in for all"}`);
+      const last = lowerBound(view.time, to + 1);
+      for (let i = lowerBound(view.time, from - arrows.longest); i < last; i += 1) {
+        if (view.time[i] + Math.max(view.flight[i], 0) < from) continue;
+        const fate = view.fate[i];
+        const y0 = this.y(view.time[i]) - (fate === RECEIVED ? HALF_FALL : 0);
+        const y1 = this.y(view.time[i] + view.flight[i]) + (fate === ONE_END ? HALF_FALL : 0);
         const x0 = fate === RECEIVED ? middle : start;
         const x1 = fate === ARRIVED || fate === RECEIVED ? end : middle;
-        const kind = kindOf(arrows.space[i], arrows.contents[arrows.frames[i]]);
-        this.visible.push({ direction, i, x0, y0, x1, y1, fate, kind, lost: fate === DROPPED || arrows.declared[i] > 0 });
+        const kind = kindOf(view.space[i], arrows.contents[view.frames[i]]);
+        this.visible.push({ direction, i, view, x0, y0, x1, y1, fate, kind, lost: fate === DROPPED || view.declared[i] > 0 });
       }
     });
+    this.note.textContent = [...notes].join("; ");
   }
 
   drawArrows(context) {
@@ -149,9 +161,10 @@ class Sequence {
   }
 
   label(group) {
-    const arrows = this.connection.arrows[group[0].direction];
-    const name = ({ i }) => `${SPACES[arrows.space[i]]} ${arrows.number[i]}`.trim();
-    const text = group.length > 1 ? group.map(name).join(", ") : `${name(group[0])}: ${arrows.contents[arrows.frames[group[0].i]]}`;
+    const { contents } = this.connection.arrows[group[0].direction];
+    const name = ({ view, i }) => `${SPACES[view.space[i]]} ${view.number[i]}`.trim();
+    const [{ view: rows, i: row }] = group;
+    const text = group.length > 1 ? group.map(name).join(", ") : `${name(group[0])}: ${contents[rows.frames[row]]}`;
     return text.length > LABEL_LENGTH ? `${text.slice(0, LABEL_LENGTH - 1)}…` : text;
   }
 
@@ -169,17 +182,17 @@ class Sequence {
     context.restore();
   }
 
-  describe({ direction, i, fate }) {
-    const arrows = this.connection.arrows[direction];
+  describe({ direction, i, fate, view }) {
+    const { contents } = this.connection.arrows[direction];
     const names = ["client to server", "server to client"];
     const lines = [
-      `${SPACES[arrows.space[i]]} packet ${number(arrows.number[i])}, ${names[direction]}`.trim(),
-      `${arrows.contents[arrows.frames[i]] || "contents unknown"}, ${number(arrows.bytes[i])} B`,
-      fate === RECEIVED ? `arrived ${time(arrows.time[i])}` : `sent ${time(arrows.time[i])}`,
+      `${SPACES[view.space[i]]} packet ${number(view.number[i])}, ${names[direction]}`.trim(),
+      `${contents[view.frames[i]] || "contents unknown"}, ${number(view.bytes[i])} B`,
+      fate === RECEIVED ? `arrived ${time(view.time[i])}` : `sent ${time(view.time[i])}`,
     ];
-    if (fate === ARRIVED) lines.push(`arrived ${time(arrows.time[i] + arrows.flight[i])}, after ${time(arrows.flight[i])}`);
-    if (fate === DROPPED) lines.push(arrows.flight[i] > 0 ? `dropped ${time(arrows.time[i] + arrows.flight[i])}` : "did not arrive");
-    if (arrows.declared[i] > 0) lines.push(`declared lost after ${time(arrows.declared[i])}`);
+    if (fate === ARRIVED) lines.push(`arrived ${time(view.time[i] + view.flight[i])}, after ${time(view.flight[i])}`);
+    if (fate === DROPPED) lines.push(view.flight[i] > 0 ? `dropped ${time(view.time[i] + view.flight[i])}` : "did not arrive");
+    if (view.declared[i] > 0) lines.push(`declared lost after ${time(view.declared[i])}`);
     return lines.join("\n");
   }
 

@@ -1,8 +1,8 @@
 // A time window that several charts share. After a change all listeners draw again, once per frame.
 
 class TimeWindow {
-  constructor(end, least = 10) {
-    this.limits = [0, end];
+  constructor(start, end, least = 10) {
+    this.limits = [start, end];
     this.least = least;
     [this.from, this.to] = this.limits;
     this.listeners = [];

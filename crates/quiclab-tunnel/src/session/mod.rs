@@ -1,15 +1,29 @@
 //! A session: the tunnel to one other end, with what it may send and what it has inside.
+//!
+//! | module | |
+//! | --- | --- |
+//! | here | what enters and leaves, and the status |
+//! | `outage` | times without a path |
+//! | `sizes` | which packets pass |
+//! | `carrier` | bytes by path |
+
+mod carrier;
+mod outage;
+mod sizes;
+
+use carrier::{CountingCarrier, PathCounts};
+use outage::Outage;
+use sizes::PacketSizes;
 
 use crate::kept::KeptPackets;
 use crate::protocol::Assigned;
-use crate::status::{FlowStatus, MtuSearchState, PathStatus, SessionStatus};
+use crate::status::{FlowStatus, MtuSearchState, PathStatus, SessionCounts, SessionStatus};
 use crate::tun::Tun;
 use bytes::BytesMut;
-use quiclab_core::ip::{self, IcmpRateLimiter, IpPrefix, SMALLEST_IPV6_MTU, SegmentKind};
-use quiclab_core::scheduler::PathState;
-use quiclab_core::tunnel::{Carrier, Emitted, Tunnel, TunnelConfig, TunnelPayload};
-use quiclab_core::{ByteCount, DropReason, Duration, Metrics, Packet, Payload, RandomStream, Time};
-use quiclab_stacks::carrier::{PathMtu, PublicKey, SessionCarrier, SessionId, TunnelEndpoint};
+use quiclab_core::ip::{self, IcmpRateLimiter, IpPrefix};
+use quiclab_core::tunnel::{Carrier, Emitted, Tunnel, TunnelConfig};
+use quiclab_core::{ByteCount, DropReason, Metrics, Packet, Payload, RandomStream, Time};
+use quiclab_stacks::carrier::{PublicKey, SessionId, TunnelEndpoint};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Send passes in a row: pieces fit, unless the largest datagram shrinks meanwhile.
@@ -45,77 +59,7 @@ pub struct Session {
     /// Packets of this machine in an outage.
     kept: KeptPackets,
     outage: Option<Outage>,
-    counts: Counts,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct PathCounts {
-    sent: u64,
-    received: u64,
-}
-
-/// A time in which no path carries anything, or the session is not open again yet.
-#[derive(Clone, Copy, Debug)]
-struct Outage {
-    since: Time,
-    /// What waited was taken out of the queue.
-    emptied: bool,
-}
-
-impl Outage {
-    /// From then on, what waits is too old: an acknowledgement of it would tell its sender a round trip time as long as the
-    /// outage, which the retransmission timer would follow.
-    const LONG: Duration = Duration::from_secs(1);
-
-    fn is_long(self, now: Time) -> bool {
-        self.emptied || now.since(self.since) >= Self::LONG
-    }
-}
-
-/// Sizes of packets inside, as far as the MTUs of the paths are known. With an MTU of less than 1280 bytes (IPv4 alone) inside,
-/// none is larger than that.
-#[derive(Clone, Copy, Debug)]
-struct PacketSizes {
-    /// Longest packet that passes in one datagram, whichever path it takes.
-    whole: u16,
-    /// Longest packet of which that is known for sure, and at least 1280 bytes: those always pass, in fragments where need be.
-    certain: u16,
-}
-
-impl PacketSizes {
-    /// Of the paths that carry data; those before if there are none.
-    fn of_paths(paths: impl Iterator<Item = PathMtu>, added: u16, mtu: u16, before: Self) -> Self {
-        let (mut whole, mut certain) = (None::<u16>, None::<u16>);
-        for path in paths {
-            let size = path.payload.saturating_sub(added);
-            whole = Some(whole.map_or(size, |least| least.min(size)));
-            if path.is_final {
-                certain = Some(certain.map_or(size, |least| least.min(size)));
-            }
-        }
-        let Some(whole) = whole else { return before };
-        let certain = certain.map_or(mtu, |size| size.max(SMALLEST_IPV6_MTU).min(mtu));
-        Self { whole: whole.min(mtu), certain }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    /// Packets whose source the other end does not have.
-    spoofed: u64,
-    /// Packets that have arrived for what is not of this end.
-    misdirected: u64,
-    /// Packets of this machine from what is not of this end.
-    foreign: u64,
-    /// Cargo that is no IP packet.
-    malformed: u64,
-    /// Packets too big for the paths that were divided or answered with an error.
-    too_big: u64,
-    closed: u64,
-    /// Errors to senders of TCP in an outage.
-    unreachable: u64,
-    /// Packets dropped in an outage, because a newer one of their flow was kept.
-    stalled: u64,
+    counts: SessionCounts,
 }
 
 impl Session {
@@ -148,7 +92,7 @@ impl Session {
             paths: Vec::new(),
             kept: KeptPackets::default(),
             outage: None,
-            counts: Counts::default(),
+            counts: SessionCounts::default(),
         }
     }
 
@@ -207,57 +151,6 @@ impl Session {
         self.tunnel.enqueue(now, of_bytes(now, bytes), &mut self.emitted);
     }
 
-    /// The newest packet of a flow waits for the end of an outage.
-    fn keep(&mut self, packet: BytesMut) {
-        // an old acknowledgement would tell the round trip time of the outage; a new one follows data
-        let is_old = ip::segment_kind(&packet) == Some(SegmentKind::Acknowledgement);
-        self.counts.stalled += u64::from(is_old || self.kept.keep(packet));
-    }
-
-    /// It has ended without a request: its flows wait for the next one of the same client.
-    pub fn park(&mut self, now: Time) {
-        // what arrives is dropped until addresses are assigned
-        (self.open, self.allowed) = (None, Some(Vec::new()));
-        self.outage = Some(Outage { since: now, emptied: true });
-        self.empty_queue(now);
-        // what was sent and what waits for its order is of no use in the next session
-        self.tunnel.restart();
-    }
-
-    /// Keeps the newest packet of each flow of what waits.
-    fn empty_queue(&mut self, now: Time) {
-        for packet in self.tunnel.take_queue(now, &mut self.emitted) {
-            if let Payload::Ip(bytes) = packet.payload {
-                self.keep(bytes);
-            }
-        }
-    }
-
-    /// Notices that nothing can be sent any more, or again.
-    fn follow_outage(&mut self, now: Time, endpoint: &mut TunnelEndpoint) {
-        let carrier = endpoint.carrier(self.id);
-        let has_path =
-            carrier.is_some_and(|carrier| (0..carrier.paths()).any(|path| carrier.state(now, path).usable));
-        let is_back = has_path && self.open.is_some();
-        match &mut self.outage {
-            None if !has_path && !self.assigned.is_empty() => {
-                self.outage = Some(Outage { since: now, emptied: false });
-            }
-            Some(_) if is_back => {
-                self.outage = None;
-                for mut bytes in self.kept.take() {
-                    ip::clamp_mss(&mut bytes, self.sizes.whole);
-                    self.tunnel.enqueue(now, of_bytes(now, bytes), &mut self.emitted);
-                }
-            }
-            Some(outage) if outage.is_long(now) && !outage.emptied => {
-                outage.emptied = true;
-                self.empty_queue(now);
-            }
-            _ => {}
-        }
-    }
-
     /// Delivers what has arrived, and sends what can be sent; after every event.
     pub fn run(&mut self, now: Time, endpoint: &mut TunnelEndpoint, tun: &mut Tun) {
         self.follow_outage(now, endpoint);
@@ -276,7 +169,8 @@ impl Session {
         let mut carrier = CountingCarrier { carrier, paths: &mut self.paths, is_held: self.open.is_none() };
         self.tunnel.run(now, &mut carrier, &mut self.emitted);
         self.measure(endpoint);
-        for mut packet in std::mem::take(&mut self.emitted.inner) {
+        let mut inner = std::mem::take(&mut self.emitted.inner);
+        for mut packet in inner.drain(..) {
             let Payload::Ip(bytes) = &mut packet.payload else { continue };
             match ip::parse(bytes) {
                 Err(_) => self.counts.malformed += 1,
@@ -288,6 +182,8 @@ impl Session {
                 }
             }
         }
+        // its memory is for the next pass
+        self.emitted.inner = inner;
         let mut again = false;
         for (reason, packet) in std::mem::take(&mut self.emitted.dropped) {
             if reason == DropReason::TooLarge {
@@ -355,17 +251,8 @@ impl Session {
     pub fn status(&mut self, now: Time, endpoint: &mut TunnelEndpoint, names: &[String]) -> SessionStatus {
         let mut values = Metrics::default();
         self.tunnel.statistics(now, &mut values);
-        values.count("spoofed_packets", self.counts.spoofed);
-        values.count("misdirected_packets", self.counts.misdirected);
-        values.count("foreign_packets", self.counts.foreign);
-        values.count("malformed_packets", self.counts.malformed);
-        values.count("too_big_packets", self.counts.too_big);
-        values.count("packets_while_closed", self.counts.closed);
-        values.count("unreachable_errors", self.counts.unreachable);
-        values.count("stalled_packets", self.counts.stalled);
         let (fragmented, incomplete) = endpoint.fragmented(self.id);
-        values.count("fragmented_packets", fragmented);
-        values.count("incomplete_packets", incomplete);
+        SessionCounts { fragmented, incomplete, ..self.counts }.add_to(&mut values);
         values.count("mtu_bytes", self.sizes.whole.into());
         let outside: Vec<_> = {
             let count = endpoint.carrier(self.id).map_or(0, |carrier| carrier.paths());
@@ -406,6 +293,8 @@ impl Session {
             open: self.open.is_some(),
             open_seconds: self.open.map_or(0.0, |since| now.since(since).as_secs_f64()),
             addresses: self.assigned.iter().map(|assigned| assigned.address).collect(),
+            connections: endpoint.connections_of(self.id) as u64,
+            carrier: endpoint.carrier_kind(self.id),
             backlog_packets: backlog.packets,
             backlog_bytes: backlog.bytes.bytes(),
             queue_sent_packets: totals.served,
@@ -432,101 +321,4 @@ fn of_bytes(now: Time, bytes: BytesMut) -> Box<Packet> {
         payload: Payload::Ip(bytes),
         ..Packet::default()
     })
-}
-
-/// The carrier, with bytes counted by path. What it has to send is left to [`TunnelEndpoint::transmit`], which gives several
-/// datagrams together.
-struct CountingCarrier<'a> {
-    carrier: SessionCarrier<'a>,
-    paths: &'a mut Vec<PathCounts>,
-    /// It takes nothing for the moment.
-    is_held: bool,
-}
-
-impl CountingCarrier<'_> {
-    fn counts(&mut self, path: usize) -> &mut PathCounts {
-        if self.paths.len() <= path {
-            self.paths.resize(path + 1, PathCounts::default());
-        }
-        &mut self.paths[path]
-    }
-}
-
-impl Carrier for CountingCarrier<'_> {
-    fn paths(&self) -> usize {
-        self.carrier.paths()
-    }
-    fn state(&self, now: Time, path: usize) -> PathState {
-        let state = self.carrier.state(now, path);
-        if self.is_held { PathState { usable: false, has_room: false, ..state } } else { state }
-    }
-    fn largest_datagram(&self, path: usize) -> Option<u16> {
-        self.carrier.largest_datagram(path)
-    }
-    fn send(&mut self, now: Time, path: usize, cargo: TunnelPayload) -> Result<(), TunnelPayload> {
-        if self.is_held {
-            return Err(cargo);
-        }
-        let bytes = cargo.length() as u64;
-        self.carrier.send(now, path, cargo)?;
-        self.counts(path).sent += bytes;
-        Ok(())
-    }
-    fn set_backlogged(&mut self, backlogged: bool) {
-        self.carrier.set_backlogged(backlogged && !self.is_held);
-    }
-    fn receive(&mut self, now: Time, path: usize, packet: Box<Packet>) {
-        self.carrier.receive(now, path, packet);
-    }
-    fn delivered(&mut self) -> Option<(usize, TunnelPayload)> {
-        let (path, cargo) = self.carrier.delivered()?;
-        self.counts(path).received += cargo.length() as u64;
-        Some((path, cargo))
-    }
-    fn transmit(&mut self, _now: Time) -> Option<(usize, Box<Packet>)> {
-        None
-    }
-    fn wake(&mut self, now: Time) {
-        self.carrier.wake(now);
-    }
-    fn next_wake(&self) -> Option<Time> {
-        self.carrier.next_wake()
-    }
-    fn failure(&self) -> Option<&str> {
-        self.carrier.failure()
-    }
-    fn statistics(&self, out: &mut Metrics) {
-        self.carrier.statistics(out);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sizes(paths: &[(u16, bool)], added: u16, mtu: u16) -> (u16, u16) {
-        let paths = paths.iter().map(|&(payload, is_final)| PathMtu {
-            bytes: payload + 67,
-            searching: !is_final,
-            payload,
-            is_final,
-        });
-        let before = PacketSizes { whole: 1000, certain: 1280 };
-        let sizes = PacketSizes::of_paths(paths, added, mtu, before);
-        (sizes.whole, sizes.certain)
-    }
-
-    #[test]
-    fn sizes_are_those_of_the_smallest_path_and_senders_are_told_what_is_final() {
-        assert_eq!(sizes(&[(1433, true), (1340, true)], 0, 1400), (1340, 1340));
-        assert_eq!(sizes(&[(1433, true), (1340, true)], 3, 1400), (1337, 1337), "with a number");
-        assert_eq!(sizes(&[(1433, true)], 0, 1400), (1400, 1400), "the MTU inside");
-        // a search that goes on: SYNs are clamped to what passes now, senders are not told
-        assert_eq!(sizes(&[(1433, true), (1160, false)], 0, 1400), (1160, 1400));
-        assert_eq!(sizes(&[(1160, false)], 0, 1400), (1160, 1400));
-        // 1280 bytes always pass
-        assert_eq!(sizes(&[(1210, true)], 0, 1400), (1210, 1280));
-        assert_eq!(sizes(&[(1210, true)], 0, 600), (600, 600), "IPv4 alone");
-        assert_eq!(sizes(&[], 0, 1400), (1000, 1280), "as before");
-    }
 }

@@ -1,0 +1,112 @@
+//! The paths of a connection: which of them answer, and which QUIC may use.
+
+use super::connection::{ConnectionPath, TunnelConnection};
+use super::gated_controller;
+use super::liveness::Liveness;
+use noq_proto::{PathId, PathStatus};
+use quiclab_core::{Duration, Time};
+use std::net::SocketAddr;
+
+/// A path of several that is silent for that long, while another is not, is asked.
+const SILENCE: Duration = Duration::from_millis(150);
+
+impl TunnelConnection {
+    /// Adds a path, if QUIC knows it.
+    pub(crate) fn track(
+        &mut self,
+        now: Time,
+        id: PathId,
+        slot: Option<usize>,
+        addresses: (SocketAddr, SocketAddr),
+        keep_alive: Duration,
+    ) -> Option<&mut ConnectionPath> {
+        let gate = gated_controller::of_path(&self.quic, id)?;
+        let (local, remote) = addresses;
+        let liveness = Liveness::new(now, keep_alive);
+        self.tracks.push(ConnectionPath {
+            id,
+            slot,
+            gate,
+            liveness,
+            local,
+            remote,
+            established: false,
+            opened: now,
+            heard: now,
+            lost_probes: 0,
+        });
+        self.tracks.last_mut()
+    }
+
+    pub(crate) fn of_id(&mut self, id: PathId) -> Option<&mut ConnectionPath> {
+        self.tracks.iter_mut().find(|track| track.id == id)
+    }
+
+    pub(crate) fn of_slot(&self, slot: usize) -> Option<&ConnectionPath> {
+        self.tracks.iter().find(|track| track.slot == Some(slot))
+    }
+
+    /// The path between these addresses, or the first.
+    pub(crate) fn between(&self, local: SocketAddr, remote: SocketAddr) -> Option<&ConnectionPath> {
+        let same = |track: &&ConnectionPath| {
+            track.remote == remote && (track.local.ip() == local.ip() || track.local.ip().is_unspecified())
+        };
+        self.tracks.iter().find(same).or_else(|| self.tracks.first())
+    }
+
+    /// Something has arrived between these addresses.
+    pub(crate) fn hear(&mut self, now: Time, local: SocketAddr, remote: SocketAddr) {
+        let Some(id) = self.between(local, remote).map(|track| track.id) else { return };
+        if let Some(track) = self.of_id(id) {
+            track.heard = now;
+        }
+    }
+
+    /// Paths that are silent while others are not are asked, and doubted if they do not answer. A sender cannot
+    /// tell which of its paths is dead when all are acknowledged on a dead one: the receiver must notice.
+    pub(crate) fn compare(&mut self, now: Time) -> Vec<usize> {
+        let mut doubted = Vec::new();
+        for index in 0..self.tracks.len() {
+            let others = self.tracks.iter().enumerate().filter(|(other, _)| *other != index);
+            let Some(newest) = others.map(|(_, track)| track.heard).max() else { continue };
+            let srtt = self.srtt(self.tracks[index].id);
+            let track = &mut self.tracks[index];
+            let answered = track.heard.max(track.gate.answered().unwrap_or_default());
+            if !track.established || !track.liveness.is_alive() || newest < answered + SILENCE {
+                continue;
+            }
+            if track.liveness.asked_since(answered) {
+                if track.liveness.asked_for(now) >= SILENCE + srtt {
+                    track.liveness.mark_suspect(now);
+                    doubted.extend(track.slot);
+                }
+            } else {
+                track.liveness.ask(now);
+                let _ = self.quic.ping_path(track.id); // it exists
+                self.dirty = true;
+            }
+        }
+        doubted
+    }
+
+    /// Only paths that answer are used for what QUIC may send on any; without one, that which was heard last.
+    pub(crate) fn set_statuses(&mut self) {
+        let last = self.tracks.iter().filter(|track| track.established).max_by_key(|track| track.heard);
+        let last = last.map(|track| track.id);
+        let any = self.tracks.iter().any(|track| track.established && track.liveness.is_alive());
+        for track in self.tracks.iter().filter(|track| track.established) {
+            let available = if any { track.liveness.is_alive() } else { Some(track.id) == last };
+            let status = if available { PathStatus::Available } else { PathStatus::Backup };
+            if self.quic.path_status(track.id).is_ok_and(|before| before != status) {
+                let _ = self.quic.set_path_status(track.id, status); // it exists
+                self.dirty = true;
+            }
+        }
+    }
+
+    /// Smoothed RTT of a path; the assumed one before there is a sample.
+    pub(crate) fn srtt(&self, id: PathId) -> Duration {
+        let rtt = self.quic.rtt(id).unwrap_or_default();
+        Duration::from_nanos(u64::try_from(rtt.as_nanos()).unwrap_or(u64::MAX))
+    }
+}

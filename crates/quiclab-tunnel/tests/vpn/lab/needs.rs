@@ -1,0 +1,38 @@
+//! What a test needs of the machine. Where it is missing, the test says so and is skipped.
+
+use super::Lab;
+use std::path::Path;
+use std::process::Command;
+
+/// Tells that a test is skipped, and why.
+pub fn skip(why: &str) {
+    eprintln!("skipped: {why}");
+}
+
+/// Whether something is there; else a test is skipped because of `why`.
+pub fn has(is_there: bool, why: &str) -> bool {
+    if !is_there {
+        skip(why);
+    }
+    is_there
+}
+
+/// Namespaces and devices.
+pub fn has_namespaces() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    let is_there =
+        root && Path::new("/dev/net/tun").exists() && Command::new("ip").arg("netns").output().is_ok();
+    has(is_there, "network namespaces and TUN devices need root, /dev/net/tun and iproute2")
+}
+
+/// The program that makes certificates.
+pub fn has_openssl() -> bool {
+    has(Command::new("openssl").arg("version").output().is_ok(), "certificates need openssl")
+}
+
+impl Lab {
+    /// The program that sets rules of the firewall, which the machine may have without it.
+    pub fn has_nft(&self) -> bool {
+        has(self.run('s', &["nft", "--version"]).0 == Some(0), "no nft")
+    }
+}

@@ -1,0 +1,160 @@
+"""Options that the commands of `quiclab sweep` share: from them to a plan, and from stored runs to what is shown."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quiclab.cli.values import integer, parse_sets
+from quiclab.errors import QuiclabError, RequestError, unexpected
+from quiclab.files import read_text
+from quiclab.native import MAX_SEED
+from quiclab.report import show
+from quiclab.result import TABLES
+from quiclab.sweeps import Plan
+from quiclab.sweeps.output import Tables, document, write
+from quiclab.sweeps.plan import MAX_SEEDS
+from quiclab.tree import to_json
+
+if TYPE_CHECKING:
+    from quiclab.lane.run import Lane
+    from quiclab.sweeps.run import Outcome
+
+DEFAULT_SEEDS = 5
+MAX_FAILURES_SHOWN = 5
+
+ScenarioArgument = Annotated[Path | None, typer.Argument(metavar="SCENARIO", help="Scenario file.")]
+VaryOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATH=VALUES",
+        help="A factor: values joined by commas, or a range such as 10..200:log5 (5 values at equal ratios) or "
+        "10..50:lin5. `*` in a path stands for any name. Several factors are combined.",
+    ),
+]
+ZipOption = Annotated[
+    list[str] | None,
+    typer.Option("--zip", metavar="PATH=VALUES", help="Factors that change together: first with first."),
+]
+SampleOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="lhs:N|sobol:N",
+        help="Draw N settings instead of all combinations; ranges are 10..200 or 10..200:log then.",
+    ),
+]
+SeedsOption = Annotated[
+    int, typer.Option(parser=integer(1, MAX_SEEDS), metavar="N", help="Runs of each setting, with seeds in a row.")
+]
+FirstSeedOption = Annotated[
+    int, typer.Option(parser=integer(0, MAX_SEED - MAX_SEEDS), metavar="N", help="Seed of the first run.")
+]
+MetricOption = Annotated[
+    str, typer.Option(metavar="A,B", help="What is measured: names of --list-metrics, or paths in a result.")
+]
+KeepOption = Annotated[
+    str,
+    typer.Option(
+        metavar="TABLE,TABLE",
+        help=f"Keep these tables of each run as Parquet files: {', '.join(TABLES)}.",
+    ),
+]
+ExecutorOption = Annotated[str, typer.Option(metavar="processes|ray|ray://HOST:PORT", help="Where runs are made.")]
+JobsOption = Annotated[
+    int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="DIR", help="Results directory, to which runs are added (default: results/sweeps/NAME)."
+    ),
+]
+
+
+def read_plan(
+    scenario: Path | None,
+    vary: list[str] | None,
+    zipped: list[str] | None,
+    *,
+    sample: str | None,
+    seeds: int,
+    first_seed: int,
+    metric: str,
+    keep: str,
+    sets: list[str] | None,
+    lane: Lane | None,
+) -> Plan:
+    """Return the sweep that the options describe.
+
+    Raises
+    ------
+    RequestError
+        If the scenario is not named, or cannot be read.
+    """
+    if scenario is None:
+        raise unexpected("SCENARIO", "scenario file", hint="usage: quiclab sweep SCENARIO --vary PATH=VALUES")
+    return Plan(
+        file=scenario,
+        text=read_text(scenario),
+        sets=tuple(parse_sets(sets)),
+        varied=tuple(vary or ()),
+        zipped=tuple(zipped or ()),
+        sample=sample,
+        seeds=seeds,
+        first_seed=first_seed,
+        metrics=names_in(metric),
+        keep=tuple(dict.fromkeys(names_in(keep))) if keep else (),
+        lane=lane,
+    )
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the names that commas join."""
+    return tuple(name.strip() for name in text.split(","))
+
+
+def show_results(tables: Tables, directory: Path, *, as_json: bool) -> None:
+    """Write the files of a sweep and print its table, or JSON.
+
+    Raises
+    ------
+    QuiclabError
+        If the files cannot be written, for instance because the disk is full.
+    """
+    try:
+        paths = write(tables, directory, command_line())
+    except RequestError as error:
+        raise QuiclabError(f"{error}; all runs are stored: repeat the command to write the results") from error
+    if as_json:
+        print(to_json(document(tables)))
+    else:
+        factors = len(tables.plan.design.factors)
+        show.sweep(tables.heads, tables.rows(), factors, len(tables.settings), tables.notes)
+        if tables.compared is not None:
+            title = f"Differences from the first level of {tables.compared.factor.path}, paired by seed"
+            show.table_of(title, tables.heads, tables.difference_rows(), factors)
+    for path in paths:
+        print(path, file=sys.stderr if as_json else sys.stdout)
+
+
+def report_failures(plan: Plan, outcome: Outcome) -> None:
+    """List the first runs that failed.
+
+    Raises
+    ------
+    QuiclabError
+        If there are any.
+    """
+    if outcome.failed:
+        for task, reason in outcome.failures[:MAX_FAILURES_SHOWN]:
+            print(f"failed: {reason}; replay with: {plan.replay_of(task)}", file=sys.stderr)
+        raise QuiclabError(f"{outcome.failed} of {outcome.total} runs failed; the first of them are listed above")
+
+
+def command_line() -> str:
+    """Return the command as it was given."""
+    return " ".join(["quiclab", *(shlex.quote(word) for word in sys.argv[1:])])

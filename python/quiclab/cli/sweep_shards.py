@@ -1,0 +1,120 @@
+"""A sweep on many machines: `quiclab sweep plan`, `quiclab shard` and `quiclab sweep merge`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quiclab.cli.output import ForceOption, check_new, show_written
+from quiclab.cli.sweep_plan import (
+    DEFAULT_SEEDS,
+    FirstSeedOption,
+    JobsOption,
+    KeepOption,
+    MetricOption,
+    OutOption,
+    SampleOption,
+    ScenarioArgument,
+    SeedsOption,
+    VaryOption,
+    ZipOption,
+    read_plan,
+    report_failures,
+    show_results,
+)
+from quiclab.cli.values import JsonOption, SetOption, integer
+from quiclab.errors import StoppedError, unexpected
+from quiclab.executors import Processes
+from quiclab.libraries import check_libraries
+from quiclab.store import Store
+from quiclab.sweeps import shards
+from quiclab.sweeps.output import check_directory
+from quiclab.sweeps.session import Session, cost_line
+from quiclab.tree import to_json
+
+MAX_SHARDS = 100_000
+
+
+def plan_command(
+    scenario: ScenarioArgument = None,
+    vary: VaryOption = None,
+    zipped: ZipOption = None,
+    sample: SampleOption = None,
+    seeds: SeedsOption = DEFAULT_SEEDS,
+    first_seed: FirstSeedOption = 1,
+    metric: MetricOption = "goodput",
+    keep: KeepOption = "",
+    sets: SetOption = None,
+    to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The plan (default: NAME.plan.json next to the scenario).")
+    ] = None,
+    as_json: JsonOption = False,
+    force: ForceOption = False,
+) -> None:
+    """Check a sweep and write its plan, for `quiclab shard` on many machines."""
+    check_libraries("`quiclab sweep plan`", "scipy")
+    plan = read_plan(
+        scenario,
+        vary,
+        zipped,
+        sample=sample,
+        seeds=seeds,
+        first_seed=first_seed,
+        metric=metric,
+        keep=keep,
+        sets=sets,
+        lane=None,
+    )
+    file = to or plan.file.with_suffix(".plan.json")
+    check_new(file, force)
+    session = Session(plan, Store(shards.directory_of(file)), Processes(1))
+    session.check()
+    shards.write_plan(plan, file)
+    show_written([file], as_json)
+    print(cost_line(plan, session), file=sys.stderr)
+
+
+def merge_command(
+    plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan whose shards have been run.")],
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Join the shards of a plan: table, figures and page; a shard that lacks runs is named."""
+    plan = shards.read_plan(plan_file)
+    directory = out or Path("results") / "sweeps" / plan.file.stem
+    check_directory(directory)
+    check_libraries("`quiclab sweep merge`")
+    store = Store(directory)
+    if shards.has_changed(plan):
+        changed = f"{plan.file} has changed since the plan was written"
+        print(f"note: {changed}; the results are those of the plan", file=sys.stderr)
+    with store.locked():
+        shards.merge(plan, plan_file, store)
+        show_results(Session(plan, store, Processes(1)).tables(), directory, as_json=as_json)
+
+
+def shard_command(
+    plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan of `quiclab sweep plan`.")],
+    index: Annotated[
+        int, typer.Option(parser=integer(0, MAX_SHARDS - 1), metavar="I", help="Number of the shard, from 0.")
+    ],
+    of: Annotated[int, typer.Option(parser=integer(1, MAX_SHARDS), metavar="N", help="Number of shards.")],
+    jobs: JobsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run one shard of a plan."""
+    if index >= of:
+        raise unexpected("--index", f"a number from 0 to {of - 1}, as --of is {of}", index)
+    plan = shards.read_plan(plan_file)
+    outcome = shards.run_shard(plan, plan_file, index, of, Processes(jobs))
+    if outcome.interrupted:
+        stored = f"{outcome.done} of {outcome.total} runs of the shard are stored"
+        raise StoppedError(f"stopped: {stored}; repeat the command to continue", outcome.interrupted)
+    print(f"shard {index} of {of}: {outcome.done} runs complete, {outcome.executed} of them new", file=sys.stderr)
+    if as_json:
+        counts = {"runs": outcome.total, "runs_complete": outcome.done, "runs_new": outcome.executed}
+        print(to_json({"schema": "quiclab.shard/1", "shard": index, "of": of, **counts, "runs_failed": outcome.failed}))
+    report_failures(plan, outcome)
