@@ -1,6 +1,5 @@
 //! Several clients at one server.
 
-use super::SECOND;
 use super::lab::{CLIENTS, Lab, PROGRAM, end, succeed, until};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +73,7 @@ fn five_clients_have_their_own_addresses_and_the_rates_of_their_lines() {
     lab.start('s');
     clients.iter().for_each(|host| lab.start(*host));
     for host in *clients {
-        until("a session", 20 * SECOND, || lab.has_session(host));
+        until("a session", || lab.has_session(host));
     }
     let status = lab.status('s');
     let sessions = status["sessions"].as_array().unwrap();
@@ -107,11 +106,9 @@ fn five_clients_have_their_own_addresses_and_the_rates_of_their_lines() {
         })
     };
     let (_, start) = received(&status);
-    until("all have begun", 60 * SECOND, || done(&start, 1.0, &received(&lab.status('s')).1));
+    until("all have begun", || done(&start, 1.0, &received(&lab.status('s')).1));
     let (began, before) = received(&lab.status('s'));
-    until("three seconds' worth of each line", 60 * SECOND, || {
-        done(&before, 3.0, &received(&lab.status('s')).1)
-    });
+    until("three seconds' worth of each line", || done(&before, 3.0, &received(&lab.status('s')).1));
     let (ended, after) = received(&lab.status('s'));
     for (host, line) in clients.iter().map(ToString::to_string).zip(RATES) {
         let rate = (after[&host] - before[&host]) * 8e-6 / (ended - began);
@@ -129,7 +126,7 @@ fn clients_reach_each_other_unless_they_are_isolated() {
     let [near, far] = ['e', 'f'];
     [near, far].into_iter().for_each(|host| lab.start(host));
     let address = |host: char| {
-        until("a session", 20 * SECOND, || lab.has_session(host));
+        until("a session", || lab.has_session(host));
         let status = lab.status(host);
         format!("{}:7", status["sessions"][0]["addresses"][0].as_str().unwrap())
     };
@@ -137,9 +134,9 @@ fn clients_reach_each_other_unless_they_are_isolated() {
     lab.echo(far, to.clone());
     lab.echo('s', "10.77.0.1:7");
     let server = || "10.77.0.1:7".to_owned();
-    until("an answer of the server", 5 * SECOND, || answers(&lab, near, server()));
+    until("an answer of the server", || answers(&lab, near, server()));
     // `forward` is set in the laboratory
-    until("an answer of the other client", 5 * SECOND, || answers(&lab, near, to.clone()));
+    until("an answer of the other client", || answers(&lab, near, to.clone()));
     lab.edit("server.toml", "forward = true", "forward = true\nisolate_clients = true");
     let (code, said) = lab.reload('s');
     assert_eq!((code, said.as_str()), (Some(0), "configuration reloaded: 3 peers, 0 sessions closed\n"));

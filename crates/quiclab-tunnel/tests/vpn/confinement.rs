@@ -1,6 +1,5 @@
 //! What the program may do after set-up, and that nothing of it stays after a kill.
 
-use super::SECOND;
 use super::lab::{Lab, until};
 use std::path::Path;
 
@@ -24,7 +23,7 @@ fn the_next_start_undoes_what_a_killed_server_has_left() {
     let directory = Path::new("/run/quiclab-tunnel").join(lab.device('s'));
     for _ in 0..2 {
         lab.start('s');
-        until("the server is up", 10 * SECOND, || lab.status('s')["role"] == "server");
+        until("the server is up", || lab.status('s')["role"] == "server");
         assert_eq!(values(&lab), ["1", "1"]);
         lab.kill('s');
         assert!(directory.exists());
@@ -32,7 +31,7 @@ fn the_next_start_undoes_what_a_killed_server_has_left() {
     // without forwarding: what is undone is not set again
     lab.edit("server.toml", "forward = true", "forward = false");
     lab.start('s');
-    until("the server is up", 10 * SECOND, || lab.status('s')["role"] == "server");
+    until("the server is up", || lab.status('s')["role"] == "server");
     assert_eq!(values(&lab), before);
     assert!(lab.log("server").contains("undone what an earlier process has left"));
     lab.down('s');

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 const STRANGER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../adapters/bin/quiclab-connect-ip-go");
 const PATH: &str = "/.well-known/masque/ip/*/*/";
-const LONGEST: Duration = Duration::from_secs(15);
 
 /// A lab whose ends have certificates of their keys, and speak CONNECT-IP on port 443 over one path; `None` with a message
 /// where that is not possible.
@@ -57,7 +56,7 @@ fn stranger(lab: &Lab, role: &str, own: &str, known: &str) -> Option<Vec<String>
 fn carries(lab: &Lab) {
     for address in [IPV4, IPV6] {
         lab.echo('s', address);
-        until("an answer", LONGEST, || lab.ping(address, SECOND).is_some());
+        until("an answer", || lab.ping(address, SECOND).is_some());
     }
     for address in ["10.77.0.1", "fd77::1"] {
         let (code, said) = lab.run('c', &["ping", "-c", "3", "-i", "0.2", "-W", "5", address]);
@@ -82,7 +81,7 @@ fn both_ends_of_ours_beside_the_protocol_of_the_tunnel() {
     lab.start('s');
     lab.start('c');
     lab.start('d');
-    until("sessions", LONGEST, || lab.is_open() && lab.has_session('d'));
+    until("sessions", || lab.is_open() && lab.has_session('d'));
     let log = lab.log("server");
     assert_eq!(
         (log.matches("\"connect_ip\":true").count(), log.matches("\"connect_ip\":false").count()),
@@ -98,15 +97,15 @@ fn both_ends_of_ours_beside_the_protocol_of_the_tunnel() {
     lab.down('c');
     lab.edit("client.toml", "routes = [\"10.99.0.0/16\"]", "accept_routes = true");
     lab.start('c');
-    until("a session", LONGEST, || lab.is_open());
-    until("the pool is routed", LONGEST, || {
+    until("a session", || lab.is_open());
+    until("the pool is routed", || {
         lab.ip('c', "route show").contains(&format!("10.77.0.0/24 dev {}", lab.device('c')))
     });
     carries(&lab);
     // the server is restarted
     lab.kill('s');
     lab.start('s');
-    until("an answer of the new server", LONGEST, || {
+    until("an answer of the new server", || {
         lab.run('c', &["ping", "-c", "1", "-W", "1", "10.77.0.1"]).0 == Some(0)
     });
     lab.down('c');
@@ -120,14 +119,14 @@ fn the_address_of_the_client_changes_behind_a_kill_switch() {
     lab.edit("client.toml", "10.99.0.0/16", "10.77.0.0/24");
     lab.start('s');
     lab.start('c');
-    until("a session", LONGEST, || lab.is_open());
+    until("a session", || lab.is_open());
     lab.echo('s', IPV4);
-    assert!(lab.ping(IPV4, SECOND).is_some());
+    until("an answer", || lab.ping(IPV4, SECOND).is_some());
     let outside = |lab: &Lab| lab.run('c', &["ping", "-c", "1", "-W", "1", "10.1.1.1"]).0;
     assert_ne!(outside(&lab), Some(0), "the kill switch lets out what is of the tunnel only");
     lab.ip('c', "addr flush dev c1");
     lab.ip('c', "addr add 10.1.1.9/24 dev c1");
-    until("an answer", LONGEST, || lab.ping(IPV4, Duration::from_millis(200)).is_some());
+    until("an answer", || lab.ping(IPV4, Duration::from_millis(200)).is_some());
     let log = lab.log("server");
     assert_eq!(log.matches("session open").count(), 1, "the session goes on: {log}");
 }
@@ -139,7 +138,7 @@ fn a_client_with_another_key_gets_no_tunnel() {
     lab.edit("client.toml", "client.pem", "other.pem");
     lab.start('s');
     lab.start('c');
-    until("a refusal", LONGEST, || lab.log("server").contains("refused"));
+    until("a refusal", || lab.log("server").contains("refused"));
     assert!(!lab.is_open() && lab.status('s')["sessions"].as_array().unwrap().is_empty());
 }
 
@@ -150,14 +149,12 @@ fn a_reload_reads_certificates_again() {
     lab.edit("server.toml", table, &format!("{table}\nkey_file = \"server.key\""));
     lab.start('s');
     lab.start('c');
-    until("a session", LONGEST, || lab.is_open());
+    until("a session", || lab.is_open());
     let connects_again = |lab: &mut Lab| {
         lab.down('c');
         let log = lab.log("client").len();
         lab.start('c');
-        until("a session, or a refusal", LONGEST, || {
-            lab.is_open() || lab.log("client")[log..].contains("refused")
-        });
+        until("a session, or a refusal", || lab.is_open() || lab.log("client")[log..].contains("refused"));
         lab.is_open()
     };
     // what is no certificate, or one of another key, changes nothing: neither the certificate nor the peers
@@ -204,11 +201,11 @@ fn a_reload_reads_certificates_again() {
     let [old, _, new] = lab.keys.clone();
     lab.edit("client.toml", &old, &new);
     lab.start('c');
-    until("a session with the other key", LONGEST, || lab.is_open());
+    until("a session with the other key", || lab.is_open());
     // and a start accepts the key of the user that it becomes
     lab.down('s');
     lab.start('s');
-    until("a session", LONGEST, || lab.is_open() && lab.status('s')["sessions"][0]["open"] == true);
+    until("a session", || lab.is_open() && lab.status('s')["sessions"][0]["open"] == true);
 }
 
 #[test]
@@ -225,13 +222,13 @@ fn a_reload_of_a_client_reads_authorities_again() {
     std::fs::copy(other, &known).unwrap();
     lab.start('s');
     lab.start('c');
-    until("a refusal", LONGEST, || lab.log("client").contains("refused"));
+    until("a refusal", || lab.log("client").contains("refused"));
     std::fs::copy(authority, known).unwrap();
     assert_eq!(
         lab.reload('c').1,
         "configuration reloaded: the authorities decide which server is known, other certificates from now on\n"
     );
-    until("a session", LONGEST, || lab.is_open());
+    until("a session", || lab.is_open());
     // another authority beside it closes nothing; without it, its server is not trusted any more
     let other = std::fs::read_to_string(lab.file("other.pem")).unwrap();
     let both = std::fs::read_to_string(lab.file("ca.pem")).unwrap() + &other;
@@ -242,9 +239,9 @@ fn a_reload_of_a_client_reads_authorities_again() {
         assert_eq!(lab.reload('c').1, format!("{sentence}{sessions}\n"));
     }
     assert!(!lab.is_open());
-    until("a refusal", LONGEST, || lab.log("client")[log..].contains("refused"));
+    until("a refusal", || lab.log("client")[log..].contains("refused"));
     assert_eq!(lab.log("client")[log..].matches("session open").count(), 0);
-    until("the server knows", LONGEST, || lab.status('s')["sessions"].as_array().is_some_and(Vec::is_empty));
+    until("the server knows", || lab.status('s')["sessions"].as_array().is_some_and(Vec::is_empty));
 }
 
 #[test]
@@ -263,9 +260,9 @@ fn our_client_and_connect_ip_go() {
     }
     lab.edit("client.toml", "routes = [\"10.99.0.0/16\"]", "accept_routes = true");
     let said = lab.start_program('s', &words);
-    until("the server", LONGEST, || lab.said(&said).contains("ready"));
+    until("the server", || lab.said(&said).contains("ready"));
     lab.start('c');
-    until("a session", LONGEST, || lab.is_open());
+    until("a session", || lab.is_open());
     assert!(lab.said(&said).contains("asked for [0.0.0.0/32 ::/128]"), "{}", lab.said(&said));
     carries(&lab);
     // what it does not know it does not let in
@@ -274,7 +271,7 @@ fn our_client_and_connect_ip_go() {
     lab.edit("client.toml", "client.pem", "other.pem");
     let log = lab.log("client").len();
     lab.start('c');
-    until("a refusal", LONGEST, || lab.log("client")[log..].contains("refused"));
+    until("a refusal", || lab.log("client")[log..].contains("refused"));
     assert!(!lab.is_open());
 }
 
@@ -283,9 +280,9 @@ fn connect_ip_go_and_our_server() {
     let Some(mut lab) = lab() else { return };
     let Some(words) = stranger(&lab, "client", "client", &lab.keys[0]) else { return };
     lab.start('s');
-    until("the server", LONGEST, || lab.log("server").contains("\"up\""));
+    until("the server", || lab.log("server").contains("\"up\""));
     let said = lab.start_program('c', &words);
-    until("a tunnel", LONGEST, || lab.said(&said).contains("ready"));
+    until("a tunnel", || lab.said(&said).contains("ready"));
     let told = lab.said(&said);
     for line in ["address 10.77.0.2/32", "address fd77::2/128", "route 10.77.0.0/24", "route fd77::/64"] {
         assert!(told.contains(line), "{told}");
@@ -297,10 +294,10 @@ fn connect_ip_go_and_our_server() {
     let mut elsewhere = words.clone();
     elsewhere[3] = "https://vpn.example/elsewhere".to_owned();
     let said = lab.start_program('c', &elsewhere);
-    until("status 404", LONGEST, || lab.said(&said).contains("status 404"));
+    until("status 404", || lab.said(&said).contains("status 404"));
     let Some(words) = stranger(&lab, "client", "other", &lab.keys[0]) else { return };
     let said = lab.start_program('c', &words);
-    until("a refusal", LONGEST, || lab.said(&said).contains("quiclab-connect-ip-go:"));
+    until("a refusal", || lab.said(&said).contains("quiclab-connect-ip-go:"));
     assert!(!lab.said(&said).contains("ready"), "{}", lab.said(&said));
 }
 
@@ -327,14 +324,14 @@ fn a_server_known_by_its_authority() {
     lab.edit("client.toml", "host = ", "authorities = \"ca.pem\"\nhost = ");
     lab.start('s');
     lab.start('c');
-    until("a session", LONGEST, || lab.is_open());
+    until("a session", || lab.is_open());
     assert_eq!(lab.status('c')["sessions"][0]["public_key"], "");
     // the same for another name is refused
     lab.down('c');
     lab.edit("client.toml", "vpn.example", "other.example");
     let log = lab.log("client").len();
     lab.start('c');
-    until("a refusal", LONGEST, || lab.log("client")[log..].contains("refused"));
+    until("a refusal", || lab.log("client")[log..].contains("refused"));
     assert!(!lab.is_open());
 }
 
@@ -358,7 +355,7 @@ fn a_path_too_narrow_for_ipv6_ends_the_tunnel_and_carries_ipv4_alone() {
     lab.edit("client.toml", "10.99.0.0/16", "10.77.0.0/24");
     lab.start('s');
     lab.start('c');
-    until("a session", LONGEST, || lab.is_open());
+    until("a session", || lab.is_open());
     let took = transfer(&lab, "10.77.0.1:11");
     eprintln!("IPv4 alone: 5 MB and back in {took:?}");
 }

@@ -3,7 +3,6 @@
 //! `ip netns exec` shows /etc/netns/NAME/resolv.conf as /etc/resolv.conf to what it runs, so that the machine's own file is
 //! not touched.
 
-use super::SECOND;
 use super::lab::{self, Lab, until};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,19 +55,19 @@ fn names_are_asked_for_in_the_tunnel_only() {
     let text = || std::fs::read_to_string(&file).unwrap();
     lab.start('s');
     lab.start_by('c', &["/usr/bin/env", &path]);
-    until("session with two paths", 15 * SECOND, || lab.is_open() && lab.paths_up() == 2);
+    until("session with two paths", || lab.is_open() && lab.paths_up() == 2);
     assert_eq!(text(), WRITTEN);
     let (inside, outside) = (questions(&lab, "10.77.0.1:53"), questions(&lab, "10.1.1.1:53"));
     let ask = |lab: &Lab| lab.run('c', &["timeout", "2", "getent", "ahosts", "secret.test"]);
     ask(&lab);
-    until("the question has arrived", 5 * SECOND, || inside.load(Ordering::Relaxed) > 0);
+    until("the question has arrived", || inside.load(Ordering::Relaxed) > 0);
     assert_eq!(outside.load(Ordering::Relaxed), 0);
     // the client runs as `nobody`, and may not open the file any more
     lab.down('c');
     assert_eq!(text(), BEFORE);
     let count = inside.load(Ordering::Relaxed);
     ask(&lab);
-    until("the earlier name server is asked", 5 * SECOND, || outside.load(Ordering::Relaxed) > 0);
+    until("the earlier name server is asked", || outside.load(Ordering::Relaxed) > 0);
     assert_eq!(inside.load(Ordering::Relaxed), count);
     // a record that an orderly end could not remove does no harm
     std::fs::write(&file, "nameserver 10.1.1.9\n").unwrap();
@@ -84,7 +83,7 @@ fn name_servers_of_a_killed_client_are_restored_by_down_and_by_up() {
     let text = || std::fs::read_to_string(&file).unwrap();
     let start = |lab: &mut Lab| {
         lab.start_by('c', &["/usr/bin/env", &path]);
-        until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");
+        until("the client is up", || lab.status('c')["role"] == "client");
         assert_eq!(text(), WRITTEN);
     };
     start(&mut lab);
@@ -139,7 +138,7 @@ fn resolvconf_is_used_where_it_is() {
     let script = format!("echo \"$@\" >> {}; [ \"$1\" = -d ] || /bin/cat > /etc/resolv.conf", said.display());
     let path = programs(&lab, &[("resolvconf", &script)]);
     lab.start_by('c', &["/usr/bin/env", &path]);
-    until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");
+    until("the client is up", || lab.status('c')["role"] == "client");
     let entry = format!("tun.{}", lab.device('c'));
     let added = format!("-a {entry} -m 0 -x\n");
     assert_eq!(std::fs::read_to_string(&said).unwrap(), added);
@@ -166,7 +165,7 @@ fn a_resolvconf_that_keeps_other_name_servers_is_not_used() {
     let text = || std::fs::read_to_string(&file).unwrap();
     for killed in [false, true] {
         lab.start_by('c', &["/usr/bin/env", &path]);
-        until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");
+        until("the client is up", || lab.status('c')["role"] == "client");
         assert_eq!(text(), WRITTEN);
         if killed {
             lab.kill('c');

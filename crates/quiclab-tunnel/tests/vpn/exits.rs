@@ -1,6 +1,5 @@
 //! Exit codes: what a service manager starts again, and what it does not.
 
-use super::SECOND;
 use super::lab::needs::has;
 use super::lab::{Lab, until};
 use std::os::unix::fs::PermissionsExt;
@@ -29,11 +28,9 @@ fn what_does_not_change_by_itself_has_codes_of_its_own() {
     assert_eq!(lab.wait('s').code(), Some(1), "{}", lab.log("server"));
     drop(socket);
     // a process that another test starts may hold a copy of it until it becomes its program; 0x1151 is 4433
-    until("the address is free", 10 * SECOND, || {
-        !lab.run('s', &["cat", "/proc/net/udp"]).1.contains(":1151 ")
-    });
+    until("the address is free", || !lab.run('s', &["cat", "/proc/net/udp"]).1.contains(":1151 "));
     lab.start('s');
-    until("the server is up", 10 * SECOND, || lab.status('s')["role"] == "server");
+    until("the server is up", || lab.status('s')["role"] == "server");
     lab.start('s');
     assert_eq!(lab.wait('s').code(), Some(3), "it runs already: {}", lab.log("server"));
     // nor is the operator told to change the key of the one that runs
@@ -82,7 +79,7 @@ fn packets_with_numbers_at_one_end_only_are_refused() {
     lab.edit("server.toml", "user = \"nobody\"\n", "");
     lab.edit("client.toml", "version = 1\n", "version = 1\nresequencing = \"0 s\"\n");
     lab.start('s');
-    until("the server is up", 10 * SECOND, || lab.status('s')["role"] == "server");
+    until("the server is up", || lab.status('s')["role"] == "server");
     assert!(lab.log("server").contains("the tunnel runs as root"), "{}", lab.log("server"));
     lab.start('c');
     assert_eq!(lab.wait('c').code(), Some(1), "{}", lab.log("client"));
@@ -94,11 +91,9 @@ fn packets_with_numbers_at_one_end_only_are_refused() {
 fn a_server_that_does_not_answer_is_reported() {
     let Some(mut lab) = Lab::new() else { return };
     lab.start('c');
-    until("a line in the log", 30 * SECOND, || {
-        lab.log("client").matches("path is not up so far").count() == 2
-    });
+    until("a line in the log", || lab.log("client").matches("path is not up so far").count() == 2);
     lab.start('s');
-    until("session with two paths", 30 * SECOND, || lab.is_open() && lab.paths_up() == 2);
+    until("session with two paths", || lab.is_open() && lab.paths_up() == 2);
 }
 
 /// As the systemd unit starts it: as a user with CAP_NET_ADMIN and nothing else.
@@ -143,7 +138,7 @@ fn a_user_with_one_capability_carries_and_undoes() {
         own(directory);
         lab.start_by(host, &program);
     }
-    until("session with two paths", 15 * SECOND, || lab.is_open() && lab.paths_up() == 2);
+    until("session with two paths", || lab.is_open() && lab.paths_up() == 2);
     lab.edit("server.toml", "laptop", "notebook");
     assert_eq!(lab.reload('s').0, Some(0));
     assert_eq!(lab.sysctl('s', "net/ipv4/ip_forward"), "1");
@@ -167,7 +162,7 @@ fn a_tunnel_in_another_pid_namespace_is_found() {
     let before = lab.ip('c', "route show");
     lab.start('s');
     lab.start_by('c', &container);
-    until("a session", 15 * SECOND, || lab.is_open());
+    until("a session", || lab.is_open());
     let journal = std::path::Path::new("/run/quiclab-tunnel").join(lab.device('c')).join("journal.json");
     let changes = std::fs::read_to_string(&journal).unwrap();
     let log = lab.log("client").len();

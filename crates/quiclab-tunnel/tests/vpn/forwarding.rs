@@ -41,7 +41,7 @@ fn what_came_by_router_advertisement_stays() {
             lab.ip('s', "-6 addr show dev s1").contains("inet6 fd05:"),
         )
     };
-    until("the address by router advertisement", 10 * SECOND, || {
+    until("the address by router advertisement", || {
         advertise(&lab);
         has(&lab) == (true, true)
     });
@@ -63,7 +63,7 @@ fn what_came_by_router_advertisement_stays() {
     assert_eq!(before[0], "1");
     for killed in [false, true] {
         lab.start('s');
-        until("the server is up", 10 * SECOND, || lab.status('s')["role"] == "server");
+        until("the server is up", || lab.status('s')["role"] == "server");
         assert_eq!(lab.sysctl('s', "net/ipv6/conf/all/forwarding"), "1");
         assert_eq!((lab.sysctl('s', ACCEPT).as_str(), has(&lab)), ("2", (true, true)));
         if killed {
@@ -94,7 +94,7 @@ fn seen_outside(lab: &Lab, ipv4: bool) -> String {
         let _ = socket.send(b"hello");
         socket.recv(&mut [0; 16]).is_ok()
     };
-    until("an answer from outside", 10 * SECOND, || lab.within('c', asking).join().unwrap());
+    until("an answer from outside", || lab.within('c', asking).join().unwrap());
     seen.join().unwrap()
 }
 
@@ -164,9 +164,9 @@ fn a_strict_filter_of_sources_is_told_and_a_loose_one_is_enough() {
         let paths = lab.status('c')["sessions"][0]["paths"].as_array().cloned().unwrap_or_default();
         paths.iter().any(|path| path["name"] == name && path["up"] == false)
     };
-    until("the session", 15 * SECOND, || lab.is_open());
+    until("the session", || lab.is_open());
     // what comes on c1 is dropped once the routes lead through the tunnel; c2 goes on
-    until("the filtered path is down", 15 * SECOND, || down("dsl"));
+    until("the filtered path is down", || down("dsl"));
     assert!(lab.is_open() && !down("lte"));
     let warnings = |interface: &str| {
         let log = lab.log("client");
@@ -175,5 +175,5 @@ fn a_strict_filter_of_sources_is_told_and_a_loose_one_is_enough() {
     assert_eq!((warnings("\"c1\""), warnings("\"c2\"")), (1, 0), "{}", lab.log("client"));
     assert_eq!(lab.sysctl('c', "net/ipv4/conf/c1/rp_filter"), "0");
     lab.set_sysctl('c', "net/ipv4/conf/c1/rp_filter", "2");
-    until("both paths", 30 * SECOND, || lab.paths_up() == 2);
+    until("both paths", || lab.paths_up() == 2);
 }

@@ -47,9 +47,7 @@ fn a_family_without_an_address_does_not_leave_in_clear() {
         let before = routes(&lab);
         let sniffer = Sniffer::start(&lab);
         assert!(send(&lab, destination, None));
-        until("it leaves without a tunnel", 5 * SECOND, || {
-            sniffer.seen().contains(&format!("udp {destination}"))
-        });
+        until("it leaves without a tunnel", || sniffer.seen().contains(&format!("udp {destination}")));
         lab.start_both();
         let sniffer = Sniffer::start(&lab);
         assert!(!send(&lab, destination, None), "the sender is told");
@@ -60,7 +58,7 @@ fn a_family_without_an_address_does_not_leave_in_clear() {
         // a second session makes neither a second warning nor a second route
         lab.kill('s');
         lab.start('s');
-        until("a second session", 20 * SECOND, || lab.log("client").matches("addresses set").count() == 2);
+        until("a second session", || lab.log("client").matches("addresses set").count() == 2);
         assert_eq!(lab.log("client").matches("these routes are unreachable").count(), 1);
         lab.down('c');
         assert_eq!(routes(&lab), before);
@@ -139,12 +137,10 @@ fn nothing_leaves_outside_a_tunnel_with_a_kill_switch() {
     let without = Sniffer::start(&lab);
     provoke(&lab);
     for address in OUTSIDE {
-        until("it leaves without a tunnel", 5 * SECOND, || {
-            without.seen().contains(&format!("udp {address}"))
-        });
+        until("it leaves without a tunnel", || without.seen().contains(&format!("udp {address}")));
     }
     lab.start('c');
-    until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");
+    until("the client is up", || lab.status('c')["role"] == "client");
     let sniffer = Sniffer::start(&lab);
     let (stop, stopped) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     // without a pause, so that a moment without the kill switch is seen
@@ -164,9 +160,9 @@ fn nothing_leaves_outside_a_tunnel_with_a_kill_switch() {
     }
     assert_no_leak(&lab, &sniffer, "before the session");
     lab.start('s');
-    until("session with two paths", 15 * SECOND, || lab.is_open() && lab.paths_up() == 2);
+    until("session with two paths", || lab.is_open() && lab.paths_up() == 2);
     lab.echo('s', IPV4);
-    until("an answer through the tunnel", 5 * SECOND, || lab.ping(IPV4, SECOND).is_some());
+    until("an answer through the tunnel", || lab.ping(IPV4, SECOND).is_some());
     assert_no_leak(&lab, &sniffer, "during the session");
     lab.kill('s');
     assert_no_leak(&lab, &sniffer, "after the death of the server");
@@ -174,31 +170,31 @@ fn nothing_leaves_outside_a_tunnel_with_a_kill_switch() {
     assert_no_leak(&lab, &sniffer, "after the death of the client");
     lab.start('s');
     lab.start('c');
-    until("a second session", 15 * SECOND, || lab.is_open() && lab.paths_up() == 2);
+    until("a second session", || lab.is_open() && lab.paths_up() == 2);
     assert_no_leak(&lab, &sniffer, "during the second session");
     assert!(lab.terminate('c').success(), "{}", lab.log("client"));
     assert!(lab.log("client").contains("the kill switch stays"));
     assert_no_leak(&lab, &sniffer, "after SIGTERM");
     // what a service manager does after each end
     lab.start('c');
-    until("the client is up again", 10 * SECOND, || lab.status('c')["role"] == "client");
+    until("the client is up again", || lab.status('c')["role"] == "client");
     lab.kill('c');
     let device = lab.device('c');
     let down = lab.run('c', &[lab::PROGRAM, "down", "--keep-kill-switch", "--interface", &device]);
     assert_eq!(down.0, Some(0), "{}", down.1);
     assert_no_leak(&lab, &sniffer, "after down --keep-kill-switch");
     stop.store(true, Ordering::Relaxed);
-    until("the senders have ended", 5 * SECOND, || stopped.load(Ordering::Relaxed) == 3);
+    until("the senders have ended", || stopped.load(Ordering::Relaxed) == 3);
     sniffer.settle(&lab);
     assert!(sniffer.leaked().is_empty(), "{:?}", sniffer.leaked());
     let said = lab.clean('c');
     assert!(said.ends_with("kill switch removed\n"), "{said}");
     assert_eq!(state(&lab), before);
     provoke(&lab);
-    until("it leaves again", 5 * SECOND, || sniffer.seen().contains(&format!("udp {}", OUTSIDE[0])));
+    until("it leaves again", || sniffer.seen().contains(&format!("udp {}", OUTSIDE[0])));
     // a running tunnel takes its kill switch away with it
     lab.start('c');
-    until("the client is up once more", 10 * SECOND, || lab.status('c')["role"] == "client");
+    until("the client is up once more", || lab.status('c')["role"] == "client");
     assert!(!send(&lab, OUTSIDE[0], Some("c1")));
     lab.down('c');
     assert_eq!(state(&lab), before);
@@ -213,7 +209,7 @@ fn a_kill_switch_leaves_the_destinations_that_it_allows() {
         "[client]\nkill_switch = true\nallow_outside = [\"198.51.100.0/24\", \"2001:db8:99::7/128\"]";
     lab.edit("client.toml", "[client]", options);
     lab.start('c');
-    until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");
+    until("the client is up", || lab.status('c')["role"] == "client");
     let sniffer = Sniffer::start(&lab);
     for address in OUTSIDE {
         assert!(send(&lab, address, None), "{address}");
@@ -252,9 +248,7 @@ fn packets_that_are_routed_again_do_not_leak() {
     for address in marked.iter().chain(translated) {
         assert!(send(&lab, address, None));
     }
-    until("it leaves without a tunnel", 5 * SECOND, || {
-        seen_as.iter().all(|packet| without.seen().contains(*packet))
-    });
+    until("it leaves without a tunnel", || seen_as.iter().all(|packet| without.seen().contains(*packet)));
     lab.start_both();
     let sniffer = Sniffer::start(&lab);
     for address in marked.iter().chain(translated) {
@@ -263,7 +257,7 @@ fn packets_that_are_routed_again_do_not_leak() {
     sniffer.settle(&lab);
     assert!(sniffer.leaked().is_empty(), "{:?}", sniffer.leaked());
     lab.echo('s', IPV4);
-    until("an answer through the tunnel", 5 * SECOND, || lab.ping(IPV4, SECOND).is_some());
+    until("an answer through the tunnel", || lab.ping(IPV4, SECOND).is_some());
     lab.down('c');
 }
 
@@ -277,7 +271,7 @@ fn a_kill_switch_that_another_firewall_sets_is_replaced() {
     give_default_routes(&lab);
     lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
     lab.start('c');
-    until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");
+    until("the client is up", || lab.status('c')["role"] == "client");
     let table = format!("quiclab_{}", lab.device('c'));
     let list = lab.run('c', &["nft", "list", "table", "inet", &table]).1;
     let saved: String =
@@ -289,7 +283,7 @@ fn a_kill_switch_that_another_firewall_sets_is_replaced() {
     assert_eq!(lab.run('c', &["nft", "-f", &file]), (Some(0), String::new()));
     assert!(!send(&lab, OUTSIDE[0], None));
     lab.start('c');
-    until("the client is up again", 10 * SECOND, || lab.status('c')["role"] == "client");
+    until("the client is up again", || lab.status('c')["role"] == "client");
     assert!(!send(&lab, OUTSIDE[0], None));
     lab.down('c');
     assert_eq!(ruleset(&lab), "");
@@ -300,7 +294,7 @@ fn a_kill_switch_that_cannot_be_removed_is_an_error() {
     let Some(mut lab) = Lab::new() else { return };
     lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
     lab.start('c');
-    until("the client is up", 10 * SECOND, || lab.status('c')["role"] == "client");
+    until("the client is up", || lab.status('c')["role"] == "client");
     lab.kill('c');
     let device = lab.device('c');
     let table = format!("quiclab_{device}");
@@ -312,7 +306,7 @@ fn a_kill_switch_that_cannot_be_removed_is_an_error() {
     assert_eq!(ruleset(&lab), "");
     // one that runs removes it itself, whoever asks
     lab.start('c');
-    until("the client is up again", 10 * SECOND, || lab.status('c')["role"] == "client");
+    until("the client is up again", || lab.status('c')["role"] == "client");
     assert_eq!(lab.run('c', &down), (Some(0), String::new()));
     assert!(lab.wait('c').success());
     assert_eq!(ruleset(&lab), "");

@@ -21,15 +21,17 @@ fn path(lab: &Lab, host: char, index: usize) -> Value {
 }
 
 /// Waits until these ends know that the path carries so much and no more than a search can miss; returns how long it took.
-fn until_found(lab: &Lab, hosts: &[char], index: usize, mtu: u64, longest: Duration) -> Duration {
-    until(&format!("an MTU of {mtu}"), longest, || {
+fn until_found(lab: &Lab, hosts: &[char], index: usize, mtu: u64) -> Duration {
+    let took = until(&format!("an MTU of {mtu}"), || {
         hosts.iter().all(|host| {
             let path = path(lab, *host, index);
             let found = path["mtu_bytes"].as_u64().unwrap_or_default();
             // the last step of the search is shorter than 8 bytes
             path["mtu_search"] == "complete" && (mtu - 8..=mtu).contains(&found)
         })
-    })
+    });
+    assert!(took < LONGEST, "an MTU of {mtu} is found in {took:?}");
+    took
 }
 
 /// Sends bytes through the tunnel and waits until they have come back.
@@ -73,13 +75,13 @@ fn carries_tcp(mtu: u16, icmp: bool, outside: &str) {
     one_path(&lab);
     lab.start('s');
     lab.start('c');
-    until("session", LONGEST, || lab.is_open() && lab.paths_up() == 1);
+    until("session", || lab.is_open() && lab.paths_up() == 1);
     for address in ["10.77.0.1:11", "[fd77::1]:11"] {
         let took = transfer(&lab, address);
         eprintln!("MTU {mtu}, ICMP {icmp}: {TRANSFER} bytes to {address} and back in {took:?}");
         assert!(took < LONGEST, "{took:?}");
     }
-    let took = until_found(&lab, &['c', 's'], 0, mtu.into(), LONGEST);
+    let took = until_found(&lab, &['c', 's'], 0, mtu.into());
     eprintln!("MTU {mtu} known {took:?} later: {}", path(&lab, 'c', 0));
     let table = succeed(PROGRAM, &["status", "--interface", &lab.device('c')]);
     let found = path(&lab, 'c', 0)["mtu_bytes"].to_string();
@@ -116,21 +118,22 @@ fn shrinks_under_load(icmp: bool, paths: usize) {
     }
     lab.start('s');
     lab.start('c');
-    until("session", LONGEST, || lab.is_open() && lab.paths_up() == paths);
-    until_found(&lab, &['c', 's'], 0, 1500, LONGEST);
+    until("session", || lab.is_open() && lab.paths_up() == paths);
+    until_found(&lab, &['c', 's'], 0, 1500);
     let (arrived, stop) = flow(&lab);
-    more(&arrived, 5_000_000, LONGEST, "load");
+    more(&arrived, 5_000_000, "load");
     lab.limit(1300);
     let start = Instant::now();
     // more than was under way, which still arrives
-    let took = more(&arrived, 8_000_000, LONGEST, "throughput after the change");
-    eprintln!("ICMP {icmp}, {paths} paths: 8 MB in {took:?} after the change");
-    let took = until_found(&lab, &['c'], 0, 1300, LONGEST);
+    let took = more(&arrived, 8_000_000, "throughput after the change");
+    assert!(took < LONGEST, "ICMP {icmp}, {paths} paths: 8 MB in {took:?} after the change");
+    let took = until_found(&lab, &['c'], 0, 1300);
     eprintln!("known {took:?} later, {:?} after the change", start.elapsed());
-    let took = more(&arrived, 2_000_000, LONGEST, "throughput with the new MTU");
-    eprintln!("then 2 MB in {took:?}; {}", lab.status('c')["sessions"][0]["values"]);
+    let took = more(&arrived, 2_000_000, "throughput with the new MTU");
+    assert!(took < LONGEST, "then 2 MB in {took:?}; {}", lab.status('c')["sessions"][0]["values"]);
     if paths == 2 {
-        until_found(&lab, &['c', 's'], 1, 1500, SECOND);
+        let took = until_found(&lab, &['c', 's'], 1, 1500);
+        assert!(took < SECOND, "the other path's is as before: {took:?}");
     }
     stop.store(true, Ordering::Relaxed);
     if paths == 1 {
@@ -139,7 +142,7 @@ fn shrinks_under_load(icmp: bool, paths: usize) {
         eprintln!("{TRANSFER} bytes and back in {took:?}");
     }
     // a busy machine may take a path for dead for a moment; in virtual time none is (`quiclab-stacks/tests/carrier/mtu.rs`)
-    until("paths", LONGEST, || lab.paths_up() == paths);
+    until("paths", || lab.paths_up() == paths);
 }
 
 #[test]
@@ -163,15 +166,15 @@ fn the_device_of_a_path_shrinks_under_load() {
     one_path(&lab);
     lab.start('s');
     lab.start('c');
-    until("session", LONGEST, || lab.is_open() && lab.paths_up() == 1);
-    until_found(&lab, &['c'], 0, 1500, LONGEST);
+    until("session", || lab.is_open() && lab.paths_up() == 1);
+    until_found(&lab, &['c'], 0, 1500);
     let (arrived, stop) = flow(&lab);
-    more(&arrived, 5_000_000, LONGEST, "load");
+    more(&arrived, 5_000_000, "load");
     // the kernel refuses what is longer, several datagrams at a time
     lab.ip('c', "link set c1 mtu 1300");
-    until_found(&lab, &['c'], 0, 1300, LONGEST);
-    let took = more(&arrived, 2_000_000, LONGEST, "throughput with the new MTU");
-    eprintln!("2 MB in {took:?}; {}", lab.status('c')["values"]);
+    until_found(&lab, &['c'], 0, 1300);
+    let took = more(&arrived, 2_000_000, "throughput with the new MTU");
+    assert!(took < LONGEST, "2 MB in {took:?}; {}", lab.status('c')["values"]);
     stop.store(true, Ordering::Relaxed);
     assert_eq!(lab.paths_up(), 1);
 }

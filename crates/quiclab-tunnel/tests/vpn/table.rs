@@ -8,7 +8,7 @@
 //! | `goodput_mbps` | mean of the flow, the fault included |
 //! | `memory_kib` | growth of both processes |
 
-use super::lab::{Lab, until};
+use super::lab::{Lab, until, wait};
 use super::outage::stream;
 use super::strangers::Flood;
 use super::{SECOND, junk};
@@ -46,7 +46,7 @@ fn measure(name: &str, left: usize, set_up: impl FnOnce(&mut Lab), fault: impl F
     let Some(mut lab) = Lab::new() else { return };
     set_up(&mut lab);
     if lab.has_session('s') {
-        until("paths", 15 * SECOND, || lab.is_open() && lab.paths_up() == 2);
+        until("paths", || lab.is_open() && lab.paths_up() == 2);
     } else {
         lab.start_both();
     }
@@ -54,11 +54,11 @@ fn measure(name: &str, left: usize, set_up: impl FnOnce(&mut Lab), fault: impl F
     let arrivals = probe(&lab, &stop);
     let flow = stream(&lab, 'c', 's', "10.77.0.1:9");
     let bytes = || flow.load(Ordering::Relaxed);
-    until("load", 20 * SECOND, || bytes() > 3_000_000);
+    until("load", || bytes() > 3_000_000);
     let memory = |lab: &Lab| lab.memory('c') + lab.memory('s');
     let (before, from, start) = (memory(&lab), bytes(), Instant::now());
     fault(&mut lab);
-    until("the end of the window", 2 * WINDOW, || start.elapsed() >= WINDOW);
+    wait(WINDOW.saturating_sub(start.elapsed()));
     let (elapsed, goodput) = (start.elapsed(), bytes() - from);
     stop.store(true, Ordering::Relaxed);
     let end = Instant::now();
@@ -77,11 +77,6 @@ fn measure(name: &str, left: usize, set_up: impl FnOnce(&mut Lab), fault: impl F
     println!("{line}");
     assert_eq!(lab.paths_up(), left, "{name}");
     assert!(end.duration_since(*times.last().expect("datagrams arrive")) < SECOND, "{name}: it goes on");
-}
-
-fn wait(time: Duration) {
-    let start = Instant::now();
-    until("some time", 2 * time, || start.elapsed() >= time);
 }
 
 /// A NAT before the server: what the server sees of path 1 is a socket that is replaced by another one on request.
@@ -174,7 +169,7 @@ fn faults() {
         move |lab| {
             lab.start_by('s', &full);
             lab.start_by('c', &full);
-            until("session", 15 * SECOND, || lab.has_session('s'));
+            until("session", || lab.has_session('s'));
         },
         |lab| lab.cut(1, true),
     );

@@ -1,7 +1,7 @@
 //! `top` and `/metrics` of running tunnels.
 
 use super::lab::{Lab, PROGRAM, succeed, until};
-use super::{SECOND, flow, more};
+use super::{flow, more};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::collections::BTreeSet;
@@ -54,11 +54,11 @@ fn top_shows_paths_rates_and_flows_until_it_is_ended() {
     }
     lab.start_both();
     let (arrived, stop) = flow(&lab);
-    more(&arrived, 1_000_000, 10 * SECOND, "the flow begins");
+    more(&arrived, 1_000_000, "the flow begins");
     let (mut terminal, output, mut child) = top(&lab);
     let mut shown = String::new();
     let mut seen = |what: &dyn Fn(&str) -> bool, name: &str| {
-        until(name, 15 * SECOND, || {
+        until(name, || {
             output.try_iter().for_each(|bytes| shown += &String::from_utf8_lossy(&bytes));
             what(&shown)
         });

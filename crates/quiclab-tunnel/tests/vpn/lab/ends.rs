@@ -6,7 +6,6 @@ use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::Duration;
 
 impl Lab {
     /// A second client `d` with the key `other`, on an uplink of its own.
@@ -64,7 +63,7 @@ impl Lab {
     pub fn start_both(&mut self) {
         self.start('s');
         self.start('c');
-        until("session with two paths", Duration::from_secs(15), || self.is_open() && self.paths_up() == 2);
+        until("session with two paths", || self.is_open() && self.paths_up() == 2);
     }
 
     /// What a program has printed so far.

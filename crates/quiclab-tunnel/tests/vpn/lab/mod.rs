@@ -52,14 +52,25 @@ pub fn end(host: char) -> String {
 /// Hosts of further clients.
 pub const CLIENTS: [char; 10] = ['e', 'f', 'g', 'h', 'i', 'j', 'k', 'o', 'p', 'q'];
 
-/// Looks until something is the case; panics if it is not in time.
-pub fn until(what: &str, longest: Duration, mut is: impl FnMut() -> bool) -> Duration {
+/// After so long, what a test waits for does not happen. It is no requirement: a test that has one asserts what [`until`] returns.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Looks until something is the case, and gives how long it took; panics after [`LONGEST`].
+pub fn until(what: &str, mut is: impl FnMut() -> bool) -> Duration {
     let start = Instant::now();
     while !is() {
-        assert!(start.elapsed() < longest, "not within {longest:?}: {what}");
+        assert!(start.elapsed() < LONGEST, "not within {LONGEST:?}: {what}");
         std::thread::park_timeout(Duration::from_millis(10));
     }
     start.elapsed()
+}
+
+/// Lets time pass.
+pub fn wait(time: Duration) {
+    let start = Instant::now();
+    while let Some(left) = time.checked_sub(start.elapsed()) {
+        std::thread::park_timeout(left);
+    }
 }
 
 impl Lab {
@@ -73,15 +84,7 @@ impl Lab {
         std::fs::create_dir_all(&directory).unwrap();
         let mut lab = Self { name, directory, children: Vec::new(), keys: Default::default() };
         for host in ['c', 's'] {
-            if !Command::new("ip")
-                .args(["netns", "add", &lab.host(host)])
-                .status()
-                .is_ok_and(|done| done.success())
-            {
-                needs::skip("no network namespaces");
-                return None;
-            }
-            lab.ip(host, "link set lo up");
+            lab.add_namespace(host);
         }
         for uplink in 1..=2 {
             let (c, s) = (lab.host('c'), lab.host('s'));

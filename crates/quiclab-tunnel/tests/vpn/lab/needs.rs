@@ -19,9 +19,12 @@ pub fn has(is_there: bool, why: &str) -> bool {
 
 /// Namespaces and devices.
 pub fn has_namespaces() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    let is_there =
-        root && Path::new("/dev/net/tun").exists() && Command::new("ip").arg("netns").output().is_ok();
+    let succeeds = |program, arguments: &[&str]| {
+        Command::new(program).args(arguments).output().is_ok_and(|done| done.status.success())
+    };
+    let is_there = Path::new("/dev/net/tun").exists()
+        && succeeds("unshare", &["--net", "--mount", "true"])
+        && succeeds("ip", &["-Version"]);
     has(is_there, "network namespaces and TUN devices need root, /dev/net/tun and iproute2")
 }
 
