@@ -433,6 +433,20 @@ def test_a_setting_of_a_study_is_inspected(
     assert cli.invoke([*setting, "--out", page.name]) == 2
 
 
+def test_an_engine_that_is_not_available_is_skipped_unless_it_was_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # no kernel
+    setting = ["study", "inspect", "validation/blind", "--seed", "12", "--only", "case=11"]
+    assert cli.invoke([*setting, "--engines", "lab-tcp,kernel-virtual"]) == 2
+    assert "cannot run on this machine with `kernel-virtual`" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    assert cli.invoke(setting) == 0
+    assert "skipped, not available on this machine: `kernel-virtual`" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["inspect-validation-blind-case_11.html"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -11,7 +11,6 @@ import pytest
 import quiclab
 from conftest import ROOT
 from quiclab import cli
-from quiclab.cli import study_setting
 from quiclab.studies.validation.blind import goodput_mbps
 from quiclab.study.evaluate import Evaluation
 from quiclab.study.inputs import with_absolute_files
@@ -50,16 +49,13 @@ def test_the_scenario_of_a_setting_gives_its_run(tmp_path: Path, capsys: pytest.
         ),
     ],
 )
-def test_a_setting_of_the_kernel_lane_names_its_program_and_lane(
+def test_a_setting_of_the_kernel_lane_names_its_program_and_lane_and_needs_no_kernel(
     study: str,
     only: list[str],
     engine: str,
     options: str,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # printing needs no kernel
-    monkeypatch.setattr(study_setting, "available_engines", lambda _, names: (list(names), []))
     words = [word for item in only for word in ("--only", item)]
     assert cli.invoke(["study", "scenario", study, *words, "--engine", engine]) == 0
     text = capsys.readouterr().out

@@ -16,12 +16,12 @@ from quiclab.cli.study_group import (
     ONLY,
     SeedOption,
     Shown,
+    engines_here,
     for_each,
     listed,
     parse_only,
     say_builds,
     show_parts,
-    unavailable_reason,
     with_keys,
     with_lane,
     with_names,
@@ -30,7 +30,7 @@ from quiclab.cli.study_inspect import study_inspect_command
 from quiclab.cli.study_options import EnginesOption, JobsOption, NameArgument, OneArgument, OutOption
 from quiclab.cli.study_setting import study_scenario_command
 from quiclab.cli.values import JsonOption, integer
-from quiclab.errors import QuiclabError, RequestError, StoppedError, not_one_of
+from quiclab.errors import QuiclabError, StoppedError, not_one_of
 from quiclab.libraries import check_libraries
 from quiclab.progress import BeatingProgress
 from quiclab.report import show, show_comparison
@@ -121,12 +121,11 @@ def run_command(
             study,
             runs,
             keep,
-            chosen,
+            engines_here(study, chosen, engines),
             jobs,
             out,
             variants,
-            asked=engines not in ("default", "all"),
-            lane=lane,
+            lane,
         )
 
     found = with_names(find_all(name), engines, "engine", Study.chosen_engines)
@@ -142,24 +141,14 @@ def _run_study(
     study: Study,
     runs: int | None,
     keep: dict[str, tuple[str, ...]],
-    engines: tuple[str, ...],
+    engines: list[str],
     workers: int | None,
     out: Path,
     variants: str,
-    *,
-    asked: bool,
     lane: str | None,
 ) -> Outcome:
     """Run the missing runs of a study, and of its reference engine in this lane."""
-    present, absent = available_engines(study, engines)
-    if absent and (asked or not present):
-        raise RequestError(f"{study.name} cannot run on this machine with {unavailable_reason(study, absent)}")
-    if absent:
-        print(
-            f"{study.name}: skipped, not available on this machine: {unavailable_reason(study, absent)}",
-            file=sys.stderr,
-        )
-    compared = [name for name in study.with_reference(present) if lane in (None, study.design.engine(name).lane_name)]
+    compared = [name for name in study.with_reference(engines) if lane in (None, study.design.engine(name).lane_name)]
     present, _ = available_engines(study, compared)
     asked_for = study.chosen_variants(variants)
     if variants != "all":

@@ -15,7 +15,7 @@ from quiclab.identity import note_on_builds
 from quiclab.native import MAX_SEED
 from quiclab.study import Study
 from quiclab.study.evaluate import Evaluation, Kept, NotRunError
-from quiclab.study.plan import sweep_command
+from quiclab.study.plan import available_engines, sweep_command
 from quiclab.tree import to_json
 
 Shown: TypeAlias = tuple[Kept, dict[str, Any] | None]
@@ -29,6 +29,8 @@ SeedOption = Annotated[
     ),
 ]
 ONLY = KeyAndValue("--only", "key=value", "configuration=quic_large_buffer")
+GENERAL = ("default", "all")
+"""Values of `--engines` that name none."""
 MAX_REASONS = 3
 """Number of studies of a group whose failures an error message lists; the others are counted."""
 
@@ -143,6 +145,32 @@ def with_keys(studies: list[Study], keep: Collection[str]) -> list[Study]:
             lacking = ", ".join(key for key in keep if key not in study.design.keys)
             print(f"{study.name}: skipped, has no {lacking}", file=sys.stderr)
     return chosen
+
+
+def engines_here(study: Study, engines: Sequence[str], chosen: str) -> list[str]:
+    """Return the chosen engines that this machine can run, and say which it cannot.
+
+    Parameters
+    ----------
+    study
+        Study whose engines they are.
+    engines
+        Names of the chosen engines.
+    chosen
+        Value of `--engines`: `default`, `all` or names.
+
+    Raises
+    ------
+    RequestError
+        If an engine was named that cannot run here, or none can.
+    """
+    present, absent = available_engines(study, engines)
+    if absent and (chosen not in GENERAL or not present):
+        raise RequestError(f"{study.name} cannot run on this machine with {unavailable_reason(study, absent)}")
+    if absent:
+        reason = unavailable_reason(study, absent)
+        print(f"{study.name}: skipped, not available on this machine: {reason}", file=sys.stderr)
+    return present
 
 
 def unavailable_reason(study: Study, engines: Sequence[str]) -> str:

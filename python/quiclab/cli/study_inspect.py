@@ -11,7 +11,7 @@ import typer
 
 from quiclab.cli.inspect import FromOption, MaxPointsOption, ToOption, report_progress, window_of
 from quiclab.cli.output import ForceOption, check_new, show_written
-from quiclab.cli.study_group import SeedOption
+from quiclab.cli.study_group import SeedOption, engines_here
 from quiclab.cli.study_setting import SettingOption, StudyArgument, jobs_of_setting, one_study
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import RequestError
@@ -47,7 +47,8 @@ def study_inspect_command(
     """Run one setting again with recording on, and write an HTML report about its packets."""
     part = window_of(from_, to)
     study = one_study(name, seed)
-    jobs = jobs_of_setting(study, study.chosen_engines(engines), only or [])
+    present = engines_here(study, study.chosen_engines(engines), engines)
+    jobs = jobs_of_setting(study, present, only or [])
     if len(jobs) > SIDES:
         names = ", ".join(str(job.labels["engine"]) for job in jobs)
         raise RequestError(f"{study.name} has {len(jobs)} engines; choose two with --engines: {names}")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quiclab.cli.study_group import ONLY, SeedOption, parse_only, unavailable_reason
+from quiclab.cli.study_group import ONLY, SeedOption, parse_only
 from quiclab.cli.values import JsonOption
 from quiclab.errors import RequestError, not_one_of
 from quiclab.native import extension
 from quiclab.study.inputs import with_absolute_files
-from quiclab.study.plan import available_engines, jobs_of
+from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find_all
 from quiclab.tree import to_json
 
@@ -52,15 +52,12 @@ def jobs_of_setting(
     Raises
     ------
     RequestError
-        If an engine is not available, or several settings are chosen.
+        If several settings are chosen.
     """
-    present, absent = available_engines(study, engines)
-    if absent:
-        raise RequestError(f"{study.name} cannot run on this machine with {unavailable_reason(study, absent)}")
     keep = parse_only(list(only))
     if variants:
         keep = {**keep, "variant": variants}
-    jobs = jobs_of(study, list(study.points(tuple(present), 1, keep, variants)))
+    jobs = jobs_of(study, list(study.points(tuple(engines), 1, keep, variants)))
     keys = [key for key in study.design.keys if key != "engine"]
     settings = {tuple(job.labels.get(key) for key in keys) for job in jobs}
     if len(settings) > 1:
