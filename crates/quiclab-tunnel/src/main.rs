@@ -36,7 +36,9 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { sentence, code }) => {
-            let _ = writeln!(io::stderr(), "{sentence}");
+            if !sentence.is_empty() {
+                let _ = writeln!(io::stderr(), "{sentence}");
+            }
             ExitCode::from(code)
         }
     }
@@ -49,7 +51,7 @@ const WRONG_INPUT: u8 = 2;
 /// Exit code of what fails unless this machine or the server changes: nor does it help here.
 const UNSUITABLE: u8 = 3;
 
-/// Why a command failed, as it is shown.
+/// Why a command failed, as it is shown; without a sentence if the log has it.
 struct Failure {
     sentence: String,
     code: u8,
@@ -172,7 +174,7 @@ fn up(file: &Path, check: bool, interface: Option<&str>, log: Option<Log>) -> Re
         for note in &settings.notes {
             let _ = writeln!(io::stderr(), "{}", note.render(io::stderr().is_terminal()));
         }
-        for warning in &settings.warnings {
+        for warning in settings.warnings.iter().chain(&setup::other_kill_switches(found)) {
             let _ = writeln!(io::stderr(), "note: {warning}");
         }
         return print(&format!("{}: valid\n", file.display()));
@@ -198,11 +200,24 @@ fn up(file: &Path, check: bool, interface: Option<&str>, log: Option<Log>) -> Re
     for warning in &settings.warnings {
         tracing::warn!("{warning}");
     }
-    Ok(daemon::run(&settings)?)
+    daemon::run(&settings).map_err(|error| {
+        let failure = Failure::from(error);
+        if !json {
+            return failure;
+        }
+        // the last line is one of JSON, too
+        tracing::error!("{}", failure.sentence);
+        Failure { sentence: String::new(), ..failure }
+    })
 }
 
-fn ask(socket: &Path, request: &str) -> io::Result<String> {
+/// How long a tunnel may take to answer; it takes milliseconds unless it hangs or is stopped. An end undoes all changes first.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE_FOR_END: Duration = Duration::from_secs(60);
+
+fn ask(socket: &Path, request: &str, patience: Duration) -> io::Result<String> {
     let mut stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(Some(patience))?;
     stream.write_all(request.as_bytes())?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
@@ -212,7 +227,7 @@ fn ask(socket: &Path, request: &str) -> io::Result<String> {
 fn top(tunnel: &Tunnel, interval: Duration, once: bool) -> Result<(), Failure> {
     let socket = tunnel.socket();
     let ask = || {
-        let answer = ask(&socket, "status\n").map_err(|error| not_running(&socket, &error))?;
+        let answer = ask(&socket, "status\n", PATIENCE).map_err(|error| not_running(&socket, &error))?;
         decoded(&answer)
     };
     top::run(interval, once, ask).map_err(|error| error.to_string().into())
@@ -224,7 +239,7 @@ fn decoded(answer: &str) -> Result<Status, String> {
 
 fn status(tunnel: &Tunnel, json: bool) -> Result<(), Failure> {
     let socket = tunnel.socket();
-    let answer = ask(&socket, "status\n").map_err(|error| not_running(&socket, &error))?;
+    let answer = ask(&socket, "status\n", PATIENCE).map_err(|error| not_running(&socket, &error))?;
     if json {
         return print(&format!("{answer}\n"));
     }
@@ -239,13 +254,17 @@ fn not_running(socket: &Path, error: &io::Error) -> String {
         ErrorKind::PermissionDenied => {
             format!("cannot use {}: run as root or as the user of the tunnel", socket.display())
         }
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => format!(
+            "the tunnel at {} does not answer: it hangs or is stopped, and does what it was asked once it goes on",
+            socket.display()
+        ),
         _ => format!("{}: {}", socket.display(), system_reason(error)),
     }
 }
 
 fn reload(tunnel: &Tunnel) -> Result<(), Failure> {
     let socket = tunnel.socket();
-    let answer = ask(&socket, "reload\n").map_err(|error| not_running(&socket, &error))?;
+    let answer = ask(&socket, "reload\n", PATIENCE).map_err(|error| not_running(&socket, &error))?;
     let answer: serde_json::Value = serde_json::from_str(&answer)
         .map_err(|error| format!("the answer of the tunnel is not valid: {error}"))?;
     match (answer[daemon::RELOADED].as_str(), answer[daemon::REFUSED].as_str()) {
@@ -259,7 +278,7 @@ fn reload(tunnel: &Tunnel) -> Result<(), Failure> {
 
 fn down(tunnel: &Tunnel, keep_kill_switch: bool) -> Result<(), Failure> {
     let socket = tunnel.socket();
-    match ask(&socket, if keep_kill_switch { "stop\n" } else { "down\n" }) {
+    match ask(&socket, if keep_kill_switch { "stop\n" } else { "down\n" }, PATIENCE_FOR_END) {
         Ok(answer) => {
             // what it could not undo as another user than root
             let undone = setup::clean(&tunnel.interface, keep_kill_switch);

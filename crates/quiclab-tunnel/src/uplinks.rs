@@ -6,6 +6,7 @@ use crate::system::{Interface, MARK};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use thiserror::Error;
 
 /// What a socket depends on: a change of it means a new socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,12 +16,28 @@ struct SocketBinding {
     addresses: Vec<IpAddr>,
 }
 
+/// Why a path has no interface that it can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+enum NoInterface {
+    #[error("there is no such interface")]
+    Absent,
+    #[error("the interface is down, or has no carrier")]
+    Down,
+    #[error("the interface has no IPv4 address, as `server` is one")]
+    NoIpv4,
+    #[error("the interface has no IPv6 address, as `server` is one")]
+    NoIpv6,
+    #[error("the interface does not have the address `local`")]
+    NotLocal,
+    #[error("no interface has the address `local`")]
+    NowhereLocal,
+}
+
 /// The uplinks in the order of the configuration.
 pub struct Uplinks {
     paths: Vec<Path>,
-    grounds: Vec<Option<SocketBinding>>,
-    /// Nothing was said of them yet.
-    new: bool,
+    /// What each stands on, as it was logged; `None`: nothing was, or its socket could not be bound.
+    grounds: Vec<Option<Result<SocketBinding, NoInterface>>>,
     /// Mark of what the sockets send, which the kill switch lets out.
     mark: Option<u32>,
 }
@@ -30,7 +47,7 @@ impl Uplinks {
     #[must_use]
     pub fn new(client: &Client) -> Self {
         let mark = client.kill_switch.then_some(MARK);
-        Self { paths: client.paths.clone(), grounds: vec![None; client.paths.len()], new: true, mark }
+        Self { paths: client.paths.clone(), grounds: vec![None; client.paths.len()], mark }
     }
 
     /// A local address for a path without a socket: no other has its port.
@@ -50,7 +67,7 @@ impl Uplinks {
     /// Interfaces on which packets of a server of IPv4 arrive now.
     pub fn interfaces_of_ipv4(&self) -> impl Iterator<Item = &str> {
         let used = self.paths.iter().zip(&self.grounds).filter(|(path, _)| path.server.is_ipv4());
-        used.filter_map(|(_, ground)| ground.as_ref()?.interface.as_deref())
+        used.filter_map(|(_, ground)| ground.as_ref()?.as_ref().ok()?.interface.as_deref())
     }
 
     /// Follows what has become of the interfaces; gives the paths with a new socket and its address.
@@ -62,36 +79,32 @@ impl Uplinks {
         let mut moved = Vec::new();
         for (index, path) in self.paths.iter().enumerate() {
             let ground = ground(path, interfaces);
-            if ground == self.grounds[index] && !(self.new && ground.is_none()) {
+            if self.grounds[index].as_ref() == Some(&ground) {
                 continue;
             }
             let local = SocketAddr::new(path.local.unwrap_or_else(|| unspecified(path.server)), 0);
             let socket = ground.as_ref().map(|ground| self.bind(local, ground.interface.as_deref()));
-            match socket {
-                Some(Ok(socket)) => {
-                    tracing::info!(
-                        path = path.name,
-                        interface = ground.as_ref().and_then(|ground| ground.interface.clone()),
-                        "path has an interface"
-                    );
+            let (socket, ground) = match socket {
+                Ok(Ok(socket)) => {
+                    let interface = ground.as_ref().ok().and_then(|ground| ground.interface.as_deref());
+                    tracing::info!(path = path.name, interface, "path has an interface");
                     moved.push((index, socket.local()));
-                    sockets.set(index, Some(socket));
-                    self.grounds[index] = ground;
+                    (Some(socket), Some(ground))
                 }
-                Some(Err(error)) => {
+                Ok(Err(error)) => {
                     // it may be there in a moment: the next change tries again
                     tracing::warn!(path = path.name, %error, "path has no socket");
-                    sockets.set(index, None);
-                    self.grounds[index] = None;
+                    (None, None)
                 }
-                None => {
-                    tracing::warn!(path = path.name, interface = path.interface, "path has no interface");
-                    sockets.set(index, None);
-                    self.grounds[index] = None;
+                Err(reason) => {
+                    let interface = path.interface.as_deref();
+                    tracing::warn!(path = path.name, interface, %reason, "path has no interface");
+                    (None, Some(ground))
                 }
-            }
+            };
+            sockets.set(index, socket);
+            self.grounds[index] = ground;
         }
-        self.new = false;
         moved
     }
 }
@@ -100,25 +113,32 @@ fn unspecified(server: SocketAddr) -> IpAddr {
     if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() }
 }
 
-/// The interface of a path with its addresses; `None` while the path cannot be used.
-fn ground(path: &Path, interfaces: &BTreeMap<String, Interface>) -> Option<SocketBinding> {
+/// The interface of a path with its addresses, if the path can be used now.
+fn ground(path: &Path, interfaces: &BTreeMap<String, Interface>) -> Result<SocketBinding, NoInterface> {
     let name = match (&path.interface, path.local) {
         (Some(name), _) => name,
         (None, Some(local)) => interfaces
             .iter()
             .find(|(_, interface)| interface.addresses.contains(&local))
-            .map(|(name, _)| name)?,
+            .map(|(name, _)| name)
+            .ok_or(NoInterface::NowhereLocal)?,
         // the kernel takes whatever it has
-        (None, None) => return Some(SocketBinding { interface: None, index: 0, addresses: Vec::new() }),
+        (None, None) => return Ok(SocketBinding { interface: None, index: 0, addresses: Vec::new() }),
     };
-    let interface = interfaces.get(name).filter(|interface| interface.running)?;
+    let interface = interfaces.get(name).ok_or(NoInterface::Absent)?;
+    if !interface.running {
+        return Err(NoInterface::Down);
+    }
     let same_family = |address: &&IpAddr| address.is_ipv4() == path.server.is_ipv4();
     let mut addresses: Vec<IpAddr> = interface.addresses.iter().filter(same_family).copied().collect();
     addresses.sort_unstable();
-    if addresses.is_empty() || path.local.is_some_and(|local| !addresses.contains(&local)) {
-        return None;
+    if addresses.is_empty() {
+        return Err(if path.server.is_ipv4() { NoInterface::NoIpv4 } else { NoInterface::NoIpv6 });
     }
-    Some(SocketBinding { interface: Some(name.clone()), index: interface.index, addresses })
+    if path.local.is_some_and(|local| !addresses.contains(&local)) {
+        return Err(NoInterface::NotLocal);
+    }
+    Ok(SocketBinding { interface: Some(name.clone()), index: interface.index, addresses })
 }
 
 #[cfg(test)]
@@ -153,13 +173,19 @@ mod tests {
         let name = |path: &Path, interfaces: &BTreeMap<_, _>| {
             ground(path, interfaces).map(|ground| ground.interface.unwrap_or_else(|| "any".to_owned()))
         };
-        assert_eq!(name(&path(Some("dsl"), None), &interfaces).as_deref(), Some("dsl"));
-        assert_eq!(name(&path(None, Some("198.51.100.2")), &interfaces).as_deref(), Some("dsl"));
-        assert_eq!(name(&path(None, None), &interfaces).as_deref(), Some("any"));
-        assert_eq!(name(&path(Some("lte"), None), &interfaces), None, "no IPv4");
-        assert_eq!(name(&path(Some("off"), None), &interfaces), None);
-        assert_eq!(name(&path(Some("usb"), None), &interfaces), None);
-        assert_eq!(name(&path(Some("dsl"), Some("198.51.100.3")), &interfaces), None, "not its address");
+        for (interface, local, expected) in [
+            (Some("dsl"), None, Ok("dsl")),
+            (None, Some("198.51.100.2"), Ok("dsl")),
+            (None, None, Ok("any")),
+            (Some("lte"), None, Err(NoInterface::NoIpv4)),
+            (Some("off"), None, Err(NoInterface::Down)),
+            (Some("usb"), None, Err(NoInterface::Absent)),
+            (Some("dsl"), Some("198.51.100.3"), Err(NoInterface::NotLocal)),
+            (None, Some("198.51.100.3"), Err(NoInterface::NowhereLocal)),
+        ] {
+            let found = name(&path(interface, local), &interfaces);
+            assert_eq!(found.as_deref().map_err(|reason| *reason), expected, "{interface:?} {local:?}");
+        }
         // another address is another ground
         let before = ground(&path(Some("dsl"), None), &interfaces);
         interfaces.get_mut("dsl").unwrap().addresses[0] = "198.51.100.4".parse().unwrap();

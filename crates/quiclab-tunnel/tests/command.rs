@@ -55,7 +55,12 @@ fn wrong_input_has_an_exit_code_of_its_own() {
         "07".repeat(32)
     );
     std::fs::write(folder.join("command.toml"), client).expect("the file is written");
-    assert_fails(&["up", "command.toml"], 3, "quiclab-tunnel: user: expected a user of this system, got");
+    let user = "quiclab-tunnel: user: expected a user of this system, got";
+    assert_fails(&["up", "--log", "text", "command.toml"], 3, user);
+    // one line of JSON for those who read the log
+    let said = run(&["up", "--log", "json", "command.toml"]).stderr;
+    let line: serde_json::Value = serde_json::from_slice(&said).expect("one line of JSON");
+    assert!(line["message"].as_str().is_some_and(|message| message.starts_with(user)), "{line}");
     assert_fails(
         &["status", "--socket", "absent.sock"],
         1,

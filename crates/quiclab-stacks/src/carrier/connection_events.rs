@@ -227,6 +227,11 @@ impl TunnelEndpoint {
             match reason {
                 ConnectionError::TimedOut => CloseReason::Idle,
                 ConnectionError::Reset => CloseReason::Reset,
+                ConnectionError::ApplicationClosed(close)
+                    if self.config().role == Role::Client && close.error_code == REPLACED.0.into() =>
+                {
+                    CloseReason::Displaced
+                }
                 reason => CloseReason::Remote(reason.to_string()),
             },
         );

@@ -112,6 +112,9 @@ pub enum CloseReason {
     /// The other end connected anew. Only at a server.
     #[error("its client has connected again")]
     Replaced,
+    /// The server has the session of another client with this one's key. A client connects again after the longest wait.
+    #[error("another client has connected with the same key: each machine needs a key of its own")]
+    Displaced,
 }
 
 /// What is to be sent.

@@ -7,7 +7,7 @@ use super::control;
 use super::event::{CloseReason, SessionId, TunnelEvent};
 use super::fragments::Reassembly;
 use super::keys::PublicKey;
-use super::session::{Control, FIRST_BACKOFF, Session, SessionPath};
+use super::session::{Control, FIRST_BACKOFF, MAX_BACKOFF, Session, SessionPath};
 use super::tunnel_endpoint::{Due, TunnelEndpoint};
 use super::wire::Token;
 use noq_proto::PathId;
@@ -29,6 +29,10 @@ impl TunnelEndpoint {
         let mut down = Vec::new();
         for (index, slot) in session.slots.iter_mut().enumerate() {
             if slot.connection == Some(key) {
+                if reason == CloseReason::Displaced {
+                    // two clients with one key would displace each other several times in a second
+                    slot.backoff = MAX_BACKOFF[1];
+                }
                 slot.back_off(now);
                 down.push(index);
             }

@@ -53,7 +53,8 @@ fn about(path: impl Into<FieldPath>, reason: &str, expected: &str) -> Problem {
 
 /// The kernel has no device of these names; a pattern of characters cannot say so.
 fn check_interface(path: &FieldPath, name: &str) -> Check {
-    ensure(name != "." && name != "..", || {
+    // and those of sysctls of all devices
+    ensure(![".", "..", "all", "default"].contains(&name), || {
         Problem::value(path.clone(), quoted(name), "the name of a network device")
     })
 }
@@ -103,6 +104,7 @@ fn check_server(path: &FieldPath, server: &Server, config: &Config) -> Check {
         connect_ip::check_server(&path.child("connect_ip"), connect_ip, &server.listen)?;
     }
     for (field, pool) in pools.iter().filter_map(|(field, pool)| Some((*field, (*pool)?))) {
+        check_pool(&path.child(field), pool)?;
         let of_http3 = server.connect_ip.iter().flat_map(|connect_ip| connect_ip.listen.iter().enumerate());
         let own = server.listen.iter().enumerate().map(|listen| ("server.listen", listen));
         let mut all = own.chain(of_http3.map(|listen| ("server.connect_ip.listen", listen)));
@@ -116,6 +118,21 @@ fn check_server(path: &FieldPath, server: &Server, config: &Config) -> Check {
         Problem::new(ProblemKind::MissingField, path.child("pool_ipv4"), "`pool_ipv4`, `pool_ipv6` or both")
     })?;
     check_peers(&path.child("peers"), &server.peers, &pools)
+}
+
+/// Addresses of clients are those of hosts, which are routed.
+fn check_pool(path: &FieldPath, pool: IpPrefix) -> Check {
+    let first = pool.network();
+    let link_local = match first {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    let special = first.is_multicast() || first.is_loopback() || first.is_unspecified() || link_local;
+    ensure(!special, || {
+        let expected = "an address range of hosts, such as 10.77.0.0/24 or fd77::/64";
+        Problem::value(path.clone(), quoted(pool), expected)
+            .because("addresses of multicast, of a link and of loopback are not routed")
+    })
 }
 
 /// Ranges of addresses for clients, with the names of their fields: of IPv4, then of IPv6.
@@ -231,6 +248,11 @@ fn check_path(here: &FieldPath, path: &Path, config: &Config) -> Check {
                 .because("it is the device of the tunnel")
         })?;
     }
+    let mapped = matches!(path.server.ip(), IpAddr::V6(address) if address.to_ipv4_mapped().is_some());
+    ensure(!(path.server.ip().is_multicast() || mapped), || {
+        let expected = "the address of a host, one of IPv4 in its own form";
+        Problem::value(here.child("server"), quoted(path.server), expected)
+    })?;
     if let Some(local) = path.local.filter(|local| local.is_ipv4() != path.server.is_ipv4()) {
         let family = if path.server.is_ipv4() { "an IPv4 address" } else { "an IPv6 address" };
         let expected = format!("{family}, as `server` is one");

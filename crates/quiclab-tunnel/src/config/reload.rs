@@ -47,7 +47,7 @@ fn reread(
             Ok((new, connect_ip.map_err(|problem| document.locate(problem))?))
         }
         Some((name, _)) => Err(Problem::new(ProblemKind::Conflict, name.clone(), "the value in force")
-            .because("it changes only with the next start of the tunnel")
+            .because("it changes only with the next start of the tunnel; a reload takes other peers, keys of the server, `announce`, `isolate_clients` and certificates")
             .into()),
     }
 }

@@ -6,7 +6,6 @@ use crate::config::{self, Config, InForce};
 use crate::session::Session;
 use quiclab_core::Time;
 use quiclab_core::problem::system_reason;
-use quiclab_stacks::carrier::SessionId;
 
 impl Daemon {
     /// Reads the configuration again. A sentence tells what has changed.
@@ -62,27 +61,30 @@ impl Daemon {
         let old = std::mem::replace(old, server);
         let server = self.config.server.as_ref().expect("it is a server");
         let mut closed = Vec::new();
-        let kept = |session: &Session| {
-            let before = old.peer(session.peer);
-            server.peer(session.peer).filter(|after| clients.keeps(session, before, after))
+        let reason_to_close = |session: &Session| {
+            clients.reason_to_close(session, old.peer(session.peer), server.peer(session.peer))
         };
         for session in self.sessions.values_mut() {
-            match kept(session) {
-                Some(after) => session.name.clone_from(&after.name),
-                None => closed.push(session.id),
+            match (reason_to_close(session), server.peer(session.peer)) {
+                (None, Some(after)) => session.name.clone_from(&after.name),
+                (reason, _) => closed.push((session.id, session.name.clone(), reason.unwrap_or_default())),
             }
         }
-        let parked = self.parked.iter().filter(|(_, (_, session))| kept(session).is_none());
+        let parked = self.parked.iter().filter(|(_, (_, session))| reason_to_close(session).is_some());
         let gone: Vec<_> = parked.map(|(id, _)| *id).collect();
         for id in gone {
             self.forget(id);
         }
-        for id in &closed {
-            self.close_session(now, *id);
+        for (id, peer, reason) in &closed {
+            tracing::info!(session = id.0, peer, reason, "session closed by a reload");
+            self.endpoint.close(now, *id);
+            self.forget(*id);
         }
         let (known, count) = (server_peers(&self.config), closed.len());
         let (peers, sessions) = (counted(known, "peer"), counted(count, "session"));
-        Ok(format!("configuration reloaded: {peers}, {sessions} closed"))
+        let reasons: Vec<_> = closed.iter().map(|(_, peer, reason)| format!("{peer}: {reason}")).collect();
+        let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
+        Ok(format!("configuration reloaded: {peers}, {sessions} closed{reasons}"))
     }
 
     /// Takes over the keys that the server may have. The session goes on: a key that its server has is not removed.
@@ -104,17 +106,6 @@ impl Daemon {
             0 => "configuration reloaded: the authorities decide which server is known".to_owned(),
             keys => format!("configuration reloaded: the server may have {}", counted(keys, "key")),
         })
-    }
-
-    /// Ends a session whose peer may not go on with it; a peer that may connect does so at once.
-    fn close_session(&mut self, now: Time, id: SessionId) {
-        tracing::info!(
-            session = id.0,
-            peer = self.sessions.get(&id).map(|session: &Session| session.name.as_str()),
-            "session closed by a reload"
-        );
-        self.endpoint.close(now, id);
-        self.forget(id);
     }
 }
 

@@ -38,12 +38,23 @@ impl ClientAddresses {
         self.pool.reload(server);
     }
 
-    /// Whether a session goes on although its peer was configured as `before` and is now `after`: with the same addresses
-    /// and networks.
-    pub(super) fn keeps(&self, session: &Session, before: Option<&Peer>, after: &Peer) -> bool {
-        let addresses = |assigned: &Assigned| self.pool.has(session.peer, assigned.address);
-        session.assigned.iter().all(addresses)
-            && before.is_some_and(|before| before.networks == after.networks)
+    /// Why a session cannot go on if its peer was configured as `before` and is now `after`; `None`: it has the same addresses and
+    /// networks.
+    pub(super) fn reason_to_close(
+        &self,
+        session: &Session,
+        before: Option<&Peer>,
+        after: Option<&Peer>,
+    ) -> Option<&'static str> {
+        let Some(after) = after else { return Some("it is no peer any more") };
+        let is_own = |assigned: &Assigned| self.pool.has(session.peer, assigned.address);
+        if !session.assigned.iter().all(is_own) {
+            Some("its address is configured for another peer, or another one for it")
+        } else if before.is_none_or(|before| before.networks != after.networks) {
+            Some("its networks have changed")
+        } else {
+            None
+        }
     }
 
     /// Addresses of the session `from` are those of the session `to` from now on.

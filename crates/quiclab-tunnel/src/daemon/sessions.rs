@@ -30,7 +30,8 @@ impl Daemon {
             TunnelEvent::Control { session, message } => {
                 if let Err(error) = self.message(now, session, &message) {
                     let reason = error.to_string();
-                    tracing::warn!(session = session.0, reason, "control message refused");
+                    let peer = self.name_of(session);
+                    tracing::warn!(session = session.0, peer, reason, "control message refused");
                     self.close(now, session);
                 }
             }
@@ -39,13 +40,19 @@ impl Daemon {
                 if let Some(silence) = &mut self.silence {
                     silence.paths.remove(&path);
                 }
+                let remote =
+                    self.endpoint.addresses(session, path).map(|(_, remote)| tracing::field::display(remote));
                 tracing::info!(
                     session = session.0,
                     peer = self.name_of(session),
                     path = self.path_name(path),
+                    remote,
                     "path up"
                 );
             }
+            // of a session that this server has ended, its end was logged
+            TunnelEvent::PathDown { session, .. } | TunnelEvent::SessionClosed { session, .. }
+                if !self.sessions.contains_key(&session) => {}
             TunnelEvent::PathDown { session, path } => {
                 tracing::warn!(
                     session = session.0,

@@ -52,6 +52,8 @@ pub struct Session {
     emitted: Emitted,
     mtu: u16,
     sizes: PacketSizes,
+    /// Longest packet that passes whole, as the log has it.
+    logged_mtu: Option<u16>,
     /// The server's addresses inside, as far as they are known.
     router: (Option<Ipv4Addr>, Option<Ipv6Addr>),
     budget: IcmpRateLimiter,
@@ -86,7 +88,8 @@ impl Session {
             tunnel: Tunnel::of_bytes(config, RandomStream::new(seed, "tunnel")),
             emitted: Emitted::default(),
             mtu,
-            sizes: PacketSizes { whole: mtu, certain: mtu },
+            sizes: PacketSizes { whole: mtu, certain: mtu, is_final: false },
+            logged_mtu: None,
             router: (None, None),
             budget: IcmpRateLimiter::new(now),
             paths: Vec::new(),
@@ -105,7 +108,11 @@ impl Session {
     pub fn opened(&mut self, now: Time, assigned: Vec<Assigned>, mtu: u16) {
         self.open = Some(now);
         self.mtu = mtu;
-        self.sizes = PacketSizes { whole: self.sizes.whole.min(mtu), certain: self.sizes.certain.min(mtu) };
+        self.sizes = PacketSizes {
+            whole: self.sizes.whole.min(mtu),
+            certain: self.sizes.certain.min(mtu),
+            is_final: false,
+        };
         // errors come from the other end: a machine drops what claims to come from itself
         let is_client = self.own.is_some();
         let of_other = |assigned: &Assigned| if is_client { assigned.server } else { Some(assigned.address) };
@@ -198,6 +205,11 @@ impl Session {
         let count = endpoint.carrier(self.id).map_or(0, |carrier| carrier.paths());
         let paths = (0..count).filter_map(|path| endpoint.path_mtu(self.id, path));
         self.sizes = PacketSizes::of_paths(paths, self.tunnel.overhead(), self.mtu, self.sizes);
+        if self.sizes.is_final && self.logged_mtu != Some(self.sizes.whole) {
+            self.logged_mtu = Some(self.sizes.whole);
+            let (peer, mtu) = (self.name.as_str(), self.sizes.whole);
+            tracing::info!(session = self.id.0, peer, mtu, "longest packet inside that passes whole");
+        }
     }
 
     /// Whether the other end may send from an address.

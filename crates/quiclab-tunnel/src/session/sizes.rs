@@ -11,22 +11,25 @@ pub(super) struct PacketSizes {
     pub(super) whole: u16,
     /// Longest packet of which that is known for sure, and at least 1280 bytes: those always pass, in fragments where need be.
     pub(super) certain: u16,
+    /// No path searches any more.
+    pub(super) is_final: bool,
 }
 
 impl PacketSizes {
     /// Of the paths that carry data; those before if there are none.
     pub(super) fn of_paths(paths: impl Iterator<Item = PathMtu>, added: u16, mtu: u16, before: Self) -> Self {
-        let (mut whole, mut certain) = (None::<u16>, None::<u16>);
+        let (mut whole, mut certain, mut is_final) = (None::<u16>, None::<u16>, true);
         for path in paths {
             let size = path.payload.saturating_sub(added);
             whole = Some(whole.map_or(size, |least| least.min(size)));
+            is_final &= path.is_final;
             if path.is_final {
                 certain = Some(certain.map_or(size, |least| least.min(size)));
             }
         }
         let Some(whole) = whole else { return before };
         let certain = certain.map_or(mtu, |size| size.max(SMALLEST_IPV6_MTU).min(mtu));
-        Self { whole: whole.min(mtu), certain }
+        Self { whole: whole.min(mtu), certain, is_final }
     }
 }
 
@@ -41,7 +44,7 @@ mod tests {
             payload,
             is_final,
         });
-        let before = PacketSizes { whole: 1000, certain: 1280 };
+        let before = PacketSizes { whole: 1000, certain: 1280, is_final: false };
         let sizes = PacketSizes::of_paths(paths, added, mtu, before);
         (sizes.whole, sizes.certain)
     }

@@ -59,6 +59,18 @@ pub fn check_not_running(interface: &str) -> Result<(), SetupError> {
     Ok(system::check_not_running(&directory(interface), interface)?)
 }
 
+/// A sentence for each kill switch of another tunnel, which need not run: it blocks this one. None where that cannot be seen.
+#[must_use]
+pub fn other_kill_switches(interface: &str) -> Vec<String> {
+    let others = Firewall::other_kill_switches(interface).unwrap_or_default();
+    let sentence = |other: &String| {
+        format!(
+            "the kill switch of the tunnel `{other}` is on, and blocks this one; `quiclab-tunnel down --interface {other}` ends it"
+        )
+    };
+    others.iter().map(sentence).collect()
+}
+
 /// Sets the machine up, and gives up privileges. Of all changes the kill switch comes first, and stays after an error.
 ///
 /// # Errors
@@ -71,6 +83,9 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     check_user(config)?;
     if let Some(client) = config.client.as_ref().filter(|client| !client.dns.is_empty()) {
         Resolver::check_permission().map_err(|error| of_dns(client, error))?;
+    }
+    for sentence in other_kill_switches(&config.interface) {
+        tracing::warn!("{sentence}");
     }
     let kill_switch = match config.client.as_ref().filter(|client| client.kill_switch) {
         Some(client) => {

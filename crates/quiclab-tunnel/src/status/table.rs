@@ -47,7 +47,11 @@ impl Status {
                 "received"
             );
             for path in &session.paths {
-                let rate = path.rate_mbps.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}"));
+                let of_path_up = |value: String| if path.up { value } else { "-".to_owned() };
+                let rate = path
+                    .rate_mbps
+                    .filter(|_| path.up)
+                    .map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}"));
                 let remote = path.remote.map_or_else(|| "-".to_owned(), |remote| remote.to_string());
                 let _ = writeln!(
                     out,
@@ -56,14 +60,10 @@ impl Status {
                     if path.up { "up" } else { "down" },
                     path.mtu_bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()),
                     path.mtu_search.map_or("-", MtuSearchState::name),
-                    // before the first answer it is the initial value (RFC 9002 section 6.2.2)
-                    if path.up || path.sent_bytes + path.received_bytes > 0 {
-                        format!("{:.2}", path.rtt_ms)
-                    } else {
-                        "-".to_owned()
-                    },
-                    path.window_bytes,
-                    path.in_flight_bytes,
+                    // of a path that is down, they are initial values or those of before
+                    of_path_up(format!("{:.2}", path.rtt_ms)),
+                    of_path_up(path.window_bytes.to_string()),
+                    of_path_up(path.in_flight_bytes.to_string()),
                     rate,
                     path.sent_bytes,
                     path.received_bytes,

@@ -204,6 +204,10 @@ fn what_is_not_there_yet_is_not_made_up() {
     let name = session.name.clone();
     let table = status.table();
     assert!(table.contains(&format!("\n{name} (not open)\n")) && !table.contains("100.00"), "{table}");
+    // values of before the path went down are not those of now
+    (status.sessions[0].paths[0].sent_bytes, status.sessions[0].paths[0].window_bytes) = (1, 323_840);
+    let table = status.table();
+    assert!(!table.contains("100.00") && !table.contains("323840"), "{table}");
     status.sessions.clear();
     assert!(status.table().ends_with("\nno sessions\n"), "{}", status.table());
 }

@@ -33,10 +33,13 @@ pub struct Exceptions<'a> {
 /// A table of a device.
 pub struct Firewall(Table);
 
+/// What names of tables of kill switches begin with.
+const KILL_SWITCH: &str = "quiclab_";
+
 /// The table of a device's kill switch.
 #[must_use]
 pub fn kill_switch_table(device: &str) -> String {
-    format!("quiclab_{device}")
+    format!("{KILL_SWITCH}{device}")
 }
 
 /// Whether the kernel has no nftables, so that there is no table either.
@@ -86,6 +89,16 @@ impl Firewall {
         let translation = remove(Self::translation(device));
         let kill_switch = if keep_kill_switch { Ok(false) } else { remove(Self::kill_switch(device)) };
         Ok(Removed { kill_switch: kill_switch?, translation: translation? })
+    }
+
+    /// Devices other than `device` that have a kill switch, whether or not their tunnels run: what leaves through `device` is blocked.
+    ///
+    /// # Errors
+    /// If the kernel has no nftables, or refuses it.
+    pub fn other_kill_switches(device: &str) -> io::Result<Vec<String>> {
+        let tables = Table::new(String::new())?.names()?;
+        let devices = tables.iter().filter_map(|table| table.strip_prefix(KILL_SWITCH));
+        Ok(devices.filter(|other| *other != device).map(str::to_owned).collect())
     }
 
     /// Lets packets leave through the device only, in place of what the table held before.

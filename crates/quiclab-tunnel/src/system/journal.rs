@@ -79,8 +79,12 @@ impl Journal {
     fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
         let mut text = serde_json::to_vec(line).map_err(io::Error::other)?;
         text.push(b'\n');
-        self.file.seek(SeekFrom::Start(self.length))?;
-        self.file.write_all(&text)?;
+        let written = self.file.seek(SeekFrom::Start(self.length)).and_then(|_| self.file.write_all(&text));
+        // whoever asked for the change tells of a field, which is not the cause
+        let named = |error: io::Error| {
+            io::Error::new(error.kind(), format!("{}: {}", self.path.display(), system_reason(&error)))
+        };
+        written.map_err(named)?;
         self.length += text.len() as u64;
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! A path that loses, delays, repeats; packets that are too big; one connection for all paths; the end by a signal.
 
-use super::lab::{Lab, until};
+use super::lab::{Lab, PROGRAM, until};
 use super::relay::{self, Faults, Relay};
 use super::{IPV4, SECOND, flow, is_served, more};
+use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::net::UdpSocket;
 use std::process::Command;
@@ -277,7 +278,7 @@ fn a_pool_with_an_address_of_the_machine_is_refused() {
     lab.start('s');
     assert!(!lab.wait('s').success());
     let log = lab.log("server");
-    assert!(log.contains("server.pool_ipv4: expected an address range inside the tunnel only, got \"10.1.0.0/16\"; it contains the address 10.1."), "{log}");
+    assert!(log.contains("server.pool_ipv4: expected an address range inside the tunnel only, got \\\"10.1.0.0/16\\\"; it contains the address 10.1."), "{log}");
     assert_eq!(lab.ip('s', "route show"), before);
     assert!(!lab.ip('s', "link show").contains(&lab.device('s')) && !log.contains("\"up\""), "{log}");
 }
@@ -298,9 +299,50 @@ fn a_device_in_use_is_refused_and_stays() {
     let log = lab.log("server");
     assert!(
         log.contains(&format!(
-            "quiclab-tunnel: interface: expected a name that is not in use, got \"{device}\""
+            "quiclab-tunnel: interface: expected a name that is not in use, got \\\"{device}\\\""
         )),
         "{log}"
     );
+    // its last line is one of the log, too
+    let last = log.lines().last().unwrap_or_default();
+    let last: serde_json::Value = serde_json::from_str(last).unwrap();
+    assert!(last["level"] == "ERROR" && last["message"].as_str().is_some_and(|text| text.contains(&device)));
     assert_eq!(links(&lab), before);
+}
+
+#[test]
+fn two_machines_with_one_key_displace_each_other_slowly_and_say_why() {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.add_client();
+    lab.edit("other.toml", "other.key", "client.key");
+    one_path(&lab);
+    lab.start('s');
+    lab.start('c');
+    until("a session", || lab.is_open());
+    lab.start('d');
+    let replaced = |lab: &Lab| lab.log("server").matches("its client has connected again").count();
+    until("the second has displaced the first", || replaced(&lab) == 1);
+    let took = until("and each the other once more", || replaced(&lab) >= 3);
+    assert!(took > 9 * SECOND, "they wait for five seconds each: {took:?}");
+    for end in ["client", "other"] {
+        let log = lab.log(end);
+        assert!(log.contains("another client has connected with the same key"), "{log}");
+    }
+    let log = lab.log("server");
+    assert!(
+        ["10.1.1.2:", "10.3.0.2:"].iter().all(|host| log.contains(&format!("\"remote\":\"{host}"))),
+        "{log}"
+    );
+}
+
+#[test]
+fn a_tunnel_that_is_stopped_does_not_stop_those_who_ask() {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.start('s');
+    until("the server is up", || lab.status('s')["role"] == "server");
+    lab.signal('s', Signal::STOP);
+    let (code, said) = lab.run('s', &[PROGRAM, "status", "--interface", &lab.device('s')]);
+    assert!(code == Some(1) && said.contains("does not answer: it hangs or is stopped"), "{said}");
+    lab.signal('s', Signal::CONT);
+    lab.down('s');
 }

@@ -261,6 +261,30 @@ fn packets_that_are_routed_again_do_not_leak() {
     lab.down('c');
 }
 
+#[test]
+fn the_kill_switch_of_another_name_is_named() {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
+    lab.start('c');
+    until("the client is up", || lab.status('c')["role"] == "client");
+    assert!(lab.terminate('c').success());
+    let (before, after) = (lab.device('c'), lab.device('d'));
+    lab.edit("client.toml", &before, &after);
+    let file = lab.file("client.toml");
+    let named = format!("the kill switch of the tunnel `{before}` is on, and blocks this one");
+    let (code, said) = lab.run('c', &[lab::PROGRAM, "up", "--check", &file]);
+    assert!(code == Some(0) && said.contains(&named) && !said.contains(&format!("`{after}`")), "{said}");
+    lab.start('c');
+    until("it is named in the log", || lab.log("client").contains(&named));
+    lab.terminate('c');
+    for device in [before, after] {
+        let down = [lab::PROGRAM, "down", "--interface", &device];
+        assert_eq!(lab.run('c', &down), (Some(0), "kill switch removed\n".to_owned()));
+    }
+    let (_, said) = lab.run('c', &[lab::PROGRAM, "up", "--check", &file]);
+    assert!(!said.contains("kill switch of the tunnel"), "{said}");
+}
+
 /// The recipe for the time between the start of the machine and `up`: the table itself, without its owner.
 #[test]
 fn a_kill_switch_that_another_firewall_sets_is_replaced() {

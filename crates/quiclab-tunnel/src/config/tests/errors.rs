@@ -12,6 +12,7 @@ fn errors_name_the_field_and_the_kind_of_both_ends() {
         ("mtu = \"1400 B\"", "mtu", WrongType),
         ("interface = \"a device of mine\"", "interface", OutOfRange),
         ("interface = \"..\"", "interface", OutOfRange),
+        ("interface = \"all\"", "interface", OutOfRange),
         ("interface = \"\"", "interface", OutOfRange),
         ("carrier = \"streams\"", "carrier", UnknownName),
         ("scheduler = \"fastest\"", "scheduler", UnknownName),
@@ -64,7 +65,11 @@ fn errors_name_the_field_and_the_kind_at_a_server() {
             ("10.77.0.0/24", "10.77.0.9/24", "server.pool_ipv4", OutOfRange, 5),
             ("10.77.0.0/24", "10.77.0.0/31", "server.pool_ipv4", OutOfRange, 5),
             ("10.77.0.0/24", "10.77.0.0", "server.pool_ipv4", OutOfRange, 5),
+            ("10.77.0.0/24", "224.0.0.0/24", "server.pool_ipv4", OutOfRange, 5),
+            ("10.77.0.0/24", "169.254.7.0/24", "server.pool_ipv4", OutOfRange, 5),
             ("fd77::/64", "10.1.0.0/24", "server.pool_ipv6", OutOfRange, 6),
+            ("fd77::/64", "ff02::/64", "server.pool_ipv6", OutOfRange, 6),
+            ("fd77::/64", "fe80::/64", "server.pool_ipv6", OutOfRange, 6),
             ("0.0.0.0:4433", "10.77.0.9:4433", "server.pool_ipv4", Conflict, 5),
             ("pool_ipv6 =", "mtu = 1400\npool_ipv6 =", "server.mtu", Conflict, 6),
             ("pool_ipv6 =", "mtu = 1200\npool_ipv6 =", "server.mtu", OutOfRange, 6),
@@ -128,6 +133,8 @@ fn errors_name_the_field_and_the_kind_at_a_client() {
             ("192.0.2.1:4433", "192.0.2.1:0", "client.paths.0.server", OutOfRange, 9),
             ("192.0.2.1:4433", "0.0.0.0:4433", "client.paths.0.server", OutOfRange, 9),
             ("192.0.2.1:4433", "192.0.2.1", "client.paths.0.server", OutOfRange, 9),
+            ("192.0.2.1:4433", "224.0.0.1:4433", "client.paths.0.server", OutOfRange, 9),
+            ("192.0.2.1:4433", "[::ffff:192.0.2.1]:4433", "client.paths.0.server", OutOfRange, 9),
         ],
     );
     let text = client().replacen(path, &many, 1);

@@ -1,0 +1,221 @@
+//! Tables of nftables by netlink, each replaced or removed in one transaction (linux/netfilter/nf_tables.h).
+//!
+//! What a table holds is written in the terms of `nft`; `nft list table inet NAME` shows it. From Linux 6.9 on a table
+//! belongs to its socket, so that `nft flush ruleset` of a firewall does not remove it while the program runs, and stays
+//! after it (NFT_TABLE_F_OWNER, NFT_TABLE_F_PERSIST). On older kernels it has no owner.
+
+mod message;
+mod rule;
+
+pub use rule::{Rule, Verdict};
+
+use message::{
+    ACK, APPEND, CREATE, DELETE_TABLE, DONE, DUMP, ERROR, GET_TABLE, INET, NESTED, NEW_CHAIN, NEW_RULE,
+    NEW_TABLE, Request, attribute, nested, number, text,
+};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
+use std::io;
+use std::time::Duration;
+
+const OWNER_AND_PERSIST: u32 = 2 | 4;
+/// The kernel answers at once; a missing answer must not stop the program.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where a chain sees packets (NF_INET_*).
+#[derive(Clone, Copy)]
+pub enum Hook {
+    /// What this machine forwards.
+    Forward = 2,
+    /// Everything that leaves, after routing.
+    Postrouting = 4,
+}
+
+/// A chain at a hook.
+pub struct Chain {
+    /// Its name in `nft list`.
+    pub name: &'static str,
+    /// `filter` or `nat`.
+    pub kind: &'static str,
+    /// Where.
+    pub hook: Hook,
+    /// Its order among the chains of the hook.
+    pub priority: i32,
+    /// What happens where no rule decides.
+    pub policy: Verdict,
+    /// Its rules, in order.
+    pub rules: Vec<Rule>,
+}
+
+/// A table of the family `inet`, with the socket that may own it.
+pub struct Table {
+    socket: Socket,
+    sequence: u32,
+    name: String,
+}
+
+impl Table {
+    /// The table `name` of the network of the calling thread, whether or not it exists.
+    ///
+    /// # Errors
+    /// If the kernel refuses the socket.
+    pub fn new(name: String) -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_NETFILTER)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        socket2::SockRef::from(&Fd(&socket)).set_read_timeout(Some(PATIENCE))?;
+        Ok(Self { socket, sequence: 0, name })
+    }
+
+    /// Whether it exists.
+    ///
+    /// # Errors
+    /// If the kernel has no nftables, or refuses it.
+    pub fn exists(&mut self) -> io::Result<bool> {
+        let mut request = Request::new(self.sequence);
+        request.add(GET_TABLE, ACK, |out| text(out, 1, &self.name));
+        match self.send(request) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sets the table, in place of what it held: at no moment there is neither.
+    ///
+    /// # Errors
+    /// If the kernel has no nftables, or refuses it; nothing has changed then.
+    pub fn replace(&mut self, chains: &[Chain]) -> io::Result<()> {
+        let exists = self.exists()?;
+        match self.set(exists, chains, OWNER_AND_PERSIST) {
+            // before Linux 6.9
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EINVAL)) => {
+                self.set(exists, chains, 0)
+            }
+            done => done,
+        }
+    }
+
+    fn set(&mut self, exists: bool, chains: &[Chain], flags: u32) -> io::Result<()> {
+        let name = &self.name;
+        let mut request = Request::batch(self.sequence);
+        if exists {
+            request.add(DELETE_TABLE, ACK, |out| text(out, 1, name));
+        }
+        request.add(NEW_TABLE, ACK | CREATE, |out| {
+            text(out, 1, name);
+            number(out, 2, flags);
+        });
+        for chain in chains {
+            request.add(NEW_CHAIN, ACK | CREATE, |out| {
+                text(out, 1, name);
+                text(out, 3, chain.name);
+                nested(out, 4, |out| {
+                    number(out, 1, chain.hook as u32);
+                    number(out, 2, chain.priority as u32);
+                });
+                number(out, 5, chain.policy as u32);
+                text(out, 7, chain.kind);
+            });
+            for rule in &chain.rules {
+                request.add(NEW_RULE, ACK | CREATE | APPEND, |out| {
+                    text(out, 1, name);
+                    text(out, 2, chain.name);
+                    attribute(out, 4 | NESTED, &rule.0);
+                });
+            }
+        }
+        request.end();
+        self.send(request)
+    }
+
+    /// Removes it; whether there was one.
+    ///
+    /// # Errors
+    /// If the kernel has no nftables, or refuses it.
+    pub fn remove(&mut self) -> io::Result<bool> {
+        if !self.exists()? {
+            return Ok(false);
+        }
+        let mut request = Request::batch(self.sequence);
+        request.add(DELETE_TABLE, ACK, |out| text(out, 1, &self.name));
+        request.end();
+        self.send(request).map(|()| true)
+    }
+
+    /// Names of all tables of the family `inet`.
+    ///
+    /// # Errors
+    /// If the kernel has no nftables, or refuses it.
+    pub fn names(&mut self) -> io::Result<Vec<String>> {
+        let mut request = Request::new(self.sequence);
+        request.add(GET_TABLE, DUMP, |_| ());
+        let mut names = Vec::new();
+        self.exchange(request, |kind, message| {
+            // struct nfgenmsg, whose first byte is the family, then attributes, of which the first is the name
+            if kind == NEW_TABLE
+                && let (Some(&INET), Some(length), Some(rest)) =
+                    (message.first(), message.get(4..6), message.get(8..))
+            {
+                let length = usize::from(u16::from_ne_bytes([length[0], length[1]])).saturating_sub(4);
+                let name = rest.get(..length).unwrap_or_default();
+                names.push(String::from_utf8_lossy(name).trim_end_matches('\0').to_owned());
+            }
+        })?;
+        Ok(names)
+    }
+
+    /// Sends a request and waits for the answers to all of its messages.
+    fn send(&mut self, request: Request) -> io::Result<()> {
+        self.exchange(request, |_, _| ())
+    }
+
+    /// The same; gives the kind and the content of each answer that is neither an error nor the end.
+    fn exchange(&mut self, request: Request, mut each: impl FnMut(u16, &[u8])) -> io::Result<()> {
+        self.sequence = request.last;
+        self.socket.send(&request.bytes, 0)?;
+        let mut buffer = vec![0; 1 << 16];
+        let mut missing = request.messages;
+        while missing > 0 {
+            let size = self.socket.recv(&mut &mut buffer[..], 0)?;
+            let mut rest = &buffer[..size];
+            while let Some(header) = rest.first_chunk::<16>() {
+                let word = |at: usize| u32::from_ne_bytes(header[at..at + 4].try_into().expect("four bytes"));
+                let length = word(0) as usize;
+                let kind = u16::from_ne_bytes([header[4], header[5]]);
+                if length < 16 || length > rest.len() {
+                    return Err(io::Error::other("the answer of the kernel is truncated"));
+                }
+                // answers to earlier requests may be left after an error
+                let is_ours = (request.first..=request.last).contains(&word(8));
+                match kind {
+                    ERROR if is_ours && length >= 20 => {
+                        let code = i32::from_ne_bytes(rest[16..20].try_into().expect("four bytes"));
+                        if code != 0 {
+                            return Err(io::Error::from_raw_os_error(-code));
+                        }
+                        missing -= 1;
+                    }
+                    DONE if is_ours => missing -= 1,
+                    kind if is_ours => each(kind, &rest[16..length]),
+                    _ => {}
+                }
+                rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The descriptor of a socket, for socket2.
+struct Fd<'a>(&'a Socket);
+
+impl std::os::fd::AsFd for Fd<'_> {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        use std::os::fd::AsRawFd;
+        // SAFETY: the socket keeps its descriptor open as long as it is borrowed.
+        #[expect(unsafe_code, reason = "netlink-sys gives only the raw descriptor")]
+        unsafe {
+            std::os::fd::BorrowedFd::borrow_raw(self.0.as_raw_fd())
+        }
+    }
+}
