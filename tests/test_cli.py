@@ -14,6 +14,7 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
+from conftest import ROOT
 from quiclab import cli
 from quiclab.cli import run as run_commands
 from quiclab.native import build_id, extension
@@ -106,18 +107,31 @@ def test_qlog_export_names_the_file_that_it_cannot_use(file: str, out: str, tmp_
 
 
 def test_qlog_export_names_the_file_that_is_not_qlog(small: Path, tmp_path: Path, capsys: Captured) -> None:
-    assert invoke("run", small, "--set", "record.qlog=true", "--out", tmp_path / "out") == 0
-    whole = tmp_path / "out" / "dc.sender.sqlog"
+    recorded = ("--set", "record.qlog=true", "--set", "record.pcapng=true")
+    assert invoke("run", small, *recorded, "--out", tmp_path / "out") == 0
+    whole, other = tmp_path / "out" / "dc.sender.sqlog", ROOT / "tests/data/aioquic-0.9.25.qlog"
     bad, packed = tmp_path / "bad.sqlog", tmp_path / "packed.sqlog.gz"
     bad.write_bytes(whole.read_bytes() + b"\x1e{bad\n\x1e{}\n")
     packed.write_bytes(gzip.compress(b'\x1e{"a":1}\n'))
     capsys.readouterr()
     for file, expected in (
         (bad, r"record \d+ is not JSON"),
-        (packed, r"expected a qlog header of file_schema \S+ first"),
+        (packed, r"expected a qlog file \(.*\), got JSON with the field `a`"),
+        (other, r"expected a qlog header of file_schema \S+ first"),
+        (whole.with_suffix(".pcapng"), r"expected a qlog file \(.*\), got a packet capture"),
     ):
         assert invoke("qlog", "export", whole, file, "--out", tmp_path / "out.qlog") == 2
         assert re.fullmatch(rf"quiclab: {re.escape(str(file))}: {expected}\n", message(capsys))
+
+
+def test_qlog_export_lists_the_files_of_a_directory(small: Path, tmp_path: Path, capsys: Captured) -> None:
+    assert invoke("run", small, "--set", "record.qlog=true", "--out", tmp_path / "out") == 0
+    (tmp_path / "empty").mkdir()
+    capsys.readouterr()
+    expected = "expected a qlog file of a run (.sqlog, .sqlog.gz), got a directory with"
+    for folder, has in (("out", "dc.receiver.sqlog, dc.sender.sqlog"), ("empty", "no qlog file")):
+        assert invoke("qlog", "export", tmp_path / folder, "--out", tmp_path / "x.qlog") == 2
+        assert message(capsys) == f"quiclab: cannot read {tmp_path / folder}: {expected} {has}\n"
 
 
 def test_ctrl_c_is_one_message_and_130(small: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:

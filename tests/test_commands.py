@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -128,6 +129,18 @@ def test_h_is_help(name: str, capsys: Captured) -> None:
     assert helps[0].startswith(f"Usage: quiclab {name} ")
     assert "-h, --help" in helps[0]
     assert "<path>" not in helps[0], "say what it is: FILE.html, DIR"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_options_of_a_window_are_in_one_section(name: str, capsys: Captured) -> None:
+    """`--to FILE` of `sweep plan` is an output, `--to TIME` with `--from` is none."""
+    assert cli.invoke([*name.split(), "-h"]) == 0
+    sections = re.split(r"^(?=\S.*:$)", capsys.readouterr().out, flags=re.MULTILINE)
+    found = {
+        option: next(section.partition(":")[0] for section in sections if re.search(rf"^  {option} ", section, re.M))
+        for option in {"--from", "--to"} & set(options_of(name))
+    }
+    assert found in ({}, {"--from": "Options", "--to": "Options"}, {"--to": "Output"})
 
 
 @pytest.mark.parametrize("words", [[], *([name] for name in cli.GROUPS)], ids=" ".join)
@@ -409,6 +422,24 @@ def test_a_summary_has_loss_and_delays_first(small: Path, capsys: Captured) -> N
     row = next(line.split() for line in said.splitlines() if line.split()[:1] == ["down1"])
     statistics = result["elements"]["down1"]["statistics"]
     assert row[1:4] == [str(dropped), text(100 * dropped / arrived), text(statistics["queueing_mean_ms"])]
-    assert row[7] == text(statistics["queueing_longest_ms"])
-    median, tail, last = map(float, row[4:7])
-    assert median <= tail <= last <= float(row[7]) + 1e3 * 1500 * 8 / 20e6
+    assert row[4] == text(statistics["queueing_longest_ms"])
+    median, tail, last = map(float, row[5:8])
+    assert median <= tail <= last <= float(row[4]) + 1e3 * 1500 * 8 / 20e6
+
+
+def test_a_summary_tells_delays_of_packets_from_those_over_time(small: Path, capsys: Captured) -> None:
+    """Each name of a group of columns stands above its columns, and above no others."""
+    assert cli.invoke(["run", str(small), "--set", "links.down1.queue.packets=5"]) == 0
+    said = capsys.readouterr().out
+    above, heads = said.partition("Links: loss")[2].splitlines()[2:4]
+    groups = {match[0].strip(" ─"): match.span() for match in re.finditer(r"─+ [^─]+ ─+", above)}
+    within = {name: heads[first:end].split() for name, (first, end) in groups.items()}
+    assert list(within) == ["over all packets [ms]", "over time [ms]"]
+    assert within["over all packets [ms]"] == ["mean", "maximum"]
+    assert within["over time [ms]"] == ["median", "95", "%", "99", "%"]
+    for words in (
+        "Over all packets: the wait",
+        "Over time: percentiles of samples every",
+        "the packet in service included",
+    ):
+        assert words in said

@@ -308,6 +308,15 @@ def test_few_points_are_reported(tcp: Path) -> None:
     assert all(len(samples["v"]) <= 100 for end in connection["ends"] for samples in end["metrics"].values())
 
 
+def test_acknowledgements_are_complete_only_if_none_is_left_out(tcp: Path) -> None:
+    for most in (ALL, 100):
+        [connection] = side(open_run(tcp, most, quiet)).data["connections"]
+        end = connection["ends"][1]
+        fewer = [note for note in end["notes"] if "acknowledgements" in note]
+        assert end["acks"]["complete"] is (most == ALL)
+        assert len(fewer) == (most != ALL)
+
+
 def test_a_result_file_is_as_good_as_its_directory(tcp: Path) -> None:
     assert side(open_run(tcp / "result.json", ALL, quiet)).data == side(open_run(tcp, ALL, quiet)).data
 
@@ -455,7 +464,7 @@ def test_an_engine_that_is_not_available_is_skipped_unless_it_was_named(
         (["validation"], "validation is a group; choose one of validation/aqm, validation/blind,"),
         (
             ["dual_connectivity/pdcp", "--only", "configuration=single_link"],
-            "has 3 engines; choose two with --engines: lab-quic, quinn, noq",
+            "--engines: expected one or two engines of dual_connectivity/pdcp, got 3: lab-quic, quinn, noq",
         ),
     ],
 )

@@ -254,6 +254,36 @@ def test_options_of_a_window(long: Path, tmp_path: Path, capsys: pytest.CaptureF
         window(5_000, 5_000)
 
 
+@pytest.mark.parametrize("name", [".", "result.json", "dc.sender.sqlog", "long.toml"])
+@pytest.mark.parametrize("points", [source.READ_POINTS, 100], ids=["all", "sampled"])
+def test_the_end_of_a_recording_is_the_true_one(
+    name: str,
+    points: int,
+    long: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Not the time at which the part begins that is read, whose first values are held ones."""
+    path = long.parent / name if name == "long.toml" else long / name
+    end = f"{side(open_run(path, ALL, quiet)).data['duration'] / 1e6:g} s"
+    monkeypatch.setattr(source, "READ_POINTS", points)
+    for start in ("3.5 s", "60 s"):
+        capsys.readouterr()
+        assert cli.invoke(["inspect", str(path), "--from", start, "--out", str(tmp_path / "page.html")]) == 2
+        assert f"{end}, got {start}" in capsys.readouterr().err
+
+
+def test_a_window_of_a_long_file_is_at_its_time(long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the first event of the file, not from the first that is read for the window."""
+    part = Window(400_000, 500_000)
+    monkeypatch.setattr("quiclab.inspect.window.MARGIN_US", 10_000)
+    monkeypatch.setattr(source, "READ_POINTS", 100)
+    (shown,) = side(open_run(long / "dc.sender.sqlog", ALL, quiet, part)).data["connections"]
+    facts = dict(next(end for end in shown["ends"] if end)["facts"])
+    assert [value for label, value in facts.items() if label.startswith("Duration")] == [100]
+
+
 # what is drawn at each of several times, which are in the address
 ZOOM = """
   for (const [from, to] of TIMES) {

@@ -185,6 +185,37 @@ def test_all_views_draw(scheme: str, pair: Path, tmp_path: Path) -> None:
     assert all("time series of a quiclab run" in text for text in found["empty"])
 
 
+def test_acknowledgements_that_were_left_out_make_no_line(tmp_path: Path) -> None:
+    """Between two of the acknowledgements that are shown others have arrived."""
+    page = tmp_path / "page.html"
+    runs = [both(400, 1.0), both(400, 1.0)]
+    runs[0].points = 100
+    page.write_text(render([side(run) for run in runs]), encoding="utf-8")
+    body = """
+      const numbers = charts.filter((canvas) => canvas.getAttribute("aria-label").startsWith("Packet numbers"));
+      probe.kinds = numbers.map((canvas) => canvas.rows().find(({ colour }) => colour === "green").kind);
+      probe.notes = numbers.map((canvas) => text(canvas.previousElementSibling.previousElementSibling));
+    """
+    found, console = probe(page, tmp_path / "profile", body)
+    assert console == []
+    assert found["kinds"] == ["points", "step"]
+    few, whole = found["notes"]
+    assert "some acknowledgements only, as points; --from and --to show all" in few
+    assert whole == "Packet numbers: sent, acknowledged, lost"
+
+
+def test_bytes_by_type_are_in_sight_on_a_telephone(pair: Path, browser: Any) -> None:
+    shown = browser.new_page(viewport={"width": 390, "height": 900})
+    shown.goto(pair.as_uri())
+    shown.wait_for_selector("table.kinds")
+    right = "[...document.querySelectorAll('table.kinds td')].map((cell) => cell.getBoundingClientRect().right)"
+    cells = shown.evaluate(right)
+    assert len(cells) >= 2 * 3 * 3  # frames, bytes and share of three types at both connections
+    assert max(cells) <= 390
+    assert shown.evaluate("document.documentElement.scrollWidth") == 390
+    shown.close()
+
+
 def test_the_overview_has_a_column_for_each_end(pair: Path, tmp_path: Path) -> None:
     body = """
       probe.heads = [...document.querySelectorAll("#facts thead th")].map(text);

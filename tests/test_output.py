@@ -19,6 +19,7 @@ from quiclab.cli.output import claim_directory, publish
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.libraries import OPTIONAL
 from quiclab.result import RunResult
+from test_trace_import import row, written
 
 Captured = pytest.CaptureFixture[str]
 #: Everything that a run records.
@@ -249,6 +250,82 @@ def test_every_command_that_writes_keeps_what_is_there(
         assert invoke(*command, option, f"absent/{name}") == 2
         assert f"cannot write absent/{name}: there is no directory absent" in capsys.readouterr().err
         assert contents(folder) == before
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]], ids=" ".join)
+@pytest.mark.parametrize(
+    ("command", "option", "output", "given"),
+    [
+        ("inspect small.toml", "--out", "small.toml", "the input small.toml"),
+        ("inspect link.html", "--out", "x.sqlog", "the input link.html"),
+        ("inspect small.toml x.sqlog", "--out", "x.sqlog", "the input x.sqlog"),
+        ("inspect traced.toml", "--out", "there.csv", "part of the input traced.toml"),
+        ("inspect run", "--out", "run/result.json", "part of the input run"),
+        ("inspect run", "--out", "linked/dc.sender.sqlog", "part of the input run"),
+        ("inspect run/result.json", "--out", "run/series.parquet", "part of the input run"),
+        ("qlog export run/dc.sender.sqlog x.sqlog", "--out", "x.sqlog", "the input x.sqlog"),
+        ("sweep plan small.toml --seeds 2", "--to", "small.toml", "the input small.toml"),
+        ("pacing analyse x.sqlog", "--out", "link.html", "the input x.sqlog"),
+        ("pacing analyse run --keys keys.html", "--out", "keys.html", "the input keys.html"),
+        ("pacing analyse run", "--out", "into.html", "part of the input run"),
+        ("page shop.har --network small.toml", "--out", "shop.har", "the input shop.har"),
+        ("page shop.har --network small.toml", "--out", "small.toml", "the input small.toml"),
+        ("trace import data.csv --duration 2s", "--out", "data.csv", "the input data.csv"),
+        ("trace show there.csv", "--figure", "there.svg", "the input there.csv"),
+        ("kernel host quinn --adapter adapter.toml", "--out", "adapter.toml", "the input adapter.toml"),
+        ("run own/dc.sender.sqlog --set record.qlog=true", "--out", "own", "the input own/dc.sender.sqlog"),
+        ("browse own/h2.har --protocols h2", "--har", "own", "the input own/h2.har"),
+    ],
+    ids=lambda value: "" if str(value).startswith(("the", "part")) else None,
+)
+def test_no_input_is_replaced(
+    command: str,
+    option: str,
+    output: str,
+    given: str,
+    force: list[str],
+    small: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: Captured,
+) -> None:
+    """Not even with `--force`: a file through a link, a recording in a directory, a file that a scenario names."""
+    monkeypatch.chdir(tmp_path)
+    recorded = ("--set", "record.qlog=true", "--set", 'record.series_interval="10 ms"')
+    assert invoke("run", small, *recorded, "--out", "run") == 0
+    copies = {"x.sqlog": tmp_path / "run/dc.sender.sqlog", "shop.har": ROOT / "scenarios/pages/shop.har"}
+    copies |= {"own/dc.sender.sqlog": small, "own/h2.har": ROOT / "scenarios/page_browser.toml"}
+    (tmp_path / "own").mkdir()
+    for name, source in copies.items():
+        (tmp_path / name).write_bytes(source.read_bytes())
+    rate = 'rate = { kind = "trace", file = "there.csv", format = "csv" }'
+    (tmp_path / "traced.toml").write_text(small.read_text().replace('rate = "20 Mbit/s"', rate, 1))
+    (tmp_path / "there.csv").write_text("time_s,rate_mbps\n0,1\n1,2\n")
+    written(tmp_path / "data.csv", *(row(second, 5) for second in range(3)))
+    for name in ("keys.html", "adapter.toml"):
+        (tmp_path / name).touch()
+    links = {"link.html": "x.sqlog", "there.svg": "there.csv", "into.html": "run/dc.sender.sqlog", "linked": "run"}
+    for name, target in links.items():
+        (tmp_path / name).symlink_to(target)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    capsys.readouterr()
+    assert invoke(*command.split(), option, output, *force) == 2
+    said = capsys.readouterr()
+    name = f"{output}/{given.rpartition('/')[2]}" if output == "own" else output
+    expected = f"{option}: expected a file that is not an input of the command, got {name}"
+    assert said.err == f"quiclab: {expected}; it is {given}, which --force does not replace\n"
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_what_is_no_recording_in_a_directory_that_is_read_is_replaced(
+    recorded: Path, small: Path, capsys: Captured
+) -> None:
+    page = recorded / "notes.txt"
+    assert invoke("inspect", recorded, "--out", page) == 2
+    assert f"{page} already exists; --force replaces it" in capsys.readouterr().err
+    assert invoke("inspect", recorded, "--out", page, "--force") == 0
+    assert page.read_text().startswith("<!doctype html>")
+    assert invoke("run", small, *RECORDED, "--out", recorded, "--force") == 0
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]], ids=" ".join)

@@ -175,7 +175,10 @@ def test_page_of_a_study_without_factor_and_numbers(page: Path) -> None:
     assert "<strong>Explanation.</strong> It is &lt;fast&gt;: nothing slows it." in text
     assert "<td>7.000 ± 0.000</td>" in text  # the further metric, of which nothing was printed either
     assert '<h2 id="views">Inside single runs</h2>' in text
-    assert "<strong>What arrives.</strong> Bytes so far. Compare a figure." in text
+    assert (
+        "<strong>What arrives.</strong> Bytes so far. Compare a figure. Runs shown: quinn, seed 1.</figcaption>" in text
+    )
+    assert "with the seed" not in text.partition('id="views"')[2].partition("</p>")[0]
 
 
 def test_views_are_files_and_the_same_each_time(page: Path) -> None:
@@ -187,6 +190,19 @@ def test_views_are_files_and_the_same_each_time(page: Path) -> None:
     rows = first[0].spec["datasets"][first[0].spec["vconcat"][0]["data"]["name"]]
     assert [row["x"] for row in rows[:3]] == [0.0, 0.01, 0.02]
     assert rows[-1]["y"] > rows[0]["y"]
+
+
+def test_a_view_names_the_stacks_and_seeds_of_the_runs_that_it_shows() -> None:
+    study = find("tiny/flat")
+    tcp = {f"flows.dc.{end}.stack": "lab-tcp" for end in ("sender", "receiver")}
+    near, far = study.design.configurations
+    far = replace(far, changes=lambda given: {**given, **tcp})
+    design = replace(study.design, configurations=(near, far), engine_changes=lambda _: {}, own_seeds=True)
+    own = replace(study, design=design)
+    [drawn] = views.draw(own)
+    seeds = {point.configuration: design.first_seed(point) for point in own.points(("quinn",), 1, variants=())}
+    assert len({1, *seeds.values()}) == 3
+    assert drawn.runs == f"Runs shown: 5 ms away (quinn, seed {seeds['near']}); far (lab-tcp, seed {seeds['far']})."
 
 
 def test_a_view_of_a_setting_that_is_not_there_says_so() -> None:

@@ -77,7 +77,7 @@ def test_an_evaluation_is_shown_after_two_seconds_only(clock: Clock, monkeypatch
         progress.advance()
     lines = stream.getvalue().splitlines()
     assert lines == [
-        "verify a: 3 of 4 studies to do",
+        "verify a: 4 of 4 studies to do, 1 of them done",
         # one took 1.9 s; the next one takes longer, and is not counted any more
         "verify a: 1 of 4 studies, 0.1 studies/s, 4 s left",
         "verify a: 2 of 4 studies, 0.3 studies/s, 7 s left",

@@ -84,6 +84,23 @@ def test_no_section_is_empty(evaluation: Evaluation) -> None:
     assert "The whole predicate" not in page
 
 
+def test_a_report_names_the_stacks_that_have_run(
+    evaluation: Evaluation, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stacks(facts: list[tuple[str, str]]) -> list[str]:
+        assert "engine" not in dict(facts)
+        return [value for name, value in facts if name == "stacks"]
+
+    assert "<dt>stacks</dt><dd>quinn</dd>" in text
+    assert stacks(study_page._facts(evaluation, "quinn")) == ["quinn"]
+    # a study whose engine is lab-quic, while each configuration has a library at both ends
+    monkeypatch.delenv("QUICLAB_STUDIES")
+    name = "pacing/matrix_libraries"
+    only = [part for one in ("configuration=quinn", "receiver=noq", "rate=10") for part in ("--only", one)]
+    assert cli.invoke(["study", "run", name, *only, "--runs", "1", "--out", str(tmp_path)]) == 0
+    assert stacks(study_page._facts(Evaluation(find(name), tmp_path), "lab-quic")) == ["noq, quinn"]
+
+
 def test_seeds_are_said_to_be_the_same_only_where_they_are(evaluation: Evaluation, text: str) -> None:
     assert SAME_SEEDS in text
     study = evaluation.study

@@ -181,9 +181,14 @@ class CountProgress(Progress):
 
     def beat(self) -> None:
         """Show where it is, also while none ends; may be called at any rate."""
-        line = self._state() if self.shown else f"{self._head(self.total - self.done)} to do"
+        line = self._state() if self.shown else self._begin()
         rate = self._speed() if self.shown else ""
         self.shown |= self.show(line, self.title, self.done, self.total, rate)
+
+    def _begin(self) -> str:
+        """Return how many were to do at the start, and how many of these ended before anything was shown."""
+        done = self.done - self.before
+        return f"{self._head(self.total - self.before)} to do" + (f", {done} of them done" if done else "")
 
     def _head(self, count: int) -> str:
         return f"{self.title}: {count} of {self.total} {self.unit}"

@@ -18,6 +18,8 @@ RESULT_FILE: Final = "result.json"
 #: Endings of qlog files, and of all recordings by the field of `record` that requests them.
 QLOG: Final = ".sqlog"
 RECORDINGS: Final = {"qlog": (QLOG, QLOG + GZIP), "pcapng": (".pcapng",)}
+#: Endings of all files in the directory of a run that cannot be made again from the others: also tables and key logs.
+KEPT: Final = (*(ending for endings in RECORDINGS.values() for ending in endings), ".parquet", ".keys")
 
 
 @contextmanager
@@ -33,6 +35,17 @@ def recordings(record_dir: str | Path | None) -> Iterator[str | None]:
                 file.replace(Path(record_dir) / file.name)
     except OSError as error:
         raise RequestError(f"cannot write to {record_dir}: {error.strerror or error}") from error
+
+
+def recorded_in(folder: Path) -> list[Path]:
+    """Return the result and the recordings that the directory of a run has.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    return sorted(file for file in folder.iterdir() if file.name == RESULT_FILE or file.name.endswith(KEPT))
 
 
 def qlog_of(folder: Path, flow: str, end: str) -> Path | None:

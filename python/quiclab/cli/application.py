@@ -26,6 +26,8 @@ KERNEL_LANE = "Kernel lane (real programs)"
 OUTPUT = "Output"
 #: Options of output; they have a section of their own where a command has many options.
 OUTPUT_OPTIONS = {"--json", "--out", "--force", "--compress", "--har", "--to", "--keep"}
+#: First and last instant of a time: where a command has both, neither is an output.
+WINDOW_OPTIONS = {"--from", "--to"}
 MANY = 10
 
 #: Of every command; its groups and commands inherit them.
@@ -49,11 +51,13 @@ def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
     """Write arguments and options to a help text, in their sections; those without one come first."""
     rows = [(item, item.get_help_record(ctx)) for item in command.get_params(ctx)]
     long = len(rows) > MANY
+    given = {word for item, _ in rows for word in item.opts}
+    outputs = OUTPUT_OPTIONS - WINDOW_OPTIONS if given >= WINDOW_OPTIONS else OUTPUT_OPTIONS
     entries = []
     for item, row in rows:
         if row is not None:
             own = "Arguments" if item.param_type_name == "argument" else "Options"
-            own = OUTPUT if long and OUTPUT_OPTIONS & set(item.opts) else own
+            own = OUTPUT if long and outputs & set(item.opts) else own
             entries.append((getattr(item, "rich_help_panel", None) or own, row))
     sections = _sections(entries)
     first = [name for name in ("Arguments", "Options") if name in sections]

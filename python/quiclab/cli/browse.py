@@ -58,7 +58,7 @@ def browse_command(
     scenario = load_either(file, parse_sets(sets))
     check_libraries("`quiclab browse`", "scipy")
     if har is not None:
-        claim_directory(har, [f"{protocol}.har" for protocol in names], force, "--har")
+        claim_directory(har, [f"{protocol}.har" for protocol in names], force, "--har", [file])
     with options_for("flow"), RunProgress(scenario.name) as progress:
         found = load_pages(
             scenario,

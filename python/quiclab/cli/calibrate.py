@@ -49,7 +49,7 @@ def host_command(
 
     check_libraries("`quiclab kernel host`", "scipy")
     if out is not None:
-        check_new(out, force)
+        check_new(out, force, adapters or ())
     lane = Lane(adapters=tuple(adapters or ()))
     adapter = stack_of_interest(lane, stack)
     options = {} if congestion_control is None else {"congestion_control": congestion_control}

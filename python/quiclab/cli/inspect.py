@@ -16,7 +16,7 @@ from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.values import JsonOption, integer, nanoseconds
 from quiclab.files import write_atomically
 from quiclab.inspect import DEFAULT_POINTS, open_run, render, side
-from quiclab.inspect.source import MAX_POINTS, MIN_POINTS, Step
+from quiclab.inspect.source import MAX_POINTS, MIN_POINTS, Step, inputs_of
 from quiclab.inspect.window import Window, window
 from quiclab.progress import RunProgress, StepProgress
 from quiclab.recordings import RESULT_FILE
@@ -78,7 +78,7 @@ def inspect_command(
     paths = [path for path in (a, b) if path is not None]
     page = out or Path(f"inspect-{'-'.join(_word(path) for path in paths)}.html")
     part = window_of(from_, to)
-    check_new(page, force)
+    check_new(page, force, [read for path in paths for read in inputs_of(path)])
     sides = [side(open_run(path, max_points, report_progress, part)) for path in paths]
     with report_progress("writing", page):
         write_atomically(page, render(sides).encode())

@@ -1,15 +1,17 @@
 """What commands write: one meaning of `--out` and of `--force`.
 
 A command never replaces a file that exists, unless `--force` is given; then it replaces what it writes, and removes
-what its earlier results consist of, but nothing else. Everything is written beside its final place and renamed, so that
-after a kill or a full disk the old files or the new ones are there. Results directories (`quiclab sweep`, `quiclab
-study`, `quiclab shard`) are no exception but another thing: stores to which each command adds.
+what its earlier results consist of, but nothing else, and never one of its inputs. Everything is written beside its
+final place and renamed, so that after a kill or a full disk the old files or the new ones are there. Results
+directories (`quiclab sweep`, `quiclab study`, `quiclab shard`) are no exception but another thing: stores to which each
+command adds.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import tomllib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +22,7 @@ import typer
 
 from quiclab.errors import RequestError, unexpected
 from quiclab.lane.tables import TABLES
+from quiclab.recordings import recorded_in
 from quiclab.tree import to_json
 from quiclab.unfinished import unfinished_folder
 
@@ -52,14 +55,28 @@ def show_written(paths: Sequence[Path], as_json: bool, **more: Any) -> None:
             print(path)
 
 
-def check_new(path: Path, force: bool) -> None:
+def check_new(path: Path, force: bool, inputs: Iterable[Path] = (), option: str = "--out") -> None:
     """Check that a file can be written and replaces nothing; before the work whose result it is.
+
+    Parameters
+    ----------
+    path
+        The file.
+    force
+        Whether it may be replaced.
+    inputs
+        What the command reads: files, scenarios with the files that they name, and directories of runs. Nothing of
+        them is replaced.
+    option
+        The option that names the file.
 
     Raises
     ------
     RequestError
-        If `path` exists and `force` is not set, `path` is a directory, or its directory is missing or read-only.
+        If `path` is an input, `path` exists and `force` is not set, `path` is a directory, or its directory is missing
+        or read-only.
     """
+    check_no_input([path], inputs, option)
     try:
         directory, there = path.is_dir(), path.exists() or path.is_symlink()
     except OSError as error:  # a directory that may not be read, a name that is too long
@@ -74,6 +91,51 @@ def check_new(path: Path, force: bool) -> None:
         raise RequestError(f"cannot write {path}: there is no directory {path.parent}", kind="File")
     if not os.access(path.parent, os.W_OK):
         raise RequestError(f"cannot write {path}: Permission denied", kind="File")
+
+
+def check_no_input(paths: Iterable[Path], inputs: Iterable[Path], option: str) -> None:
+    """Check that no file that is to be written is an input, whatever links lead to it.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    inputs, option
+        As of `check_new`.
+
+    Raises
+    ------
+    RequestError
+        If one is, or is one of the recordings in a directory or of the files that a scenario names.
+    """
+    there = [path for path in paths if os.path.lexists(path)]
+    for given in inputs if there else ():
+        for file in (given, *_read_with(given)):
+            if path := next((path for path in there if _is_same(path, file)), None):
+                what = f"it is {'' if file == given else 'part of '}the input {given}"
+                expected = "a file that is not an input of the command"
+                raise unexpected(option, expected, path, f"{what}, which --force does not replace", kind="Conflict")
+
+
+def _read_with(given: Path) -> list[Path]:
+    """Return what is read with an input: the recordings in a directory, the files that a scenario names."""
+    try:
+        if given.is_dir():
+            return recorded_in(given)
+        if given.suffix == ".toml":
+            from quiclab.study.inputs import files_of  # noqa: PLC0415 - loads the stacks
+
+            return [given.parent / name for name in files_of(tomllib.loads(given.read_text(encoding="utf-8")))]
+    except (OSError, ValueError):
+        pass  # reported when it is read
+    return []
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # one is not there
+        return False
 
 
 def make_directory(path: Path, option: str = "--out") -> None:
@@ -94,7 +156,9 @@ def make_directory(path: Path, option: str = "--out") -> None:
         raise RequestError(f"cannot write to {path}: Permission denied")
 
 
-def claim_directory(path: Path, names: Collection[str], force: bool, option: str = "--out") -> set[str]:
+def claim_directory(
+    path: Path, names: Collection[str], force: bool, option: str = "--out", inputs: Iterable[Path] = ()
+) -> set[str]:
     """Make a directory for the files of a command, unless it has such files already.
 
     Parameters
@@ -107,6 +171,8 @@ def claim_directory(path: Path, names: Collection[str], force: bool, option: str
         Whether these may be replaced.
     option
         The option that names the directory.
+    inputs
+        What the command reads, as of `check_new`.
 
     Returns
     -------
@@ -116,7 +182,7 @@ def claim_directory(path: Path, names: Collection[str], force: bool, option: str
     Raises
     ------
     RequestError
-        If there are any and `force` is not set, or the directory cannot be made or written to.
+        If one is an input, there are any and `force` is not set, or the directory cannot be made or written to.
     """
     make_directory(path, option)
     try:
@@ -124,6 +190,7 @@ def claim_directory(path: Path, names: Collection[str], force: bool, option: str
         strange = sorted(name for name in there if name not in FOLDERS and _is_no_file(path / name))
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror}") from error
+    check_no_input((path / name for name in sorted(there)), inputs, option)
     if strange:  # nothing that a command has written, and not to be removed with all that is in it
         raise RequestError(
             f"cannot write {path / strange[0]}: it exists, and is not a regular file", path=option, kind="Conflict"

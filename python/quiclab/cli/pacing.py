@@ -93,7 +93,7 @@ def analyse_command(
         if out.suffix not in (".html", ".htm"):
             raise unexpected("--out", "a file name that ends with `.html`", out)
         check_libraries("the report of `quiclab pacing analyse`")
-        check_new(out, force)
+        check_new(out, force, [*files, *(keys or ())])
     with ReadingProgress("reading") as progress:
         found = pacing.analyse(files, settings, keys or (), flows=flows, progress=progress)
     if out is not None:

@@ -55,7 +55,7 @@ def page_command(
         check_libraries("`quiclab page`", "scipy")
     else:
         check_libraries("the report of `quiclab page`")
-        check_new(target, force)
+        check_new(target, force, [file, network])
     uses = [use for use in replay.TLS_USES if use == tls]
     if not uses:
         raise not_one_of("--tls", tls, replay.TLS_USES)

@@ -54,7 +54,7 @@ def show_command(
         from quiclab.report import figures  # noqa: PLC0415 - as above
 
         check_libraries("`--figure`")
-        check_new(picture, force)
+        check_new(picture, force, option="--figure")
         spec = figure.specification(path)
         svg = picture.suffix == ".svg"
         write_atomically(picture, figures.to_svg(spec).encode() if svg else figures.to_png(spec))

@@ -160,10 +160,11 @@ def run_into(one: _OneRun, out: Path, *, force: bool, compress: bool) -> RunResu
     ------
     RequestError
         If the directory has files of an earlier run that `force` does not permit to replace, also one that ended while
-        this one ran.
+        this one ran, or the scenario is one of the files that would be replaced.
     """
     names = files_of_run(one.scenario, "sim" if one.lane is None else "kernel")
-    earlier = claim_directory(out, names | older_files(out), force)
+    inputs = [one.file, *(one.lane.adapters if one.lane is not None else ())]
+    earlier = claim_directory(out, names | older_files(out), force, inputs=inputs)
     written: set[str] = set()
     if one.lane is not None:  # its programs write to the directory while they run, for who looks into one that hangs
         written = names

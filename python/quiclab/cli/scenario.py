@@ -12,13 +12,13 @@ from typing import Annotated
 import typer
 
 from quiclab.cli.application import Application
-from quiclab.cli.output import ForceOption, beside, check_new, show_written
+from quiclab.cli.output import MAX_LISTED, ForceOption, beside, check_new, show_written
 from quiclab.cli.values import JsonOption, SetOption, parse_sets
-from quiclab.errors import RequestError, unknown
+from quiclab.errors import RequestError, unexpected, unknown
 from quiclab.files import GZIP, compress_file
 from quiclab.formats import counted
 from quiclab.native import extension, resolve_file
-from quiclab.recordings import plain_file
+from quiclab.recordings import RECORDINGS, plain_file
 from quiclab.report import show
 from quiclab.stacks.registry import catalogue, unavailable
 from quiclab.tree import to_json
@@ -26,6 +26,10 @@ from quiclab.tree import to_json
 scenario_app = Application(no_args_is_help=True)
 stack_app = Application(no_args_is_help=True)
 qlog_app = Application(no_args_is_help=True)
+
+QLOG_FILE = "a qlog file of a run (.sqlog, .sqlog.gz)"
+#: Points of a series, the fewest there are, where a file is read only to say what it is.
+MIN_POINTS = 100
 
 
 @qlog_app.command("export")
@@ -38,7 +42,10 @@ def qlog_export_command(
     force: ForceOption = False,
 ) -> None:
     """Convert qlog files to one file of qlog 0.3, which qvis opens."""
-    check_new(out, force)
+    check_new(out, force, files)
+    for file in files:
+        if file.is_dir():
+            raise unexpected("", QLOG_FILE, got=_contents(file), where=f"cannot read {file}", kind="WrongType")
     with beside(out.parent) as folder, ExitStack() as unpacked:
         written = folder / out.name.removesuffix(GZIP)
         plain: dict[str, Path] = {}
@@ -55,7 +62,7 @@ def qlog_export_command(
         except ValueError as error:
             # a compressed file was read from a plain copy
             name, _, sentence = str(error).partition(": ")
-            raise RequestError(f"{plain[name]}: {sentence}") from error
+            raise RequestError(f"{plain[name]}: {_why_not(name) or sentence}") from error
         truncated = [str(plain[name]) for name in truncated]
         (compress_file(written) if out.suffix == GZIP else written).replace(out)
     if as_json:
@@ -64,6 +71,25 @@ def qlog_export_command(
         print(f"{out}: {counted(traces, 'trace')}, {counted(events, 'event')}")
     for file in truncated:
         print(f"{file} is truncated: its last record was dropped", file=sys.stderr)
+
+
+def _contents(folder: Path) -> str:
+    """Return what a directory is, with the names of its qlog files."""
+    try:
+        names = sorted(file.name for file in folder.iterdir() if file.name.endswith(RECORDINGS["qlog"]))
+    except OSError as error:
+        return f"a directory that cannot be read: {error.strerror}"
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return f"a directory with {', '.join(names[:MAX_LISTED]) + more if names else 'no qlog file'}"
+
+
+def _why_not(plain: str) -> str:
+    """Return why a file is not one of qlog of any program; empty if it is."""
+    try:
+        extension().inspect_qlog(plain, MIN_POINTS)
+    except (OSError, ValueError) as error:
+        return str(error)
+    return ""
 
 
 @scenario_app.command("new")

@@ -99,7 +99,7 @@ def shell_command(
             job["scenario"].pop("record", None)
         else:
             directory, names = out.resolve(), files_of_run(job["scenario"], "kernel")
-            earlier = claim_directory(out, names | older_files(out), force)
+            earlier = claim_directory(out, names | older_files(out), force, inputs=[file])
             stack.enter_context(replacing(directory, earlier, names, RESULT_FILE))
         code, warnings = run_shell(job, directory, status.show if rates else None)
         status.clear()

@@ -14,7 +14,7 @@ from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.study_group import SeedOption, engines_here
 from quiclab.cli.study_setting import SettingOption, StudyArgument, jobs_of_setting, one_study
 from quiclab.cli.values import JsonOption, integer
-from quiclab.errors import RequestError
+from quiclab.errors import unexpected
 from quiclab.files import write_atomically
 from quiclab.inspect import DEFAULT_POINTS, render, side
 from quiclab.inspect.source import run_recorded
@@ -51,7 +51,7 @@ def study_inspect_command(
     jobs = jobs_of_setting(study, present, only or [])
     if len(jobs) > SIDES:
         names = ", ".join(str(job.labels["engine"]) for job in jobs)
-        raise RequestError(f"{study.name} has {len(jobs)} engines; choose two with --engines: {names}")
+        raise unexpected("--engines", f"one or two engines of {study.name}", got=f"{len(jobs)}: {names}")
     page = out or Path(f"inspect-{_word(study, only or [])}.html")
     check_new(page, force)
     sides = []

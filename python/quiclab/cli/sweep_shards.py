@@ -69,7 +69,7 @@ def plan_command(
         lane=None,
     )
     file = to or plan.file.with_suffix(".plan.json")
-    check_new(file, force)
+    check_new(file, force, [plan.file], "--to")
     session = Session(plan, Store(shards.directory_of(file)), Processes(1))
     session.check()
     shards.write_plan(plan, file)

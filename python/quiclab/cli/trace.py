@@ -69,7 +69,7 @@ def import_command(
     if install is not None:
         library.check_published(install, trace)
         make_directory(target.parent, "--install")
-    check_new(target, force)
+    check_new(target, force, [file], "--out" if install is None else "--install")
     if install is not None:
         library.install(install, trace)
     else:
@@ -95,7 +95,7 @@ def show_command(
         from quiclab.traces import figure  # noqa: PLC0415 - as above
 
         check_libraries("`--figure`")
-        check_new(picture, force)
+        check_new(picture, force, [file], "--figure")
         spec = figure.specification(trace)
         svg = picture.suffix == ".svg"
         write_atomically(picture, figures.to_svg(spec).encode() if svg else figures.to_png(spec))

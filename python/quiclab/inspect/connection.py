@@ -106,11 +106,12 @@ def _end(end: End | None, run: Run, blocks: Blocks) -> dict[str, Any] | None:
     if lost_step > 1:
         which = f"one in {lost_step} of {grouped(len(lost[0]))} packets declared lost"
         notes.append(f"shown: {which}; --from and --to show all of a shorter time")
-    shown = {}
+    shown, acks_complete = {}, end.acks_complete
     for name, columns in {**end.metrics, "acks": end.acks}.items():
         times, values = columns if window is None else window.held(*columns)
         kept = thinned(times, values, most)
         if len(kept[0]) < len(times):
+            acks_complete = acks_complete and name != "acks"
             what = "acknowledgements" if name == "acks" else f"changes of {name}"
             notes.append(
                 f"shown: {grouped(len(kept[0]), len(times))} {what}: first, minimum, maximum and last of equal groups"
@@ -126,7 +127,7 @@ def _end(end: End | None, run: Run, blocks: Blocks) -> dict[str, Any] | None:
         "facts": [[_label(name, label, window), _known(end.facts.get(name))] for name, label in FACTS],
         "parameters": end.parameters,
         "lost": {"t": differences(lost[0][::lost_step]), "n": differences(lost[1][::lost_step])},
-        "acks": {**acks, "are": end.acks_are, "complete": end.acks_complete},
+        "acks": {**acks, "are": end.acks_are, "complete": acks_complete},
         "metrics": shown,
         "phases": end.phases,
         "limits": limited,

@@ -106,6 +106,9 @@ class End:
         Packets that the network dropped: their number -> time [µs] and element; `None` if unknown.
     ends_us
         Where the recording ends although the endpoint goes on [µs]; `None` if it does not.
+    whole_us
+        First and last instant of its recording [µs], where only a part may have been read: a part begins with the
+        values that hold then, also after the end; `None` if all was read.
     offset_us
         By how much its times have been shifted.
     """
@@ -131,17 +134,22 @@ class End:
     facts: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     drops: dict[int, tuple[int, str]] | None = None
+    whole_us: tuple[int, int] | None = None
     offset_us: int = 0
 
     @property
     def first_us(self) -> int | None:
         """When something happens first [µs]."""
+        if self.whole_us is not None:
+            return self.whole_us[0]
         times = [times[0] for times in self._times() if len(times)]
         return int(min(times)) if times else None
 
     @property
     def last_us(self) -> int | None:
         """When something happens last [µs]."""
+        if self.whole_us is not None:
+            return self.whole_us[1]
         times = [times[-1] for times in self._times() if len(times)]
         return int(max(times)) if times else None
 
@@ -159,4 +167,5 @@ class End:
         self.metrics = {name: (times + offset_us, values) for name, (times, values) in self.metrics.items()}
         self.credit = (self.credit[0] + offset_us, self.credit[1])
         self.ends_us = None if self.ends_us is None else self.ends_us + offset_us
+        self.whole_us = None if self.whole_us is None else (self.whole_us[0] + offset_us, self.whole_us[1] + offset_us)
         self.phases = [(time + offset_us, state) for time, state in self.phases]

@@ -125,6 +125,14 @@ def open_run(path: Path, max_points: int, progress: Say, window: Window | None =
     return Run(path.name, f"qlog file {path}", numbered, points=max_points, window=window)
 
 
+def inputs_of(path: Path) -> list[Path]:
+    """Return what is read to show a run or a file: the path and, of a result, the directory with its recordings."""
+    try:
+        return [path, path.parent] if path.is_file() and _is_result(path) else [path]
+    except OSError:
+        return [path]  # reported when it is read
+
+
 def read_qlog(
     path: Path,
     progress: Callable[[int, int], None] | None = None,

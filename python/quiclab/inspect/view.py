@@ -85,7 +85,7 @@ def _of_run(run: Run) -> list[Connection]:
         ends = {}
         for name in ENDS:
             trace = run.traces.get((flow, name))
-            end = qlog.end_of(trace) if trace else End(role="unknown")
+            end = _of_trace(run, trace) if trace else End(role="unknown")
             records.fill(end, run, flow, name)
             if not end.frame_kinds and end.sizes:
                 _delivered(end, outcome.delivered_bytes)
@@ -151,7 +151,7 @@ def _stack(run: Run, flow: str, end: str) -> str:
 
 def _of_traces(run: Run) -> list[Connection]:
     """Return the connections of a qlog file; a single client and a single server are the two ends of one."""
-    ends = [qlog.end_of(trace) for trace in run.traces.values()]
+    ends = [_of_trace(run, trace) for trace in run.traces.values()]
     titles = [str(trace.get("title") or "") for trace in run.traces.values()]
     if sorted(end.role for end in ends) == ["client", "server"]:
         client, server = sorted(ends, key=lambda end: end.role)
@@ -166,6 +166,17 @@ def _of_traces(run: Run) -> list[Connection]:
         notes = [f"The file covers one endpoint ({end.role}): the other end of an arrow is unknown."]
         found.append(Connection(name, end if at_client else None, None if at_client else end, notes))
     return found
+
+
+def _of_trace(run: Run, trace: Mapping[str, Any]) -> End:
+    """Return the endpoint of a qlog trace; of one that was read in part with the time of the whole."""
+    end = qlog.end_of(trace)
+    if run.window is not None:
+        start_ms = float(trace["start_ms"])
+        end.whole_us = round(1000 * start_ms), round(1000 * (start_ms + float(trace["duration_ms"])))
+        if end.ends_us is not None:
+            end.ends_us = end.last_us
+    return end
 
 
 def _received_more(end: End) -> bool:

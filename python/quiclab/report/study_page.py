@@ -14,6 +14,7 @@ from quiclab import stats
 from quiclab.errors import QuiclabError
 from quiclab.files import file_names
 from quiclab.formats import LARGE
+from quiclab.lane.job import stacks_of
 from quiclab.libraries import pl
 from quiclab.made import write_files
 from quiclab.report import figures, views
@@ -115,7 +116,11 @@ def write_page(evaluation: Evaluation, engine: str, earlier: Iterable[str] = ())
             ],
             views=[
                 _chart(
-                    item.view.title, f"{item.view.caption} Compare {item.view.source}.", item.spec, svg, of_runs=True
+                    item.view.title,
+                    f"{item.view.caption} Compare {item.view.source}. {item.runs}",
+                    item.spec,
+                    svg,
+                    of_runs=True,
                 )
                 for item, svg in zip(drawn, list(pictures.values())[len(specs) :], strict=True)
             ],
@@ -233,12 +238,15 @@ def _facts(evaluation: Evaluation, engine: str) -> list[tuple[str, str]]:
     """Return a description of the runs, as pairs of name and value."""
     chosen = _chosen(evaluation, engine)
     versions: dict[str, dict[str, None]] = {}
+    stacks: set[str] = set()
     for text in chosen["result"]:
-        for name, value in json.loads(text)["versions"].items():
+        result = json.loads(text)
+        stacks.update(stacks_of(result["scenario"]))
+        for name, value in result["versions"].items():
             versions.setdefault(name, {})[_version(value)] = None
     facts = [(f"version: {name}", "; ".join(values)) for name, values in sorted(versions.items())]
     facts += [
-        ("engine", engine),
+        ("stacks", ", ".join(sorted(stacks)) or "none"),
         ("lane", _lane(evaluation.study, engine)),
         ("runs", str(chosen.height)),
         (

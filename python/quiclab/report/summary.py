@@ -50,7 +50,12 @@ def run_summary(result: RunResult, samples: Samples, step: str = "") -> None:
     _round_trips(result, samples)
     _links(result, samples)
     if samples:
-        print(f"Percentiles are over time: samples of the smoothed RTT and of the backlog every {step}.\n")
+        print(
+            "Over all packets: the wait of each before its serialisation.\n"
+            f"Over time: percentiles of samples every {step}, of the smoothed RTT and of the time to transmit the\n"
+            "backlog, the packet in service included (of the sojourn time, if the queue discipline measures it);\n"
+            "these can exceed the maximum over all packets.\n"
+        )
     for end in ENDS:
         metrics = sorted({key for flow in result.flows.values() for key in getattr(flow, end)})
         rows = [[key, *(text(getattr(flow, end).get(key)) for flow in result.flows.values())] for key in metrics]
@@ -74,7 +79,8 @@ def _round_trips(result: RunResult, samples: Samples) -> None:
             over_time = percentiles(samples.get(f"{name}.sender", {}).get("srtt_ms", []))
             rows.append([name, *map(text, [flow.sender["min_rtt_ms"], *over_time, flow.sender.get("srtt_ms")])])
     if rows:
-        _table("Round-trip time [ms]", ["flow", "minimum", *_HEADS, "at the end"], rows)
+        groups = (("", 2), ("smoothed, over time", len(_HEADS)), ("", 1))
+        _table("Round-trip time [ms]", ["flow", "minimum", *_HEADS, "at the end"], rows, groups=groups)
 
 
 def _links(result: RunResult, samples: Samples) -> None:
@@ -91,14 +97,15 @@ def _links(result: RunResult, samples: Samples) -> None:
                 text(dropped),
                 _share(dropped, _packets(element.get("received"))),
                 text(numbers.get("queueing_mean_ms")),
-                *map(text, percentiles(waits_ms(result.data, name, samples))),
                 text(numbers.get("queueing_longest_ms")),
+                *map(text, percentiles(waits_ms(result.data, name, samples))),
                 "-" if share is None else f"{100 * share:.1f}",
             ]
         )
     if rows:
-        heads = ["link", "lost [packets]", "lost [%]", "delay: mean [ms]", *_HEADS, "maximum", "utilisation [%]"]
-        _table("Links: loss, and delay in the queue", heads, rows)
+        heads = ["link", "lost [packets]", "lost [%]", "mean", "maximum", *_HEADS, "utilisation [%]"]
+        groups = (("", 3), ("over all packets [ms]", 2), ("over time [ms]", len(_HEADS)), ("", 1))
+        _table("Links: loss, and delay in the queue", heads, rows, groups=groups)
 
 
 def _packets(counter: object) -> Any:
@@ -121,10 +128,20 @@ def _print(line: str, style: str = "") -> None:
     print(f"{style}{line}{_PLAIN}" if style and sys.stdout.isatty() else line)
 
 
-def _table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
-    """Print a table; the first `left` columns are to the left, the others, which are numbers, to the right."""
+def _table(
+    title: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    left: int = 1,
+    groups: Sequence[tuple[str, int]] = (),
+) -> None:
+    """Print a table; the first `left` columns are to the left, the others, which are numbers, to the right.
+
+    `groups` has names of groups of columns, each with the number of its columns; an empty name is not printed.
+    """
     rows = list(rows)
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    above = _group_heads(widths, groups)
 
     def line(cells: Sequence[str]) -> str:
         padded = [
@@ -135,8 +152,22 @@ def _table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], left
 
     _print(title, BOLD)
     print()
+    if above:
+        _print(above, BOLD)
     _print(line(heads), BOLD)
     print(f" {'─' * (sum(widths) + 3 * (len(widths) - 1))}")
     for row in rows:
         print(line(row))
     print()
+
+
+def _group_heads(widths: list[int], groups: Sequence[tuple[str, int]]) -> str:
+    """Return the line of the names of groups of columns; a group that is narrower than its name is widened."""
+    parts, first = [], 0
+    for name, columns in groups:
+        width = sum(widths[first : first + columns]) + 3 * (columns - 1)
+        label = f"─ {name} ─" if name else ""
+        widths[first] += max(0, len(label) - width)
+        parts.append(f" {name} ".center(max(width, len(label)), "─") if name else " " * width)
+        first += columns
+    return f" {'   '.join(parts)}".rstrip()

@@ -1,7 +1,7 @@
 """Views: figures of single runs of a study, which are repeated with the recordings that the figure requires.
 
-A view is no result: it shows how one comes about. Its runs have the study's first seed and its default engine, so that
-the figure is the same each time.
+A view is no result: it shows how one comes about. Its runs are the first of their settings with the study's default
+engine, so that the figure is the same each time.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import QuiclabError
+from quiclab.lane.job import stacks_of
 from quiclab.report.figures import declaration
 from quiclab.result import RunResult, run_and_keep
 from quiclab.scenario import Scenario
@@ -37,10 +38,13 @@ class Drawn:
         The view.
     spec
         Vega-Lite specification of the chart, without a theme.
+    runs
+        Which runs it shows: a sentence with their stacks and seeds.
     """
 
     view: View
     spec: dict[str, Any]
+    runs: str
 
 
 def draw(study: Study) -> list[Drawn]:
@@ -66,8 +70,19 @@ def draw(study: Study) -> list[Drawn]:
             done += 1
             if time.monotonic() - started > QUIET_S:
                 print(f"{study.name}: views: {done} of {total} runs made again", file=sys.stderr)
-        found.append(Drawn(view, declaration(view.draw(results))))
+        found.append(Drawn(view, declaration(view.draw(results)), runs_shown(results)))
     return found
+
+
+def runs_shown(results: Mapping[str, RunResult]) -> str:
+    """Say which stacks and seeds runs have, by their labels: once if all have the same."""
+    told = {}
+    for label, result in results.items():
+        stacks = dict.fromkeys(stacks_of(result.data["scenario"]))
+        told[label] = f"{', '.join(stacks)}, seed {result.seed}"
+    same = set(told.values())
+    text = same.pop() if len(same) == 1 else "; ".join(f"{label} ({what})" for label, what in told.items())
+    return f"{'Run' if len(told) == 1 else 'Runs'} shown: {text}."
 
 
 def result_of(study: Study, view: View, configuration: str, values: Mapping[str, Value]) -> RunResult:

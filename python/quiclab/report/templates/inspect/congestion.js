@@ -67,8 +67,11 @@ function numbersSpec(connection, which, until) {
   const label = end.acks.are === "count" ? "packets acknowledged so far" : "largest acknowledged";
   // where acknowledgements were left out nothing is known between two of them
   const kind = end.acks.complete ? "step" : "points";
-  const text = (i) => `${label} at ${time(end.acks.t[i])}`;
-  series.push({ label, kind, colour: "green", until: recorded(end, until), ...end.acks, text: kind === "points" ? text : undefined });
+  const fewer = end.acks.complete ? {} : {
+    fewer: "some acknowledgements only, as points",
+    how: "first, lowest, highest and last in each part of the time; zoom in for more",
+  };
+  series.push({ label, kind, colour: "green", until: recorded(end, until), ...end.acks, ...fewer });
   const known = Array.from(end.lost.n.keys()).filter((i) => end.lost.n[i] >= 0);
   series.push({
     label: "when declared lost", kind: "plus", colour: "orange",

@@ -2,7 +2,8 @@
 //
 // A series is { label, kind, colour, t, v }; `at(from, to)`, if it has it, gives what of these depends on the time shown. Kinds: `step` and `dash` hold a value until the next, `points`, `cross` and
 // `plus` are single marks; a cross without `v` is at the lower edge. A point can have its own text: `text(i)`. A `range`
-// has for each part of the time, `width` long from `t` on, the values `low` and `high` of its `n` points.
+// has for each part of the time, `width` long from `t` on, the values `low` and `high` of its `n` points. `fewer` says for
+// the note of the chart that a series lacks some of its points.
 
 const BANDS = {
   slow_start: "green", conservative_slow_start: "sky", congestion_avoidance: "blue", recovery: "vermillion",
@@ -143,7 +144,9 @@ function noteOf(spec, allSeries) {
   else if (rough?.kind === "range") notes.push(`ranges of ${time(rough.width)}; zoom in for single packets`);
   else if (rough) notes.push(rough.how ?? "first, lowest, highest and last in each part of the time; zoom in for all");
   const sampled = Math.max(1, ...allSeries.map((series) => series.sampled ?? 1));
-  if (sampled > 1) notes.push(`one packet in ${sampled}, and those lost; --from and --to show all`);
+  const fewer = allSeries.map((series) => series.fewer).filter(Boolean);
+  if (sampled > 1) fewer.unshift(`one packet in ${sampled}, and those lost`);
+  if (fewer.length) notes.push(...fewer, "--from and --to show all");
   return notes.length ? ` (${notes.join("; ")})` : "";
 }
 

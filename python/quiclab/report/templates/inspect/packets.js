@@ -27,10 +27,13 @@ function drawComposition(parent, end) {
     bar.append(element("div", { style: `width:${share}%;background:var(--${colour})`, title: `${kind}: ${share.toFixed(2)} %` }));
     const swatch = element("i", { class: "box", style: `display:inline-block;width:.7rem;height:.7rem;margin-right:.4rem;background:var(--${colour})` });
     const cells = [number(count), bytes ? number(bytes) : "–", bytes ? `${share.toFixed(2)} %` : "–"].map((text) => element("td", { text }));
-    rows.append(element("tr", {}, element("th", { scope: "row" }, swatch, kind), ...cells));
+    rows.append(element("tr", {}, element("th", { scope: "row" }, swatch, ...breakable(kind)), ...cells));
   }
   parent.append(bar, element("div", { class: "scroll" }, rows), element("p", { class: "soft", text: end.kinds_note }));
 }
+
+// A name, which may be broken after each underscore.
+const breakable = (name) => name.split(/(?<=_)/).flatMap((part, index) => (index ? [element("wbr"), part] : [part]));
 
 const headRow = (texts) => element("thead", {}, element("tr", {}, ...texts.map((text) => element("th", { scope: "col", text }))));
 
