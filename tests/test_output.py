@@ -198,7 +198,7 @@ def test_the_summary_alone_is_made_of_samples(small: Path, tmp_path: Path, capsy
     """A run is sampled for its percentiles; its files are those of a run that is not."""
     assert invoke("run", small, "--out", tmp_path / "a") == 0
     said = capsys.readouterr().out
-    assert "samples of the smoothed RTT and of the backlog every 10 ms" in said
+    assert "Over time: percentiles of samples every 10 ms" in said
     assert invoke("run", small, "--out", tmp_path / "b", "--json") == 0
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
     assert list(contents(tmp_path / "a")) == ["result.json"]
