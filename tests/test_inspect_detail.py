@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from conftest import BROWSER, SMALL
+from conftest import BROWSER, ROOT, SMALL
 from quiclab import cli
 from quiclab.errors import RequestError
 from quiclab.inspect import Side, blocks, open_run, render, side, source, tiles
@@ -282,6 +282,41 @@ def test_a_window_of_a_long_file_is_at_its_time(long: Path, monkeypatch: pytest.
     (shown,) = side(open_run(long / "dc.sender.sqlog", ALL, quiet, part)).data["connections"]
     facts = dict(next(end for end in shown["ends"] if end)["facts"])
     assert [value for label, value in facts.items() if label.startswith("Duration")] == [100]
+
+
+def shown_ends(path: Path, part: Window | None) -> dict[str, dict[str, Any]]:
+    """The ends of the only connection by their role."""
+    [connection] = side(open_run(path, ALL, quiet, part)).data["connections"]
+    return {end["role"]: end for end in connection["ends"] if end}
+
+
+def test_tables_that_go_on_after_the_qlog_file_count_in_a_window(tmp_path: Path) -> None:
+    scenario, run = ROOT / "scenarios/tcp_download.toml", tmp_path / "run"
+    record = ["--set", "record.qlog=true", "--set", "record.series_interval=10 ms"]
+    assert cli.invoke(["run", str(scenario), *record, "--out", str(run)]) == 0
+    ends = dict(shown_ends(run, None)["server"]["facts"])
+    assert ends["Duration [ms]"] == pytest.approx(1859.931, abs=0.001)  # from 60.069 ms to the last sample
+    label = "Duration of the time shown [ms]"
+    ends = dict(shown_ends(run, Window(1_915_000, 1_930_000))["server"]["facts"])
+    assert ends[label] == 5
+    ends = dict(shown_ends(run, Window(50_000, 70_000))["server"]["facts"])
+    assert ends[label] == pytest.approx(70 - 60.069, abs=0.001)
+
+
+def test_a_trace_without_events_ends_nothing(tmp_path: Path) -> None:
+    """Its end, 0, is none: that of the tables counts."""
+    text = SMALL.replace("quinn", "lab-tcp").replace("100 kB", "1 MB")
+    record = '[record]\nseries_interval = "10 ms"\npackets = true\nqlog = true\n'
+    (tmp_path / "tcp.toml").write_text(text + record)
+    run, part = tmp_path / "run", Window(200_000, 300_000)
+    assert cli.invoke(["run", str(tmp_path / "tcp.toml"), "--out", str(run)]) == 0
+    trace = run / "dc.sender.sqlog"
+    whole = shown_ends(run, part)["server"]
+    trace.write_text(trace.read_text().split("\n", 1)[0] + "\n")
+    end = shown_ends(run, part)["server"]
+    for shown in (whole, end):
+        assert dict(shown["facts"])["Duration of the time shown [ms]"] == 100
+        assert shown["limits"]["until"] == 300_000
 
 
 # what is drawn at each of several times, which are in the address

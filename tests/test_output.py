@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT
 from quiclab import cli, files, result, stats
 from quiclab.cli import run as run_commands
-from quiclab.cli.output import claim_directory, publish
+from quiclab.cli.output import check_new, check_no_input, claim_directory, publish
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.libraries import OPTIONAL
 from quiclab.result import RunResult
@@ -260,6 +260,9 @@ def test_every_command_that_writes_keeps_what_is_there(
         ("inspect link.html", "--out", "x.sqlog", "the input link.html"),
         ("inspect small.toml x.sqlog", "--out", "x.sqlog", "the input x.sqlog"),
         ("inspect traced.toml", "--out", "there.csv", "part of the input traced.toml"),
+        ("inspect plugged.toml", "--out", "code.py", "part of the input plugged.toml"),
+        ("inspect plugged.toml", "--out", "helper.py", "part of the input plugged.toml"),
+        ("page shop.har --network traced.txt", "--out", "there.csv", "part of the input traced.txt"),
         ("inspect run", "--out", "run/result.json", "part of the input run"),
         ("inspect run", "--out", "linked/dc.sender.sqlog", "part of the input run"),
         ("inspect run/result.json", "--out", "run/series.parquet", "part of the input run"),
@@ -299,7 +302,13 @@ def test_no_input_is_replaced(
     for name, source in copies.items():
         (tmp_path / name).write_bytes(source.read_bytes())
     rate = 'rate = { kind = "trace", file = "there.csv", format = "csv" }'
-    (tmp_path / "traced.toml").write_text(small.read_text().replace('rate = "20 Mbit/s"', rate, 1))
+    for name in ("traced.toml", "traced.txt"):
+        (tmp_path / name).write_text(small.read_text().replace('rate = "20 Mbit/s"', rate, 1))
+    exchange = '{ operation = "compute.window", replace = "code:one" }'
+    plugged = small.read_text().replace('stack = "quinn"', 'stack = "lab-quic"\nplugins = ["mine"]')
+    (tmp_path / "plugged.toml").write_text(f"{plugged}[plugins.mine]\nexchanges = [{exchange}]\n")
+    (tmp_path / "code.py").write_text("from helper import one\n")
+    (tmp_path / "helper.py").write_text("def one(inputs):\n    return 1.0\n")
     (tmp_path / "there.csv").write_text("time_s,rate_mbps\n0,1\n1,2\n")
     written(tmp_path / "data.csv", *(row(second, 5) for second in range(3)))
     for name in ("keys.html", "adapter.toml"):
@@ -315,6 +324,30 @@ def test_no_input_is_replaced(
     expected = f"{option}: expected a file that is not an input of the command, got {name}"
     assert said.err == f"quiclab: {expected}; it is {given}, which --force does not replace\n"
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_scenario_names_the_files_that_are_there(tmp_path: Path) -> None:
+    """No directory, as `file = ""` would; what cannot be a scenario, or has broken plugins, names no more."""
+    rate = 'rate.file = "{}"\n'
+    (tmp_path / "rate.csv").touch()
+    (tmp_path / "tables").mkdir()
+    odd = [rate.format(name) for name in ("", "tables", "absent", "a" * 300, r"\u0000")]
+    broken = ["flows = 1\n", 'flows.a.plugins = ["b"]\nplugins.b = 1\n', "plugins = [[]]\nflows.a = {}\n"]
+    named = [rate.format("rate.csv") + more for more in broken]
+    padding = "# " + "x" * 1_000_000 + "\n"
+    none = [*odd, padding + rate.format("rate.csv"), "a = " + "[" * 50_000]
+    for text in (*none, *named):
+        given = tmp_path / "given"
+        given.write_text(text)
+        inputs = [given, tmp_path / "absent"]
+        check_no_input([tmp_path / "tables", tmp_path], inputs, "--out")
+        if text in named:
+            with pytest.raises(RequestError, match="part of the input"):
+                check_no_input([tmp_path / "rate.csv"], inputs, "--out")
+        else:
+            check_new(tmp_path / "rate.csv", True, inputs)
+    (tmp_path / "a.sqlog").write_text(named[0])
+    check_new(tmp_path / "rate.csv", True, [tmp_path / "a.sqlog"])
 
 
 def test_what_is_no_recording_in_a_directory_that_is_read_is_replaced(

@@ -254,10 +254,9 @@ fn not_running(socket: &Path, error: &io::Error) -> String {
         ErrorKind::PermissionDenied => {
             format!("cannot use {}: run as root or as the user of the tunnel", socket.display())
         }
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => format!(
-            "the tunnel at {} does not answer: it hangs or is stopped, and does what it was asked once it goes on",
-            socket.display()
-        ),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            format!("no answer in time at {}: the tunnel hangs or is stopped", socket.display())
+        }
         _ => format!("{}: {}", socket.display(), system_reason(error)),
     }
 }

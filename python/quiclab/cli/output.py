@@ -13,7 +13,7 @@ import os
 import shutil
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Annotated, Any
@@ -22,12 +22,14 @@ import typer
 
 from quiclab.errors import RequestError, unexpected
 from quiclab.lane.tables import TABLES
-from quiclab.recordings import recorded_in
+from quiclab.recordings import KEPT, recorded_in
 from quiclab.tree import to_json
 from quiclab.unfinished import unfinished_folder
 
 #: Directories that commands make in that of their results.
 FOLDERS = {TABLES}
+#: Files from this size on [B] are no scenarios that name others.
+MAX_SCENARIO = 1_000_000
 #: Names that an error message lists.
 MAX_LISTED = 4
 
@@ -65,8 +67,8 @@ def check_new(path: Path, force: bool, inputs: Iterable[Path] = (), option: str 
     force
         Whether it may be replaced.
     inputs
-        What the command reads: files, scenarios with the files that they name, and directories of runs. Nothing of
-        them is replaced.
+        What the command reads: files, scenarios with the files that they name and the code of their plugins beside
+        them, and directories of runs. Nothing of them is replaced.
     option
         The option that names the file.
 
@@ -118,17 +120,27 @@ def check_no_input(paths: Iterable[Path], inputs: Iterable[Path], option: str) -
 
 
 def _read_with(given: Path) -> list[Path]:
-    """Return what is read with an input: the recordings in a directory, the files that a scenario names."""
+    """Return what is read with an input: the recordings in a directory, the files that a scenario names.
+
+    A scenario may have any name but that of a recording; what is no TOML names nothing.
+    """
     try:
         if given.is_dir():
             return recorded_in(given)
-        if given.suffix == ".toml":
-            from quiclab.study.inputs import files_of  # noqa: PLC0415 - loads the stacks
+        if given.name.endswith(KEPT) or not given.is_file() or given.stat().st_size >= MAX_SCENARIO:
+            return []
+        document = tomllib.loads(given.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return []  # reported when it is read
+    from quiclab.plugins import FunctionError  # noqa: PLC0415 - as below
+    from quiclab.study.inputs import code_of, files_of  # noqa: PLC0415 - loads the stacks
 
-            return [given.parent / name for name in files_of(tomllib.loads(given.read_text(encoding="utf-8")))]
-    except (OSError, ValueError):
-        pass  # reported when it is read
-    return []
+    names = files_of(document)
+    # nothing is resolved or checked yet: errors of its plugins are reported when they are loaded
+    with suppress(FunctionError, AttributeError, KeyError, TypeError, OSError, SyntaxError, ValueError):
+        names += code_of(document, given.parent)
+    paths = [given.parent / name for name in names]
+    return [path for path in paths if os.path.isfile(path)]  # noqa: PTH113 - `Path.is_file` fails for a long name
 
 
 def _is_same(one: Path, other: Path) -> bool:

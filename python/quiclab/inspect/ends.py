@@ -108,7 +108,8 @@ class End:
         Where the recording ends although the endpoint goes on [µs]; `None` if it does not.
     whole_us
         First and last instant of its recording [µs], where only a part may have been read: a part begins with the
-        values that hold then, also after the end; `None` if all was read.
+        values that hold then, also after the end; `None` if all was read. Tables of the run, which are read whole, add
+        to it with `cover`.
     offset_us
         By how much its times have been shifted.
     """
@@ -152,6 +153,12 @@ class End:
             return self.whole_us[1]
         times = [times[-1] for times in self._times() if len(times)]
         return int(max(times)) if times else None
+
+    def cover(self, times: Integers) -> None:
+        """Let its recording have further times, in order, of something that was read whole."""
+        if self.whole_us is not None and len(times):
+            first, last = self.whole_us
+            self.whole_us = min(first, int(times[0])), max(last, int(times[-1]))
 
     def _times(self) -> list[Integers]:
         own = [self.sent.time_us, self.received.time_us, self.lost[0], self.acks[0]]

@@ -57,6 +57,8 @@ def _fill_packets(end: End, table: pl.DataFrame, flow: str, element: str, tcp: b
     fates = zip(dropped["packet_id"].to_list(), dropped["time_ns"].to_list(), dropped["element"].to_list(), strict=True)
     end.drops = {_local(identity): (round(time / 1000), place) for identity, time, place in fates if identity in own}
     end.sent, end.received = _packets(sent, tcp), _packets(received, tcp)
+    end.cover(end.sent.time_us)
+    end.cover(end.received.time_us)
     end.notes.append("packets are IP packets, from the packet records of the run; their contents are unknown")
 
 
@@ -83,11 +85,13 @@ def _fill_series(end: End, series: pl.DataFrame) -> None:
         time_us, values = _samples(series, name, scale)
         if len(values) and name not in end.metrics:
             end.metrics[name] = changes(time_us, values)
+            end.cover(time_us)
     _fill_phases(end, series)
     time_us, lost = _samples(series, "lost_packets", 1)
     if len(lost) and not len(end.lost[0]):
         when = time_us[np.diff(lost, prepend=0) > 0]
         end.lost = (when, np.full(len(when), -1, dtype=np.int64), np.full(len(when), NO_SPACE, dtype=np.int64))
+        end.cover(when)
     if len(lost) and end.facts.get("packets_lost") is None:
         end.facts["packets_lost"] = int(lost[-1])
     sent = end.facts.get("packets_sent")
@@ -128,3 +132,4 @@ def _fill_acks(end: End, acks: pl.DataFrame) -> None:
     times = np.rint(acks["time_ns"].to_numpy() / 1000).astype(np.int64)
     end.acks = (times, acks["packets"].to_numpy().astype(np.int64).cumsum())
     end.acks_are = "count"
+    end.cover(times)

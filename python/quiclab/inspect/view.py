@@ -171,7 +171,8 @@ def _of_traces(run: Run) -> list[Connection]:
 def _of_trace(run: Run, trace: Mapping[str, Any]) -> End:
     """Return the endpoint of a qlog trace; of one that was read in part with the time of the whole."""
     end = qlog.end_of(trace)
-    if run.window is not None:
+    # without events it has no span, but 0 and 0 in its place
+    if run.window is not None and trace["counts"]["events"]:
         start_ms = float(trace["start_ms"])
         end.whole_us = round(1000 * start_ms), round(1000 * (start_ms + float(trace["duration_ms"])))
         if end.ends_us is not None:

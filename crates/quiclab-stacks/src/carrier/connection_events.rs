@@ -227,8 +227,9 @@ impl TunnelEndpoint {
             match reason {
                 ConnectionError::TimedOut => CloseReason::Idle,
                 ConnectionError::Reset => CloseReason::Reset,
+                // with HTTP/3, the code is one of RFC 9114
                 ConnectionError::ApplicationClosed(close)
-                    if self.config().role == Role::Client && close.error_code == REPLACED.0.into() =>
+                    if self.config().role == Role::Client && close.reason == REPLACED.1.as_bytes() =>
                 {
                     CloseReason::Displaced
                 }

@@ -112,8 +112,8 @@ pub enum CloseReason {
     /// The other end connected anew. Only at a server.
     #[error("its client has connected again")]
     Replaced,
-    /// The server has the session of another client with this one's key. A client connects again after the longest wait.
-    #[error("another client has connected with the same key: each machine needs a key of its own")]
+    /// The server has a session of another client that is the same peer. A client connects again after the longest wait.
+    #[error("another client of the same peer has connected: each machine needs a peer and a key of its own")]
     Displaced,
 }
 

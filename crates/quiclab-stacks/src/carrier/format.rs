@@ -43,8 +43,9 @@ pub fn constants() -> Vec<(&'static str, String)> {
         ("smallest UDP payload of a path", bytes(MIN_UDP_PAYLOAD.into())),
         ("a connection without Hello or Welcome ends after", ATTEMPT.to_string()),
         ("first wait before a client connects again", session::FIRST_BACKOFF.to_string()),
+        ("longest wait before a client connects again", session::MAX_BACKOFF[1].to_string()),
         (
-            "longest wait before a client connects again, and that after a close with code 3",
+            "wait after a close with code 3 of a connection that the client itself has not replaced",
             session::MAX_BACKOFF[1].to_string(),
         ),
         ("search for a larger MTU again after", format!("{} s", RAISE_TIMER.as_secs())),

@@ -29,15 +29,14 @@ impl TunnelEndpoint {
         let mut down = Vec::new();
         for (index, slot) in session.slots.iter_mut().enumerate() {
             if slot.connection == Some(key) {
-                if reason == CloseReason::Displaced {
-                    // two clients with one key would displace each other several times in a second
-                    slot.backoff = MAX_BACKOFF[1];
-                }
                 slot.back_off(now);
                 down.push(index);
             }
         }
         down.into_iter().for_each(|path| self.set_up(id, path, false));
+        if reason == CloseReason::Displaced {
+            return self.give_way(now, id);
+        }
         let session = &self.sessions[&id];
         let left = session
             .connections()
@@ -51,6 +50,16 @@ impl TunnelEndpoint {
         }
         self.write_control_messages(id);
         self.send_hello(now, id);
+        self.maintain(now, id);
+    }
+
+    /// Another client of the same peer has the session: two of them would displace each other several times in a second.
+    fn give_way(&mut self, now: Time, id: SessionId) {
+        self.end(now, id, CloseReason::Displaced);
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        for slot in &mut session.slots {
+            slot.retry_at = now + MAX_BACKOFF[1];
+        }
         self.maintain(now, id);
     }
 

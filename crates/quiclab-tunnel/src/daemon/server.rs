@@ -46,7 +46,7 @@ impl ClientAddresses {
         before: Option<&Peer>,
         after: Option<&Peer>,
     ) -> Option<&'static str> {
-        let Some(after) = after else { return Some("it is no peer any more") };
+        let Some(after) = after else { return Some("no peer has its key any more") };
         let is_own = |assigned: &Assigned| self.pool.has(session.peer, assigned.address);
         if !session.assigned.iter().all(is_own) {
             Some("its address is configured for another peer, or another one for it")

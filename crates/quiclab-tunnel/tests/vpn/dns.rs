@@ -121,7 +121,7 @@ fn a_user_who_cannot_set_name_servers_gets_no_kill_switch() {
     lab.start_by('c', &words.split(' ').collect::<Vec<_>>());
     assert_eq!(lab.wait('c').code(), Some(3), "{}", lab.log("client"));
     let log = lab.log("client");
-    let sentence = "client.dns: [\"10.77.0.1\"]: /etc/resolv.conf cannot be written: Permission denied; `dns` takes root";
+    let sentence = "client.dns: [\\\"10.77.0.1\\\"]: /etc/resolv.conf cannot be written: Permission denied; `dns` takes root";
     assert!(log.contains(sentence) && log.contains("drop-in for `dns`"), "{log}");
     assert!(!log.contains("kill switch on"), "{log}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), BEFORE);

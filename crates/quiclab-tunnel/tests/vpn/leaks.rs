@@ -271,7 +271,7 @@ fn the_kill_switch_of_another_name_is_named() {
     let (before, after) = (lab.device('c'), lab.device('d'));
     lab.edit("client.toml", &before, &after);
     let file = lab.file("client.toml");
-    let named = format!("the kill switch of the tunnel `{before}` is on, and blocks this one");
+    let named = format!("the kill switch of the tunnel `{before}` is on: it blocks what this one sends");
     let (code, said) = lab.run('c', &[lab::PROGRAM, "up", "--check", &file]);
     assert!(code == Some(0) && said.contains(&named) && !said.contains(&format!("`{after}`")), "{said}");
     lab.start('c');

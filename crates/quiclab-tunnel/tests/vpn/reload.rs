@@ -107,7 +107,7 @@ fn a_peer_with_a_new_key_or_address_has_a_new_session() {
     assert_eq!(lab.status('s')["sessions"][0]["name"], "laptop");
     let [_, old, new] = lab.keys.clone();
     lab.edit("server.toml", &old, &new);
-    assert_eq!(lab.reload('s').1, format!("{closed}it is no peer any more)\n"));
+    assert_eq!(lab.reload('s').1, format!("{closed}no peer has its key any more)\n"));
     until("the old key is refused", || lab.log("server").contains("refused"));
     assert_eq!(sessions(&lab), 0);
     lab.down('c');

@@ -195,7 +195,13 @@ impl Table {
                         }
                         missing -= 1;
                     }
-                    DONE if is_ours => missing -= 1,
+                    DONE if is_ours => {
+                        let code = rest[16..length].first_chunk().map_or(0, |code| i32::from_ne_bytes(*code));
+                        if code < 0 {
+                            return Err(io::Error::from_raw_os_error(-code));
+                        }
+                        missing -= 1;
+                    }
                     kind if is_ours => each(kind, &rest[16..length]),
                     _ => {}
                 }

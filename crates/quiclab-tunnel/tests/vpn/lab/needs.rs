@@ -25,7 +25,7 @@ pub fn has_namespaces() -> bool {
     let is_there = Path::new("/dev/net/tun").exists()
         && succeeds("unshare", &["--net", "--mount", "true"])
         && succeeds("ip", &["-Version"]);
-    has(is_there, "network namespaces and TUN devices need root, /dev/net/tun and iproute2")
+    has(is_there, "network namespaces and TUN devices need root, /dev/net/tun, iproute2 and util-linux")
 }
 
 /// The program that makes certificates.
