@@ -484,7 +484,7 @@ SWEEP = ("--vary", "links.down1.rate=5Mbit/s,20Mbit/s", "--seeds", "2", "--jobs"
 
 
 def test_a_sweep_replaces_no_file_of_somebody_else(small: Path, tmp_path: Path, capsys: Captured) -> None:
-    """A directory without stored runs is no results directory; in one, only figures of sweeps are replaced."""
+    """A directory without stored runs is not a results directory; in one, only figures of sweeps are replaced."""
     out = tmp_path / "out"
     out.mkdir()
     (out / "index.html").write_text("mine")

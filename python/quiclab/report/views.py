@@ -1,6 +1,6 @@
 """Views: figures of single runs of a study, which are repeated with the recordings that the figure requires.
 
-A view is no result: it shows how one comes about. Its runs are the first of their settings with the study's default
+A view is not a result: it shows how one comes about. Its runs are the first of their settings with the study's default
 engine, so that the figure is the same each time.
 """
 

@@ -65,7 +65,7 @@ pub fn other_kill_switches(interface: &str) -> Vec<String> {
     let others = Firewall::other_kill_switches(interface).unwrap_or_default();
     let sentence = |other: &String| {
         format!(
-            "the kill switch of the tunnel `{other}` is on: it blocks what this one sends to destinations that its `allow_outside` does not name; `quiclab-tunnel down --interface {other}` ends both"
+            "the kill switch of the tunnel `{other}` is on: it blocks what this one sends to destinations that its `allow_outside` does not name; `quiclab-tunnel down --interface {other}` ends that tunnel and its kill switch"
         )
     };
     others.iter().map(sentence).collect()

@@ -48,7 +48,8 @@ fn acknowledged(lab: &Lab, from: char, address: &str) -> u64 {
 ///
 /// What it does then is not the tunnel's: if data had arrived whose acknowledgements were cut off, Linux takes the time until it hears
 /// of them, the outage, for a round trip time. If it takes its timeout for spurious as well (RFC 5682) and its window is small, it sends
-/// the rest only after two such times or one more timeout, 10 to 45 s.
+/// the rest only with its next probe or timeout, a quarter or nine eighths of the outage later (RFC 6298: the sample counts for an
+/// eighth in the smoothed time, for a quarter in the deviation).
 fn outage(idle_timeout: &str) {
     let Some(mut lab) = Lab::new() else { return };
     for file in ["server.toml", "client.toml"].into_iter().filter(|_| !idle_timeout.is_empty()) {
