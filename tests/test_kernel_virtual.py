@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from quiclab.errors import QuiclabError, RequestError
-from quiclab.kernel import Exit, Kernel, boot, newest_kernel
+from quiclab.kernel import Exit, Kernel, boot, newest_kernel, pin
 from quiclab.kernel.programs import LIVE_VARIABLE, found, live_program
 from quiclab.kernel.virtual import EXIT_FILE, OUTPUT_FILE, PATH, TASK_FILE, isolation
 
@@ -80,6 +82,31 @@ def test_a_guest_sees_the_same_names_wherever_it_runs(
     assert f"PATH={PATH}\n" in seen[0]
     assert "QUICLAB_GUEST_SEED=00000000000000000001\n" in seen[0]
     assert seen[0].endswith("init\njob\nlinux\numl\n")
+
+
+def test_a_guest_has_one_cpu_and_another_than_the_guest_beside_it(
+    script: Callable[[str], Kernel],
+    run: Callable[..., Exit],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pin, "PREFIX", f"\0{tmp_path}/")  # guests of other tests do not count
+    kernel = script(
+        f"grep Cpus_allowed_list /proc/self/status > /dev/shm/job/cpus; echo '{ENDED}' > /dev/shm/job/{EXIT_FILE}"
+    )
+
+    def cpu(name: str) -> int:
+        run(kernel, name)
+        return int((tmp_path / name / "cpus").read_text().split()[1])
+
+    allowed = os.sched_getaffinity(0)
+    with pin.reserved_cpu() as taken:
+        assert cpu("beside") in (allowed - {taken} or allowed)
+    with ExitStack() as stack:
+        everyone = [stack.enter_context(pin.reserved_cpu()) for _ in allowed]
+        assert set(everyone) == allowed
+        assert cpu("one more") in allowed
+    assert os.sched_getaffinity(0) == allowed
 
 
 def test_kernel_settings_are_on_its_command_line(

@@ -15,6 +15,9 @@ path in the namespace     content
 ========================= ============================================================
 
 The PID namespace ends with its parent: nothing of a guest outlives the process that started it.
+
+A guest and the processes in it run one at a time and wake each other for every system call. They share one CPU of the
+host (`quiclab.kernel.pin`): to wake a process on another CPU takes several times as long as the call.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from typing import TYPE_CHECKING
 
 from quiclab.errors import QuiclabError, RequestError, unexpected
 from quiclab.files import write_atomically
+from quiclab.kernel.pin import reserved_cpu
 from quiclab.kernel.programs import live_program, required
 from quiclab.kernel.watch import Watched, watch
 from quiclab.native import MAX_SEED
@@ -180,7 +184,8 @@ def boot(
     line = [*isolation(), "--", required("sh"), "-c", SCRIPT, "sh", *files, *arguments]
     # constant width: strings on the host's stack must not move
     variables = {"PATH": PATH, "HOME": "/", "TMPDIR": "/dev/shm", SEED_VARIABLE: f"{seed:020d}"}  # noqa: S108 (covered)
-    watched = watch(line, variables, timeout_s, on_line)
+    with reserved_cpu() as cpu:
+        watched = watch([required("taskset"), "--cpu-list", str(cpu), *line], variables, timeout_s, on_line)
     if not watched.ended:
         raise QuiclabError(f"the guest did not end within {timeout_s:g} s and has been killed{_last(watched.lines)}")
     return _exit(result_dir / EXIT_FILE, watched)
