@@ -70,6 +70,7 @@ def test_names_are_the_agreed_ones() -> None:
         *pacing,
         *page_load,
         *tunnel,
+        "validation/answers",
         "validation/aqm",
         "validation/blind",
         "validation/blind_quic",

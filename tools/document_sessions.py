@@ -73,6 +73,7 @@ SHORTENED = [
         r"\1 --runs 1 --only stack=lab-quic --only disturbance=jitter --only 'path=10 Mbit/s, 20 ms'",
     ),
     (r"(quiclab study run slow_start/satellite)\b.*", r"\1 --runs 1 --only stack=lab-quic --only configuration=none"),
+    (r"(quiclab study run validation/answers)\b.*", r"\1 --runs 1 --only case=certificate_chain_of_4_kb"),
     (r"(quiclab study run validation/aqm)\b.*", r"\1 --runs 1 --only cell=codel_4mbit_40ms_drops"),
     (r"(quiclab study run validation/regressions)\b.*", r"\1 --runs 1 --only cell=short_queue"),
     (r"(quiclab study run validation/lab_quic)\b.*", r"\1/quinn --runs 1 --only path=10mbit_112ms"),
@@ -93,7 +94,7 @@ SHORTENED = [
 # results of a shortened study are incomplete, and these say so: exit code 1
 INCOMPLETE = re.compile(
     r"quiclab (verify|study (compare|table|package)) (dual_connectivity(?!/pdcp)|validation|page_load|pacing)\b"
-    r"|quiclab study report validation\b(?!/loss_detection|/aqm|/blind|/regressions)"
+    r"|quiclab study report validation\b(?!/loss_detection|/answers|/aqm|/blind|/regressions)"
     r"|quiclab study (report|multiverse) dual_connectivity(?!/)"
 )
 

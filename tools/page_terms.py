@@ -27,7 +27,7 @@ from quiclab.studies.dual_connectivity.model import model
 from quiclab.studies.dual_connectivity.setting import Parameters
 from quiclab.studies.slow_start import disturbed, satellite, starts
 from quiclab.studies.slow_start.paths import PATHS
-from quiclab.studies.validation import aqm_cells
+from quiclab.studies.validation import answers_cases, aqm_cells
 from quiclab.studies.validation.regressions_cells import BY_NAME
 from quiclab.study import agreement
 from quiclab.study.ablation import Support
@@ -164,6 +164,7 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "start_paths": lambda study: {"alone": PATHS, "disturbed": disturbed.PATHS}[study],
         "satellite_limit_s": satellite.LIMIT_S,
         "queue_cells": lambda: aqm_cells.CELLS,
+        "questions": lambda: answers_cases.QUESTIONS,
         "ranges": lambda study, metric, engine="": values.ranges(f"{group}/{study}", metric, engine),
         "over_variants": lambda study, metric, key, engine: values.over_variants(
             f"{group}/{study}", metric, key, engine

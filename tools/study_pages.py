@@ -29,7 +29,7 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
 - `senders(STUDY)`, the senders of a study of congestion controls that have runs, each with `name` and `label`;
 - `starts()`, the algorithms of `slow_start`, each with `name` and `label`, `start_paths(STUDY)`, the paths of its
   studies, each with a `name`, and `satellite_limit_s`, a published limit [s];
-- `queue_cells()`, the cells of `validation/aqm`;
+- `queue_cells()`, the cells of `validation/aqm`, and `questions()` of `validation/answers`, each with its `cases`;
 - `ranges(STUDY, METRIC)`, by setting how many runs a study and its variants that are no interpretations have, the
   smallest and the largest value;
 - `over_variants(STUDY, METRIC, SETTING, ENGINE)`, of how many of these variants, the setting itself included, the
@@ -72,6 +72,7 @@ STALE = (
 )
 """Stands above a page with values that an earlier version of results made."""
 GROUPS = {
+    "answers": "validation",
     "aqm": "validation",
     "blind": "validation",
     "lanes": "validation",

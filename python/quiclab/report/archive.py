@@ -101,7 +101,7 @@ def _files(evaluation: Evaluation, stem: str, archive: str) -> dict[str, bytes]:
         files[str(path.resolve().relative_to(home))] = path.read_bytes()
     for sibling in _siblings(study):
         for name in filter(
-            None, (sibling.measures.table.file, *sibling.measures.table.further, sibling.design.scenario)
+            None, (sibling.measures.table.file, *sibling.measures.table.further, *sibling.design.scenarios)
         ):
             files[name] = (home / name).read_bytes()
     outside: dict[Path, str] = {}

@@ -51,7 +51,7 @@ def state_of(study: Study, directory: Path, engines: Sequence[str]) -> str:
         if lane is not None:
             lines += [platform.release(), *_states(lane.files())]
     results = directory.parents[study.name.count("/")]
-    read = [study.file, *(study.home / name for name in (study.design.scenario, study.measures.table.file) if name)]
+    read = [study.file, *(study.home / name for name in (*study.design.scenarios, study.measures.table.file) if name)]
     for folder in sorted({file.parent for file in read}):
         lines += _states(_files(folder, results))
     lines += _states([*Store(directory).files(), directory / MANIFEST])

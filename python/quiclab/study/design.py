@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from quiclab.study.parts import BASE, Changes, Configuration, Engine, Factor, Point, Unavailable, Variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from quiclab.study.parts import Value
 
 
 def unchanged(engine: str) -> Changes:
@@ -42,6 +44,8 @@ class Design:
         of a setting have the same ones. `seed` and a hash of what is run give the first.
     unavailable
         Published configurations that cannot be run yet, with the reason.
+    failures_are_results
+        Whether a run is a result, too, in which a connection fails or a workload does not finish in time.
     """
 
     scenario: str
@@ -54,6 +58,7 @@ class Design:
     seed: int = 1
     own_seeds: bool = False
     unavailable: tuple[Unavailable, ...] = ()
+    failures_are_results: bool = False
 
     @property
     def swept(self) -> tuple[Factor, ...]:
@@ -64,6 +69,17 @@ class Design:
     def parts(self) -> tuple[Factor, ...]:
         """Factors that name a part of each run."""
         return tuple(factor for factor in self.factors if factor.changes is None)
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """Base scenarios of the study and of values of its factors."""
+        own = (factor.scenario(value) for factor in self.factors if factor.scenario for value in factor.values)
+        return tuple(dict.fromkeys((self.scenario, *own)))
+
+    def scenario_of(self, values: Mapping[str, Value]) -> str:
+        """Return the base scenario of a setting, by the value of each factor."""
+        own = [factor.scenario(values[factor.column]) for factor in self.factors if factor.scenario]
+        return own[-1] if own else self.scenario
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -38,6 +38,8 @@ class Job:
         Metrics of time series that are kept with the result.
     keep
         The function that processes the recordings of a run.
+    failures_are_results
+        Whether the run is a result if a connection fails or a workload does not finish in time.
     """
 
     labels: Mapping[str, str | int | float]
@@ -48,6 +50,7 @@ class Job:
     lane: Lane | None = None
     series: tuple[str, ...] = ()
     keep: Keep | None = None
+    failures_are_results: bool = False
 
     @cached_property
     def setting(self) -> tuple[str, str]:

@@ -74,6 +74,8 @@ class Factor:
         Changes of a value to the scenario; `None` if it names a part of each run, such as one of its flows.
     words
         Name of a value in figures and sentences, where the value is an abbreviation (default: the value).
+    scenario
+        The base scenario of a value, in place of that of the study.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Factor:
     values: tuple[Value, ...]
     changes: Callable[[Value], Changes] | None
     words: Mapping[Value, str] = field(default_factory=dict)
+    scenario: Callable[[Value], str] | None = None
 
     def word(self, value: Value) -> str:
         """Return the name of a value in figures and sentences."""

@@ -61,11 +61,11 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[Job]:
 
     The commands that replay them name the scenario as seen from the current directory, or by its whole path.
     """
-    file = study.home / study.design.scenario
-    shown = _shown(file, study.design.scenario)
-    base = load(file)
+    bases = {name: load(study.home / name) for name in study.design.scenarios}
     jobs = []
     for point in points:
+        name = study.design.scenario_of(point.values)
+        file, base = study.home / name, bases[name]
         plain_changes = {path: tree.to_plain(value) for path, value in point.changes.items()}
         scenario = base.with_values(plain_changes)
         sets = _sets(plain_changes, scenario).items()
@@ -73,11 +73,21 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[Job]:
         lane = study.design.engine(point.engine).lane
         resolved = scenario.resolved_json(None if lane is None else lane.stacks())
         arguments += [] if lane is None else lane.arguments()
-        command = " ".join(["quiclab run", shlex.quote(str(shown)), *arguments, "--seed"])
+        command = " ".join(["quiclab run", shlex.quote(str(_shown(file, name))), *arguments, "--seed"])
         seed = study.design.first_seed(point)
         labels = {**point.labels, "run": 0}
         series, keep = study.measures.kept_series, study.measures.keep
-        first = Job(labels, resolved, seed, f"{command} {seed}", str(file.parent), lane, series, keep)
+        first = Job(
+            labels,
+            resolved,
+            seed,
+            f"{command} {seed}",
+            str(file.parent),
+            lane,
+            series,
+            keep,
+            study.design.failures_are_results,
+        )
         jobs.append(first)
         more = range(1, point.runs)
         jobs += [first.repeated(index, seed + index, f"{command} {seed + index}") for index in more]
