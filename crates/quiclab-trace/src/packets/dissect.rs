@@ -1,10 +1,11 @@
 //! Flows of a capture: what each frame belongs to, what it says, what is counted and noted.
 
+use super::copies::{Class, Copies};
 use super::flows::{Flows, Place, Tuple};
-use super::ip::{self, Datagram, Problem};
-use super::link::SkipReason;
+use super::ip::{Datagram, Problem};
+use super::layers::{self, Kind, Trail};
 use super::quic::{Connection, Found, Opened, SecretStore, Tools, Undecrypted, begins_connection};
-use super::{Content, KeyLog, ObservedPacket, Problems, Protocol, Reading, Sink, link, tcp};
+use super::{Content, KeyLog, ObservedPacket, Problems, Protocol, Reading, Sink, link, tcp, tunnel};
 use std::collections::BTreeMap;
 
 /// Packets of a UDP flow without any long header on which secrets are tried.
@@ -22,6 +23,8 @@ pub(super) struct Frame<'a> {
     pub(super) original: u32,
     pub(super) fcs_bytes: u8,
     pub(super) link: u16,
+    /// Number of the interface, where the file tells it.
+    pub(super) interface: u32,
     /// What was captured of it.
     pub(super) data: &'a [u8],
 }
@@ -33,6 +36,13 @@ pub(super) struct Dissector<'s> {
     flows: Flows,
     secrets: SecretStore<'s>,
     links: Vec<u16>,
+    copies: Copies,
+    /// Frames of each encapsulation; UDP packets with a port of a tunnel, by that; frames whose stated length is too short.
+    inside: [u64; Kind::ALL.len()],
+    unread: BTreeMap<(u16, &'static str), u64>,
+    shortened: u64,
+    /// Connections between ports that others had used.
+    again: u64,
     found: Found,
     scratch: Vec<u8>,
 }
@@ -45,6 +55,11 @@ impl<'s> Dissector<'s> {
             flows: Flows::default(),
             secrets: SecretStore::new(keys),
             links: Vec::new(),
+            copies: Copies::default(),
+            inside: [0; Kind::ALL.len()],
+            unread: BTreeMap::new(),
+            shortened: 0,
+            again: 0,
             found: Found::default(),
             scratch: Vec::new(),
         }
@@ -80,36 +95,33 @@ impl<'s> Dissector<'s> {
             self.new_link(frame.link);
         }
         let original = frame.original.saturating_sub(u32::from(frame.fcs_bytes));
-        let datagram = link::network(frame.link, frame.data).and_then(|at| {
-            let packet = frame.data.get(at..).ok_or(SkipReason::Cut)?;
-            Ok((packet, (original as usize).saturating_sub(at)))
-        });
-        let datagram =
-            datagram.map_err(Problem::from).and_then(|(packet, original)| ip::datagram(packet, original));
-        match datagram {
-            Ok(datagram) => self.datagram(frame.at, original, &datagram),
+        match layers::innermost(frame, original as usize) {
+            Ok((datagram, trail)) => self.datagram(frame.at, original, &datagram, &trail),
             Err(problem) => self.problem(problem),
         }
     }
 
     fn new_link(&mut self, link: u16) {
         self.links.push(link);
-        if let Some(link_type_note) = link::link_type_note(link) {
-            if !self.reading.notes.iter().any(|note| note == link_type_note) {
-                self.note(link_type_note);
-            }
-        } else if link != link::ETHERNET {
-            self.note(format!(
-                "frames of link type {link} are not read; read are Ethernet, Linux cooked capture (SLL, SLL2), raw IP, \
-                 BSD loopback"
-            ));
+        if let Some(said) = link::note(link)
+            && !self.reading.notes.contains(&said)
+        {
+            self.note(said);
         }
     }
 
-    fn datagram(&mut self, at: i64, frame_bytes: u32, datagram: &Datagram<'_>) {
+    fn datagram(&mut self, at: i64, original: u32, datagram: &Datagram<'_>, trail: &Trail) {
+        for (index, (kind, _)) in Kind::ALL.into_iter().enumerate() {
+            self.inside[index] += u64::from(trail.has(kind));
+        }
+        self.shortened += u64::from(trail.missing > 0);
         let Some((index, backward)) = self.place(datagram) else {
             return self.problem("packet of a flow beyond the first 10000");
         };
+        if self.is_copy(at, index, backward, datagram, trail) {
+            return;
+        }
+        let frame_bytes = original.saturating_add(trail.missing as u32);
         let content = if datagram.tcp {
             let (content, whole) = tcp::segment(datagram.header, datagram.payload_bytes);
             if !whole {
@@ -117,6 +129,9 @@ impl<'s> Dissector<'s> {
             }
             content
         } else {
+            if let Some(unread) = tunnel::unread(datagram) {
+                *self.unread.entry(unread).or_default() += 1;
+            }
             match self.udp(index, backward, datagram) {
                 Opened::Opaque => Content::Opaque,
                 Opened::Readable => Content::Quic {
@@ -126,18 +141,56 @@ impl<'s> Dissector<'s> {
                 },
             }
         };
-        let payload_bytes = datagram.payload_bytes as u32;
-        self.sink.packet(index, &ObservedPacket { at, backward, frame_bytes, payload_bytes, content });
+        let (payload_bytes, packet_bytes) = (datagram.payload_bytes as u32, trail.network_bytes as u32);
+        let seen = ObservedPacket { at, backward, frame_bytes, packet_bytes, payload_bytes, content };
+        self.sink.packet(index, &seen);
+    }
+
+    /// Whether a frame shows a packet that another one has shown.
+    fn is_copy(
+        &mut self,
+        at: i64,
+        index: usize,
+        backward: bool,
+        datagram: &Datagram<'_>,
+        trail: &Trail,
+    ) -> bool {
+        let state = &mut self.flows.states[index];
+        let class = if datagram.tcp {
+            if tcp::numbers(datagram.header, datagram.payload_bytes).length > 0 {
+                Class::Data
+            } else {
+                Class::Other
+            }
+        } else if state.flow.protocol == Protocol::Quic {
+            Class::Quic
+        } else {
+            Class::Other
+        };
+        self.copies.is_copy(at, trail.place, (datagram, backward), class, &mut state.habits)
     }
 
     /// The connection of a packet, and whether the packet goes backward in it.
     fn place(&mut self, datagram: &Datagram<'_>) -> Option<(usize, bool)> {
         let (tuple, lesser) = Tuple::of(datagram);
-        let Place { index, lesser_first } = match self.flows.find(tuple) {
+        let mut found = self.flows.find(tuple);
+        let numbers = datagram.tcp.then(|| tcp::numbers(datagram.header, datagram.payload_bytes));
+        if let (Some(numbers), Some(place)) = (numbers, found) {
+            let sequences = &self.flows.states[place.index].sequences;
+            if sequences.ends_before(usize::from(lesser != place.lesser_first), numbers) {
+                self.again += 1;
+                found = None;
+            }
+        }
+        let Place { index, lesser_first } = match found {
             Some(place) => place,
             None => self.flows.open(datagram, self.sink)?,
         };
-        Some((index, lesser != lesser_first))
+        let backward = lesser != lesser_first;
+        if let Some(numbers) = numbers {
+            self.flows.states[index].sequences.note(usize::from(backward), numbers);
+        }
+        Some((index, backward))
     }
 
     /// A UDP datagram, which may be of QUIC.
@@ -187,6 +240,7 @@ impl<'s> Dissector<'s> {
         for _ in 0..self.secrets.unknown_lines() {
             self.problem("line of secrets in the capture that is not of a key log");
         }
+        self.note_frames();
         let quic = self.flows.states.iter().filter_map(|state| state.quic.as_deref());
         let mut reasons: BTreeMap<Undecrypted, u64> = BTreeMap::new();
         for reason in quic.clone().filter_map(|connection| connection.undecrypted(&self.secrets)) {
@@ -213,5 +267,45 @@ impl<'s> Dissector<'s> {
             self.note(format!("{count} of {all} QUIC connections cannot be decrypted: {why}"));
         }
         self.reading
+    }
+
+    /// Says what was not counted as it is in the file, and what was around the packets.
+    fn note_frames(&mut self) {
+        let (copies, frames) = (self.copies.frames, self.reading.frames);
+        self.reading.copies = copies;
+        if copies > 0 {
+            self.note(format!(
+                "{copies} of {frames} frames are copies: they show a packet once more, with the same IP identification and \
+                 bytes (captured at several interfaces, on both sides of a bridge or router, or by a mirror port). Each \
+                 packet counts once, at its first frame"
+            ));
+        }
+        if self.shortened > 0 {
+            self.note(format!(
+                "{} of {frames} frames are stated to be shorter than the IP packets in them: what wrote the file has lost \
+                 their lengths. Sizes are those of IP",
+                self.shortened
+            ));
+        }
+        for (number, (_, name)) in self.inside.into_iter().zip(Kind::ALL) {
+            if number > 0 {
+                self.note(format!(
+                    "{number} of {frames} frames have their packets inside {name}: flows are those inside, and sizes of \
+                     frames count the headers around them"
+                ));
+            }
+        }
+        for ((port, name), number) in std::mem::take(&mut self.unread) {
+            self.note(format!(
+                "{number} packets of UDP port {port} are of {name}, as far as the port tells: what they carry is not \
+                 read, and their flow is that of the tunnel"
+            ));
+        }
+        if self.again > 0 {
+            self.note(format!(
+                "ports were used again: {} TCP connections between the ports of one before them are flows of their own",
+                self.again
+            ));
+        }
     }
 }

@@ -4,8 +4,10 @@
 //! the same ends may have another one later (TCP: `sequence.rs`), and a connection may have other ends later (QUIC): what
 //! follows a protocol says so by [`Flows::open`] and [`Flows::join`].
 
+use super::copies::Habits;
 use super::ip::{Datagram, End};
 use super::quic::Connection;
+use super::sequence::Sequences;
 use super::{Flow, Protocol, Sink};
 use std::collections::HashMap;
 
@@ -44,6 +46,8 @@ pub(super) struct State {
     pub(super) quic: Option<Box<Connection>>,
     /// Packets on which secrets were tried.
     pub(super) tried: u8,
+    pub(super) habits: Habits,
+    pub(super) sequences: Sequences,
 }
 
 /// The connections of a capture.
@@ -84,7 +88,13 @@ impl Flows {
         };
         let place = Place { index: self.states.len(), lesser_first };
         sink.flow(place.index, &flow);
-        self.states.push(State { flow, quic: None, tried: 0 });
+        self.states.push(State {
+            flow,
+            quic: None,
+            tried: 0,
+            habits: Habits::default(),
+            sequences: Sequences::default(),
+        });
         self.join(tuple, place);
         Some(place)
     }
