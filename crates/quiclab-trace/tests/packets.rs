@@ -242,13 +242,13 @@ fn sections_interfaces_and_clocks_of_pcapng() {
     file.packet(1, 512, &frame, frame.len() + 4); // half a second, a hundred later; and a checksum
     file.simple(&frame);
     file.packet(2, 0, &frame, frame.len());
-    file.packet(0, 1_000_000, &frame, frame.len()); // backwards
+    file.packet(0, 1_500_000, &frame, frame.len()); // backwards
     let mut second = Pcapng::new(true);
     second.interface(101, &[(9, vec![9])]);
     second.packet(0, 77, &frame[14..], frame.len() - 14);
     let (reading, seen) = read(&[file.bytes, second.bytes].concat());
     let times: Vec<_> = seen.packets.iter().map(|packet| packet.at).collect();
-    assert_eq!(times, [2_000_000_000, 100_500_000_000, 1_000_000_000, 77]);
+    assert_eq!(times, [2_000_000_000, 100_500_000_000, 1_500_000_000, 77]);
     let sizes: Vec<_> = seen.packets.iter().map(|packet| packet.frame_bytes).collect();
     assert_eq!(sizes, [54, 54, 54, 40]);
     assert_eq!(reading.frames, 6);
