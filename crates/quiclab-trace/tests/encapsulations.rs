@@ -64,7 +64,7 @@ fn segment() -> Vec<u8> {
 #[test]
 fn link_types_of_ppp_hdlc_and_others() {
     let ip = segment();
-    let mut tap = vec![0; 44];
+    let mut tap = [0; 44];
     tap[0] = 44;
     tap[8] = 1;
     for (link, before) in [
@@ -83,7 +83,7 @@ fn link_types_of_ppp_hdlc_and_others() {
         (219, &[0, 1, 0x10, 64, 0, 2, 0x11, 64]),
         (258, &[&tap[..], &typed(0x0800, &[])].concat()),
         (113, &[0, 0, 3, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0]), // a device of GRE
-        (0, &[23, 0, 0, 0]),                                      // IPv6 of Windows: the packet says what it is
+        (0, &[23, 0, 0, 0]), // IPv6 of Windows: the packet says what it is
         (14, &[]),
     ] {
         let (reading, seen) = frames(link, &[[before, &ip].concat()]);
@@ -133,7 +133,10 @@ fn what_is_around_a_packet_is_taken_off_and_named() {
         (ethernet(&to_port(6081, &[&[1, 0, 8, 0, 0, 0, 1, 0, 0, 0, 0, 0][..], &ip].concat())), "GENEVE"),
         (ethernet(&to_port(2152, &[&[0x30, 255, 0, 44, 0, 0, 0, 1][..], &ip].concat())), "GTP-U"),
         (
-            ethernet(&to_port(2152, &[&[0x34, 255, 0, 52, 0, 0, 0, 1, 0, 0, 0, 0x85, 1, 0, 9, 0][..], &ip].concat())),
+            ethernet(&to_port(
+                2152,
+                &[&[0x34, 255, 0, 52, 0, 0, 0, 1, 0, 0, 0, 0x85, 1, 0, 9, 0][..], &ip].concat(),
+            )),
             "GTP-U",
         ),
         (ethernet(&to_port(1701, &[&[0, 2, 0, 1, 0, 2, 0xff, 3, 0, 0x21][..], &ip].concat())), "L2TP"),
@@ -290,6 +293,19 @@ fn connections_between_ports_that_are_used_again_are_flows_of_their_own() {
     let flows: Vec<_> = seen.packets.iter().map(|packet| packet.0).collect();
     assert_eq!(flows, [0, 0, 1, 1, 1]);
     assert!(with_note(&reading, "ports were used again: 1 TCP connections"), "{:?}", reading.notes);
+    // behind the SYN of the next connection: a copy, and a late segment of the one before
+    let number = |above: &[u8], number, ttl| ethernet(&numbered(above, 6, number, ttl));
+    let late = [
+        number(&tcp(1 << 31, 3 << 30, 0x10, &[], b"one"), 1, 64),
+        number(&tcp(50, 0, 2, &[], b""), 2, 64),
+        number(&tcp(51, 70, 0x10, &[], b"two"), 3, 64),
+        number(&tcp(1 << 31, 3 << 30, 0x10, &[], b"one"), 1, 63),
+        number(&tcp((1 << 31) + 3, 3 << 30, 0x11, &[], b""), 4, 64),
+        number(&tcp(54, 70, 0x10, &[], b"three"), 5, 64),
+    ];
+    let late: Vec<_> = late.into_iter().map(|frame| (0, frame)).collect();
+    let flows: Vec<_> = at(&late).1.packets.iter().map(|packet| packet.0).collect();
+    assert_eq!(flows, [0, 1, 1, 0, 1]);
 }
 
 #[test]

@@ -31,7 +31,7 @@ const COMPARED_BYTES: usize = 64;
 /// Places at which a packet is counted: host, container, bridge, card.
 const PLACES_MAX: usize = 6;
 
-/// What a flow is known for, by direction.
+/// What the packets between two ends are known for, by direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Habits {
     /// Identification of IP and contents of the packet before.
@@ -96,12 +96,12 @@ impl Copies {
         &mut self,
         at: i64,
         place: u64,
-        (datagram, backward): (&Datagram<'_>, bool),
+        (datagram, lesser): (&Datagram<'_>, bool),
         class: Class,
         habits: &mut Habits,
     ) -> bool {
         self.forget(at);
-        let way = usize::from(backward);
+        let way = usize::from(lesser);
         let contents = contents(datagram);
         let id = datagram.identification;
         match habits.last[way] {

@@ -13,6 +13,7 @@ const UDP_PACKETS_TRIED_MAX: u8 = 4;
 /// Link types that are named in notes.
 const LINK_TYPES_NAMED_MAX: usize = 16;
 const NOTES_MAX: usize = 64;
+const BEYOND: Problem = "packet of a flow beyond the first 10000";
 
 /// A frame as it is in a file.
 #[derive(Clone, Copy, Debug)]
@@ -115,12 +116,15 @@ impl<'s> Dissector<'s> {
             self.inside[index] += u64::from(trail.has(kind));
         }
         self.shortened += u64::from(trail.missing > 0);
-        let Some((index, backward)) = self.place(datagram) else {
-            return self.problem("packet of a flow beyond the first 10000");
-        };
-        if self.is_copy(at, index, backward, datagram, trail) {
+        let (tuple, lesser) = Tuple::of(datagram);
+        let Some(place) = self.place(tuple, datagram) else { return self.problem(BEYOND) };
+        // before it can be of another connection: a late copy is still of the former one
+        if self.is_copy(at, place.index, lesser, datagram, trail) {
             return;
         }
+        let place = if datagram.tcp { self.connection(place, lesser, datagram) } else { Some(place) };
+        let Some(Place { index, lesser_first }) = place else { return self.problem(BEYOND) };
+        let backward = lesser != lesser_first;
         let frame_bytes = original.saturating_add(trail.missing as u32);
         let content = if datagram.tcp {
             let (content, whole) = tcp::segment(datagram.header, datagram.payload_bytes);
@@ -151,7 +155,7 @@ impl<'s> Dissector<'s> {
         &mut self,
         at: i64,
         index: usize,
-        backward: bool,
+        lesser: bool,
         datagram: &Datagram<'_>,
         trail: &Trail,
     ) -> bool {
@@ -167,30 +171,39 @@ impl<'s> Dissector<'s> {
         } else {
             Class::Other
         };
-        self.copies.is_copy(at, trail.place, (datagram, backward), class, &mut state.habits)
+        self.copies.is_copy(at, trail.place, (datagram, lesser), class, &mut state.habits)
     }
 
-    /// The connection of a packet, and whether the packet goes backward in it.
-    fn place(&mut self, datagram: &Datagram<'_>) -> Option<(usize, bool)> {
-        let (tuple, lesser) = Tuple::of(datagram);
-        let mut found = self.flows.find(tuple);
-        let numbers = datagram.tcp.then(|| tcp::numbers(datagram.header, datagram.payload_bytes));
-        if let (Some(numbers), Some(place)) = (numbers, found) {
-            let sequences = &self.flows.states[place.index].sequences;
-            if sequences.ends_before(usize::from(lesser != place.lesser_first), numbers) {
-                self.again += 1;
-                found = None;
-            }
+    /// The present connection between the ends of a packet, which may begin with it.
+    fn place(&mut self, tuple: Tuple, datagram: &Datagram<'_>) -> Option<Place> {
+        match self.flows.find(tuple) {
+            Some(place) => Some(place),
+            None => self.flows.open(datagram, self.sink),
         }
-        let Place { index, lesser_first } = match found {
-            Some(place) => place,
-            None => self.flows.open(datagram, self.sink)?,
+    }
+
+    /// The connection that a segment belongs to: the `present` one between its ends, the one before, or a new one.
+    fn connection(&mut self, present: Place, lesser: bool, datagram: &Datagram<'_>) -> Option<Place> {
+        let numbers = tcp::numbers(datagram.header, datagram.payload_bytes);
+        let way = |place: Place| usize::from(lesser != place.lesser_first);
+        let is_of = |flows: &Flows, place: Place| {
+            !flows.states[place.index].sequences.ends_before(way(place), numbers)
         };
-        let backward = lesser != lesser_first;
-        if let Some(numbers) = numbers {
-            self.flows.states[index].sequences.note(usize::from(backward), numbers);
-        }
-        Some((index, backward))
+        let former = self.flows.states[present.index].former;
+        let place = match former {
+            _ if is_of(&self.flows, present) => present,
+            Some(former) if is_of(&self.flows, former) => former,
+            _ => {
+                let place = self.flows.open(datagram, self.sink)?;
+                let habits = self.flows.states[present.index].habits.clone();
+                let state = &mut self.flows.states[place.index];
+                (state.former, state.habits) = (Some(present), habits);
+                self.again += 1;
+                place
+            }
+        };
+        self.flows.states[place.index].sequences.note(way(place), numbers);
+        Some(place)
     }
 
     /// A UDP datagram, which may be of QUIC.

@@ -46,7 +46,10 @@ pub(super) struct State {
     pub(super) quic: Option<Box<Connection>>,
     /// Packets on which secrets were tried.
     pub(super) tried: u8,
+    /// How its ends number packets; by direction, that of the lesser end last.
     pub(super) habits: Habits,
+    /// The connection between the same ports before it.
+    pub(super) former: Option<Place>,
     pub(super) sequences: Sequences,
 }
 
@@ -93,6 +96,7 @@ impl Flows {
             quic: None,
             tried: 0,
             habits: Habits::default(),
+            former: None,
             sequences: Sequences::default(),
         });
         self.join(tuple, place);

@@ -6,7 +6,8 @@
 //! | SYN and ACK | that, and it does not acknowledge the SYN of the other end |
 //! | others but RST | sequence and acknowledgement number are both 2^30 away from those before: no window is as large |
 //!
-//! The same SYN again is a retransmission. Two SYNs without ACK of both ends are a simultaneous open: one connection.
+//! What does not belong to the present connection but to the one before it is a late segment of that, no third one. The
+//! same SYN again is a retransmission. Two SYNs without ACK of both ends are a simultaneous open: one connection.
 
 /// The largest window (RFC 7323 section 2.3).
 const WINDOW_MAX: u32 = 1 << 30;
