@@ -50,7 +50,9 @@ def test_a_limit_of_frames_is_one_of_ip_packets(tmp_path: Path) -> None:
     """A frame of two tags and 1500 B of IP is one packet; 1501 B are not."""
     for length, oversized in ((1500, 0), (1501, 1)):
         ip = struct.pack(">BBHHHBBH8s", 0x45, 0, length, 1, 0, 64, 17, 0, bytes([10, 0, 0, 1, 10, 0, 0, 2]))
-        frame = bytes(12) + bytes.fromhex("88a80005810000060800") + ip + struct.pack(">HHHH", 1000, 2000, length - 20, 0)
+        frame = (
+            bytes(12) + bytes.fromhex("88a80005810000060800") + ip + struct.pack(">HHHH", 1000, 2000, length - 20, 0)
+        )
         record = struct.pack("<IIII", 1, 0, len(frame), 22 + length)
         path = tmp_path / f"{length}.pcap"
         path.write_bytes(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1) + record + frame)
@@ -58,7 +60,9 @@ def test_a_limit_of_frames_is_one_of_ip_packets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("magic", ["a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "a1b2cd34", "34cdb2a1", "0a0d0d0a"])
-def test_each_command_knows_a_capture_of_each_format(tmp_path: Path, capsys: pytest.CaptureFixture[str], magic: str) -> None:
+def test_each_command_knows_a_capture_of_each_format(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], magic: str
+) -> None:
     """Nanoseconds, the modified format, both byte orders: where captures are not read, the command that does is named."""
     path = tmp_path / "some.pcap"
     path.write_bytes(bytes.fromhex(magic) + bytes(60))

@@ -1,7 +1,7 @@
 """The analyser of captures against tshark: inputs made at random, each number of each flow.
 
-A sample is tried with every run of the tests, all of `make random-captures`: `QUICLAB_RANDOM_CAPTURES=1000`. Which frames
-are copies tshark does not say: that is known from how the captures are made.
+A sample is tried with every run of the tests, 1000 by `make random-captures`. Which frames are copies tshark does not
+say: that is known from how the captures are made.
 """
 
 from __future__ import annotations
@@ -17,13 +17,11 @@ from typing import Any, Final
 
 import pytest
 
-from conftest import tool
+import random_captures
 from quiclab.native import extension
 
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("tshark") and shutil.which("mergecap")), reason="tshark is not installed (apt-get install tshark)"
-)
-random_captures = tool("random_captures")
+TSHARK, MERGECAP = (shutil.which(name) or "" for name in ("tshark", "mergecap"))
+pytestmark = pytest.mark.skipif(not (TSHARK and MERGECAP), reason="tshark is not installed (apt-get install tshark)")
 
 NUMBER: Final = int(os.environ.get("QUICLAB_RANDOM_CAPTURES", "60"))
 #: Captures that one start of tshark reads.
@@ -57,11 +55,12 @@ Row = dict[str, str]
 
 def rows_of(files: Sequence[Path], merged: Path) -> list[Row]:
     """Return what tshark says of the innermost headers of each frame of all files, one after the other."""
-    subprocess.run(["mergecap", "-a", "-F", "pcapng", "-w", merged, *files], check=True, capture_output=True)
+    merge = [MERGECAP, "-a", "-F", "pcapng", "-w", str(merged), *map(str, files)]
+    subprocess.run(merge, check=True, capture_output=True)
     options = ["-o", "ip.defragment:FALSE", "-n", "-T", "fields", "-E", "separator=|", "-E", "occurrence=l"]
     # a label does not say what it carries; tshark guesses, and wrongly where lengths were lost
     options += ["-d", f"mpls.label=={random_captures.PSEUDO_WIRE},pwethcw"]
-    command = ["tshark", "-r", str(merged), *options, *(part for name in FIELDS for part in ("-e", name))]
+    command = [TSHARK, "-r", str(merged), *options, *(part for name in FIELDS for part in ("-e", name))]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return [dict(zip(FIELDS, line.split("|"), strict=True)) for line in printed.splitlines()]
 
@@ -115,13 +114,13 @@ def expected(made: Any, rows: Sequence[Row]) -> list[tuple[Any, ...]]:
         flow = found.setdefault(key, Flow(transport, (source, target), at))
         if transport == "udp" or payload:
             flow.data.setdefault(source, []).append((at, size, payload))
-        if transport == "udp" or is_ack(row) and not payload:
+        if transport == "udp" or (is_ack(row) and not payload):
             flow.acks[source] = flow.acks.get(source, 0) + 1
     return sorted(flow.told() for flow in found.values())
 
 
 def payload_of(row: Row, protocols: Sequence[str], family: str, *, shortened: bool) -> int:
-    """Return bytes of payload; where the file lost the lengths of frames, after the header of IP, as tshark shows it."""
+    """Return bytes of payload, by the header of IP where the file lost the lengths of frames."""
     if protocols[-1] == "udp":
         return int(row["udp.length"]) - 8
     if not shortened:
@@ -165,7 +164,9 @@ def batches(number: int) -> Iterator[range]:
 
 
 def test_flows_are_those_of_tshark(tmp_path: Path) -> None:
-    wrong = []
+    wrong: list[object] = []
+    kinds: set[str] = set()
+    again = copied = 0
     for seeds in batches(NUMBER):
         cases = [random_captures.capture(seed) for seed in seeds]
         files = [tmp_path / made.name for made in cases]
@@ -176,8 +177,15 @@ def test_flows_are_those_of_tshark(tmp_path: Path) -> None:
             right = expected(made, [next(rows) for _ in made.frames])
             capture = analysed(file)
             copies = sum(frame.copy for frame in made.frames)
+            kinds.update(made.description)
+            copied += copies
+            again += any(note.startswith("ports were used again") for note in capture["notes"])
             noted = next((note for note in capture["notes"] if "are copies" in note), "0")
             if told(capture) != right or int(noted.split()[0]) != copies:
                 wrong.append((made.name, made.description, right, told(capture), copies, noted))
         assert next(rows, None) is None
+    # a sample that shows something
+    assert set(random_captures.TUNNELS) | {"cut", "lost", "same place", "other place", "other side"} <= kinds
+    assert again >= NUMBER / 10
+    assert copied >= NUMBER
     assert not wrong, f"{len(wrong)} of {NUMBER} differ: {wrong[0]}"

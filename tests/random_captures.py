@@ -1,8 +1,8 @@
 """Captures made at random: encapsulations, lengths, copies and connections, each from a seed.
 
 `capture(seed)` makes one: TCP connections and UDP flows that interleave, use ports again, begin in the middle or wrap
-their sequence numbers; inside tunnels, tags and labels; in a file of any format and link type; with frames cut by a snap
-length, stated too short, or copied at the same place or at another one. `python tools/random_captures.py SEED DIR`
+sequence numbers; inside tunnels, tags and labels; in a file of any format and link type; with frames cut by a snap
+length, stated too short, or copied at the same place or at another one. `python tests/random_captures.py SEED DIR`
 writes one to look at.
 
 Headers are written after the same documents as the reader's, but once more: nothing of the reader is used.
@@ -111,8 +111,8 @@ def ethernet(kind: int, inside: bytes, mac: int = 1) -> bytes:
     return bytes([2, 0, 0, 0, 0, mac, 2, 0, 0, 0, 1, mac]) + half(kind) + inside
 
 
-def ppp(packet: bytes, style: int) -> bytes:
-    protocol = b"\x00\x57" if is_six(packet) else b"\x00\x21"
+def ppp(packet: bytes, style: int, *, six: bool | None = None) -> bytes:
+    protocol = b"\x00\x57" if (is_six(packet) if six is None else six) else b"\x00\x21"
     return (b"\xff\x03" if style & 1 else b"") + (protocol[1:] if style & 2 else protocol) + packet
 
 
@@ -217,30 +217,18 @@ def link_layer(link: int, style: int, packet: bytes, place: int) -> bytes:
     """Return a frame of a link type, seen at a place."""
     kind = half(ethertype(packet))
     family = 24 if is_six(packet) else 2
-    match link:
-        case 0:
-            return struct.pack(">I" if style & 1 else "<I", family) + packet
-        case 1:
-            return on_ethernet(style % 7, packet, place)
-        case 9:
-            return ppp(packet, style % 4)
-        case 50:
-            return ppp(packet, 1) if style & 1 else b"\x0f\0" + kind + packet
-        case 51:
-            return b"\x11\0\0\x01" + half(len(ppp(packet, 0))) + ppp(packet, 0)
-        case 100:
-            return b"\xaa\xaa\x03\0\0\0" + kind + packet
-        case 104:
-            return b"\x0f\0" + kind + packet
-        case 108:
-            return word(family) + packet
-        case 113:
-            return half(4 * place) + half(1) + half(6) + bytes([2, 0, 0, 0, 0, place, 0, 0]) + kind + packet
-        case 276:
-            device = half(0) + word(1 + place) + half(1) + bytes([4 * place, 6, 2, 0, 0, 0, 0, place, 0, 0])
-            return kind + device + packet
-        case _:
-            return packet
+    session = b"\x11\0\0\x01" + half(len(packet) + 2) + ppp(packet, 0)
+    before = {
+        0: struct.pack(">I" if style & 1 else "<I", family),
+        50: ppp(b"", 1, six=is_six(packet)) if style & 1 else b"\x0f\0" + kind,
+        100: b"\xaa\xaa\x03\0\0\0" + kind,
+        104: b"\x0f\0" + kind,
+        108: word(family),
+        113: half(4 * place) + half(1) + half(6) + bytes([2, 0, 0, 0, 0, place, 0, 0]) + kind,
+        276: kind + half(0) + word(1 + place) + half(1) + bytes([4 * place, 6, 2, 0, 0, 0, 0, place, 0, 0]),
+    }
+    whole = {1: lambda: on_ethernet(style % 7, packet, place), 9: lambda: ppp(packet, style % 4), 51: lambda: session}
+    return whole[link]() if link in whole else before.get(link, b"") + packet
 
 
 LINKS = (1, 1, 1, 1, 0, 9, 50, 51, 100, 101, 104, 108, 113, 228, 229, 276)
@@ -333,7 +321,7 @@ def flows(rng: random.Random, *, large: bool, datagrams: bool) -> list[Sent]:
 
 def capture(seed: int) -> Made:
     """Make the capture of a seed."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311
     link = rng.choice(LINKS)
     six = {228: False, 229: True}.get(link, rng.random() < 0.4)
     tunnels = [Tunnel(rng) for _ in range(rng.choice((0, 0, 0, 1, 1, 2, 3)))]
@@ -355,7 +343,9 @@ def capture(seed: int) -> Made:
             inner = ipv6(*ends, packet.protocol, packet.above, ttl=ttl, extensions=extensions)
         else:
             zeroed = zero and len(packet.above) > 1500
-            inner = ipv4(*ends, packet.protocol, packet.above, number=0 if nameless else packet.number, ttl=ttl, zero=zeroed)
+            inner = ipv4(
+                *ends, packet.protocol, packet.above, number=0 if nameless else packet.number, ttl=ttl, zero=zeroed
+            )
         for tunnel in tunnels:
             inner = tunnel.around(inner)
         return link_layer(link, style, inner, place)
@@ -378,11 +368,12 @@ def capture(seed: int) -> Made:
             kept = data[:snap] if lengths != "whole" else data
             original = len(kept) if lengths == "lost" else len(data)
             frames.append(Frame(at, kept, original, len(data), interface, number > 0))
-    for kind in (0x0806, 0x88CC):
-        if link == ETHERNET and rng.random() < 0.5:
-            frames.append(Frame(0, ethernet(kind, bytes(46)), 60, 60))
+    others = [kind for kind in (0x0806, 0x88CC) if link == ETHERNET and rng.random() < 0.5]
+    frames += [Frame(0, ethernet(kind, bytes(46)), 60, 60) for kind in others]
     frames.sort(key=lambda item: item.at_ns)
-    content = pcapng(frames, link, writer, big=big) if writer.startswith("pcapng") else pcap(frames, link, writer, big=big)
+    content = (
+        pcapng(frames, link, writer, big=big) if writer.startswith("pcapng") else pcap(frames, link, writer, big=big)
+    )
     told = [f"link type {link}", f"style {style}", f"IPv{6 if six else 4}", copies, lengths, writer]
     told += [tunnel.kind for tunnel in tunnels] + ["large"] * large + ["zero lengths"] * zero
     return Made(seed, f"{seed}.{writer.partition('-')[0]}", content, frames, lengths == "lost", told)
