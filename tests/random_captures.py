@@ -73,7 +73,7 @@ def word(value: int) -> bytes:
 
 
 def checksum(data: bytes) -> int:
-    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF

@@ -63,7 +63,7 @@ def test_a_limit_of_frames_is_one_of_ip_packets(tmp_path: Path) -> None:
 def test_each_command_knows_a_capture_of_each_format(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], magic: str
 ) -> None:
-    """Nanoseconds, the modified format, both byte orders: where captures are not read, the command that does is named."""
+    """Nanoseconds, the modified format, both byte orders: what reads no captures names the command that does."""
     path = tmp_path / "some.pcap"
     path.write_bytes(bytes.fromhex(magic) + bytes(60))
     for command in (("inspect", path, "--out", tmp_path / "page.html"), ("qlog", "export", path, "--out", "x.qlog")):
