@@ -57,7 +57,8 @@ impl Sequences {
         let far = |one: u32, other: Option<u32>| {
             other.is_some_and(|other| one.wrapping_sub(other).min(other.wrapping_sub(one)) > WINDOW_MAX)
         };
-        flags & (RST | ACK) == ACK && far(sequence, self.last[way]) && far(acknowledgement, self.last[other])
+        let acknowledged = self.acknowledged[way].or(self.last[other]);
+        flags & (RST | ACK) == ACK && far(sequence, self.last[way]) && far(acknowledgement, acknowledged)
     }
 
     /// A segment of this connection.
