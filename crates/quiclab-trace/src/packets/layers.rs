@@ -128,7 +128,7 @@ impl Trail {
         self.kinds & 1 << kind as u32 != 0
     }
 
-    /// Something that tells places apart. No secret hash: nobody gains by two places that look like one.
+    /// Something that tells places apart. No secret hash: two places that look like one cost a copy that is not found.
     pub(super) fn saw(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.place = (self.place ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3); // FNV-1a

@@ -55,7 +55,7 @@ pub(super) fn of_ip<'a>(packet: &Packet<'a>, trail: &mut Trail) -> Result<Option
 fn gre<'a>(rest: Rest<'a>, trail: &mut Trail) -> Result<Next<'a>, Problem> {
     let (flags, kind) = (rest.half(0)?, rest.half(2)?);
     let set = |bit: u16| usize::from(flags & bit != 0) * 4;
-    // routing (RFC 1701) has a list of its own; nobody sends it
+    // routing (RFC 1701) has a list of its own, and is not in use
     if flags & 0x4000 != 0 || flags & 7 > 1 {
         return Err("GRE packet of another version or with routing");
     }
