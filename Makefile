@@ -147,6 +147,10 @@ FUZZ_SECONDS ?= 60
 fuzz: toolchain ## random input for parsers of untrusted bytes, FUZZ_SECONDS (60) each; stops at a failure
 	QUICLAB_FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --quiet -p quiclab-fuzz -- --nocapture
 
+.PHONY: random-captures
+random-captures: setup ## compare the analyser of captures with tshark on 1000 captures made at random
+	QUICLAB_RANDOM_CAPTURES=1000 $(RUN)/pytest tests/test_random_captures.py
+
 .PHONY: pacing-memory
 pacing-memory: setup ## analyse a capture of 500 MB in less than 200 MB of memory
 	QUICLAB_CAPTURE_MB=500 $(RUN)/pytest tests/test_pacing_analysis.py -k memory

@@ -118,7 +118,10 @@ def test_qlog_export_names_the_file_that_is_not_qlog(small: Path, tmp_path: Path
         (bad, r"record \d+ is not JSON"),
         (packed, r"expected a qlog file \(.*\), got JSON with the field `a`"),
         (other, r"expected a qlog header of file_schema \S+ first"),
-        (whole.with_suffix(".pcapng"), r"expected a qlog file \(.*\), got a packet capture"),
+        (
+            whole.with_suffix(".pcapng"),
+            r"expected a qlog file \(.*\), got a packet capture, which `quiclab pacing analyse` reads",
+        ),
     ):
         assert invoke("qlog", "export", whole, file, "--out", tmp_path / "out.qlog") == 2
         assert re.fullmatch(rf"quiclab: {re.escape(str(file))}: {expected}\n", message(capsys))

@@ -75,6 +75,9 @@ fn refused(error: ReadError) -> PyErr {
     }
 }
 
+/// Header of Ethernet, with which a tap counts frames.
+const LINK_BYTES: u32 = 14;
+
 /// Analyses packets that a tap of a run has recorded: JSON of a flow of the document.
 ///
 /// `frames` are the times (int64, ns) and sizes (uint32, bytes) of what the sender sent; `acks` those of what arrived
@@ -99,8 +102,14 @@ pub(crate) fn analyse_columns(
                 analysis.packet(0, &acknowledgement(ack_at, packets));
             }
             let content = Content::Opaque;
-            let packet =
-                ObservedPacket { at, backward: false, frame_bytes, payload_bytes: frame_bytes, content };
+            let packet = ObservedPacket {
+                at,
+                backward: false,
+                frame_bytes,
+                packet_bytes: frame_bytes.saturating_sub(LINK_BYTES),
+                payload_bytes: frame_bytes,
+                content,
+            };
             analysis.packet(0, &packet);
         }
         heard.for_each(|(at, packets)| analysis.packet(0, &acknowledgement(at, packets)));
@@ -111,7 +120,7 @@ pub(crate) fn analyse_columns(
 
 fn acknowledgement(at: i64, packets: u32) -> ObservedPacket<'static> {
     let content = Content::Acknowledges(u64::from(packets));
-    ObservedPacket { at, backward: true, frame_bytes: 0, payload_bytes: 0, content }
+    ObservedPacket { at, backward: true, frame_bytes: 0, packet_bytes: 0, payload_bytes: 0, content }
 }
 
 /// Rows of times and of what belongs to each, from columns of equal length.

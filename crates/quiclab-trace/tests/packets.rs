@@ -214,7 +214,8 @@ fn link_types() {
     let (reading, seen) = read(&pcap(Layout::default(), 105, &[vec![0; 60], vec![0; 60]]));
     assert_eq!((seen.packets.len(), reading.frames), (0, 2));
     assert_eq!(problems(&reading), [("link type not supported", 2)]);
-    assert!(reading.notes[0].starts_with("frames of link type 105 are not read"), "{:?}", reading.notes);
+    let note = &reading.notes[0];
+    assert!(note.starts_with("frames of link type 105 (IEEE 802.11) are not read"), "{note}");
 }
 
 #[test]
@@ -241,13 +242,13 @@ fn sections_interfaces_and_clocks_of_pcapng() {
     file.packet(1, 512, &frame, frame.len() + 4); // half a second, a hundred later; and a checksum
     file.simple(&frame);
     file.packet(2, 0, &frame, frame.len());
-    file.packet(0, 1_000_000, &frame, frame.len()); // backwards
+    file.packet(0, 1_500_000, &frame, frame.len()); // backwards
     let mut second = Pcapng::new(true);
     second.interface(101, &[(9, vec![9])]);
     second.packet(0, 77, &frame[14..], frame.len() - 14);
     let (reading, seen) = read(&[file.bytes, second.bytes].concat());
     let times: Vec<_> = seen.packets.iter().map(|packet| packet.at).collect();
-    assert_eq!(times, [2_000_000_000, 100_500_000_000, 1_000_000_000, 77]);
+    assert_eq!(times, [2_000_000_000, 100_500_000_000, 1_500_000_000, 77]);
     let sizes: Vec<_> = seen.packets.iter().map(|packet| packet.frame_bytes).collect();
     assert_eq!(sizes, [54, 54, 54, 40]);
     assert_eq!(reading.frames, 6);
@@ -255,7 +256,7 @@ fn sections_interfaces_and_clocks_of_pcapng() {
         problems(&reading),
         [("packet of an interface that is not described", 1), ("packet without a time", 1),]
     );
-    assert!(reading.notes.iter().any(|note| note.starts_with("packets were captured at several")));
+    assert_eq!(reading.notes.len(), 1, "raw IP: {:?}", reading.notes);
 }
 
 #[test]
@@ -290,7 +291,7 @@ fn headers_of_ip_and_tcp() {
     assert_eq!(count(changed(7, 1)), (Some("IP fragment"), 0), "an offset");
     assert_eq!(count(changed(6, 0x40)), (None, 1), "do not fragment");
     assert_eq!(count(changed(0, 0x44)), (lengths, 0), "a header of 16 bytes");
-    assert_eq!(count(changed(3, 255)), (lengths, 0), "longer than its frame");
+    assert_eq!(count(changed(3, 255)), (None, 1), "longer than its frame, which has lost its length");
     assert_eq!(count(changed(3, 24)), (lengths, 0), "shorter than a TCP header");
     assert_eq!(count(changed(3, 0)), (None, 1), "a length of 0: left to an offload");
     assert_eq!(count(changed(32, 0x40)), (lengths, 0), "a TCP header of 16 bytes");

@@ -64,7 +64,9 @@ def analyse_command(
     rate_step: Annotated[str, typer.Option(metavar="TIME", help="Step of the rate over time.")] = "100 ms",
     frame_limit: Annotated[
         str,
-        typer.Option(metavar="SIZE", help="Maximum frame size of one packet; longer frames were merged by an offload."),
+        typer.Option(
+            metavar="SIZE", help="Maximum frame of one packet: of IP, and 18 B. Longer ones were merged by an offload."
+        ),
     ] = "1518 B",
     flows: Annotated[
         int,

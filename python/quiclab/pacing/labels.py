@@ -180,10 +180,10 @@ def _cautions(item: LabelledFlow, settings: Settings) -> list[tuple[str, str]]:
         found.append(
             (
                 "An offload joined segments",
-                f"{amount(data['oversized'])} of {amount(data['packets'])} frames are longer than "
-                f"{settings.frame_limit_bytes} B, the longest {amount(data['frame_largest_bytes'])} B. Each was "
-                "several packets on the wire, whose intervals and bursts are not in the file: switch GSO, TSO and GRO "
-                "off and capture again.",
+                f"{amount(data['oversized'])} of {amount(data['packets'])} packets are longer than a frame of "
+                f"{settings.frame_limit_bytes} B carries; the longest frame has {amount(data['frame_largest_bytes'])} "
+                "B. Each was several packets on the wire, whose intervals and bursts are not in the file: switch GSO, "
+                "TSO and GRO off and capture again.",
             )
         )
     if not flow["acks_known"]:

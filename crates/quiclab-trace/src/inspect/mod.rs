@@ -210,7 +210,9 @@ pub(crate) fn unrecognised_format(head: &[u8], decoder: &Decoder) -> String {
         [] => "an empty file".to_owned(),
         [0x1f, 0x8b, ..] => "a file compressed by gzip (decompress it first)".to_owned(),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "a file compressed by zstd (decompress it first)".to_owned(),
-        [0x0a, 0x0d, 0x0d, 0x0a, ..] | [0xd4, 0xc3, 0xb2, 0xa1, ..] => "a packet capture".to_owned(),
+        _ if crate::packets::is_capture(head) => {
+            "a packet capture, which `quiclab pacing analyse` reads".to_owned()
+        }
         _ if decoder.file.is_qlog() => "the header of a qlog file without a trace".to_owned(),
         _ if keys.iter().any(|key| key == "constants") => {
             "JSON with the field `constants`, as in Chrome's NetLog".to_owned()

@@ -71,17 +71,6 @@ impl Sent {
         }
     }
 
-    /// A SYN or FIN left: a SYN that is neither expected next nor the last one again is of a new connection between
-    /// the same ports. Whether it was.
-    pub(super) fn control(&mut self, sequence: u32) -> bool {
-        let known = self.highest.or(self.acknowledged.map(|(number, _)| number));
-        let new = known.is_some_and(|known| sequence != known && sequence.wrapping_add(1) != known);
-        if new {
-            *self = Self::default();
-        }
-        new
-    }
-
     /// Packets of QUIC left.
     pub(super) fn packets(&mut self, numbers: &[u64]) {
         for &number in numbers {
@@ -286,21 +275,6 @@ mod tests {
         assert_eq!(sent.acknowledge_numbers(&[0..=101, 105..=106]), Covers::Packets(4));
         assert_eq!(sent.acknowledge_numbers(&[0..=101, 105..=106]), Covers::Nothing);
         assert_eq!(sent.acknowledge_numbers(&[0..=1 << 62]), Covers::Packets(4));
-    }
-
-    #[test]
-    fn ports_that_are_used_again_are_another_connection() {
-        let mut sent = Sent::default();
-        assert!(!sent.control(1 << 30));
-        sent.segment(1 << 30, 1);
-        assert!(!sent.control(1 << 30), "the SYN again");
-        sent.segment((1 << 30) + 1, 1000);
-        assert_eq!(sent.acknowledge((1 << 30) + 1001, 100, false), Covers::Packets(2));
-        assert!(!sent.control((1 << 30) + 1001), "a FIN");
-        assert!(sent.control(5), "a SYN");
-        sent.segment(5, 1);
-        sent.segment(6, 1000);
-        assert_eq!(sent.acknowledge(1006, 100, false), Covers::Packets(2));
     }
 
     #[test]

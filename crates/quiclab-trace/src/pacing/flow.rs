@@ -97,10 +97,7 @@ impl BidirectionalFlow {
         let (own, other) = if packet.backward { (two, one) } else { (one, two) };
         // what is acknowledged is followed from the beginning, whatever counts
         let covers = match packet.content {
-            Content::Segment { sequence, acknowledgement, length, control, window, sack_blocks } => {
-                if control && length == 1 && packet.payload_bytes == 0 && own.sent.control(sequence) {
-                    other.sent = Sent::default();
-                }
+            Content::Segment { sequence, acknowledgement, length, window, sack_blocks, .. } => {
                 own.sent.segment(sequence, length);
                 acknowledgement.map(|number| other.sent.acknowledge(number, window, sack_blocks > 0))
             }
@@ -122,7 +119,7 @@ impl BidirectionalFlow {
             Content::Acknowledges(_) => false,
             Content::Opaque => true,
         };
-        if carries && own.spacing.add(packet.at, packet.frame_bytes, packet.payload_bytes) {
+        if carries && own.spacing.add(packet) {
             other.acking.burst(packet.at);
         }
         // what could not be read among what could is no acknowledgement that is known
@@ -180,7 +177,15 @@ mod tests {
 
     fn seen(at_us: i64, backward: bool, bytes: u32, content: Content<'_>) -> ObservedPacket<'_> {
         let payload_bytes = bytes.saturating_sub(66);
-        ObservedPacket { at: at_us * 1000, backward, frame_bytes: bytes, payload_bytes, content }
+        let packet_bytes = bytes.saturating_sub(14);
+        ObservedPacket {
+            at: at_us * 1000,
+            backward,
+            frame_bytes: bytes,
+            packet_bytes,
+            payload_bytes,
+            content,
+        }
     }
 
     /// A client's SYN, then pairs of segments 2 us apart each 2.4 ms, each answered by an ACK that makes the next pair.

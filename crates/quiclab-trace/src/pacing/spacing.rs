@@ -4,10 +4,14 @@ use super::clusters;
 use super::distribution::Distribution;
 use super::document;
 use super::settings::{MILLISECOND_NS, SECOND_NS, Settings};
+use crate::packets::ObservedPacket;
 use std::collections::BTreeMap;
 
 /// Maximum number of steps of the rate over time.
 const STEPS_MAX: usize = 5000;
+/// Header and tag of an Ethernet frame: with them an IP packet is compared with the longest frame, whatever link
+/// header the file has.
+const LINK_BYTES: u32 = 18;
 /// Quantiles of the document.
 const PARTS: [(&str, f64); 11] = [
     ("0.001", 0.001),
@@ -74,12 +78,13 @@ impl Spacing {
     }
 
     /// A packet passes; whether it begins a burst.
-    pub(super) fn add(&mut self, at: i64, frame_bytes: u32, payload_bytes: u32) -> bool {
+    pub(super) fn add(&mut self, packet: &ObservedPacket<'_>) -> bool {
+        let &ObservedPacket { at, frame_bytes, packet_bytes, payload_bytes, .. } = packet;
         self.packets += 1;
         self.frame_bytes += u64::from(frame_bytes);
         self.payload_bytes += u64::from(payload_bytes);
         self.frames.add(u64::from(frame_bytes));
-        self.oversized += u64::from(frame_bytes > self.frame_limit);
+        self.oversized += u64::from(packet_bytes.saturating_add(LINK_BYTES) > self.frame_limit);
         let Some(first) = self.first else {
             (self.first, self.last, self.first_frame) = (Some(at), at, frame_bytes);
             (self.burst, self.burst_at) = (1, at);

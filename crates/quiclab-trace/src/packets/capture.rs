@@ -4,8 +4,10 @@
 //! | --- | --- |
 //! | `window.rs` | bytes as many as a record needs |
 //! | `pcap.rs`, `pcapng.rs` | records and blocks: time, length, link type of each frame |
-//! | `link.rs`, `ip.rs`, `tcp.rs` | headers |
-//! | `dissect.rs` | flows, what is counted, what is noted |
+//! | `layers.rs`, `link.rs`, `tunnel.rs`, `ip.rs`, `tcp.rs` | headers |
+//! | `dissect.rs`, `flows.rs` | connections, what is counted, what is noted |
+//! | `sequence.rs` | which connection a segment of TCP is of |
+//! | `copies.rs` | which frames show a packet once more |
 //! | `quic/` | decryption with a key log, ACK frames |
 //! | `key_log.rs` | the secrets |
 
@@ -15,6 +17,13 @@ use super::{KeyLog, ReadError, Reading, Sink, pcap, pcapng};
 use std::fmt::Write as _;
 use std::io::Read;
 use std::ops::ControlFlow;
+
+/// Whether a file is a capture, by its first bytes.
+pub(crate) fn is_capture(head: &[u8]) -> bool {
+    head.first_chunk::<4>().is_some_and(|&magic| {
+        pcap::layout(magic).is_some() || u32::from_be_bytes(magic) == pcapng::SECTION_HEADER
+    })
+}
 
 /// Reads a capture and gives its packets to `sink`. QUIC is decrypted with `keys` and with what the file itself has.
 ///

@@ -1,18 +1,19 @@
 //! Flows of a capture: what each frame belongs to, what it says, what is counted and noted.
 
-use super::ip::{self, Datagram, End, Problem};
-use super::link::SkipReason;
+use super::copies::{Class, Copies};
+use super::flows::{Flows, Place, Tuple};
+use super::ip::{Datagram, Problem};
+use super::layers::{self, Kind, Trail};
 use super::quic::{Connection, Found, Opened, SecretStore, Tools, Undecrypted, begins_connection};
-use super::{Content, Flow, KeyLog, ObservedPacket, Problems, Protocol, Reading, Sink, link, tcp};
-use std::collections::{BTreeMap, HashMap};
+use super::{Content, KeyLog, ObservedPacket, Problems, Protocol, Reading, Sink, link, tcp, tunnel};
+use std::collections::BTreeMap;
 
-/// Flows that are followed; packets of further ones are counted.
-pub const FLOWS_MAX: usize = 10_000;
 /// Packets of a UDP flow without any long header on which secrets are tried.
 const UDP_PACKETS_TRIED_MAX: u8 = 4;
 /// Link types that are named in notes.
 const LINK_TYPES_NAMED_MAX: usize = 16;
 const NOTES_MAX: usize = 64;
+const BEYOND: Problem = "packet of a flow beyond the first 10000";
 
 /// A frame as it is in a file.
 #[derive(Clone, Copy, Debug)]
@@ -23,38 +24,26 @@ pub(super) struct Frame<'a> {
     pub(super) original: u32,
     pub(super) fcs_bytes: u8,
     pub(super) link: u16,
+    /// Number of the interface, where the file tells it.
+    pub(super) interface: u32,
     /// What was captured of it.
     pub(super) data: &'a [u8],
-}
-
-/// A flow, whichever of its ends sent a packet: the lesser end first.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
-    ends: [End; 2],
-    tcp: bool,
-    six: bool,
-}
-
-struct State {
-    flow: Flow,
-    /// The lesser end sent first.
-    lesser_first: bool,
-    quic: Option<Box<Connection>>,
-    tried: u8,
 }
 
 /// Gives packets to a sink, frame by frame.
 pub(super) struct Dissector<'s> {
     sink: &'s mut dyn Sink,
     reading: Reading,
-    /// Looked up only, never walked over: its order, which differs between runs, shows nowhere. Addresses in a capture
-    /// are untrusted, so the hash is the standard library's, which cannot be made to collide.
-    indices: HashMap<Key, usize>,
-    /// The flow of the packet before.
-    last: Option<(Key, usize)>,
-    states: Vec<State>,
+    flows: Flows,
     secrets: SecretStore<'s>,
     links: Vec<u16>,
+    copies: Copies,
+    /// Frames of each encapsulation; UDP packets with a port of a tunnel, by that; frames whose stated length is too short.
+    inside: [u64; Kind::ALL.len()],
+    unread: BTreeMap<(u16, &'static str), u64>,
+    shortened: u64,
+    /// Connections between ports that others had used.
+    again: u64,
     found: Found,
     scratch: Vec<u8>,
 }
@@ -64,11 +53,14 @@ impl<'s> Dissector<'s> {
         Self {
             sink,
             reading: Reading::default(),
-            indices: HashMap::new(),
-            last: None,
-            states: Vec::new(),
+            flows: Flows::default(),
             secrets: SecretStore::new(keys),
             links: Vec::new(),
+            copies: Copies::default(),
+            inside: [0; Kind::ALL.len()],
+            unread: BTreeMap::new(),
+            shortened: 0,
+            again: 0,
             found: Found::default(),
             scratch: Vec::new(),
         }
@@ -104,36 +96,36 @@ impl<'s> Dissector<'s> {
             self.new_link(frame.link);
         }
         let original = frame.original.saturating_sub(u32::from(frame.fcs_bytes));
-        let datagram = link::network(frame.link, frame.data).and_then(|at| {
-            let packet = frame.data.get(at..).ok_or(SkipReason::Cut)?;
-            Ok((packet, (original as usize).saturating_sub(at)))
-        });
-        let datagram =
-            datagram.map_err(Problem::from).and_then(|(packet, original)| ip::datagram(packet, original));
-        match datagram {
-            Ok(datagram) => self.datagram(frame.at, original, &datagram),
+        match layers::innermost(frame, original as usize) {
+            Ok((datagram, trail)) => self.datagram(frame.at, original, &datagram, &trail),
             Err(problem) => self.problem(problem),
         }
     }
 
     fn new_link(&mut self, link: u16) {
         self.links.push(link);
-        if let Some(link_type_note) = link::link_type_note(link) {
-            if !self.reading.notes.iter().any(|note| note == link_type_note) {
-                self.note(link_type_note);
-            }
-        } else if link != link::ETHERNET {
-            self.note(format!(
-                "frames of link type {link} are not read; read are Ethernet, Linux cooked capture (SLL, SLL2), raw IP, \
-                 BSD loopback"
-            ));
+        if let Some(said) = link::note(link)
+            && !self.reading.notes.contains(&said)
+        {
+            self.note(said);
         }
     }
 
-    fn datagram(&mut self, at: i64, frame_bytes: u32, datagram: &Datagram<'_>) {
-        let Some((index, backward)) = self.flow(datagram) else {
-            return self.problem("packet of a flow beyond the first 10000");
-        };
+    fn datagram(&mut self, at: i64, original: u32, datagram: &Datagram<'_>, trail: &Trail) {
+        for (index, (kind, _)) in Kind::ALL.into_iter().enumerate() {
+            self.inside[index] += u64::from(trail.has(kind));
+        }
+        self.shortened += u64::from(trail.missing > 0);
+        let (tuple, lesser) = Tuple::of(datagram);
+        let Some(place) = self.place(tuple, datagram) else { return self.problem(BEYOND) };
+        // before it can be of another connection: a late copy is still of the former one
+        if self.is_copy(at, place.index, lesser, datagram, trail) {
+            return;
+        }
+        let place = if datagram.tcp { self.connection(place, lesser, datagram) } else { Some(place) };
+        let Some(Place { index, lesser_first }) = place else { return self.problem(BEYOND) };
+        let backward = lesser != lesser_first;
+        let frame_bytes = original.saturating_add(trail.missing as u32);
         let content = if datagram.tcp {
             let (content, whole) = tcp::segment(datagram.header, datagram.payload_bytes);
             if !whole {
@@ -141,6 +133,9 @@ impl<'s> Dissector<'s> {
             }
             content
         } else {
+            if let Some(unread) = tunnel::unread(datagram) {
+                *self.unread.entry(unread).or_default() += 1;
+            }
             match self.udp(index, backward, datagram) {
                 Opened::Opaque => Content::Opaque,
                 Opened::Readable => Content::Quic {
@@ -150,45 +145,70 @@ impl<'s> Dissector<'s> {
                 },
             }
         };
-        let payload_bytes = datagram.payload_bytes as u32;
-        self.sink.packet(index, &ObservedPacket { at, backward, frame_bytes, payload_bytes, content });
+        let (payload_bytes, packet_bytes) = (datagram.payload_bytes as u32, trail.network_bytes as u32);
+        let seen = ObservedPacket { at, backward, frame_bytes, packet_bytes, payload_bytes, content };
+        self.sink.packet(index, &seen);
     }
 
-    /// The flow of a packet, and whether the packet goes backward in it.
-    fn flow(&mut self, datagram: &Datagram<'_>) -> Option<(usize, bool)> {
-        let &Datagram { tcp, six, source, destination, .. } = datagram;
-        let lesser = source <= destination;
-        let ends = if lesser { [source, destination] } else { [destination, source] };
-        let key = Key { ends, tcp, six };
-        let index = match self.last {
-            Some((last, index)) if last == key => index,
-            _ => match self.indices.get(&key) {
-                Some(&index) => index,
-                None if self.states.len() == FLOWS_MAX => return None,
-                None => self.new_flow(key, lesser, datagram),
-            },
+    /// Whether a frame shows a packet that another one has shown.
+    fn is_copy(
+        &mut self,
+        at: i64,
+        index: usize,
+        lesser: bool,
+        datagram: &Datagram<'_>,
+        trail: &Trail,
+    ) -> bool {
+        let state = &mut self.flows.states[index];
+        let class = if datagram.tcp {
+            if tcp::numbers(datagram.header, datagram.payload_bytes).length > 0 {
+                Class::Data
+            } else {
+                Class::Other
+            }
+        } else if state.flow.protocol == Protocol::Quic {
+            Class::Quic
+        } else {
+            Class::Other
         };
-        self.last = Some((key, index));
-        Some((index, lesser != self.states[index].lesser_first))
+        self.copies.is_copy(at, trail.place, (datagram, lesser), class, &mut state.habits)
     }
 
-    fn new_flow(&mut self, key: Key, lesser_first: bool, datagram: &Datagram<'_>) -> usize {
-        let index = self.states.len();
-        let &Datagram { tcp, six, source, destination, .. } = datagram;
-        let flow = Flow {
-            protocol: if tcp { Protocol::Tcp } else { Protocol::Udp },
-            ends: Some([source.socket(six), destination.socket(six)]),
-            name: String::new(),
+    /// The present connection between the ends of a packet, which may begin with it.
+    fn place(&mut self, tuple: Tuple, datagram: &Datagram<'_>) -> Option<Place> {
+        match self.flows.find(tuple) {
+            Some(place) => Some(place),
+            None => self.flows.open(datagram, self.sink),
+        }
+    }
+
+    /// The connection that a segment belongs to: the `present` one between its ends, the one before, or a new one.
+    fn connection(&mut self, present: Place, lesser: bool, datagram: &Datagram<'_>) -> Option<Place> {
+        let numbers = tcp::numbers(datagram.header, datagram.payload_bytes);
+        let way = |place: Place| usize::from(lesser != place.lesser_first);
+        let is_of = |flows: &Flows, place: Place| {
+            !flows.states[place.index].sequences.ends_before(way(place), numbers)
         };
-        self.sink.flow(index, &flow);
-        self.states.push(State { flow, lesser_first, quic: None, tried: 0 });
-        self.indices.insert(key, index);
-        index
+        let former = self.flows.states[present.index].former;
+        let place = match former {
+            _ if is_of(&self.flows, present) => present,
+            Some(former) if is_of(&self.flows, former) => former,
+            _ => {
+                let place = self.flows.open(datagram, self.sink)?;
+                let habits = self.flows.states[present.index].habits.clone();
+                let state = &mut self.flows.states[place.index];
+                (state.former, state.habits) = (Some(present), habits);
+                self.again += 1;
+                place
+            }
+        };
+        self.flows.states[place.index].sequences.note(way(place), numbers);
+        Some(place)
     }
 
     /// A UDP datagram, which may be of QUIC.
     fn udp(&mut self, index: usize, backward: bool, datagram: &Datagram<'_>) -> Opened {
-        let state = &mut self.states[index];
+        let state = &mut self.flows.states[index];
         let whole = datagram.payload.len() == datagram.payload_bytes;
         let mut ignored = Problems::default();
         let mut tools = Tools {
@@ -233,7 +253,8 @@ impl<'s> Dissector<'s> {
         for _ in 0..self.secrets.unknown_lines() {
             self.problem("line of secrets in the capture that is not of a key log");
         }
-        let quic = self.states.iter().filter_map(|state| state.quic.as_deref());
+        self.note_frames();
+        let quic = self.flows.states.iter().filter_map(|state| state.quic.as_deref());
         let mut reasons: BTreeMap<Undecrypted, u64> = BTreeMap::new();
         for reason in quic.clone().filter_map(|connection| connection.undecrypted(&self.secrets)) {
             *reasons.entry(reason).or_default() += 1;
@@ -259,5 +280,45 @@ impl<'s> Dissector<'s> {
             self.note(format!("{count} of {all} QUIC connections cannot be decrypted: {why}"));
         }
         self.reading
+    }
+
+    /// Says what was not counted as it is in the file, and what was around the packets.
+    fn note_frames(&mut self) {
+        let (copies, frames) = (self.copies.frames, self.reading.frames);
+        self.reading.copies = copies;
+        if copies > 0 {
+            self.note(format!(
+                "{copies} of {frames} frames are copies: they show a packet once more, with the same IP identification and \
+                 bytes (captured at several interfaces, on both sides of a bridge or router, or by a mirror port). Each \
+                 packet counts once, at its first frame"
+            ));
+        }
+        if self.shortened > 0 {
+            self.note(format!(
+                "{} of {frames} frames are stated to be shorter than the IP packets in them: what wrote the file has lost \
+                 their lengths. Sizes are those of IP",
+                self.shortened
+            ));
+        }
+        for (number, (_, name)) in self.inside.into_iter().zip(Kind::ALL) {
+            if number > 0 {
+                self.note(format!(
+                    "{number} of {frames} frames have their packets inside {name}: flows are those inside, and sizes of \
+                     frames count the headers around them"
+                ));
+            }
+        }
+        for ((port, name), number) in std::mem::take(&mut self.unread) {
+            self.note(format!(
+                "{number} packets of UDP port {port} are of {name}, as far as the port tells: what they carry is not \
+                 read, and their flow is that of the tunnel"
+            ));
+        }
+        if self.again > 0 {
+            self.note(format!(
+                "ports were used again: {} TCP connections between the ports of one before them are flows of their own",
+                self.again
+            ));
+        }
     }
 }

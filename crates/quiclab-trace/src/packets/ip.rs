@@ -7,27 +7,20 @@
 //!
 //! Checksums are not verified: they are often not computed yet where a sender captures.
 
-use super::link::SkipReason;
-use quiclab_core::ip::{IPV4_HEADER, IPV6_HEADER, IpHeader, Malformed, TCP_HEADER, UDP_HEADER, read};
+use super::layers::Rest;
+use quiclab_core::ip::{IPV4_HEADER, IPV6_HEADER, Malformed, TCP_HEADER, UDP_HEADER, read};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
+pub(super) const TCP: u8 = 6;
+pub(super) const UDP: u8 = 17;
+/// IP Authentication Header (RFC 4302).
+const AH: u8 = 51;
 
 /// Why a packet is passed over, in words for [`super::Problems`].
 pub(super) type Problem = &'static str;
-const CUT: Problem = "packet truncated within its headers";
+pub(super) const CUT: Problem = "packet truncated within its headers";
+pub(super) const NOT_IP: Problem = "frame of another protocol than IP";
 const LENGTHS: Problem = "IP packet whose lengths contradict each other";
-
-impl From<SkipReason> for Problem {
-    fn from(passed: SkipReason) -> Self {
-        match passed {
-            SkipReason::Link => "link type not supported",
-            SkipReason::NotIp => "frame of another protocol than IP",
-            SkipReason::Cut => CUT,
-        }
-    }
-}
 
 /// One end of a packet; IPv4 addresses are the last four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +30,10 @@ pub(super) struct End {
 }
 
 impl End {
+    pub(super) fn address(&self) -> &[u8; 16] {
+        &self.address
+    }
+
     pub(super) fn socket(self, six: bool) -> SocketAddr {
         let [.., a, b, c, d] = self.address;
         let address =
@@ -57,26 +54,82 @@ pub(super) struct Datagram<'a> {
     /// The whole TCP or UDP header, as far as it was captured, and what was captured behind it.
     pub(super) header: &'a [u8],
     pub(super) payload: &'a [u8],
+    /// Bytes of the IP packet; its identification, or 0; how many routers it may still pass.
+    pub(super) packet_bytes: usize,
+    pub(super) identification: u16,
+    pub(super) hops: u8,
 }
 
-/// What lies above IP.
-struct Carried<'a> {
-    header: IpHeader,
-    /// Bytes on the wire.
-    length: usize,
-    captured: &'a [u8],
+impl Datagram<'_> {
+    /// Of source and destination.
+    pub(super) fn ports(&self) -> (u16, u16) {
+        (self.source.port, self.destination.port)
+    }
 }
 
-/// Reads an IP packet of which `packet` was captured and which had `original` bytes on the wire, or less (padding).
-pub(super) fn datagram(packet: &[u8], original: usize) -> Result<Datagram<'_>, Problem> {
-    let Carried { header: ip, length, captured } = carried(packet, original)?;
-    let port = |at: usize| captured.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]])).ok_or(CUT);
-    let protocol = ip.protocol;
-    let least = match protocol {
-        TCP => TCP_HEADER,
-        UDP => UDP_HEADER,
-        _ => return Err("IP packet of another protocol than TCP and UDP"),
+/// An IP packet that is no fragment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet<'a> {
+    source: IpAddr,
+    destination: IpAddr,
+    /// What is above the header and its extensions.
+    pub(super) protocol: u8,
+    pub(super) body: Rest<'a>,
+    /// Bytes of all of it, by its own header: more than the frame has, if the file states too short a length for that.
+    pub(super) length: usize,
+    identification: u16,
+    hops: u8,
+}
+
+/// Reads an IP packet; `rest` may end before it (a snap length) or behind it (padding).
+pub(super) fn packet(rest: Rest<'_>) -> Result<Packet<'_>, Problem> {
+    let (header, fault) = read(rest.bytes).map_err(|error| match error {
+        Malformed::Version(_) => NOT_IP,
+        _ => CUT,
+    })?;
+    let six = header.source.is_ipv6();
+    let none = if six { IPV6_HEADER } else { 0 };
+    let length = if header.length == none { rest.length } else { header.length };
+    if header.payload < IPV4_HEADER || length < header.payload {
+        return Err(LENGTHS);
+    }
+    if header.fragment.is_some() {
+        return Err("IP fragment");
+    }
+    match fault {
+        None => {}
+        Some(Malformed::Extensions) => return Err("IP packet with more than 8 extension headers"),
+        Some(_) => return Err(CUT),
+    }
+    let captured = &rest.bytes[..rest.bytes.len().min(length)];
+    let mut body = Rest { bytes: captured, length }.skip(header.payload)?;
+    let mut protocol = header.protocol;
+    if protocol == AH && !six {
+        protocol = body.byte(0)?;
+        body = body.skip(usize::from(body.byte(1)?) * 4 + 8)?;
+    }
+    let (identification, hops) = match *rest.bytes {
+        [_, _, _, _, high, low, _, _, hops, ..] if !six => (u16::from_be_bytes([high, low]), hops),
+        [_, _, _, _, _, _, _, hops, ..] => (0, hops),
+        _ => return Err(CUT),
     };
+    let (source, destination) = (header.source, header.destination);
+    Ok(Packet { source, destination, protocol, body, length, identification, hops })
+}
+
+/// Whether bytes that may be something else are an IP packet: version and lengths fit.
+pub(super) fn plausible(rest: Rest<'_>) -> bool {
+    let Ok((header, _)) = read(rest.bytes) else { return false };
+    header.payload >= IPV4_HEADER
+        && header.length >= header.payload.min(IPV6_HEADER)
+        && header.length <= rest.length
+}
+
+/// Reads the TCP or UDP packet in an IP packet.
+pub(super) fn datagram<'a>(ip: &Packet<'a>) -> Result<Datagram<'a>, Problem> {
+    let &Packet { protocol, body: Rest { bytes: captured, length }, .. } = ip;
+    let port = |at: usize| ip.body.half(at);
+    let least = if protocol == TCP { TCP_HEADER } else { UDP_HEADER };
     if length < least {
         return Err(LENGTHS);
     }
@@ -110,30 +163,10 @@ pub(super) fn datagram(packet: &[u8], original: usize) -> Result<Datagram<'_>, P
         payload_bytes,
         header,
         payload: &payload[..payload.len().min(payload_bytes)],
+        packet_bytes: ip.length,
+        identification: ip.identification,
+        hops: ip.hops,
     })
-}
-
-/// What lies above the IP header of a packet and its extension headers.
-fn carried(packet: &[u8], original: usize) -> Result<Carried<'_>, Problem> {
-    let (header, fault) = read(packet).map_err(|error| match error {
-        Malformed::Version(_) => "frame of another protocol than IP",
-        _ => CUT,
-    })?;
-    let none = if header.source.is_ipv6() { IPV6_HEADER } else { 0 };
-    let length = if header.length == none { original } else { header.length };
-    if header.payload < IPV4_HEADER || length < header.payload || length > original {
-        return Err(LENGTHS);
-    }
-    if header.fragment.is_some() {
-        return Err("IP fragment");
-    }
-    match fault {
-        None => {}
-        Some(Malformed::Extensions) => return Err("IP packet with more than 8 extension headers"),
-        Some(_) => return Err(CUT),
-    }
-    let captured = packet[..packet.len().min(length)].get(header.payload..).ok_or(CUT)?;
-    Ok(Carried { length: length - header.payload, header, captured })
 }
 
 /// The octets of an address; those of IPv4 are the last four.

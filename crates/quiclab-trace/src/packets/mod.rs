@@ -4,19 +4,25 @@
 //! stays in memory. What cannot be read is counted by what it is ([`Problems`]), and reading goes on where it can.
 
 mod capture;
+mod copies;
 mod dissect;
 mod error;
+mod flows;
 mod ip;
 pub(crate) mod key_log;
+mod layers;
 mod link;
 mod open;
 mod pcap;
 mod pcapng;
 mod qlog;
 pub(crate) mod quic;
+mod sequence;
 mod tcp;
+mod tunnel;
 mod window;
 
+pub(crate) use capture::is_capture;
 pub use capture::read_capture;
 pub use error::{EXPECTED, ReadError};
 pub use key_log::{CONNECTIONS_MAX, KEY_LOG_BYTES_MAX, KeyLog};
@@ -56,8 +62,10 @@ pub struct ObservedPacket<'a> {
     pub at: i64,
     /// From the second end of the flow to the first.
     pub backward: bool,
-    /// Bytes of the frame, with its link-layer header where the file has one, without checksum.
+    /// Bytes of the frame, with its link-layer header where the file has one, without checksum. At least those of IP.
     pub frame_bytes: u32,
+    /// Bytes of the outermost IP packet.
+    pub packet_bytes: u32,
     /// Bytes of TCP or UDP payload.
     pub payload_bytes: u32,
     /// What it says of itself.
@@ -140,6 +148,8 @@ pub struct Reading {
     pub format: String,
     /// Frames or events read, of all kinds.
     pub frames: u64,
+    /// Frames that show a packet that another one has shown.
+    pub copies: u64,
     /// What could not be read.
     pub problems: Problems,
     /// Sentences that a user should know: why nothing is decrypted, where the file broke off.

@@ -3,9 +3,10 @@
 //! | first bytes | reader |
 //! | --- | --- |
 //! | 1f 8b (RFC 1952) | what they are inside, decompressed as it is read: a bomb costs time, not memory |
-//! | 0a 0d 0d 0a: pcapng; a1b2c3d4 or a1b23c4d, in either byte order: pcap | [`read_capture`] |
+//! | 0a 0d 0d 0a: pcapng; a1b2c3d4, a1b23c4d or a1b2cd34, in either byte order: pcap | [`read_capture`] |
 //! | all others | [`read_qlog`], which says what it is if it is none |
 
+use super::capture::is_capture;
 use super::{KeyLog, ReadError, Reading, Sink, read_capture, read_qlog};
 use crate::inspect::HEAD_BYTES;
 use flate2::read::MultiGzDecoder;
@@ -88,13 +89,6 @@ fn choose(
         reading.format.push_str(", gzip");
     }
     Ok(reading)
-}
-
-fn is_capture(head: &[u8]) -> bool {
-    let Some(magic) = head.first_chunk::<4>() else { return false };
-    let (big, little) = (u32::from_be_bytes(*magic), u32::from_le_bytes(*magic));
-    // pcapng is the same in both orders; of pcap there is one with microseconds and one with nanoseconds
-    [0x0a0d_0d0a, 0xa1b2_c3d4, 0xa1b2_3c4d].iter().any(|known| [big, little].contains(known))
 }
 
 /// What is known over all passes.

@@ -59,6 +59,8 @@ pub(super) fn read<R: Read>(
         let header = window.bytes(0..layout.record_bytes);
         let (seconds, fraction) = (layout.word(header, 0), layout.word(header, 4));
         let (captured, original) = (layout.word(header, 8) as usize, layout.word(header, 12));
+        // the modified format has the number of the interface there
+        let interface = if layout.record_bytes > 16 { layout.word(header, 16) } else { 0 };
         let end = layout.record_bytes + captured;
         if end > RECORD_BYTES_MAX {
             return broken("the length of a record is beyond 16 MiB");
@@ -72,6 +74,7 @@ pub(super) fn read<R: Read>(
             original: original.max(captured as u32),
             fcs_bytes,
             link,
+            interface,
             data: window.bytes(layout.record_bytes..end),
         });
         window.consume(end);

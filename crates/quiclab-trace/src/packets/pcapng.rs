@@ -40,7 +40,6 @@ struct Interface {
     resolution: Resolution,
     /// Nanoseconds to add to each time stamp.
     offset: i128,
-    seen: bool,
 }
 
 /// Length of a unit of time stamps.
@@ -110,7 +109,6 @@ pub(super) fn read<R: Read>(
     to: &mut Dissector<'_>,
 ) -> Result<Option<ReadStop>, Stop> {
     let mut section = Section::default();
-    let mut interfaces_seen = 0_u64;
     loop {
         let at = window.offset();
         let broken = |why| Ok(Some(ReadStop { at, why }));
@@ -137,13 +135,7 @@ pub(super) fn read<R: Read>(
         }
         let block = window.bytes(0..length);
         if section.word(block, length - 4) as usize == length {
-            let new = section.block(kind, &block[FRONT_BYTES..length - 4], to);
-            interfaces_seen += u64::from(new);
-            if new && interfaces_seen == 2 {
-                to.note(
-                    "packets were captured at several interfaces; one that passed two of them counts twice",
-                );
-            }
+            section.block(kind, &block[FRONT_BYTES..length - 4], to);
         } else {
             to.problem("block whose lengths differ");
         }
@@ -152,8 +144,7 @@ pub(super) fn read<R: Read>(
 }
 
 impl Section {
-    /// A block; `true` if it is the first packet of an interface.
-    fn block(&mut self, kind: u32, body: &[u8], to: &mut Dissector<'_>) -> bool {
+    fn block(&mut self, kind: u32, body: &[u8], to: &mut Dissector<'_>) {
         match kind {
             INTERFACE_DESCRIPTION if self.interfaces.len() == INTERFACES_MAX => {
                 to.problem("interface description not usable");
@@ -166,12 +157,12 @@ impl Section {
             INTERFACE_DESCRIPTION => self.interfaces.push(self.interface(body)),
             ENHANCED_PACKET if body.len() >= 20 => {
                 let interface = self.word(body, 0) as usize;
-                return self.packet(interface, body, to);
+                self.packet(interface, body, to);
             }
             // the interface has two bytes there, and dropped packets the other two
             PACKET if body.len() >= 20 => {
                 let interface = usize::from(self.half(body, 0));
-                return self.packet(interface, body, to);
+                self.packet(interface, body, to);
             }
             ENHANCED_PACKET | PACKET => to.unreadable("packet block too short"),
             SIMPLE_PACKET => to.unreadable("packet without a time"),
@@ -184,7 +175,6 @@ impl Section {
             }
             _ => {}
         }
-        false
     }
 
     fn interface(&self, body: &[u8]) -> Interface {
@@ -193,7 +183,6 @@ impl Section {
             fcs_bytes: 0,
             resolution: Resolution::Nanoseconds(1000),
             offset: 0,
-            seen: false,
         };
         let mut options = &body[8..];
         while options.len() >= 4 {
@@ -222,32 +211,31 @@ impl Section {
         interface
     }
 
-    /// A packet; `true` if it is the first of its interface.
-    fn packet(&mut self, interface: usize, body: &[u8], to: &mut Dissector<'_>) -> bool {
+    fn packet(&self, number: usize, body: &[u8], to: &mut Dissector<'_>) {
         let (high, low) = (self.word(body, 4), self.word(body, 8));
         let (captured, original) = (self.word(body, 12) as usize, self.word(body, 16));
-        let Some(interface) = self.interfaces.get_mut(interface) else {
+        let Some(interface) = self.interfaces.get(number) else {
             to.unreadable("packet of an interface that is not described");
-            return false;
+            return;
         };
         let Some(data) = body[20..].get(..captured) else {
             to.unreadable("packet block too short");
-            return false;
+            return;
         };
         let units = u64::from(high) << 32 | u64::from(low);
         let nanoseconds = interface.resolution.nanoseconds(units) + interface.offset;
         let Ok(at) = i64::try_from(nanoseconds) else {
             to.unreadable("time stamp after the year 2262");
-            return false;
+            return;
         };
         to.frame(&Frame {
             at,
             original: original.max(captured as u32),
             fcs_bytes: interface.fcs_bytes,
             link: interface.link,
+            interface: number as u32,
             data,
         });
-        !std::mem::replace(&mut interface.seen, true)
     }
 }
 

@@ -21,7 +21,8 @@ use std::io::{self, Read};
 use std::ops::RangeInclusive;
 
 /// Ethernet, IPv4 without options and UDP: what a frame has beside its UDP payload.
-const HEADERS_BYTES: u32 = 14 + 20 + 8;
+const HEADERS_BYTES: u32 = 14 + PACKET_HEADERS_BYTES;
+const PACKET_HEADERS_BYTES: u32 = 20 + 8;
 /// Times are kept within 73 years of zero, so that the difference of any two can be told in nanoseconds.
 const FAR_NS: i64 = 1 << 61;
 
@@ -193,6 +194,11 @@ impl Packets<'_> {
             at: at.clamp(-FAR_NS, FAR_NS),
             backward: event.sent != self.flows[index].first_sent,
             frame_bytes: if event.bytes.is_some() { payload.saturating_add(HEADERS_BYTES) } else { 0 },
+            packet_bytes: if event.bytes.is_some() {
+                payload.saturating_add(PACKET_HEADERS_BYTES)
+            } else {
+                0
+            },
             payload_bytes: payload,
             content: event.content(),
         };
@@ -222,7 +228,8 @@ impl Packets<'_> {
         self.problems.add("records that are not qlog events", decoder.malformed);
         self.problems.add("events of connections beyond the first 256", decoder.beyond);
         let notes = notes(&self, ending);
-        Reading { format: "qlog".to_owned(), frames: decoder.events, problems: self.problems, notes }
+        let (format, problems) = ("qlog".to_owned(), self.problems);
+        Reading { format, frames: decoder.events, problems, notes, ..Reading::default() }
     }
 }
 

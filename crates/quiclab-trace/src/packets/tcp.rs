@@ -1,6 +1,7 @@
 //! What a TCP header says (RFC 9293 section 3.1) of sequence space, and how many SACK blocks it has (RFC 2018).
 
 use super::Content;
+use super::sequence::Numbers;
 use quiclab_core::ip::TCP_HEADER;
 
 const FIN: u8 = 1;
@@ -8,15 +9,22 @@ const SYN: u8 = 2;
 const RST: u8 = 4;
 const ACK: u8 = 16;
 
-/// Reads a header, of which at least 16 bytes are there. The second value: whether its options are all there.
-pub(super) fn segment(header: &[u8], payload_bytes: usize) -> (Content<'static>, bool) {
+/// Numbers of a header, of which at least 16 bytes are there.
+pub(super) fn numbers(header: &[u8], payload_bytes: usize) -> Numbers {
     let word = |at: usize| u32::from_be_bytes(*header[at..].first_chunk().expect("16 bytes are there"));
     let flags = header[13];
+    let length = payload_bytes as u32 + u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
+    Numbers { sequence: word(4), acknowledgement: word(8), length, flags }
+}
+
+/// Reads a header, of which at least 16 bytes are there. The second value: whether its options are all there.
+pub(super) fn segment(header: &[u8], payload_bytes: usize) -> (Content<'static>, bool) {
+    let Numbers { sequence, acknowledgement, length, flags } = numbers(header, payload_bytes);
     let whole = header.len() >= usize::from(header[12] >> 4) * 4;
     let content = Content::Segment {
-        sequence: word(4),
-        acknowledgement: (flags & ACK != 0).then(|| word(8)),
-        length: payload_bytes as u32 + u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0),
+        sequence,
+        acknowledgement: (flags & ACK != 0).then_some(acknowledgement),
+        length,
         control: flags & (SYN | FIN | RST) != 0,
         window: u16::from_be_bytes([header[14], header[15]]),
         sack_blocks: sack_blocks(header.get(TCP_HEADER..).unwrap_or_default()),

@@ -100,6 +100,22 @@ pub fn pcap(layout: Layout, link: u16, frames: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
+/// A pcap file in the modified format: eight more bytes in each record.
+pub fn modified(big_endian: bool, link: u16, frames: &[Vec<u8>]) -> Vec<u8> {
+    let layout = Layout { big_endian, nanoseconds: false };
+    let mut file = pcap(layout, link, &[]);
+    file[..4].copy_from_slice(&if big_endian {
+        0xa1b2_cd34_u32.to_be_bytes()
+    } else {
+        0xa1b2_cd34_u32.to_le_bytes()
+    });
+    for frame in frames {
+        let record = pcap(layout, link, std::slice::from_ref(frame));
+        file.extend([&record[24..40], &[0; 8], frame].concat());
+    }
+    file
+}
+
 /// A pcapng file of one section.
 pub struct Pcapng {
     big_endian: bool,

@@ -1,0 +1,210 @@
+//! Frames that show a packet that another frame has shown: of `-i any`, of bridges and routers captured on both sides,
+//! of mirror ports that copy what comes in and what goes out.
+//!
+//! Like `editcap -D`, this compares a frame with those shortly before it; unlike that, not all bytes, and only what stays
+//! the same on the way: addresses, ports, protocol, length and identification of IP, and the first [`COMPARED_BYTES`]
+//! above it without the checksum, which an offload may still have to compute. Headers of the link, tunnels, tags, TTL
+//! and ECN may differ: where they do, the frames come from two *places*.
+//!
+//! | the same packet, within [`WINDOW_NS`] | is a copy, because |
+//! | --- | --- |
+//! | at another place, which has seen it less often than the place that saw it first | each transmission passes a place once |
+//! | at the same place, with an identification that differs between packets | a packet that is sent again has another one |
+//! | at the same place, without (IPv6; 0, as in "atomic" packets of RFC 6864; constant), QUIC | no datagram is sent twice |
+//! | ..., TCP with data, SYN or FIN, within [`SOON_NS`], nothing of the other end between | too soon for a retransmission |
+//! | ..., others | only if half of the packets that can be told were copied: equal ACKs and datagrams are also sent |
+//!
+//! Memory: at most [`PACKETS_MAX`] packets are remembered.
+
+use super::ip::Datagram;
+use std::collections::hash_map::{DefaultHasher, Entry};
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hasher;
+
+/// Longest time between a packet and its copy: longer than queues of routers.
+const WINDOW_NS: u64 = 1_000_000_000;
+/// No sender that has heard nothing sends again so soon: Linux waits at least 2 ms with a tail loss probe
+/// (`TCP_TIMEOUT_MIN`), and 200 ms with its timer.
+const SOON_NS: u64 = 1_000_000;
+const PACKETS_MAX: usize = 1 << 16;
+const COMPARED_BYTES: usize = 64;
+/// Places at which a packet is counted: host, container, bridge, card.
+const PLACES_MAX: usize = 6;
+
+/// What the packets between two ends are known for, by direction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Habits {
+    /// Identification of IP and contents of the packet before.
+    last: [Option<(u16, u64)>; 2],
+    /// Packets with other contents had another identification.
+    identified: [bool; 2],
+    /// Packets of each direction.
+    sent: [u32; 2],
+    evidence: Evidence,
+}
+
+/// Of packets that can be told from copies: how many there are, and how many were copied at their place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Evidence {
+    packets: u64,
+    copied: u64,
+}
+
+impl Evidence {
+    fn half(self) -> bool {
+        self.copied > 0 && self.copied * 2 >= self.packets
+    }
+}
+
+/// A packet that has been seen.
+#[derive(Debug)]
+struct Record {
+    at: i64,
+    /// How often it was sent, and how often each place has seen it.
+    sent: u8,
+    places: [(u64, u8); PLACES_MAX],
+    /// It was copied at a place since it was sent last.
+    copied: bool,
+    /// Packets of the other end when it was sent last.
+    heard: u32,
+}
+
+/// What is said of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// TCP that fills sequence space.
+    Data,
+    /// A datagram of QUIC.
+    Quic,
+    /// An acknowledgement of TCP, a datagram of another protocol.
+    Other,
+}
+
+/// The packets of a capture of the last second.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    recent: HashMap<u64, Record>,
+    order: VecDeque<(u64, i64)>,
+    evidence: Evidence,
+    /// Frames that were copies.
+    pub(super) frames: u64,
+}
+
+impl Copies {
+    /// Whether a frame that was seen at a `place` shows a packet that another one has shown.
+    pub(super) fn is_copy(
+        &mut self,
+        at: i64,
+        place: u64,
+        (datagram, lesser): (&Datagram<'_>, bool),
+        class: Class,
+        habits: &mut Habits,
+    ) -> bool {
+        self.forget(at);
+        let way = usize::from(lesser);
+        let contents = contents(datagram);
+        let id = datagram.identification;
+        match habits.last[way] {
+            Some((last, same)) if same != contents => habits.identified[way] = last != id,
+            Some(_) => {}
+            None => habits.identified[way] = !datagram.tcp,
+        }
+        habits.last[way] = Some((id, contents));
+        let identified = id != 0 && habits.identified[way];
+        let sure = identified || class != Class::Other;
+        let heard = habits.sent[1 - way];
+        let key = contents ^ u64::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let copy = match self.recent.entry(key) {
+            Entry::Vacant(vacant) => {
+                let mut places = [(0, 0); PLACES_MAX];
+                places[0] = (place, 1);
+                vacant.insert(Record { at, sent: 1, places, copied: false, heard });
+                self.order.push_back((key, at));
+                false
+            }
+            Entry::Occupied(mut occupied) => {
+                let record = occupied.get_mut();
+                let seen = record.at_place(place);
+                if seen.is_some_and(|seen| *seen < record.sent) || seen.is_none() {
+                    record.note(place);
+                    true
+                } else {
+                    let soon = at.abs_diff(record.at) <= SOON_NS && record.heard == heard;
+                    let evidence = if habits.evidence.packets > 0 { habits.evidence } else { self.evidence };
+                    let copy = identified
+                        || class == Class::Quic
+                        || class == Class::Data && soon
+                        || !record.copied && evidence.half();
+                    if copy {
+                        if sure && !record.copied {
+                            habits.evidence.copied += 1;
+                            self.evidence.copied += 1;
+                        }
+                        record.copied = true;
+                    } else {
+                        record.sent = record.sent.saturating_add(1);
+                        record.note(place);
+                        (record.at, record.copied, record.heard) = (at, false, heard);
+                        self.order.push_back((key, at));
+                    }
+                    copy
+                }
+            }
+        };
+        if copy {
+            self.frames += 1;
+        } else {
+            habits.sent[way] = habits.sent[way].wrapping_add(1);
+            habits.evidence.packets += u64::from(sure);
+            self.evidence.packets += u64::from(sure);
+        }
+        copy
+    }
+
+    /// Drops what no copy of can come any more.
+    fn forget(&mut self, now: i64) {
+        while let Some(&(key, at)) = self.order.front()
+            && (self.order.len() >= PACKETS_MAX || now.abs_diff(at) > WINDOW_NS)
+        {
+            self.order.pop_front();
+            // one that was sent again has another entry
+            if let Entry::Occupied(occupied) = self.recent.entry(key)
+                && occupied.get().at == at
+            {
+                occupied.remove();
+            }
+        }
+    }
+}
+
+impl Record {
+    fn at_place(&self, place: u64) -> Option<&u8> {
+        self.places.iter().find(|(known, seen)| *known == place && *seen > 0).map(|(_, seen)| seen)
+    }
+
+    fn note(&mut self, place: u64) {
+        if let Some((known, seen)) =
+            self.places.iter_mut().find(|(known, seen)| *known == place || *seen == 0)
+        {
+            *known = place;
+            *seen = seen.saturating_add(1);
+        }
+    }
+}
+
+/// What stays the same on the way of a packet, without the identification of IP.
+fn contents(datagram: &Datagram<'_>) -> u64 {
+    let mut hash = DefaultHasher::new();
+    hash.write(datagram.source.address());
+    hash.write(datagram.destination.address());
+    hash.write_usize(datagram.packet_bytes);
+    hash.write_u8(u8::from(datagram.tcp));
+    let header = datagram.header;
+    // TCP: ports to window, then the urgent pointer and options. UDP: ports and length
+    let (before, behind) = if datagram.tcp { (16, 18) } else { (6, 8) };
+    hash.write(&header[..before.min(header.len())]);
+    hash.write(header.get(behind..).unwrap_or_default());
+    let room = COMPARED_BYTES.saturating_sub(header.len());
+    hash.write(&datagram.payload[..datagram.payload.len().min(room)]);
+    hash.finish()
+}

@@ -1,0 +1,288 @@
+//! From a frame to the TCP or UDP packet inside: link header, tags, labels, tunnels, one header after the other.
+//!
+//! | file | headers |
+//! | --- | --- |
+//! | `link.rs` | those of link types |
+//! | `layers.rs` | Ethernet, VLAN tags, LLC/SNAP, PPP, Cisco HDLC, MPLS, pseudo-wires |
+//! | `tunnel.rs` | what IP and UDP carry |
+//! | `ip.rs` | IP, TCP, UDP |
+//!
+//! The innermost IP packet with TCP or UDP is what counts. At most [`HEADERS_MAX`] headers are followed: eight tunnels
+//! of Ethernet in UDP.
+
+use super::dissect::Frame;
+use super::ip::{self, CUT, Datagram, NOT_IP, Problem};
+use super::{link, tunnel};
+
+/// Headers in front of TCP or UDP.
+pub(super) const HEADERS_MAX: usize = 32;
+const TOO_DEEP: Problem = "packet with more than 32 headers around it";
+/// Labels in a stack.
+const LABELS_MAX: usize = 16;
+
+/// What begins at a place in a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layer {
+    /// Destination, source, type or length.
+    Ethernet,
+    /// What a type of Ethernet says.
+    Ethertype(u16),
+    /// IEEE 802.2, with SNAP.
+    Llc,
+    /// Address and control if they are there, protocol (RFC 1661, RFC 1662).
+    Ppp,
+    /// Address, control, type of Ethernet (RFC 1547 section 4.3.1); PPP if the address is that of RFC 1662.
+    Hdlc,
+    /// Labels (RFC 3032).
+    Mpls,
+    /// IP, of any version.
+    Ip,
+}
+
+/// Encapsulations that are named in notes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Pbb,
+    Mpls,
+    PseudoWire,
+    Pppoe,
+    IpInIp,
+    Gre,
+    Erspan,
+    EtherIp,
+    Vxlan,
+    VxlanGpe,
+    Geneve,
+    GtpU,
+    L2tp,
+    Lisp,
+    Tzsp,
+    Teredo,
+}
+
+impl Kind {
+    pub(super) const ALL: [(Self, &'static str); 16] = [
+        (Self::Pbb, "a provider backbone (IEEE 802.1ah)"),
+        (Self::Mpls, "MPLS"),
+        (Self::PseudoWire, "Ethernet pseudo-wires"),
+        (Self::Pppoe, "PPPoE"),
+        (Self::IpInIp, "IP in IP"),
+        (Self::Gre, "GRE"),
+        (Self::Erspan, "ERSPAN"),
+        (Self::EtherIp, "EtherIP"),
+        (Self::Vxlan, "VXLAN"),
+        (Self::VxlanGpe, "VXLAN-GPE"),
+        (Self::Geneve, "GENEVE"),
+        (Self::GtpU, "GTP-U"),
+        (Self::L2tp, "L2TP"),
+        (Self::Lisp, "LISP"),
+        (Self::Tzsp, "TZSP"),
+        (Self::Teredo, "Teredo"),
+    ];
+}
+
+/// What there is of a frame from a place on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rest<'a> {
+    /// What was captured.
+    pub(super) bytes: &'a [u8],
+    /// What was on the wire.
+    pub(super) length: usize,
+}
+
+impl<'a> Rest<'a> {
+    pub(super) fn byte(self, at: usize) -> Result<u8, Problem> {
+        self.bytes.get(at).copied().ok_or(CUT)
+    }
+
+    pub(super) fn half(self, at: usize) -> Result<u16, Problem> {
+        self.bytes.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]])).ok_or(CUT)
+    }
+
+    pub(super) fn skip(self, count: usize) -> Result<Self, Problem> {
+        let bytes = self.bytes.get(count..).ok_or(CUT)?;
+        Ok(Self { bytes, length: self.length.saturating_sub(count) })
+    }
+}
+
+/// What is learned on the way through the headers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Trail {
+    /// Bits of [`Kind`].
+    kinds: u32,
+    /// Where the frame was seen: interface, addresses and tags of the link, tunnels. Not what differs from packet to packet.
+    pub(super) place: u64,
+    /// Bytes of the outermost IP packet.
+    pub(super) network_bytes: usize,
+    /// Bytes by which the frame states a shorter length than IP does.
+    pub(super) missing: usize,
+}
+
+impl Trail {
+    pub(super) fn through(&mut self, kind: Kind) {
+        self.kinds |= 1 << kind as u32;
+        self.saw(&[kind as u8]);
+    }
+
+    pub(super) fn has(&self, kind: Kind) -> bool {
+        self.kinds & 1 << kind as u32 != 0
+    }
+
+    /// Something that tells places apart. No secret hash: two places that look like one cost a copy that is not found.
+    pub(super) fn saw(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.place = (self.place ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3); // FNV-1a
+        }
+    }
+}
+
+/// Finds the innermost packet of TCP or UDP in a frame of `original` bytes.
+pub(super) fn innermost<'a>(frame: &Frame<'a>, original: usize) -> Result<(Datagram<'a>, Trail), Problem> {
+    let mut trail = Trail { place: 0xcbf2_9ce4_8422_2325, ..Trail::default() };
+    trail.saw(&frame.interface.to_be_bytes());
+    trail.saw(&frame.link.to_be_bytes());
+    let rest = Rest { bytes: frame.data, length: original };
+    let (mut layer, mut rest) = link::first(frame.link, rest, &mut trail)?;
+    for _ in 0..HEADERS_MAX {
+        (layer, rest) = match layer {
+            Layer::Ethernet => {
+                trail.saw(rest.bytes.get(..12).ok_or(CUT)?);
+                ethernet(rest.half(12)?, rest.skip(14)?)
+            }
+            Layer::Ethertype(kind) => ethertype(kind, rest, &mut trail)?,
+            Layer::Llc => llc(rest)?,
+            Layer::Ppp => ppp(rest)?,
+            Layer::Hdlc => match rest.byte(0)? {
+                0xff => (Layer::Ppp, rest),
+                _ => (Layer::Ethertype(rest.half(2)?), rest.skip(4)?),
+            },
+            Layer::Mpls => mpls(rest, &mut trail)?,
+            Layer::Ip => {
+                let packet = ip::packet(rest)?;
+                if trail.network_bytes == 0 {
+                    trail.network_bytes = packet.length;
+                }
+                trail.missing += packet.length.saturating_sub(rest.length);
+                match tunnel::of_ip(&packet, &mut trail)? {
+                    Some(next) => next,
+                    None => {
+                        let datagram = ip::datagram(&packet)?;
+                        match tunnel::of_udp(&datagram, &mut trail) {
+                            Some(next) => next,
+                            None => {
+                                trail.saw(&[datagram.hops]);
+                                return Ok((datagram, trail));
+                            }
+                        }
+                    }
+                }
+            }
+        };
+    }
+    Err(TOO_DEEP)
+}
+
+/// A field of Ethernet that is a type, or a length in front of IEEE 802.2.
+pub(super) fn ethernet(kind: u16, rest: Rest<'_>) -> (Layer, Rest<'_>) {
+    if kind <= 1500 {
+        // what follows the length is padding
+        let length = rest.length.min(usize::from(kind));
+        (Layer::Llc, Rest { bytes: &rest.bytes[..rest.bytes.len().min(length)], length })
+    } else {
+        (Layer::Ethertype(kind), rest)
+    }
+}
+
+fn ethertype<'a>(kind: u16, rest: Rest<'a>, trail: &mut Trail) -> Result<(Layer, Rest<'a>), Problem> {
+    Ok(match kind {
+        0x0800 | 0x86dd => (Layer::Ip, rest),
+        // tags of IEEE 802.1Q and 802.1ad, and what was used for the outer one before
+        0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
+            trail.saw(&(rest.half(0)? & 0x0fff).to_be_bytes());
+            ethernet(rest.half(2)?, rest.skip(4)?)
+        }
+        0x8847 | 0x8848 => (Layer::Mpls, rest),
+        // version 1, type 1, code 0, session, length (RFC 2516 section 4)
+        0x8864 => {
+            trail.through(Kind::Pppoe);
+            (Layer::Ppp, rest.skip(6)?)
+        }
+        // I-TAG of IEEE 802.1ah: flags and service, then the customer's frame
+        0x88e7 => {
+            trail.through(Kind::Pbb);
+            (Layer::Ethernet, rest.skip(4)?)
+        }
+        // transparent Ethernet bridging, PPP: in GRE and GENEVE
+        0x6558 => (Layer::Ethernet, rest),
+        0x880b => (Layer::Ppp, rest),
+        // tags of Cisco (VN-Tag) and of IEEE 802.1BR: 4 and 6 bytes, then a type
+        0x8926 => ethernet(rest.half(4)?, rest.skip(6)?),
+        0x893f => ethernet(rest.half(6)?, rest.skip(8)?),
+        0x88e5 => return Err("frame of MACsec, which is not decrypted"),
+        _ => return Err(NOT_IP),
+    })
+}
+
+fn llc(rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Problem> {
+    match *rest.bytes {
+        [0xaa, 0xaa, 3, 0, 0, 0, ..] => Ok((Layer::Ethertype(rest.half(6)?), rest.skip(8)?)),
+        [0xaa, 0xaa, 3, ..] if rest.bytes.len() < 8 => Err(CUT),
+        // Novell's IPX is the most frequent user of ff; 06 is IP (RFC 1042)
+        [6, 6, 3, ..] => Ok((Layer::Ip, rest.skip(3)?)),
+        [] => Err(CUT),
+        _ => Err(NOT_IP),
+    }
+}
+
+/// "Address-and-Control-Field-Compression" and "Protocol-Field-Compression" (RFC 1661 section 6.5 and 6.6): an odd first
+/// byte is a whole protocol.
+fn ppp(rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Problem> {
+    let rest = if rest.bytes.starts_with(&[0xff, 3]) { rest.skip(2)? } else { rest };
+    let first = rest.byte(0)?;
+    let (protocol, rest) =
+        if first & 1 == 1 { (u16::from(first), rest.skip(1)?) } else { (rest.half(0)?, rest.skip(2)?) };
+    match protocol {
+        0x0021 | 0x0057 => Ok((Layer::Ip, rest)),
+        0x0281 | 0x0283 => Ok((Layer::Mpls, rest)),
+        0x002d | 0x002f => Err("PPP frame with a compressed TCP header (RFC 1144), not read"),
+        0x00fd | 0x00fb => Err("compressed PPP frame (RFC 1962), not read"),
+        0x0053 | 0x0055 => Err("encrypted PPP frame (RFC 1968), not read"),
+        0x003d => Err("fragment of multilink PPP (RFC 1990), not read"),
+        _ => Err(NOT_IP),
+    }
+}
+
+/// Labels do not say what follows them; its first four bits do, if it is IP or has a control word (RFC 4928 section 3,
+/// RFC 4385 section 3). Where they could be those of an address of Ethernet, too, lengths and types decide.
+fn mpls<'a>(mut rest: Rest<'a>, trail: &mut Trail) -> Result<(Layer, Rest<'a>), Problem> {
+    trail.through(Kind::Mpls);
+    for _ in 0..LABELS_MAX {
+        let bottom = rest.byte(2)? & 1 == 1;
+        rest = rest.skip(4)?;
+        if bottom {
+            let ethernet = |rest: Rest<'_>| rest.half(12).is_ok_and(is_carried);
+            return match rest.byte(0)? >> 4 {
+                4 | 6 if ip::plausible(rest) || !ethernet(rest) => Ok((Layer::Ip, rest)),
+                1 if !ethernet(rest) => Err("MPLS packet of an associated channel (RFC 5586)"),
+                0 if !ethernet(rest) || rest.skip(4).is_ok_and(ethernet) => {
+                    trail.through(Kind::PseudoWire);
+                    Ok((Layer::Ethernet, rest.skip(4)?))
+                }
+                _ if ethernet(rest) => {
+                    trail.through(Kind::PseudoWire);
+                    Ok((Layer::Ethernet, rest))
+                }
+                _ => Err("MPLS packet of another protocol than IP and Ethernet"),
+            };
+        }
+    }
+    Err("MPLS packet with more than 16 labels")
+}
+
+/// Whether frames with this type lead to IP.
+fn is_carried(ethertype: u16) -> bool {
+    matches!(
+        ethertype,
+        0x0800 | 0x86dd | 0x8100 | 0x88a8 | 0x9100 | 0x8847 | 0x8848 | 0x8864 | 0x88e7 | 0x0806
+    )
+}
