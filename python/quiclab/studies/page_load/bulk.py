@@ -90,7 +90,7 @@ def concurrent_transfers(name: str) -> Configuration:
         }
         changes[f"flows.f{number}"] = flow
     label = " + ".join(LABELS[stack] for stack in BESIDE[name])
-    return Configuration(name, label, changes, TCP if name == "T+T" else "")
+    return Configuration(name, label, changes)
 
 
 def throughput_mbps(result: RunResult, number: Value) -> float:
