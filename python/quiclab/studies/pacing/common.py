@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.studies.hosts import AIOQUIC_DATAGRAM, C_DATAGRAM, C_SEND_CALL
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Value
-from quiclab.study.ran import implementation, option_of
+from quiclab.study.ran import implementation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,6 @@ from quiclab.studies.page_load.common import (
     LABELS,
     REFERENCE,
     SOURCE,
-    TCP,
     configuration,
 )
 from quiclab.study import Configuration, Factor, Metric, Table, Value
