@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from conftest import ROOT
 from quiclab import cli
 from quiclab.failures import FILE, MAX_ENTRIES, note_failures, read_failures
 
@@ -117,3 +119,64 @@ def test_failures_are_bounded_and_go_when_they_are_repaired(tmp_path: Path) -> N
     note_failures(tmp_path, {"new": "why"})
     found = read_failures(tmp_path)
     assert (len(found), found["new"], "0" in found) == (MAX_ENTRIES, "why", False)
+
+
+# --- studies
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A laboratory with one study whose far configuration loses every packet at 20 Mbit/s."""
+    folder = tmp_path / "home"
+    shutil.copytree(ROOT / "tests" / "data" / "tiny", folder)
+    monkeypatch.setenv("QUICLAB_STUDIES", str(folder / "studies"))
+    return folder
+
+
+def change(home: Path, before: str, after: str) -> None:
+    file = home / "studies" / "tiny.py"
+    text = file.read_text()
+    assert before in text
+    file.write_text(text.replace(before, after, 1))
+
+
+FAR = '{"links.down1.delay": "50 ms"}'
+LOSING = (
+    'lambda given: {**given, "links.down1.delay": "50 ms"}'
+    ' | ({"links.down1.loss": 1.0} if given["links.down1.rate"] == "20 Mbit/s" else {})'
+)
+
+
+def test_a_setting_of_a_study_that_fails_is_a_row_everywhere(home: Path, tmp_path: Path, capsys: Captured) -> None:
+    change(home, FAR, LOSING)
+    out = tmp_path / "results"
+    assert invoke("study", "run", "tiny/rate", "--runs", "2", "--jobs", "1", "--out", out) == 1
+    assert "2 runs failed" in capsys.readouterr().err
+    assert invoke("study", "table", "tiny/rate", "--out", out) == 1
+    said = capsys.readouterr()
+    assert "2 runs with quinn are missing, of which 2 failed" in said.err
+    rows = {(row["configuration"], row["rate_mbps"]): row for row in csv.DictReader(said.out.splitlines())}
+    assert len(rows) == 4
+    failed = rows["far", "20"]
+    assert (failed["n_runs"], failed["n_failed"], failed["goodput_mbps_mean"]) == ("0", "2", "")
+    assert failed["reason"].startswith("flow `dc` failed after 0 bytes")
+    assert (rows["near", "5"]["n_failed"], rows["near", "5"]["reason"]) == ("0", "")
+    assert invoke("study", "compare", "tiny/rate", "--out", out, "--json") == 1
+    document = json.loads(capsys.readouterr().out)
+    assert [(row["setting"], row["runs"], row["failed"]) for row in document["failed"]] == [
+        ("<50 ms> & away, rate 20 Mbit/s", 0, 2)
+    ]
+    assert invoke("study", "compare", "tiny/rate", "--out", out) == 1
+    assert "failed: <50 ms> & away, rate 20 Mbit/s: 2 of 2 runs: flow `dc`" in " ".join(capsys.readouterr().out.split())
+    assert invoke("study", "report", "tiny/rate", "--out", out) == 0
+    page = (out / "tiny" / "rate" / "report.html").read_text()
+    assert "&lt;50 ms&gt; &amp; away, rate 20 Mbit/s: 2 failed, 0 did not; the first: flow `dc` failed" in page
+
+
+def test_a_study_of_which_all_runs_fail_says_why(home: Path, tmp_path: Path, capsys: Captured) -> None:
+    change(home, '{"flows.dc.sender.stack": engine,', '{"links.down1.loss": 1.0, "flows.dc.sender.stack": engine,')
+    out = tmp_path / "results"
+    assert invoke("study", "run", "tiny/rate", "--runs", "1", "--jobs", "1", "--out", out) == 1
+    capsys.readouterr()
+    assert invoke("study", "table", "tiny/rate", "--out", out) != 0
+    assert "all 4 runs of tiny/rate failed, the first: flow `dc` failed after 0 bytes" in capsys.readouterr().err
