@@ -77,13 +77,13 @@ def _bounds(data: Mapping[str, Any], name: str, protocols: Mapping[str, str]) ->
     if flow["start_s"] is None or data["run"].get("emulation") == "netem":
         return  # queueing disciplines of the kernel permit bursts: `run.kernel.links` compares their rates
     end_s = data["run"]["network_time_s"] if flow["finish_s"] is None else flow["finish_s"]
-    rate_bps, elapsed_s = _rate_bps(data, name), end_s - flow["start_s"]
-    if math.isfinite(rate_bps):
-        rate = f"{rate_bps / 1e6:g} Mbit/s over {elapsed_s:.6g} s"
-        yield math.ceil(rate_bps * elapsed_s / 8), f"the links of its routes carry {rate}"
+    rate, elapsed_s = rate_bps(data, name), end_s - flow["start_s"]
+    if math.isfinite(rate):
+        carried = f"{rate / 1e6:g} Mbit/s over {elapsed_s:.6g} s"
+        yield math.ceil(rate * elapsed_s / 8), f"the links of its routes carry {carried}"
 
 
-def _rate_bps(data: Mapping[str, Any], name: str) -> float:
+def rate_bps(data: Mapping[str, Any], name: str) -> float:
     """Return the highest rate at which the routes of a flow lead to its receiver [bit/s]; infinite if not known."""
     flow = data["scenario"]["flows"][name]
     return math.fsum(_route_bps(data, route.get("down")) for route in (flow, *(flow.get("paths") or ())))
