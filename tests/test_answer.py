@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from quiclab.inspect import open_run, side
 from quiclab.inspect.source import DEFAULT_POINTS
 from quiclab.inspect.view import limits_of
 from quiclab.report.answer import answer, limited, losses
+from quiclab.sweeps import run
 
 Captured = pytest.CaptureFixture[str]
 
@@ -87,3 +89,25 @@ def test_a_capture_has_the_command_that_reads_it(start: str, tmp_path: Path, cap
     file.write_bytes(bytes.fromhex(start) + bytes(20))
     assert invoke("inspect", file) == 2
     assert f"is a capture, which `quiclab pacing analyse '{file}'` reads" in capsys.readouterr().err
+
+
+def test_a_stack_lists_its_controls(capsys: Captured) -> None:
+    assert invoke("stack", "show", "lab-tcp") == 0
+    assert "congestion controls newreno, cubic, bbr-linux" in capsys.readouterr().out
+    assert invoke("stack", "show", "lab-tcp", "--json") == 0
+    controls = json.loads(capsys.readouterr().out)["controls"]
+    assert ("dctcp" in controls, "lia" in controls) == (True, False)
+
+
+def test_a_family_of_controls_has_a_suggestion(small: Path, capsys: Captured) -> None:
+    assert invoke("run", small, "--set", "flows.dc.sender.congestion_control=bbr") == 2
+    assert "did you mean `bbr-linux`?" in capsys.readouterr().err
+
+
+def test_a_long_sweep_says_first_how_long_it_takes(
+    small: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "probe", lambda _: run.Probe(3600.0))
+    assert invoke("sweep", small, "--seeds", "3", "--jobs", "1", "--out", tmp_path / "out") == 0
+    said = capsys.readouterr().err
+    assert said.index("all 3 runs take 3 h on 1 worker") < said.index("3 runs complete")

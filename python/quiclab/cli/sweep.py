@@ -53,6 +53,8 @@ from quiclab.sweeps.plan import MAX_SEEDS
 from quiclab.sweeps.session import Session, cost_line
 from quiclab.tree import to_json
 
+#: A sweep that is estimated to take longer says so at its start [s].
+LONG_S = 20.0
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
 
 
@@ -166,6 +168,8 @@ def run_command(
             line = cost_line(plan, session, None if precision is None else most)
         show_cost(plan, session, line) if as_json else print(line)
         return
+    if session.estimate_s >= LONG_S and not session.probe.problem:  # before the first runs end, which may take minutes
+        print(cost_line(plan, session, None if precision is None else most), file=sys.stderr)
     with session.store.locked():  # what is written of it has one writer, too
         outcome = session.run() if precision is None else session.run_until(precision, most)
         if outcome.interrupted:
