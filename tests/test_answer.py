@@ -83,14 +83,6 @@ class _Quiet:
         return None
 
 
-@pytest.mark.parametrize("start", ["a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "a1b2cd34", "34cdb2a1", "0a0d0d0a"])
-def test_a_capture_has_the_command_that_reads_it(start: str, tmp_path: Path, capsys: Captured) -> None:
-    file = tmp_path / "some capture"
-    file.write_bytes(bytes.fromhex(start) + bytes(20))
-    assert invoke("inspect", file) == 2
-    assert f"is a capture, which `quiclab pacing analyse '{file}'` reads" in capsys.readouterr().err
-
-
 def test_a_stack_lists_its_controls(capsys: Captured) -> None:
     assert invoke("stack", "show", "lab-tcp") == 0
     assert "congestion controls newreno, cubic, bbr-linux" in capsys.readouterr().out

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 HEADERS: Final = {"udp": 20 + 8, "tcp": 20 + 20, "quic": 20 + 8 + 2 + 16 + 1}
 
 
+#: The same of a fragment, which has a header of IPv4 only (RFC 791, section 3.2).
+FRAGMENT: Final = 20
+
+
 @cache
 def _protocols() -> Mapping[str, str]:
     """Return the protocol of each stack that is compiled into quiclab."""
@@ -68,7 +72,8 @@ def _bounds(data: Mapping[str, Any], name: str, protocols: Mapping[str, str]) ->
     flow, config = data["flows"][name], data["scenario"]["flows"][name]
     stack = config["receiver"].get("stack") or config.get("stack")
     arrived = data["elements"][f"{name}.receiver"]["received"]
-    headers = HEADERS[protocols.get(stack, "udp")]
+    may_be_cut = any("mtu" in link for link in data["scenario"].get("links", {}).values())
+    headers = FRAGMENT if may_be_cut else HEADERS[protocols.get(stack, "udp")]
     yield (
         max(0, arrived["bytes"] - headers * arrived["packets"]),
         f"{arrived['packets']} packets of {arrived['bytes']} bytes arrived, of which headers take {headers} each at "

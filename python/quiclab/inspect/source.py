@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -43,10 +42,6 @@ Step: TypeAlias = Literal["reading", "running", "writing"]
 Say: TypeAlias = Callable[[Step, object], AbstractContextManager[Any]]
 """Returns the progress of a step on something, such as a file: a context whose value is called with the progress of a
 run or a reader."""
-
-
-#: First bytes of captures, in one of two orders: pcap, pcap with ns, modified pcap (Kuznetzov), pcapng.
-CAPTURES = (b"\xa1\xb2\xc3\xd4", b"\xa1\xb2\x3c\x4d", b"\xa1\xb2\xcd\x34", b"\x0a\x0d\x0d\x0a")
 
 
 @dataclass
@@ -119,9 +114,6 @@ def open_run(path: Path, max_points: int, progress: Say, window: Window | None =
             return _scenario(path, max_points, progress, window)
         if _is_result(path):
             return _directory(path.parent, max_points, progress, window, path)
-        if _is_capture(path):
-            reader = f"quiclab pacing analyse {shlex.quote(str(path))}"
-            raise RequestError(f"{path} is a capture, which `{reader}` reads; {EXPECTED}")
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}; {EXPECTED}") from error
     with progress("reading", path) as step:
@@ -188,13 +180,6 @@ def _column(values: list[Any]) -> Any:
 
 def _sampled(trace: Mapping[str, Any]) -> bool:
     return any(int(entry["shown"]) < int(entry["of"]) for entry in (trace.get("sampling") or {}).values())
-
-
-def _is_capture(path: Path) -> bool:
-    """Return whether a file is a capture: pcap in either order, with times in µs or ns, modified pcap, or pcapng."""
-    with path.open("rb") as file:
-        start = file.read(4)
-    return start in CAPTURES or start[::-1] in CAPTURES
 
 
 def _is_result(path: Path) -> bool:

@@ -42,7 +42,7 @@ TCP: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
 }
 """Linux TCP: label, congestion control, pacing."""
 QUIC: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
-    "aioquic": ("aioquic 1.7", "newreno", WINDOWS),
+    "aioquic": ("aioquic", "newreno", WINDOWS),
     "aioquic-0.9": ("aioquic 0.9", "newreno", WINDOWS),
     "quinn": ("quinn", "cubic", QUINN_WINDOWS),
     "quic-go": ("quic-go", "newreno", WINDOWS),
