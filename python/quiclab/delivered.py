@@ -1,4 +1,4 @@
-"""What a flow has delivered, defined once for all lanes and programs, and held against what can have been.
+"""What a flow has delivered, defined once for all lanes and programs, and compared with what can have been.
 
 Delivered are bytes that the application of the flow's receiver has read, in order and once: no headers of any layer, no
 retransmission, nothing that waits for a gap to be filled. The end of every run verifies two bounds:

@@ -93,7 +93,7 @@ def received_file(flow: str) -> str:
 
 
 def _file(said: ProgramOutput) -> Report:
-    """Return what a client has read that reports nothing but writes it to a file; times are those of the network."""
+    """Return what a client has read that writes it to a file and reports nothing else; times are of the network."""
     report, path = Report(started_s=said.client_start_s()), said.directory / received_file(said.flow)
     try:
         report.delivered_bytes = path.stat().st_size
