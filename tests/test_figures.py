@@ -97,7 +97,7 @@ def test_configurations_without_a_factor_are_rows_and_nothing_is_called_publishe
     for text in ("first kind", "second kind", "Rate [Mbit/s]"):
         assert f">{text}<" in svg
     assert "published" not in svg
-    assert "The publication has no numbers for this figure (a figure); all points are measured." in caption
+    assert "No published numbers of this figure are stored (a figure); all points are measured." in caption
     [mark] = marks(spec, "point")
     assert mark["mark"]["shape"] == "circle"
     assert mark["encoding"]["y"]["sort"] == ["first kind", "second kind"]

@@ -190,8 +190,20 @@ def test_curl_that_failed_says_why(tmp_path: Path) -> None:
     assert "failed: Failed to connect" in report.problems[0]
 
 
-def test_a_program_that_tells_nothing_leaves_it_to_the_network(tmp_path: Path) -> None:
-    assert collected("ngtcp2", tmp_path) == Report(complete=True)
+def test_a_program_that_tells_nothing_has_read_what_it_wrote_to_a_file(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text(json.dumps({"flows": {"main": {"start_s": 1.0, "finish_s": 3.5}}}))
+    report = collected("ngtcp2", left(tmp_path, received="x" * 700))
+    assert report == Report(delivered_bytes=700, started_s=1.0, finished_s=3.5, complete=True)
+    assert not (tmp_path / "main.received").exists(), "it is as large as the download"
+    with_start(tmp_path, 1.0)  # the run ended before it
+    report = collected("ngtcp2", left(tmp_path, received="x" * 300))
+    assert (report.delivered_bytes, report.finished_s, report.complete) == (300, None, False)
+
+
+def test_what_the_network_counts_is_not_what_a_silent_program_has_read(tmp_path: Path) -> None:
+    report = collected("ngtcp2", tmp_path)
+    assert (report.delivered_bytes, report.complete) == (None, False)
+    assert "wrote no file main.received, so that it is not known what it has read" in report.problems[0]
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_overview_has_cards_claims_and_missing_studies(page: Path) -> None:
         assert (page.parent / link).is_file()
     assert text.count('<li class="card">') == 2
     assert text.count("<svg") == 2
-    assert "Figure only: no numbers were printed (a figure)." in text
+    assert "No published numbers are stored (a figure)." in text
     assert re.findall(r'<article class="claim \w+" id="([\w-]+)"', text) == [
         "FL-1",
         "FL-2",
@@ -171,7 +171,7 @@ def test_page_of_a_study_without_factor_and_numbers(page: Path) -> None:
     text = (page.parent / "flat" / "report.html").read_text(encoding="utf-8")
     assert '<th scope="col">Published</th>' not in text
     assert "published (" not in text.split("<script>")[0]
-    assert "The publication has no numbers for this figure (a figure); all points are measured." in text
+    assert "No published numbers of this figure are stored (a figure); all points are measured." in text
     assert "<strong>Explanation.</strong> It is &lt;fast&gt;: nothing slows it." in text
     assert "<td>7.000 ± 0.000</td>" in text  # the further metric, of which nothing was printed either
     assert '<h2 id="views">Inside single runs</h2>' in text

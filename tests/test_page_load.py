@@ -136,5 +136,6 @@ def test_every_setting_has_the_columns_of_the_tables(name: str) -> None:
     describe = study.presentation.describe
     assert describe is not None
     for point in study.points(("lab-quic",), 1, {}, ()):
-        columns = describe({}, point.labels)
+        flow = {"stack": "lab-quic", "sender": {"profile": "chromium-quic1", "congestion_control": "cubic"}}
+        columns = describe({"flows": {"page": flow}}, point.labels)
         assert {"stack", "cc", "rtt_ms", "jitter_ms", "loss_percent", "object_size_kb", "object_count"} <= set(columns)

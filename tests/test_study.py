@@ -250,7 +250,10 @@ def test_the_columns_of_a_setting_are_those_of_its_published_row(name: str) -> N
             json.loads(job.scenario), dict(zip(study.design.columns, key, strict=True))
         )
         for column, cell in published.get(key, {}).items():
-            if column in described and column not in ("cc", "flow_links"):
+            # the receiver of TCP starts with the buffer of Linux 4.15, not with that of 4.20 and later
+            if (key[0], column) == ("tcp", "recv_buffer_default_bytes"):
+                assert (number_of(cell), described[column]) == (131_072, 87_380)
+            elif column in described and column not in ("cc", "flow_links"):
                 compared += 1
                 assert number_of(cell) == described[column], (key, column)
     assert compared > 10

@@ -344,9 +344,9 @@ def test_an_adaptive_sweep_tells_what_it_spent(small: Path, tmp_path: Path, caps
 @pytest.mark.parametrize(
     ("varied", "seeds", "kind"),
     [
-        ((), 10, "cdf"),
+        ((), 10, "rows"),
         ((), 3, "rows"),
-        (("flows.*.stack=quinn,lab-tcp",), 10, "cdf"),
+        (("flows.*.stack=quinn,lab-tcp",), 10, "rows"),
         (("links.down1.rate=5Mbit/s,20Mbit/s",), 3, "lines"),
         (("links.down1.rate=5Mbit/s,20Mbit/s", "links.down1.queue.packets=10..40:lin4"), 3, "lines"),
         (("links.down1.rate=5..20Mbit/s:log4", "links.down1.queue.packets=10..40:lin4"), 3, "map"),
@@ -354,8 +354,14 @@ def test_an_adaptive_sweep_tells_what_it_spent(small: Path, tmp_path: Path, caps
 )
 def test_the_figure_follows_from_what_varies(small: Path, varied: tuple[str, ...], seeds: int, kind: str) -> None:
     plan = plan_of(small, varied=varied, seeds=seeds)
-    runs = pl.DataFrame({"seed": range(seeds * len(plan.design.settings))})
-    assert layout(plan, runs).kind == kind
+    assert layout(plan).kind == kind
+
+
+def test_a_distribution_is_drawn_on_request_where_names_vary(small: Path) -> None:
+    assert layout(plan_of(small, varied=("flows.*.stack=quinn,lab-tcp",), seeds=10), distribution=True).kind == "cdf"
+    for varied in (("links.down1.rate=5Mbit/s,20Mbit/s",), ("flows.*.name=" + ",".join("abcdefghi"),)):
+        with pytest.raises(RequestError, match="--distribution: expected only names that vary, and at most 8 settings"):
+            layout(plan_of(small, varied=varied), distribution=True)
 
 
 def test_every_level_of_every_factor_is_told_apart(small: Path) -> None:
@@ -365,7 +371,7 @@ def test_every_level_of_every_factor_is_told_apart(small: Path) -> None:
         "links.down1.delay=1ms,2ms,3ms",
     )
     plan = plan_of(small, varied=varied)
-    found = layout(plan, pl.DataFrame())
+    found = layout(plan)
     told = {factor.path for factor in (found.x, found.y, found.colour, *found.panels) if factor is not None}
     assert told == {factor.path for factor in plan.design.factors}
 

@@ -241,7 +241,7 @@ def test_intervals_are_cut_at_zero_by_the_metric_not_by_the_sample(small: Path) 
     varied = ("links.down1.rate=5Mbit/s,10Mbit/s,20Mbit/s,40Mbit/s", "links.down1.delay=5ms,10ms,20ms,40ms")
     for metric, end in (("goodput", ", cut at zero, below which no value can be."), ("flows.dc.sender.srtt_ms", ".")):
         drawn = plan_of(small, varied=varied, metrics=(metric,), seeds=2)
-        assert layout(drawn, two).kind == "map"
+        assert layout(drawn).kind == "map"
         assert caption(drawn, two).endswith(f"; under the pointer its 95 % interval by Student's t{end}")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from quiclab import windows
+from quiclab.delivered import check_delivered
 from quiclab.errors import (
     QuiclabError,
     RequestError,
@@ -122,7 +123,7 @@ class FlowResult:
     completed, failed, failure
         Whether the workload was done, whether the connection failed, and why.
     delivered_bytes
-        Bytes delivered to the receiving application.
+        Bytes delivered to the receiving application: see `quiclab.delivered`.
     download_time_s
         From the start of the client to the last byte [s], or `None`.
     goodput_mbps
@@ -425,7 +426,7 @@ def run(
     RequestError
         If the scenario or the seed is wrong, or `record_dir` cannot be written to.
     QuiclabError
-        If the run fails.
+        If the run fails, or a flow has delivered more than its network carries.
     """
     scenario = scenario.below(base_dir)
     return run_resolved(scenario.to_json(), seed, scenario.base_dir, record_dir=record_dir, progress=progress)
@@ -452,6 +453,7 @@ def run_resolved(
     except BaseException as error:  # a broken invariant of the engine arrives as PanicException, which is no Exception
         raise QuiclabError(f"the run failed: {str(error) or type(error).__name__}") from error
     data = json.loads(output.result)
+    check_delivered(data)
     stacks = {stack for flow in data["scenario"]["flows"].values() for stack in _stacks(flow) if stack is not None}
     if others := stacks - set(data["versions"]):
         from quiclab.stacks.registry import versions  # noqa: PLC0415 - for stacks written in Python only

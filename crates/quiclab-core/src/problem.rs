@@ -285,7 +285,8 @@ pub fn system_reason(error: &std::io::Error) -> String {
     sentence.strip_suffix(&number).unwrap_or(&sentence).to_owned()
 }
 
-/// The name among `known` that `name` is most likely a misspelling of, if there is one.
+/// The name among `known` that `name` is most likely a misspelling of, or else the first one that it is the first word of
+/// (`bbr` of `bbr-linux`), if there is one.
 #[must_use]
 pub fn nearest<S: AsRef<str>>(name: &str, known: &[S]) -> Option<String> {
     let name = name.to_lowercase();
@@ -295,7 +296,13 @@ pub fn nearest<S: AsRef<str>>(name: &str, known: &[S]) -> Option<String> {
         let longest = name.chars().count().max(candidate.as_ref().chars().count());
         3 * distance(candidate) <= longest
     };
-    known.iter().filter(close).min_by_key(distance).map(|candidate| candidate.as_ref().to_owned())
+    let first_word = |candidate: &&S| {
+        let candidate = candidate.as_ref().to_lowercase();
+        let rest = candidate.strip_prefix(&name).filter(|_| name.chars().count() > 1);
+        rest.is_some_and(|rest| rest.starts_with(['-', '_', '.', ' ']))
+    };
+    let found = known.iter().filter(close).min_by_key(distance).or_else(|| known.iter().find(first_word));
+    found.map(|candidate| candidate.as_ref().to_owned())
 }
 
 #[cfg(test)]
@@ -328,6 +335,10 @@ mod tests {
         assert_eq!(nearest("drop_tial", &known).as_deref(), Some("drop_tail"));
         assert_eq!(nearest("codle", &known).as_deref(), Some("codel"));
         assert_eq!(nearest("pie", &known), None);
+        let controls = ["cubic", "bbr-linux", "bbr-v3", "fixed"];
+        assert_eq!(nearest("bbr", &controls).as_deref(), Some("bbr-linux"), "the first of its kind");
+        assert_eq!(nearest("BBR", &controls).as_deref(), Some("bbr-linux"));
+        assert_eq!((nearest("b", &controls), nearest("", &controls)), (None, None));
         let many: Vec<_> = (10..40).map(|number| format!("queue{number}")).collect();
         let misspelt = Problem::unknown("kind", "qeue12", &many);
         assert_eq!(misspelt.sentence(), "expected one of 30 names, got \"qeue12\"; did you mean `queue12`?");

@@ -31,6 +31,8 @@ pub struct Device {
     next_id: u64,
     counters: Counters,
     progress: Progress,
+    /// Bytes above TCP or UDP that left the elements here: what the program makes of them only it knows.
+    payload: ByteCount,
     failure: Option<String>,
     /// Remainder of the current block.
     block: BytesMut,
@@ -53,6 +55,7 @@ impl Device {
             next_id: identity.first_packet_id(),
             counters: Counters::default(),
             progress: Progress::default(),
+            payload: ByteCount::ZERO,
             failure: None,
             block: BytesMut::zeroed(BLOCK_BYTES),
             refused: 0,
@@ -74,6 +77,12 @@ impl Device {
         } else {
             self.progress.finished.get_or_insert(now);
         }
+    }
+
+    /// Bytes above TCP or UDP that its programs were sent, retransmissions and headers of QUIC included.
+    #[must_use]
+    pub fn payload(&self) -> ByteCount {
+        self.payload
     }
 
     /// How late packets left the elements, against the time at which they should have.
@@ -107,7 +116,7 @@ impl Element for Device {
         if header.is_some_and(|header| header.ecn != packet.ecn) {
             set_ecn(&mut bytes, packet.ecn);
         }
-        self.progress.delivered_bytes += header.map_or(0, |header| header.payload_bytes as u64);
+        self.payload += ByteCount::from_bytes(header.map_or(0, |header| header.payload_bytes as u64));
         if self.tun.send(&bytes).is_err() {
             self.refused += 1;
         }
@@ -164,14 +173,14 @@ impl Element for Device {
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
         out.count("packets_sent", self.counters.sent.packets);
         out.count("packets_received", self.counters.received.packets);
-        out.count("payload_bytes_received", self.progress.delivered_bytes);
+        out.count("payload_bytes_received", self.payload.bytes());
         out.count("packets_refused", self.refused);
     }
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
         out.count("sent_bytes", self.counters.sent.bytes);
         out.count("received_bytes", self.counters.received.bytes);
-        out.count("payload_bytes_received", self.progress.delivered_bytes);
+        out.count("payload_bytes_received", self.payload.bytes());
     }
 }
 

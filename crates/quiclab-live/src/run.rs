@@ -18,7 +18,7 @@ use crate::setup::{self, Client};
 use crate::timing::{self, MachineClock};
 use crate::waits::{EventWaiter, PROGRAM, STOP};
 use quiclab_config::Document;
-use quiclab_core::{Duration, Role, Time};
+use quiclab_core::{ByteCount, Duration, Role, Time};
 use quiclab_scenario::{Scenario, Until};
 use quiclab_sim::{
     BuildOptions, Built, EndedBy, FlowEndpoints, ResultInput, Series, Simulation, Step, build, conclude,
@@ -171,7 +171,7 @@ impl Driver<'_> {
                 return Ok(EndedBy::WorkloadsDone);
             }
             if let Until::Delivered(wanted) = self.scenario.until
-                && self.delivered() >= wanted.bytes()
+                && self.payload() >= wanted
             {
                 return Ok(EndedBy::Delivered);
             }
@@ -287,20 +287,19 @@ impl Driver<'_> {
         servers.chain(clients).filter_map(|(end, process)| Some((end, process.cpu_time()?))).collect()
     }
 
-    fn delivered(&self) -> u64 {
-        self.ends.receivers.iter().map(|&element| payload_bytes(&self.simulation, element)).sum()
+    /// What the receivers of all flows were sent, above TCP or UDP.
+    fn payload(&mut self) -> ByteCount {
+        let receivers = self.ends.receivers.iter();
+        receivers.map(|&element| device(&mut self.simulation, element).payload()).sum()
     }
 
     /// One line of JSON; whoever reads may have gone.
     fn tell(&mut self, now: Time, limit: Time) {
-        let topology = self.simulation.topology();
-        let flows: BTreeMap<_, _> = self
-            .scenario
-            .flows
-            .keys()
-            .zip(&self.ends.receivers)
-            .map(|(name, &element)| (name, payload_bytes(&self.simulation, element)))
+        let receivers = self.scenario.flows.keys().zip(&self.ends.receivers);
+        let flows: BTreeMap<_, _> = receivers
+            .map(|(name, &element)| (name, device(&mut self.simulation, element).payload().bytes()))
             .collect();
+        let topology = self.simulation.topology();
         let links: BTreeMap<_, _> = self
             .scenario
             .links
@@ -320,9 +319,4 @@ impl Driver<'_> {
         });
         let _ = writeln!(self.progress, "{line}").and_then(|()| self.progress.flush());
     }
-}
-
-fn payload_bytes(simulation: &Simulation, element: usize) -> u64 {
-    let endpoint = simulation.topology().node(element).endpoint().expect("ends of flows are endpoints");
-    endpoint.progress().delivered_bytes
 }

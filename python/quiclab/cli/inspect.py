@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from quiclab.cli.values import JsonOption, integer, nanoseconds
 from quiclab.files import write_atomically
 from quiclab.inspect import DEFAULT_POINTS, open_run, render, side
 from quiclab.inspect.source import MAX_POINTS, MIN_POINTS, Step, inputs_of
+from quiclab.inspect.view import Side
 from quiclab.inspect.window import Window, window
 from quiclab.progress import RunProgress, StepProgress
 from quiclab.recordings import RESULT_FILE
@@ -82,7 +83,15 @@ def inspect_command(
     sides = [side(open_run(path, max_points, report_progress, part)) for path in paths]
     with report_progress("writing", page):
         write_atomically(page, render(sides).encode())
+    say_answers(sides)
     show_written([page], as_json)
+
+
+def say_answers(sides: Sequence[Side]) -> None:
+    """Print what happened in each run; on stderr, as stdout has the names of files."""
+    for item in sides:
+        for line in item.data["answer"]:
+            print(f"{item.name}: {line}" if len(sides) > 1 else line, file=sys.stderr)
 
 
 def _word(path: Path) -> str:

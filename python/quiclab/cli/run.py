@@ -72,6 +72,12 @@ def run_command(
         typer.Option("--compress", help="Compress qlog files with gzip: FLOW.END.sqlog.gz, below a tenth of the size."),
     ] = False,
     force: ForceOption = False,
+    limits: Annotated[
+        bool,
+        typer.Option(
+            "--limits", help="Run once more with recording on, and say what limited each sender, as `inspect` does."
+        ),
+    ] = False,
 ) -> None:
     """Carry out `quiclab run`."""
     kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns)
@@ -95,7 +101,7 @@ def run_command(
     if as_json:
         print(result.to_json(indent=2))
     else:
-        run_summary(result, one.samples, one.step)
+        run_summary(result, one.samples, one.step, one.limits() if limits else None)
     if problem := result.invalid_reason:
         raise QuiclabError(problem)
     failed = [(name, flow.failure) for name, flow in result.flows.items() if flow.failed]
@@ -151,6 +157,27 @@ class _OneRun:
                 text, self.seed, base, record_dir=folder, progress=progress, on_series=self.samples.update
             )
         return result.without_series(record) if sampled else result
+
+    def limits(self) -> dict[str, dict[str, float]]:
+        """Return the share of each cause that limited the sender of a flow [%]: of the same run, with recording on."""
+        from quiclab.cli.inspect import report_progress  # noqa: PLC0415 - for this option only
+        from quiclab.inspect.source import DEFAULT_POINTS, run_recorded  # noqa: PLC0415 - as above
+        from quiclab.inspect.view import limits_of  # noqa: PLC0415 - as above
+        from quiclab.scenario import Scenario  # noqa: PLC0415 - as above
+
+        scenario, base = Scenario.from_dict(self.scenario), self.file.parent
+        return limits_of(
+            run_recorded(
+                scenario,
+                self.scenario["name"],
+                str(self.file),
+                DEFAULT_POINTS,
+                report_progress,
+                base_dir=base,
+                seed=self.seed,
+                lane=self.lane,
+            )
+        )
 
 
 def run_into(one: _OneRun, out: Path, *, force: bool, compress: bool) -> RunResult:

@@ -20,6 +20,7 @@ from quiclab.formats import counted
 from quiclab.native import extension, resolve_file
 from quiclab.recordings import RECORDINGS, plain_file
 from quiclab.report import show
+from quiclab.stacks.controls import controls_of
 from quiclab.stacks.registry import catalogue, unavailable
 from quiclab.tree import to_json
 
@@ -144,6 +145,6 @@ def stack_show(
         reason = unavailable().get(name)
         raise RequestError(reason) if reason else unknown("stack", name, stacks, listing="quiclab stack list")
     if as_json:
-        print(to_json({"schema": "quiclab.stack/1", **stacks[name]}))
+        print(to_json({"schema": "quiclab.stack/1", **stacks[name], "controls": controls_of(stacks[name])}))
     else:
-        show.stack(stacks[name])
+        show.stack(stacks[name], controls_of(stacks[name]))

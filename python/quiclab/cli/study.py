@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +32,7 @@ from quiclab.cli.study_options import EnginesOption, JobsOption, NameArgument, O
 from quiclab.cli.study_setting import study_scenario_command
 from quiclab.cli.values import JsonOption, integer
 from quiclab.errors import QuiclabError, StoppedError, not_one_of
+from quiclab.formats import counted
 from quiclab.libraries import check_libraries
 from quiclab.progress import BeatingProgress
 from quiclab.report import show, show_comparison
@@ -52,7 +54,7 @@ from quiclab.study.trial import try_study
 from quiclab.tree import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from quiclab.report.reports import Report
     from quiclab.study.sweep import Outcome
@@ -279,8 +281,21 @@ def report_command(name: NameArgument, out: OutOption = RESULTS, as_json: JsonOp
             show_written(pages[-1:], as_json)
     if as_json:
         show_written(pages, as_json)
+    elif written:
+        print(shown_by(written, pages[-1]), file=sys.stderr)
     if problem is not None:
         raise problem
+
+
+def shown_by(reports: Sequence[Report], page: Path) -> str:
+    """Return two sentences: what reports have shown, and the page to open."""
+    words = Counter(str(claim["word"]) for report in reports for claim in report.claims)
+    verdicts = ", ".join(f"{count} {word}" for word, count in words.most_common())
+    named = reports[0].study.presentation.title if len(reports) == 1 else f"{len(reports)} studies"
+    claims = f"{counted(words.total(), 'claim')}: {verdicts}" if verdicts else "no claims, but numbers and figures"
+    missing = sum(report.missing for report in reports)
+    rest = f" ({missing} runs are missing)" if missing else ""
+    return f"{named}: {claims}{rest}. Open {page} in a browser."
 
 
 @app.command("compare")

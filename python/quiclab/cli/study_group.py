@@ -242,6 +242,8 @@ def _report_missing(kept: Kept) -> None:
             options = f" --runs {evaluation.runs}" + (
                 "" if name == study.design.default_engine else f" --engines {name}"
             )
+            failed = sum(item.runs for item in evaluation.failed(name).values())
+            why = f", of which {failed} failed" if failed else ""
             raise QuiclabError(
-                f"{missing} runs with {name} are missing; run {sweep_command(study, evaluation.out, options)}"
+                f"{missing} runs with {name} are missing{why}; run {sweep_command(study, evaluation.out, options)}"
             )

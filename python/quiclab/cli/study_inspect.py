@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quiclab.cli.inspect import FromOption, MaxPointsOption, ToOption, report_progress, window_of
+from quiclab.cli.inspect import FromOption, MaxPointsOption, ToOption, report_progress, say_answers, window_of
 from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.study_group import SeedOption, engines_here
 from quiclab.cli.study_setting import SettingOption, StudyArgument, jobs_of_setting, one_study
@@ -70,6 +70,7 @@ def study_inspect_command(
         sides.append(side(opened))
     with report_progress("writing", page):
         write_atomically(page, render(sides).encode())
+    say_answers(sides)
     show_written([page], as_json)
 
 

@@ -22,6 +22,7 @@ from quiclab.cli.lane import (
 )
 from quiclab.cli.sweep_plan import (
     DEFAULT_SEEDS,
+    DistributionOption,
     ExecutorOption,
     FirstSeedOption,
     JobsOption,
@@ -52,6 +53,8 @@ from quiclab.sweeps.plan import MAX_SEEDS
 from quiclab.sweeps.session import Session, cost_line
 from quiclab.tree import to_json
 
+#: A sweep that is estimated to take longer says so at its start [s].
+LONG_S = 20.0
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
 
 
@@ -105,6 +108,7 @@ def run_command(
         str | None,
         typer.Option(metavar="PATH", help="Compare the levels of this factor with its first one, paired by seed."),
     ] = None,
+    distribution: DistributionOption = False,
     jobs: JobsOption = None,
     executor: ExecutorOption = "processes",
     out: OutOption = None,
@@ -149,6 +153,10 @@ def run_command(
     directory = out or Path("results") / "sweeps" / plan.file.stem
     check_directory(directory)
     compared = None if compare is None else plan.design.compared(compare)
+    if distribution:
+        from quiclab.sweeps.figure import layout  # noqa: PLC0415 - loads the chart library
+
+        layout(plan, distribution)
     most = most_seeds(max_seeds, seeds, "--max-seeds")
     in_real_time = plan.lane is not None and plan.lane.clock == "real"
     if in_real_time and executor != "processes":
@@ -160,12 +168,14 @@ def run_command(
             line = cost_line(plan, session, None if precision is None else most)
         show_cost(plan, session, line) if as_json else print(line)
         return
+    if session.estimate_s >= LONG_S and not session.probe.problem:  # before the first runs end, which may take minutes
+        print(cost_line(plan, session, None if precision is None else most), file=sys.stderr)
     with session.store.locked():  # what is written of it has one writer, too
         outcome = session.run() if precision is None else session.run_until(precision, most)
         if outcome.interrupted:
             stored = f"{outcome.done} of {outcome.total} runs are complete and stored"
             raise StoppedError(f"stopped: {stored}; repeat the command to continue", outcome.interrupted)
-        show_results(session.tables(compared), directory, as_json=as_json)
+        show_results(session.tables(compared), directory, as_json=as_json, distribution=distribution)
     for line in [*session.spent, f"{outcome.done} runs complete, {outcome.executed} of them new"]:
         print(line, file=sys.stderr)
     report_failures(plan, outcome)

@@ -63,6 +63,12 @@ KeepOption = Annotated[
         help=f"Keep these tables of each run as Parquet files: {', '.join(TABLES)}.",
     ),
 ]
+DistributionOption = Annotated[
+    bool,
+    typer.Option(
+        "--distribution", help="Draw the distribution over runs (CDF) where names vary, not means with intervals."
+    ),
+]
 ExecutorOption = Annotated[str, typer.Option(metavar="processes|ray|ray://HOST:PORT", help="Where runs are made.")]
 JobsOption = Annotated[
     int | None, typer.Option(parser=integer(1, 1024), metavar="N", help="Worker processes (default: one per CPU).")
@@ -117,8 +123,8 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(","))
 
 
-def show_results(tables: Tables, directory: Path, *, as_json: bool) -> None:
-    """Write the files of a sweep and print its table, or JSON.
+def show_results(tables: Tables, directory: Path, *, as_json: bool, distribution: bool = False) -> None:
+    """Write the files of a sweep and print its table, or JSON; `distribution` as of `output.write`.
 
     Raises
     ------
@@ -126,7 +132,7 @@ def show_results(tables: Tables, directory: Path, *, as_json: bool) -> None:
         If the files cannot be written, for instance because the disk is full.
     """
     try:
-        paths = write(tables, directory, command_line())
+        paths = write(tables, directory, command_line(), distribution=distribution)
     except RequestError as error:
         raise QuiclabError(f"{error}; all runs are stored: repeat the command to write the results") from error
     if as_json:
@@ -136,7 +142,7 @@ def show_results(tables: Tables, directory: Path, *, as_json: bool) -> None:
         show.sweep(tables.heads, tables.rows(), factors, len(tables.settings), tables.notes)
         if tables.compared is not None:
             title = f"Differences from the first level of {tables.compared.factor.path}, paired by seed"
-            show.table_of(title, tables.heads, tables.difference_rows(), factors)
+            show.table_of(title, tables.difference_heads, tables.difference_rows(), factors)
     for path in paths:
         print(path, file=sys.stderr if as_json else sys.stdout)
 

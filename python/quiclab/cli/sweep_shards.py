@@ -11,6 +11,7 @@ import typer
 from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.sweep_plan import (
     DEFAULT_SEEDS,
+    DistributionOption,
     FirstSeedOption,
     JobsOption,
     KeepOption,
@@ -80,6 +81,7 @@ def plan_command(
 def merge_command(
     plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan whose shards have been run.")],
     out: OutOption = None,
+    distribution: DistributionOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Join the shards of a plan: table, figures and page; a shard that lacks runs is named."""
@@ -93,7 +95,7 @@ def merge_command(
         print(f"note: {changed}; the results are those of the plan", file=sys.stderr)
     with store.locked():
         shards.merge(plan, plan_file, store)
-        show_results(Session(plan, store, Processes(1)).tables(), directory, as_json=as_json)
+        show_results(Session(plan, store, Processes(1)).tables(), directory, as_json=as_json, distribution=distribution)
 
 
 def shard_command(

@@ -57,12 +57,15 @@ class Connection:
         Its endpoints; `None` if unknown. An endpoint of unknown role is placed by its traffic.
     notes
         Notes for the reader.
+    sender
+        The endpoint at the sender's end of a flow; `None` if it is not that of a run.
     """
 
     name: str
     client: End | None
     server: End | None
     notes: list[str]
+    sender: End | None = None
 
 
 def connection(item: Connection, run: Run, blocks: Blocks) -> dict[str, Any]:

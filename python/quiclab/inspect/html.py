@@ -49,7 +49,13 @@ def render(sides: Sequence[Side]) -> str:
         .render(
             title=" and ".join(item.name for item in sides),
             sides=[
-                {"key": key, "name": item.name, "origin": item.data["origin"], "blocks": item.blocks}
+                {
+                    "key": key,
+                    "name": item.name,
+                    "origin": item.data["origin"],
+                    "answer": item.data["answer"],
+                    "blocks": item.blocks,
+                }
                 for key, item in zip("AB"[: len(sides)], sides, strict=True)
             ],
             style=_asset("page.css"),

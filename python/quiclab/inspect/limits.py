@@ -110,7 +110,7 @@ def limits(end: End) -> Limits | None:
     cause = np.select([handshake, full, used_up, paced, resumed], [HANDSHAKE, WINDOW, CREDIT, PACING, CREDIT])
     cause[~(handshake | full | used_up | paced | resumed)] = APPLICATION
     kept = np.concatenate(([True], np.diff(cause) != 0))
-    return Limits(times[kept], cause[kept].astype(np.int64), int(until), _labels(end, rate is not None))
+    return Limits(times[kept], cause[kept].astype(np.int64), int(until), labels(end))
 
 
 def _departures(end: End) -> tuple[Integers, Integers]:
@@ -143,12 +143,12 @@ def _held(samples: Samples, times: Integers, before: int) -> Integers:
     return np.where(place < 0, before, samples[1][np.maximum(place, 0)])
 
 
-def _labels(end: End, rate: bool) -> tuple[str, ...]:
+def labels(end: End) -> tuple[str, ...]:
     """Return the texts of the causes; those that the recording cannot tell apart share one."""
     others = ["application"]
     if (end.sent.space == NO_SPACE).any():
         others.append("receive window")
-    if not rate:
+    if "pacing_rate_mbps" not in end.metrics:
         others.append("pacing")
     last = f"{', '.join(others[:-1])} or {others[-1]} (not told apart)" if len(others) > 1 else "application"
     return (*CAUSES[:-1], last)

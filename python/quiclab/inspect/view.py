@@ -12,9 +12,11 @@ from quiclab.errors import RequestError
 from quiclab.inspect import links, qlog, records
 from quiclab.inspect.connection import Connection, connection
 from quiclab.inspect.ends import End
+from quiclab.inspect.limits import CAUSES, labels, limits
 from quiclab.inspect.tiles import Blocks
 from quiclab.libraries import pl
 from quiclab.recordings import ENDS
+from quiclab.report.answer import answer, limited
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,18 +60,44 @@ def side(run: Run) -> Side:
             got = f"{run.window.from_us / 1e6:g} s"
             raise RequestError(f"--from: expected a time before the end of {run.name}, {duration / 1e6:g} s, got {got}")
         start, duration = run.window.from_us, min(duration, run.window.to_us)
+    shown_connections = [connection(item, run, blocks) for item in connections]
     data = {
         "name": run.name,
         "origin": run.origin,
+        "answer": _answer(run, connections),
         "start": start,
         "duration": duration,
         "part": [start, duration] if run.window else None,
-        "connections": [connection(item, run, blocks) for item in connections],
+        "connections": shown_connections,
         "links": shown,
         "links_note": "" if shown else _no_links(run),
         "warnings": list(run.result.warnings) if run.result else [],
     }
     return Side(run.name, data, blocks.texts)
+
+
+def _answer(run: Run, connections: list[Connection]) -> list[str]:
+    """Return what happened, in sentences: of a run, or of each endpoint of a qlog file that sends data."""
+    if run.result is not None:
+        return answer(run.result, {item.name: _shares(item.sender) for item in connections if item.sender is not None})
+    ends = [(item.name, end) for item in connections for end in (item.client, item.server) if end is not None]
+    said = [(name, end.role, limited(_shares(end))) for name, end in ends]
+    return [f"{name or 'The connection'}: its {role} was limited by: {why}." for name, role, why in said if why]
+
+
+def _shares(end: End) -> dict[str, float]:
+    """Return the share of time of each cause that limited a sender [%], as the page shows it."""
+    named = zip(CAUSES, labels(end), strict=True)
+    return {label: end.facts[key] for cause, label in named if (key := f"limited_{cause}") in end.facts}
+
+
+def limits_of(run: Run) -> dict[str, dict[str, float]]:
+    """Return the share of each cause that limited the sender of a flow of a run [%], as the page shows it."""
+    found = {}
+    for item in _of_run(run):
+        known = None if item.sender is None else limits(item.sender)
+        found[item.name] = {} if known is None else dict(zip(known.labels[1:], known.percent().values(), strict=False))
+    return found
 
 
 def _no_links(run: Run) -> str:
@@ -100,7 +128,8 @@ def _of_run(run: Run) -> list[Connection]:
         server = "receiver" if client == "sender" else "sender"
         ends[client].role, ends[server].role = "client", "server"
         notes = [f"The flow failed: {outcome.failure}"] if outcome.failed else []
-        found.append(Connection(flow, ends[client], ends[server], notes + _missing(run, flow, ends)))
+        notes += _missing(run, flow, ends)
+        found.append(Connection(flow, ends[client], ends[server], notes, ends["sender"]))
     return found
 
 

@@ -6,7 +6,19 @@
 | `json_lines` | lines of the same on stdout, each completing those before; `{"sample": {}}` is one row | the same |
 | `iperf3` | `--json` of both ends | from when the client was started |
 | `curl` | `--write-out '%{json}'` of the client | from when the client was started |
-| `none` | nothing: the elements have counted the bytes | |
+| `none` | nothing: what the client has read is in the file `FLOW.received`, which is removed | those of the network |
+
+Bytes are those that `quiclab.delivered` defines, each of them from where the client hands over what it has read:
+
+| programs | read by the application |
+| --- | --- |
+| `linux` | what `read` returned (quiclab-live/src/tcp/client.rs) |
+| `aioquic`, `quinn`, `quic-go` | data of streams in order, as their API returns them |
+| `envoy` | bodies of responses over HTTP/3 (aioquic) |
+| `iperf3` | `sum_received`: what its client has read from its sockets |
+| `linux-h2` | `size_download` of curl: the body |
+| `chromium`, `chromium-h2` | bodies of the responses of the last load |
+| `ngtcp2` | size of the file that its client writes the body to |
 
 A program that died, hung or reported nothing is a message in `problems`; earlier reports are retained, and `complete`
 is
@@ -34,7 +46,7 @@ from quiclab.lane.output import (
 if TYPE_CHECKING:
     from quiclab.lane.adapter import Adapter
 
-__all__ = ["RESERVED", "SCHEMA", "Report", "Row", "collect"]
+__all__ = ["RESERVED", "SCHEMA", "Report", "Row", "collect", "received_file"]
 
 #: Version of the reports of quiclab's own programs.
 SCHEMA: Final = "quiclab.report/1"
@@ -62,7 +74,7 @@ def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) ->
         "json_lines": lambda said: _reports(said, _report_lines),
         "iperf3": read_iperf3,
         "curl": _curl,
-        "none": lambda _: Report(complete=True),
+        "none": _file,
     }
     try:
         report = readers[adapter.file.format](said)
@@ -72,6 +84,26 @@ def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) ->
     if report.delivered_bytes is not None and report.delivered_bytes < 0:
         report.problems.append(said.problem("client", f"reported {report.delivered_bytes} bytes"))
         report.delivered_bytes, report.complete = None, False
+    return report
+
+
+def received_file(flow: str) -> str:
+    """Return the name of the file to which the client of a flow writes what it reads, if it reports nothing."""
+    return f"{flow}.received"
+
+
+def _file(said: ProgramOutput) -> Report:
+    """Return what a client has read that writes it to a file and reports nothing else; times are of the network."""
+    report, path = Report(started_s=said.client_start_s()), said.directory / received_file(said.flow)
+    try:
+        report.delivered_bytes = path.stat().st_size
+        path.unlink()
+    except OSError:
+        what = f"reports nothing and wrote no file {path.name}, so that it is not known what it has read"
+        report.problems.append(said.problem("client", what))
+        return report
+    report.finished_s = said.client_end_s()
+    report.complete = report.finished_s is not None
     return report
 
 

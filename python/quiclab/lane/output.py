@@ -23,7 +23,7 @@ class Report:
     Parameters
     ----------
     delivered_bytes
-        Bytes that the client's application has read.
+        Bytes that the client's application has read (`quiclab.delivered`); None if it does not report them.
     started_s, first_byte_s, finished_s
         Times on the run's clock; None if it did not happen or is not reported.
     sender, receiver
@@ -95,6 +95,11 @@ class ProgramOutput:
         """Return when the client was started, for programs whose times begin with themselves."""
         start_s = part_of(self.result(), "flows", self.flow).get("start_s")
         return float(start_s) if isinstance(start_s, int | float) else 0.0
+
+    def client_end_s(self) -> float | None:
+        """Return when the client ended on its own, without an error; `None` if it did not."""
+        end_s = part_of(self.result(), "flows", self.flow).get("finish_s")
+        return float(end_s) if isinstance(end_s, int | float) else None
 
     def cut_short(self) -> bool:
         """Whether the run ended before its flows: the result states this, and it is not an error of a program."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from quiclab import frames
+from quiclab.delivered import check_delivered
 from quiclab.errors import QuiclabError
 from quiclab.files import hash_of, hash_of_folder, write_atomically
 from quiclab.kernel.cache import newest_kernel
@@ -29,7 +30,7 @@ from quiclab.kernel.watch import watch
 from quiclab.lane.adapter import Adapter, load_adapters
 from quiclab.lane.adapter_plan import GuestPlan
 from quiclab.lane.choices import Clock, DelayStage, Emulation
-from quiclab.lane.collect import Report, collect
+from quiclab.lane.collect import Report, collect, received_file
 from quiclab.lane.job import JOB_FILE, extra_s, make_job, stack_of, stacks_of
 from quiclab.lane.keylog import embed, key_log
 from quiclab.lane.tables import TABLES, read_tables
@@ -166,7 +167,7 @@ class Lane:
         RequestError
             If the scenario is wrong, or a program is missing.
         QuiclabError
-            If the run fails.
+            If the run fails, or a program reports more data than its network carries.
         """
         seed, adapters = checked_seed(seed), self.programs()
         scenario = scenario.below(base_dir).resolved(self.stacks())
@@ -187,7 +188,7 @@ class Lane:
 def _remove_older(directory: Path, job: Mapping[str, Any]) -> None:
     """Remove the files of an older run from a directory, so that they are not mistaken for those of this run."""
     said = [f"{flow}.{role}.{kind}" for flow in job["flows"] for role in ("client", "server") for kind in REPORTS]
-    for name in (RESULT_FILE, *said, *map(key_log, job["flows"])):
+    for name in (RESULT_FILE, *said, *map(key_log, job["flows"]), *map(received_file, job["flows"])):
         (directory / name).unlink(missing_ok=True)
     shutil.rmtree(directory / TABLES, ignore_errors=True)
 
@@ -284,6 +285,7 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
         sampled.append(frames.rows(report.series))
         acks.append(frames.traced(name, report.acknowledgements))
     used = set(stacks_of(data["scenario"]))
+    check_delivered(data, {name: adapters[name].file.protocol for name in used})
     data["versions"] |= {name: adapter.version() for name, adapter in adapters.items() if name in used}
     if (commit := source_commit()) is not None:
         data["versions"]["commit"] = commit
@@ -304,7 +306,9 @@ def _merge(data: dict[str, Any], name: str, report: Report) -> None:
         flow["start_s"] = report.started_s
     if not report.complete:  # regardless of the exit code of its process
         flow |= {"completed": False, "finish_s": None, "download_time_s": None}
-    if report.delivered_bytes is None:
+    if report.delivered_bytes is None:  # what the network counts is no data of the application
+        if not flow["failed"]:
+            flow |= {"failed": True, "failure": " ".join(report.problems) or "its client reports no bytes"}
         return
     flow["delivered_bytes"] = report.delivered_bytes
     flow["completed"] = report.complete and report.finished_s is not None

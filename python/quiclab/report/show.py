@@ -92,11 +92,13 @@ def stacks(entries: Sequence[Mapping[str, Any]]) -> None:
     console().print(shown)
 
 
-def stack(entry: Mapping[str, Any]) -> None:
-    """Print the options of one engine, then in what its profiles depart from them, each value with its source."""
+def stack(entry: Mapping[str, Any], controls: Sequence[str] = ()) -> None:
+    """Print controls and options of one engine, then in what its profiles depart from them, each with its source."""
     out = console()
     out.print(f"{entry['name']} {entry['version']}: {entry['description']}")
     out.print(f"protocol {entry['protocol']}; workloads {', '.join(entry['workloads'])}")
+    if controls:
+        out.print(f"congestion controls {', '.join(controls)}", soft_wrap=True)
     if not entry["options"]:
         out.print("It has no options.")
         return

@@ -75,6 +75,8 @@ def comparison(document: Mapping[str, Any]) -> None:
                     cells = [published, published_std, *cells, absolute, percentage]
                 shown.add_row(*(text(row[key]) for key in factors), *cells)
         out.print(shown)
+    for row in document["failed"]:
+        out.print(f"failed: {row['setting']}: {row['failed']} of {row['failed'] + row['runs']} runs: {row['reason']}")
     if not printed:
         _differences(document["differences"])
     if document["fidelity"]:

@@ -23,7 +23,14 @@ from quiclab.report.misfit import misfit
 from quiclab.report.show_comparison import published_decimals
 from quiclab.study import BASE, fidelity
 from quiclab.study.claims import CONFIRMED_SHARE, MIN_RUNS, REFUTED_SHARE, Verdict
-from quiclab.study.compare import compare_rows, criteria_rows, fidelity_rows, judgement_row, map_rows
+from quiclab.study.compare import (
+    compare_rows,
+    criteria_rows,
+    failed_rows,
+    fidelity_rows,
+    judgement_row,
+    map_rows,
+)
 from quiclab.study.evaluate import Evaluation
 
 if TYPE_CHECKING:
@@ -196,6 +203,7 @@ def _contents(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         "further": [_further(evaluation, engine, metric) for metric in study.measures.further],
         "variants": _variants(evaluation),
         "missing": evaluation.missing(engine),
+        "failed": failed_rows(evaluation, engine),
         "bounds": _BOUNDS,
         "settings": len(rows),
         "misfit": misfit(study, rows),

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.formats import number
 from quiclab.recordings import ENDS
+from quiclab.report.answer import answer
 from quiclab.report.percentiles import PERCENTILES, percentiles, waits_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from quiclab.report.percentiles import Samples
     from quiclab.result import RunResult
@@ -20,7 +21,9 @@ _HEADS = ["median", *(f"{percent} %" for percent in PERCENTILES[1:])]
 COUNTERS = ("received", "created", "sent", "dropped", "consumed", "held")
 
 
-def run_summary(result: RunResult, samples: Samples, step: str = "") -> None:
+def run_summary(
+    result: RunResult, samples: Samples, step: str = "", limits: Mapping[str, Mapping[str, float]] | None = None
+) -> None:
     """Print a run: flows with their loss, round-trip times, links with their loss and delays, metrics, digest.
 
     Parameters
@@ -31,6 +34,8 @@ def run_summary(result: RunResult, samples: Samples, step: str = "") -> None:
         Its time series, element -> metric -> values; empty if it has none.
     step
         Their step.
+    limits
+        Share of each cause that limited the sender of a flow [%], by flow, if known.
     """
     data = result.data
     _print(f"{data['scenario']['name']}: seed {result.seed}, lane {data['lane']}", BOLD)
@@ -38,6 +43,8 @@ def run_summary(result: RunResult, samples: Samples, step: str = "") -> None:
         f"{result.network_time_s:.3f} s of network time, {result.events} events, ended by "
         f"{str(data['run']['ended_by']).replace('_', ' ')}"
     )
+    for line in answer(result, limits):
+        print(line)
     flows = []
     for name, flow in result.flows.items():
         state = "failed" if flow.failed else "completed" if flow.completed else "unfinished"

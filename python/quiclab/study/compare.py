@@ -9,7 +9,6 @@ import math
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from quiclab.scenario import Scenario
 from quiclab.stats import summarise
 from quiclab.study import BASE
 from quiclab.study.criteria import Outcome
@@ -18,11 +17,12 @@ from quiclab.study.evaluate import Evaluation
 from quiclab.study.maps import Cell, MeasuredMap, maps_of
 from quiclab.study.plan import jobs_of
 from quiclab.study.published import number
+from quiclab.study.ran import profile_of, stacks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from quiclab.study import Study
+    from quiclab.study import Engine, Study
     from quiclab.study.claims import Judgement, Limit
     from quiclab.study.fidelity import Fidelity
     from quiclab.study.findings import Key
@@ -44,8 +44,9 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
     """Return one row for each setting that was run or published, and engine.
 
     Columns are those of the published table without its results, then `engine`, `profile`, `lane`, and
-    `<metric>_mean`, `<metric>_std`, `n_runs`, then mean and deviation of each further metric. A setting of which
-    nothing was printed has the columns that follow from its scenario.
+    `<metric>_mean`, `<metric>_std`, `n_runs`, then mean and deviation of each further metric. Columns that follow from
+    the scenario of a setting say what ran, whatever was printed of it. If runs failed, `n_failed` and `reason` say how
+    many and why the first of them did.
     """
     study = evaluation.study
     stem = study.measures.metric.name
@@ -55,6 +56,7 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
     header = [name for name in next(iter(published.values()), {}) if name not in left_out]
     nothing = summarise([])
     rows = []
+    some_failed = any(evaluation.failed(engine) for engine in engines)
     for engine in engines:
         further = {name: evaluation.summaries(engine, metric=name) for name in others}
         measured = evaluation.summaries(engine)
@@ -66,13 +68,14 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
             described = study.presentation.describe(scenario, labels) if study.presentation.describe else {}
             printed = {name: _cell(text) for name, text in published.get(key, {}).items() if name not in left_out}
             summary = measured.get(key, nothing)
-            if published and not (printed or described or summary.n):
+            failed = evaluation.failed(engine).get(key)
+            if published and not (printed or described or summary.n or failed):
                 continue  # neither published nor run
-            cells = {**dict.fromkeys(header), **labels, **described, **printed}
+            cells = {**dict.fromkeys(header), **labels, **printed, **described}
             rows.append(
                 {
                     **cells,
-                    "engine": study.design.engine_of(engine, str(key[0])),
+                    "engine": _engine(study.design.engine(engine), scenario),
                     "profile": _profile(scenario),
                     "lane": study.design.engine(engine).lane_name,
                     f"{stem}_mean": rounded(summary.mean),
@@ -83,6 +86,29 @@ def table_rows(evaluation: Evaluation, engines: Sequence[str]) -> list[dict[str,
             for name, summaries in further.items():
                 summary = summaries.get(key, nothing)
                 rows[-1] |= {f"{name}_mean": rounded(summary.mean), f"{name}_std": rounded(summary.std)}
+            if some_failed:
+                rows[-1] |= {"n_failed": failed.runs if failed else 0, "reason": failed.reason if failed else None}
+    return rows
+
+
+def failed_rows(evaluation: Evaluation, engine: str) -> list[dict[str, Any]]:
+    """Return the settings of which runs failed with an engine or the reference: label, runs, failed ones, reason."""
+    study, rows = evaluation.study, []
+    engines = study.with_reference([engine])
+    for name in engines:
+        counts = {key: len(runs) for key, runs in evaluation.samples(name).items()}
+        for key, item in evaluation.failed(name).items():
+            label = study.setting_label(key)
+            rows.append(
+                {
+                    "engine": name,
+                    **dict(zip(study.design.columns, key, strict=True)),
+                    "setting": label if len(engines) == 1 else f"{name}: {label}",
+                    "runs": counts.get(key, 0),
+                    "failed": item.runs,
+                    "reason": item.reason,
+                }
+            )
     return rows
 
 
@@ -261,6 +287,7 @@ def compare_document(evaluation: Evaluation, engine: str) -> dict[str, Any]:
         "lane": study.design.engine(engine).lane_name,
         "runs_missing": evaluation.missing(engine),
         "rows": compare_rows(evaluation, engine),
+        "failed": failed_rows(evaluation, engine),
         "differences": {
             "from": study.design.configurations[0].name,
             "rows": difference_rows(evaluation, engine),
@@ -339,7 +366,13 @@ def _cell(text: str) -> Any:
     return {"true": True, "false": False}.get(text, number(text))
 
 
+def _engine(engine: Engine, scenario: Mapping[str, Any]) -> str:
+    """Return the engine, or the stacks of a setting that runs without the one that the engine is named after."""
+    stacks = stacks_of(scenario)
+    named = engine.lane is None and not engine.needs
+    return engine.name if not named or engine.name in stacks else ", ".join(stacks)
+
+
 def _profile(scenario: Mapping[str, Any]) -> str | None:
     """Return the profile of the sender of the first flow, if it has one."""
-    flow = next(iter(Scenario.from_dict(scenario).flows.values()))
-    return flow.sender.profile if flow.sender is not None else None
+    return profile_of(next(iter(scenario["flows"].values())))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import quiclab
 from quiclab.errors import RequestError
+from quiclab.failures import FILE
 from quiclab.files import write_atomically
 from quiclab.native import build_id
 from quiclab.stacks.registry import available
@@ -54,7 +55,7 @@ def state_of(study: Study, directory: Path, engines: Sequence[str]) -> str:
     read = [study.file, *(study.home / name for name in (*study.design.scenarios, study.measures.table.file) if name)]
     for folder in sorted({file.parent for file in read}):
         lines += _states(_files(folder, results))
-    lines += _states([*Store(directory).files(), directory / MANIFEST])
+    lines += _states([*Store(directory).files(), directory / MANIFEST, directory / FILE])
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 

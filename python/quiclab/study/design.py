@@ -113,11 +113,6 @@ class Design:
         """Return an engine of the study by its name."""
         return next(engine for engine in self.engines if engine.name == name)
 
-    def engine_of(self, engine: str, configuration: str) -> str:
-        """Return what tables call the stack of a configuration when the study runs with an engine."""
-        named = next(item.engine for item in self.configurations if item.name == configuration)
-        return named if named and self.engine(engine).lane is None else engine
-
     @property
     def keys(self) -> dict[str, str]:
         """Keys of `--only`: key -> column."""

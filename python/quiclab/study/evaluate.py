@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from quiclab.errors import QuiclabError
+from quiclab.failures import read_failures
 from quiclab.identity import BUILD
 from quiclab.libraries import pl
 from quiclab.stats import Summary, reduced, summarise
+from quiclab.store import Store
 from quiclab.study import BASE, Point, Study, derived, sweep
 from quiclab.study.ablation import Support, Worlds, judge_ablation
 from quiclab.study.check import own_code
@@ -66,6 +68,14 @@ class Comparison:
 
     published: PublishedRow
     measured: Summary
+
+
+@dataclass(frozen=True)
+class Failed:
+    """How many runs of a setting failed, and why the first of them did."""
+
+    runs: int
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -186,6 +196,9 @@ class Evaluation:
 
     def _measure(self) -> pl.DataFrame:
         frame = sweep.collect(self.jobs, self.directory)
+        if frame.is_empty() and (found := [item for items in self._failed.values() for item in items.values()]):
+            count = sum(item.runs for item in found)
+            raise QuiclabError(f"all {count} runs of {self.study.name} failed, the first: {found[0].reason}")
         if frame.is_empty():
             raise QuiclabError(
                 f"the runs in {self.directory} were made by another version or scenario; run "
@@ -269,6 +282,28 @@ class Evaluation:
         return wanted - sum(len(values) for values in self.samples(engine).values())
 
     @cached_property
+    def _failed(self) -> dict[tuple[str, str], dict[Key, Failed]]:
+        """Settings of which runs failed, by engine and variant."""
+        reasons = read_failures(self.directory)
+        if not reasons:
+            return {}
+        stored = Store(self.directory).identities()
+        found: dict[tuple[str, str], dict[Key, Failed]] = {}
+        for job in self.jobs:
+            reason = reasons.get(job.identity)
+            if reason is None or job.identity in stored:
+                continue
+            part = found.setdefault((str(job.labels["engine"]), str(job.labels["variant"])), {})
+            key = tuple(job.labels[column] for column in self.study.design.columns)
+            before = part.get(key)
+            part[key] = Failed(1, reason) if before is None else Failed(before.runs + 1, before.reason)
+        return found
+
+    def failed(self, engine: str, variant: str = BASE) -> Mapping[Key, Failed]:
+        """Return the settings of which runs failed, by (configuration, value of each factor)."""
+        return self._failed.get((engine, variant), {})
+
+    @cached_property
     def missing_anywhere(self) -> int:
         """How many runs of the engines that were used are not done, variants included."""
         used = set(self._numbers.select("engine", "variant").iter_rows())
@@ -304,13 +339,14 @@ class Evaluation:
         """
         measured = self.summaries(engine, metric=metric)
         nothing = summarise([])
+        failed = {*self.failed(engine), *self.failed(self.study.measures.table.engine)}
         published = {row.key: row for row in (self.reference(metric) if metric else self.published)}
         points = [point for point in self.points if point.engine == engine and point.variant == BASE]
         keys = [tuple(point.labels[column] for column in self.study.design.columns) for point in points]
         return [
             Comparison(published.get(key) or PublishedRow({}, key, nothing), measured.get(key, nothing))
             for key in keys
-            if key in published or not (metric or self.study.measures.table.engine)
+            if key in published or key in failed or not (metric or self.study.measures.table.engine)
         ]
 
     def criteria(self, engine: str) -> list[Assessment]:

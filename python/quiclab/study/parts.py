@@ -36,15 +36,11 @@ class Configuration:
     changes
         Its changes to the scenario, after those of the engine; or a function from what engine and factors
         change to all that is changed.
-    engine
-        Name in tables of the stack that the changes select, if it does not depend on the engine of the study: TCP in
-        comparison with several QUIC stacks.
     """
 
     name: str
     label: str
     changes: Changes | Callable[[Changes], Changes]
-    engine: str = ""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from quiclab.errors import QuiclabError
 from quiclab.executors import Interrupt, Processes, available_cpus, run_all
+from quiclab.failures import note_failures, read_failures
 from quiclab.identity import BUILD
 from quiclab.libraries import pl
 from quiclab.native import build_id
@@ -103,16 +104,20 @@ def execute(
         count = min(_workers_for(pending.values(), workers), len(pending))
         with CountProgress(title, outcome.total, outcome.done, stream=stream) as progress:
             flusher = Flusher(store, schema(), flush_runs, flush_seconds, on_flush)
+            known, failed, repaired = read_failures(store.directory), dict[str, str](), set[str]()
 
             def settle(identity: str, job: Job, work: Work) -> None:
                 nonlocal trial
                 result, series, reason = work
                 if result is None:
                     outcome.failures.append((job, reason))
+                    failed[identity] = reason
                     progress.line(f"failed: {reason}; replay with: {job.replay}")
                 else:
                     outcome.executed += 1
                     outcome.done += 1
+                    if identity in known:
+                        repaired.add(identity)
                     flusher.add((identity, job.versions, build_id(), result, series))
                     if trial is not None:
                         trial(job, result_of(result, series))
@@ -133,6 +138,7 @@ def execute(
             finally:
                 with Interrupt() as late:  # what was run is stored, whatever comes now
                     flusher.flush()
+                    note_failures(store.directory, failed, repaired)
                 outcome.interrupted = outcome.interrupted or late.number
     return outcome
 

@@ -68,7 +68,7 @@ class SweepResult:
 
     @property
     def settings(self) -> pl.DataFrame:
-        """One row a setting: factors, and `.n`, `.mean`, `.std`, `.low`, `.high` of each metric (95 % interval)."""
+        """One row a setting: factors, `.n`, `.mean`, `.std`, `.low`, `.high` of each metric, `failed`, `reason`."""
         return self.tables.settings
 
     @property
@@ -81,18 +81,20 @@ class SweepResult:
         """Columns of the metrics."""
         return [measure.column for measure in self.tables.plan.measures]
 
-    def plot(self, metric: str | None = None) -> Any:
+    def plot(self, metric: str | None = None, *, distribution: bool = False) -> Any:
         """Return the figure of a metric as an altair chart.
 
         Parameters
         ----------
         metric
             Its column; the first one by default.
+        distribution
+            Draw the distribution over runs in place of means with intervals; where names vary only.
 
         Raises
         ------
         RequestError
-            If the sweep has no such metric.
+            If the sweep has no such metric, or no such figure.
         """
         from quiclab.sweeps.figure import chart  # noqa: PLC0415 - loads the chart library
 
@@ -100,7 +102,7 @@ class SweepResult:
         if name not in self.metrics:
             raise unknown("metric", name, self.metrics, "metric")
         measure = self.tables.plan.measures[self.metrics.index(name)]
-        return chart(self.tables.plan, self.runs, self.settings, measure)
+        return chart(self.tables.plan, self.runs, self.settings, measure, distribution)
 
     def _repr_html_(self) -> str:
         """Return table and figures for a notebook."""

@@ -2,7 +2,7 @@
 
 | varied | figure |
 | --- | --- |
-| nothing, or names alone | a distribution (CDF) over the runs of each setting; a row each, if runs are few |
+| nothing, or names alone | a row each, with its 95 % interval; on request the distribution over its runs (CDF) |
 | one number | a line for each level of the others, with 95 % intervals |
 | two numbers, with many levels each | a heat map of the mean, one panel for each level of the others |
 | a random design | marks over each number |
@@ -16,11 +16,13 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from quiclab.errors import unexpected
+from quiclab.formats import counted
 from quiclab.libraries import alt, pl
 from quiclab.report.figures.theme import COLOURS, WIDTH, declaration, empty_chart
 from quiclab.sweeps.crowded import MAX_BARS, MAX_POINTS, drawable, left_out
 from quiclab.sweeps.factors import plain
-from quiclab.sweeps.table import HIGH, LOW, MEAN, N
+from quiclab.sweeps.table import FAILED, HIGH, LOW, MEAN, REASON, N, settings_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +35,10 @@ if TYPE_CHECKING:
 MAX_LINES: Final = 6
 MIN_MAP_LEVELS: Final = 4
 MAX_PANELS: Final = 24
-#: Runs of a setting from which on a distribution says more than its mean.
-MIN_CDF_RUNS: Final = 8
+#: Settings whose distributions a figure can show.
 MAX_CDF_SETTINGS: Final = 8
+#: Settings without a value that a caption names.
+MAX_NAMED: Final = 3
 HEIGHT: Final = 320
 #: Ticks of an axis below rows, on average.
 TICKS: Final = 10
@@ -43,6 +46,8 @@ INTERVALS: Final = "Means over the runs of a setting; bars are 95 % intervals by
 POINTER: Final = "; under the pointer its 95 % interval by Student's t"
 CUT: Final = ", cut at zero, below which no value can be"
 ROW: Final = 24
+#: Characters of a reason in a row.
+MAX_SAID: Final = 100
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,14 @@ class Layout:
     panels: tuple[Factor, ...] = ()
 
 
-def layout(plan: Plan, runs: pl.DataFrame) -> Layout:
-    """Choose the figure of a sweep."""
+def layout(plan: Plan, distribution: bool = False) -> Layout:
+    """Choose the figure of a sweep; `distribution` asks for that of the runs where names vary.
+
+    Raises
+    ------
+    RequestError
+        If it is asked for, and there are numbers, or too many settings.
+    """
     levels = {factor.path: MAX_POINTS if factor.span else len(factor.levels) for factor in plan.design.factors}
     varied = [factor for factor in plan.design.factors if levels[factor.path] > 1]
     in_step = set(plan.zipped and [text.partition("=")[0] for text in plan.zipped])
@@ -78,12 +89,14 @@ def layout(plan: Plan, runs: pl.DataFrame) -> Layout:
     varied = [factor for factor in varied if factor not in together[1:]]
     numbers = [factor for factor in varied if factor.is_number]
     names = [factor for factor in varied if not factor.is_number]
+    if distribution and (numbers or plan.sample is not None or len(plan.design.settings) > MAX_CDF_SETTINGS):
+        expected = f"only names that vary, and at most {MAX_CDF_SETTINGS} settings"
+        got = ", ".join(factor.path for factor in numbers) or counted(len(plan.design.settings), "setting")
+        raise unexpected("--distribution", expected, got=got)
     if plan.sample is not None:
         return Layout("marks", numbers[0] if numbers else None, colour=next(iter(names), None), panels=tuple(numbers))
     if not numbers:
-        runs_each = len(runs) / max(1, len(plan.design.settings))
-        cdf = runs_each >= MIN_CDF_RUNS and len(plan.design.settings) <= MAX_CDF_SETTINGS
-        return Layout("cdf" if cdf else "rows")
+        return Layout("cdf" if distribution else "rows")
     numbers.sort(key=lambda factor: -levels[factor.path])
     if len(numbers) > 1 and levels[numbers[1].path] >= MIN_MAP_LEVELS:
         rest = (*numbers[2:], *names)
@@ -94,7 +107,7 @@ def layout(plan: Plan, runs: pl.DataFrame) -> Layout:
     return Layout("lines", numbers[0], colour=colour, panels=rest)
 
 
-def chart(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measure) -> Any:
+def chart(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measure, distribution: bool = False) -> Any:
     """Declare the figure of one metric.
 
     Parameters
@@ -105,10 +118,12 @@ def chart(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measu
         Its tables, one row a run and one row a setting.
     measure
         The metric.
+    distribution
+        As of `layout`.
     """
     if settings.is_empty() or settings[measure.column + N].sum() == 0:
         return empty_chart("No run has a value of this metric.")
-    chosen = layout(plan, runs)
+    chosen = layout(plan, distribution)
     settings = _within(settings, measure)
     if chosen.kind in ("cdf", "rows"):
         return (_cdf if chosen.kind == "cdf" else _rows)(plan, runs, settings, measure)
@@ -282,7 +297,8 @@ def _map(chosen: Layout, settings: pl.DataFrame, measure: Measure, domain: Seque
 
 def _names(plan: Plan, settings: pl.DataFrame) -> pl.DataFrame:
     """Return the name of each setting by its index: the values of the factors that vary."""
-    columns = [factor.column for factor in plan.design.factors if settings[factor.column].n_unique() > 1]
+    every = settings_table(plan)  # some settings of a sweep may agree in what varies in it
+    columns = [factor.column for factor in plan.design.factors if every[factor.column].n_unique() > 1]
     label = (
         pl.concat_str([pl.col(column).cast(pl.String) for column in columns], separator=", ")
         if columns
@@ -318,12 +334,13 @@ def _cdf(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measur
 def _rows(plan: Plan, _: pl.DataFrame, settings: pl.DataFrame, measure: Measure) -> Any:
     """Declare one row a setting, with its mean and 95 % interval."""
     settings = settings.head(MAX_BARS)
+    names = _names(plan, settings)["name"].to_list()
     data = _values(Layout("rows"), settings, measure).with_columns(
         name=_names(plan, settings.drop_nulls(measure.column + MEAN))["name"]
     )
-    names = data["name"].to_list()
     base = alt.Chart({"values": data.to_dicts()})
-    y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=330, grid=True))
+    # a setting without a value has its row
+    y = alt.Y("name:N", sort=names, scale=alt.Scale(domain=names), title=None, axis=alt.Axis(labelLimit=330, grid=True))
     scale = _axis(_domain(settings, measure))
     x = alt.X("mean:Q", title=measure.title, scale=scale, axis=alt.Axis(tickCount=TICKS))
     bars = base.mark_rule(strokeWidth=1.6, color=COLOURS[0]).encode(
@@ -332,7 +349,26 @@ def _rows(plan: Plan, _: pl.DataFrame, settings: pl.DataFrame, measure: Measure)
     marks = base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(
         y=y, x=x, tooltip=[alt.Tooltip("name:N", title="Setting"), *_tooltip(Layout("rows"), measure)]
     )
-    return alt.layer(bars, marks).properties(width=WIDTH, height=max(60, ROW * len(names)))
+    layers = [bars, marks]
+    if (missing := _missing(plan, settings, measure)).height:
+        said = missing.with_columns(
+            text=pl.format("no value: {}", pl.col(REASON).fill_null("it was not run")).str.slice(0, MAX_SAID)
+        )
+        texts = alt.Chart({"values": said.select("name", "text", REASON).to_dicts()}).mark_text(
+            align="left", dx=6, fontSize=11, color=COLOURS[1]
+        )
+        layers.append(
+            texts.encode(y=y, x=alt.value(0), text="text:N", tooltip=[alt.Tooltip(f"{REASON}:N", title="Why")])
+        )
+    return alt.layer(*layers).properties(width=WIDTH, height=max(60, ROW * len(names)))
+
+
+def _missing(plan: Plan, settings: pl.DataFrame, measure: Measure) -> pl.DataFrame:
+    """Return name and reason of the settings that have no value because runs failed."""
+    without = settings.filter((pl.col(measure.column + N) == 0) & (pl.col(FAILED) > 0))
+    return without.select("setting", REASON).join(
+        _names(plan, settings), on="setting", how="left", maintain_order="left"
+    )
 
 
 def most_runs(runs: pl.DataFrame) -> int:
@@ -340,9 +376,32 @@ def most_runs(runs: pl.DataFrame) -> int:
     return 0 if runs.is_empty() else int(runs["setting"].value_counts()["count"].max())  # type: ignore[arg-type]
 
 
-def caption(plan: Plan, runs: pl.DataFrame) -> str:
-    """Return what the marks of the figure mean."""
-    chosen = layout(plan, runs)
+def caption(plan: Plan, runs: pl.DataFrame, missing: pl.DataFrame | None = None, distribution: bool = False) -> str:
+    """Return what the marks of the figure mean, and which settings have none.
+
+    Parameters
+    ----------
+    plan, runs
+        As of `chart`.
+    missing
+        Rows of the table of settings that have no value, because runs failed.
+    distribution
+        As of `layout`.
+    """
+    return _marks_mean(plan, runs, distribution) + ("" if missing is None else _without(plan, missing))
+
+
+def _without(plan: Plan, missing: pl.DataFrame) -> str:
+    """Name settings that are not drawn."""
+    if missing.is_empty():
+        return ""
+    named = _names(plan, missing)["name"].head(MAX_NAMED).to_list()
+    more = f" and {len(missing) - MAX_NAMED} more" if len(missing) > MAX_NAMED else ""
+    return f" No value, because all runs failed: {'; '.join(named)}{more}; the table has the reasons."
+
+
+def _marks_mean(plan: Plan, runs: pl.DataFrame, distribution: bool) -> str:
+    chosen = layout(plan, distribution)
     settings = len(plan.design.settings)
     if most_runs(runs) <= 1:
         some = "One" if len(runs) == settings else "At most one"
@@ -357,6 +416,8 @@ def caption(plan: Plan, runs: pl.DataFrame) -> str:
     return words[chosen.kind] + left_out(chosen, settings)
 
 
-def specification(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measure) -> dict[str, Any]:
+def specification(
+    plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measure, distribution: bool = False
+) -> dict[str, Any]:
     """Return the Vega-Lite specification of the figure of one metric, without a theme."""
-    return declaration(chart(plan, runs, settings, measure))
+    return declaration(chart(plan, runs, settings, measure, distribution))

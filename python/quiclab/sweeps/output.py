@@ -9,13 +9,26 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.errors import RequestError
 from quiclab.files import parquet_bytes
-from quiclab.formats import decimal
+from quiclab.formats import counted, decimal
 from quiclab.identity import note_on_builds
 from quiclab.libraries import pl
 from quiclab.made import check, write_files
 from quiclab.store import SHARDS
 from quiclab.sweeps.factors import plain
-from quiclab.sweeps.table import HIGH, MEAN, PERCENT, N, differences, runs_table, summary
+from quiclab.sweeps.table import (
+    FAILED,
+    HIGH,
+    MEAN,
+    PERCENT,
+    REASON,
+    SEED,
+    N,
+    differences,
+    failed_runs,
+    runs_table,
+    summary,
+    with_failed,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +82,10 @@ class Tables:
         if self.compared is None or self.runs.is_empty():
             return pl.DataFrame()
         factors = [factor.column for factor in self.plan.design.factors]
-        return differences(self.runs, factors, self.compared, self.plan.measures)
+        found = differences(self.runs, factors, self.compared, self.plan.measures)
+        levels = self.settings.filter(pl.col(self.compared.factor.column) != self.compared.reference).select(factors)
+        counts = [pl.col(measure.column + N).fill_null(0) for measure in self.plan.measures]
+        return levels.join(found, on=factors, how="left", maintain_order="left").with_columns(counts)
 
     def difference_rows(self, most: int = MAX_ROWS) -> list[list[str]]:
         """Return the first rows of the table of differences as texts."""
@@ -89,7 +105,8 @@ class Tables:
         plan = runs.plan
         table, builds = runs_table(runs, store)
         settings = summary(table, [factor.column for factor in plan.design.factors], plan.measures)
-        notes = list(_notes(plan.name, table, settings, builds))
+        settings = with_failed(settings, failed_runs(runs, store), plan)
+        notes = [*_notes(plan.name, table, settings, builds), *_without_effect(plan, table)]
         if compared is not None and len(table) and not (table[compared.factor.column] == compared.reference).any():
             notes.append(
                 f"No run with {compared.factor.path} = {plain(compared.reference)} is stored: nothing is compared."
@@ -98,9 +115,26 @@ class Tables:
 
     @property
     def heads(self) -> list[str]:
-        """Heads of the table of settings: factors, then metrics, then the number of runs."""
+        """Heads of the table of settings: factors, metrics, number of runs, and if some failed, how many and why."""
         factors = [factor.title for factor in self.plan.design.factors]
-        return [*factors, *(measure.title for measure in self.plan.measures), "runs"]
+        failed = [FAILED, REASON] if self.has_failed else []
+        return [*factors, *(measure.title for measure in self.plan.measures), "runs", *failed]
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a run of any setting has failed."""
+        return bool(self.settings[FAILED].sum())
+
+    @property
+    def without_value(self) -> pl.DataFrame:
+        """Rows of settings that have no value of any metric because runs failed."""
+        nothing = [pl.col(measure.column + N) == 0 for measure in self.plan.measures]
+        return self.settings.filter((pl.col(FAILED) > 0) & pl.all_horizontal(nothing))
+
+    @property
+    def difference_heads(self) -> list[str]:
+        """Heads of the table of differences."""
+        return [*self.heads[: len(self.plan.design.factors) + len(self.plan.measures)], "runs"]
 
     def rows(self, most: int = MAX_ROWS) -> list[list[str]]:
         """Return the first rows of the table of settings as texts."""
@@ -109,7 +143,8 @@ class Tables:
         for row in self.settings.head(most).iter_rows(named=True):
             cells = [plain(row[factor.column]) for factor in factors]
             cells += [_interval(row, measure) for measure in self.plan.measures]
-            found.append([*cells, str(max(row[measure.column + N] for measure in self.plan.measures))])
+            cells.append(str(max(row[measure.column + N] for measure in self.plan.measures)))
+            found.append([*cells, str(row[FAILED]), row[REASON] or "-"] if self.has_failed else cells)
         return found
 
 
@@ -128,8 +163,13 @@ def _interval(row: dict[str, Any], measure: Measure) -> str:
 
 def _notes(name: str, runs: pl.DataFrame, settings: pl.DataFrame, builds: set[str]) -> list[str]:
     notes = []
+    if count := int(settings[FAILED].sum()):
+        counts = [name for name in settings.columns if name.endswith(N)]
+        without = settings.filter((pl.col(FAILED) > 0) & pl.all_horizontal(pl.col(name) == 0 for name in counts))
+        some = f", all of {counted(len(without), 'setting')}" if len(without) else ""
+        notes.append(f"{counted(count, 'run')} failed{some}: the reasons are in the table.")
     if runs.is_empty():
-        return ["No run is stored."]
+        return [*notes, "No run is stored."]
     unfinished = len(runs) - int(runs["finished"].sum())
     if unfinished:
         notes.append(
@@ -146,6 +186,23 @@ def _notes(name: str, runs: pl.DataFrame, settings: pl.DataFrame, builds: set[st
     if note := note_on_builds(builds, name):
         notes.append(note)
     return notes
+
+
+def _without_effect(plan: Plan, runs: pl.DataFrame) -> list[str]:
+    """Name the factors whose levels make no difference: runs that differ in nothing else have equal digests."""
+    if runs.is_empty() or plan.sample is not None:
+        return []
+    zipped = {text.partition("=")[0] for text in plan.zipped}
+    together = [[factor for factor in plan.design.factors if factor.path in zipped]]
+    found = []
+    for group in [*together, *([factor] for factor in plan.design.factors if factor.path not in zipped)]:
+        columns = {factor.column for factor in group}
+        others = [factor.column for factor in plan.design.factors if factor.column not in columns]
+        equal = runs.group_by(SEED, *others).agg(pl.len(), pl.col("digest").n_unique()).filter(pl.col("len") > 1)
+        if len(equal) and equal["digest"].max() == 1:
+            paths = " and ".join(factor.path for factor in group)
+            found.append(f"{paths} has no effect: runs that differ in nothing else are equal, packet by packet.")
+    return found
 
 
 def check_directory(directory: Path) -> None:
@@ -175,8 +232,11 @@ def figure_name(column: str) -> str:
     return f"figure-{column}.svg"
 
 
-def write(tables: Tables, directory: Path, command: str) -> list[Path]:
-    """Write all files of a sweep, and remove those of an earlier one; returns those to look at."""
+def write(tables: Tables, directory: Path, command: str, *, distribution: bool = False) -> list[Path]:
+    """Write all files of a sweep, and remove those of an earlier one; returns those to look at.
+
+    `distribution` asks for figures of the distribution over runs, where names vary.
+    """
     from quiclab.report import figures  # noqa: PLC0415 - loads the chart library
     from quiclab.report.html import drawing, environment, with_contents  # noqa: PLC0415 - as above
     from quiclab.sweeps.figure import caption, most_runs, specification  # noqa: PLC0415 - as above
@@ -187,7 +247,7 @@ def write(tables: Tables, directory: Path, command: str) -> list[Path]:
         files[DIFFERENCES] = tables.differences.write_csv().encode()
     charts, specs = [], {}
     for number, measure in enumerate(plan.measures, start=1):
-        spec = specification(plan, tables.runs, tables.settings, measure)
+        spec = specification(plan, tables.runs, tables.settings, measure, distribution)
         svg = figures.to_svg(spec)
         files[figure_name(measure.column)] = svg.encode()
         charts.append({"measure": measure, "svg": svg})
@@ -199,8 +259,9 @@ def write(tables: Tables, directory: Path, command: str) -> list[Path]:
         .render(
             plan=plan,
             charts=charts,
-            caption=caption(plan, tables.runs),
+            caption=caption(plan, tables.runs, tables.without_value, distribution),
             heads=tables.heads,
+            difference_heads=tables.difference_heads,
             rows=rows,
             compared=tables.compared,
             difference_rows=tables.difference_rows(),
@@ -233,6 +294,7 @@ def document(tables: Tables) -> dict[str, Any]:
         "factors": [factor.column for factor in tables.plan.design.factors],
         "metrics": [measure.column for measure in tables.plan.measures],
         "runs": len(tables.runs),
+        "runs_failed": int(tables.settings[FAILED].sum()),
         "settings": tables.settings.to_dicts(),  # null where there is no value: JSON has no NaN
         "differences": tables.differences.to_dicts(),
         "notes": list(tables.notes),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import Interrupt, run_batches
+from quiclab.failures import note_failures, read_failures
 from quiclab.identity import BUILD, VERSIONS, setting_of
 from quiclab.libraries import np, pl
 from quiclab.native import build_id
@@ -148,6 +149,8 @@ def execute(
             return outcome
         shown = CountProgress(title or plan.name, len(runs), outcome.done, "runs", QUIET_S, stream or sys.stderr)
         flusher = Flusher(store, row_kinds(columns))
+        known, failed = read_failures(store.directory), dict[str, str]()
+        repaired: set[str] = set()
 
         def pack(batch: Sequence[int]) -> Batch:
             return Batch(
@@ -171,11 +174,14 @@ def execute(
                 outcome.failed += 1
                 if outcome.failed <= MAX_FAILURES:
                     outcome.failures.append((runs.task(batch[place]), problem))
+                failed[runs.names(np.array([batch[place]]))[0]] = problem
             made = np.delete(np.asarray(batch), list(found.problems))
             if len(made):
                 keep(made, found)
                 flusher.add_frame(_frame(runs.head(made), found, columns))
                 stored[made] = True
+                if known:
+                    repaired.update(runs.names(made))
             outcome.executed += len(made)
             progress.advance(len(batch))
 
@@ -194,6 +200,7 @@ def execute(
         finally:
             with Interrupt() as late:  # what was run is stored, whatever comes now
                 flusher.flush()
+                note_failures(store.directory, failed, repaired)
             outcome.interrupted = outcome.interrupted or late.number
             outcome.done = int(stored[runs.first].sum())
     return outcome

@@ -63,6 +63,12 @@ class Session:
             self.probe = run.probe(self.plan)
 
     @property
+    def estimate_s(self) -> float:
+        """How long the missing runs take if each takes as long as the one that was tried [s]."""
+        workers = max(1, min(self.executor.workers, self.waiting))
+        return math.ceil(self.waiting / workers) * self.probe.seconds
+
+    @property
     def runs(self) -> Runs:
         """The runs, with the present number of seeds of each setting."""
         if self._runs is None or self._runs[0] != self.seeds:
@@ -135,7 +141,7 @@ def cost_line(plan: Plan, session: Session, most: int | None = None) -> str:
     workers = min(session.executor.workers, session.waiting)
     first = f"{runs} A run of the first setting took {duration(session.probe.seconds)}"
     if session.waiting > 1:
-        estimate = duration(math.ceil(session.waiting / workers) * session.probe.seconds)
+        estimate = duration(session.estimate_s)
         what = f"{session.waiting} runs that are not stored" if stored else f"all {session.waiting} runs"
         first += f"; if each does, {what} take {estimate} on {counted(workers, 'worker')}"
     return f"{first}.{_at_most(plan, most)}"

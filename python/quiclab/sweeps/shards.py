@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.errors import QuiclabError, RequestError, missing_field, shown, unexpected
+from quiclab.failures import note_failures, read_failures
 from quiclab.files import write_atomically
 from quiclab.identity import VERSIONS
-from quiclab.libraries import np
+from quiclab.libraries import np, pl
 from quiclab.native import MAX_SEED, extension
 from quiclab.store import IDENTITY, Store
 from quiclab.sweeps import kept
@@ -153,6 +154,7 @@ def merge(plan: Plan, file: Path, store: Store) -> None:
     with store.locked():
         stored = runs.stored(store, columns)
         others: set[str] = set()
+        failed: dict[str, str] = {}
         for index in range(of):
             shard = Store(directory_of(file) / f"{index}-of-{of}")
             for part in measured(shard, columns, row_kinds(columns)):
@@ -162,6 +164,10 @@ def merge(plan: Plan, file: Path, store: Store) -> None:
                 store.append_frame(part[rows[new]])
                 stored[positions] = True
                 others.update(np.delete(part[VERSIONS].to_numpy(), rows).tolist())
+            failed |= read_failures(shard.directory)
+        note_failures(store.directory, failed, runs.names(np.flatnonzero(stored)) if failed else ())
+    if failed:  # made, without a result
+        stored[runs.found_in(pl.Series(list(failed), dtype=pl.String))[1]] = True
     lost = np.bincount(np.flatnonzero(~stored[runs.first]) % of, minlength=of)
     own = {plan.identity(index)[1] for index in range(len(plan.design.settings))}
     if lost.any() and others - own:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from quiclab.failures import read_failures
 from quiclab.identity import BUILD
 from quiclab.libraries import np, pl
 from quiclab.stats import half_widths
@@ -25,6 +26,8 @@ SEED: Final = "seed"
 #: Suffixes of the columns of a metric in the table of settings.
 N, MEAN, STD, LOW, HIGH = ".n", ".mean", ".std", ".low", ".high"
 PERCENT: Final = ".percent"
+#: Columns of the table of settings: runs that failed, and why the first of them did.
+FAILED, REASON = "failed", "reason"
 _FIRST: Final = ".reference"
 
 
@@ -69,6 +72,55 @@ def runs_table(runs: Runs, store: Store) -> tuple[pl.DataFrame, set[str]]:
 def settings_table(plan: Plan) -> pl.DataFrame:
     """Return one row a setting: its index, and the value of each factor."""
     return pl.DataFrame({SETTING: np.arange(len(plan.design.settings)), **plan.design.cells()})
+
+
+def failed_runs(runs: Runs, store: Store) -> pl.DataFrame:
+    """Return how many runs of each setting have failed, and why the first of them did.
+
+    Returns
+    -------
+    DataFrame
+        `setting`, `failed` and `reason`, with a row for each setting of which a run has failed and is not stored.
+    """
+    reasons = read_failures(store.directory)
+    kinds = {SETTING: pl.Int64, FAILED: pl.Int64, REASON: pl.String}
+    if not reasons:
+        return pl.DataFrame(schema=kinds)
+    rows, positions = runs.found_in(pl.Series(list(reasons), dtype=pl.String))
+    place = np.full(len(runs), -1)
+    place[positions] = rows
+    place[runs.stored(store, [measure.column for measure in runs.plan.measures])] = -1
+    place = place[runs.first]
+    found = np.flatnonzero(place >= 0)
+    texts = pl.Series(REASON, list(reasons.values()), dtype=pl.String)[place[found]]
+    table = pl.DataFrame({SETTING: runs.settings[found].astype(np.int64), REASON: texts})
+    counts = table.group_by(SETTING, maintain_order=True).agg(pl.len().alias(FAILED), pl.col(REASON).first())
+    return counts.cast(kinds)  # type: ignore[arg-type]
+
+
+def with_failed(settings: pl.DataFrame, failed: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """Return the table of settings with a row for each setting of the sweep, and columns `failed` and `reason`.
+
+    Parameters
+    ----------
+    settings
+        As of `summary`: settings that have runs.
+    failed
+        As of `failed_runs`.
+    plan
+        The sweep.
+    """
+    every = settings_table(plan)
+    factors = [name for name in every.columns if name != SETTING]
+    columns = [f"{item.column}{suffix}" for item in plan.measures for suffix in (N, MEAN, STD, LOW, HIGH)]
+    if settings.is_empty():
+        kinds = {name: pl.UInt32 if name.endswith(N) else pl.Float64 for name in columns}
+        settings = pl.DataFrame(schema={SETTING: every.schema[SETTING], **kinds})
+    counts = [pl.col(f"{item.column}{N}").fill_null(0) for item in plan.measures]
+    found = every.join(settings.drop(factors, strict=False), on=SETTING, how="left", maintain_order="left")
+    failed = failed.with_columns(pl.col(SETTING).cast(every.schema[SETTING]))
+    found = found.join(failed, on=SETTING, how="left", maintain_order="left")
+    return found.with_columns(*counts, pl.col(FAILED).fill_null(0))
 
 
 def summary(runs: pl.DataFrame, factors: Sequence[str], measures: Sequence[Measure]) -> pl.DataFrame:

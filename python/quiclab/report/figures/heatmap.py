@@ -244,7 +244,7 @@ def caption(evaluation: Evaluation, figure: Figure, engine: str) -> str:
     if any(cell.significant is None for cell in (*shown.measured, *shown.published)):
         sentences.append("Grey with an asterisk: no p-value, because all runs of both are equal or fewer than two.")
     if not shown.published and study.measures.table.file:
-        sentences.append(f"The publication has no numbers for this map ({figure.source}).")
+        sentences.append(f"No published numbers of this map are stored ({figure.source}).")
     found = shown.score
     if found.cells:
         if not math.isnan(found.correlation):

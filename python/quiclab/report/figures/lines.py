@@ -196,7 +196,7 @@ def printed(figure: Figure, sources: set[str], published: str) -> str:
     """Return the part of the caption about the published points, or that none exist; empty without a source."""
     if PUBLISHED in sources or not figure.source:
         return published if PUBLISHED in sources else ""
-    return f"The publication has no numbers for this figure ({figure.source}); all points are measured."
+    return f"No published numbers of this figure are stored ({figure.source}); all points are measured."
 
 
 def _ticks(data: pl.DataFrame) -> dict[str, Any]:

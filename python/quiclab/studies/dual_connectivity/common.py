@@ -5,11 +5,13 @@ from functools import partial
 from typing import Any
 
 from quiclab.errors import expected_got, shown
+from quiclab.lane.job import SYSCTLS
 from quiclab.lane.run import Lane
-from quiclab.quantity import parse
+from quiclab.quantity import byte_count, parse
 from quiclab.scenario import Host
 from quiclab.studies.hosts import AIOQUIC_DATAGRAM
 from quiclab.study import Assumption, Changes, Configuration, Design, Engine, Presentation, Value, Variant
+from quiclab.study.ran import implementation, option_bytes
 
 THESIS = "thesis"
 PAPER = "paper"
@@ -21,7 +23,7 @@ SCENARIO = "scenarios/dual_connectivity.toml"
 REFERENCE = "dual_connectivity/reference"
 FLOWS = ("dc", "sc1", "sc2")
 
-DEFAULT_BUFFER_BYTES, LARGE_BUFFER_BYTES, TCP_BUFFER_BYTES = 212_992, 33_554_432, 131_072
+DEFAULT_BUFFER_BYTES, LARGE_BUFFER_BYTES = 212_992, 33_554_432
 PROFILES = {"aioquic": "aioquic-0.8.8", "ngtcp2": "ngtcp2-2020"}
 TCP_PROFILES = ("linux-5.3", "linux-4.15")
 """Server and client of the testbed ran Linux 5.3 and 4.15."""
@@ -126,7 +128,7 @@ def lowercase_title(label: str) -> str:
 
 DEFAULT_BUFFER = Configuration("quic_default_buffer", "QUIC, default buffer", client(DEFAULT_BUFFER_BYTES))
 LARGE_BUFFER = Configuration("quic_large_buffer", "QUIC, large buffer", client(LARGE_BUFFER_BYTES))
-TCP = Configuration("tcp", "TCP", tcp(), engine="lab-tcp")
+TCP = Configuration("tcp", "TCP", tcp())
 CONFIGURATIONS = (DEFAULT_BUFFER, LARGE_BUFFER, TCP)
 QUIC = (DEFAULT_BUFFER.name, LARGE_BUFFER.name)
 LINUX = Engine("linux", runs=3, lane=Lane(clock="virtual"), configurations=("tcp", "tcp_cubic"))
@@ -380,17 +382,12 @@ QUEUE_300 = Variant(
 def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[str, object]:
     """Return the columns of the published tables for a setting, from its resolved scenario."""
     flow, bearer = scenario["flows"]["dc"], scenario["bearers"].get("dc")
-    configuration = str(labels["configuration"])
-    is_tcp = configuration.startswith("tcp")
+    name = implementation(flow)
     columns: dict[str, object] = {
-        "configuration": configuration,
-        "impl": "linux_tcp" if is_tcp else "ngtcp2" if "ngtcp2" in str(flow["sender"].get("profile")) else "aioquic",
+        "configuration": labels["configuration"],
+        "impl": f"{name}_tcp" if name == "linux" else name,
         "cc": flow["sender"]["congestion_control"],
-        "recv_buffer_default_bytes": TCP_BUFFER_BYTES
-        if is_tcp
-        else DEFAULT_BUFFER_BYTES
-        if "default" in configuration
-        else LARGE_BUFFER_BYTES,
+        "recv_buffer_default_bytes": receive_buffer_bytes(scenario, flow),
     }
     if bearer is not None:
         shares = bearer.get("shares") or [1, 1]
@@ -413,6 +410,16 @@ def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[s
         "file_size_mb": plain(amount(flow["workload"].get("size") or flow["workload"]["html"])),
     }
     return columns
+
+
+def receive_buffer_bytes(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> int | None:
+    """Return the receive buffer with which the receiver of a flow starts [B]; `None` if it is the program's own."""
+    if implementation(flow, "receiver") != "linux":
+        host_name = flow["receiver"].get("host")
+        return None if host_name is None else byte_count(scenario["hosts"][host_name]["receive_buffer"])
+    if flow["stack"] == "linux":  # the kernel itself, as the job sets it up
+        return int(SYSCTLS["net.ipv4.tcp_rmem"].split()[1])
+    return option_bytes(flow, "receiver", "tcp.receive_buffer")
 
 
 def mean_delay(link: Mapping[str, Any]) -> str:

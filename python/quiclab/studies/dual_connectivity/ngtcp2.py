@@ -86,7 +86,7 @@ def sized(control: str) -> Configuration:
     return Configuration(f"ngtcp2_{control}", f"ngtcp2, {CONTROLS[control]}", replaced)
 
 
-TCP_CUBIC = Configuration("tcp_cubic", "TCP, CUBIC", tcp("cubic"), engine="lab-tcp")
+TCP_CUBIC = Configuration("tcp_cubic", "TCP, CUBIC", tcp("cubic"))
 CONFIGURATIONS = (sized("newreno"), sized("cubic"), TCP_CUBIC)
 
 

@@ -139,10 +139,10 @@ BATCH_WINDOWS = View(
     draw=windows,
 )
 EVENT = View(
-    title="One packet is lost",
-    source=f"{THESIS}, Fig. 5.3",
+    title="First expiry of t-Reordering",
+    source=f"{THESIS}, section 5.1, of which no figure shows this event (Fig. 5.3 shows losses without PDCP)",
     caption="Packets at the client's proxy around the first expiry of t-Reordering, with the default receive buffer: "
-    "all that follow the lost packet wait until the timer gives it up, and leave in one burst; what the socket cannot "
+    "all that follow a missing packet wait until the timer gives it up, and leave in one burst; what the socket cannot "
     "hold of it is dropped.",
     shown={"two links, PDCP": ("dc_with_pdcp", {})},
     changes={"record.packets": True},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.studies.hosts import AIOQUIC_DATAGRAM, C_DATAGRAM, C_SEND_CALL
 from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Value
+from quiclab.study.ran import implementation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -185,15 +186,10 @@ def with_rate(changes: Changes) -> Changes:
     return merged
 
 
-def engine_name(name: str) -> str:
-    """Return what tables call the stack of a configuration."""
-    return str(ENDS[name]["flows.main.stack"])
-
-
 def configuration(name: str, changes: Changes | None = None) -> Configuration:
     """Return a download over one of the stacks."""
     own = {**ENDS[name], **(changes or {})}
-    return Configuration(name, LABELS[name], lambda given: with_rate({**given, **own}), engine_name(name))
+    return Configuration(name, LABELS[name], lambda given: with_rate({**given, **own}))
 
 
 def configurations(*names: str) -> tuple[Configuration, ...]:
@@ -206,12 +202,10 @@ ENGINES = (Engine("lab-quic"),)
 
 def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[str, object]:
     """Return the columns of the published tables."""
-    del scenario
-    name = str(labels["configuration"])
-    impl, _, control = name.partition("_")
-    if name in TCP or name == "custom":
-        return {"impl": "tcp", "cc": "bbr" if name == "bbr" else "cubic"}
-    return {"impl": impl, "cc": control or ("newreno" if name == "aioquic" else "cubic")}
+    del labels
+    flow = scenario["flows"]["main"]
+    name = implementation(flow)
+    return {"impl": "tcp" if name == "linux" else name, "cc": flow["sender"]["congestion_control"]}
 
 
 # --- readings

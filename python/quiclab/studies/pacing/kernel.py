@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from quiclab.lane.run import Lane
 from quiclab.quantity import megabits_per_second
 from quiclab.studies.pacing.common import rates
-from quiclab.study import Assumption, Changes, Configuration, Engine, Factor, Value
+from quiclab.study import Assumption, Changes, Configuration, Engine, Factor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +42,7 @@ TCP: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
 }
 """Linux TCP: label, congestion control, pacing."""
 QUIC: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
-    "aioquic": ("aioquic 1.7", "newreno", WINDOWS),
+    "aioquic": ("aioquic", "newreno", WINDOWS),
     "aioquic-0.9": ("aioquic 0.9", "newreno", WINDOWS),
     "quinn": ("quinn", "cubic", QUINN_WINDOWS),
     "quic-go": ("quic-go", "newreno", WINDOWS),
@@ -71,13 +71,6 @@ ASSUMPTIONS = (
         "On the fibre of the thesis, the segments of such a burst have intervals of 1.2 us.",
     ),
 )
-
-
-def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[str, object]:
-    """Return the columns of the published tables."""
-    del scenario
-    name = str(labels["configuration"])
-    return {"impl": "tcp", "cc": TCP[name][1]} if name in TCP else {"impl": name, "cc": QUIC[name][1]}
 
 
 def configurations() -> tuple[Configuration, ...]:

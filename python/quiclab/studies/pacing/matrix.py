@@ -92,9 +92,7 @@ def matrix(name: str, title: str, senders: tuple[str, ...], library: bool) -> St
     def receiver(value: Value) -> Changes:
         return {"flows.main.receiver": {**end(str(value)), **WINDOWS}}
 
-    configurations = tuple(
-        Configuration(item, item, {"flows.main.sender": end(item)}, item if library else "") for item in senders
-    )
+    configurations = tuple(Configuration(item, item, {"flows.main.sender": end(item)}) for item in senders)
     return Study(
         f"pacing/{name}",
         design=design(

@@ -224,7 +224,7 @@ KERNEL = study(
         abstract="The same link and tap with Linux itself and unmodified QUIC programs, on a virtual clock: exact "
         "stamps, and no cost "
         "of computing.",
-        describe=kernel.describe,
+        describe=describe,
         assumptions=kernel.ASSUMPTIONS,
         figures=interval_figures("not published: programs of today"),
     ),

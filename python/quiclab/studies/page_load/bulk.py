@@ -14,7 +14,6 @@ from quiclab.studies.page_load.common import (
     LABELS,
     REFERENCE,
     SOURCE,
-    TCP,
     configuration,
 )
 from quiclab.study import Configuration, Factor, Metric, Table, Value
@@ -90,7 +89,7 @@ def concurrent_transfers(name: str) -> Configuration:
         }
         changes[f"flows.f{number}"] = flow
     label = " + ".join(LABELS[stack] for stack in BESIDE[name])
-    return Configuration(name, label, changes, TCP if name == "T+T" else "")
+    return Configuration(name, label, changes)
 
 
 def throughput_mbps(result: RunResult, number: Value) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from quiclab.quantity import megabits_per_second, milliseconds
 from quiclab.study import Changes, Configuration, Engine, Factor, Metric, Table, Value
+from quiclab.study.ran import option_of, profile_of, stack_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,8 +87,6 @@ LABELS = {
     "tcp_bbr": "TCP, BBR",
 }
 SETUPS = {"gquic37": "replicated", "tcp_replicated": "replicated"}
-STACKS = {"tcp_replicated": "tcp", "tcp_bbr": "tcp"}
-EMULATED = {"quic1_n1": 1, "quic1": 2, "quic1_1rtt": 2, "gquic37": 2}
 
 # --- networks
 
@@ -187,9 +186,7 @@ def configuration(name: str, changes: Changes | None = None) -> Configuration:
         **(BROWSER if ends["stack"] == QUIC else {}),
         **{f"flows.page.{key}": value for key, value in ends.items()},
     }
-    return Configuration(
-        name, LABELS[name], lambda given: with_rest({**given, **own}), TCP if ends["stack"] == TCP else ""
-    )
+    return Configuration(name, LABELS[name], lambda given: with_rest({**given, **own}))
 
 
 def configurations(*names: str) -> tuple[Configuration, ...]:
@@ -227,21 +224,24 @@ PLT = Metric("plt_ms", "Page load time", "ms", plt_ms)
 ENGINES = (Engine("lab-quic"),)
 
 
-def describe(_: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[str, object]:
+def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[str, object]:
     """Return the columns of the published tables."""
     name = str(labels["configuration"])
     rtt_ms, loss_percent, jitter_ms = NETWORKS[str(labels["network"])]
     whole = labels.get("object_size_kb", "")  # a transfer that is watched for a time has no size
     size_kb, count = PAGES[str(labels["page"])] if "page" in labels else (whole, 1)
+    flow = next(iter(scenario["flows"].values()))
+    stack, profile = stack_of(flow, "sender"), profile_of(flow)
+    emulated = option_of(flow, "sender", "emulated_connections")
     return {
-        "stack": STACKS.get(name, name),
-        "cc": "bbr" if "bbr" in name else "cubic",
+        "stack": "tcp" if stack == TCP else str(profile).removeprefix("chromium-") if profile else stack,
+        "cc": option_of(flow, "sender", "congestion_control"),
         "rtt_ms": rtt_ms,
         "jitter_ms": jitter_ms,
         "loss_percent": loss_percent,
         "object_size_kb": size_kb,
         "object_count": count,
-        "cubic_emulated_connections": EMULATED.get(name, ""),
+        "cubic_emulated_connections": "" if stack != QUIC or emulated is None else int(emulated),
         "setup": SETUPS.get(name, "extended"),
     }
 

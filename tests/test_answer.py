@@ -1,0 +1,105 @@
+"""`run` and `inspect` begin with the answer: what was delivered, what limited the sender, where packets were lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import quiclab
+from quiclab import cli
+from quiclab.inspect import open_run, side
+from quiclab.inspect.source import DEFAULT_POINTS
+from quiclab.inspect.view import limits_of
+from quiclab.report.answer import answer, limited, losses
+from quiclab.sweeps import run
+
+Captured = pytest.CaptureFixture[str]
+
+
+def invoke(*arguments: str | Path) -> int:
+    return cli.invoke([str(argument) for argument in arguments])
+
+
+def test_losses_are_by_cause_and_element(small: Path) -> None:
+    changes = [
+        ("links.down1.queue.packets", "5"),
+        ("links.down1.loss", "2 %"),
+        ("links.down1.policer", '{ rate = "15 Mbit/s", burst = "5 kB" }'),
+        ("links.up1.loss", "5 %"),
+        ("flows.dc.workload.size", "1 MB"),
+    ]
+    result = quiclab.run(quiclab.load(small, changes))
+    said = losses(result)
+    for link, keys in (("down1", {"full queue": "queue_full", "random loss": "loss", "policer": "policed"}),):
+        for cause, key in keys.items():
+            count = int(result.elements[link]["statistics"][f"dropped_{key}_packets"])
+            assert (f"{count} ({cause})" in said) == (count > 0), said
+        assert said.startswith(f"Dropped packets: {link} ")
+    assert "up1 " in said
+    assert "queue discipline" not in said, "all drops have a cause"
+
+
+def test_a_flow_is_a_sentence(small: Path) -> None:
+    done = quiclab.run(quiclab.load(small))
+    flow = done.flows["dc"]
+    (line, dropped) = answer(done)
+    assert line == (
+        f"dc delivered 0.1 MB in {flow.download_time_s:.3f} s, {flow.goodput_mbps:.1f} Mbit/s, "
+        f"{flow.goodput_mbps / 20:.1%} of the 20 Mbit/s of its links."
+    ).replace("%", " %")
+    assert dropped == "No element dropped a packet."
+    lost = quiclab.run(quiclab.load(small, [("links.down1.loss", "1")]))
+    assert answer(lost)[0].startswith("dc failed after 0 MB: ")
+    cut = quiclab.run(quiclab.load(small, [("duration", "40 ms")]))
+    assert answer(cut)[0].startswith("dc had not finished: it delivered ")
+
+
+def test_shares_are_those_of_inspect(small: Path, tmp_path: Path, capsys: Captured) -> None:
+    out = tmp_path / "run"
+    assert invoke("run", small, "--set", "record.qlog=true", "--set", "record.series_interval=1 ms", "--out", out) == 0
+    capsys.readouterr()
+    opened = open_run(out, DEFAULT_POINTS, lambda *_: _Quiet())
+    shares = limits_of(opened)["dc"]
+    assert sum(shares.values()) == pytest.approx(100)
+    assert limited(shares) in side(opened).data["answer"][0]
+    assert invoke("run", small, "--limits") == 0
+    assert f"Its sender was limited by: {limited(shares)}." in capsys.readouterr().out
+    page = tmp_path / "page.html"
+    assert invoke("inspect", small, "--out", page) == 0
+    said = capsys.readouterr()
+    assert (said.out, limited(shares) in said.err) == (f"{page}\n", True)
+    assert f"limited by: {limited(shares)}." in page.read_text()
+
+
+class _Quiet:
+    """A step that shows nothing."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def test_a_stack_lists_its_controls(capsys: Captured) -> None:
+    assert invoke("stack", "show", "lab-tcp") == 0
+    assert "congestion controls newreno, cubic, bbr-linux" in capsys.readouterr().out
+    assert invoke("stack", "show", "lab-tcp", "--json") == 0
+    controls = json.loads(capsys.readouterr().out)["controls"]
+    assert ("dctcp" in controls, "lia" in controls) == (True, False)
+
+
+def test_a_family_of_controls_has_a_suggestion(small: Path, capsys: Captured) -> None:
+    assert invoke("run", small, "--set", "flows.dc.sender.congestion_control=bbr") == 2
+    assert "did you mean `bbr-linux`?" in capsys.readouterr().err
+
+
+def test_a_long_sweep_says_first_how_long_it_takes(
+    small: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "probe", lambda _: run.Probe(3600.0))
+    assert invoke("sweep", small, "--seeds", "3", "--jobs", "1", "--out", tmp_path / "out") == 0
+    said = capsys.readouterr().err
+    assert said.index("all 3 runs take 3 h on 1 worker") < said.index("3 runs complete")
