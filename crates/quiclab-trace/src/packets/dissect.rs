@@ -1,13 +1,12 @@
 //! Flows of a capture: what each frame belongs to, what it says, what is counted and noted.
 
-use super::ip::{self, Datagram, End, Problem};
+use super::flows::{Flows, Place, Tuple};
+use super::ip::{self, Datagram, Problem};
 use super::link::SkipReason;
 use super::quic::{Connection, Found, Opened, SecretStore, Tools, Undecrypted, begins_connection};
-use super::{Content, Flow, KeyLog, ObservedPacket, Problems, Protocol, Reading, Sink, link, tcp};
-use std::collections::{BTreeMap, HashMap};
+use super::{Content, KeyLog, ObservedPacket, Problems, Protocol, Reading, Sink, link, tcp};
+use std::collections::BTreeMap;
 
-/// Flows that are followed; packets of further ones are counted.
-pub const FLOWS_MAX: usize = 10_000;
 /// Packets of a UDP flow without any long header on which secrets are tried.
 const UDP_PACKETS_TRIED_MAX: u8 = 4;
 /// Link types that are named in notes.
@@ -27,32 +26,11 @@ pub(super) struct Frame<'a> {
     pub(super) data: &'a [u8],
 }
 
-/// A flow, whichever of its ends sent a packet: the lesser end first.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
-    ends: [End; 2],
-    tcp: bool,
-    six: bool,
-}
-
-struct State {
-    flow: Flow,
-    /// The lesser end sent first.
-    lesser_first: bool,
-    quic: Option<Box<Connection>>,
-    tried: u8,
-}
-
 /// Gives packets to a sink, frame by frame.
 pub(super) struct Dissector<'s> {
     sink: &'s mut dyn Sink,
     reading: Reading,
-    /// Looked up only, never walked over: its order, which differs between runs, shows nowhere. Addresses in a capture
-    /// are untrusted, so the hash is the standard library's, which cannot be made to collide.
-    indices: HashMap<Key, usize>,
-    /// The flow of the packet before.
-    last: Option<(Key, usize)>,
-    states: Vec<State>,
+    flows: Flows,
     secrets: SecretStore<'s>,
     links: Vec<u16>,
     found: Found,
@@ -64,9 +42,7 @@ impl<'s> Dissector<'s> {
         Self {
             sink,
             reading: Reading::default(),
-            indices: HashMap::new(),
-            last: None,
-            states: Vec::new(),
+            flows: Flows::default(),
             secrets: SecretStore::new(keys),
             links: Vec::new(),
             found: Found::default(),
@@ -131,7 +107,7 @@ impl<'s> Dissector<'s> {
     }
 
     fn datagram(&mut self, at: i64, frame_bytes: u32, datagram: &Datagram<'_>) {
-        let Some((index, backward)) = self.flow(datagram) else {
+        let Some((index, backward)) = self.place(datagram) else {
             return self.problem("packet of a flow beyond the first 10000");
         };
         let content = if datagram.tcp {
@@ -154,41 +130,19 @@ impl<'s> Dissector<'s> {
         self.sink.packet(index, &ObservedPacket { at, backward, frame_bytes, payload_bytes, content });
     }
 
-    /// The flow of a packet, and whether the packet goes backward in it.
-    fn flow(&mut self, datagram: &Datagram<'_>) -> Option<(usize, bool)> {
-        let &Datagram { tcp, six, source, destination, .. } = datagram;
-        let lesser = source <= destination;
-        let ends = if lesser { [source, destination] } else { [destination, source] };
-        let key = Key { ends, tcp, six };
-        let index = match self.last {
-            Some((last, index)) if last == key => index,
-            _ => match self.indices.get(&key) {
-                Some(&index) => index,
-                None if self.states.len() == FLOWS_MAX => return None,
-                None => self.new_flow(key, lesser, datagram),
-            },
+    /// The connection of a packet, and whether the packet goes backward in it.
+    fn place(&mut self, datagram: &Datagram<'_>) -> Option<(usize, bool)> {
+        let (tuple, lesser) = Tuple::of(datagram);
+        let Place { index, lesser_first } = match self.flows.find(tuple) {
+            Some(place) => place,
+            None => self.flows.open(datagram, self.sink)?,
         };
-        self.last = Some((key, index));
-        Some((index, lesser != self.states[index].lesser_first))
-    }
-
-    fn new_flow(&mut self, key: Key, lesser_first: bool, datagram: &Datagram<'_>) -> usize {
-        let index = self.states.len();
-        let &Datagram { tcp, six, source, destination, .. } = datagram;
-        let flow = Flow {
-            protocol: if tcp { Protocol::Tcp } else { Protocol::Udp },
-            ends: Some([source.socket(six), destination.socket(six)]),
-            name: String::new(),
-        };
-        self.sink.flow(index, &flow);
-        self.states.push(State { flow, lesser_first, quic: None, tried: 0 });
-        self.indices.insert(key, index);
-        index
+        Some((index, lesser != lesser_first))
     }
 
     /// A UDP datagram, which may be of QUIC.
     fn udp(&mut self, index: usize, backward: bool, datagram: &Datagram<'_>) -> Opened {
-        let state = &mut self.states[index];
+        let state = &mut self.flows.states[index];
         let whole = datagram.payload.len() == datagram.payload_bytes;
         let mut ignored = Problems::default();
         let mut tools = Tools {
@@ -233,7 +187,7 @@ impl<'s> Dissector<'s> {
         for _ in 0..self.secrets.unknown_lines() {
             self.problem("line of secrets in the capture that is not of a key log");
         }
-        let quic = self.states.iter().filter_map(|state| state.quic.as_deref());
+        let quic = self.flows.states.iter().filter_map(|state| state.quic.as_deref());
         let mut reasons: BTreeMap<Undecrypted, u64> = BTreeMap::new();
         for reason in quic.clone().filter_map(|connection| connection.undecrypted(&self.secrets)) {
             *reasons.entry(reason).or_default() += 1;

@@ -6,6 +6,7 @@
 mod capture;
 mod dissect;
 mod error;
+mod flows;
 mod ip;
 pub(crate) mod key_log;
 mod link;
