@@ -16,6 +16,7 @@
 //! | quinn | `quinn-proto/src/connection/qlog.rs`: no frames, size in `header.length`, `group_id` in events |
 //! | mvfst | `quic/logging/QLoggerTypes.cpp`: times as strings, `packets_lost` with a count |
 
+mod clock;
 mod credit;
 mod decode;
 mod document;

@@ -3,12 +3,10 @@
 use super::flows::{Flows, Place, Tuple};
 use super::ip::{self, Datagram, Problem};
 use super::link::SkipReason;
-use super::quic::{Connection, Found, Opened, SecretStore, Tools, Undecrypted, begins_connection};
-use super::{Content, KeyLog, ObservedPacket, Problems, Protocol, Reading, Sink, link, tcp};
+use super::quic::{Opened, Udp, Undecrypted};
+use super::{Content, KeyLog, ObservedPacket, Reading, Sink, link, tcp};
 use std::collections::BTreeMap;
 
-/// Packets of a UDP flow without any long header on which secrets are tried.
-const UDP_PACKETS_TRIED_MAX: u8 = 4;
 /// Link types that are named in notes.
 const LINK_TYPES_NAMED_MAX: usize = 16;
 const NOTES_MAX: usize = 64;
@@ -31,22 +29,19 @@ pub(super) struct Dissector<'s> {
     sink: &'s mut dyn Sink,
     reading: Reading,
     flows: Flows,
-    secrets: SecretStore<'s>,
+    udp: Udp<'s>,
     links: Vec<u16>,
-    found: Found,
-    scratch: Vec<u8>,
 }
 
 impl<'s> Dissector<'s> {
-    pub(super) fn new(keys: &'s KeyLog, sink: &'s mut dyn Sink) -> Self {
+    /// `keys` were given; `embedded` are those of the capture itself that are known before its first packet.
+    pub(super) fn new(keys: &'s KeyLog, embedded: KeyLog, sink: &'s mut dyn Sink) -> Self {
         Self {
             sink,
             reading: Reading::default(),
             flows: Flows::default(),
-            secrets: SecretStore::new(keys),
+            udp: Udp::new(keys, embedded),
             links: Vec::new(),
-            found: Found::default(),
-            scratch: Vec::new(),
         }
     }
 
@@ -68,7 +63,7 @@ impl<'s> Dissector<'s> {
 
     /// Lines of a key log in the capture.
     pub(super) fn secrets(&mut self, lines: &[u8]) {
-        if !self.secrets.add(lines) {
+        if !self.udp.secrets.add(lines) {
             self.problem("secrets block beyond 64 MiB of secrets");
         }
     }
@@ -117,13 +112,10 @@ impl<'s> Dissector<'s> {
             }
             content
         } else {
-            match self.udp(index, backward, datagram) {
+            let problems = &mut self.reading.problems;
+            match self.udp.read((index, backward), datagram, &mut self.flows, problems, self.sink) {
                 Opened::Opaque => Content::Opaque,
-                Opened::Readable => Content::Quic {
-                    numbers: &self.found.numbers,
-                    acknowledged: self.found.has_ack.then_some(&self.found.ranges),
-                    ack_eliciting: self.found.eliciting,
-                },
+                Opened::Readable => self.udp.found.content(),
             }
         };
         let payload_bytes = datagram.payload_bytes as u32;
@@ -132,6 +124,9 @@ impl<'s> Dissector<'s> {
 
     /// The connection of a packet, and whether the packet goes backward in it.
     fn place(&mut self, datagram: &Datagram<'_>) -> Option<(usize, bool)> {
+        if !datagram.tcp {
+            return self.udp.place(datagram, &mut self.flows, self.sink);
+        }
         let (tuple, lesser) = Tuple::of(datagram);
         let Place { index, lesser_first } = match self.flows.find(tuple) {
             Some(place) => place,
@@ -140,59 +135,17 @@ impl<'s> Dissector<'s> {
         Some((index, lesser != lesser_first))
     }
 
-    /// A UDP datagram, which may be of QUIC.
-    fn udp(&mut self, index: usize, backward: bool, datagram: &Datagram<'_>) -> Opened {
-        let state = &mut self.flows.states[index];
-        let whole = datagram.payload.len() == datagram.payload_bytes;
-        let mut ignored = Problems::default();
-        let mut tools = Tools {
-            secrets: &mut self.secrets,
-            found: &mut self.found,
-            scratch: &mut self.scratch,
-            problems: &mut self.reading.problems,
-        };
-        let opened = if let Some(connection) = &mut state.quic {
-            connection.datagram(backward, datagram.payload, whole, &mut tools)
-        } else if begins_connection(datagram.payload) {
-            let connection = state.quic.insert(Box::new(Connection::new()));
-            connection.datagram(backward, datagram.payload, whole, &mut tools)
-        } else {
-            // a connection whose beginning was not captured: only keys can tell
-            let try_secrets = whole && state.tried < UDP_PACKETS_TRIED_MAX && tools.secrets.few();
-            let mut connection = Connection::new();
-            tools.problems = &mut ignored;
-            if !try_secrets
-                || connection.datagram(backward, datagram.payload, whole, &mut tools) == Opened::Opaque
-            {
-                state.tried = state.tried.saturating_add(u8::from(try_secrets));
-                return Opened::Opaque;
-            }
-            state.quic = Some(Box::new(connection));
-            Opened::Readable
-        };
-        if let Some(connection) = &state.quic
-            && (state.flow.protocol == Protocol::Udp || state.flow.name.is_empty())
-        {
-            let name = connection.name();
-            if state.flow.protocol == Protocol::Udp || !name.is_empty() {
-                (state.flow.protocol, state.flow.name) = (Protocol::Quic, name);
-                self.sink.better_known(index, &state.flow);
-            }
-        }
-        opened
-    }
-
     /// Says what a user should know, and gives the result back.
     pub(super) fn finish(mut self) -> Reading {
-        for _ in 0..self.secrets.unknown_lines() {
+        for _ in 0..self.udp.secrets.unknown_lines() {
             self.problem("line of secrets in the capture that is not of a key log");
         }
         let quic = self.flows.states.iter().filter_map(|state| state.quic.as_deref());
         let mut reasons: BTreeMap<Undecrypted, u64> = BTreeMap::new();
-        for reason in quic.clone().filter_map(|connection| connection.undecrypted(&self.secrets)) {
+        for reason in quic.clone().filter_map(|connection| connection.undecrypted(&self.udp.secrets)) {
             *reasons.entry(reason).or_default() += 1;
         }
-        let (all, known) = (quic.count(), self.secrets.connections());
+        let (all, known) = (quic.count(), self.udp.secrets.connections());
         for (reason, count) in reasons {
             let why = match reason {
                 Undecrypted::NoSecrets => {
@@ -211,6 +164,9 @@ impl<'s> Dissector<'s> {
                 Undecrypted::WrongSecrets => "the secrets that the key log has of it open no packet".to_owned(),
             };
             self.note(format!("{count} of {all} QUIC connections cannot be decrypted: {why}"));
+        }
+        for note in self.udp.notes(&self.flows, &mut self.reading.problems) {
+            self.note(note);
         }
         self.reading
     }

@@ -32,6 +32,10 @@ impl ConnectionId {
         bytes[..id.len()].copy_from_slice(id);
         Some(Self { bytes, length: id.len() as u8 })
     }
+
+    pub(super) fn length(self) -> u8 {
+        self.length
+    }
 }
 
 /// A connection ID that a datagram tells.

@@ -1,7 +1,6 @@
 //! What the frames of a datagram say: acknowledged ranges, whether it elicits an ACK, new connection IDs.
 
-use super::super::ip::Problem;
-use super::super::{AckRange, PacketNumber, Problems};
+use super::super::{AckRange, Content, PacketNumber, Problems};
 use super::extension::{Extension, extension};
 use super::ids::{ConnectionId, NewId};
 use quiclab_core::quic::{Ack, Cursor, Frame, Frames};
@@ -15,10 +14,10 @@ const NEW_IDS_MAX: usize = 64;
 /// What has been found in the packets of a datagram. Its memory is used again for the next.
 #[derive(Debug, Default)]
 pub(in super::super) struct Found {
-    pub(in super::super) numbers: Vec<PacketNumber>,
-    pub(in super::super) ranges: Vec<AckRange>,
-    pub(in super::super) has_ack: bool,
-    pub(in super::super) eliciting: bool,
+    pub(super) numbers: Vec<PacketNumber>,
+    pub(super) ranges: Vec<AckRange>,
+    pub(super) has_ack: bool,
+    pub(super) eliciting: bool,
     /// Connection IDs that the datagram tells, and whose they are.
     pub(super) ids: Vec<NewId>,
     /// Types of unknown frames, of all datagrams.
@@ -33,11 +32,25 @@ impl Found {
         (self.has_ack, self.eliciting) = (false, false);
     }
 
+    /// What the datagram says.
+    pub(in super::super) fn content(&self) -> Content<'_> {
+        Content::Quic {
+            numbers: &self.numbers,
+            acknowledged: self.has_ack.then_some(&self.ranges),
+            ack_eliciting: self.eliciting,
+        }
+    }
+
     /// A connection ID of the sender of the datagram, or of its receiver.
     pub(super) fn id(&mut self, id: &[u8], of_sender: bool, path: u32, sequence: u64) {
         if let Some(id) = ConnectionId::new(id).filter(|_| self.ids.len() < NEW_IDS_MAX) {
             self.ids.push(NewId { id, of_sender, path, sequence });
         }
+    }
+
+    /// Bit n: the sender has given out a connection ID of n bytes.
+    pub(super) fn sender_lengths(&self) -> u32 {
+        self.ids.iter().filter(|new| new.of_sender).fold(0, |bits, new| bits | 1 << new.id.length())
     }
 
     /// A packet of application data.
@@ -124,7 +137,7 @@ impl Found {
     }
 
     /// A sentence that names the unknown frames by number, if there were any.
-    pub(in super::super) fn unknown_note(&self) -> Option<String> {
+    pub(super) fn unknown_note(&self) -> Option<String> {
         let types: Vec<String> = self.unknown.iter().map(|frame_type| format!("{frame_type:#x}")).collect();
         let more = if types.len() == TYPES_TOLD_MAX { " and perhaps more" } else { "" };
         (!types.is_empty()).then(|| {
