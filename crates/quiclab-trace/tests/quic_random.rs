@@ -4,7 +4,7 @@
 use quiclab_core::quic::{AckFrame, PacketFormat, QuicDatagram, QuicFrame, QuicPacket, TransportParameters, Wire};
 use quiclab_core::{ByteCount, FiveTuple, Packet, PacketSpace, Payload, Protocol, RandomStream, Time};
 use quiclab_trace::pacing::{Analysis, Settings};
-use quiclab_trace::packets::{KeyLog, read_capture};
+use quiclab_trace::packets::{KeyLog, read_packets};
 use quiclab_trace::pcapng::{Heading, PcapngWriter};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
@@ -26,8 +26,9 @@ struct Connection<'r> {
     flow: u64,
     /// Length of the client's connection IDs.
     client_id: u8,
-    /// Client and server of each path.
+    /// Client and server of each path, and the client as the server knows it: by the last packet that has come.
     tuples: Vec<[SocketAddr; 2]>,
+    known: Vec<SocketAddr>,
     events: Vec<Event>,
 }
 
@@ -49,7 +50,10 @@ fn crypto(length: u16, id: u8) -> QuicFrame {
 impl Connection<'_> {
     fn put(&mut self, at: u64, path: usize, of_server: bool, packets: Vec<QuicPacket>) {
         let [client, server] = self.tuples[path];
-        let ends = if of_server { [server, client] } else { [client, server] };
+        let ends = if of_server { [server, self.known[path]] } else { [client, server] };
+        if !of_server {
+            self.known[path] = client;
+        }
         let datagram = QuicDatagram { packets: packets.into() };
         let packet = Packet {
             id: self.flow << 41 | u64::from(of_server) << 40,
@@ -87,7 +91,7 @@ impl Connection<'_> {
         // connection IDs for further paths: the server's in its first packet with data, the client's in one of its own
         let ids: Vec<QuicFrame> =
             (1..paths).map(|path| QuicFrame::PathNewConnectionId { path, sequence_number: 0 }).collect();
-        let greeting = [vec![QuicFrame::Ping], ids.clone()].concat();
+        let greeting = [vec![QuicFrame::Ping, QuicFrame::Padding { length: 9 }], ids.clone()].concat();
         self.put(start + 40_000, 0, false, vec![frames(greeting, OneRtt, 0, 0, (server, client))]);
         let (mut sent, mut client_numbers, mut acks) = (vec![0_u64; paths.into()], vec![0_u64; paths.into()], 0);
         client_numbers[0] = 1;
@@ -138,9 +142,10 @@ fn case(seed: u64) {
         // not both: the port could be that of another connection
         let moves = !shared && below(&mut random, 2) == 0;
         let client = |path: u64| if path == 0 { address(1, port) } else { address(10 + path as u8, port) };
-        let tuples = (0..paths).map(|path| [client(path), address(2, 443)]).collect();
+        let tuples: Vec<_> = (0..paths).map(|path| [client(path), address(2, 443)]).collect();
+        let known = tuples.iter().map(|[client, _]| *client).collect();
         let packets = 10 + 3 * flow + 20 * below(&mut random, 3);
-        let mut made = Connection { random: &mut random, flow, client_id, tuples, events: Vec::new() };
+        let mut made = Connection { random: &mut random, flow, client_id, tuples, known, events: Vec::new() };
         truths.push(made.run(start, packets, moves));
         let end = made.events.iter().map(|(at, _)| *at).max().unwrap_or(start);
         events.append(&mut made.events);
@@ -153,10 +158,12 @@ fn case(seed: u64) {
     }
     let file = writer.finish().unwrap();
     let mut analysis = Analysis::new(&Settings::default());
-    let reading = read_capture(&file[..], "random", &KeyLog::default(), &mut analysis, &mut |_| {
-        ControlFlow::Continue(())
-    })
-    .unwrap();
+    let path = std::env::temp_dir().join(format!("quiclab-random-{}-{seed}.pcapng", std::process::id()));
+    std::fs::write(&path, &file).unwrap();
+    let mut progress = |_, _| ControlFlow::Continue(());
+    let reading = read_packets(&path, &KeyLog::default(), &mut analysis, &mut progress);
+    std::fs::remove_file(&path).unwrap();
+    let reading = reading.unwrap();
     let capture = analysis.finish("random".to_owned(), reading, 100);
     assert!(capture.problems.is_empty(), "seed {seed}: {:?}", capture.problems);
     let mut found: Vec<Truth> = capture

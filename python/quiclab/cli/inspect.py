@@ -65,7 +65,12 @@ def inspect_command(
             metavar="A", help="A run: directory or result.json of `run --out`, scenario file, or qlog file."
         ),
     ],
-    b: Annotated[Path | None, typer.Argument(metavar="[B]", help="Second run, shown side by side; or the qlog file of the other end of the connection.")] = None,
+    b: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[B]", help="Second run, shown side by side; or the qlog file of the other end of the connection."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="HTML file to write (default: inspect-A-B.html).")
     ] = None,

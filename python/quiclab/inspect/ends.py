@@ -47,8 +47,8 @@ class Packets:
     Attributes
     ----------
     time_us, number, space, size_bytes, path
-        One value for each packet; `space` 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT, or `NO_SPACE`. `path` is the path ID
-        of Multipath QUIC, otherwise 0: each path has packet numbers of its own.
+        One value for each packet; `space` 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT, or `NO_SPACE`. `path` is the path
+        ID of Multipath QUIC, otherwise 0: each path has packet numbers of its own.
     frames
         Its contents: an index into `contents`.
     contents
@@ -125,7 +125,9 @@ class End:
     sent: Packets = field(default_factory=Packets)
     received: Packets = field(default_factory=Packets)
     complete: bool = True
-    lost: tuple[Integers, Integers, Integers, Integers] = field(default_factory=lambda: (none(), none(), none(), none()))
+    lost: tuple[Integers, Integers, Integers, Integers] = field(
+        default_factory=lambda: (none(), none(), none(), none())
+    )
     acks: Samples = field(default_factory=lambda: (none(), none()))
     acks_are: str = "number"
     acks_complete: bool = True

@@ -1,7 +1,8 @@
 """Traces of two ends that are one connection: by its original connection ID, their clocks by their reference times.
 
-The original connection ID is what the client first called the server (RFC 9000, section 7.2). Stacks write it as `ODCID` or
-`group_id` of a trace, as the destination of the first Initial packet, or in the transport parameters; any of them counts.
+The original connection ID is what the client first called the server (RFC 9000, section 7.2). Stacks write it as
+`ODCID` or `group_id` of a trace, as the destination of the first Initial packet, or in the transport parameters; any of
+them counts.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ def _id(traces: Sequence[Mapping[str, Any]], pair: tuple[int, int]) -> str | Non
 def to_one_clock(ends: Sequence[End], traces: Sequence[Mapping[str, Any]]) -> list[str]:
     """Let the times of ends count from one instant, that of the first event; return notes.
 
-    Calendar times of the traces say how far apart their zeros are, `time_offset` moves them. Where they are not known, or
-    the two ends would not have been active at the same time, the zeros of the traces are taken for one instant.
+    Calendar times of the traces say how far apart their zeros are, `time_offset` moves them. Where they are not known,
+    or the two ends would not have been active at the same time, the zeros of the traces are one instant.
     """
     clocks = [trace.get("clock") or {} for trace in traces]
     zeros = [clock.get("zero_ms") for clock in clocks]
@@ -81,8 +82,8 @@ def to_one_clock(ends: Sequence[End], traces: Sequence[Mapping[str, Any]]) -> li
         else:
             apart = (max(base) - min(base)) / 1e6
             notes.append(
-                f"The reference times of the traces are {apart:g} s apart, so that their ends were never active at the same "
-                "time: they are ignored, and each trace starts at zero."
+                f"The reference times of the traces are {apart:g} s apart, so that their ends were never active at "
+                "the same time: they are ignored, and each trace starts at zero."
             )
     for end, offset in zip(ends, moved, strict=True):
         end.shift(offset)
@@ -93,7 +94,7 @@ def to_one_clock(ends: Sequence[End], traces: Sequence[Mapping[str, Any]]) -> li
 
 
 def _overlap(ends: Sequence[End], base: Sequence[int]) -> bool:
-    """Return whether all ends are active at some common instant, if their times are moved; ends without events do not count."""
+    """Return whether all ends with events are active at some common instant, if their times are moved."""
     spans = [
         (end.first_us + offset, end.last_us + offset)
         for end, offset in zip(ends, base, strict=True)

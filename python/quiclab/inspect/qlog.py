@@ -34,7 +34,7 @@ def end_of(trace: Mapping[str, Any]) -> End:
     end.complete, end.acks_complete = _all(sampling.get("packets")), _all(sampling.get("acks"))
     lost = trace.get("lost") or {}
     times = integers(lost.get("time_ms", []), US_PER_MS)
-    end.lost = (times, *(integers(lost.get(name, [])) for name in ("number", "space", "path")))
+    end.lost = (times, integers(lost.get("number", [])), integers(lost.get("space", [])), _paths(lost, len(times)))
     end.acks, paths = _acks(trace.get("acks") or {})
     end.acks_complete = end.acks_complete and paths <= 1
     end.metrics = _metrics(trace.get("recovery") or {})
@@ -64,8 +64,13 @@ def _packets(trace: Mapping[str, Any], name: str) -> Packets:
         integers(columns["bytes"], missing=0),
         integers(columns["frames"], missing=0),
         [str(text) for text in trace["frame_sets"]],
-        integers(columns["path"]),
+        _paths(columns, len(columns["time_ms"])),
     )
+
+
+def _paths(columns: Mapping[str, Any], rows: int) -> Integers:
+    """Return the path ID of each row: 0 without Multipath QUIC."""
+    return integers(columns["path"]) if "path" in columns else np.zeros(rows, dtype=np.int64)
 
 
 def _acks(columns: Mapping[str, Any]) -> tuple[Samples, int]:
@@ -76,7 +81,7 @@ def _acks(columns: Mapping[str, Any]) -> tuple[Samples, int]:
     space = integers(columns.get("space", []))
     here = space == ONE_RTT
     times, largest = integers(columns.get("time_ms", []), US_PER_MS)[here], integers(columns.get("largest", []))[here]
-    return (times, largest), len(np.unique(integers(columns.get("path", []))[here]))
+    return (times, largest), len(np.unique(_paths(columns, len(space))[here]))
 
 
 def _metrics(recovery: Mapping[str, Any]) -> dict[str, tuple[Integers, Integers]]:
