@@ -57,7 +57,8 @@ impl Sink for Collected {
             }
             Content::Quic { numbers, acknowledged, ack_eliciting: eliciting } => What::Quic {
                 numbers: numbers.iter().map(|packet| packet.number).collect(),
-                acknowledged: acknowledged.map(|ranges| ranges.iter().map(|range| range.numbers.clone()).collect()),
+                acknowledged: acknowledged
+                    .map(|ranges| ranges.iter().map(|range| range.numbers.clone()).collect()),
                 eliciting,
             },
             Content::Opaque => What::Opaque,

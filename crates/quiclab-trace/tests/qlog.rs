@@ -99,7 +99,10 @@ fn short_log_is_as_reviewed() {
             (20_000_001, TransportEvent::Recovery(states[0])),
             (20_000_001, TransportEvent::Recovery(states[1])),
             (1_500_000_000, sent(PacketSpace::OneRtt, 258, &short, &data)),
-            (1_500_000_000, TransportEvent::PacketsLost { space: PacketSpace::OneRtt, path: 0, numbers: &[3, 256] }),
+            (
+                1_500_000_000,
+                TransportEvent::PacketsLost { space: PacketSpace::OneRtt, path: 0, numbers: &[3, 256] },
+            ),
             (1_500_000_000, TransportEvent::Recovery(states[2])),
         ],
     );
@@ -227,8 +230,10 @@ fn a_full_disk_is_told_at_the_end() {
     let mut writer = QlogWriter::new(Box::new(Full { capacity: 0 }), &QlogTrace::new("c", Role::Client));
     let status = writer.status();
     let numbers: Vec<u64> = (0..2_000).collect();
-    writer
-        .observe(Time::ZERO, &TransportEvent::PacketsLost { space: PacketSpace::OneRtt, path: 0, numbers: &numbers });
+    writer.observe(
+        Time::ZERO,
+        &TransportEvent::PacketsLost { space: PacketSpace::OneRtt, path: 0, numbers: &numbers },
+    );
     assert_eq!(
         status.error().map(io::Error::kind),
         Some(io::ErrorKind::StorageFull),

@@ -40,7 +40,8 @@ fn a_connection_is_one_flow() {
         let capture = analysed(&data(file), &KeyLog::default());
         assert_eq!(measured(&capture), vec![ONE; flows], "{file}");
         assert!(capture.problems.is_empty(), "{file}: {:?}", capture.problems);
-        let moved: Vec<_> = capture.notes.iter().filter(|note| note.contains("changes an address or port")).collect();
+        let moved: Vec<_> =
+            capture.notes.iter().filter(|note| note.contains("changes an address or port")).collect();
         assert_eq!(moved.len(), usize::from(file.contains("port-changes")), "{file}: {:?}", capture.notes);
         if let [note] = moved[..] {
             assert!(note.ends_with(": 198.51.100.2:50000, then 198.51.100.2:50001"), "{note}");
@@ -99,7 +100,8 @@ fn paths_of_qlog() {
         let path = event.as_object_mut().unwrap().remove("path_id").unwrap();
         event["data"]["header"]["path_id"] = path;
     }
-    lists["traces"][0]["event_fields"] = serde_json::json!(["relative_time", "path_id", "category", "event", "data"]);
+    lists["traces"][0]["event_fields"] =
+        serde_json::json!(["relative_time", "path_id", "category", "event", "data"]);
     for event in lists["traces"][0]["events"].as_array_mut().unwrap() {
         let name = event["name"].as_str().unwrap().rsplit(':').next().unwrap().to_owned();
         *event = serde_json::json!([event["time"], event["path_id"], "transport", name, event["data"]]);

@@ -1,7 +1,9 @@
 //! Captures of several QUIC connections at once, drawn at random, compared with what made them: clients whose ports change,
 //! ports that are used again or shared, paths of Multipath QUIC, empty connection IDs.
 
-use quiclab_core::quic::{AckFrame, PacketFormat, QuicDatagram, QuicFrame, QuicPacket, TransportParameters, Wire};
+use quiclab_core::quic::{
+    AckFrame, PacketFormat, QuicDatagram, QuicFrame, QuicPacket, TransportParameters, Wire,
+};
 use quiclab_core::{ByteCount, FiveTuple, Packet, PacketSpace, Payload, Protocol, RandomStream, Time};
 use quiclab_trace::pacing::{Analysis, Settings};
 use quiclab_trace::packets::{KeyLog, read_packets};
@@ -93,15 +95,22 @@ impl Connection<'_> {
             (1..paths).map(|path| QuicFrame::PathNewConnectionId { path, sequence_number: 0 }).collect();
         let greeting = [vec![QuicFrame::Ping, QuicFrame::Padding { length: 9 }], ids.clone()].concat();
         self.put(start + 40_000, 0, false, vec![frames(greeting, OneRtt, 0, 0, (server, client))]);
-        let (mut sent, mut client_numbers, mut acks) = (vec![0_u64; paths.into()], vec![0_u64; paths.into()], 0);
+        let (mut sent, mut client_numbers, mut acks) =
+            (vec![0_u64; paths.into()], vec![0_u64; paths.into()], 0);
         client_numbers[0] = 1;
         let mut at = start + 60_000;
         let middle = packets / 2;
         for index in 0..packets {
             let path = if index == 0 { 0 } else { below(self.random, paths.into()) as usize };
             at += 100 + below(self.random, 2000);
-            let data =
-                QuicFrame::Stream { stream_id: 0, offset: index * 900, length: 900, fin: false, last: true, label: 0 };
+            let data = QuicFrame::Stream {
+                stream_id: 0,
+                offset: index * 900,
+                length: 900,
+                fin: false,
+                last: true,
+                label: 0,
+            };
             let content = if index == 0 { [ids.clone(), vec![data]].concat() } else { vec![data] };
             let number = sent[path];
             sent[path] += 1;
@@ -117,7 +126,12 @@ impl Connection<'_> {
                 client_numbers[path] += 1;
                 acks += 1;
                 // before the next packet of the server
-                self.put(at + 50, path, false, vec![frames(content, OneRtt, path as u8, number, (server, client))]);
+                self.put(
+                    at + 50,
+                    path,
+                    false,
+                    vec![frames(content, OneRtt, path as u8, number, (server, client))],
+                );
             }
         }
         // the server's Initial and Handshake packets are one datagram that asks for an acknowledgement

@@ -94,7 +94,8 @@ fn date_ms(text: &str) -> Option<f64> {
     }
     // days of the Gregorian calendar, of years that begin in March
     let (years, months) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * years + years.div_euclid(4) - years.div_euclid(100) + years.div_euclid(400)
+    let days = 365 * years + years.div_euclid(4) - years.div_euclid(100)
+        + years.div_euclid(400)
         + (153 * months + 2) / 5
         + day
         - 719_469;
@@ -125,7 +126,8 @@ impl Clock {
             _ => (self.last_ms, TimeFormat::Relative),
         };
         self.last_ms = if format == TimeFormat::Delta { self.last_ms + value } else { value };
-        let reference = event.reference_time.0.map(|ms| Reference::Epoch(ms * trace.unit_ms)).or(trace.reference);
+        let reference =
+            event.reference_time.0.map(|ms| Reference::Epoch(ms * trace.unit_ms)).or(trace.reference);
         if self.origin_ms.is_none() {
             let far = format == TimeFormat::Absolute || self.last_ms >= FAR_MS;
             self.origin_ms = Some(if far { self.last_ms } else { 0.0 });

@@ -46,6 +46,8 @@ pub(super) struct TraceHeader {
     /// Names by which the connection can be known in other files: original connection IDs, in lower case.
     pub(super) originals: Vec<String>,
     pub(super) roles: Vec<Role>,
+    /// Names of the same places.
+    pub(super) event_fields: Vec<String>,
     /// The group that all events belong to.
     pub(super) group: Option<String>,
     pub(super) stack: Option<&'static str>,
@@ -64,6 +66,7 @@ impl Default for TraceHeader {
             offset: 0.0,
             originals: Vec::new(),
             roles: Role::DEFAULT.to_vec(),
+            event_fields: ["relative_time", "category", "event", "data", "data"].map(str::to_owned).to_vec(),
             group: None,
             stack: None,
         }
@@ -97,7 +100,9 @@ impl TraceHeader {
                 false
             }
             ("event_fields", Value::Array(names)) => {
-                self.roles = names.iter().take(16).filter_map(Value::as_str).map(Role::named).collect();
+                let names: Vec<&str> = names.iter().take(16).filter_map(Value::as_str).collect();
+                self.roles = names.iter().map(|name| Role::named(name)).collect();
+                self.event_fields = names.into_iter().map(cut).collect();
                 true
             }
             ("configuration" | "common_fields", Value::Object(fields)) => self.common(fields),
@@ -237,8 +242,13 @@ impl FileHeader {
 /// short to tell connections apart, or says nothing.
 pub(super) fn original_id(text: &str) -> Option<String> {
     let text = text.trim().to_ascii_lowercase();
-    let digits: String =
-        text.strip_prefix("0x").unwrap_or(&text).chars().filter(|letter| *letter != ':').take(TEXT_MAX).collect();
+    let digits: String = text
+        .strip_prefix("0x")
+        .unwrap_or(&text)
+        .chars()
+        .filter(|letter| *letter != ':')
+        .take(TEXT_MAX)
+        .collect();
     let known = digits.len() >= 8 && digits.chars().any(|letter| letter != '0');
     known.then_some(digits)
 }
@@ -270,8 +280,13 @@ mod tests {
         assert!(!header.set("vantage_point", br#"{"name":"mvfst","type":"CLIENT"}"#));
         assert!(header.set("configuration", br#"{"time_offset":0,"time_units":"us"}"#));
         assert!(header.set("event_fields", br#"["relative_time","CATEGORY","EVENT_TYPE","TRIGGER","DATA"]"#));
-        assert!(header.set("common_fields", br#"{"time_format":"delta","group_id":7,"reference_time":"8000"}"#));
-        assert!(!header.set("common_fields", br#"{"ODCID":"0xAB:CD12345678","scid":"22222222","dcid":"11111111"}"#));
+        assert!(
+            header.set("common_fields", br#"{"time_format":"delta","group_id":7,"reference_time":"8000"}"#)
+        );
+        assert!(
+            !header
+                .set("common_fields", br#"{"ODCID":"0xAB:CD12345678","scid":"22222222","dcid":"11111111"}"#)
+        );
         assert_eq!(header.reference, Some(Reference::Epoch(8.0)));
         assert_eq!(header.originals, ["abcd12345678", "11111111 22222222"]);
         assert_eq!((header.vantage, header.stack, header.unit_ms), ("client", Some("mvfst"), 1e-3));

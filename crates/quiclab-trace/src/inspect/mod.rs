@@ -19,6 +19,7 @@
 mod clock;
 mod credit;
 mod decode;
+mod described;
 mod document;
 mod event;
 mod frames;
@@ -34,6 +35,7 @@ mod summary;
 mod survey;
 
 pub(crate) use decode::{Decoder, Sink};
+pub(crate) use described::Described;
 pub(crate) use document::{Ending, Piece, read as read_document};
 pub(crate) use event::{Event, Packet};
 pub(crate) use ranges::Ranges;

@@ -123,8 +123,10 @@ impl<'s> Summary<'s> {
         let span = selection.clip(survey.span.unwrap_or(Span { from_ms: 0.0, to_ms: 0.0 }));
         let (largest, _) = survey.streams.largest();
         let of_stream = max_points / largest.len().max(1);
-        let streams =
-            largest.iter().map(|(key, total)| (*key, Detail::new(span, total, of_stream, key.sent))).collect();
+        let streams = largest
+            .iter()
+            .map(|(key, total)| (*key, Detail::new(span, total, of_stream, key.sent)))
+            .collect();
         Self {
             survey,
             selection,
@@ -225,7 +227,13 @@ impl<'s> Summary<'s> {
                 stream_end = stream_end.max(Some(offset.saturating_add(bytes)));
                 let key = Key { sent: packet.sent, id: frame.stream_id.0.unwrap_or_default() };
                 if let Some(detail) = self.streams.get_mut(&key) {
-                    detail.frame(packet.number.map(|number| (packet.path, number)), offset, bytes, time_ms, selected);
+                    detail.frame(
+                        packet.number.map(|number| (packet.path, number)),
+                        offset,
+                        bytes,
+                        time_ms,
+                        selected,
+                    );
                 }
             } else if kind == ACK && !packet.sent {
                 self.ack(time_ms, (packet.space, packet.acked_path(frame)), acked_ranges(frame));
@@ -248,7 +256,8 @@ impl<'s> Summary<'s> {
         if !selected {
             return;
         }
-        let point = PacketPoint { time_ms, number, bytes, space: packet.space, path: packet.path, set, stream_end };
+        let point =
+            PacketPoint { time_ms, number, bytes, space: packet.space, path: packet.path, set, stream_end };
         if packet.sent && self.survey.lost.contains(&(packet.space, packet.path, number)) {
             packets.pinned.push(point);
         } else {
@@ -256,12 +265,7 @@ impl<'s> Summary<'s> {
         }
     }
 
-    fn ack(
-        &mut self,
-        time_ms: f64,
-        (space, path): (u8, u32),
-        ranges: impl Iterator<Item = (u64, u64)>,
-    ) {
+    fn ack(&mut self, time_ms: f64, (space, path): (u8, u32), ranges: impl Iterator<Item = (u64, u64)>) {
         let (mut newly, mut ends) = (0_u64, Vec::new());
         if self.acked.len() == PATHS_MAX && !self.acked.contains_key(&(space, path)) {
             return;

@@ -141,7 +141,9 @@ impl Sent {
     pub(super) fn acknowledge_numbers(&mut self, ranges: &[AckRange]) -> Covers {
         let (mut known, mut new) = (false, 0_u64);
         for AckRange { path, numbers } in ranges {
-            let Some((_, numbered)) = self.paths.iter_mut().find(|(known, _)| known == path) else { continue };
+            let Some((_, numbered)) = self.paths.iter_mut().find(|(known, _)| known == path) else {
+                continue;
+            };
             known = true;
             let (from, to) = (*numbers.start().max(&numbered.first), *numbers.end().min(&numbered.highest));
             new = new.saturating_add(numbered.acknowledged.insert(from, to.saturating_add(1), RANGES_MAX));

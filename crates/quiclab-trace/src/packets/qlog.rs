@@ -13,7 +13,9 @@
 //! taken for those of the data. A capture differs in that it sees datagrams: packets that
 //! share one are seen one after the other at the same time, each with the headers of a datagram.
 
-use super::{AckRange, Content, Flow, ObservedPacket, PacketNumber, Problems, Protocol, ReadError, Reading, Sink};
+use super::{
+    AckRange, Content, Flow, ObservedPacket, PacketNumber, Problems, Protocol, ReadError, Reading, Sink,
+};
 use crate::inspect::{
     self, Decoder, Ending, Event, HEAD_BYTES, Packet, Piece, read_document, unrecognised_format,
 };

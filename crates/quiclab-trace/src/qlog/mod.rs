@@ -22,6 +22,7 @@
 //! not take twice the time of one without.
 
 mod export;
+mod foreign;
 mod frame;
 mod json;
 mod packet;
@@ -223,7 +224,11 @@ impl TransportObserver for QlogWriter {
                 self.packet(now, "packet_sent", &TransportPacket { space, path, number, header, payload });
             }
             TransportEvent::PacketReceived { space, path, number, header, payload } => {
-                self.packet(now, "packet_received", &TransportPacket { space, path, number, header, payload });
+                self.packet(
+                    now,
+                    "packet_received",
+                    &TransportPacket { space, path, number, header, payload },
+                );
             }
             TransportEvent::PacketsLost { space, path, numbers } => {
                 for &number in numbers {

@@ -258,8 +258,7 @@ impl Connection {
             keys.change(long.version);
         }
         let of_server = self.client == Some(1 - way);
-        let mut opened =
-            self.initial.as_ref().is_some_and(|keys| keys.open(of_server, long, tools.scratch));
+        let mut opened = self.initial.as_ref().is_some_and(|keys| keys.open(of_server, long, tools.scratch));
         if of_server {
             self.answered = true;
             return tools.handshake(opened);
@@ -319,13 +318,7 @@ impl Connection {
         self.note(way, 0, opened, tools)
     }
 
-    fn short(
-        &mut self,
-        way: usize,
-        packet: &[u8],
-        owner: Option<Owner>,
-        tools: &mut Tools<'_, '_>,
-    ) -> bool {
+    fn short(&mut self, way: usize, packet: &[u8], owner: Option<Owner>, tools: &mut Tools<'_, '_>) -> bool {
         if self.unread_version.is_some() {
             return false;
         }
@@ -378,7 +371,8 @@ impl Connection {
             let length = u32::from(owner.length);
             // up to draft-ietf-quic-multipath-06 a path was named by the sequence number of its connection ID
             let sequence = u32::try_from(owner.sequence).ok().filter(|_| owner.path == 0).unwrap_or(0);
-            let found = open(length, owner.path).or_else(|| (sequence > 0).then(|| open(length, sequence))?);
+            let found =
+                open(length, owner.path).or_else(|| (sequence > 0).then(|| open(length, sequence))?);
             if found.is_some() {
                 return found;
             }

@@ -31,7 +31,8 @@ pub(super) enum Extension<'a> {
 /// Reads a frame from its type on, and consumes it; `None` if the type is unknown, or the frame not well formed.
 pub(super) fn extension<'a>(cursor: &mut Cursor<'a>) -> Option<Extension<'a>> {
     let frame_type = cursor.varint()?;
-    let numbers = |cursor: &mut Cursor<'a>, count: usize| (0..count).try_for_each(|_| cursor.varint().map(drop));
+    let numbers =
+        |cursor: &mut Cursor<'a>, count: usize| (0..count).try_for_each(|_| cursor.varint().map(drop));
     let other = Extension::Other { eliciting: true };
     Some(match frame_type {
         0x02f5 => {

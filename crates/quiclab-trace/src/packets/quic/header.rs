@@ -92,7 +92,8 @@ impl<'a> Invariant<'a> {
     pub(super) fn negotiation(&self) -> Option<Vec<u32>> {
         let (words, left) = self.rest.as_chunks::<4>();
         let versions: Vec<u32> = words.iter().copied().map(u32::from_be_bytes).collect();
-        let known = self.version == 0 && left.is_empty() && versions.iter().any(|&number| is_deployed(number));
+        let known =
+            self.version == 0 && left.is_empty() && versions.iter().any(|&number| is_deployed(number));
         known.then_some(versions)
     }
 
@@ -152,7 +153,8 @@ pub(super) fn long(bytes: &[u8]) -> Option<Long<'_>> {
         2 => Kind::Handshake,
         _ => Kind::Retry,
     };
-    let whole = |token| Long { version, kind, destination, source, token, number: bytes.len(), packet: bytes };
+    let whole =
+        |token| Long { version, kind, destination, source, token, number: bytes.len(), packet: bytes };
     if kind == Kind::Retry {
         return Some(whole(false));
     }

@@ -96,7 +96,12 @@ impl ConnectionIds {
     }
 
     /// Whose ID this is, if it is found among these addresses; `near` says whether a flow has one of them.
-    pub(super) fn long(&self, id: &[u8], current: Option<usize>, near: impl Fn(usize) -> bool) -> Option<Owner> {
+    pub(super) fn long(
+        &self,
+        id: &[u8],
+        current: Option<usize>,
+        near: impl Fn(usize) -> bool,
+    ) -> Option<Owner> {
         let owner = *self.owners.get(&ConnectionId::new(id)?)?;
         let length = id.len();
         let told = current == Some(owner.flow)

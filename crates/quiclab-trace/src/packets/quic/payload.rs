@@ -131,7 +131,8 @@ impl Found {
 
     fn unknown(&mut self, packet: &[u8], problems: &mut Problems) {
         problems.count("QUIC frame not known");
-        if let Some(frame_type) = Cursor::new(packet).varint().filter(|_| self.unknown.len() < TYPES_TOLD_MAX) {
+        if let Some(frame_type) = Cursor::new(packet).varint().filter(|_| self.unknown.len() < TYPES_TOLD_MAX)
+        {
             self.unknown.insert(frame_type);
         }
     }

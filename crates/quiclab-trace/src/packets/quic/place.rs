@@ -191,7 +191,8 @@ impl<'k> Udp<'k> {
 
     /// Counts what a Version Negotiation packet offers.
     fn negotiation(&mut self, header: Option<&Invariant<'_>>) {
-        let Some(versions) = header.filter(|header| header.version == 0).and_then(Invariant::negotiation) else {
+        let Some(versions) = header.filter(|header| header.version == 0).and_then(Invariant::negotiation)
+        else {
             return;
         };
         self.negotiations += 1;
@@ -223,7 +224,9 @@ impl<'k> Udp<'k> {
         if self.negotiations > 0 {
             let names: Vec<String> = self.offered.keys().map(|version| version_name(*version)).collect();
             let (count, names) = (self.negotiations, names.join(", "));
-            notes.push(format!("{count} packets of QUIC Version Negotiation: the server offers versions {names}"));
+            notes.push(format!(
+                "{count} packets of QUIC Version Negotiation: the server offers versions {names}"
+            ));
         }
         notes.extend(self.found.unknown_note());
         problems.add("QUIC connection ID beyond those that are remembered", self.ids.beyond);

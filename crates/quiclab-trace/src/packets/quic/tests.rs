@@ -383,7 +383,10 @@ fn what_begins_a_connection() {
     bench.read(false, &initial(1, &DESTINATION, &[(0, 60)], [6; 32]));
     assert!(!continues(&bench, &initial(1, &[4; 8], &[(0, 60)], RANDOM)), "another hello");
     assert!(continues(&bench, &initial(1, &SERVER_ID, &[(0, 60)], [6; 32])), "the same hello, after a Retry");
-    assert!(continues(&bench, &initial(0x6b33_43cf, &[4; 8], &[(0, 60)], RANDOM)), "after Version Negotiation");
+    assert!(
+        continues(&bench, &initial(0x6b33_43cf, &[4; 8], &[(0, 60)], RANDOM)),
+        "after Version Negotiation"
+    );
     let of_server = long(1, 0xc0, &CLIENT_ID, &SERVER_ID, &SERVER, &[1, 0, 0, 0]);
     assert!(continues(&bench, &of_server), "its keys do not follow from its destination");
     // the server has answered: no Retry any more
