@@ -31,10 +31,10 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         "flows.main.workload.size": "1 MB",
         "record": {"qlog": True, "pcapng": True},
         "flows.main.stack": request.param,
+        # paths are opened with frames that give out their connection IDs
+        "flows.main.sender": {"multipath": {}},
+        "flows.main.receiver": {"multipath": {}},
     }
-    if request.param == "noq":
-        # its congestion control and its scheduler are its own
-        changes |= {"flows.main.sender": {}, "flows.main.receiver": {}}
     for path, value in changes.items():
         scenario = scenario.with_value(path, value)
     folder = tmp_path_factory.mktemp("multipath")

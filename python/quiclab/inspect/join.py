@@ -72,11 +72,11 @@ def to_one_clock(ends: Sequence[End], traces: Sequence[Mapping[str, Any]]) -> li
     or the two ends would not have been active at the same time, the zeros of the traces are one instant.
     """
     clocks = [trace.get("clock") or {} for trace in traces]
-    zeros = [clock.get("zero_ms") for clock in clocks]
+    zeros = [float(clock["zero_ms"]) for clock in clocks if clock.get("zero_ms") is not None]
     moved = [round(float(clock.get("offset_ms") or 0) * US_PER_MS) for clock in clocks]
     notes = []
-    if len(ends) > 1 and all(zero is not None for zero in zeros):
-        base = [round(float(zero) * US_PER_MS) + more for zero, more in zip(zeros, moved, strict=True)]
+    if len(ends) > 1 and len(zeros) == len(ends):
+        base = [round(zero * US_PER_MS) + more for zero, more in zip(zeros, moved, strict=True)]
         if _overlap(ends, base):
             moved = base
         else:
