@@ -161,7 +161,8 @@ mod tests {
         let text = format!(
             "# a comment\r\n\r\nCLIENT_TRAFFIC_SECRET_0 {random} {short}\r\n\
              SERVER_TRAFFIC_SECRET_0  {random}\t{long}\nCLIENT_EARLY_TRAFFIC_SECRET {random} {short}\n\
-             CLIENT_RANDOM {random} {long}\nEXPORTER_SECRET {random} {short}\n\
+             CLIENT_HANDSHAKE_TRAFFIC_SECRET {random} {long}\\ \n\
+             CLIENT_RANDOM {random} {long}\nEXPORTER_SECRET {random} {short} and more\n\
              RSA 0011223344556677 {long}\n\
              CLIENT_TRAFFIC_SECRET_0 {random} 0c0c\nCLIENT_TRAFFIC_SECRET_0 0a {short}\n\
              CLIENT_TRAFFIC_SECRET_0 {random}\nclient {random} {short}\nX {random} {short} more\n\
@@ -169,11 +170,13 @@ mod tests {
         );
         let log = KeyLog::read(text.as_bytes(), "keys").unwrap();
         assert_eq!(log.connections(), 1);
-        assert_eq!(log.unknown_lines(), 6);
+        assert_eq!(log.unknown_lines(), 5);
         let expected = Secrets {
             client: Some(Secret::Short([0xfb; 32])),
             server: Some(Secret::Long([0x0c; 48])),
             early: Some(Secret::Short([0xfb; 32])),
+            client_handshake: Some(Secret::Long([0x0c; 48])),
+            server_handshake: None,
         };
         assert_eq!(log.get(&[0x0a; 32]), Some(&expected));
         assert_eq!(log.get(&[0x0b; 32]), None);
