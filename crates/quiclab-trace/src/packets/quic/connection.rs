@@ -382,7 +382,7 @@ impl Connection {
         if found.is_some() || owner.is_some() {
             return found;
         }
-        // another path, whose ID nobody has told
+        // another path, whose ID is not known
         let known = known?;
         (1..=PATHS_TRIED).find_map(|path| open(known, path))
     }

@@ -11,7 +11,7 @@ const FIXED: u8 = 0x40;
 /// "A client MUST expand the payload of all UDP datagrams carrying Initial packets to at least the smallest allowed maximum
 /// datagram size of 1200 bytes" (RFC 9000 section 14.1).
 const INITIAL_BYTES: usize = 1200;
-/// "An endpoint MUST [...] at least 8 bytes in length" (RFC 9000 section 7.2).
+/// "This Destination Connection ID MUST be at least 8 bytes in length" (RFC 9000 section 7.2).
 const FIRST_ID_BYTES: usize = 8;
 
 /// A version with salts and labels of its own.
@@ -59,7 +59,7 @@ pub(super) fn version_name(number: u32) -> String {
     name
 }
 
-/// Whether a number is that of a version which somebody has deployed, or reserved.
+/// Whether a number is that of a deployed version, or reserved.
 fn is_deployed(number: u32) -> bool {
     Version::of(number).is_some() || version_name(number).len() > 8
 }
@@ -88,7 +88,7 @@ impl<'a> Invariant<'a> {
         Some(Self { version, destination, source, rest: cursor.rest() })
     }
 
-    /// Versions of a Version Negotiation packet (RFC 9000 section 17.2.1), among them one that somebody has deployed.
+    /// Versions of a Version Negotiation packet (RFC 9000 section 17.2.1), among them a deployed one.
     pub(super) fn negotiation(&self) -> Option<Vec<u32>> {
         let (words, left) = self.rest.as_chunks::<4>();
         let versions: Vec<u32> = words.iter().copied().map(u32::from_be_bytes).collect();
