@@ -119,7 +119,7 @@ def test_thinning_keeps_peaks_order_and_limit(seed: int) -> None:
 def test_packets_are_matched_by_number_and_space() -> None:
     # 1-RTT 1 vanishes while 1-RTT 2, sent after it, arrives; 1-RTT 3 is on its way at the end; Initial 0 is not 1-RTT 0
     source = End("client", sent=packets((0, 0, 0), (10, 0, 2), (20, 1, 3), (30, 2, 3), (40, 3, 3)))
-    source.lost = (np.array([95]), np.array([1]), np.array([3]))
+    source.lost = (np.array([95]), np.array([1]), np.array([3]), np.array([0]))
     # a copy of 2 comes, too, and a packet that nobody has sent
     target = End("server", received=packets((50, 0, 0), (55, 0, 3), (80, 2, 3), (81, 2, 3), (90, 9, 3)))
     found = arrows(source, target, ALL)
@@ -149,7 +149,7 @@ def test_nothing_is_called_dropped_where_the_other_end_is_not_known() -> None:
 def test_where_a_reader_has_omitted_packets_a_packet_has_both_ends_or_is_omitted() -> None:
     # the reader has kept 0, 1, 2 of the sender and 1, 3 of the receiver; the sender has declared 2 lost
     source = End("client", sent=packets((0, 0, 3), (10, 1, 3), (20, 2, 3)))
-    source.lost = (np.array([90]), np.array([2]), np.array([3]))
+    source.lost = (np.array([90]), np.array([2]), np.array([3]), np.array([0]))
     target = End("server", received=packets((60, 1, 3), (80, 3, 3)), complete=False)
     found = arrows(source, target, ALL)
     assert found.rows["number"].tolist() == [1, 2]

@@ -20,7 +20,7 @@ from quiclab.inspect.window import Window, window
 from test_inspect_page import probe
 
 ALL = 10**6
-ARROWS = ("time", "flight", "fate", "number", "space", "bytes", "frames", "declared")
+ARROWS = ("time", "flight", "fate", "number", "space", "path", "bytes", "frames", "declared")
 PLACES, SPAN_US = 10, 28_000
 UDP_HEADERS_BYTES = 28
 

@@ -233,6 +233,9 @@ def inspect_qlog(
 
         - `schema` 1; `file`, `format`, `title`; `vantage` (client, server, network or unknown); `stack` or null;
           `connection` `{index, of, trace, group}`; `start_ms`, `duration_ms`
+        - `originals`: names of the connection that files of its other end have, too: original connection IDs;
+          `clock` `{zero_ms, offset_ms}`: calendar time of time 0, in milliseconds since 1970, or null, and
+          `time_offset` of the trace
         - `counts`: `events`, `packets_sent`, `packets_received`, `packets_lost`, `packets_dropped`,
           `packets_without_number`, `bytes_sent`, `bytes_received`, `acks_sent`, `acks_received`, `datagrams_sent`,
           `datagrams_received`, `stream_bytes_sent`, `stream_bytes_received`, `skipped` (events of kinds that are not
@@ -244,10 +247,11 @@ def inspect_qlog(
         - `transport_parameters`: by `local`, `remote` or `unknown`
         - `phases`: `[{time_ms, state}]`
         - `packets_sent`, `packets_received`: `time_ms`, `number`, `space` (0 Initial, 1 Handshake, 2 0-RTT, 3
-          1-RTT), `bytes` or null, `frames` (index into `frame_sets`), `stream_offset_end` or null
-        - `lost`: `time_ms`, `number` or null, `space`
-        - `acks`, from ACK frames received: `time_ms`, `largest`, `space`, `newly` (packets acknowledged for the first
-          time), `ends` (list of the ends of lower ranges, at most 8)
+          1-RTT), `path` (path ID of Multipath QUIC, else 0), `bytes` or null, `frames` (index into `frame_sets`),
+          `stream_offset_end` or null
+        - `lost`: `time_ms`, `number` or null, `space`, `path`
+        - `acks`, from ACK frames received: `time_ms`, `largest`, `space`, `path`, `newly` (packets acknowledged for the
+          first time), `ends` (list of the ends of lower ranges, at most 8)
         - `recovery`: `time_ms`, `cwnd_bytes`, `in_flight_bytes`, `ssthresh_bytes`, `srtt_ms`, `latest_rtt_ms`,
           `min_rtt_ms`, `pacing_rate_mbps`; null if the event does not contain it
         - `flow_control` of what this endpoint sends: `time_ms`, `change` (0 a limit was raised, 1 the credit of the

@@ -114,6 +114,8 @@ pub enum TransportEvent<'a> {
     PacketSent {
         /// Packet number space or key phase.
         space: PacketSpace,
+        /// Path ID in Multipath QUIC, where each path has packet numbers of its own; otherwise 0.
+        path: u32,
         /// Full packet number.
         number: u64,
         /// Header, packet number included (not protected), in bytes.
@@ -125,6 +127,8 @@ pub enum TransportEvent<'a> {
     PacketReceived {
         /// Packet number space or key phase.
         space: PacketSpace,
+        /// Path ID in Multipath QUIC, where each path has packet numbers of its own; otherwise 0.
+        path: u32,
         /// Full packet number.
         number: u64,
         /// Header after removal of header protection.
@@ -136,6 +140,8 @@ pub enum TransportEvent<'a> {
     PacketsLost {
         /// Packet number space.
         space: PacketSpace,
+        /// Path ID in Multipath QUIC, where each path has packet numbers of its own; otherwise 0.
+        path: u32,
         /// Their numbers, ascending.
         numbers: &'a [u64],
     },

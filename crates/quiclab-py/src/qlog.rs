@@ -3,11 +3,11 @@
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use quiclab_core::problem::system_reason;
-use quiclab_trace::qlog::{ExportError, FILE_SCHEMA, export_qlog_03};
+use quiclab_trace::qlog::{ExportError, export_qlog_03};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Error};
 
-/// Converts quiclab's qlog files to one qlog 0.3 file for qvis; gives the number of traces and of events, and the
+/// Converts qlog files to one qlog 0.3 file for qvis; gives the number of traces and of events, and the
 /// inputs whose last record was truncated.
 #[pyfunction]
 pub(crate) fn export_qlog(
@@ -29,8 +29,12 @@ pub(crate) fn export_qlog(
         }
         ExportError::NoHeader { input } => {
             let file = &inputs[input as usize - 1];
+            PyValueError::new_err(format!("{file}: expected a qlog file, got none"))
+        }
+        ExportError::TooLong { input } => {
+            let file = &inputs[input as usize - 1];
             PyValueError::new_err(format!(
-                "{file}: expected a qlog header of file_schema {FILE_SCHEMA} first"
+                "{file}: expected at most 1 GiB of a qlog file that quiclab did not write, got more"
             ))
         }
     })?;

@@ -8,6 +8,11 @@
 //! The crypto traits of the two stacks differ in four details: how a connection ID is passed, what
 //! `self` is for a configuration, and the path number of Multipath QUIC. One macro holds the code.
 
+/// The number of a path, which noq shows in no other way than as text.
+pub(crate) fn path_number(is_first: bool, path: &impl std::fmt::Display) -> usize {
+    if is_first { 0 } else { path.to_string().parse().expect("a path ID is a number") }
+}
+
 macro_rules! observed_crypto {
     (
         $proto:ident, connection ID $cid:ty, receiver $receiver:ty,
@@ -152,13 +157,8 @@ macro_rules! observed_crypto {
                 fn encrypt(&self, $($path: $path_type,)? packet: u64, buf: &mut [u8], header_len: usize) {
                     let (header, rest) = buf.split_at(header_len);
                     let payload = &rest[..rest.len() - self.inner.tag_len()];
-                    let number = 0 $(+ if $path == <$path_type>::ZERO {
-                        0
-                    } else {
-                        // noq shows it in no other way
-                        $path.to_string().parse::<usize>().expect("a path ID is a number")
-                    })?;
-                    self.observation.lock().sent(self.space, number, packet, header, payload);
+                    let path = 0 $(+ crate::crypto_observer::path_number($path == <$path_type>::ZERO, &$path))?;
+                    self.observation.lock().sent(self.space, path, packet, header, payload);
                     self.inner.encrypt($($path,)? packet, buf, header_len);
                 }
 
@@ -170,7 +170,8 @@ macro_rules! observed_crypto {
                     payload: &mut BytesMut,
                 ) -> Result<(), CryptoError> {
                     self.inner.decrypt($($path,)? packet, header, payload)?;
-                    self.observation.lock().received(self.space, packet, header, payload);
+                    let path = 0 $(+ crate::crypto_observer::path_number($path == <$path_type>::ZERO, &$path))?;
+                    self.observation.lock().received(self.space, path, packet, header, payload);
                     Ok(())
                 }
 

@@ -133,7 +133,8 @@ impl Observation {
         header: &[u8],
         payload: &[u8],
     ) {
-        self.observer.observe(self.now, &TransportEvent::PacketSent { space, number, header, payload });
+        let event = TransportEvent::PacketSent { space, path: path as u32, number, header, payload };
+        self.observer.observe(self.now, &event);
         if space == PacketSpace::Handshake && self.role == Role::Client {
             self.discard(PacketSpace::Initial);
         }
@@ -143,9 +144,17 @@ impl Observation {
         self.space(space, path).insert(number, bytes as u32);
     }
 
-    /// A packet of `space` has arrived.
-    pub(crate) fn received(&mut self, space: PacketSpace, number: u64, header: &[u8], payload: &[u8]) {
-        self.observer.observe(self.now, &TransportEvent::PacketReceived { space, number, header, payload });
+    /// A packet of `space`, of application data on `path`, has arrived.
+    pub(crate) fn received(
+        &mut self,
+        space: PacketSpace,
+        path: usize,
+        number: u64,
+        header: &[u8],
+        payload: &[u8],
+    ) {
+        let event = TransportEvent::PacketReceived { space, path: path as u32, number, header, payload };
+        self.observer.observe(self.now, &event);
         let summary = frames::walk(payload, |path, ack| {
             // of a path on which nothing was sent, there is nothing to acknowledge
             let known = self.spaces.get_mut(index(space, path as usize));
@@ -199,7 +208,8 @@ impl Observation {
         debug_assert_eq!(left, 0, "the stack lost packets that are not outstanding");
         for (index, lost) in lost.into_iter().enumerate().filter(|(_, lost)| *lost > 0) {
             let numbers: Vec<u64> = (0..lost).map_while(|_| self.spaces[index].pop_lowest()).collect();
-            let event = TransportEvent::PacketsLost { space: space_at(index), numbers: &numbers };
+            let path = index.saturating_sub(2) as u32;
+            let event = TransportEvent::PacketsLost { space: space_at(index), path, numbers: &numbers };
             self.observer.observe(self.now, &event);
         }
     }

@@ -42,7 +42,7 @@ fn qlog<'a>(event: impl Fn(u64) -> TransportEvent<'a>) -> u64 {
 }
 
 fn sent(number: u64, payload: &[u8]) -> TransportEvent<'_> {
-    TransportEvent::PacketSent { space: PacketSpace::OneRtt, number, header: &HEADER, payload }
+    TransportEvent::PacketSent { space: PacketSpace::OneRtt, path: 0, number, header: &HEADER, payload }
 }
 
 fn capture(tuple: FiveTuple) -> u64 {

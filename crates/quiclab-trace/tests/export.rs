@@ -88,6 +88,76 @@ fn a_killed_run_loses_its_last_record_only() {
     assert_eq!(file["traces"][0]["events"].as_array().unwrap().len(), 7);
 }
 
+/// The two ends of a connection, of other stacks and drafts, in one file: `ODCID` and `group_id` say so.
+#[test]
+fn files_of_other_stacks() {
+    let client = json!({
+        "qlog_version": "draft-00",
+        "traces": [{
+            "vantage_point": {"type": "CLIENT"},
+            "title": "picoquic",
+            "event_fields": ["relative_time", "path_id", "category", "event", "data"],
+            "configuration": {"time_units": "us", "time_offset": 500},
+            "common_fields": {"reference_time": "1600000000000000"},
+            "events": [
+                [1500, 0, "transport", "packet_sent", {"packet_type": "initial", "header": {
+                    "packet_size": 1252, "packet_number": "0", "dcid": "8394C8F03E515708"
+                }, "frames": [{"frame_type": "crypto", "offset": 0, "length": 4}]}],
+                [41500, 1, "recovery", "metrics_updated", {"cwnd": 15360}],
+            ],
+        }],
+    });
+    let server = format!(
+        "{}\n{}\n",
+        json!({
+            "qlog_version": "0.4",
+            "qlog_format": "NDJSON",
+            "trace": {"vantage_point": {"type": "server"}, "common_fields": {"group_id": "8394c8f03e515708"}},
+        }),
+        json!({"time": 20.25, "name": "quic:packet_received", "data": {
+            "header": {"packet_type": "initial", "packet_number": 0},
+            "raw": {"length": 1252},
+            "frames": [{"frame_type": "padding", "raw": {"payload_length": 9}}],
+        }}),
+    );
+    let (exported, file) = export(&[server.as_bytes(), client.to_string().as_bytes()]);
+    assert_eq!(exported, Exported { traces: 2, events: 3, truncated: vec![] });
+    let original = "8394c8f03e515708";
+    assert_eq!(
+        file["traces"],
+        json!([
+            {
+                "title": "",
+                "vantage_point": {"type": "server"},
+                "common_fields": {
+                    "protocol_type": ["QUIC"], "time_format": "relative", "ODCID": original, "group_id": original,
+                },
+                "events": [{"time": 20.25, "name": "transport:packet_received", "data": {
+                    "header": {"packet_type": "initial", "packet_number": 0},
+                    "raw": {"length": 1252},
+                    "frames": [{"frame_type": "padding", "length": 9}],
+                }}],
+            },
+            {
+                "title": "picoquic",
+                "vantage_point": {"type": "client"},
+                "common_fields": {
+                    "protocol_type": ["QUIC"], "time_format": "relative", "reference_time": 1_600_000_000_000.5,
+                    "ODCID": original, "group_id": original,
+                },
+                "events": [
+                    {"time": 1.5, "name": "transport:packet_sent", "path_id": 0, "data": {
+                        "header": {"packet_type": "initial", "packet_number": 0, "dcid": "8394C8F03E515708"},
+                        "raw": {"length": 1252},
+                        "frames": [{"frame_type": "crypto", "offset": 0, "length": 4}],
+                    }},
+                    {"time": 41.5, "name": "recovery:metrics_updated", "path_id": 1, "data": {"cwnd": 15360}},
+                ],
+            },
+        ])
+    );
+}
+
 #[test]
 fn what_is_not_our_qlog_is_refused() {
     let error = |input: &[u8]| export_qlog_03([input], Vec::new()).unwrap_err();

@@ -294,7 +294,7 @@ fn our_own_log() {
         let space = PacketSpace::OneRtt;
         observe(
             number * 10,
-            TransportEvent::PacketSent { space, number, header: &header, payload: &payload },
+            TransportEvent::PacketSent { space, path: 0, number, header: &header, payload: &payload },
         );
         let cwnd_bytes = 12_000 + number;
         let state =
@@ -303,13 +303,14 @@ fn our_own_log() {
     }
     let ack = unhex("02 09 00 01 04 00 03"); // 5 to 9 and 0 to 3
     let received = TransportEvent::PacketReceived {
+        path: 0,
         space: PacketSpace::OneRtt,
         number: 1,
         header: &header,
         payload: &ack,
     };
     observe(110, received);
-    observe(110, TransportEvent::PacketsLost { space: PacketSpace::OneRtt, numbers: &[4] });
+    observe(110, TransportEvent::PacketsLost { space: PacketSpace::OneRtt, path: 0, numbers: &[4] });
     writer.finish().unwrap();
     let found = inspect(&out.bytes(), 1000).unwrap();
     assert_has(

@@ -56,8 +56,9 @@ impl Sink for Collected {
                 What::Segment { sequence, acknowledgement, length, control, window, sack }
             }
             Content::Quic { numbers, acknowledged, ack_eliciting: eliciting } => What::Quic {
-                numbers: numbers.to_vec(),
-                acknowledged: acknowledged.map(<[_]>::to_vec),
+                numbers: numbers.iter().map(|packet| packet.number).collect(),
+                acknowledged: acknowledged
+                    .map(|ranges| ranges.iter().map(|range| range.numbers.clone()).collect()),
                 eliciting,
             },
             Content::Opaque => What::Opaque,

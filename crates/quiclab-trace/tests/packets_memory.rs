@@ -35,7 +35,7 @@ impl Sink for Sums {
         };
         self.packets += 1;
         self.payload_bytes += u64::from(seen.payload_bytes);
-        self.numbers += number;
+        self.numbers += number.number;
         self.last_at = seen.at;
     }
 }

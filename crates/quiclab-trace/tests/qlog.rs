@@ -47,7 +47,7 @@ fn write(trace: &QlogTrace, events: &[(u64, TransportEvent<'_>)]) -> Vec<u8> {
 }
 
 fn sent<'a>(space: PacketSpace, number: u64, header: &'a [u8], payload: &'a [u8]) -> TransportEvent<'a> {
-    TransportEvent::PacketSent { space, number, header, payload }
+    TransportEvent::PacketSent { space, path: 0, number, header, payload }
 }
 
 #[test]
@@ -89,6 +89,7 @@ fn short_log_is_as_reviewed() {
                 0,
                 TransportEvent::PacketReceived {
                     space: PacketSpace::Initial,
+                    path: 0,
                     number: 0,
                     header: &initial,
                     payload: &hello,
@@ -98,7 +99,10 @@ fn short_log_is_as_reviewed() {
             (20_000_001, TransportEvent::Recovery(states[0])),
             (20_000_001, TransportEvent::Recovery(states[1])),
             (1_500_000_000, sent(PacketSpace::OneRtt, 258, &short, &data)),
-            (1_500_000_000, TransportEvent::PacketsLost { space: PacketSpace::OneRtt, numbers: &[3, 256] }),
+            (
+                1_500_000_000,
+                TransportEvent::PacketsLost { space: PacketSpace::OneRtt, path: 0, numbers: &[3, 256] },
+            ),
             (1_500_000_000, TransportEvent::Recovery(states[2])),
         ],
     );
@@ -226,8 +230,10 @@ fn a_full_disk_is_told_at_the_end() {
     let mut writer = QlogWriter::new(Box::new(Full { capacity: 0 }), &QlogTrace::new("c", Role::Client));
     let status = writer.status();
     let numbers: Vec<u64> = (0..2_000).collect();
-    writer
-        .observe(Time::ZERO, &TransportEvent::PacketsLost { space: PacketSpace::OneRtt, numbers: &numbers });
+    writer.observe(
+        Time::ZERO,
+        &TransportEvent::PacketsLost { space: PacketSpace::OneRtt, path: 0, numbers: &numbers },
+    );
     assert_eq!(
         status.error().map(io::Error::kind),
         Some(io::ErrorKind::StorageFull),

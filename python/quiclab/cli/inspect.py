@@ -16,6 +16,7 @@ from quiclab.cli.output import ForceOption, check_new, show_written
 from quiclab.cli.values import JsonOption, integer, nanoseconds
 from quiclab.files import write_atomically
 from quiclab.inspect import DEFAULT_POINTS, open_run, render, side
+from quiclab.inspect.join import joined
 from quiclab.inspect.source import MAX_POINTS, MIN_POINTS, Step, inputs_of
 from quiclab.inspect.view import Side
 from quiclab.inspect.window import Window, window
@@ -65,7 +66,12 @@ def inspect_command(
             metavar="A", help="A run: directory or result.json of `run --out`, scenario file, or qlog file."
         ),
     ],
-    b: Annotated[Path | None, typer.Argument(metavar="[B]", help="Second run, shown side by side.")] = None,
+    b: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[B]", help="Second run, shown side by side; or the qlog file of the other end of the connection."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="HTML file to write (default: inspect-A-B.html).")
     ] = None,
@@ -80,7 +86,8 @@ def inspect_command(
     page = out or Path(f"inspect-{'-'.join(_word(path) for path in paths)}.html")
     part = window_of(from_, to)
     check_new(page, force, [read for path in paths for read in inputs_of(path)])
-    sides = [side(open_run(path, max_points, report_progress, part)) for path in paths]
+    runs = joined([open_run(path, max_points, report_progress, part) for path in paths])
+    sides = [side(run) for run in runs]
     with report_progress("writing", page):
         write_atomically(page, render(sides).encode())
     say_answers(sides)

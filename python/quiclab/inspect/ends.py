@@ -46,8 +46,9 @@ class Packets:
 
     Attributes
     ----------
-    time_us, number, space, size_bytes
-        One value for each packet; `space` 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT, or `NO_SPACE`.
+    time_us, number, space, size_bytes, path
+        One value for each packet; `space` 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT, or `NO_SPACE`. `path` is the path
+        ID of Multipath QUIC, otherwise 0: each path has packet numbers of its own.
     frames
         Its contents: an index into `contents`.
     contents
@@ -60,6 +61,12 @@ class Packets:
     size_bytes: Integers = field(default_factory=none)
     frames: Integers = field(default_factory=none)
     contents: list[str] = field(default_factory=list)
+    path: Integers = field(default_factory=none)
+
+    def __post_init__(self) -> None:
+        """Let packets without paths be of path 0."""
+        if len(self.path) != len(self.time_us):
+            self.path = np.zeros(len(self.time_us), dtype=np.int64)
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -77,10 +84,10 @@ class End:
     sent, received
         Its packets; `complete` if the reader omitted none.
     lost
-        Time [µs], number and space of the packets that it declared lost; number -1 where it is not known.
+        Time [µs], number, space and path of the packets that it declared lost; number -1 where it is not known.
     acks
         Time [µs] of each acknowledgement that arrived, and `acks_are`: the largest number acknowledged, or how many
-        packets have been acknowledged so far; `acks_complete` if the reader omitted none.
+        packets have been acknowledged so far; `acks_complete` if the reader omitted none, and all are of one path.
     metrics
         Samples of each metric of `METRICS` that is known.
     credit
@@ -118,7 +125,9 @@ class End:
     sent: Packets = field(default_factory=Packets)
     received: Packets = field(default_factory=Packets)
     complete: bool = True
-    lost: tuple[Integers, Integers, Integers] = field(default_factory=lambda: (none(), none(), none()))
+    lost: tuple[Integers, Integers, Integers, Integers] = field(
+        default_factory=lambda: (none(), none(), none(), none())
+    )
     acks: Samples = field(default_factory=lambda: (none(), none()))
     acks_are: str = "number"
     acks_complete: bool = True

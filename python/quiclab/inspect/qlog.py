@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quiclab.inspect.columns import Integers, changes, grouped, integers
-from quiclab.inspect.ends import METRICS, ONE_RTT, End, Packets
+from quiclab.inspect.ends import METRICS, ONE_RTT, End, Packets, Samples
 from quiclab.libraries import np
 
 US_PER_MS = 1000
@@ -34,8 +34,9 @@ def end_of(trace: Mapping[str, Any]) -> End:
     end.complete, end.acks_complete = _all(sampling.get("packets")), _all(sampling.get("acks"))
     lost = trace.get("lost") or {}
     times = integers(lost.get("time_ms", []), US_PER_MS)
-    end.lost = (times, integers(lost.get("number", [])), integers(lost.get("space", [])))
-    end.acks = _acks(trace.get("acks") or {})
+    end.lost = (times, integers(lost.get("number", [])), integers(lost.get("space", [])), _paths(lost, len(times)))
+    end.acks, paths = _acks(trace.get("acks") or {})
+    end.acks_complete = end.acks_complete and paths <= 1
     end.metrics = _metrics(trace.get("recovery") or {})
     credit = trace.get("flow_control") or {}
     end.credit = (integers(credit.get("time_ms", []), US_PER_MS), integers(credit.get("change", [])))
@@ -63,14 +64,24 @@ def _packets(trace: Mapping[str, Any], name: str) -> Packets:
         integers(columns["bytes"], missing=0),
         integers(columns["frames"], missing=0),
         [str(text) for text in trace["frame_sets"]],
+        _paths(columns, len(columns["time_ms"])),
     )
 
 
-def _acks(columns: Mapping[str, Any]) -> tuple[Integers, Integers]:
-    """Return time and largest number of each acknowledgement of 1-RTT packets; other spaces count from 0 again."""
+def _paths(columns: Mapping[str, Any], rows: int) -> Integers:
+    """Return the path ID of each row: 0 without Multipath QUIC."""
+    return integers(columns["path"]) if "path" in columns else np.zeros(rows, dtype=np.int64)
+
+
+def _acks(columns: Mapping[str, Any]) -> tuple[Samples, int]:
+    """Return time and largest number of each acknowledgement of 1-RTT packets, and of how many paths they are.
+
+    Other spaces count from 0 again, and so does each path: acknowledgements of several paths are points, not a line.
+    """
     space = integers(columns.get("space", []))
     here = space == ONE_RTT
-    return integers(columns.get("time_ms", []), US_PER_MS)[here], integers(columns.get("largest", []))[here]
+    times, largest = integers(columns.get("time_ms", []), US_PER_MS)[here], integers(columns.get("largest", []))[here]
+    return (times, largest), len(np.unique(_paths(columns, len(space))[here]))
 
 
 def _metrics(recovery: Mapping[str, Any]) -> dict[str, tuple[Integers, Integers]]:

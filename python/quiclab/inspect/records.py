@@ -90,7 +90,8 @@ def _fill_series(end: End, series: pl.DataFrame) -> None:
     time_us, lost = _samples(series, "lost_packets", 1)
     if len(lost) and not len(end.lost[0]):
         when = time_us[np.diff(lost, prepend=0) > 0]
-        end.lost = (when, np.full(len(when), -1, dtype=np.int64), np.full(len(when), NO_SPACE, dtype=np.int64))
+        number, space, path = (np.full(len(when), value, dtype=np.int64) for value in (-1, NO_SPACE, 0))
+        end.lost = (when, number, space, path)
         end.cover(when)
     if len(lost) and end.facts.get("packets_lost") is None:
         end.facts["packets_lost"] = int(lost[-1])

@@ -1,6 +1,7 @@
 """Packets of two endpoints matched to arrows: sent by one, received by the other.
 
-A packet is known by its number and its space (0-RTT and 1-RTT share one), which never repeats (RFC 9000, section 12.3).
+A packet is known by its number, its space (0-RTT and 1-RTT share one) and in Multipath QUIC its path, which together
+never repeat (RFC 9000, section 12.3; draft-ietf-quic-multipath-21, section 2.4).
 Packets that do not appear at the other end are classified:
 
 | fate | when |
@@ -23,6 +24,8 @@ from quiclab.inspect.ends import ONE_RTT, ZERO_RTT, End, Packets
 from quiclab.libraries import np
 
 ARRIVED, DROPPED, ONE_END, RECEIVED = range(4)
+PATH_STEP = 1 << 52
+"""Distance of the paths in one integer for each packet: no connection sends so many packets."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,8 @@ class Arrows:
     Attributes
     ----------
     rows
-        Columns, in the order of time: `time` [µs], `flight` [µs], `fate`, `number`, `space`, `bytes`, `frames`, and
-        `declared` lost so long after it was sent [µs], 0 if it was not.
+        Columns, in the order of time: `time` [µs], `flight` [µs], `fate`, `number`, `space`, `path`, `bytes`, `frames`,
+        and `declared` lost so long after it was sent [µs], 0 if it was not.
     contents
         Texts of `frames`.
     of
@@ -105,6 +108,7 @@ def arrows(source: End | None, target: End | None, most: int, window: tuple[int,
         "fate": np.concatenate((fate, np.full(len(unmatched), RECEIVED))),
         "number": np.concatenate((sent.number, received.number[unmatched])),
         "space": np.concatenate((sent.space, received.space[unmatched])),
+        "path": np.concatenate((sent.path, received.path[unmatched])),
         "bytes": np.concatenate((sent.size_bytes, received.size_bytes[unmatched])),
         "frames": np.concatenate((_codes(sent, names), _codes(received, names)[unmatched])),
         "declared": np.concatenate((_declared(source), np.zeros(len(unmatched), dtype=np.int64))),
@@ -132,17 +136,18 @@ def _only(rows: dict[str, Integers], kept: Flags) -> dict[str, Integers]:
     return {name: column[kept] for name, column in rows.items()}
 
 
-def _keys(number: Integers, space: Integers) -> Integers:
-    """Return one integer for number and space."""
-    return number * 8 + np.where(space == ZERO_RTT, ONE_RTT, space)
+def _keys(number: Integers, space: Integers, path: Integers) -> Integers:
+    """Return one integer for number, space and path: numbers of a space of application data without paths as before."""
+    return number * 8 + np.where(space == ZERO_RTT, ONE_RTT, space) + path * PATH_STEP
 
 
 def _match(sent: Packets, received: Packets) -> tuple[Integers, Integers]:
     """Return the position of each sent packet among those received (-1: none), and received packets never sent."""
     if not len(sent) or not len(received):
         return np.full(len(sent), -1, dtype=np.int64), np.arange(len(received), dtype=np.int64)
-    keys, first = np.unique(_keys(received.number, received.space), return_index=True)  # a copy does not count
-    wanted = _keys(sent.number, sent.space)
+    own = _keys(received.number, received.space, received.path)
+    keys, first = np.unique(own, return_index=True)  # a copy does not count
+    wanted = _keys(sent.number, sent.space, sent.path)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     found = keys[place] == wanted
     arrival = np.where(found, first[place], -1).astype(np.int64)
@@ -165,9 +170,9 @@ def _declared(source: End | None) -> Integers:
     if not len(source.lost[0]):
         return found
     # of several, the last
-    lost, place = np.unique(_keys(source.lost[1], source.lost[2])[::-1], return_index=True)
+    lost, place = np.unique(_keys(*source.lost[1:])[::-1], return_index=True)
     when = source.lost[0][::-1][place]
-    keys = _keys(source.sent.number, source.sent.space)
+    keys = _keys(source.sent.number, source.sent.space, source.sent.path)
     at = np.minimum(np.searchsorted(lost, keys), len(lost) - 1)
     declared = lost[at] == keys
     found[declared] = np.maximum(when[at[declared]] - source.sent.time_us[declared], 1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import RequestError
-from quiclab.inspect import links, qlog, records
+from quiclab.inspect import join, links, qlog, records
 from quiclab.inspect.connection import Connection, connection
 from quiclab.inspect.ends import End
 from quiclab.inspect.limits import CAUSES, labels, limits
@@ -179,22 +179,35 @@ def _stack(run: Run, flow: str, end: str) -> str:
 
 
 def _of_traces(run: Run) -> list[Connection]:
-    """Return the connections of a qlog file; a single client and a single server are the two ends of one."""
-    ends = [_of_trace(run, trace) for trace in run.traces.values()]
-    titles = [str(trace.get("title") or "") for trace in run.traces.values()]
-    if sorted(end.role for end in ends) == ["client", "server"]:
-        client, server = sorted(ends, key=lambda end: end.role)
-        _to_zero([client, server])
-        note = "The file has a trace of a client and one of a server, assumed to be the endpoints of one connection."
-        return [Connection(titles[0], client, server, [note])]
-    found = []
-    for index, (end, title) in enumerate(zip(ends, titles, strict=True), start=1):
-        _to_zero([end])
-        name = f"{index}: {title or end.role}" if len(ends) > 1 else title
+    """Return the connections of qlog files; traces of a client and a server that are the ends of one are joined."""
+    traces = list(run.traces.values())
+    ends = [_of_trace(run, trace) for trace in traces]
+    titles = [str(trace.get("title") or "") for trace in traces]
+    found, pairs = [], join.pairs(traces)
+    taken = {place for pair in pairs for place in pair}
+    many = len(traces) - len(pairs) > 1
+    for client, server in pairs:
+        both = [traces[client], traces[server]]
+        original = join.shared(*both)
+        why = (
+            f"The traces of a client and a server have the same original connection ID, {original}."
+            if original
+            else "The file has a trace of a client and one of a server, assumed to be the endpoints of one connection."
+        )
+        notes = [why, *join.to_one_clock([ends[client], ends[server]], both)]
+        title = titles[client] or titles[server]
+        name = f"{min(client, server) + 1}: {title or original or 'connection'}" if many else title
+        found.append((min(client, server), Connection(name, ends[client], ends[server], notes)))
+    for index, (end, title) in enumerate(zip(ends, titles, strict=True)):
+        if index in taken:
+            continue
+        join.to_one_clock([end], [traces[index]])
+        name = f"{index + 1}: {title or end.role}" if many else title
         at_client = end.role == "client" or (end.role != "server" and _received_more(end))
         notes = [f"The file covers one endpoint ({end.role}): the other end of an arrow is unknown."]
-        found.append(Connection(name, end if at_client else None, None if at_client else end, notes))
-    return found
+        alone = Connection(name, end if at_client else None, None if at_client else end, notes)
+        found.append((index, alone))
+    return [connection for _, connection in sorted(found, key=lambda item: item[0])]
 
 
 def _of_trace(run: Run, trace: Mapping[str, Any]) -> End:
@@ -211,11 +224,3 @@ def _of_trace(run: Run, trace: Mapping[str, Any]) -> End:
 
 def _received_more(end: End) -> bool:
     return int(end.received.size_bytes.sum()) > int(end.sent.size_bytes.sum())
-
-
-def _to_zero(ends: list[End]) -> None:
-    """Let time begin with the first event."""
-    known = [end.first_us for end in ends if end.first_us is not None]
-    start = min(known, default=0)
-    for end in ends:
-        end.shift(-start)

@@ -31,7 +31,11 @@ pub struct EcnCounts {
 }
 
 impl<'a> Ack<'a> {
-    pub(super) fn parse(cursor: &mut Cursor<'a>, has_ecn: bool) -> Result<Self, FrameFault> {
+    /// Parses what follows the type, and in PATH_ACK the path ID.
+    ///
+    /// # Errors
+    /// If the frame is truncated, or a range goes below packet number 0.
+    pub fn parse(cursor: &mut Cursor<'a>, has_ecn: bool) -> Result<Self, FrameFault> {
         let mut next = || cursor.varint().ok_or(FrameFault::Truncated);
         let (largest, delay, count, first_range) = (next()?, next()?, next()?, next()?);
         let negative = FrameFault::OutOfRange("a range goes below packet number 0");

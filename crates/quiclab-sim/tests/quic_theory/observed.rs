@@ -42,19 +42,19 @@ impl TransportObserver for Observer {
         assert!(log.last <= now, "time goes on");
         log.last = now;
         match *event {
-            TransportEvent::PacketSent { space: of, number, header, payload } => {
+            TransportEvent::PacketSent { space: of, number, header, payload, .. } => {
                 let packet = (header.to_vec(), payload.to_vec());
                 assert!(
                     log.sent.insert((space(of), number), packet).is_none(),
                     "{of:?} {number} is sent twice"
                 );
             }
-            TransportEvent::PacketReceived { space: of, number, header, payload } => {
+            TransportEvent::PacketReceived { space: of, number, header, payload, .. } => {
                 let packet = (header.to_vec(), payload.to_vec());
                 let before = log.received.insert((space(of), number), packet);
                 assert!(before.is_none(), "{of:?} {number} is taken twice");
             }
-            TransportEvent::PacketsLost { space: of, numbers } => {
+            TransportEvent::PacketsLost { space: of, numbers, .. } => {
                 for number in numbers {
                     assert!(log.lost.insert((space(of), *number)), "{of:?} {number} is lost twice");
                 }

@@ -32,13 +32,13 @@ impl TransportObserver for Recorder {
     fn observe(&mut self, now: Time, event: &TransportEvent<'_>) {
         let mut log = self.0.lock().unwrap();
         match *event {
-            TransportEvent::PacketSent { space, number, header, payload } => {
+            TransportEvent::PacketSent { space, number, header, payload, .. } => {
                 log.sent.push((space, number, (header.to_vec(), payload.to_vec())));
             }
-            TransportEvent::PacketReceived { space, number, header, payload } => {
+            TransportEvent::PacketReceived { space, number, header, payload, .. } => {
                 log.received.push((space, number, (header.to_vec(), payload.to_vec())));
             }
-            TransportEvent::PacketsLost { space, numbers } => {
+            TransportEvent::PacketsLost { space, numbers, .. } => {
                 log.lost.extend(numbers.iter().map(|&number| (now, space, number)));
             }
             TransportEvent::AckReceived { packets, bytes, .. } => log.acks.push((now, packets, bytes)),

@@ -153,7 +153,19 @@ mod tests {
 
     fn take(credit: &mut Credit, time_ms: f64, sent: bool, json: &str) {
         let frames = frames(json);
-        credit.packet(time_ms, &Packet { sent, number: Some(0), space: 3, bytes: None, frames: &frames });
+        credit.packet(
+            time_ms,
+            &Packet {
+                sent,
+                number: Some(0),
+                space: 3,
+                path: 0,
+                destination: "",
+                bytes: None,
+                without_frames: false,
+                frames: &frames,
+            },
+        );
     }
 
     fn stream(id: u64, offset: u64, length: u64) -> String {

@@ -2,11 +2,12 @@
 //!
 //! A trace is a connection, or several where its events carry a `group_id` of their own (quinn).
 
+use super::clock::Clock;
 use super::document::{Of, Piece};
 use super::event::Event;
-use super::header::{FileHeader, TimeFormat, TraceHeader, prefix};
+use super::header::{FileHeader, TraceHeader, prefix};
 use super::lenient::Text;
-use super::record::{self, EventIn};
+use super::record::{EventIn, Frame};
 use serde::de::DeserializeSeed;
 use std::collections::HashMap;
 
@@ -14,10 +15,6 @@ use std::collections::HashMap;
 const TRACES_MAX: usize = 1024;
 /// Connections of a file that are told apart; later ones are counted only.
 pub(super) const CONNECTIONS_MAX: usize = 256;
-/// A trace whose first event is at this time or later counts from that event: such times are of the
-/// calendar, or of the machine (mvfst: microseconds since it was started). One day.
-const FAR_MS: f64 = 86_400_000.0;
-
 /// Takes events.
 pub(crate) trait Sink {
     /// An event of a connection; connections count from 0 in the order in which they first appear.
@@ -30,11 +27,13 @@ impl Sink for () {
 }
 
 /// A connection as the decoder tells it apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) trace: usize,
     /// Group that its events name; empty where they name none.
     pub(super) group: String,
+    /// Whether frames have named paths of Multipath QUIC so far.
+    multipath: bool,
 }
 
 /// The state of reading a file.
@@ -50,6 +49,8 @@ pub(crate) struct Decoder {
     /// Number of traces that have begun.
     begun: usize,
     clock: Clock,
+    /// Calendar time of the zero of each trace that has had an event [ms].
+    zeros: Vec<Option<f64>>,
     /// Whether the trace has had an event.
     any: bool,
     /// Connections of the trace by group, and the last one.
@@ -140,11 +141,24 @@ impl Decoder {
         };
         let time_ms = self.clock.time(&event, trace);
         let unit_ms = trace.unit_ms;
+        self.zeros.resize(self.zeros.len().max(self.begun), None);
+        self.zeros[self.begun - 1] = self.clock.zero_ms();
         let Some(connection) = self.connection(&event.group_id) else {
             self.beyond += 1;
             return;
         };
-        sink.event(connection, time_ms, Event::of(&event, unit_ms, json));
+        let identity = &mut self.connections[connection];
+        identity.multipath |= event.data.frames.0.iter().any(|frame: &Frame<'_>| frame.path_id.0.is_some());
+        sink.event(connection, time_ms, Event::of(&event, unit_ms, json, identity.multipath));
+    }
+
+    /// Calendar time of the zero of a connection's trace, with the offset that it asks for [ms]; and names that others may
+    /// know the connection by.
+    pub(super) fn clock_of(&self, connection: usize) -> (Option<f64>, f64, &[String]) {
+        let trace = self.connections.get(connection).map_or(0, |identity| identity.trace);
+        let header = self.traces.get(trace).unwrap_or(&self.file.common);
+        let zero = self.zeros.get(trace).copied().flatten();
+        (zero, header.offset_ms(), &header.originals)
     }
 
     fn connection(&mut self, group: &Text<'_>) -> Option<usize> {
@@ -157,38 +171,14 @@ impl Decoder {
         let connection = match self.groups.get(group) {
             Some(&connection) => connection,
             None if self.connections.len() < CONNECTIONS_MAX => {
-                self.connections.push(Identity { trace: self.begun - 1, group: group.to_owned() });
-                self.groups.insert(group.to_owned(), self.connections.len() - 1);
+                let (trace, group) = (self.begun - 1, group.to_owned());
+                self.groups.insert(group.clone(), self.connections.len());
+                self.connections.push(Identity { trace, group, multipath: false });
                 self.connections.len() - 1
             }
             None => return None,
         };
         self.last = Some((group.to_owned(), connection));
         Some(connection)
-    }
-}
-
-/// Time of the events of a trace.
-#[derive(Default)]
-struct Clock {
-    /// The last time, before `origin_ms` is taken off.
-    last_ms: f64,
-    /// What becomes zero; `None` before the first event.
-    origin_ms: Option<f64>,
-}
-
-impl Clock {
-    fn time(&mut self, event: &record::Event<'_>, trace: &TraceHeader) -> f64 {
-        let (value, format) = match (event.time.0, event.relative_time.0, event.delta_time.0) {
-            (Some(value), ..) => (value * trace.unit_ms, trace.time_format),
-            (_, Some(value), _) => (value * trace.unit_ms, TimeFormat::Relative),
-            (.., Some(value)) => (value * trace.unit_ms, TimeFormat::Delta),
-            // an event without time is at that of the event before
-            _ => (self.last_ms, TimeFormat::Relative),
-        };
-        self.last_ms = if format == TimeFormat::Delta { self.last_ms + value } else { value };
-        let far = format == TimeFormat::Absolute || self.last_ms >= FAR_MS;
-        let origin_ms = *self.origin_ms.get_or_insert(if far { self.last_ms } else { 0.0 });
-        self.last_ms - origin_ms
     }
 }

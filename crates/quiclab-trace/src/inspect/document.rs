@@ -36,6 +36,21 @@ pub(crate) enum Piece<'a> {
     Records,
 }
 
+impl<'a> Piece<'a> {
+    /// Whether a trace begins.
+    pub(crate) fn is_trace(&self) -> bool {
+        matches!(self, Self::Trace)
+    }
+
+    /// The text of an event.
+    pub(crate) fn event(&self) -> Option<&'a [u8]> {
+        match self {
+            Self::Event(json) => Some(json),
+            _ => None,
+        }
+    }
+}
+
 /// What a field belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {

@@ -13,7 +13,7 @@
 //!
 //! The part before the colon is not looked at: it changed from `transport` and `recovery` to `quic`.
 
-use super::frames::is_ack;
+use super::frames::{is_ack, is_path_ack};
 use super::record::{self, Data, Frame};
 
 /// Metrics of recovery, in this order: bytes for the first three, then milliseconds, then Mbit/s.
@@ -38,6 +38,7 @@ pub(crate) enum Event<'a> {
     Lost {
         number: Option<u64>,
         space: u8,
+        path: u32,
         /// More than one only where packets are reported together.
         count: u64,
     },
@@ -60,7 +61,13 @@ pub(crate) struct Packet<'a> {
     pub(crate) number: Option<u64>,
     /// 0 Initial, 1 Handshake, 2 0-RTT, 3 1-RTT.
     pub(crate) space: u8,
+    /// Path ID of application data, whose paths count by themselves in Multipath QUIC; otherwise 0.
+    pub(crate) path: u32,
+    /// Destination connection ID as it is written, or nothing.
+    pub(super) destination: &'a str,
     pub(crate) bytes: Option<u64>,
+    /// Whether packets of its type have no frames: Retry, Version Negotiation, stateless resets.
+    pub(crate) without_frames: bool,
     pub(super) frames: &'a [Frame<'a>],
 }
 
@@ -84,9 +91,21 @@ impl Packet<'_> {
         })
     }
 
-    /// The ranges of each of its ACK frames as `(smallest, largest)`, in the order in which they are written.
-    pub(crate) fn acks(&self) -> impl Iterator<Item = impl Iterator<Item = (u64, u64)>> {
-        self.frames.iter().filter(|frame| is_ack(frame.frame_type.as_str())).map(acked_ranges)
+    /// Path and ranges of each of its ACK frames, the ranges as `(smallest, largest)`, in the order in which they are written.
+    pub(crate) fn acks(&self) -> impl Iterator<Item = (u32, impl Iterator<Item = (u64, u64)>)> {
+        let acks = self.frames.iter().filter(|frame| is_ack(frame.frame_type.as_str()));
+        acks.map(|frame| (self.acked_path(frame), acked_ranges(frame)))
+    }
+
+    /// The path whose packets an ACK frame acknowledges: that which it names. An ACK frame names none and means path 0
+    /// (draft-ietf-quic-multipath-21 section 2.4); one of a path that is logged without means that on which it came.
+    pub(super) fn acked_path(&self, frame: &Frame<'_>) -> u32 {
+        match frame.path_id.0 {
+            _ if !self.application_data() => 0,
+            Some(path) => path_number(path),
+            None if is_path_ack(frame.frame_type.as_str()) => self.path,
+            None => 0,
+        }
     }
 }
 
@@ -94,6 +113,11 @@ impl Packet<'_> {
 const ZERO_RTT: u8 = 2;
 /// Packet number space of 1-RTT packets, and of those whose type is unknown.
 const ONE_RTT: u8 = 3;
+
+/// A path ID; beyond the largest one that there can be, that.
+fn path_number(path: u64) -> u32 {
+    u32::try_from(path).unwrap_or(u32::MAX)
+}
 
 fn space(name: &str) -> u8 {
     let mut lower = [0; 16];
@@ -109,16 +133,17 @@ fn space(name: &str) -> u8 {
 }
 
 impl<'a> Event<'a> {
-    /// What `event` says; `unit_ms` is the length of its unit of time, `json` its text.
-    pub(super) fn of(event: &'a record::Event<'_>, unit_ms: f64, json: &'a [u8]) -> Self {
+    /// What `event` says; `unit_ms` is the length of its unit of time, `json` its text. `multipath` says whether frames of its
+    /// connection have had paths.
+    pub(super) fn of(event: &'a record::Event<'_>, unit_ms: f64, json: &'a [u8], multipath: bool) -> Self {
         let data = &event.data;
         let full = if event.name.0.is_some() { event.name.as_str() } else { event.event.as_str() };
         let name = full.rsplit(':').next().unwrap_or_default();
         let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
         if is(&["packet_sent"]) {
-            Self::Packet(packet(true, data))
+            Self::Packet(packet(true, event, multipath))
         } else if is(&["packet_received"]) {
-            Self::Packet(packet(false, data))
+            Self::Packet(packet(false, event, multipath))
         } else if is(&[
             "metrics_updated",
             "metric_update",
@@ -129,7 +154,8 @@ impl<'a> Event<'a> {
         } else if is(&["packet_lost", "packets_lost"]) {
             let number = data.header.packet_number.0.or(data.packet_number.0).or(data.largest_lost.0);
             let count = data.lost_packets.0.filter(|_| data.largest_lost.0.is_some()).unwrap_or(1);
-            Self::Lost { number, space: space_of(data), count }
+            let space = space_of(data);
+            Self::Lost { number, space, path: path_of(event, space, multipath), count }
         } else if is(&["congestion_state_updated"]) {
             Self::State(if data.new.0.is_some() { data.new.as_str() } else { data.state.as_str() })
         } else if is(&["parameters_set", "parameters_restored"]) {
@@ -146,12 +172,34 @@ impl<'a> Event<'a> {
     }
 }
 
-fn space_of(data: &Data<'_>) -> u8 {
+fn type_of<'a>(data: &'a Data<'_>) -> &'a str {
     let names = [&data.header.packet_type, &data.packet_type, &data.packet_number_space, &data.type_name];
-    names.into_iter().find(|name| name.0.is_some()).map_or(ONE_RTT, |name| space(name.as_str()))
+    names.into_iter().find_map(|name| name.0.as_deref()).unwrap_or_default()
 }
 
-fn packet<'a>(sent: bool, data: &'a Data<'_>) -> Packet<'a> {
+fn space_of(data: &Data<'_>) -> u8 {
+    space(type_of(data))
+}
+
+fn is_without_frames(kind: &str) -> bool {
+    let names = ["retry", "version_negotiation", "stateless_reset"];
+    names.iter().any(|name| name.eq_ignore_ascii_case(kind))
+}
+
+/// The path of a packet of a space.
+fn path_of(event: &record::Event<'_>, space: u8, multipath: bool) -> u32 {
+    if space < ZERO_RTT {
+        return 0;
+    }
+    let named = event.data.header.path_id.0.or(event.data.path_id.0).or(event.path_id.0);
+    // noq: `p1`
+    let tuple = || event.tuple.as_str().trim_start_matches('p').parse().ok().filter(|_| multipath);
+    named.or_else(tuple).map_or(0, path_number)
+}
+
+fn packet<'a>(sent: bool, event: &'a record::Event<'_>, multipath: bool) -> Packet<'a> {
+    let data = &event.data;
+    let space = space_of(data);
     let sizes = [
         data.raw.length,
         data.header.packet_size,
@@ -162,8 +210,11 @@ fn packet<'a>(sent: bool, data: &'a Data<'_>) -> Packet<'a> {
     Packet {
         sent,
         number: data.header.packet_number.0.or(data.packet_number.0),
-        space: space_of(data),
+        space,
+        path: path_of(event, space, multipath),
+        destination: data.header.dcid.as_str(),
         bytes: sizes.into_iter().find_map(|size| size.0.filter(|&bytes| bytes > 0)),
+        without_frames: data.frames.0.is_empty() && is_without_frames(type_of(data)),
         frames: &data.frames.0,
     }
 }

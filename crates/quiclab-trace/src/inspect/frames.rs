@@ -15,9 +15,14 @@ const KINDS_MAX: usize = 64;
 const SETS_MAX: usize = 256;
 
 pub(super) fn is_ack(kind: &str) -> bool {
-    ["ack", "ack_ecn", "ack_mp", "path_ack", "ack_receive_timestamps", "ack_extended"]
-        .iter()
-        .any(|name| name.eq_ignore_ascii_case(kind))
+    let names = ["ack", "ack_ecn", "ack_receive_timestamps", "ack_extended"];
+    is_path_ack(kind) || names.iter().any(|name| name.eq_ignore_ascii_case(kind))
+}
+
+/// Whether it acknowledges packets of a path of Multipath QUIC; the names are those of its drafts.
+pub(super) fn is_path_ack(kind: &str) -> bool {
+    let names = ["path_ack", "path_ack_ecn", "mp_ack", "mp_ack_ecn", "ack_mp", "ack_mp_ecn"];
+    names.iter().any(|name| name.eq_ignore_ascii_case(kind))
 }
 
 /// How many frames there were of a kind, and their bytes.

@@ -1,5 +1,6 @@
 //! What a qlog file says about itself and its traces.
 
+use super::clock::{Reference, TimeFormat};
 use super::record::Role;
 use serde_json::{Map, Value};
 
@@ -29,17 +30,6 @@ const STACKS: [(&str, &str); 18] = [
     ("noq", "noq"),
 ];
 
-/// How the times of a trace count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TimeFormat {
-    /// Since some instant of calendar time; the first event becomes zero.
-    Absolute,
-    /// Since the reference time, which is zero.
-    Relative,
-    /// Since the event before.
-    Delta,
-}
-
 /// The description of a trace.
 #[derive(Clone, Debug)]
 pub(super) struct TraceHeader {
@@ -48,7 +38,16 @@ pub(super) struct TraceHeader {
     pub(super) time_format: TimeFormat,
     /// Milliseconds in a unit of time.
     pub(super) unit_ms: f64,
+    /// `reference_time` as it is written: its unit may come behind it.
+    reference_time: Option<Value>,
+    pub(super) reference: Option<Reference>,
+    /// `time_offset`, in its unit.
+    offset: f64,
+    /// Names by which the connection can be known in other files: original connection IDs, in lower case.
+    pub(super) originals: Vec<String>,
     pub(super) roles: Vec<Role>,
+    /// Names of the same places.
+    pub(super) event_fields: Vec<String>,
     /// The group that all events belong to.
     pub(super) group: Option<String>,
     pub(super) stack: Option<&'static str>,
@@ -62,7 +61,12 @@ impl Default for TraceHeader {
             // "absolute" is the default of 0.3, and what is small is taken as relative all the same
             time_format: TimeFormat::Relative,
             unit_ms: 1.0,
+            reference_time: None,
+            reference: None,
+            offset: 0.0,
+            originals: Vec::new(),
             roles: Role::DEFAULT.to_vec(),
+            event_fields: ["relative_time", "category", "event", "data", "data"].map(str::to_owned).to_vec(),
             group: None,
             stack: None,
         }
@@ -96,10 +100,17 @@ impl TraceHeader {
                 false
             }
             ("event_fields", Value::Array(names)) => {
-                self.roles = names.iter().take(16).filter_map(Value::as_str).map(Role::named).collect();
+                let names: Vec<&str> = names.iter().take(16).filter_map(Value::as_str).collect();
+                self.roles = names.iter().map(|name| Role::named(name)).collect();
+                self.event_fields = names.into_iter().map(cut).collect();
                 true
             }
             ("configuration" | "common_fields", Value::Object(fields)) => self.common(fields),
+            ("reference_time", _) => {
+                self.reference_time = Some(value);
+                self.refer();
+                true
+            }
             _ => false,
         }
     }
@@ -107,7 +118,18 @@ impl TraceHeader {
     fn common(&mut self, fields: &Map<String, Value>) -> bool {
         self.hint(text_of(fields, "code_version"));
         if let Some(group) = fields.get("group_id") {
-            self.group = Some(cut(&group.as_str().map_or_else(|| group.to_string(), str::to_owned)));
+            let group = cut(&group.as_str().map_or_else(|| group.to_string(), str::to_owned));
+            self.original(&group);
+            self.group = Some(group);
+        }
+        for key in ["ODCID", "odcid", "original_destination_connection_id", "original_connection_id"] {
+            self.original(text_of(fields, key));
+        }
+        // mvfst names both connection IDs, each end the one of the other first
+        let mut pair = ["dcid", "scid"].map(|key| original_id(text_of(fields, key)));
+        pair.sort_unstable();
+        if let [Some(one), Some(other)] = &pair {
+            self.originals.push(format!("{one} {other}"));
         }
         match text_of(fields, "time_units") {
             "us" | "µs" => self.unit_ms = 1e-3,
@@ -115,12 +137,35 @@ impl TraceHeader {
             "s" => self.unit_ms = 1e3,
             _ => {}
         }
-        match text_of(fields, "time_format") {
-            "absolute" => self.time_format = TimeFormat::Absolute,
-            "delta" | "relative_to_previous_event" => self.time_format = TimeFormat::Delta,
-            _ => {}
+        if let Some(format) = TimeFormat::named(text_of(fields, "time_format")) {
+            self.time_format = format;
         }
-        fields.contains_key("time_units") || fields.contains_key("time_format")
+        if let Some(offset) = fields.get("time_offset") {
+            let number = offset.as_f64().or_else(|| offset.as_str()?.trim().parse().ok());
+            self.offset = number.filter(|number: &f64| number.is_finite()).unwrap_or(self.offset);
+        }
+        if let Some(reference) = fields.get("reference_time") {
+            self.reference_time = Some(reference.clone());
+        }
+        self.refer();
+        ["time_units", "time_format", "reference_time"].iter().any(|key| fields.contains_key(*key))
+    }
+
+    /// The reference time, in the unit that is known now.
+    fn refer(&mut self) {
+        self.reference = self.reference_time.as_ref().and_then(|value| Reference::of(value, self.unit_ms));
+    }
+
+    /// By how much all times of the trace are to be moved [ms].
+    pub(super) fn offset_ms(&self) -> f64 {
+        self.offset * self.unit_ms
+    }
+
+    /// Takes an original connection ID.
+    fn original(&mut self, text: &str) {
+        if let Some(id) = original_id(text).filter(|id| !self.originals.contains(id)) {
+            self.originals.push(id);
+        }
     }
 
     fn vantage_type(&mut self, name: &str) {
@@ -193,6 +238,21 @@ impl FileHeader {
     }
 }
 
+/// A connection ID as it is compared: in lower case, without what some write before or between its digits; `None` if it is too
+/// short to tell connections apart, or says nothing.
+pub(super) fn original_id(text: &str) -> Option<String> {
+    let text = text.trim().to_ascii_lowercase();
+    let digits: String = text
+        .strip_prefix("0x")
+        .unwrap_or(&text)
+        .chars()
+        .filter(|letter| *letter != ':')
+        .take(TEXT_MAX)
+        .collect();
+    let known = digits.len() >= 8 && digits.chars().any(|letter| letter != '0');
+    known.then_some(digits)
+}
+
 fn text_of<'a>(fields: &'a Map<String, Value>, key: &str) -> &'a str {
     fields.get(key).and_then(Value::as_str).unwrap_or_default()
 }
@@ -220,7 +280,15 @@ mod tests {
         assert!(!header.set("vantage_point", br#"{"name":"mvfst","type":"CLIENT"}"#));
         assert!(header.set("configuration", br#"{"time_offset":0,"time_units":"us"}"#));
         assert!(header.set("event_fields", br#"["relative_time","CATEGORY","EVENT_TYPE","TRIGGER","DATA"]"#));
-        assert!(header.set("common_fields", br#"{"time_format":"delta","group_id":7}"#));
+        assert!(
+            header.set("common_fields", br#"{"time_format":"delta","group_id":7,"reference_time":"8000"}"#)
+        );
+        assert!(
+            !header
+                .set("common_fields", br#"{"ODCID":"0xAB:CD12345678","scid":"22222222","dcid":"11111111"}"#)
+        );
+        assert_eq!(header.reference, Some(Reference::Epoch(8.0)));
+        assert_eq!(header.originals, ["abcd12345678", "11111111 22222222"]);
         assert_eq!((header.vantage, header.stack, header.unit_ms), ("client", Some("mvfst"), 1e-3));
         assert_eq!((header.time_format, header.group.as_deref()), (TimeFormat::Delta, Some("7")));
         assert_eq!(header.roles, [Role::RelativeTime, Role::Ignored, Role::Event, Role::Data, Role::Data]);

@@ -16,8 +16,10 @@
 //! | quinn | `quinn-proto/src/connection/qlog.rs`: no frames, size in `header.length`, `group_id` in events |
 //! | mvfst | `quic/logging/QLoggerTypes.cpp`: times as strings, `packets_lost` with a count |
 
+mod clock;
 mod credit;
 mod decode;
+mod described;
 mod document;
 mod event;
 mod frames;
@@ -33,6 +35,7 @@ mod summary;
 mod survey;
 
 pub(crate) use decode::{Decoder, Sink};
+pub(crate) use described::Described;
 pub(crate) use document::{Ending, Piece, read as read_document};
 pub(crate) use event::{Event, Packet};
 pub(crate) use ranges::Ranges;

@@ -81,7 +81,7 @@ pub(super) fn document(
 ) -> String {
     let of = surveys.connections.len();
     let mut out = "[".to_owned();
-    let empty = (Survey::default(), Identity { trace: 0, group: String::new() });
+    let empty = (Survey::default(), Identity::default());
     let mut shown: Vec<(usize, &Identity, Summary<'_>)> = summaries
         .0
         .into_iter()
@@ -104,6 +104,10 @@ pub(super) fn document(
         object.put("title", &title);
         object
             .put("connection", &json!({ "index": index, "of": of, "trace": identity.trace, "group": group }));
+        let (zero_ms, offset_ms, names) = decoder.clock_of(index);
+        object.put("clock", &json!({ "zero_ms": zero_ms, "offset_ms": round(offset_ms) }));
+        let originals: Vec<&String> = names.iter().chain(&summary.survey.originals).collect();
+        object.put("originals", &originals);
         object.put("vantage", &vantage);
         object.put("stack", &stack(decoder, &trace));
         connection(&mut object, decoder, ending, summary);
@@ -165,6 +169,7 @@ fn connection(object: &mut Object, decoder: &Decoder, ending: &Ending, mut summa
     column.column("time_ms", lost.iter().map(|loss| round(loss.time_ms)));
     column.column("number", lost.iter().map(|loss| loss.number));
     column.column("space", lost.iter().map(|loss| loss.space));
+    column.column("path", lost.iter().map(|loss| loss.path));
     object.nest("lost", column);
 
     let of = summary.acks.total();
@@ -308,6 +313,7 @@ fn packets(object: &mut Object, name: &str, packets: Packets) -> usize {
     column.column("time_ms", points.iter().map(|point| round(point.time_ms)));
     column.column("number", points.iter().map(|point| point.number));
     column.column("space", points.iter().map(|point| point.space));
+    column.column("path", points.iter().map(|point| point.path));
     column.column("bytes", points.iter().map(|point| point.bytes));
     column.column("frames", points.iter().map(|point| point.set));
     column.column("stream_offset_end", points.iter().map(|point| point.stream_end));
@@ -320,6 +326,7 @@ fn acks(object: &mut Object, points: &[AckPoint]) {
     column.column("time_ms", points.iter().map(|ack| round(ack.time_ms)));
     column.column("largest", points.iter().map(|ack| ack.largest));
     column.column("space", points.iter().map(|ack| ack.space));
+    column.column("path", points.iter().map(|ack| ack.path));
     column.column("newly", points.iter().map(|ack| ack.newly));
     column.column("ends", points.iter().map(|ack| &ack.ends));
     object.nest("acks", column);

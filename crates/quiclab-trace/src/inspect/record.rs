@@ -6,7 +6,10 @@
 //! | 02 to 0.3 | object; `name` is `category:event` | `header.packet_number`, `raw.length` | `length` |
 //! | 0.4 and later | object; `name` is `quic:event` | the same | `raw.length`, `raw.payload_length` |
 //!
-//! picoquic and mvfst write draft-00 with names of their own, quinn puts the size into `header.length`.
+//! picoquic and mvfst write draft-00 with names of their own, quinn puts the size into `header.length`. The path of a packet of
+//! Multipath QUIC is `path_id` of its header (noq, quiclab) or of its event (picoquic: a place in the list), and of frames that
+//! acknowledge. `tuple`, before main-schema-12 `path`, names addresses: a connection that moves has several of them and one
+//! series of packet numbers, so it is the path only in connections whose frames have paths.
 
 use super::lenient::{List, Real, Text, Uint, record};
 use serde::Deserialize;
@@ -27,6 +30,8 @@ record! {
         packet_number: Uint = "packet_number",
         packet_size: Uint = "packet_size",
         length: Uint = "length",
+        path_id: Uint = "path_id",
+        dcid: Text<'a> = "dcid",
     }
 }
 
@@ -41,6 +46,7 @@ record! {
         acked_ranges: List<List<Uint>> = "acked_ranges",
         maximum: Uint = "maximum",
         limit: Uint = "limit",
+        path_id: Uint = "path_id" | "path_identifier",
     }
 }
 
@@ -70,6 +76,7 @@ record! {
         lost_packets: Uint = "lost_packets",
         count: Uint = "count",
         byte_length: Uint = "byte_length",
+        path_id: Uint = "path_id",
     }
 }
 
@@ -81,6 +88,10 @@ record! {
         name: Text<'a> = "name",
         event: Text<'a> = "event" | "event_type" | "type",
         group_id: Text<'a> = "group_id",
+        path_id: Uint = "path_id",
+        tuple: Text<'a> = "tuple" | "path",
+        time_format: Text<'a> = "time_format",
+        reference_time: Real = "reference_time",
         data: Data<'a> = "data",
     }
 }
@@ -94,6 +105,8 @@ pub(super) enum Role {
     Name,
     Event,
     Group,
+    /// Of picoquic with Multipath QUIC.
+    PathId,
     /// Where an object lies here, it is the data: some write `TRIGGER` in the description and leave it out.
     Data,
     Ignored,
@@ -112,6 +125,7 @@ impl Role {
             "name" => Self::Name,
             "event" | "event_type" | "type" => Self::Event,
             "group_id" => Self::Group,
+            "path_id" => Self::PathId,
             "data" | "trigger" => Self::Data,
             _ => Self::Ignored,
         }
@@ -150,6 +164,7 @@ impl<'de> Visitor<'de> for EventIn<'_> {
                 Role::Name => list.next_element()?.map(|value| event.name = value),
                 Role::Event => list.next_element()?.map(|value| event.event = value),
                 Role::Group => list.next_element()?.map(|value| event.group_id = value),
+                Role::PathId => list.next_element()?.map(|value| event.path_id = value),
                 Role::Data => list.next_element::<Maybe<'de>>()?.map(|value| {
                     if let Some(data) = value.0 {
                         event.data = data;

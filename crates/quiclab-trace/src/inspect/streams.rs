@@ -121,31 +121,37 @@ pub(super) struct FramePoint {
 /// The frames of a stream that are shown.
 pub(super) struct Detail {
     pub(super) frames: DownsampledPoints<FramePoint>,
+    sent: bool,
     /// Where the data ends that was sent first, and the packet that carried it.
     end: u64,
-    end_packet: Option<u64>,
+    end_packet: Option<(u32, u64)>,
 }
 
 impl Detail {
-    pub(super) fn new(span: Span, total: &Total, max_points: usize) -> Self {
-        Self { frames: DownsampledPoints::new(span, total.selected, max_points), end: 0, end_packet: None }
+    pub(super) fn new(span: Span, total: &Total, max_points: usize, sent: bool) -> Self {
+        let frames = DownsampledPoints::new(span, total.selected, max_points);
+        Self { frames, sent, end: 0, end_packet: None }
     }
 
-    /// Takes a frame of `packet`.
+    /// Takes a frame of `packet`, path and number.
     ///
     /// Packet numbers grow in the order of sending, data is first sent in the order of offsets: so what lies
     /// before the end of the data and comes in a later packet is sent again. What comes in an earlier packet
-    /// was only overtaken in transit.
+    /// was only overtaken in transit; so was what comes on another path, where it is received.
     pub(super) fn frame(
         &mut self,
-        packet: Option<u64>,
+        packet: Option<(u32, u64)>,
         offset: u64,
         length: u64,
         time_ms: f64,
         selected: bool,
     ) {
         let before = offset < self.end;
-        let retransmitted = before && packet.zip(self.end_packet).is_none_or(|(number, end)| number > end);
+        let later = |((path, number), end): ((u32, u64), (u32, u64))| match path == end.0 {
+            true => number > end.1,
+            false => self.sent,
+        };
+        let retransmitted = before && packet.zip(self.end_packet).is_none_or(later);
         let end = offset.saturating_add(length);
         if end > self.end {
             (self.end, self.end_packet) = (end, packet);
@@ -178,10 +184,10 @@ mod tests {
         let mut streams = Streams::default();
         streams.frame(Key { sent: false, id: 0 }, 0, 1, 0.0, &mut 0);
         let total = Total { selected: 5, ..streams.largest().0[0].1.clone() };
-        let mut detail = Detail::new(span, &total, 10);
+        let mut detail = Detail::new(span, &total, 10, true);
         // packet 2 is overtaken by 3; 4 and 5 are lost (offsets 300, 400), 7 carries the data of 4 again
         for (number, offset) in [(1, 0), (3, 200), (2, 100), (6, 500), (7, 300)] {
-            detail.frame(Some(number), offset, 100, 1.0, true);
+            detail.frame(Some((0, number)), offset, 100, 1.0, true);
         }
         let again: Vec<bool> = detail.frames.into_points().iter().map(|frame| frame.retransmitted).collect();
         assert_eq!(again, [false, false, false, false, true]);

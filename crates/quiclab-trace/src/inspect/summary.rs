@@ -23,6 +23,8 @@ const NAMES_MAX: usize = 100;
 const PARAMETERS_MAX: usize = 64;
 /// Gaps between acknowledged packets that are remembered.
 const ACK_GAPS_MAX: usize = 4096;
+/// Packet number spaces, paths among them, whose acknowledgements are told apart.
+const PATHS_MAX: usize = 256;
 /// Ends of lower ranges of an ACK frame that are shown.
 const ACK_ENDS_MAX: usize = 8;
 /// Largest UDP payload; a packet that is longer by its log counts as this long in the histogram.
@@ -34,6 +36,7 @@ pub(super) struct PacketPoint {
     pub(super) number: u64,
     pub(super) bytes: Option<u32>,
     pub(super) space: u8,
+    pub(super) path: u32,
     pub(super) set: u16,
     /// Greatest end of data in a STREAM frame.
     pub(super) stream_end: Option<u64>,
@@ -70,12 +73,14 @@ pub(super) struct LossPoint {
     pub(super) time_ms: f64,
     pub(super) number: Option<u64>,
     pub(super) space: u8,
+    pub(super) path: u32,
 }
 
 pub(super) struct AckPoint {
     pub(super) time_ms: f64,
     pub(super) largest: u64,
     pub(super) space: u8,
+    pub(super) path: u32,
     /// Packets that no ACK frame before has acknowledged.
     pub(super) newly: u64,
     /// Ends of the ranges below the largest, from above.
@@ -93,7 +98,8 @@ pub(super) struct Summary<'s> {
     pub(super) lost: DownsampledPoints<LossPoint>,
     pub(super) lost_packets: u64,
     pub(super) acks: DownsampledPoints<AckPoint>,
-    acked: [Ranges; 4],
+    /// By space and path.
+    acked: HashMap<(u8, u32), Ranges>,
     pub(super) recovery: Extremes<{ METRICS.len() }>,
     /// Sum and number of RTT samples, and of smoothed RTTs.
     pub(super) latest_rtt: (f64, u64),
@@ -117,8 +123,10 @@ impl<'s> Summary<'s> {
         let span = selection.clip(survey.span.unwrap_or(Span { from_ms: 0.0, to_ms: 0.0 }));
         let (largest, _) = survey.streams.largest();
         let of_stream = max_points / largest.len().max(1);
-        let streams =
-            largest.iter().map(|(key, total)| (*key, Detail::new(span, total, of_stream))).collect();
+        let streams = largest
+            .iter()
+            .map(|(key, total)| (*key, Detail::new(span, total, of_stream, key.sent)))
+            .collect();
         Self {
             survey,
             selection,
@@ -128,7 +136,7 @@ impl<'s> Summary<'s> {
             lost: DownsampledPoints::new(span, survey.losses, LOSSES_MAX),
             lost_packets: 0,
             acks: DownsampledPoints::new(span, survey.acks, max_points),
-            acked: Default::default(),
+            acked: HashMap::new(),
             recovery: Extremes::new(span, survey.metrics, max_points),
             latest_rtt: (0.0, 0),
             smoothed_rtt: (0.0, 0),
@@ -149,10 +157,10 @@ impl<'s> Summary<'s> {
         let selected = self.selection.contains(time_ms);
         match event {
             Event::Packet(packet) => self.packet(time_ms, &packet),
-            Event::Lost { number, space, count } => {
+            Event::Lost { number, space, path, count } => {
                 self.lost_packets = self.lost_packets.saturating_add(count);
                 if selected {
-                    self.lost.push(time_ms, LossPoint { time_ms, number, space });
+                    self.lost.push(time_ms, LossPoint { time_ms, number, space, path });
                 }
             }
             Event::Metrics(values, state) => {
@@ -219,10 +227,16 @@ impl<'s> Summary<'s> {
                 stream_end = stream_end.max(Some(offset.saturating_add(bytes)));
                 let key = Key { sent: packet.sent, id: frame.stream_id.0.unwrap_or_default() };
                 if let Some(detail) = self.streams.get_mut(&key) {
-                    detail.frame(packet.number, offset, bytes, time_ms, selected);
+                    detail.frame(
+                        packet.number.map(|number| (packet.path, number)),
+                        offset,
+                        bytes,
+                        time_ms,
+                        selected,
+                    );
                 }
             } else if kind == ACK && !packet.sent {
-                self.ack(time_ms, packet.space, acked_ranges(frame));
+                self.ack(time_ms, (packet.space, packet.acked_path(frame)), acked_ranges(frame));
             }
         }
         let bytes = packet.bytes.map(|bytes| bytes.min(PACKET_BYTES_MAX) as u32);
@@ -242,18 +256,22 @@ impl<'s> Summary<'s> {
         if !selected {
             return;
         }
-        let point = PacketPoint { time_ms, number, bytes, space: packet.space, set, stream_end };
-        if packet.sent && self.survey.lost.contains(&(packet.space, number)) {
+        let point =
+            PacketPoint { time_ms, number, bytes, space: packet.space, path: packet.path, set, stream_end };
+        if packet.sent && self.survey.lost.contains(&(packet.space, packet.path, number)) {
             packets.pinned.push(point);
         } else {
             packets.points.push(time_ms, point);
         }
     }
 
-    fn ack(&mut self, time_ms: f64, space: u8, ranges: impl Iterator<Item = (u64, u64)>) {
+    fn ack(&mut self, time_ms: f64, (space, path): (u8, u32), ranges: impl Iterator<Item = (u64, u64)>) {
         let (mut newly, mut ends) = (0_u64, Vec::new());
+        if self.acked.len() == PATHS_MAX && !self.acked.contains_key(&(space, path)) {
+            return;
+        }
+        let acked = self.acked.entry((space, path)).or_default();
         for (smallest, largest) in ranges {
-            let acked = &mut self.acked[usize::from(space)];
             newly = newly.saturating_add(acked.insert(smallest, largest.saturating_add(1), ACK_GAPS_MAX));
             ends.push(largest);
         }
@@ -262,7 +280,7 @@ impl<'s> Summary<'s> {
         if !ends.is_empty() {
             let largest = ends.remove(0);
             if self.selection.contains(time_ms) {
-                self.acks.push(time_ms, AckPoint { time_ms, largest, space, newly, ends });
+                self.acks.push(time_ms, AckPoint { time_ms, largest, space, path, newly, ends });
             }
         }
     }

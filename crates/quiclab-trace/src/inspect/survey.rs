@@ -3,12 +3,17 @@
 use super::Selection;
 use super::decode::Sink;
 use super::event::{Event, Packet, frame_bytes};
+use super::header::original_id;
 use super::sample::Span;
 use super::streams::{Key, Streams};
+use serde_json::Value;
 use std::collections::HashSet;
 
 /// Lost packets of a file whose sending is shown in any case.
 const PINNED_MAX: usize = 100_000;
+/// Original connection IDs of a connection that are kept: that of its first packet, and those of its parameters.
+const ORIGINALS_MAX: usize = 4;
+const INITIAL: u8 = 0;
 
 /// How much there is of a connection.
 #[derive(Debug, Default)]
@@ -25,8 +30,11 @@ pub(super) struct Survey {
     pub(super) losses: u64,
     pub(super) metrics: u64,
     pub(super) streams: Streams,
-    /// Space and number of lost packets.
-    pub(super) lost: HashSet<(u8, u64)>,
+    /// Space, path and number of lost packets.
+    pub(super) lost: HashSet<(u8, u32, u64)>,
+    /// What the client first called the server: the destination of the first Initial packet, or of the parameters.
+    pub(super) originals: Vec<String>,
+    begun: bool,
 }
 
 /// The survey of all connections of a file.
@@ -59,24 +67,55 @@ impl Sink for Surveys {
         let selected = self.selection.contains(time_ms);
         match event {
             Event::Packet(packet) => survey.packet(&packet, time_ms, selected, &mut self.streams),
-            Event::Lost { number, space, .. } => {
+            Event::Lost { number, space, path, .. } => {
                 survey.losses += u64::from(selected);
                 if let Some(number) = number
                     && self.lost < PINNED_MAX
-                    && survey.lost.insert((space, number))
+                    && survey.lost.insert((space, path, number))
                 {
                     self.lost += 1;
                 }
             }
             Event::Metrics(..) => survey.metrics += u64::from(selected),
+            Event::Parameters(json) => survey.parameters(json),
             _ => {}
         }
     }
 }
 
 impl Survey {
+    fn original(&mut self, id: &str) {
+        if let Some(id) = original_id(id).filter(|id| !self.originals.contains(id))
+            && self.originals.len() < ORIGINALS_MAX
+        {
+            self.originals.push(id);
+        }
+    }
+
+    /// Takes the original connection ID of a server's transport parameters (RFC 9000 section 18.2).
+    fn parameters(&mut self, json: &[u8]) {
+        let names = ["original_destination_connection_id", "original_connection_id"];
+        let text = String::from_utf8_lossy(json);
+        if !names.iter().any(|name| text.contains(name)) {
+            return;
+        }
+        let Ok(event) = serde_json::from_slice::<Value>(json) else { return };
+        let data = match &event {
+            Value::Array(places) => places.iter().rev().find(|place| place.is_object()),
+            event => event.get("data"),
+        };
+        for name in names {
+            if let Some(id) = data.and_then(|data| data.get(name)).and_then(Value::as_str) {
+                self.original(id);
+            }
+        }
+    }
+
     fn packet(&mut self, packet: &Packet<'_>, time_ms: f64, selected: bool, tracked: &mut usize) {
         *(if packet.sent { &mut self.sent } else { &mut self.received }) += u64::from(selected);
+        if packet.space == INITIAL && !std::mem::replace(&mut self.begun, true) {
+            self.original(packet.destination);
+        }
         for frame in packet.frames {
             let kind = frame.frame_type.as_str();
             if kind.eq_ignore_ascii_case("stream") {

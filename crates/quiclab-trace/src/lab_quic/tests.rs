@@ -218,7 +218,7 @@ impl Observer {
             let unmasked = header.unmask(&bytes[..length], at).expect("reserved bits are zero");
             let mut scratch = Vec::new();
             let number = unmasked.expanded(None);
-            assert!(packet.open(&bytes[..length], &unmasked, number, &mut scratch), "the tag is right");
+            assert!(packet.open(&bytes[..length], &unmasked, (0, number), &mut scratch), "the tag is right");
             assert_eq!(scratch.len(), length - TAG_BYTES);
             opened.push(OpenedPacket {
                 destination,

@@ -7,14 +7,15 @@ use super::document;
 use super::settings::Settings;
 use super::spacing::{counts, intervals};
 use crate::inspect::Ranges;
-use crate::packets::Content;
+use crate::packets::{AckRange, Content, PacketNumber};
 use std::collections::VecDeque;
-use std::ops::RangeInclusive;
 
 /// Segments that are remembered until they are acknowledged: more than any window has.
 const SEGMENTS_MAX: usize = 1 << 18;
 /// Segments that one can be overtaken by; what is older is taken for a retransmission.
 const OVERTAKEN_MAX: usize = 1024;
+/// Paths of a connection whose packets are told apart.
+const PATHS_MAX: usize = 256;
 /// Gaps that are remembered between acknowledged packet numbers.
 const RANGES_MAX: usize = 4096;
 
@@ -27,9 +28,16 @@ pub(super) struct Sent {
     highest: Option<u32>,
     /// The highest acknowledgement number, and the window that came with it.
     acknowledged: Option<(u32, u16)>,
-    /// QUIC: the first and the highest packet number that was seen, and those that are acknowledged.
-    seen: Option<(u64, u64)>,
-    numbers: Ranges,
+    /// QUIC: packets by path ID, in the order in which paths were used.
+    paths: Vec<(u32, Numbered)>,
+}
+
+/// Packets of a packet number space: the first and the highest number that was seen, and those that are acknowledged.
+#[derive(Debug)]
+struct Numbered {
+    first: u64,
+    highest: u64,
+    acknowledged: Ranges,
 }
 
 /// What an acknowledgement says that is new.
@@ -72,10 +80,15 @@ impl Sent {
     }
 
     /// Packets of QUIC left.
-    pub(super) fn packets(&mut self, numbers: &[u64]) {
-        for &number in numbers {
-            let (first, highest) = self.seen.unwrap_or((number, number));
-            self.seen = Some((first.min(number), highest.max(number)));
+    pub(super) fn packets(&mut self, packets: &[PacketNumber]) {
+        for &PacketNumber { path, number } in packets {
+            if let Some((_, numbered)) = self.paths.iter_mut().find(|(known, _)| *known == path) {
+                numbered.first = numbered.first.min(number);
+                numbered.highest = numbered.highest.max(number);
+            } else if self.paths.len() < PATHS_MAX {
+                let acknowledged = Ranges::default();
+                self.paths.push((path, Numbered { first: number, highest: number, acknowledged }));
+            }
         }
     }
 
@@ -113,16 +126,21 @@ impl Sent {
         covered
     }
 
-    /// An ACK frame arrived.
-    pub(super) fn acknowledge_numbers(&mut self, ranges: &[RangeInclusive<u64>]) -> Covers {
-        let Some((first, highest)) = self.seen else { return Covers::NoPacket };
-        let new: u64 = ranges
-            .iter()
-            .map(|range| {
-                let (from, to) = (*range.start().max(&first), *range.end().min(&highest));
-                self.numbers.insert(from, to.saturating_add(1), RANGES_MAX)
-            })
-            .fold(0, u64::saturating_add);
+    /// ACK frames arrived.
+    pub(super) fn acknowledge_numbers(&mut self, ranges: &[AckRange]) -> Covers {
+        let (mut known, mut new) = (false, 0_u64);
+        for AckRange { path, numbers } in ranges {
+            let Some((_, numbered)) = self.paths.iter_mut().find(|(known, _)| known == path) else {
+                continue;
+            };
+            known = true;
+            let (from, to) = (*numbers.start().max(&numbered.first), *numbers.end().min(&numbered.highest));
+            new = new.saturating_add(numbered.acknowledged.insert(from, to.saturating_add(1), RANGES_MAX));
+        }
+        // what was sent on these paths was not captured
+        if !known {
+            return Covers::NoPacket;
+        }
         if new > 0 { Covers::Packets(new) } else { Covers::Nothing }
     }
 }
@@ -243,6 +261,7 @@ pub(super) fn acknowledges(content: &Content<'_>, payload_bytes: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ops::RangeInclusive;
 
     #[test]
     fn an_acknowledgement_covers_segments() {
@@ -266,15 +285,36 @@ mod tests {
         assert_eq!(sent.acknowledge(at(6001), 90, false), Covers::Packets(1));
     }
 
+    fn numbers(path: u32, numbers: &[u64]) -> Vec<PacketNumber> {
+        numbers.iter().map(|&number| PacketNumber { path, number }).collect()
+    }
+
+    fn ranges<const N: usize>(path: u32, ranges: [RangeInclusive<u64>; N]) -> [AckRange; N] {
+        ranges.map(|numbers| AckRange { path, numbers })
+    }
+
     #[test]
     fn an_acknowledgement_covers_numbers() {
         let mut sent = Sent::default();
-        assert_eq!(sent.acknowledge_numbers(&[0..=1]), Covers::NoPacket);
+        assert_eq!(sent.acknowledge_numbers(&ranges(0, [0..=1])), Covers::NoPacket);
         // the capture begins with packet 100; 107 is the last
-        sent.packets(&[100, 107, 103]);
-        assert_eq!(sent.acknowledge_numbers(&[0..=101, 105..=106]), Covers::Packets(4));
-        assert_eq!(sent.acknowledge_numbers(&[0..=101, 105..=106]), Covers::Nothing);
-        assert_eq!(sent.acknowledge_numbers(&[0..=1 << 62]), Covers::Packets(4));
+        sent.packets(&numbers(0, &[100, 107, 103]));
+        assert_eq!(sent.acknowledge_numbers(&ranges(0, [0..=101, 105..=106])), Covers::Packets(4));
+        assert_eq!(sent.acknowledge_numbers(&ranges(0, [0..=101, 105..=106])), Covers::Nothing);
+        assert_eq!(sent.acknowledge_numbers(&ranges(0, [0..=1 << 62])), Covers::Packets(4));
+    }
+
+    #[test]
+    fn each_path_has_numbers_of_its_own() {
+        let mut sent = Sent::default();
+        sent.packets(&numbers(0, &[0, 1, 2]));
+        sent.packets(&numbers(3, &[0, 1]));
+        assert_eq!(sent.acknowledge_numbers(&ranges(0, [0..=1])), Covers::Packets(2));
+        assert_eq!(sent.acknowledge_numbers(&ranges(3, [0..=1])), Covers::Packets(2));
+        assert_eq!(sent.acknowledge_numbers(&ranges(3, [0..=1])), Covers::Nothing);
+        assert_eq!(sent.acknowledge_numbers(&ranges(2, [0..=1])), Covers::NoPacket, "nothing was sent on it");
+        let both = [ranges(0, [0..=2]), ranges(3, [0..=1])].concat();
+        assert_eq!(sent.acknowledge_numbers(&both), Covers::Packets(1));
     }
 
     #[test]
@@ -291,10 +331,10 @@ mod tests {
     #[test]
     fn old_numbers_are_nothing_new() {
         let mut sent = Sent::default();
-        sent.packets(&[0, 7]);
-        assert_eq!(sent.acknowledge_numbers(&[0..=1, 5..=6]), Covers::Packets(4));
-        assert_eq!(sent.acknowledge_numbers(&[0..=1, 5..=6]), Covers::Nothing);
-        assert_eq!(sent.acknowledge_numbers(&[0..=7]), Covers::Packets(4));
+        sent.packets(&numbers(0, &[0, 7]));
+        assert_eq!(sent.acknowledge_numbers(&ranges(0, [0..=1, 5..=6])), Covers::Packets(4));
+        assert_eq!(sent.acknowledge_numbers(&ranges(0, [0..=1, 5..=6])), Covers::Nothing);
+        assert_eq!(sent.acknowledge_numbers(&ranges(0, [0..=7])), Covers::Packets(4));
     }
 
     #[test]

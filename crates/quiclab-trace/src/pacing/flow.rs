@@ -115,7 +115,7 @@ impl BidirectionalFlow {
         }
         let carries = match packet.content {
             Content::Segment { .. } => packet.payload_bytes > 0,
-            Content::Quic { numbers, ack_eliciting, .. } => ack_eliciting || numbers.is_empty(),
+            Content::Quic { ack_eliciting, .. } => ack_eliciting,
             Content::Acknowledges(_) => false,
             Content::Opaque => true,
         };

@@ -40,12 +40,44 @@ pub fn read_capture<R: Read>(
     sink: &mut dyn Sink,
     progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> Result<Reading, ReadError> {
-    let mut window = Window::new(input, progress);
-    let mut dissector = Dissector::new(keys, sink);
-    let stopped = |stop: Stop| match stop {
+    read_capture_with(input, name, keys, KeyLog::default(), sink, progress)
+}
+
+fn stopped(stop: Stop, name: &str) -> ReadError {
+    match stop {
         Stop::Io(source) => ReadError::Io { file: name.to_owned(), source },
         Stop::Interrupted => ReadError::Interrupted,
-    };
+    }
+}
+
+/// Secrets of a pcapng file, wherever they are in it; none of another file.
+///
+/// # Errors
+/// If `input` fails.
+pub(super) fn embedded_secrets(input: impl Read, name: &str) -> Result<KeyLog, ReadError> {
+    let mut whatever = |_| ControlFlow::Continue(());
+    let mut window = Window::new(input, &mut whatever);
+    let stopped = |stop: Stop| stopped(stop, name);
+    window.have(4).map_err(stopped)?;
+    let magic = window.bytes(0..window.held()).first_chunk::<4>().copied();
+    if magic.is_none_or(|magic| u32::from_be_bytes(magic) != pcapng::SECTION_HEADER) {
+        return Ok(KeyLog::default());
+    }
+    pcapng::read_secrets(&mut window).map_err(stopped)
+}
+
+/// [`read_capture`] with secrets of the capture itself that are known before its first packet.
+pub(super) fn read_capture_with<R: Read>(
+    input: R,
+    name: &str,
+    keys: &KeyLog,
+    embedded: KeyLog,
+    sink: &mut dyn Sink,
+    progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<Reading, ReadError> {
+    let mut window = Window::new(input, progress);
+    let mut dissector = Dissector::new(keys, embedded, sink);
+    let stopped = |stop: Stop| stopped(stop, name);
     let other = |found: String| Err(ReadError::NotReadable { file: name.to_owned(), found });
     window.have(4).map_err(stopped)?;
     let Some(&magic) = window.bytes(0..window.held()).first_chunk::<4>() else {

@@ -4,12 +4,10 @@ use super::copies::{Class, Copies};
 use super::flows::{Flows, Place, Tuple};
 use super::ip::{Datagram, Problem};
 use super::layers::{self, Kind, Trail};
-use super::quic::{Connection, Found, Opened, SecretStore, Tools, Undecrypted, begins_connection};
-use super::{Content, KeyLog, ObservedPacket, Problems, Protocol, Reading, Sink, link, tcp, tunnel};
+use super::quic::{Opened, Udp, Undecrypted};
+use super::{Content, KeyLog, ObservedPacket, Protocol, Reading, Sink, link, tcp, tunnel};
 use std::collections::BTreeMap;
 
-/// Packets of a UDP flow without any long header on which secrets are tried.
-const UDP_PACKETS_TRIED_MAX: u8 = 4;
 /// Link types that are named in notes.
 const LINK_TYPES_NAMED_MAX: usize = 16;
 const NOTES_MAX: usize = 64;
@@ -35,7 +33,7 @@ pub(super) struct Dissector<'s> {
     sink: &'s mut dyn Sink,
     reading: Reading,
     flows: Flows,
-    secrets: SecretStore<'s>,
+    udp: Udp<'s>,
     links: Vec<u16>,
     copies: Copies,
     /// Frames of each encapsulation; UDP packets with a port of a tunnel, by that; frames whose stated length is too short.
@@ -44,25 +42,22 @@ pub(super) struct Dissector<'s> {
     shortened: u64,
     /// Connections between ports that others had used.
     again: u64,
-    found: Found,
-    scratch: Vec<u8>,
 }
 
 impl<'s> Dissector<'s> {
-    pub(super) fn new(keys: &'s KeyLog, sink: &'s mut dyn Sink) -> Self {
+    /// `keys` were given; `embedded` are those of the capture itself that are known before its first packet.
+    pub(super) fn new(keys: &'s KeyLog, embedded: KeyLog, sink: &'s mut dyn Sink) -> Self {
         Self {
             sink,
             reading: Reading::default(),
             flows: Flows::default(),
-            secrets: SecretStore::new(keys),
+            udp: Udp::new(keys, embedded),
             links: Vec::new(),
             copies: Copies::default(),
             inside: [0; Kind::ALL.len()],
             unread: BTreeMap::new(),
             shortened: 0,
             again: 0,
-            found: Found::default(),
-            scratch: Vec::new(),
         }
     }
 
@@ -84,7 +79,7 @@ impl<'s> Dissector<'s> {
 
     /// Lines of a key log in the capture.
     pub(super) fn secrets(&mut self, lines: &[u8]) {
-        if !self.secrets.add(lines) {
+        if !self.udp.secrets.add(lines) {
             self.problem("secrets block beyond 64 MiB of secrets");
         }
     }
@@ -117,14 +112,22 @@ impl<'s> Dissector<'s> {
         }
         self.shortened += u64::from(trail.missing > 0);
         let (tuple, lesser) = Tuple::of(datagram);
-        let Some(place) = self.place(tuple, datagram) else { return self.problem(BEYOND) };
-        // before it can be of another connection: a late copy is still of the former one
+        let present = if datagram.tcp {
+            self.place(tuple, datagram).map(|place| (place, lesser != place.lesser_first))
+        } else {
+            let place = self.udp.place(datagram, &mut self.flows, self.sink);
+            place.map(|(index, backward)| (Place { index, lesser_first: lesser != backward }, backward))
+        };
+        let Some((place, mut backward)) = present else { return self.problem(BEYOND) };
+        // before it can be of another connection of TCP: a late copy is still of the former one
         if self.is_copy(at, place.index, lesser, datagram, trail) {
             return;
         }
-        let place = if datagram.tcp { self.connection(place, lesser, datagram) } else { Some(place) };
-        let Some(Place { index, lesser_first }) = place else { return self.problem(BEYOND) };
-        let backward = lesser != lesser_first;
+        let mut index = place.index;
+        if datagram.tcp {
+            let Some(place) = self.connection(place, lesser, datagram) else { return self.problem(BEYOND) };
+            (index, backward) = (place.index, lesser != place.lesser_first);
+        }
         let frame_bytes = original.saturating_add(trail.missing as u32);
         let content = if datagram.tcp {
             let (content, whole) = tcp::segment(datagram.header, datagram.payload_bytes);
@@ -136,13 +139,10 @@ impl<'s> Dissector<'s> {
             if let Some(unread) = tunnel::unread(datagram) {
                 *self.unread.entry(unread).or_default() += 1;
             }
-            match self.udp(index, backward, datagram) {
+            let problems = &mut self.reading.problems;
+            match self.udp.read((index, backward), datagram, &mut self.flows, problems, self.sink) {
                 Opened::Opaque => Content::Opaque,
-                Opened::Readable => Content::Quic {
-                    numbers: &self.found.numbers,
-                    acknowledged: self.found.has_ack.then_some(&self.found.ranges),
-                    ack_eliciting: self.found.eliciting,
-                },
+                Opened::Readable => self.udp.found.content(),
             }
         };
         let (payload_bytes, packet_bytes) = (datagram.payload_bytes as u32, trail.network_bytes as u32);
@@ -206,60 +206,18 @@ impl<'s> Dissector<'s> {
         Some(place)
     }
 
-    /// A UDP datagram, which may be of QUIC.
-    fn udp(&mut self, index: usize, backward: bool, datagram: &Datagram<'_>) -> Opened {
-        let state = &mut self.flows.states[index];
-        let whole = datagram.payload.len() == datagram.payload_bytes;
-        let mut ignored = Problems::default();
-        let mut tools = Tools {
-            secrets: &mut self.secrets,
-            found: &mut self.found,
-            scratch: &mut self.scratch,
-            problems: &mut self.reading.problems,
-        };
-        let opened = if let Some(connection) = &mut state.quic {
-            connection.datagram(backward, datagram.payload, whole, &mut tools)
-        } else if begins_connection(datagram.payload) {
-            let connection = state.quic.insert(Box::new(Connection::new()));
-            connection.datagram(backward, datagram.payload, whole, &mut tools)
-        } else {
-            // a connection whose beginning was not captured: only keys can tell
-            let try_secrets = whole && state.tried < UDP_PACKETS_TRIED_MAX && tools.secrets.few();
-            let mut connection = Connection::new();
-            tools.problems = &mut ignored;
-            if !try_secrets
-                || connection.datagram(backward, datagram.payload, whole, &mut tools) == Opened::Opaque
-            {
-                state.tried = state.tried.saturating_add(u8::from(try_secrets));
-                return Opened::Opaque;
-            }
-            state.quic = Some(Box::new(connection));
-            Opened::Readable
-        };
-        if let Some(connection) = &state.quic
-            && (state.flow.protocol == Protocol::Udp || state.flow.name.is_empty())
-        {
-            let name = connection.name();
-            if state.flow.protocol == Protocol::Udp || !name.is_empty() {
-                (state.flow.protocol, state.flow.name) = (Protocol::Quic, name);
-                self.sink.better_known(index, &state.flow);
-            }
-        }
-        opened
-    }
-
     /// Says what a user should know, and gives the result back.
     pub(super) fn finish(mut self) -> Reading {
-        for _ in 0..self.secrets.unknown_lines() {
+        for _ in 0..self.udp.secrets.unknown_lines() {
             self.problem("line of secrets in the capture that is not of a key log");
         }
         self.note_frames();
         let quic = self.flows.states.iter().filter_map(|state| state.quic.as_deref());
         let mut reasons: BTreeMap<Undecrypted, u64> = BTreeMap::new();
-        for reason in quic.clone().filter_map(|connection| connection.undecrypted(&self.secrets)) {
+        for reason in quic.clone().filter_map(|connection| connection.undecrypted(&self.udp.secrets)) {
             *reasons.entry(reason).or_default() += 1;
         }
-        let (all, known) = (quic.count(), self.secrets.connections());
+        let (all, known) = (quic.count(), self.udp.secrets.connections());
         for (reason, count) in reasons {
             let why = match reason {
                 Undecrypted::NoSecrets => {
@@ -278,6 +236,9 @@ impl<'s> Dissector<'s> {
                 Undecrypted::WrongSecrets => "the secrets that the key log has of it open no packet".to_owned(),
             };
             self.note(format!("{count} of {all} QUIC connections cannot be decrypted: {why}"));
+        }
+        for note in self.udp.notes(&self.flows, &mut self.reading.problems) {
+            self.note(note);
         }
         self.reading
     }

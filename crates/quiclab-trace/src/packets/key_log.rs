@@ -1,8 +1,9 @@
 //! TLS key logs (`SSLKEYLOGFILE`): RFC 9850, the format of NSS.
 //!
-//! Of a line, `LABEL CLIENT_RANDOM SECRET`, those that protect application data are kept: `CLIENT_TRAFFIC_SECRET_0`,
-//! `SERVER_TRAFFIC_SECRET_0`, `CLIENT_EARLY_TRAFFIC_SECRET`, with 32 or 48 bytes. Other labels, blank lines and comments
-//! are passed over; lines that are none of these are counted.
+//! Of a line, `LABEL CLIENT_RANDOM SECRET`, those that protect packets are kept: `CLIENT_TRAFFIC_SECRET_0`,
+//! `SERVER_TRAFFIC_SECRET_0`, `CLIENT_EARLY_TRAFFIC_SECRET`, and the two for the handshake, with 32 or 48 bytes. What follows
+//! the digits of a secret in its line is passed over, as Wireshark does (`tls_keylog_process_lines`: its expressions do not
+//! reach to the end of the line). So are other labels, blank lines and comments; lines that are none of these are counted.
 
 use super::ReadError;
 use std::collections::BTreeMap;
@@ -31,6 +32,8 @@ pub(super) struct Secrets {
     pub(super) client: Option<Secret>,
     pub(super) server: Option<Secret>,
     pub(super) early: Option<Secret>,
+    pub(super) client_handshake: Option<Secret>,
+    pub(super) server_handshake: Option<Secret>,
 }
 
 /// Traffic secrets by connection.
@@ -63,11 +66,17 @@ impl KeyLog {
         }
         for line in text.split(|&byte| byte == b'\n') {
             let line = line.trim_ascii();
-            if !line.is_empty() && line[0] != b'#' && !self.line(line) {
+            let comment = line.first().is_none_or(|first| *first == b'#');
+            if !comment && !self.line(line) {
                 self.unknown += 1;
             }
         }
         true
+    }
+
+    /// The same secrets, as if nothing had been counted: the lines will be read again.
+    pub(super) fn without_counts(self) -> Self {
+        Self { connections: self.connections, ..Self::default() }
     }
 
     /// How many connections it has secrets of.
@@ -99,13 +108,13 @@ impl KeyLog {
     /// Whether `line` is of the format.
     fn line(&mut self, line: &[u8]) -> bool {
         let mut words = line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
-        let (Some(label), Some(random), Some(secret), None) =
-            (words.next(), words.next(), words.next(), words.next())
-        else {
+        let (Some(label), Some(random), Some(secret)) = (words.next(), words.next(), words.next()) else {
             return false;
         };
         let name = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
-        if !label.iter().all(name) || !random.iter().chain(secret).all(u8::is_ascii_hexdigit) {
+        let digits = secret.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        let secret = &secret[..digits];
+        if digits == 0 || !label.iter().all(name) || !random.iter().all(u8::is_ascii_hexdigit) {
             return false;
         }
         // aioquic wrote the labels of drafts until version 1.0
@@ -114,6 +123,8 @@ impl KeyLog {
             b"CLIENT_TRAFFIC_SECRET_0" => |secrets| &mut secrets.client,
             b"SERVER_TRAFFIC_SECRET_0" => |secrets| &mut secrets.server,
             b"CLIENT_EARLY_TRAFFIC_SECRET" => |secrets| &mut secrets.early,
+            b"CLIENT_HANDSHAKE_TRAFFIC_SECRET" => |secrets| &mut secrets.client_handshake,
+            b"SERVER_HANDSHAKE_TRAFFIC_SECRET" => |secrets| &mut secrets.server_handshake,
             _ => return true,
         };
         let secret = hex(secret).map(Secret::Short).or_else(|| hex(secret).map(Secret::Long));
@@ -150,7 +161,8 @@ mod tests {
         let text = format!(
             "# a comment\r\n\r\nCLIENT_TRAFFIC_SECRET_0 {random} {short}\r\n\
              SERVER_TRAFFIC_SECRET_0  {random}\t{long}\nCLIENT_EARLY_TRAFFIC_SECRET {random} {short}\n\
-             CLIENT_RANDOM {random} {long}\nEXPORTER_SECRET {random} {short}\n\
+             CLIENT_HANDSHAKE_TRAFFIC_SECRET {random} {long}\\ \n\
+             CLIENT_RANDOM {random} {long}\nEXPORTER_SECRET {random} {short} and more\n\
              RSA 0011223344556677 {long}\n\
              CLIENT_TRAFFIC_SECRET_0 {random} 0c0c\nCLIENT_TRAFFIC_SECRET_0 0a {short}\n\
              CLIENT_TRAFFIC_SECRET_0 {random}\nclient {random} {short}\nX {random} {short} more\n\
@@ -158,11 +170,13 @@ mod tests {
         );
         let log = KeyLog::read(text.as_bytes(), "keys").unwrap();
         assert_eq!(log.connections(), 1);
-        assert_eq!(log.unknown_lines(), 6);
+        assert_eq!(log.unknown_lines(), 5);
         let expected = Secrets {
             client: Some(Secret::Short([0xfb; 32])),
             server: Some(Secret::Long([0x0c; 48])),
             early: Some(Secret::Short([0xfb; 32])),
+            client_handshake: Some(Secret::Long([0x0c; 48])),
+            server_handshake: None,
         };
         assert_eq!(log.get(&[0x0a; 32]), Some(&expected));
         assert_eq!(log.get(&[0x0b; 32]), None);

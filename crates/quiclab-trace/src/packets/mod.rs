@@ -72,6 +72,25 @@ pub struct ObservedPacket<'a> {
     pub content: Content<'a>,
 }
 
+/// The number of a packet of application data: each path of Multipath QUIC counts by itself
+/// (draft-ietf-quic-multipath-21 section 2.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketNumber {
+    /// Path ID; 0 without Multipath QUIC.
+    pub path: u32,
+    /// Full packet number.
+    pub number: u64,
+}
+
+/// Packets that an ACK frame acknowledges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AckRange {
+    /// Path ID; 0 without Multipath QUIC.
+    pub path: u32,
+    /// Packet numbers.
+    pub numbers: RangeInclusive<u64>,
+}
+
 /// What a packet says of itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Content<'a> {
@@ -94,10 +113,11 @@ pub enum Content<'a> {
     /// of the handshake alone, in a connection whose secrets are known.
     Quic {
         /// Packet numbers; mostly one.
-        numbers: &'a [u64],
-        /// Packet numbers that an ACK frame acknowledges, ascending; `None` without such a frame.
-        acknowledged: Option<&'a [RangeInclusive<u64>]>,
-        /// Whether it has frames other than ACK, PADDING and CONNECTION_CLOSE.
+        numbers: &'a [PacketNumber],
+        /// What ACK frames acknowledge of application data, ascending; `None` without such a frame.
+        acknowledged: Option<&'a [AckRange]>,
+        /// Whether a packet of it, of the handshake or of application data, asks for an acknowledgement: it has frames
+        /// other than ACK, PADDING and CONNECTION_CLOSE (RFC 9002 section 2), or could not be read.
         ack_eliciting: bool,
     },
     /// An acknowledgement that newly covers this number of packets, as reported by an endpoint of quiclab.

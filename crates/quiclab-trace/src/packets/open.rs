@@ -3,11 +3,11 @@
 //! | first bytes | reader |
 //! | --- | --- |
 //! | 1f 8b (RFC 1952) | what they are inside, decompressed as it is read: a bomb costs time, not memory |
-//! | 0a 0d 0d 0a: pcapng; a1b2c3d4, a1b23c4d or a1b2cd34, in either byte order: pcap | [`read_capture`] |
+//! | 0a 0d 0d 0a: pcapng; a1b2c3d4, a1b23c4d or a1b2cd34, in either byte order: pcap | [`super::read_capture`] |
 //! | all others | [`read_qlog`], which says what it is if it is none |
 
-use super::capture::is_capture;
-use super::{KeyLog, ReadError, Reading, Sink, read_capture, read_qlog};
+use super::capture::{embedded_secrets, is_capture, read_capture_with};
+use super::{KeyLog, ReadError, Reading, Sink, read_qlog};
 use crate::inspect::HEAD_BYTES;
 use flate2::read::MultiGzDecoder;
 use std::cell::RefCell;
@@ -19,6 +19,8 @@ use std::path::Path;
 /// Progress is told each time this much has been given out.
 const TELL_BYTES: u64 = 4 << 20;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// Of pcapng files: the same in both byte orders.
+const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 /// Reads the packets of a file: pcap, pcapng or qlog, each also compressed by gzip.
 ///
@@ -78,9 +80,16 @@ fn choose(
         Input::open(path, state)
     };
     let mut reading = if is_capture(&head) {
-        state.borrow_mut().expect(1);
+        // secrets may lie behind the packets that they decrypt
+        let secrets_first = head.starts_with(&SECTION_HEADER);
+        state.borrow_mut().expect(1 + u64::from(secrets_first));
+        let embedded = match secrets_first {
+            true => embedded_secrets(open().map_err(failed)?, file)?,
+            false => KeyLog::default(),
+        };
         // the input tells how far it is, in bytes of the file
-        read_capture(open().map_err(failed)?, file, keys, sink, &mut |_| ControlFlow::Continue(()))?
+        let mut whatever = |_| ControlFlow::Continue(());
+        read_capture_with(open().map_err(failed)?, file, keys, embedded, sink, &mut whatever)?
     } else {
         state.borrow_mut().expect(2); // the description of a trace may lie behind its events
         read_qlog(open, file, sink)?

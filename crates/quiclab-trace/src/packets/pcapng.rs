@@ -12,6 +12,7 @@
 //! leads to no block, the file has broken off. (The crate pcap-file stays where it is after an error, does not know
 //! Decryption Secrets Blocks, and ends at an unknown option; see docs/decisions/0017-capture-readers.md.)
 
+use super::KeyLog;
 use super::dissect::{Dissector, Frame};
 use super::window::{RECORD_BYTES_MAX, ReadStop, Stop, Window};
 use std::io::Read;
@@ -143,7 +144,44 @@ pub(super) fn read<R: Read>(
     }
 }
 
+/// Reads the secrets of a file, which begins at a section header, to its end or to where it breaks off. What is not well
+/// formed is counted when the packets are read.
+pub(super) fn read_secrets<R: Read>(window: &mut Window<'_, R>) -> Result<KeyLog, Stop> {
+    let (mut section, mut secrets) = (Section::default(), KeyLog::default());
+    while window.have(FRONT_BYTES + 4)? {
+        let front = window.bytes(0..FRONT_BYTES + 4);
+        if section.word(front, 0) == SECTION_HEADER && !section.begin(front) {
+            break;
+        }
+        let (kind, length) = (section.word(front, 0), section.word(front, 4) as usize);
+        if length < FRONT_BYTES + 4 || length % 4 != 0 {
+            break;
+        }
+        if kind == DECRYPTION_SECRETS && length <= RECORD_BYTES_MAX {
+            if !window.have(length)? {
+                break;
+            }
+            let block = window.bytes(0..length);
+            if section.word(block, length - 4) as usize == length
+                && let Some(Some(lines)) = section.key_log(&block[FRONT_BYTES..length - 4])
+            {
+                secrets.add(lines);
+            }
+        }
+        if !window.skip(length as u64)? {
+            break;
+        }
+    }
+    Ok(secrets.without_counts())
+}
+
 impl Section {
+    /// The lines of a Decryption Secrets Block with a TLS key log; inside `None` if it is shorter than it says.
+    fn key_log<'b>(&self, body: &'b [u8]) -> Option<Option<&'b [u8]>> {
+        let is_key_log = body.len() >= 8 && self.word(body, 0) == TLS_KEY_LOG;
+        is_key_log.then(|| body[8..].get(..self.word(body, 4) as usize))
+    }
+
     fn block(&mut self, kind: u32, body: &[u8], to: &mut Dissector<'_>) {
         match kind {
             INTERFACE_DESCRIPTION if self.interfaces.len() == INTERFACES_MAX => {
@@ -166,13 +204,11 @@ impl Section {
             }
             ENHANCED_PACKET | PACKET => to.unreadable("packet block too short"),
             SIMPLE_PACKET => to.unreadable("packet without a time"),
-            DECRYPTION_SECRETS if body.len() >= 8 && self.word(body, 0) == TLS_KEY_LOG => {
-                let length = self.word(body, 4) as usize;
-                match body[8..].get(..length) {
-                    Some(lines) => to.secrets(lines),
-                    None => to.problem("secrets block shorter than its secrets"),
-                }
-            }
+            DECRYPTION_SECRETS => match self.key_log(body) {
+                Some(Some(lines)) => to.secrets(lines),
+                Some(None) => to.problem("secrets block shorter than its secrets"),
+                None => {}
+            },
             _ => {}
         }
     }

@@ -5,20 +5,22 @@
 //! | connection (trace, or `group_id` of its events) | a [`Flow`] without addresses, once it has a packet |
 //! | `packet_sent`, `packet_received` | a [`ObservedPacket`]; forward is the direction of the first |
 //! | `raw.length`, `header.packet_size` and similar | UDP payload; 42 bytes more are the frame |
-//! | packet with frames | [`Content::Quic`], of Initial and Handshake packets an empty one |
-//! | packet without frames (all of quinn, Retry) | [`Content::Opaque`]: size and time |
+//! | packet with frames | [`Content::Quic`], of Initial and Handshake packets one without numbers and acknowledgements |
+//! | Retry, Version Negotiation, stateless reset | the same: they ask for no acknowledgement |
+//! | packet without frames (all of quinn) | [`Content::Opaque`]: size and time |
 //!
 //! Initial and Handshake packets have packet number spaces of their own (RFC 9000 section 12.3), whose numbers would be
 //! taken for those of the data. A capture differs in that it sees datagrams: packets that
 //! share one are seen one after the other at the same time, each with the headers of a datagram.
 
-use super::{Content, Flow, ObservedPacket, Problems, Protocol, ReadError, Reading, Sink};
+use super::{
+    AckRange, Content, Flow, ObservedPacket, PacketNumber, Problems, Protocol, ReadError, Reading, Sink,
+};
 use crate::inspect::{
     self, Decoder, Ending, Event, HEAD_BYTES, Packet, Piece, read_document, unrecognised_format,
 };
 use std::cell::Cell;
 use std::io::{self, Read};
-use std::ops::RangeInclusive;
 
 /// Ethernet, IPv4 without options and UDP: what a frame has beside its UDP payload.
 const HEADERS_BYTES: u32 = 14 + PACKET_HEADERS_BYTES;
@@ -96,8 +98,8 @@ struct Latest {
     ack: bool,
     without_ranges: bool,
     ack_eliciting: bool,
-    numbers: Vec<u64>,
-    ranges: Vec<RangeInclusive<u64>>,
+    numbers: Vec<PacketNumber>,
+    ranges: Vec<AckRange>,
 }
 
 impl inspect::Sink for Latest {
@@ -113,19 +115,19 @@ impl inspect::Sink for Latest {
 impl Latest {
     fn packet(&mut self, packet: &Packet<'_>) {
         (self.sent, self.bytes) = (packet.sent, packet.bytes);
-        self.readable = packet.frames_told();
+        self.readable = packet.frames_told() || packet.without_frames;
         self.without_frames = packet.number.is_some() && !self.readable;
         (self.ack, self.without_ranges) = (false, false);
-        self.ack_eliciting = packet.application_data() && packet.ack_eliciting();
+        self.ack_eliciting = packet.ack_eliciting();
         self.numbers.clear();
         self.ranges.clear();
         if !packet.application_data() {
             return;
         }
-        self.numbers.extend(packet.number);
-        for ack in packet.acks() {
+        self.numbers.extend(packet.number.map(|number| PacketNumber { path: packet.path, number }));
+        for (path, ack) in packet.acks() {
             let before = self.ranges.len();
-            self.ranges.extend(ack.map(|(smallest, largest)| smallest..=largest));
+            self.ranges.extend(ack.map(|(smallest, largest)| AckRange { path, numbers: smallest..=largest }));
             self.ack = true;
             self.without_ranges |= self.ranges.len() == before;
         }
@@ -144,13 +146,14 @@ impl Latest {
     }
 }
 
-/// Puts ranges in order and joins those that touch.
-fn ascending(ranges: &mut Vec<RangeInclusive<u64>>) {
-    ranges.sort_unstable_by_key(|range| *range.start());
+/// Puts ranges in order and joins those of a path that touch.
+fn ascending(ranges: &mut Vec<AckRange>) {
+    ranges.sort_unstable_by_key(|range| (range.path, *range.numbers.start()));
     ranges.dedup_by(|next, range| {
-        let touches = *next.start() <= range.end().saturating_add(1);
+        let (later, earlier) = (&next.numbers, &mut range.numbers);
+        let touches = next.path == range.path && *later.start() <= earlier.end().saturating_add(1);
         if touches {
-            *range = *range.start()..=*range.end().max(next.end());
+            *earlier = *earlier.start()..=*earlier.end().max(later.end());
         }
         touches
     });

@@ -1,4 +1,4 @@
-//! Export of quiclab's qlog files to qlog 0.3, the version that qvis reads.
+//! Export of qlog files to qlog 0.3, the version that qvis reads: of quiclab's here, of others in `foreign.rs`.
 //!
 //! From draft-ietf-quic-qlog-quic-events-13 back to draft-ietf-quic-qlog-main-schema-01 and
 //! draft-ietf-quic-qlog-quic-events-01 (version "0.3"). Unlike the writer this is not a hot path:
@@ -15,10 +15,14 @@
 //! | `frame_type_bytes` | `raw_frame_type`, `raw_length` |
 //! | ACK range `[7]` | `[7,7]`: not all tools of that time read the short form |
 
+use super::foreign;
 use crate::EPOCH_UNIX_SECONDS;
 use serde_json::{Map, Value, json};
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 use thiserror::Error;
+
+/// Longest input of another writer: it is read as a whole.
+const FOREIGN_BYTES_MAX: u64 = 1 << 30;
 
 /// What an export has written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,15 +59,21 @@ pub enum ExportError {
         /// What the parser says.
         source: serde_json::Error,
     },
-    /// The first record is not the header of a qlog file of the `sequential` schema.
-    #[error("input {input} does not begin with a qlog header of file_schema {}", super::FILE_SCHEMA)]
+    /// Nothing in the input is qlog.
+    #[error("input {input} is no qlog file")]
     NoHeader {
+        /// Number of the input, from 1.
+        input: u64,
+    },
+    /// An input of another writer, which is read as a whole, is too long.
+    #[error("input {input} has more than 1 GiB and was not written by quiclab")]
+    TooLong {
         /// Number of the input, from 1.
         input: u64,
     },
 }
 
-/// Converts files written by [`super::QlogWriter`] to one qlog 0.3 file with a trace for each;
+/// Converts files written by [`super::QlogWriter`], or by others in any draft, to one qlog 0.3 file with their traces;
 /// both ends of a connection in one file let qvis draw its sequence diagram.
 ///
 /// # Errors
@@ -74,21 +84,40 @@ pub fn export_qlog_03<R: BufRead>(
 ) -> Result<Exported, ExportError> {
     let mut exported = Exported::default();
     out.write_all(b"{\"qlog_version\":\"0.3\",\"qlog_format\":\"JSON\",\"traces\":[")?;
-    for input in inputs {
-        exported.traces += 1;
-        if exported.traces > 1 {
-            out.write_all(b",")?;
+    for (index, mut input) in inputs.into_iter().enumerate() {
+        let number = index as u64 + 1;
+        let failed = |source| ExportError::Read { input: number, source };
+        let head = input.fill_buf().map_err(failed)?;
+        if head.windows(super::FILE_SCHEMA.len()).any(|window| window == super::FILE_SCHEMA.as_bytes()) {
+            exported.traces += 1;
+            if exported.traces > 1 {
+                out.write_all(b",")?;
+            }
+            trace(input, number, &mut out, &mut exported)?;
+        } else {
+            let mut file = Vec::new();
+            input.take(FOREIGN_BYTES_MAX + 1).read_to_end(&mut file).map_err(failed)?;
+            if file.len() as u64 > FOREIGN_BYTES_MAX {
+                return Err(ExportError::TooLong { input: number });
+            }
+            if !foreign::traces(&file, index, &mut out, &mut exported)? {
+                return Err(ExportError::NoHeader { input: number });
+            }
         }
-        trace(input, &mut out, &mut exported)?;
     }
     out.write_all(b"]}\n")?;
     out.flush()?;
     Ok(exported)
 }
 
-fn trace(input: impl BufRead, out: &mut impl Write, exported: &mut Exported) -> Result<(), ExportError> {
-    let no_header = ExportError::NoHeader { input: exported.traces };
-    let mut records = Records { input, number: exported.traces, record: 0, bytes: Vec::new() };
+fn trace(
+    input: impl BufRead,
+    number: u64,
+    out: &mut impl Write,
+    exported: &mut Exported,
+) -> Result<(), ExportError> {
+    let no_header = ExportError::NoHeader { input: number };
+    let mut records = Records { input, number, record: 0, bytes: Vec::new() };
     let Some(Record::Complete(header)) = records.next()? else { return Err(no_header) };
     if header["file_schema"] != super::FILE_SCHEMA {
         return Err(no_header);
@@ -108,7 +137,7 @@ fn trace(input: impl BufRead, out: &mut impl Write, exported: &mut Exported) -> 
     let mut separator = "";
     while let Some(record) = records.next()? {
         let Record::Complete(mut event) = record else {
-            exported.truncated.push(exported.traces as usize - 1);
+            exported.truncated.push(number as usize - 1);
             break;
         };
         convert_event(&mut event);
@@ -158,7 +187,7 @@ impl<R: BufRead> Records<R> {
     }
 }
 
-fn convert_event(event: &mut Value) {
+pub(super) fn convert_event(event: &mut Value) {
     let name = match event["name"].as_str() {
         Some("quic:recovery_metrics_updated") => "recovery:metrics_updated".to_owned(),
         Some("quic:congestion_state_updated") => "recovery:congestion_state_updated".to_owned(),

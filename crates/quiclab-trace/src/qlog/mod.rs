@@ -22,6 +22,7 @@
 //! not take twice the time of one without.
 
 mod export;
+mod foreign;
 mod frame;
 mod json;
 mod packet;
@@ -219,16 +220,20 @@ impl QlogWriter {
 impl TransportObserver for QlogWriter {
     fn observe(&mut self, now: Time, event: &TransportEvent<'_>) {
         match *event {
-            TransportEvent::PacketSent { space, number, header, payload } => {
-                self.packet(now, "packet_sent", &TransportPacket { space, number, header, payload });
+            TransportEvent::PacketSent { space, path, number, header, payload } => {
+                self.packet(now, "packet_sent", &TransportPacket { space, path, number, header, payload });
             }
-            TransportEvent::PacketReceived { space, number, header, payload } => {
-                self.packet(now, "packet_received", &TransportPacket { space, number, header, payload });
+            TransportEvent::PacketReceived { space, path, number, header, payload } => {
+                self.packet(
+                    now,
+                    "packet_received",
+                    &TransportPacket { space, path, number, header, payload },
+                );
             }
-            TransportEvent::PacketsLost { space, numbers } => {
+            TransportEvent::PacketsLost { space, path, numbers } => {
                 for &number in numbers {
                     begin(&mut self.buffer, now, "packet_lost");
-                    packet::open_header(&mut self.buffer, space, number);
+                    packet::open_header(&mut self.buffer, space, path, number);
                     raw(&mut self.buffer, "}");
                     end(&mut self.buffer);
                 }

@@ -7,6 +7,8 @@
 //! | `dcid` | on every packet, also 1-RTT: there are no `connection_id_updated` events |
 //! | `raw.length` | whole packet, with the 16 bytes of the AEAD tag (section 1.2), not the Length field |
 //! | `key_phase_bit` | only where set |
+//! | `path_id` | of Multipath QUIC, on packets of all paths but 0: part of a packet's identity, as in the qlog of noq; |
+//! | | the draft leaves it to extensions |
 //! | `spin_bit`, `packet_number_length` | left out: nothing here depends on them |
 
 use super::json::{hex, raw, uint};
@@ -31,15 +33,19 @@ pub(super) const fn packet_type(space: PacketSpace) -> &'static str {
 }
 
 /// Appends `"header":{"packet_type":...,"packet_number":...` without the closing brace.
-pub(super) fn open_header(out: &mut Vec<u8>, space: PacketSpace, number: u64) {
+pub(super) fn open_header(out: &mut Vec<u8>, space: PacketSpace, path: u32, number: u64) {
     raw(out, "\"header\":{\"packet_type\":\"");
     raw(out, packet_type(space));
     uint(out, "\",\"packet_number\":", number);
+    if path > 0 {
+        uint(out, ",\"path_id\":", path.into());
+    }
 }
 
 /// A packet as a transport tells it; `header` is without header protection.
 pub(super) struct TransportPacket<'a> {
     pub(super) space: PacketSpace,
+    pub(super) path: u32,
     pub(super) number: u64,
     pub(super) header: &'a [u8],
     pub(super) payload: &'a [u8],
@@ -47,8 +53,8 @@ pub(super) struct TransportPacket<'a> {
 
 /// Appends the fields `header` and `raw`.
 pub(super) fn header_and_raw(out: &mut Vec<u8>, packet: &TransportPacket<'_>) {
-    let TransportPacket { space, number, header, payload } = *packet;
-    open_header(out, space, number);
+    let TransportPacket { space, path, number, header, payload } = *packet;
+    open_header(out, space, path, number);
     if let Some((&first, rest)) = header.split_first() {
         if first & LONG_HEADER == 0 {
             // The rest is the connection ID and the packet number, whose length is in the two

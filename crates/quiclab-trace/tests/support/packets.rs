@@ -28,11 +28,17 @@ impl Sink for Written {
         let mut line = format!("{index} {direction} {} {}+{headers}", seen.at, seen.payload_bytes);
         match seen.content {
             Content::Quic { numbers, acknowledged, ack_eliciting } => {
-                line += &format!(" {numbers:?}");
+                let name = |path: u32, number: u64| {
+                    if path == 0 { number.to_string() } else { format!("{path}:{number}") }
+                };
+                let names: Vec<String> =
+                    numbers.iter().map(|packet| name(packet.path, packet.number)).collect();
+                line += &format!(" [{}]", names.join(", "));
                 if let Some(ranges) = acknowledged {
                     line += " acks";
                     for range in ranges {
-                        line += &format!(" {}-{}", range.start(), range.end());
+                        line +=
+                            &format!(" {}-{}", name(range.path, *range.numbers.start()), range.numbers.end());
                     }
                 }
                 if ack_eliciting {

@@ -6,7 +6,9 @@
 
 use super::super::Problems;
 use super::super::key_log::{ClientRandom, Secret};
-use super::header::{CONNECTION_ID_BYTES_MAX, Kind, Long, Version, is_long, long};
+use super::addresses::Addresses;
+use super::header::{CONNECTION_ID_BYTES_MAX, Invariant, Kind, Long, Version, is_long, long};
+use super::ids::Owner;
 use super::initial::{ClientHelloPrefix, InitialKeys};
 use super::keys::Suite;
 use super::ladder::KeyPhases;
@@ -17,6 +19,10 @@ use super::secrets::SecretStore;
 const INITIAL_KEYS_MAX: u8 = 16;
 /// Packets of a connection without handshake on which secrets are tried.
 const PACKETS_TRIED_MAX: u8 = 8;
+/// Paths of a connection whose packet numbers are followed.
+const PATHS_MAX: usize = 256;
+/// Path IDs that are tried where the connection ID of a packet was given out before the capture began.
+const PATHS_TRIED: u32 = 8;
 /// Bit n: connection IDs of n bytes.
 const ANY_LENGTH: u32 = (1 << (CONNECTION_ID_BYTES_MAX + 1)) - 1;
 
@@ -49,9 +55,29 @@ enum DirectionKeys {
     Known(Box<KeyPhases>, u32),
 }
 
+/// The largest packet number of each path, in the order in which they were used.
+#[derive(Default)]
+struct Largest(Vec<(u32, u64)>);
+
+impl Largest {
+    fn of(&self, path: u32) -> Option<u64> {
+        self.0.iter().find(|(known, _)| *known == path).map(|(_, number)| *number)
+    }
+
+    fn add(&mut self, path: u32, number: u64) {
+        if let Some((_, largest)) = self.0.iter_mut().find(|(known, _)| *known == path) {
+            *largest = number.max(*largest);
+        } else if self.0.len() < PATHS_MAX {
+            self.0.push((path, number));
+        }
+    }
+}
+
 /// A connection. Two values of a kind are by direction: forward, backward.
 pub(in super::super) struct Connection {
     version: Option<Version>,
+    /// Version of its long headers, if it is not recognised.
+    pub(super) unread_version: Option<u32>,
     /// What the client first called the server; empty until one of its Initial packets was opened.
     original: Vec<u8>,
     initial: Option<InitialKeys>,
@@ -62,11 +88,15 @@ pub(in super::super) struct Connection {
     random: Option<ClientRandom>,
     /// Whether the client is the end that sends backward.
     client: Option<usize>,
+    /// The server has answered with more than Retry or Version Negotiation.
+    answered: bool,
     /// Lengths that destination connection IDs of short headers may have, as bits.
     lengths: [u32; 2],
     ways: [DirectionKeys; 2],
+    handshake: [DirectionKeys; 2],
     early: DirectionKeys,
-    largest: [Option<u64>; 2],
+    largest: [Largest; 2],
+    pub(super) addresses: Addresses,
     tried: u8,
     opened: u64,
     closed: u64,
@@ -85,6 +115,7 @@ impl Connection {
     pub(in super::super) fn new() -> Self {
         Self {
             version: None,
+            unread_version: None,
             original: Vec::new(),
             initial: None,
             destination: Vec::new(),
@@ -92,10 +123,13 @@ impl Connection {
             hello: ClientHelloPrefix::new(),
             random: None,
             client: None,
+            answered: false,
             lengths: [0; 2],
             ways: [DirectionKeys::Unknown, DirectionKeys::Unknown],
+            handshake: [DirectionKeys::Unknown, DirectionKeys::Unknown],
             early: DirectionKeys::Unknown,
-            largest: [None; 2],
+            largest: Default::default(),
+            addresses: Addresses::default(),
             tried: 0,
             opened: 0,
             closed: 0,
@@ -108,12 +142,27 @@ impl Connection {
         self.original.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Reads a datagram, of which `payload` was captured.
+    /// Whether a packet that begins a connection, if its client chose the destination, is of this one: the destination is
+    /// none of its IDs. After a Retry or Version Negotiation the client begins once more, mostly with the same hello.
+    pub(super) fn continues(&self, long: &Long<'_>, scratch: &mut Vec<u8>) -> bool {
+        if long.kind != Kind::Initial {
+            return long.kind != Kind::ZeroRtt || !self.answered;
+        }
+        let Some(hello) = begins(long, scratch) else { return true };
+        let first_flight = !self.answered && (long.token || self.version != Some(long.version));
+        match (hello.random(), &self.random) {
+            (Some(new), Some(random)) => new == *random || first_flight,
+            _ => first_flight,
+        }
+    }
+
+    /// Reads a datagram, of which `payload` was captured; `owner` is known of its connection ID, if that was given out.
     pub(in super::super) fn datagram(
         &mut self,
         backward: bool,
         payload: &[u8],
         whole: bool,
+        owner: Option<Owner>,
         tools: &mut Tools<'_, '_>,
     ) -> Opened {
         tools.found.clear();
@@ -128,9 +177,13 @@ impl Connection {
         while let Some(&first) = rest.first() {
             if is_long(first) {
                 // version negotiation, other versions, or no packet at all
-                let Some(long) = long(rest) else { break };
+                let Some(long) = long(rest) else {
+                    self.other(way, rest, tools);
+                    break;
+                };
                 rest = &rest[long.packet.len()..];
-                self.version = Some(long.version);
+                self.unread_version = None;
+                tools.found.id(long.source, true, 0, 0);
                 self.lengths[1 - way] |= 1 << long.source.len();
                 match long.kind {
                     Kind::Initial => self.initial(way, &long, tools),
@@ -138,20 +191,22 @@ impl Connection {
                         application += 1;
                         opened += u64::from(self.zero_rtt(way, &long, tools));
                     }
-                    Kind::Handshake | Kind::Retry => {}
+                    Kind::Handshake => self.handshake(way, &long, tools),
+                    Kind::Retry => {}
                 }
+                self.version = Some(long.version);
             } else {
                 // some stacks fill datagrams up behind the last packet
                 if rest.len() < payload.len() && rest.iter().all(|&byte| byte == 0) {
                     break;
                 }
                 application += 1;
-                opened += u64::from(self.short(way, rest, tools));
+                opened += u64::from(self.short(way, rest, owner, tools));
                 break;
             }
         }
         tools.found.settle();
-        self.lengths[1 - way] |= tools.found.id_lengths;
+        self.lengths[1 - way] |= tools.found.sender_lengths();
         self.opened += opened;
         self.closed += application - opened;
         for _ in opened..application {
@@ -166,7 +221,7 @@ impl Connection {
 
     /// Why nothing was decrypted, if that is so.
     pub(in super::super) fn undecrypted(&self, secrets: &SecretStore<'_>) -> Option<Undecrypted> {
-        if self.opened > 0 || self.closed + self.cut == 0 {
+        if self.opened > 0 || self.closed + self.cut == 0 || self.unread_version.is_some() {
             return None;
         }
         Some(match self.random {
@@ -182,47 +237,74 @@ impl Connection {
         self.opened > 0 || self.random.is_some_and(|random| secrets.get(&random).is_some())
     }
 
-    /// Takes what an Initial packet of the client has of its hello.
-    fn initial(&mut self, way: usize, long: &Long<'_>, tools: &mut Tools<'_, '_>) {
-        if self.client == Some(1 - way) {
+    /// A long header of a version that is not recognised, or Version Negotiation.
+    fn other(&mut self, way: usize, packet: &[u8], tools: &mut Tools<'_, '_>) {
+        let Some(header) = Invariant::of(packet) else { return };
+        if header.version == 0 {
             return;
         }
-        if self.random.is_none()
-            && self.initial.as_ref().is_some_and(|keys| keys.read(long, &mut self.hello, tools.scratch))
-        {
-            self.random = self.hello.random();
-            return;
+        tools.found.id(header.source, true, 0, 0);
+        tools.found.eliciting = true;
+        self.lengths[1 - way] |= 1 << header.source.len();
+        if self.version.is_none() && Version::of(header.version).is_none() {
+            self.unread_version = Some(header.version);
+            tools.found.id(header.destination, false, 0, 0);
         }
-        // the first packet; the first after a Retry; or a new connection, since ports may be used again
-        if self.destination == long.destination || self.destinations == INITIAL_KEYS_MAX {
-            return;
-        }
-        long.destination.clone_into(&mut self.destination);
-        self.destinations += 1;
-        let keys = InitialKeys::new(long.version, long.destination);
-        let mut hello = ClientHelloPrefix::new();
-        if !keys.read(long, &mut hello, tools.scratch) {
-            return;
-        }
-        if self.random.is_some() {
-            tools.problems.count("QUIC connection between the ports of one before it");
-            let (opened, closed, cut) = (self.opened, self.closed, self.cut);
-            *self = Self { opened, closed, cut, version: Some(long.version), ..Self::new() };
-            self.lengths[1 - way] = 1 << long.source.len();
-            long.destination.clone_into(&mut self.destination);
-        }
-        if self.original.is_empty() {
-            long.destination.clone_into(&mut self.original);
-        }
-        self.client = Some(way);
-        self.initial = Some(keys);
-        self.random = hello.random();
-        self.hello = hello;
     }
 
-    fn secret(&self, secrets: &SecretStore<'_>, way: usize) -> Option<Secret> {
+    /// Takes what an Initial packet of the client has of its hello.
+    fn initial(&mut self, way: usize, long: &Long<'_>, tools: &mut Tools<'_, '_>) {
+        if let Some(keys) = &mut self.initial {
+            keys.change(long.version);
+        }
+        let of_server = self.client == Some(1 - way);
+        let mut opened = self.initial.as_ref().is_some_and(|keys| keys.open(of_server, long, tools.scratch));
+        if of_server {
+            self.answered = true;
+            return tools.handshake(opened);
+        }
+        // the first packet; or the first after a Retry
+        if !opened && self.destination != long.destination && self.destinations < INITIAL_KEYS_MAX {
+            long.destination.clone_into(&mut self.destination);
+            self.destinations += 1;
+            let keys = InitialKeys::new(long.version, long.destination);
+            opened = keys.open(false, long, tools.scratch);
+            if opened {
+                if self.original.is_empty() {
+                    long.destination.clone_into(&mut self.original);
+                }
+                tools.found.id(long.destination, false, 0, 0);
+                self.client = Some(way);
+                self.initial = Some(keys);
+                self.hello = ClientHelloPrefix::new();
+            }
+        }
+        if opened {
+            self.hello.read(tools.scratch);
+            self.random = self.random.or(self.hello.random());
+        }
+        tools.handshake(opened);
+    }
+
+    fn secrets(&self, secrets: &SecretStore<'_>, way: usize) -> Option<[Option<Secret>; 2]> {
         let found = secrets.get(self.random.as_ref()?)?;
-        if self.client? == way { found.client } else { found.server }
+        let client = self.client? == way;
+        Some(if client {
+            [found.client, found.client_handshake]
+        } else {
+            [found.server, found.server_handshake]
+        })
+    }
+
+    fn handshake(&mut self, way: usize, long: &Long<'_>, tools: &mut Tools<'_, '_>) {
+        self.answered |= self.client == Some(1 - way);
+        if let (DirectionKeys::Unknown, Some([_, Some(secret)])) =
+            (&self.handshake[way], self.secrets(tools.secrets, way))
+        {
+            self.handshake[way] = DirectionKeys::candidates(long.version, &secret);
+        }
+        let opened = self.handshake[way].open(long.packet, long.number, 0, (0, None), tools);
+        tools.handshake(opened.is_some());
     }
 
     fn zero_rtt(&mut self, way: usize, long: &Long<'_>, tools: &mut Tools<'_, '_>) -> bool {
@@ -232,39 +314,87 @@ impl Connection {
             self.early = DirectionKeys::candidates(long.version, &secret);
         }
         let length = long.number as u32;
-        let opened = self.early.open(long.packet, long.number, length, self.largest[way], tools);
-        self.note(way, opened, tools)
+        let opened = self.early.open(long.packet, long.number, length, (0, self.largest[way].of(0)), tools);
+        self.note(way, 0, opened, tools)
     }
 
-    fn short(&mut self, way: usize, packet: &[u8], tools: &mut Tools<'_, '_>) -> bool {
+    fn short(&mut self, way: usize, packet: &[u8], owner: Option<Owner>, tools: &mut Tools<'_, '_>) -> bool {
+        if self.unread_version.is_some() {
+            return false;
+        }
         let version = self.version.unwrap_or(Version::One);
-        if let (DirectionKeys::Unknown, Some(secret)) = (&self.ways[way], self.secret(tools.secrets, way)) {
+        if let (DirectionKeys::Unknown, Some([Some(secret), _])) =
+            (&self.ways[way], self.secrets(tools.secrets, way))
+        {
             self.ways[way] = DirectionKeys::candidates(version, &secret);
         }
-        let mut opened = None;
-        if let DirectionKeys::Known(_, length) = self.ways[way] {
-            opened = self.ways[way].open(packet, 1 + length as usize, length, self.largest[way], tools);
-        }
         let lengths = if self.lengths[way] == 0 { ANY_LENGTH } else { self.lengths[way] };
-        for length in (0..=CONNECTION_ID_BYTES_MAX as u32).filter(|length| lengths & 1 << length != 0) {
-            if opened.is_some() {
-                break;
-            }
-            opened = self.ways[way].open(packet, 1 + length as usize, length, self.largest[way], tools);
-        }
+        let mut opened = self.short_with_keys(way, packet, owner, lengths, tools);
         if opened.is_none() && self.random.is_none() && tools.secrets.few() && self.tried < PACKETS_TRIED_MAX
         {
             self.tried += 1;
             opened = self.try_all(way, lengths, packet, tools);
         }
-        if let (Some(_), DirectionKeys::Known(_, length)) = (opened, &self.ways[way]) {
+        if let (Some((path, _)), DirectionKeys::Known(_, length)) = (opened, &self.ways[way]) {
             self.lengths[way] |= 1 << length;
+            // one that was given out before the capture began, or in a packet that was not captured
+            if owner.is_none()
+                && let Some(id) = packet.get(1..1 + *length as usize)
+            {
+                tools.found.id(id, false, path, 0);
+            }
         }
-        self.note(way, opened, tools)
+        let (path, number) = opened.unzip();
+        self.note(way, path.unwrap_or(0), number, tools)
+    }
+
+    /// Path and number of a packet that the keys of its direction open.
+    fn short_with_keys(
+        &mut self,
+        way: usize,
+        packet: &[u8],
+        owner: Option<Owner>,
+        lengths: u32,
+        tools: &mut Tools<'_, '_>,
+    ) -> Option<(u32, u64)> {
+        let known = match self.ways[way] {
+            DirectionKeys::Unknown => return None,
+            DirectionKeys::Known(_, length) => Some(length),
+            DirectionKeys::Candidates(_) => None,
+        };
+        let mut open = |length: u32, path: u32| {
+            let largest = (path, self.largest[way].of(path));
+            let number = self.ways[way].open(packet, 1 + length as usize, length, largest, tools)?;
+            Some((path, number))
+        };
+        if let Some(owner) = owner {
+            let length = u32::from(owner.length);
+            // up to draft-ietf-quic-multipath-06 a path was named by the sequence number of its connection ID
+            let sequence = u32::try_from(owner.sequence).ok().filter(|_| owner.path == 0).unwrap_or(0);
+            let found =
+                open(length, owner.path).or_else(|| (sequence > 0).then(|| open(length, sequence))?);
+            if found.is_some() {
+                return found;
+            }
+        }
+        let others = (0..=CONNECTION_ID_BYTES_MAX as u32).filter(|length| lengths & 1 << length != 0);
+        let found = known.into_iter().chain(others).find_map(|length| open(length, 0));
+        if found.is_some() || owner.is_some() {
+            return found;
+        }
+        // another path, whose ID is not known
+        let known = known?;
+        (1..=PATHS_TRIED).find_map(|path| open(known, path))
     }
 
     /// Tries each secret that there is.
-    fn try_all(&mut self, way: usize, lengths: u32, packet: &[u8], tools: &mut Tools<'_, '_>) -> Option<u64> {
+    fn try_all(
+        &mut self,
+        way: usize,
+        lengths: u32,
+        packet: &[u8],
+        tools: &mut Tools<'_, '_>,
+    ) -> Option<(u32, u64)> {
         let versions = match self.version {
             Some(version) => &[version][..],
             None => &[Version::One, Version::Two],
@@ -279,12 +409,12 @@ impl Connection {
                     }
                     let mut candidates = DirectionKeys::candidates(version, &secret);
                     for length in (0..=CONNECTION_ID_BYTES_MAX as u32).filter(|n| lengths & 1 << n != 0) {
-                        let opened = candidates.open(packet, 1 + length as usize, length, None, tools);
-                        if opened.is_some() {
+                        let opened = candidates.open(packet, 1 + length as usize, length, (0, None), tools);
+                        if let Some(number) = opened {
                             self.ways[way] = candidates;
                             (self.random, self.client, self.version) =
                                 (Some(random), Some(client), Some(version));
-                            return opened;
+                            return Some((0, number));
                         }
                     }
                 }
@@ -294,12 +424,34 @@ impl Connection {
     }
 
     /// Reads the frames of a packet that was opened: its number; its payload is all of the scratch memory.
-    fn note(&mut self, way: usize, opened: Option<u64>, tools: &mut Tools<'_, '_>) -> bool {
+    fn note(&mut self, way: usize, path: u32, opened: Option<u64>, tools: &mut Tools<'_, '_>) -> bool {
         if let Some(number) = opened {
-            self.largest[way] = self.largest[way].max(Some(number));
-            tools.found.packet(number, tools.scratch, tools.problems);
+            self.largest[way].add(path, number);
+            tools.found.packet(path, number, tools.scratch, tools.problems);
         }
         opened.is_some()
+    }
+}
+
+/// What an Initial packet has of a hello, if its client chose the destination: its keys are made of that.
+pub(super) fn begins(long: &Long<'_>, scratch: &mut Vec<u8>) -> Option<ClientHelloPrefix> {
+    let keys = InitialKeys::new(long.version, long.destination);
+    keys.open(false, long, scratch).then(|| {
+        let mut hello = ClientHelloPrefix::new();
+        hello.read(scratch);
+        hello
+    })
+}
+
+impl Tools<'_, '_> {
+    /// Reads the frames of an Initial or Handshake packet, which are in the scratch memory if it was opened; what could
+    /// not be read may ask for an acknowledgement.
+    fn handshake(&mut self, opened: bool) {
+        if opened {
+            self.found.handshake(self.scratch, self.problems);
+        } else {
+            self.found.eliciting = true;
+        }
     }
 }
 
@@ -311,12 +463,13 @@ impl DirectionKeys {
     }
 
     /// Opens a packet whose number begins `at`; then its payload is in the scratch memory, and the keys are known.
+    /// `largest` is the path and the largest number on it.
     fn open(
         &mut self,
         packet: &[u8],
         at: usize,
         length: u32,
-        largest: Option<u64>,
+        largest: (u32, Option<u64>),
         tools: &mut Tools<'_, '_>,
     ) -> Option<u64> {
         let (budget, scratch) = (&mut tools.secrets.budget, &mut *tools.scratch);

@@ -1,11 +1,18 @@
-//! Long headers (RFC 9000 section 17.2, RFC 8999 section 5.1), and the versions that are recognised.
+//! Long headers (RFC 9000 section 17.2), their part that all versions share (RFC 8999 section 5.1), and the versions that
+//! are recognised.
 
 use quiclab_core::quic::Cursor;
+use std::fmt::Write as _;
 
 /// "In QUIC version 1, this value MUST NOT exceed 20 bytes" (RFC 9000 section 17.2).
 pub(super) const CONNECTION_ID_BYTES_MAX: usize = 20;
 const LONG: u8 = 0x80;
 const FIXED: u8 = 0x40;
+/// "A client MUST expand the payload of all UDP datagrams carrying Initial packets to at least the smallest allowed maximum
+/// datagram size of 1200 bytes" (RFC 9000 section 14.1).
+const INITIAL_BYTES: usize = 1200;
+/// "This Destination Connection ID MUST be at least 8 bytes in length" (RFC 9000 section 7.2).
+const FIRST_ID_BYTES: usize = 8;
 
 /// A version with salts and labels of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +39,76 @@ impl Version {
     }
 }
 
+/// A version number as it is written, with what is known of it.
+pub(super) fn version_name(number: u32) -> String {
+    let mut name = format!("{number:08x}");
+    let text = number.to_be_bytes();
+    let who = match number {
+        0xff00_0000..=0xff00_00ff => format!("draft {}", number & 0xff),
+        0xface_b000..=0xface_b0ff => "mvfst".to_owned(),
+        0xabcd_0000..=0xabcd_00ff => "MsQuic".to_owned(),
+        0x709a_50c4 => "a draft of version 2".to_owned(),
+        // "Versions that follow the pattern 0x?a?a?a?a are reserved" (RFC 9000 section 15)
+        _ if number & 0x0f0f_0f0f == 0x0a0a_0a0a => "reserved, to force version negotiation".to_owned(),
+        _ if matches!(text[0], b'Q' | b'T') && text[1..].iter().all(u8::is_ascii_digit) => {
+            format!("Google QUIC {}", String::from_utf8_lossy(&text))
+        }
+        _ => return name,
+    };
+    write!(name, " ({who})").expect("a string takes everything");
+    name
+}
+
+/// Whether a number is that of a deployed version, or reserved.
+fn is_deployed(number: u32) -> bool {
+    Version::of(number).is_some() || version_name(number).len() > 8
+}
+
+/// What a long header has in every version (RFC 8999 section 5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Invariant<'a> {
+    /// 0 in Version Negotiation.
+    pub(super) version: u32,
+    pub(super) destination: &'a [u8],
+    pub(super) source: &'a [u8],
+    /// Behind the IDs.
+    pub(super) rest: &'a [u8],
+}
+
+impl<'a> Invariant<'a> {
+    /// Reads the beginning of a UDP payload; `None` if it has no long header with IDs that are known to be used.
+    pub(super) fn of(payload: &'a [u8]) -> Option<Self> {
+        let mut cursor = Cursor::new(payload);
+        if !is_long(cursor.byte()?) {
+            return None;
+        }
+        let version = u32::from_be_bytes(*cursor.array()?);
+        let mut id = || cursor.byte_prefixed().filter(|id| id.len() <= CONNECTION_ID_BYTES_MAX);
+        let (destination, source) = (id()?, id()?);
+        Some(Self { version, destination, source, rest: cursor.rest() })
+    }
+
+    /// Versions of a Version Negotiation packet (RFC 9000 section 17.2.1), among them a deployed one.
+    pub(super) fn negotiation(&self) -> Option<Vec<u32>> {
+        let (words, left) = self.rest.as_chunks::<4>();
+        let versions: Vec<u32> = words.iter().copied().map(u32::from_be_bytes).collect();
+        let known =
+            self.version == 0 && left.is_empty() && versions.iter().any(|&number| is_deployed(number));
+        known.then_some(versions)
+    }
+
+    /// Whether a UDP payload with this header begins a connection or is part of one, as far as its first bytes say: a
+    /// version that is deployed, or a padded first packet of another.
+    pub(super) fn is_quic(&self, payload: &[u8]) -> bool {
+        let fixed = payload[0] & FIXED != 0;
+        if self.version == 0 {
+            return self.negotiation().is_some();
+        }
+        let first = payload.len() >= INITIAL_BYTES && self.destination.len() >= FIRST_ID_BYTES;
+        fixed && (is_deployed(self.version) || first)
+    }
+}
+
 /// What a long header is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -48,6 +125,8 @@ pub(super) struct Long<'a> {
     pub(super) kind: Kind,
     pub(super) destination: &'a [u8],
     pub(super) source: &'a [u8],
+    /// Whether an Initial packet has a token: that of a Retry or of an earlier connection.
+    pub(super) token: bool,
     /// Where the packet number begins.
     pub(super) number: usize,
     /// The packet; it is shorter than the datagram if others follow.
@@ -57,15 +136,6 @@ pub(super) struct Long<'a> {
 /// Whether `first` begins a packet with a long header.
 pub(super) fn is_long(first: u8) -> bool {
     first & LONG != 0
-}
-
-/// Whether a UDP payload is the beginning of a connection of a version that is recognised: what makes its flow QUIC.
-pub(in super::super) fn begins_connection(payload: &[u8]) -> bool {
-    let mut cursor = Cursor::new(payload);
-    let known = cursor.byte().is_some_and(|first| first & (LONG | FIXED) == LONG | FIXED)
-        && cursor.array().is_some_and(|number| Version::of(u32::from_be_bytes(*number)).is_some());
-    let mut id = || cursor.byte_prefixed().is_some_and(|id| id.len() <= CONNECTION_ID_BYTES_MAX);
-    known && id() && id()
 }
 
 /// Reads a long header at the beginning of `bytes`; `None` if it is of another version or not well formed.
@@ -83,15 +153,15 @@ pub(super) fn long(bytes: &[u8]) -> Option<Long<'_>> {
         2 => Kind::Handshake,
         _ => Kind::Retry,
     };
+    let whole =
+        |token| Long { version, kind, destination, source, token, number: bytes.len(), packet: bytes };
     if kind == Kind::Retry {
-        return Some(Long { version, kind, destination, source, number: bytes.len(), packet: bytes });
+        return Some(whole(false));
     }
-    if kind == Kind::Initial {
-        cursor.prefixed()?; // token
-    }
+    let token = kind == Kind::Initial && !cursor.prefixed()?.is_empty();
     let length = cursor.varint()?;
     let number = bytes.len() - cursor.rest().len();
     cursor.bytes(length)?;
     let packet = &bytes[..bytes.len() - cursor.rest().len()];
-    Some(Long { version, kind, destination, source, number, packet })
+    Some(Long { number, packet, ..whole(token) })
 }

@@ -5,7 +5,7 @@
 
 use super::super::key_log::ClientRandom;
 use super::header::{Long, Version};
-use super::keys::{HeaderKey, PacketKey, Suite, client_initial};
+use super::keys::{HeaderKey, PacketKey, Suite, initial_secrets};
 use quiclab_core::quic::{Frame, Frames};
 
 /// Type, length, `legacy_version`, random (RFC 8446 sections 4 and 4.1.2).
@@ -34,6 +34,15 @@ impl ClientHelloPrefix {
         }
     }
 
+    /// Takes the CRYPTO frames of a packet's payload.
+    pub(super) fn read(&mut self, payload: &[u8]) {
+        for frame in Frames::new(payload).flatten() {
+            if let Frame::Crypto { offset, data } = frame {
+                self.add(offset, data);
+            }
+        }
+    }
+
     /// The random, once it is there.
     pub(super) fn random(&self) -> Option<ClientRandom> {
         let whole = self.known == (1 << HELLO_BYTES) - 1 && self.bytes[0] == CLIENT_HELLO;
@@ -41,33 +50,39 @@ impl ClientHelloPrefix {
     }
 }
 
-/// Keys of a client's Initial packets.
+/// Keys of Initial packets, made of the destination that a client chose.
 pub(super) struct InitialKeys {
-    header: HeaderKey,
-    packet: PacketKey,
+    version: Version,
+    destination: Vec<u8>,
+    /// Of the client, of the server.
+    keys: [(HeaderKey, PacketKey); 2],
 }
 
 impl InitialKeys {
     pub(super) fn new(version: Version, destination: &[u8]) -> Self {
-        let secret = client_initial(version, destination);
-        Self {
-            header: HeaderKey::new(version, Suite::Aes128, &secret),
-            packet: PacketKey::new(version, Suite::Aes128, &secret),
+        let keys = initial_secrets(version, destination).map(|secret| {
+            let header = HeaderKey::new(version, Suite::Aes128, &secret);
+            (header, PacketKey::new(version, Suite::Aes128, &secret))
+        });
+        Self { version, destination: destination.to_vec(), keys }
+    }
+
+    /// The ends go on in another version: "Initial packets [...] using the Negotiated Version" are protected with its salt
+    /// and the same destination (RFC 9369 section 4.1).
+    pub(super) fn change(&mut self, version: Version) {
+        if version != self.version {
+            *self = Self::new(version, &self.destination);
         }
     }
 
-    /// Puts the CRYPTO frames of a packet into `hello`; `false` if it does not open.
-    pub(super) fn read(&self, long: &Long<'_>, hello: &mut ClientHelloPrefix, scratch: &mut Vec<u8>) -> bool {
-        let Some(unmasked) = self.header.unmask(long.packet, long.number) else { return false };
-        let number = u64::from(unmasked.number);
-        if !self.packet.open(long.packet, &unmasked, number, scratch) {
+    /// Whether a packet opens; then all of `scratch` is its payload.
+    pub(super) fn open(&self, of_server: bool, long: &Long<'_>, scratch: &mut Vec<u8>) -> bool {
+        let (header, packet) = &self.keys[usize::from(of_server)];
+        let Some(unmasked) = header.unmask(long.packet, long.number) else { return false };
+        if !packet.open(long.packet, &unmasked, (0, u64::from(unmasked.number)), scratch) {
             return false;
         }
-        for frame in Frames::new(&scratch[unmasked.end()..]).flatten() {
-            if let Frame::Crypto { offset, data } = frame {
-                hello.add(offset, data);
-            }
-        }
+        scratch.drain(..unmasked.end());
         true
     }
 }

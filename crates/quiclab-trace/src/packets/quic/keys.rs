@@ -135,12 +135,13 @@ impl PacketKey {
         Nonce::assume_unique_for_key(nonce)
     }
 
-    /// Decrypts `packet`, which was unmasked, in `scratch`: then it has the header and the payload, without the tag.
+    /// Decrypts `packet`, which was unmasked, in `scratch`: then it has the header and the payload, without the tag. A number
+    /// is that on a path of Multipath QUIC, otherwise on path 0.
     pub(crate) fn open(
         &self,
         packet: &[u8],
         unmasked: &Unmasked,
-        number: u64,
+        (path, number): (u32, u64),
         scratch: &mut Vec<u8>,
     ) -> bool {
         scratch.clear();
@@ -148,7 +149,7 @@ impl PacketKey {
         let (header, payload) = scratch.split_at_mut(unmasked.end());
         header[0] = unmasked.first;
         header[unmasked.at..].copy_from_slice(&unmasked.number.to_be_bytes()[4 - unmasked.length..]);
-        let opened = self.key.open_in_place(self.nonce(0, number), Aad::from(&*header), payload);
+        let opened = self.key.open_in_place(self.nonce(path, number), Aad::from(&*header), payload);
         let Ok(length) = opened.map(|plaintext| plaintext.len()) else { return false };
         scratch.truncate(unmasked.end() + length);
         true
@@ -256,12 +257,7 @@ pub(super) fn updated(version: Version, secret: &Secret) -> Secret {
     }
 }
 
-/// The secret of the Initial packets of a client that chose this destination (RFC 9001 section 5.2).
-pub(super) fn client_initial(version: Version, destination: &[u8]) -> Secret {
-    initial_secrets(version, destination)[0]
-}
-
-/// Those of the client and of the server.
+/// The secrets of the Initial packets of a client that chose this destination, and of its server (RFC 9001 section 5.2).
 pub(crate) fn initial_secrets(version: Version, destination: &[u8]) -> [Secret; 2] {
     let initial = Salt::new(HKDF_SHA256, version.salt()).extract(destination);
     ["client in", "server in"].map(|label| Secret::Short(expand(&initial, label)))

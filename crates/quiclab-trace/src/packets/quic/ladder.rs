@@ -37,12 +37,13 @@ impl KeyPhases {
         }
     }
 
-    /// Opens a packet whose packet number begins `at`: its number; its payload is all of `scratch` then.
+    /// Opens a packet whose packet number begins `at`: its number; its payload is all of `scratch` then. `largest` is its path
+    /// and the largest number on it.
     pub(super) fn open(
         &mut self,
         packet: &[u8],
         at: usize,
-        largest: Option<u64>,
+        largest: (u32, Option<u64>),
         budget: &mut TrialDecryptionBudget,
         scratch: &mut Vec<u8>,
     ) -> Option<u64> {
@@ -74,7 +75,7 @@ fn try_key(
     key: &PacketKey,
     packet: &[u8],
     unmasked: &Unmasked,
-    largest: Option<u64>,
+    (path, largest): (u32, Option<u64>),
     budget: &mut TrialDecryptionBudget,
     scratch: &mut Vec<u8>,
 ) -> Option<u64> {
@@ -82,7 +83,7 @@ fn try_key(
     let numbers = (0..WINDOWS).map(|step| expected + step * unmasked.window());
     let mut possible =
         numbers.take_while(|&number| number < 1 << 62 && (number == expected || budget.spend(packet.len())));
-    let number = possible.find(|&number| key.open(packet, unmasked, number, scratch))?;
+    let number = possible.find(|&number| key.open(packet, unmasked, (path, number), scratch))?;
     // what was opened is longer than the header: it has a sample, and the tag is gone
     scratch.drain(..unmasked.end());
     Some(number)

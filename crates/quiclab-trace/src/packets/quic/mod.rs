@@ -1,6 +1,7 @@
 //! QUIC in captures: recognised by its headers, decrypted where a key log has its secrets.
 //!
-//! After RFC 9000, RFC 9001 (versions 1 and drafts 27 to 34), RFC 9369 (version 2). Other versions are not recognised.
+//! After RFC 9000, RFC 9001 (versions 1 and drafts 27 to 34), RFC 9369 (version 2). Of other versions the part of long headers
+//! is read that all share (RFC 8999): which connection they are of, and which version.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -9,20 +10,24 @@
 //! | `initial.rs` | the ClientHello's random, by which a key log names a connection |
 //! | `ladder.rs` | keys of one direction through key updates |
 //! | `connection.rs` | what is known of a connection, and its datagrams |
+//! | `ids.rs`, `addresses.rs` | connection IDs, which say whose a datagram is; addresses that a connection has had |
+//! | `place.rs` | the connection of a datagram |
 //! | `secrets.rs` | where secrets come from, and how much may be tried |
-//! | `payload.rs` | frames |
+//! | `payload.rs`, `extension.rs` | frames |
 
+mod addresses;
 mod connection;
+mod extension;
 pub(crate) mod header;
+mod ids;
 mod initial;
 pub(crate) mod keys;
 mod ladder;
 mod payload;
+mod place;
 mod secrets;
 #[cfg(test)]
 mod tests;
 
-pub(super) use connection::{Connection, Opened, Tools, Undecrypted};
-pub(super) use header::begins_connection;
-pub(super) use payload::Found;
-pub(super) use secrets::SecretStore;
+pub(super) use connection::{Connection, Opened, Undecrypted};
+pub(super) use place::Udp;

@@ -1,68 +1,156 @@
 //! What the frames of a datagram say: acknowledged ranges, whether it elicits an ACK, new connection IDs.
 
-use super::super::Problems;
-use super::super::ip::Problem;
-use quiclab_core::quic::{Frame, Frames};
-use std::ops::RangeInclusive;
+use super::super::{AckRange, Content, PacketNumber, Problems};
+use super::extension::{Extension, extension};
+use super::ids::{ConnectionId, NewId};
+use quiclab_core::quic::{Ack, Cursor, Frame, Frames};
+use std::collections::BTreeSet;
+
+/// Types of unknown frames that are told.
+const TYPES_TOLD_MAX: usize = 8;
+/// Connection IDs of one datagram that are taken.
+const NEW_IDS_MAX: usize = 64;
 
 /// What has been found in the packets of a datagram. Its memory is used again for the next.
 #[derive(Debug, Default)]
 pub(in super::super) struct Found {
-    pub(in super::super) numbers: Vec<u64>,
-    pub(in super::super) ranges: Vec<RangeInclusive<u64>>,
-    pub(in super::super) has_ack: bool,
-    pub(in super::super) eliciting: bool,
-    /// Bit n: a connection ID of n bytes was given out.
-    pub(super) id_lengths: u32,
+    pub(super) numbers: Vec<PacketNumber>,
+    pub(super) ranges: Vec<AckRange>,
+    pub(super) has_ack: bool,
+    pub(super) eliciting: bool,
+    /// Connection IDs that the datagram tells, and whose they are.
+    pub(super) ids: Vec<NewId>,
+    /// Types of unknown frames, of all datagrams.
+    pub(super) unknown: BTreeSet<u64>,
 }
 
 impl Found {
     pub(super) fn clear(&mut self) {
         self.numbers.clear();
         self.ranges.clear();
-        (self.has_ack, self.eliciting, self.id_lengths) = (false, false, 0);
+        self.ids.clear();
+        (self.has_ack, self.eliciting) = (false, false);
+    }
+
+    /// What the datagram says.
+    pub(in super::super) fn content(&self) -> Content<'_> {
+        Content::Quic {
+            numbers: &self.numbers,
+            acknowledged: self.has_ack.then_some(&self.ranges),
+            ack_eliciting: self.eliciting,
+        }
+    }
+
+    /// A connection ID of the sender of the datagram, or of its receiver.
+    pub(super) fn id(&mut self, id: &[u8], of_sender: bool, path: u32, sequence: u64) {
+        if let Some(id) = ConnectionId::new(id).filter(|_| self.ids.len() < NEW_IDS_MAX) {
+            self.ids.push(NewId { id, of_sender, path, sequence });
+        }
+    }
+
+    /// Bit n: the sender has given out a connection ID of n bytes.
+    pub(super) fn sender_lengths(&self) -> u32 {
+        self.ids.iter().filter(|new| new.of_sender).fold(0, |bits, new| bits | 1 << new.id.length())
     }
 
     /// A packet of application data.
-    pub(super) fn packet(&mut self, number: u64, payload: &[u8], problems: &mut Problems) {
-        self.numbers.push(number);
-        for frame in Frames::new(payload) {
-            let unreadable: Option<Problem> = match frame {
-                Ok(Frame::Padding { .. } | Frame::ConnectionClose { .. }) => None,
-                Ok(Frame::Ack(ack) | Frame::PathAck { path_id: 0, ack }) => {
-                    self.has_ack = true;
-                    self.ranges.extend(ack.ranges());
-                    None
-                }
-                // its numbers are those of another flow of the capture
-                Ok(Frame::PathAck { .. }) => {
-                    problems.count("QUIC PATH_ACK of a further path");
-                    None
-                }
-                Ok(
-                    Frame::NewConnectionId { connection_id, .. }
-                    | Frame::PathNewConnectionId { connection_id, .. },
-                ) => {
-                    self.id_lengths |= 1 << connection_id.len();
-                    self.eliciting = true;
-                    None
-                }
-                Ok(Frame::Unknown { .. }) => Some("QUIC frame not known"),
-                Err(_) => Some("QUIC frame not well formed"),
-                Ok(_) => {
-                    self.eliciting = true;
-                    None
-                }
+    pub(super) fn packet(&mut self, path: u32, number: u64, payload: &[u8], problems: &mut Problems) {
+        self.numbers.push(PacketNumber { path, number });
+        self.frames(payload, problems, true);
+    }
+
+    /// An Initial or Handshake packet.
+    pub(super) fn handshake(&mut self, payload: &[u8], problems: &mut Problems) {
+        self.frames(payload, problems, false);
+    }
+
+    fn frames(&mut self, mut payload: &[u8], problems: &mut Problems, application: bool) {
+        loop {
+            let mut frames = Frames::new(payload);
+            let Some(unknown) = frames.find_map(|frame| self.frame(frame.ok(), problems, application)) else {
+                return;
             };
-            if let Some(problem) = unreadable {
+            let mut cursor = Cursor::new(unknown);
+            match extension(&mut cursor) {
+                Some(Extension::Ack { path, ack, rest }) => {
+                    self.ack(path, &ack, application);
+                    if !rest {
+                        return self.unknown(unknown, problems);
+                    }
+                }
+                Some(Extension::NewId { path, sequence, id }) => {
+                    self.id(id, true, path as u32, sequence);
+                    self.eliciting = true;
+                }
+                Some(Extension::Other { eliciting }) => self.eliciting |= eliciting,
+                None => {
+                    self.eliciting = true;
+                    return self.unknown(unknown, problems);
+                }
+            }
+            payload = cursor.rest();
+        }
+    }
+
+    /// Takes a frame; gives the packet from a frame on that is not of RFC 9000 or an extension that endpoints have.
+    fn frame<'a>(
+        &mut self,
+        frame: Option<Frame<'a>>,
+        problems: &mut Problems,
+        application: bool,
+    ) -> Option<&'a [u8]> {
+        match frame {
+            Some(Frame::Padding { .. } | Frame::ConnectionClose { .. }) => {}
+            Some(Frame::Ack(ack)) => self.ack(0, &ack, application),
+            Some(Frame::PathAck { path_id, ack }) => self.ack(path_id, &ack, application),
+            Some(Frame::NewConnectionId { connection_id, sequence_number, .. }) => {
+                self.id(connection_id, true, 0, sequence_number);
                 self.eliciting = true;
-                problems.count(problem);
+            }
+            Some(Frame::PathNewConnectionId { connection_id, path_id, sequence_number, .. }) => {
+                self.id(connection_id, true, path_id as u32, sequence_number);
+                self.eliciting = true;
+            }
+            Some(Frame::Unknown { rest, .. }) => return Some(rest),
+            Some(_) => self.eliciting = true,
+            None => {
+                self.eliciting = true;
+                problems.count("QUIC frame not well formed");
             }
         }
+        None
+    }
+
+    fn ack(&mut self, path: u64, ack: &Ack<'_>, application: bool) {
+        if application {
+            self.has_ack = true;
+            let path = path as u32;
+            self.ranges.extend(ack.ranges().map(|numbers| AckRange { path, numbers }));
+        }
+    }
+
+    fn unknown(&mut self, packet: &[u8], problems: &mut Problems) {
+        problems.count("QUIC frame not known");
+        if let Some(frame_type) = Cursor::new(packet).varint().filter(|_| self.unknown.len() < TYPES_TOLD_MAX)
+        {
+            self.unknown.insert(frame_type);
+        }
+    }
+
+    /// A sentence that names the unknown frames by number, if there were any.
+    pub(super) fn unknown_note(&self) -> Option<String> {
+        let types: Vec<String> = self.unknown.iter().map(|frame_type| format!("{frame_type:#x}")).collect();
+        let more = if types.len() == TYPES_TOLD_MAX { " and perhaps more" } else { "" };
+        (!types.is_empty()).then(|| {
+            format!(
+                "QUIC frames of types {}{more} are not known here: what follows one in its packet is not read",
+                types.join(", ")
+            )
+        })
     }
 
     /// Ranges in the order of the contract.
     pub(super) fn settle(&mut self) {
-        self.ranges.sort_unstable_by_key(|range| *range.start());
+        self.ranges.sort_unstable_by_key(|range| (range.path, *range.numbers.start()));
     }
 }

@@ -36,8 +36,9 @@ pub(in super::super) struct SecretStore<'k> {
 }
 
 impl<'k> SecretStore<'k> {
-    pub(in super::super) fn new(given: &'k KeyLog) -> Self {
-        Self { given, embedded: KeyLog::default(), budget: TrialDecryptionBudget(BYTES_TRIED_MAX) }
+    /// Those that were given, and those of the capture that are known so far.
+    pub(in super::super) fn new(given: &'k KeyLog, embedded: KeyLog) -> Self {
+        Self { given, embedded, budget: TrialDecryptionBudget(BYTES_TRIED_MAX) }
     }
 
     /// Adds secrets of the capture; `false` if there are too many.
@@ -67,6 +68,8 @@ impl<'k> SecretStore<'k> {
             client: a.client.or(b.client),
             server: a.server.or(b.server),
             early: a.early.or(b.early),
+            client_handshake: a.client_handshake.or(b.client_handshake),
+            server_handshake: a.server_handshake.or(b.server_handshake),
         })
     }
 

@@ -4,8 +4,8 @@ use super::super::Problems;
 use super::super::key_log::KeyLog;
 use super::super::key_log::Secret;
 use super::connection::{Connection, Opened, Tools, Undecrypted};
-use super::header::{Version, begins_connection};
-use super::keys::{HeaderKey, PacketKey, Suite, Unmasked, client_initial, updated};
+use super::header::{Invariant, Version};
+use super::keys::{HeaderKey, PacketKey, Suite, Unmasked, initial_secrets, updated};
 use super::payload::Found;
 use super::secrets::SecretStore;
 
@@ -16,6 +16,14 @@ const DESTINATION: [u8; 8] = [0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08];
 /// IDs by which the ends want to be called.
 const CLIENT_ID: [u8; 5] = [0xc; 5];
 const SERVER_ID: [u8; 9] = [0x5; 9];
+
+fn begins_connection(payload: &[u8]) -> bool {
+    Invariant::of(payload).is_some_and(|header| header.is_quic(payload))
+}
+
+fn client_initial(version: Version, destination: &[u8]) -> Secret {
+    initial_secrets(version, destination)[0]
+}
 
 fn bytes(digits: &str) -> Vec<u8> {
     let digit = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
@@ -108,7 +116,7 @@ struct Bench<'k> {
 
 impl<'k> Bench<'k> {
     fn new(log: &'k KeyLog) -> Self {
-        let secrets = SecretStore::new(log);
+        let secrets = SecretStore::new(log, KeyLog::default());
         let (found, scratch, problems) = Default::default();
         Self { connection: Connection::new(), secrets, found, scratch, problems }
     }
@@ -130,13 +138,13 @@ impl<'k> Bench<'k> {
             scratch: &mut self.scratch,
             problems: &mut self.problems,
         };
-        self.connection.datagram(backward, datagram, true, &mut tools)
+        self.connection.datagram(backward, datagram, true, None, &mut tools)
     }
 
     /// Numbers of a datagram's packets; empty if it is opaque.
     fn numbers(&mut self, backward: bool, datagram: &[u8]) -> Vec<u64> {
         match self.read(backward, datagram) {
-            Opened::Readable => self.found.numbers.clone(),
+            Opened::Readable => self.found.numbers.iter().map(|packet| packet.number).collect(),
             Opened::Opaque => Vec::new(),
         }
     }
@@ -194,14 +202,14 @@ fn chacha20_packets_of_rfc_9001_appendix_a_5_and_rfc_9369_appendix_a_5() {
         assert!(PacketKey::new(version, Suite::ChaCha20, &secret).open(
             &packet,
             &unmasked,
-            number,
+            (0, number),
             &mut scratch
         ));
         assert_eq!(scratch[4..], [1], "a PING frame");
         assert!(!PacketKey::new(version, Suite::ChaCha20, &CLIENT).open(
             &packet,
             &unmasked,
-            number,
+            (0, number),
             &mut scratch
         ));
     }
@@ -228,19 +236,26 @@ fn what_frames_say_of_acknowledgements() {
     // largest 9, delay 0, two ranges, first of 9 - 1 = 8 to 9; then gap 1: 8 - 1 - 2 = 5, length 2: 3 to 5
     let ack = [2, 9, 0, 1, 1, 1, 2];
     assert_eq!(bench.numbers(true, &short(&SERVER, &CLIENT_ID, 0, &[&ack[..], &[0; 4]].concat())), [0]);
-    assert_eq!(bench.found.ranges, [3..=5, 8..=9]);
+    let ranges: Vec<_> = bench.found.ranges.iter().map(|range| range.numbers.clone()).collect();
+    assert_eq!(ranges, [3..=5, 8..=9]);
     assert!(bench.found.has_ack && !bench.found.eliciting);
     // an ACK_FREQUENCY frame (its type in two bytes), and an ACK behind it
     let frequency = [0x40, 0xaf, 0, 10, 0x40, 0x50, 1];
     let both = [&frequency[..], &ack].concat();
     assert_eq!(bench.numbers(true, &short(&SERVER, &CLIENT_ID, 1, &both)), [1]);
     assert!(bench.found.has_ack && bench.found.eliciting);
+    // TIME_STAMP of picoquic (0x02f5), which asks for nothing, and an ACK behind it
+    let stamped = [&[0x42, 0xf5, 0x80, 0, 1, 0][..], &ack].concat();
+    assert_eq!(bench.numbers(true, &short(&SERVER, &CLIENT_ID, 3, &stamped)), [3]);
+    assert!(bench.found.has_ack && !bench.found.eliciting);
     // an unknown frame hides what is behind it
     let unknown = [&[0x40, 0xfe][..], &ack].concat();
     assert_eq!(bench.numbers(true, &short(&SERVER, &CLIENT_ID, 2, &unknown)), [2]);
     assert!(!bench.found.has_ack && bench.found.eliciting && bench.found.ranges.is_empty());
     let problems: Vec<_> = bench.problems.iter().collect();
     assert_eq!(problems, [("QUIC frame not known", 1)]);
+    let note = bench.found.unknown_note().unwrap();
+    assert!(note.starts_with("QUIC frames of types 0xfe are not known here"), "{note}");
 }
 
 #[test]
@@ -356,14 +371,25 @@ fn why_nothing_is_decrypted() {
     assert_eq!(wrong.connection.undecrypted(&wrong.secrets), Some(Undecrypted::WrongSecrets));
 }
 
+/// Initial packets that begin a connection, after one that is known.
 #[test]
-fn a_second_connection_between_the_same_ports() {
+fn what_begins_a_connection() {
     let log = log();
+    let mut scratch = Vec::new();
+    let mut continues = |bench: &Bench<'_>, datagram: &[u8]| {
+        bench.connection.continues(&super::header::long(datagram).unwrap(), &mut scratch)
+    };
     let mut bench = Bench::new(&log);
     bench.read(false, &initial(1, &DESTINATION, &[(0, 60)], [6; 32]));
-    bench.read(false, &short(&CLIENT, &SERVER_ID, 9, &[1, 0, 0]));
-    assert_eq!(bench.read(false, &initial(1, &[4; 8], &[(0, 60)], RANDOM)), Opened::Readable);
+    assert!(!continues(&bench, &initial(1, &[4; 8], &[(0, 60)], RANDOM)), "another hello");
+    assert!(continues(&bench, &initial(1, &SERVER_ID, &[(0, 60)], [6; 32])), "the same hello, after a Retry");
+    assert!(
+        continues(&bench, &initial(0x6b33_43cf, &[4; 8], &[(0, 60)], RANDOM)),
+        "after Version Negotiation"
+    );
+    let of_server = long(1, 0xc0, &CLIENT_ID, &SERVER_ID, &SERVER, &[1, 0, 0, 0]);
+    assert!(continues(&bench, &of_server), "its keys do not follow from its destination");
+    // the server has answered: no Retry any more
     bench.read(true, &long(1, 0xe0, &CLIENT_ID, &SERVER_ID, &SERVER, &[1, 0, 0, 0]));
-    assert_eq!(bench.numbers(false, &short(&CLIENT, &SERVER_ID, 0, &[1, 0, 0])), [0]);
-    assert!(bench.problems.iter().any(|(kind, _)| kind.starts_with("QUIC connection between the ports")));
+    assert!(!continues(&bench, &initial(0x6b33_43cf, &[4; 8], &[(0, 60)], RANDOM)));
 }

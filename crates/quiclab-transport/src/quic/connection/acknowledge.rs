@@ -354,12 +354,12 @@ impl Connection {
         self.ack_frequency_pending = self.ack_frequency_pending.or(frequency);
         let unanswered = challenges && !path.usable;
         if let Some(observer) = &mut self.observer {
-            let space = match id {
-                SpaceId::Initial => PacketSpace::Initial,
-                SpaceId::Handshake => PacketSpace::Handshake,
-                SpaceId::Path(_) => PacketSpace::OneRtt,
+            let (space, path) = match id {
+                SpaceId::Initial => (PacketSpace::Initial, 0),
+                SpaceId::Handshake => (PacketSpace::Handshake, 0),
+                SpaceId::Path(path) => (PacketSpace::OneRtt, path as u32),
             };
-            observer.observe(now, &TransportEvent::PacketsLost { space, numbers: &self.lost_numbers });
+            observer.observe(now, &TransportEvent::PacketsLost { space, path, numbers: &self.lost_numbers });
         }
         if losses.in_flight > 0 {
             path.on_lost(losses.in_flight, losses.bytes);

@@ -300,12 +300,12 @@ impl Connection {
         self.payload_buffer.clear();
         packet.encode_header(&mut self.header_buffer);
         packet.encode_payload(&mut self.payload_buffer);
-        let (space, number) = (packet.space, packet.number);
+        let (space, path, number) = (packet.space, packet.path.into(), packet.number);
         let (header, payload) = (&self.header_buffer[..], &self.payload_buffer[..]);
         let event = if sent {
-            TransportEvent::PacketSent { space, number, header, payload }
+            TransportEvent::PacketSent { space, path, number, header, payload }
         } else {
-            TransportEvent::PacketReceived { space, number, header, payload }
+            TransportEvent::PacketReceived { space, path, number, header, payload }
         };
         observer.observe(now, &event);
     }

@@ -1,6 +1,6 @@
 // The data of the page. Columns are differences from one number to the next; times are in µs.
 
-const ARROW_COLUMNS = ["time", "flight", "fate", "number", "space", "bytes", "frames", "declared"];
+const ARROW_COLUMNS = ["time", "flight", "fate", "number", "space", "path", "bytes", "frames", "declared"];
 const FRAME_COLUMNS = ["t", "stream", "offset", "length", "again"];
 
 // A step line: the samples of the overview, and `at(from, to)` for those of a time.

@@ -2,6 +2,8 @@
 
 const [ARRIVED, DROPPED, ONE_END, RECEIVED] = [0, 1, 2, 3];
 const SPACES = ["Initial", "Handshake", "0-RTT", "1-RTT", ""];
+// Paths of Multipath QUIC count their packets apart.
+const pathOf = (view, i) => (view.path[i] > 0 ? ` path ${view.path[i]}` : "");
 const KINDS = [
   { label: "handshake (crypto)", colour: "orange", kind: "step" },
   { label: "data", colour: "blue", kind: "step" },
@@ -162,7 +164,7 @@ class Sequence {
 
   label(group) {
     const { contents } = this.connection.arrows[group[0].direction];
-    const name = ({ view, i }) => `${SPACES[view.space[i]]} ${view.number[i]}`.trim();
+    const name = ({ view, i }) => `${SPACES[view.space[i]]}${pathOf(view, i)} ${view.number[i]}`.trim();
     const [{ view: rows, i: row }] = group;
     const text = group.length > 1 ? group.map(name).join(", ") : `${name(group[0])}: ${contents[rows.frames[row]]}`;
     return text.length > LABEL_LENGTH ? `${text.slice(0, LABEL_LENGTH - 1)}…` : text;
@@ -186,7 +188,7 @@ class Sequence {
     const { contents } = this.connection.arrows[direction];
     const names = ["client to server", "server to client"];
     const lines = [
-      `${SPACES[view.space[i]]} packet ${number(view.number[i])}, ${names[direction]}`.trim(),
+      `${SPACES[view.space[i]]} packet ${number(view.number[i])}${pathOf(view, i)}, ${names[direction]}`.trim(),
       `${contents[view.frames[i]] || "contents unknown"}, ${number(view.bytes[i])} B`,
       fate === RECEIVED ? `arrived ${time(view.time[i])}` : `sent ${time(view.time[i])}`,
     ];

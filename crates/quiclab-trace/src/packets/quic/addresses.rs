@@ -1,0 +1,57 @@
+//! Addresses and ports that the ends of a connection have had: they change when a client moves or its NAT forgets it (RFC 9000
+//! section 9), and Multipath QUIC uses several at once.
+
+use std::net::SocketAddr;
+
+/// Addresses of an end that are told.
+const TOLD_MAX: usize = 4;
+
+/// The addresses of the ends: of the one that sent first, and of the other.
+#[derive(Debug, Default)]
+pub(super) struct Addresses {
+    ends: [Addressed; 2],
+    /// Packets of a path other than the first were opened.
+    pub(super) paths: bool,
+}
+
+#[derive(Debug, Default)]
+struct Addressed {
+    last: Option<SocketAddr>,
+    /// In the order in which they were first seen.
+    seen: Vec<SocketAddr>,
+    changes: u64,
+}
+
+impl Addresses {
+    /// A packet from `source` to `destination` was of the connection.
+    pub(super) fn see(&mut self, backward: bool, source: SocketAddr, destination: SocketAddr) {
+        let ends = if backward { [destination, source] } else { [source, destination] };
+        for (end, address) in self.ends.iter_mut().zip(ends) {
+            if end.last == Some(address) {
+                continue;
+            }
+            end.changes += u64::from(end.last.is_some());
+            end.last = Some(address);
+            if end.seen.len() <= TOLD_MAX && !end.seen.contains(&address) {
+                end.seen.push(address);
+            }
+        }
+    }
+
+    /// A sentence about a connection called `name`, if it has had several addresses.
+    pub(super) fn note(&self, name: &str) -> Option<String> {
+        let name = if name.is_empty() { String::new() } else { format!(" {name}") };
+        let several = self.ends.iter().filter(|end| end.seen.len() > 1);
+        let told: Vec<String> = several
+            .map(|end| {
+                let more = if end.seen.len() > TOLD_MAX { " and more" } else { "" };
+                let told: Vec<String> = end.seen.iter().take(TOLD_MAX).map(SocketAddr::to_string).collect();
+                format!("{}{more}", told.join(", then "))
+            })
+            .collect();
+        let why = if self.paths { "uses several paths" } else { "changes an address or port" };
+        (!told.is_empty()).then(|| {
+            format!("QUIC connection{name} {why} and is one flow, by its connection IDs: {}", told.join("; "))
+        })
+    }
+}

@@ -1,0 +1,235 @@
+//! The connection of a UDP datagram: by its connection IDs, else by its addresses and ports.
+//!
+//! | datagram | is of |
+//! | --- | --- |
+//! | its destination ID is known | the connection of that ID, under any addresses |
+//! | Initial whose keys follow from its destination ID, which is not known | a new connection, unless a Retry or Version Negotiation explains it |
+//! | its source ID is known (long headers) | the connection of that ID |
+//! | any other | the connection that these addresses and ports had last |
+//!
+//! So ports that are used again have another connection, two connections may share ports at the same time, and a connection
+//! stays one when a client's address changes. Where IDs are empty, or were given out in packets that cannot be opened, addresses
+//! and ports decide.
+
+use super::super::flows::{Flows, Place, Tuple};
+use super::super::ip::Datagram;
+use super::super::{KeyLog, Problems, Protocol, Sink};
+use super::connection::{Connection, Opened, Tools, begins};
+use super::header::{Invariant, is_long, long, version_name};
+use super::ids::{ConnectionIds, Owner};
+use super::payload::Found;
+use super::secrets::SecretStore;
+use std::collections::BTreeMap;
+
+/// Packets of a UDP flow without any long header on which secrets are tried.
+const UDP_PACKETS_TRIED_MAX: u8 = 4;
+/// Versions that are told.
+const VERSIONS_TOLD_MAX: usize = 8;
+
+/// What is known of all UDP datagrams of a capture.
+pub(in super::super) struct Udp<'k> {
+    pub(in super::super) secrets: SecretStore<'k>,
+    pub(in super::super) found: Found,
+    ids: ConnectionIds,
+    scratch: Vec<u8>,
+    /// Whose the destination ID of the present datagram is.
+    owner: Option<Owner>,
+    /// Versions that Version Negotiation packets have offered, and how many packets each.
+    offered: BTreeMap<u32, u64>,
+    negotiations: u64,
+}
+
+impl<'k> Udp<'k> {
+    pub(in super::super) fn new(keys: &'k KeyLog, embedded: KeyLog) -> Self {
+        Self {
+            secrets: SecretStore::new(keys, embedded),
+            found: Found::default(),
+            ids: ConnectionIds::default(),
+            scratch: Vec::new(),
+            owner: None,
+            offered: BTreeMap::new(),
+            negotiations: 0,
+        }
+    }
+
+    /// The connection of a datagram, which may be new, and whether it goes backward in it; `None` if there are too many.
+    pub(in super::super) fn place(
+        &mut self,
+        datagram: &Datagram<'_>,
+        flows: &mut Flows,
+        sink: &mut dyn Sink,
+    ) -> Option<(usize, bool)> {
+        let (tuple, lesser) = Tuple::of(datagram);
+        let last = flows.find(tuple);
+        let open = |flows: &mut Flows, sink: &mut dyn Sink| Some((flows.open(datagram, sink)?.index, false));
+        let Some((index, backward)) = self.found_by_id(datagram, last.map(|place| place.index), flows) else {
+            // addresses and ports decide
+            self.owner = None;
+            return match last {
+                Some(Place { index, lesser_first }) if !self.is_new(datagram, index, flows) => {
+                    Some((index, lesser != lesser_first))
+                }
+                _ => open(flows, sink),
+            };
+        };
+        if self.owner.is_none() && self.is_new(datagram, index, flows) {
+            return open(flows, sink);
+        }
+        // between the same addresses these say who is who, also where both ends have chosen the same ID
+        let backward = match last {
+            Some(place) if place.index == index => lesser != place.lesser_first,
+            _ => {
+                flows.join(tuple, Place { index, lesser_first: lesser != backward });
+                backward
+            }
+        };
+        Some((index, backward))
+    }
+
+    /// The connection that an ID of a datagram is of, and whether the datagram goes backward in it.
+    fn found_by_id(
+        &mut self,
+        datagram: &Datagram<'_>,
+        current: Option<usize>,
+        flows: &Flows,
+    ) -> Option<(usize, bool)> {
+        self.owner = None;
+        let payload = datagram.payload;
+        let ends = [datagram.source, datagram.destination].map(|end| end.socket(datagram.six));
+        let near = |index: usize| {
+            let known = flows.states[index].flow.ends;
+            known.is_some_and(|known| known.iter().any(|end| ends.contains(end)))
+        };
+        if !is_long(*payload.first()?) {
+            self.owner = self.ids.short(payload, current, near);
+            return self.owner.map(|owner| (owner.flow, owner.of_first));
+        }
+        let header = Invariant::of(payload)?;
+        self.owner = self.ids.long(header.destination, current, near);
+        if let Some(owner) = self.owner {
+            return Some((owner.flow, owner.of_first));
+        }
+        let sender = self.ids.long(header.source, current, near)?;
+        Some((sender.flow, !sender.of_first))
+    }
+
+    /// Whether a datagram without a known destination ID begins another connection than that of a flow.
+    fn is_new(&mut self, datagram: &Datagram<'_>, index: usize, flows: &Flows) -> bool {
+        let payload = datagram.payload;
+        let Some(header) = Invariant::of(payload) else { return false };
+        let known = flows.states[index].quic.as_deref();
+        match (long(payload), known) {
+            (Some(long), Some(connection)) => {
+                !long.destination.is_empty() && !connection.continues(&long, &mut self.scratch)
+            }
+            // whatever used these ports before was no connection that is known
+            (Some(long), None) => begins(&long, &mut self.scratch).is_some(),
+            // of a version that is not read: a client's packets have an ID that was told before, or they are the first
+            (None, Some(connection)) => {
+                let unread = connection.unread_version.is_some() && header.version != 0;
+                unread && !header.destination.is_empty() && header.is_quic(payload)
+            }
+            (None, None) => false,
+        }
+    }
+
+    /// Reads a datagram of the connection that [`Udp::place`] has found.
+    pub(in super::super) fn read(
+        &mut self,
+        (index, backward): (usize, bool),
+        datagram: &Datagram<'_>,
+        flows: &mut Flows,
+        problems: &mut Problems,
+        sink: &mut dyn Sink,
+    ) -> Opened {
+        let state = &mut flows.states[index];
+        let (payload, owner) = (datagram.payload, self.owner);
+        let whole = payload.len() == datagram.payload_bytes;
+        let header = Invariant::of(payload);
+        self.negotiation(header.as_ref());
+        let mut ignored = Problems::default();
+        let mut tools = Tools {
+            secrets: &mut self.secrets,
+            found: &mut self.found,
+            scratch: &mut self.scratch,
+            problems,
+        };
+        let opened = if let Some(connection) = &mut state.quic {
+            connection.datagram(backward, payload, whole, owner, &mut tools)
+        } else if header.as_ref().is_some_and(|header| header.version != 0 && header.is_quic(payload)) {
+            let connection = state.quic.insert(Box::new(Connection::new()));
+            connection.datagram(backward, payload, whole, owner, &mut tools)
+        } else {
+            // a connection whose beginning was not captured: only keys can tell
+            let try_secrets = whole && state.tried < UDP_PACKETS_TRIED_MAX && tools.secrets.few();
+            let mut connection = Connection::new();
+            tools.problems = &mut ignored;
+            if !try_secrets
+                || connection.datagram(backward, payload, whole, owner, &mut tools) == Opened::Opaque
+            {
+                state.tried = state.tried.saturating_add(u8::from(try_secrets));
+                return Opened::Opaque;
+            }
+            state.quic = Some(Box::new(connection));
+            Opened::Readable
+        };
+        let Some(connection) = &mut state.quic else { return opened };
+        self.ids.add(index, backward, &self.found.ids);
+        let [source, destination] =
+            [datagram.source, datagram.destination].map(|end| end.socket(datagram.six));
+        connection.addresses.see(backward, source, destination);
+        connection.addresses.paths |= self.found.numbers.iter().any(|number| number.path > 0);
+        if state.flow.protocol == Protocol::Udp || state.flow.name.is_empty() {
+            let name = connection.name();
+            if state.flow.protocol == Protocol::Udp || !name.is_empty() {
+                (state.flow.protocol, state.flow.name) = (Protocol::Quic, name);
+                sink.better_known(index, &state.flow);
+            }
+        }
+        opened
+    }
+
+    /// Counts what a Version Negotiation packet offers.
+    fn negotiation(&mut self, header: Option<&Invariant<'_>>) {
+        let Some(versions) = header.filter(|header| header.version == 0).and_then(Invariant::negotiation)
+        else {
+            return;
+        };
+        self.negotiations += 1;
+        for version in versions {
+            if self.offered.len() < VERSIONS_TOLD_MAX || self.offered.contains_key(&version) {
+                *self.offered.entry(version).or_default() += 1;
+            }
+        }
+    }
+
+    /// Sentences that a user should know, and what was not remembered.
+    pub(in super::super) fn notes(&self, flows: &Flows, problems: &mut Problems) -> Vec<String> {
+        let mut notes = Vec::new();
+        let mut unread: BTreeMap<u32, u64> = BTreeMap::new();
+        for state in &flows.states {
+            let Some(connection) = &state.quic else { continue };
+            notes.extend(connection.addresses.note(&state.flow.name));
+            if let Some(version) = connection.unread_version {
+                *unread.entry(version).or_default() += 1;
+            }
+        }
+        for (version, count) in unread {
+            let name = version_name(version);
+            notes.push(format!(
+                "{count} QUIC connections have long headers of version {name}, which is not decrypted: only sizes and times \
+                 of their packets are known"
+            ));
+        }
+        if self.negotiations > 0 {
+            let names: Vec<String> = self.offered.keys().map(|version| version_name(*version)).collect();
+            let (count, names) = (self.negotiations, names.join(", "));
+            notes.push(format!(
+                "{count} packets of QUIC Version Negotiation: the server offers versions {names}"
+            ));
+        }
+        notes.extend(self.found.unknown_note());
+        problems.add("QUIC connection ID beyond those that are remembered", self.ids.beyond);
+        notes
+    }
+}
