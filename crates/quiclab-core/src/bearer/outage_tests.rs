@@ -193,7 +193,7 @@ fn outage(links: usize) -> impl Strategy<Value = Vec<Outage>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
     fn after_outages_every_link_is_used_again(
