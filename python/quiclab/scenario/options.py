@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 __all__ = [
+    "AboveMtu",
     "AckAsRequested",
     "AckEvery",
     "AckFilter",
@@ -70,6 +71,8 @@ __all__ = [
     "FqCodel",
     "FqPacing",
     "FqPie",
+    "Framing",
+    "FramingKind",
     "GilbertElliott",
     "HeadDrop",
     "Hold",
@@ -1694,7 +1697,7 @@ class Flow:
     count
         Number of equal flows (default: one, with this name). They have this name with a number from 1 on, such as `a1`
         and `a2`, and random numbers of their own. Events, wires and results name each of them. Not in the kernel lane.
-        Takes an integer of at most 1000 flows.
+        Takes an integer from 0 to 1000 flows.
     stack
         Stack of both ends, if they do not name one.
     sender
@@ -1834,6 +1837,40 @@ ShapedRate: TypeAlias = TokenBucket | Trace
 
 #: Rate at which a link serialises.
 Rate: TypeAlias = DataRate | ShapedRate
+
+
+#: Cells or blocks of a link layer.
+#: - `none`: None: a packet is sent as it is.
+#: - `atm`: Whole cells of ATM: 53 bytes for every 48, or a part of them (ADSL).
+#: - `ptm`: 64b/65b encoding: one byte for every 64, or a part of them (VDSL2).
+FramingKind: TypeAlias = Literal["none", "atm", "ptm"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Framing:
+    """Framing of the link layer, as CAKE and tc-stab calculate it.
+
+    Attributes
+    ----------
+    kind
+        Cells or blocks in which packets are sent. Default: `"none"`.
+    overhead_bytes
+        Bytes that the link layer adds to each packet before the framing, in addition to `overhead_per_packet`;
+        negative, if it takes some away. Takes an integer from -64 to 256 bytes. Default: `0`.
+    mpu
+        Minimum size of a packet with its overhead, before the framing (mpu of tc-stab). Takes a size of at most
+        "256 B". Default: `"0 B"`.
+    """
+
+    kind: FramingKind | None = None
+    overhead_bytes: int | None = None
+    mpu: ByteCount | None = None
+
+
+#: What becomes of an IP packet that is larger than the MTU of a link.
+#: - `drop`: It is dropped, and nobody is told: a black hole, as where ICMP is filtered.
+#: - `fragment`: It is cut into IPv4 fragments, whatever its DF bit says; the end of the link has it whole.
+AboveMtu: TypeAlias = Literal["drop", "fragment"]
 
 
 #: ECN field of the IP header (RFC 3168 section 5).
@@ -2478,40 +2515,6 @@ class Feedback:
     interval: Duration | None = None
     delay: Duration | None = None
     desired_buffer: Duration | None = None
-
-
-#: Cells or blocks of a link layer.
-#: - `none`: None: a packet is sent as it is.
-#: - `atm`: Whole cells of ATM: 53 bytes for every 48, or a part of them (ADSL).
-#: - `ptm`: 64b/65b encoding: one byte for every 64, or a part of them (VDSL2).
-FramingKind: TypeAlias = Literal["none", "atm", "ptm"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Framing:
-    """Framing of the link layer, as CAKE and tc-stab calculate it.
-
-    Attributes
-    ----------
-    kind
-        Cells or blocks in which packets are sent. Default: `"none"`.
-    overhead_bytes
-        Bytes that the link layer adds to each packet before the framing, in addition to `overhead_per_packet`;
-        negative, if it takes some away. Takes an integer from -64 to 256. Default: `0`.
-    mpu
-        Minimum size of a packet with its overhead, before the framing (mpu of tc-stab). Takes a size of at most
-        "256 B". Default: `"0 B"`.
-    """
-
-    kind: FramingKind | None = None
-    overhead_bytes: int | None = None
-    mpu: ByteCount | None = None
-
-
-#: What becomes of an IP packet that is larger than the MTU of a link.
-#: - `drop`: It is dropped, and nobody is told: a black hole, as where ICMP is filtered.
-#: - `fragment`: It is cut into IPv4 fragments, whatever its DF bit says; the end of the link has it whole.
-AboveMtu: TypeAlias = Literal["drop", "fragment"]
 
 
 @dataclass(frozen=True, kw_only=True)
