@@ -339,7 +339,7 @@ def probe(plan: Plan) -> Probe:
         begin, found = time.perf_counter(), Measured()
         result = _result(plan.recipe, scenario, plan.first_seed)
         if not isinstance(result, str):
-            _append(plan.recipe, result, found)
+            _append(plan.recipe, scenario, result, found)
         seconds = time.perf_counter() - begin
         if isinstance(result, str) or seconds > SHORT_S:
             break
