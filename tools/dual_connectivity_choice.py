@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from quiclab.errors import QuiclabError
 from quiclab.stats import Summary, difference_half_width
 from quiclab.studies.dual_connectivity.beyond import CHOICES, NETWORKS, PUBLISHED
 from quiclab.studies.dual_connectivity.lte import MARK
@@ -24,7 +25,18 @@ CHOSEN = tuple(network for network in NETWORKS if network != MARK)
 
 def table(read: Reading) -> list[str]:
     """Return the lines of the table, rates in Mbit/s."""
-    return [f"| {' | '.join(HEADS)} |", "| --- " * len(HEADS) + "|", *(_row(read, network) for network in CHOSEN)]
+    rows = (_row(read, network) for network in CHOSEN if _has_runs(read, network))
+    return [f"| {' | '.join(HEADS)} |", "| --- " * len(HEADS) + "|", *rows]
+
+
+def _has_runs(read: Reading, network: str) -> bool:
+    """Whether there are stored runs of a network: one that was added to the studies has none before they are run."""
+    try:
+        read("splitters", "throughput_mbps", (PUBLISHED, network))
+        read("fairness", "", (PUBLISHED, network, "dc"))
+    except QuiclabError:
+        return False
+    return True
 
 
 def _row(read: Reading, network: str) -> str:

@@ -163,6 +163,12 @@ def mark(message: str, file: str, text: str, start: int, end: int) -> tuple[int,
 def to_toml(scenario_json: str) -> str:
     """Print a scenario as TOML."""
 
+def paths(document_json: str, path: str) -> list[str]:
+    """Return the paths that a path with `*` in it stands for in a document."""
+
+def unused(scenario_json: str) -> list[str]:
+    """Return what of a scenario no flow uses, in sentences."""
+
 def template() -> str:
     """Return a commented scenario file that can be run unchanged."""
 

@@ -70,12 +70,13 @@ def from_plain(kind: Any, value: Any, path: str) -> Any:
 def with_value(plain: Mapping[str, Any], path: str, value: Any, above: str = "") -> dict[str, Any]:
     """Return a copy of a plain tree in which the value at a dotted path is another; `None` removes it.
 
-    `above` is the path of `plain` itself, for errors.
+    Entries of a list are counted from 0; the number after the last one appends. `above` is the path of `plain` itself,
+    for errors.
 
     Raises
     ------
     RequestError
-        If the path runs through something that is not a table, or names a part of an entry that does not exist.
+        If the path runs through something that is neither a table nor a list, or an entry of a list does not exist.
     """
     head, _, rest = path.partition(".")
     here = f"{above}{head}"
@@ -87,6 +88,12 @@ def with_value(plain: Mapping[str, Any], path: str, value: Any, above: str = "")
             copy[head] = value
         return copy
     inner = copy.get(head, {})
+    if isinstance(inner, list | tuple):
+        entries = {str(index): entry for index, entry in enumerate(inner)}
+        if (index := rest.partition(".")[0]) not in (*entries, str(len(entries))):
+            raise unexpected(here, f"an index from 0 to {len(entries)}", index)
+        copy[head] = list(with_value(entries, rest, value, f"{here}.").values())
+        return copy
     if not isinstance(inner, Mapping):
         raise unexpected(
             here, "a table", inner, f"`{rest}` in it cannot be set; set {here} as a table", kind="WrongType"

@@ -20,8 +20,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads TOML; `file` is its name in errors. `sets` are dotted paths (elements of arrays by index) and values:
-    /// TOML values, and strings where they are not TOML.
+    /// Reads TOML; `file` is its name in errors. `sets` are dotted paths (elements of arrays by index, `*` for every name
+    /// or index) and values: TOML values, and strings where they are not TOML.
     ///
     /// # Errors
     /// If the text is not TOML or a path leads through a value that is not a table.
@@ -79,17 +79,53 @@ impl Document {
     /// If a path leads through a value that is not a table.
     pub fn with(mut self, sets: &[(String, String)]) -> Result<Self, ConfigError> {
         for (path, value) in sets {
-            let steps: Vec<&str> = path.split('.').map(str::trim).collect();
-            let result = if steps.iter().any(|step| step.is_empty()) {
-                let problem =
-                    Problem::new(ProblemKind::Syntax, "", "a path such as `bearers.dc.batch_packets`");
-                Err(problem.got(format!("{path:?}")))
-            } else {
-                self.root.set(&FieldPath::new(steps), Node::from_argument(value))
-            };
-            result.map_err(|problem| ConfigError::new(problem, Location::CommandLine))?;
+            let value = Node::from_argument(value);
+            for path in self.paths(path)? {
+                let set = self.root.set(&path, value.clone());
+                set.map_err(|problem| ConfigError::new(problem, Location::CommandLine))?;
+            }
         }
         Ok(self)
+    }
+
+    /// The paths that `path` stands for: `*` in it is each name of the table there, or each index of the array.
+    ///
+    /// # Errors
+    /// If `path` has no such form, or `*` stands for nothing.
+    pub fn paths(&self, path: &str) -> Result<Vec<FieldPath>, ConfigError> {
+        let steps: Vec<&str> = path.split('.').map(str::trim).collect();
+        let refused = |expected: &str| {
+            let problem = Problem::new(ProblemKind::Syntax, "", expected).got(format!("{path:?}"));
+            Err(ConfigError::new(problem, Location::CommandLine))
+        };
+        if steps.iter().any(|step| step.is_empty()) {
+            return refused("a path such as `bearers.dc.batch_packets`");
+        }
+        if steps.iter().any(|step| step.contains('*') && *step != "*") {
+            return refused("`*` as a whole name, such as `flows.*.stack`");
+        }
+        let mut paths = vec![Vec::new()];
+        for (index, step) in steps.iter().enumerate() {
+            let mut longer = Vec::new();
+            for path in paths {
+                let extend = |step: String| path.iter().cloned().chain([step]).collect::<Vec<_>>();
+                if *step == "*" {
+                    let node = self.root.get(&FieldPath::new(&path));
+                    longer.extend(node.iter().flat_map(|node| node.children()).map(extend));
+                } else {
+                    longer.push(extend((*step).to_owned()));
+                }
+            }
+            if longer.is_empty() {
+                let here = steps[..=index].join(".");
+                let problem =
+                    Problem::new(ProblemKind::UnknownName, "", "a table or an array with entries there");
+                let problem = problem.because(format!("`{here}` stands for nothing"));
+                return Err(ConfigError::new(problem, Location::CommandLine));
+            }
+            paths = longer;
+        }
+        Ok(paths.into_iter().map(FieldPath::new).collect())
     }
 
     /// Checks that the integer at `field` is `version`, which decides how everything else is read.
@@ -114,6 +150,12 @@ impl Document {
             Value::Text(text) => Some(text),
             _ => None,
         }
+    }
+
+    /// Whether the field at `path` is there because of a set.
+    #[must_use]
+    pub fn is_set(&self, path: &FieldPath) -> bool {
+        self.root.get(path).is_some_and(|node| node.origin == Origin::Set)
     }
 
     /// Removes the field at `path`, if it is there.

@@ -122,6 +122,15 @@ impl Node {
         }
     }
 
+    /// The names of a table, or the indices of an array.
+    pub(crate) fn children(&self) -> Vec<String> {
+        match &self.value {
+            Value::Table(table) => table.keys().cloned().collect(),
+            Value::Array(array) => (0..array.len()).map(|index| index.to_string()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn child(&self, step: &str) -> Option<&Self> {
         match &self.value {
             Value::Table(table) => table.get(step),

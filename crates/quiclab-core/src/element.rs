@@ -74,7 +74,7 @@ drop_reasons! {
     ReceiveBufferFull = "receive_buffer_full",
     /// The link serves nothing any more: its trace has ended.
     LinkEnded = "link_ended",
-    /// Larger than the token bucket of the link: it could never leave.
+    /// Larger than the MTU of the link, or than its token bucket: it could never leave.
     TooLarge = "too_large",
     /// CoDel: the queue has been too long for too long.
     Codel = "codel",
@@ -94,6 +94,8 @@ drop_reasons! {
     Policed = "policed",
     /// The link was down, and packets that it transmits then are lost.
     LinkDown = "link_down",
+    /// As many packets were in the delay of the link as may be.
+    DelayFull = "delay_full",
 }
 
 /// What an element emits in one call; the driver drains and reuses it.

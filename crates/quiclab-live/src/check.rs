@@ -8,7 +8,7 @@
 //!
 //! Times are those of the machine's clock, so that its timers are part of what is checked.
 
-use quiclab_core::link::{Distribution, LinkConfig, Rate, ShapedRate};
+use quiclab_core::link::{Distribution, LinkConfig, Rate, ShapedRate, WireFormat};
 use quiclab_core::queue::TcQueue;
 use quiclab_core::{ByteCount, DataRate, Duration, Time};
 use serde::Serialize;
@@ -99,7 +99,7 @@ impl LinkTransits {
     }
 
     fn service(link: &LinkConfig, rate: Option<DataRate>, passage: &Transit) -> Duration {
-        rate.map_or(Duration::ZERO, |rate| rate.time_for(passage.size + link.overhead_per_packet))
+        rate.map_or(Duration::ZERO, |rate| rate.time_for(wire_size(link, passage)))
     }
 
     /// Mean over packets that the serialiser had nothing before, even if nothing was dropped and no more
@@ -152,7 +152,7 @@ impl LinkTransits {
             let waited = left.since(passage.entered) > least + service + service + spread;
             // it was there before the one before it had been serialised
             let behind = run.is_none_or(|(_, last, ..)| passage.entered + least < last);
-            let bytes = (passage.size + link.overhead_per_packet).bytes();
+            let bytes = wire_size(link, passage).bytes();
             run = match (waited && behind, run) {
                 (true, None) => Some((left, left, 0, 0)),
                 (true, Some((first, _, sum, packets))) => Some((first, left, sum + bytes, packets + 1)),
@@ -209,6 +209,11 @@ fn drain_rate(link: &LinkConfig) -> Option<DataRate> {
         Some(Rate::Constant(rate) | Rate::Shaped(ShapedRate::TokenBucket { rate, .. })) => Some(*rate),
         _ => None,
     }
+}
+
+/// Bytes of a packet on the wire of `link`.
+fn wire_size(link: &LinkConfig, passage: &Transit) -> ByteCount {
+    WireFormat::of(link).length_of(passage.size, ByteCount::ZERO)
 }
 
 fn limit_packets(link: &LinkConfig) -> Option<u64> {

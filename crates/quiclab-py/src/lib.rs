@@ -33,6 +33,8 @@ fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::mark, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::toml_span, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::to_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::paths, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::unused, module)?)?;
     module.add("PHASES", quiclab_core::RecoveryState::PHASES)?;
     module.add_function(wrap_pyfunction!(scenario::template, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;

@@ -230,12 +230,27 @@ pub(crate) fn schema() -> String {
     Scenario::schema().to_string()
 }
 
-/// A valid, resolved scenario from its JSON, resolved or not.
+/// The paths that a path with `*` in it stands for in a document (JSON).
+#[pyfunction]
+pub(crate) fn paths(document_json: &str, path: &str) -> PyResult<Vec<String>> {
+    let paths = Document::from_json(document_json, None, &[]).and_then(|document| document.paths(path));
+    let paths = paths.map_err(|error| scenario_error(&error))?;
+    Ok(paths.iter().map(|path| path.steps().join(".")).collect())
+}
+
+/// What of a scenario (JSON) no flow uses, in sentences.
+#[pyfunction]
+pub(crate) fn unused(scenario_json: &str) -> PyResult<Vec<String>> {
+    Ok(parse(scenario_json)?.unused())
+}
+
+/// A valid, resolved scenario from its JSON, resolved or not, with each of its flows.
 pub(crate) fn parse(json: &str) -> PyResult<Scenario> {
     let scenario = Document::from_json(json, None, &[]).and_then(|document| {
         let scenario = Scenario::load(&document, &validate)?;
         check_observed(&scenario)?;
         Ok(scenario)
     });
-    scenario.map(|scenario| scenario.resolved()).map_err(|error| scenario_error(&error))
+    let repeated = scenario.and_then(|scenario| Ok(scenario.resolved().repeated()?.into_owned()));
+    repeated.map_err(|error| scenario_error(&error))
 }

@@ -10,6 +10,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
+    /// Number of equal flows (default: one, with this name). They have this name with a number from 1 on, such as `a1` and
+    /// `a2`, and random numbers of their own. Events, wires and results name each of them. Not in the kernel lane.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_most(1000).unit("flows"))]
+    pub count: Option<u32>,
     /// Stack of both ends, if they do not name one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,

@@ -8,6 +8,7 @@ mod graph;
 mod load;
 mod network;
 mod plugin;
+mod repeat;
 mod resolve;
 mod tunnel;
 mod validate;

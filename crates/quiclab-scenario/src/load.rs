@@ -52,7 +52,9 @@ impl Scenario {
     /// The first thing that is wrong.
     pub fn load(document: &Document, stacks: StackCheck<'_>) -> Result<Self, ConfigError> {
         let scenario = Self::decode(document)?;
-        scenario.check_together(stacks).map_err(|problem| document.locate(problem))?;
+        let checked = scenario.check_together(stacks);
+        let checked = checked.and_then(|()| scenario.check_new_parts(|path| document.is_set(path)));
+        checked.map_err(|problem| document.locate(problem))?;
         Ok(scenario)
     }
 

@@ -1,7 +1,7 @@
 //! A run: from a resolved scenario and a seed to a result.
 
 use crate::arrivals::{Arriving, Completion};
-use crate::build::{BuildOptions, Built, FlowEndpoints, build};
+use crate::build::{BuildError, BuildOptions, Built, FlowEndpoints, build};
 use crate::drive::{RunProgress, drive};
 use crate::error::RunError;
 use crate::event_loop::Simulation;
@@ -61,6 +61,8 @@ pub struct RunOutput {
 /// # Errors
 /// When the scenario cannot be built, the simulation breaks down or the caller interrupts it.
 pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
+    let repeated = scenario.repeated().map_err(|problem| BuildError::Problem(Box::new(problem)))?;
+    let scenario = &*repeated;
     let Built { mut topology, ends } = build(scenario, seed, &options.build)?;
     warm_start::prepare(&mut topology, scenario, seed, &options.build, options.progress)?;
     let observers = (options.packet_observers)(&topology);
@@ -263,7 +265,7 @@ fn warnings(
     ended_by: EndedBy,
     end: Time,
 ) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings = scenario.unused();
     for (name, flow) in flows {
         if let Some(failure) = &flow.failure {
             warnings.push(format!("flow `{name}` failed before everything was delivered: {failure}"));

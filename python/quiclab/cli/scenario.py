@@ -109,8 +109,10 @@ def scenario_show(
     sets: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print a scenario with every default filled in."""
+    """Print a scenario with every default filled in, and say what of it no flow uses."""
     scenario = resolve_file(file, parse_sets(sets))
+    for note in extension().unused(scenario):
+        print(f"note: {note}", file=sys.stderr)
     if as_json:
         print(to_json(json.loads(scenario)))
     else:

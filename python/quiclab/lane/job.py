@@ -51,6 +51,8 @@ def make_job(scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, A
             raise unexpected(f"flows.{name}", "the same stack at both ends", got=f"`{server}` and `{client}`")
         if "arrivals" in flow:
             raise unexpected(f"flows.{name}.arrivals", "none in the kernel lane", got="arrivals")
+        if "count" in flow:
+            raise unexpected(f"flows.{name}.count", "none in the kernel lane", got=flow["count"])
         placeholders = {"flow": name, "seed": str(seed)}
         if plain["record"]["acks"]:
             placeholders["probe"] = "true"

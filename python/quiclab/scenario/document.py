@@ -67,8 +67,8 @@ class Scenario(ScenarioFields):
         Parameters
         ----------
         path
-            Names joined by dots, such as `bearers.dc.batch_packets`. A link, bearer, host or flow that does not
-            exist yet is added by giving it whole.
+            Names joined by dots, such as `bearers.dc.batch_packets`, as of `--set`: `*` is every name, entries of lists
+            are counted from 0. A link, bearer, host or flow that does not exist yet is added by giving it whole.
         value
             The new value: a plain value or one of the dataclasses; `None` removes it.
 
@@ -88,8 +88,9 @@ class Scenario(ScenarioFields):
         plain = self.to_dict()
         if self.network is not None and "network" not in changes and any(path.startswith("links.") for path in changes):
             plain |= {"links": json.loads(self.resolved_json())["links"], "network": None}
-        for path, value in changes.items():
-            plain = _with_value(plain, path, value)
+        for given, value in changes.items():
+            for path in paths(plain, given):
+                plain = _with_value(plain, path, value)
         return self._like(plain)
 
     def resolved(self, programs: str | None = None) -> Scenario:
@@ -131,6 +132,23 @@ def _of_engine(text: str, error: RequestError) -> RequestError:
             hint = "the engine knows it: the classes of quiclab.scenario are older; run `make reference`"
             return RequestError(f"{error.message}; {hint}", path=error.path, kind=error.kind, value=error.value)
     return error
+
+
+def paths(plain: Mapping[str, Any], path: str) -> list[str]:
+    """Return the paths that a path with `*` in it stands for in a plain tree: one for each name, or entry of a list.
+
+    Raises
+    ------
+    RequestError
+        If `*` is a part of a name, or stands for nothing.
+    """
+    if "*" not in path:
+        return [path]
+    native = extension()
+    try:
+        return list(native.paths(json.dumps(plain, allow_nan=False), path))
+    except native.ScenarioError as found:
+        raise ScenarioError.of(found) from None
 
 
 def _with_value(plain: dict[str, Any], path: str, value: object) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 __all__ = [
+    "AboveMtu",
     "AckAsRequested",
     "AckEvery",
     "AckFilter",
@@ -70,6 +71,8 @@ __all__ = [
     "FqCodel",
     "FqPacing",
     "FqPie",
+    "Framing",
+    "FramingKind",
     "GilbertElliott",
     "HeadDrop",
     "Hold",
@@ -348,6 +351,9 @@ class Delay:
     steps
         Number of equal steps, spread over `every`, in which a delay changes; the first change is immediate. 1 without
         `every`. Takes an integer from 1 to 1000.
+    limit_packets
+        Maximum number of packets in the delay at one time, as the `limit` of netem; those above it are dropped
+        (default: none is). Takes an integer of at least 1 packet.
     """
 
     mean: Duration
@@ -357,6 +363,7 @@ class Delay:
     every: Duration | None = None
     first: Duration | None = None
     steps: int | None = None
+    limit_packets: int | None = None
 
 
 #: Order in which a server sends requested objects.
@@ -1687,6 +1694,10 @@ class Flow:
     ----------
     workload
         Workload of the flow.
+    count
+        Number of equal flows (default: one, with this name). They have this name with a number from 1 on, such as `a1`
+        and `a2`, and random numbers of their own. Events, wires and results name each of them. Not in the kernel lane.
+        Takes an integer from 0 to 1000 flows.
     stack
         Stack of both ends, if they do not name one.
     sender
@@ -1722,6 +1733,7 @@ class Flow:
     """
 
     workload: Workload
+    count: int | None = None
     stack: str | None = None
     sender: EndpointConfig | None = None
     receiver: EndpointConfig | None = None
@@ -1825,6 +1837,40 @@ ShapedRate: TypeAlias = TokenBucket | Trace
 
 #: Rate at which a link serialises.
 Rate: TypeAlias = DataRate | ShapedRate
+
+
+#: Cells or blocks of a link layer.
+#: - `none`: None: a packet is sent as it is.
+#: - `atm`: Whole cells of ATM: 53 bytes for every 48, or a part of them (ADSL).
+#: - `ptm`: 64b/65b encoding: one byte for every 64, or a part of them (VDSL2).
+FramingKind: TypeAlias = Literal["none", "atm", "ptm"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Framing:
+    """Framing of the link layer, as CAKE and tc-stab calculate it.
+
+    Attributes
+    ----------
+    kind
+        Cells or blocks in which packets are sent. Default: `"none"`.
+    overhead_bytes
+        Bytes that the link layer adds to each packet before the framing, in addition to `overhead_per_packet`;
+        negative, if it takes some away. Takes an integer from -64 to 256 bytes. Default: `0`.
+    mpu
+        Minimum size of a packet with its overhead, before the framing (mpu of tc-stab). Takes a size of at most
+        "256 B". Default: `"0 B"`.
+    """
+
+    kind: FramingKind | None = None
+    overhead_bytes: int | None = None
+    mpu: ByteCount | None = None
+
+
+#: What becomes of an IP packet that is larger than the MTU of a link.
+#: - `drop`: It is dropped, and nobody is told: a black hole, as where ICMP is filtered.
+#: - `fragment`: It is cut into IPv4 fragments, whatever its DF bit says; the end of the link has it whole.
+AboveMtu: TypeAlias = Literal["drop", "fragment"]
 
 
 #: ECN field of the IP header (RFC 3168 section 5).
@@ -2482,6 +2528,13 @@ class Link:
         `kind`.
     overhead_per_packet
         Bytes that serialisation adds to each packet (Ethernet header: 14 B). Needs a `rate`. Default: `"0 B"`.
+    framing
+        Framing of the link layer, such as that of ATM on ADSL (default: none). It determines how many bytes a packet
+        has on the wire, for serialisation, token bucket, policer and queue. Needs a `rate`.
+    mtu
+        Largest IP packet that the link carries (default: any). Takes a size of at least "68 B".
+    above_mtu
+        What becomes of a larger one. Not `fragment` without `mtu`.
     ecn_rewrites
         Changes of the ECN field on the way to the link, such as those of a router that clears it: the first that
         applies to a packet is made.
@@ -2509,6 +2562,9 @@ class Link:
 
     rate: Rate | None = None
     overhead_per_packet: ByteCount | None = None
+    framing: Framing | None = None
+    mtu: ByteCount | None = None
+    above_mtu: AboveMtu | None = None
     ecn_rewrites: tuple[EcnRewrite, ...] | None = None
     policer: Policer | None = None
     queue: Queue | None = None
@@ -2590,10 +2646,15 @@ class FlowControl:
     start_buffer
         Desired buffer size that each link is assumed to have before its first report. Takes a size of at least "1 B".
         Default: `"16 KiB"`.
+    poll_interval
+        A link that has not reported for this long what it received gets one packet more than it desires, which makes it
+        report. Should be longer than the `interval` of its `feedback`. Takes a duration of at least "1 ms". Default:
+        `"100 ms"`.
     """
 
     queue_packets: int | None = None
     start_buffer: ByteCount | None = None
+    poll_interval: Duration | None = None
     kind: Literal["flow_control"] = "flow_control"
 
 

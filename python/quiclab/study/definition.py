@@ -257,10 +257,25 @@ class Study:
     def _checked(self, only: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         """Check keys and values of `--only`, and translate the keys to columns."""
         columns, where = self.design.keys, f"study {self.name}"
-        for key, wanted in only.items():
+        for key in only:
             if key not in columns:
                 raise unknown("column", key, columns, where=where)
-            for value in wanted:
-                if value not in (known := self.design.labels_of(columns[key])):
-                    raise not_one_of(f"--only {key}", value, known, where=where)
-        return {columns[key]: values for key, values in only.items()}
+        return {columns[key]: tuple(self._label(key, columns[key], value) for value in only[key]) for key in only}
+
+    def _label(self, key: str, column: str, text: str) -> str:
+        """Return the label of a setting that `--only` names: of a number, in any notation."""
+        known = self.design.labels_of(column)
+        if text in known:
+            return text
+        same = [label for label in known if (number := _number(label)) is not None and number == _number(text)]
+        if not same:
+            raise not_one_of(f"--only {key}", text, known, where=f"study {self.name}")
+        return same[0]
+
+
+def _number(text: str) -> float | None:
+    """Return the number that a text is; `None` if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -14,8 +14,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from quiclab import quantity
-from quiclab.errors import RequestError, nearest, unexpected, unknown
+from quiclab.errors import RequestError, nearest, unexpected
 from quiclab.formats import decimal
+from quiclab.scenario.document import paths as expanded_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -306,23 +307,12 @@ def _split(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _expanded(field: str, path: str, scenario: Mapping[str, Any]) -> Iterator[str]:
+def _expanded(field: str, path: str, scenario: Mapping[str, Any]) -> list[str]:
     """List the paths that a path with `*` stands for."""
-    head, star, rest = path.partition("*")
-    if not star:
-        yield path
-        return
-    if (head and not head.endswith(".")) or (rest and not rest.startswith(".")):
-        raise unexpected(field, "`*` as a whole name, such as flows.*.stack", path)
-    table: Any = scenario
-    for name in head.rstrip(".").split(".") if head else ():
-        if not isinstance(table, dict) or name not in table:
-            raise unknown("table", name, sorted(table) if isinstance(table, dict) else (), field)
-        table = table[name]
-    if not isinstance(table, dict) or not table:
-        raise RequestError(f"{field}: `{head}*` stands for nothing: the scenario has no names there", path=path)
-    for name in table:
-        yield from _expanded(field, f"{head}{name}{rest}", scenario)
+    try:
+        return expanded_paths(scenario, path)
+    except RequestError as error:
+        raise RequestError(f"{field}: {error.message}", path=path, kind=error.kind) from None
 
 
 def _nested(path: str, other: str) -> bool:

@@ -1,14 +1,15 @@
 """Metrics of a sweep: numbers that `--metric` names, each measured in a run.
 
-A metric of flows has a column for each flow where a scenario has several: `goodput_mbps.main`. Some can be measured in
-a window of time: `goodput@10s..60s`. Any other number of a result is named by its path, such as
-`flows.main.sender.srtt_ms` or `elements.down1.dropped.packets`.
+A metric of flows has a column for each flow where a scenario has several: `goodput_mbps.main`; of a flow with a `count`
+it is the mean over its flows. Some can be measured in a window of time: `goodput@10s..60s`. Any other number of a
+result is named by its path, such as `flows.main.sender.srtt_ms` or `elements.down1.dropped.packets`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import count, takewhile
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from quiclab import windows
@@ -288,6 +289,15 @@ METRICS: Final = (
         within_run=_fairness_within,
     ),
     Metric(
+        "total_goodput",
+        "total_goodput_mbps",
+        "Goodput of all flows",
+        "Mbit/s",
+        "sum of the goodputs of all flows",
+        of_run=lambda result: math.fsum(flow.goodput_mbps for flow in result.flows.values()),
+        within_run=lambda result, window: math.fsum(_goodput_within(result, flow, window) for flow in result.flows),
+    ),
+    Metric(
         "drops",
         "dropped_packets",
         "Drops",
@@ -408,7 +418,20 @@ def _columns(metric: Metric, flows: list[str], window: str = "") -> list[Measure
 
 
 def _bound(metric: Metric, flow: str) -> Callable[[RunResult], float]:
-    return lambda result: metric.of_flow(result, flow) if metric.of_flow else math.nan
+    def measure(result: RunResult) -> float:
+        if metric.of_flow is None:
+            return math.nan
+        values = [metric.of_flow(result, single) for single in _singles(result, flow)]
+        return math.fsum(values) / len(values) if values else math.nan
+
+    return measure
+
+
+def _singles(result: RunResult, flow: str) -> list[str]:
+    """Return the names of the flows of a run that a flow of the scenario stands for: several, if it has a `count`."""
+    if flow in result.flows:
+        return [flow]
+    return list(takewhile(result.flows.__contains__, (f"{flow}{number}" for number in count(1))))
 
 
 def _at(path: str) -> Callable[[RunResult], float]:

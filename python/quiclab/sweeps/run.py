@@ -259,7 +259,7 @@ def _measure(recipe: Recipe, scenario: str, seed: int, found: Measured) -> str:
     result = _result(recipe, scenario, seed)
     if isinstance(result, str):
         return result
-    _append(recipe, result, found)
+    _append(recipe, scenario, result, found)
     return ""
 
 
@@ -272,9 +272,9 @@ def _result(recipe: Recipe, scenario: str, seed: int) -> RunResult | str:
     return _problem(result) or result
 
 
-def _append(recipe: Recipe, result: RunResult, found: Measured) -> None:
-    """Append what is measured in a run."""
-    columns = _measures(recipe.metrics, tuple(workloads(result.data["scenario"]).items()))
+def _append(recipe: Recipe, scenario: str, result: RunResult, found: Measured) -> None:
+    """Append what is measured in a run of a resolved scenario."""
+    columns = _measures(recipe.metrics, tuple(workloads(json.loads(scenario)).items()))
     found.digest.append(result.digest)
     found.finished.append(all(flow.completed for flow in result.flows.values()))
     found.values.extend(float(column.measure(result)) for column in columns)
@@ -346,7 +346,7 @@ def probe(plan: Plan) -> Probe:
         begin, found = time.perf_counter(), Measured()
         result = _result(plan.recipe, scenario, plan.first_seed)
         if not isinstance(result, str):
-            _append(plan.recipe, result, found)
+            _append(plan.recipe, scenario, result, found)
         seconds = time.perf_counter() - begin
         if isinstance(result, str) or seconds > SHORT_S:
             break

@@ -124,6 +124,11 @@ pub enum Splitter {
         #[serde(default = "default_buffer")]
         #[schemars(transform = limits::at_least("1 B"))]
         start_buffer: ByteCount,
+        /// A link that has not reported for this long what it received gets one packet more than it desires, which makes it
+        /// report. Should be longer than the `interval` of its `feedback`.
+        #[serde(default = "default_poll")]
+        #[schemars(transform = limits::at_least("1 ms"))]
+        poll_interval: Duration,
     },
 }
 
@@ -134,6 +139,7 @@ defaults! {
     default_probe: Duration = Duration::from_secs(1);
     default_queue: u32 = 1000;
     default_buffer: ByteCount = ByteCount::from_bytes(16 << 10);
+    default_poll: Duration = Duration::from_millis(100);
 }
 
 impl Splitter {

@@ -5,7 +5,8 @@
 //! - **Rate.** If more was buffered at one report than was transmitted until the next, the link was
 //!   busy all the time between them, and its rate is what it transmitted over that time. Otherwise it
 //!   may have run dry, and the same quotient, less one packet for what may have begun before, is a lower
-//!   bound: it counts only where it is above the estimate.
+//!   bound: it counts only where it is above the estimate. Of a link that had nothing before, all counts: so the one
+//!   packet of a probe shows that a link which was out is fast again.
 //! - **Base delay**, from the end of the serialisation to the end of the link, by Little's law: the mean of the
 //!   bytes on the way over the bytes delivered per time.
 //!
@@ -27,6 +28,9 @@ pub(super) struct LinkEstimate {
     pub(super) reports: u64,
     /// The newest report; before the first one, that nothing has happened.
     pub(super) last: DeliveryStatus,
+    /// When it was heard, and when a packet was sent last; 0 before the first one.
+    pub(super) heard: Time,
+    pub(super) last_sent: Time,
     /// Since when packets have been on the way without a break.
     busy_since: Time,
     rate: DecayingRatio,
@@ -42,6 +46,8 @@ impl LinkEstimate {
             sent: Count::default(),
             reports: 0,
             last: DeliveryStatus::default(),
+            heard: Time::ZERO,
+            last_sent: Time::ZERO,
             busy_since: Time::ZERO,
             rate: DecayingRatio::new(start),
             base_delay: DecayingRatio::new((0, 0)),
@@ -54,13 +60,16 @@ impl LinkEstimate {
         if self.sent.packets == self.last.delivered.packets + self.last.lost.packets {
             self.busy_since = now;
         }
+        self.last_sent = now;
         self.sent.add(size);
     }
 
-    /// The link reports.
-    pub(super) fn on_report(&mut self, report: &DeliveryStatus) {
+    /// A report of the link is heard.
+    pub(super) fn on_report(&mut self, now: Time, report: &DeliveryStatus) {
+        self.heard = now;
         let before = std::mem::replace(&mut self.last, *report);
         self.reports += 1;
+        let was_idle = self.busy_since >= before.measured;
         let since = before.measured.max(self.busy_since).as_nanos();
         let elapsed = Duration::from_nanos(report.measured.as_nanos().saturating_sub(since));
         if elapsed == Duration::ZERO {
@@ -72,8 +81,8 @@ impl LinkEstimate {
         );
         if before.buffered.bytes() > bytes {
             self.rate.add((bytes, elapsed.as_nanos()), elapsed, self.smoothing);
-        } else if packets > 1 {
-            let sure = bytes - bytes / packets;
+        } else if packets > 1 || was_idle && packets > 0 {
+            let sure = if was_idle { bytes } else { bytes - bytes / packets };
             if per_second(sure, elapsed) > self.rate().bits_per_second() {
                 self.rate.add((sure, elapsed.as_nanos()), elapsed, self.smoothing);
             }
@@ -161,6 +170,10 @@ mod tests {
         }
     }
 
+    fn hear(link: &mut LinkEstimate, report: DeliveryStatus) {
+        link.on_report(report.measured, &report);
+    }
+
     fn send_1000(link: &mut LinkEstimate) {
         for _ in 0..1000 {
             link.on_sent(at(0), ByteCount::from_bytes(1000));
@@ -174,7 +187,7 @@ mod tests {
         send_1000(&mut link);
         // 2 packets a millisecond are 16 Mbit/s; 20 of them are on the way: 10 ms
         for step in 1..=80 {
-            link.on_report(&report(5 * step, 10 * step, (10 * step).saturating_sub(20)));
+            hear(&mut link, report(5 * step, 10 * step, (10 * step).saturating_sub(20)));
         }
         let rate = link.rate().as_mbps_f64();
         assert!((15.8..=16.0).contains(&rate), "{rate}");
@@ -188,14 +201,14 @@ mod tests {
     fn a_pause_lowers_the_rate_and_it_comes_back() {
         let mut link = known();
         send_1000(&mut link);
-        link.on_report(&report(5, 10, 0));
+        hear(&mut link, report(5, 10, 0));
         for step in 2..200 {
-            link.on_report(&report(5 * step, 10, 10));
+            hear(&mut link, report(5 * step, 10, 10));
         }
         assert_eq!(link.rate().bits_per_second(), MIN_RATE.max(link.rate().bits_per_second()));
         assert!(link.rate().as_mbps_f64() < 0.1, "{}", link.rate());
         for step in 200..290 {
-            link.on_report(&report(5 * step, 10 + 10 * (step - 199), 10));
+            hear(&mut link, report(5 * step, 10 + 10 * (step - 199), 10));
         }
         assert!(link.rate().as_mbps_f64() > 15.0, "{}", link.rate());
     }
@@ -208,12 +221,10 @@ mod tests {
             link.on_sent(at(5 * step - 1), ByteCount::from_bytes(1000));
             let all = count(step);
             let measured = at(5 * step);
-            link.on_report(&DeliveryStatus {
-                measured,
-                transmitted: all,
-                delivered: all,
-                ..DeliveryStatus::default()
-            });
+            hear(
+                &mut link,
+                DeliveryStatus { measured, transmitted: all, delivered: all, ..DeliveryStatus::default() },
+            );
             assert_eq!(link.rate(), DataRate::from_mbps(10));
         }
         // a burst of 20 within 5 ms: at least 19 packets of 1000 B in 5 ms, 30 Mbit/s
@@ -221,12 +232,15 @@ mod tests {
             link.on_sent(at(500), ByteCount::from_bytes(1000));
         }
         let all = count(119);
-        link.on_report(&DeliveryStatus {
-            measured: at(505),
-            transmitted: all,
-            delivered: all,
-            ..DeliveryStatus::default()
-        });
+        hear(
+            &mut link,
+            DeliveryStatus {
+                measured: at(505),
+                transmitted: all,
+                delivered: all,
+                ..DeliveryStatus::default()
+            },
+        );
         assert!(link.rate() > DataRate::from_mbps(10));
     }
 }

@@ -21,6 +21,8 @@ mod config;
 mod count;
 mod duplication;
 mod link_estimate;
+#[cfg(test)]
+mod outage_tests;
 mod receiver;
 #[cfg(test)]
 mod reference;

@@ -91,8 +91,9 @@ impl BearerSender {
                 let splitter = LeastExpectedArrival::new(probe_interval);
                 (Splitter::LeastExpectedArrival(splitter), (start_rate, smoothing))
             }
-            crate::bearer::Splitter::FlowControl { queue_packets, start_buffer } => {
-                (Splitter::FlowControl(FlowControl::new(queue_packets, start_buffer)), ESTIMATES)
+            crate::bearer::Splitter::FlowControl { queue_packets, start_buffer, poll_interval } => {
+                let splitter = FlowControl::new(queue_packets, start_buffer, poll_interval);
+                (Splitter::FlowControl(splitter), ESTIMATES)
             }
         };
         Self {
@@ -163,7 +164,7 @@ impl BearerSender {
     /// Sends what links desire.
     fn empty_queue(&mut self, now: Time, out: &mut Outputs) {
         while let Splitter::FlowControl(queue) = &mut self.splitter
-            && let Some((link, packet)) = queue.pop(&self.links)
+            && let Some((link, packet)) = queue.pop(now, &self.links)
         {
             self.send(now, link, packet, out);
         }
@@ -176,7 +177,7 @@ impl BearerSender {
         let Payload::DeliveryStatus(report) = &packet.payload else {
             unreachable!("only links with feedback are wired to these inputs");
         };
-        self.links[link].on_report(report);
+        self.links[link].on_report(now, report);
         if let Splitter::LeastExpectedArrival(splitter) = &mut self.splitter {
             splitter.on_report(now, link, &self.links[link]);
         }
@@ -199,10 +200,15 @@ impl Element for BearerSender {
         }
     }
 
-    fn wake(&mut self, _now: Time, _out: &mut Outputs) {}
+    fn wake(&mut self, now: Time, out: &mut Outputs) {
+        self.empty_queue(now, out);
+    }
 
     fn next_wake(&self) -> Option<Time> {
-        None
+        match &self.splitter {
+            Splitter::FlowControl(queue) => queue.next_wake(&self.links),
+            _ => None,
+        }
     }
 
     fn counters(&self) -> Counters {

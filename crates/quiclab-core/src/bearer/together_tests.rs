@@ -84,7 +84,8 @@ fn splitter() -> impl Strategy<Value = Splitter> {
         }),
         (1u32..300, 100u64..50_000).prop_map(|(queue_packets, buffer)| Splitter::FlowControl {
             queue_packets,
-            start_buffer: ByteCount::from_bytes(buffer)
+            start_buffer: ByteCount::from_bytes(buffer),
+            poll_interval: Duration::from_millis(100),
         }),
     ]
 }
@@ -201,7 +202,8 @@ proptest! {
             ..crate::link::LinkConfig::default()
         }).collect();
         let start_buffer = ByteCount::from_bytes(start);
-        let splitter = Splitter::FlowControl { queue_packets: 10_000, start_buffer };
+        let poll_interval = Duration::from_millis(100);
+        let splitter = Splitter::FlowControl { queue_packets: 10_000, start_buffer, poll_interval };
         let timer = ReorderingTimer::Fixed(Duration::from_secs(10));
         let mut world = World::new(&bearer(links.len(), splitter, 0.0, timer), &links);
         let (mut time, mut packets) = (Time::ZERO, 0);

@@ -27,6 +27,17 @@ pub struct LinkConfig {
     /// Bytes that serialisation adds to each packet (Ethernet header: 14 B). Needs a `rate`.
     #[serde(default)]
     pub overhead_per_packet: ByteCount,
+    /// Framing of the link layer, such as that of ATM on ADSL (default: none). It determines how many bytes a packet has on
+    /// the wire, for serialisation, token bucket, policer and queue. Needs a `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub framing: Option<Framing>,
+    /// Largest IP packet that the link carries (default: any).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least("68 B"))]
+    pub mtu: Option<ByteCount>,
+    /// What becomes of a larger one. Not `fragment` without `mtu`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub above_mtu: AboveMtu,
     /// Changes of the ECN field on the way to the link, such as those of a router that clears it: the first that applies
     /// to a packet is made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,6 +70,45 @@ pub struct LinkConfig {
     /// Needs a `rate`, and a link of exactly one bearer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<FeedbackConfig>,
+}
+
+/// Framing of the link layer, as CAKE and tc-stab calculate it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Framing {
+    /// Cells or blocks in which packets are sent.
+    pub kind: FramingKind,
+    /// Bytes that the link layer adds to each packet before the framing, in addition to `overhead_per_packet`; negative, if it
+    /// takes some away.
+    #[schemars(transform = limits::between(-64, 256).unit("bytes"))]
+    pub overhead_bytes: i16,
+    /// Minimum size of a packet with its overhead, before the framing (mpu of tc-stab).
+    #[schemars(transform = limits::at_most("256 B"))]
+    pub mpu: ByteCount,
+}
+
+/// Cells or blocks of a link layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FramingKind {
+    /// None: a packet is sent as it is.
+    #[default]
+    None,
+    /// Whole cells of ATM: 53 bytes for every 48, or a part of them (ADSL).
+    Atm,
+    /// 64b/65b encoding: one byte for every 64, or a part of them (VDSL2).
+    Ptm,
+}
+
+/// What becomes of an IP packet that is larger than the MTU of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AboveMtu {
+    /// It is dropped, and nobody is told: a black hole, as where ICMP is filtered.
+    #[default]
+    Drop,
+    /// It is cut into IPv4 fragments, whatever its DF bit says; the end of the link has it whole.
+    Fragment,
 }
 
 /// A policer with one rate, as `act_police` of Linux: packets that do not conform are dropped at once; none waits.
@@ -237,6 +287,11 @@ pub struct Delay {
     #[serde(default = "one_step", skip_serializing_if = "is_one")]
     #[schemars(transform = limits::between(1, 1000))]
     pub steps: u32,
+    /// Maximum number of packets in the delay at one time, as the `limit` of netem; those above it are dropped (default: none
+    /// is).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = limits::at_least(1).unit("packets"))]
+    pub limit_packets: Option<u64>,
 }
 
 /// A change of the ECN field.
@@ -285,6 +340,7 @@ impl Default for Delay {
             every: None,
             first: None,
             steps: one_step(),
+            limit_packets: None,
         }
     }
 }
@@ -323,6 +379,8 @@ struct DelayTable {
     first: Option<Duration>,
     #[serde(default = "one_step")]
     steps: u32,
+    #[serde(default)]
+    limit_packets: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -345,8 +403,8 @@ enum LossTable {
 
 impl From<DelayTable> for Delay {
     fn from(table: DelayTable) -> Self {
-        let DelayTable { mean, deviation, distribution, reorder, every, first, steps } = table;
-        Self { mean, deviation, distribution, reorder, every, first, steps }
+        let DelayTable { mean, deviation, distribution, reorder, every, first, steps, limit_packets } = table;
+        Self { mean, deviation, distribution, reorder, every, first, steps, limit_packets }
     }
 }
 

@@ -7,6 +7,7 @@ use super::delay::DelayModel;
 use super::departures::FixedDepartures;
 use super::feedback::Feedback;
 use super::flight::Flight;
+use super::framing::WireFormat;
 use super::hold::HoldList;
 use super::loss::LossModel;
 use super::rate::Serialiser;
@@ -76,12 +77,14 @@ impl Link {
         let further = [
             (config.policer.is_some(), (DropReason::Policed, "dropped_policed_packets")),
             (conditions.is_some(), (DropReason::LinkDown, "dropped_link_down_packets")),
+            (config.delay.limit_packets.is_some(), (DropReason::DelayFull, "dropped_delay_full_packets")),
         ];
         let further = further.into_iter().filter(|(has, _)| *has).map(|(_, reason)| reason);
         let rates = conditions.as_ref().and_then(|conditions| conditions.rates.clone());
         let mut link = Self {
             loss,
-            overhead: config.overhead_per_packet,
+            wire: WireFormat::of(config),
+            delay_limit: config.delay.limit_packets,
             ecn_rewrites: config.ecn_rewrites.clone().into(),
             policer: config.policer.map(|Policer { rate, burst }| TokenBucket::new(rate, burst)),
             queue: Discipline::new(&config.queue, stream("queue")),

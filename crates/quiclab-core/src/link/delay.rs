@@ -268,6 +268,7 @@ mod tests {
             every: Some(Duration::from_millis(100)),
             first: None,
             steps: 2,
+            ..Delay::default()
         };
         let mut model = DelayModel::new(&config, RandomStream::new(5, "link.delay"));
         let at = |tenths: u64| Time::ZERO + Duration::from_micros(100 * tenths);

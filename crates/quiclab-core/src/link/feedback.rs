@@ -10,13 +10,15 @@
 //! | desired buffer size | chosen by the node | what the link serialises in `desired_buffer` at its present rate |
 //! | buffered | not in the frame; follows from what was sent and transmitted | in the report |
 //! | desired data rate | optional, bytes in a second | none: the buffer size limits enough |
-//! | when | left open (triggered, or polled by PDCP) | each `interval` while a packet is inside |
+//! | when | left open (triggered, or polled by PDCP) | each `interval` while a packet is inside; a packet after silence polls |
 //! | delivery | known by RLC acknowledgements | known at once: a way back belongs into `delay` |
 //! | transport | GTP-U over an IP network | an output of its own, `delay` long, without loss |
 //!
 //! The first packet after a pause starts the interval; the report that finds the link empty is the
-//! last one until the next packet, so that an idle link is still. A link whose trace has ended holds what
-//! it will never send and falls silent, too.
+//! last one until the next packet, so that an idle link is still. A link that is down for a time goes on
+//! reporting what it holds, so that the sending end hears when it is up again (TS 38.425 section 5.5.3.23
+//! has cause values for that, radio link outage and resume). A link whose trace has ended holds what it
+//! will never send and falls silent.
 
 use crate::counters::{Count, Counters};
 use crate::delivery_status::DeliveryStatus;

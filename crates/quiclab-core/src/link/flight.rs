@@ -67,6 +67,17 @@ impl Flight {
         }
     }
 
+    /// Whether fewer than `limit` packets are in flight at `time`. Those that are due then have left.
+    pub(super) fn has_room(&self, time: Time, limit: u64) -> bool {
+        let (count, left) = match self {
+            Self::InOrder(packets) => (packets.len(), packets.partition_point(|(due, _)| *due <= time)),
+            // looked through only where it is full at first sight
+            Self::Reordering { due, .. } if (due.len() as u64) < limit => return true,
+            Self::Reordering { due, .. } => (due.len(), due.iter().filter(|it| it.due <= time).count()),
+        };
+        ((count - left) as u64) < limit
+    }
+
     /// When the next packet is due; `None` if none is in flight.
     pub(super) fn next_due(&self) -> Option<Time> {
         match self {

@@ -9,8 +9,9 @@
 //! | loss | at enqueue, before the limit is looked at | same |
 //! | limit | waiting and in service; from Linux 6.12 on also packets in the inner discipline | waiting and in service |
 //! | rate | end of serialisation fixed at enqueue, each packet rounded down to 1 ns | begun when the packet before has left, rounded up; `rate_at`: a rate that changes can be that at enqueue, too |
-//! | overhead | the Ethernet header (14 B) counts | `overhead_per_packet` |
-//! | delay | limited number of packets in flight | unlimited |
+//! | overhead | the Ethernet header (14 B) counts | `overhead_per_packet`, and `framing` |
+//! | delay | limited number of packets in flight | `limit_packets` of the delay, without it unlimited |
+//! | packet above the MTU | refused before the queueing discipline | `mtu`: see `framing` |
 //! | jitter | packets overtake each other | only with `reorder` |
 //! | delay changed while packets wait | they keep their times, so later ones overtake | the same with `every` |
 //! | policer | none; `act_police` as a filter in front of it | `policer`: first of all, see `token_bucket` |
@@ -33,6 +34,7 @@ mod delay;
 mod departures;
 mod feedback;
 mod flight;
+mod framing;
 mod hold;
 mod loss;
 mod queue;
@@ -49,10 +51,11 @@ pub use aggregation::AggregationConfig;
 pub use changes::{LinkChange, LinkState};
 pub use conditions::Conditions;
 pub use config::{
-    ConditionRow, ConditionsConfig, Delay, Distribution, EcnRewrite, FeedbackConfig, Hold, LinkConfig, Loss,
-    Policer, Rate, RateAt, ShapedRate, TraceEnd, TraceFormat, WhileDown,
+    AboveMtu, ConditionRow, ConditionsConfig, Delay, Distribution, EcnRewrite, FeedbackConfig, Framing,
+    FramingKind, Hold, LinkConfig, Loss, Policer, Rate, RateAt, ShapedRate, TraceEnd, TraceFormat, WhileDown,
 };
 pub use construct::LinkInputs;
+pub use framing::WireFormat;
 pub use retransmission::RetransmissionConfig;
 pub use trace::{Trace, TraceError};
 
@@ -83,7 +86,7 @@ pub const FEEDBACK_OUTPUT: Port = Port(1);
 #[derive(Debug)]
 pub struct Link {
     loss: LossModel,
-    overhead: ByteCount,
+    wire: WireFormat,
     ecn_rewrites: Box<[EcnRewrite]>,
     /// `None`: every packet conforms.
     policer: Option<TokenBucket>,
@@ -94,6 +97,8 @@ pub struct Link {
     delay: DelayModel,
     /// No packet takes less time after its serialisation.
     shortest_delay: Duration,
+    /// `None`: any number of packets may be in flight.
+    delay_limit: Option<u64>,
     flight: Flight,
     /// `None`: the conditions do not change.
     conditions: Option<Box<ConditionCursor>>,
@@ -150,6 +155,9 @@ impl Link {
         self.follow(end);
         if self.conditions.as_ref().is_some_and(|conditions| !conditions.now().arrives) {
             return self.totals.discard(DropReason::LinkDown, packet, out);
+        }
+        if self.delay_limit.is_some_and(|limit| !self.flight.has_room(end, limit)) {
+            return self.totals.discard(DropReason::DelayFull, packet, out);
         }
         let mut left = self.aggregation.as_ref().map_or(end, |aggregation| aggregation.leaves(end));
         if let Some(retransmission) = &mut self.retransmission {
@@ -292,7 +300,9 @@ impl Link {
         let Some(feedback) = &mut self.totals.feedback else { return };
         let counters = &mut self.totals.counters;
         if feedback.is_due(now) {
-            let stuck = self.in_service.as_ref().is_some_and(|service| service.end.is_none());
+            // a rate of 0 is a change, and may end: what waits for it is reported as what moves
+            let stuck = self.in_service.as_ref().is_some_and(|service| service.end.is_none())
+                && !matches!(self.serialiser, Serialiser::Constant(_));
             feedback.measure(now, self.serialiser.rate_at(now), stuck, counters);
         }
         while let Some(report) = feedback.arrives(now) {
@@ -316,11 +326,16 @@ impl Element for Link {
         if let Some(change) = self.ecn_rewrites.iter().find(is_of) {
             packet.ecn = change.to;
         }
-        let wire_size = packet.wire_size() + self.overhead;
+        let wire_size = self.wire.length(&packet);
         self.follow(now);
         // drawn, and counted, for each packet: losses do not depend on the policer
-        let is_lost = self.loss.loses_next();
-        if self.policer.as_mut().is_some_and(|policer| !policer.conforms(now, wire_size)) {
+        let mut is_lost = self.loss.loses_next();
+        for _ in 1..self.wire.fragments(packet.size) {
+            is_lost |= self.loss.loses_next();
+        }
+        if self.wire.refuses(packet.size) {
+            self.totals.discard(DropReason::TooLarge, packet, out);
+        } else if self.policer.as_mut().is_some_and(|policer| !policer.conforms(now, wire_size)) {
             self.totals.discard(DropReason::Policed, packet, out);
         } else if is_lost {
             self.totals.discard(DropReason::Loss, packet, out);

@@ -7,6 +7,7 @@ mod hold;
 mod paced;
 mod properties;
 mod rate_at;
+mod wire;
 
 use super::*;
 use crate::counters::Count;

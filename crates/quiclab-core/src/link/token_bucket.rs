@@ -17,7 +17,7 @@
 //! | | act_police | here |
 //! | --- | --- | --- |
 //! | tokens | nanoseconds at the rate, rounded | exact integers |
-//! | sizes | with the header of Ethernet | with `overhead_per_packet` |
+//! | sizes | with the header of Ethernet | with `overhead_per_packet` and `framing` |
 //! | packet that does not conform | dropped, or what `conform-exceed` says | dropped (`policed`) |
 //! | `peakrate`, `avrate`, `mtu`, packets per second | optional | none |
 

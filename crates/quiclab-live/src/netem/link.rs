@@ -6,7 +6,7 @@ use super::plan::Plan;
 use crate::check::LinkTransits;
 use crate::ip;
 use crate::timing::MachineClock;
-use quiclab_core::link::{LinkConfig, Rate, ShapedRate};
+use quiclab_core::link::{LinkConfig, Rate, ShapedRate, WireFormat};
 use quiclab_core::queue::{Capacity, FlowKey};
 use quiclab_core::{
     ByteCount, Counters, DataRate, DropReason, Duration, Ecn, Element, Metrics, Outputs, Packet, Payload,
@@ -153,7 +153,7 @@ fn longest_passage(link: &LinkConfig) -> Duration {
         _ => DataRate::from_mbps(u64::MAX),
     };
     let Capacity { packets, bytes, memory, .. } = link.queue.options().capacity();
-    let large = LARGE_PACKET + link.overhead_per_packet;
+    let large = WireFormat::of(link).length_of(LARGE_PACKET, ByteCount::ZERO);
     let of_packets = |packets: u64| packets.saturating_mul(large.bytes());
     let bytes = bytes.or(memory.filter(|_| packets.is_none())).map(ByteCount::bytes);
     let bytes = bytes.unwrap_or_else(|| of_packets(packets.unwrap_or(1000)));

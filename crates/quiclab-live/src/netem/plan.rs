@@ -97,6 +97,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     let loss = link.loss.as_ref().map(loss_words).unwrap_or_default();
     let overhead = i64::try_from(link.overhead_per_packet.bytes()).unwrap_or(i64::MAX);
     let delayed = !delay.is_empty();
+    let delay_limit = link.delay.limit_packets.unwrap_or(UNLIMITED_PACKETS);
     // the stage of the rate is on Ethernet where a hop for the delay follows it
     let ethernet = delayed && stage == DelayStage::NextHop;
     let policer = link.policer.map(policer_words);
@@ -145,7 +146,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
     } else if !loss.is_empty() || delayed {
         // without a rate nothing queues: one stage does both
         return Ok(Plan {
-            hops: vec![vec![root(netem(UNLIMITED_PACKETS, [delay, loss]))]],
+            hops: vec![vec![root(netem(delay_limit, [delay, loss]))]],
             added_bytes,
             bucket: false,
             mtu,
@@ -154,7 +155,7 @@ pub fn plan(request: Request<'_>) -> Result<Plan, PlanError> {
         });
     }
     if delayed {
-        hops.push(vec![root(netem(UNLIMITED_PACKETS, [delay]))]);
+        hops.push(vec![root(netem(delay_limit, [delay]))]);
     }
     if hops.is_empty() {
         hops.push(vec![root(words(["pfifo", "limit", &UNLIMITED_PACKETS.to_string()]))]);
@@ -188,12 +189,20 @@ fn shaped(request: Request<'_>, words: Vec<String>, mtu: DeviceMtu) -> Plan {
         hops.push(vec![root(netem(UNLIMITED_PACKETS, [with, serialiser]))]);
     }
     if apart {
-        hops.push(vec![root(netem(UNLIMITED_PACKETS, [delay]))]);
+        let limit = link.delay.limit_packets.unwrap_or(UNLIMITED_PACKETS);
+        hops.push(vec![root(netem(limit, [delay]))]);
     }
     Plan { hops, added_bytes: 0, bucket: !request.netem, mtu, policer: None, reads_headers: true }
 }
 
 impl Request<'_> {
+    /// Whether a stage has the delay and not the rate: its limit is that of packets in the delay.
+    fn delays_apart(&self) -> bool {
+        let shaper = matches!(self.link.queue.options().tc(), Ok(TcQueue::Shaper { .. }));
+        let apart = !shaper || self.link.delay.deviation > Duration::ZERO;
+        self.link.rate.is_none() || self.stage == DelayStage::NextHop && apart
+    }
+
     /// Refuses what cannot be mapped; otherwise the queue.
     fn check(&self) -> Result<TcQueue, PlanError> {
         let link = FieldPath::new(["links", self.name]);
@@ -250,6 +259,19 @@ impl Request<'_> {
         }
         if self.link.retransmission.is_some() {
             return refuse("retransmission", "a table".to_owned(), "no retransmission");
+        }
+        if self.link.framing.is_some() {
+            return refuse("framing", "a table".to_owned(), "`overhead_per_packet` only");
+        }
+        if let Some(mtu) = self.link.mtu {
+            return refuse("mtu", quoted(mtu), "no MTU");
+        }
+        if let Some(limit) = self.link.delay.limit_packets.filter(|_| !self.delays_apart()) {
+            return refuse(
+                "delay.limit_packets",
+                limit.to_string(),
+                "no limit: the rate is in the same stage",
+            );
         }
         if self.link.delay.distribution == Distribution::Wifi {
             return refuse("delay.distribution", quoted("wifi"), "a distribution of netem");

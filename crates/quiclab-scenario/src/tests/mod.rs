@@ -5,6 +5,7 @@ mod examples;
 mod networks;
 mod plugins;
 mod random;
+mod repeat;
 mod schema;
 mod tunnels;
 mod wires;

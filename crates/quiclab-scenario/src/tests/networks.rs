@@ -75,7 +75,15 @@ fn errors_are_those_of_the_file_in_which_something_is_wrong() {
     let text = scenario("").replace("\"test.toml\"", "3");
     let error = load(&text, &[]).unwrap_err().to_string();
     assert!(error.contains("network: expected ") && error.contains("got 3"), "{error}");
-    let unused = scenario("[links.other]\nrate = \"1 Mbit/s\"");
-    let error = load(&unused, &[]).unwrap_err().to_string();
-    assert!(error.contains("links.other: not used by any flow"), "{error}");
+}
+
+/// A route that leaves something out is a question; a name on the command line that nothing has is a mistake.
+#[test]
+fn what_no_route_uses_is_a_note_and_with_set_an_error() {
+    let unused = load(&scenario("[links.other]\nrate = \"1 Mbit/s\""), &[]).unwrap().unused();
+    let [note] = &unused[..] else { panic!("{unused:?}") };
+    assert!(note.starts_with("links.other is not used by any flow"), "{note}");
+    assert_eq!(load(&scenario(""), &[]).unwrap().unused(), [""; 0]);
+    let error = load(&scenario(""), &[("links.other.rate", "1 Mbit/s")]).unwrap_err().to_string();
+    assert!(error.contains("--set: links.other: not used by any flow"), "{error}");
 }

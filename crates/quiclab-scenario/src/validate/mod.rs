@@ -27,6 +27,14 @@ type Check = Result<(), Problem>;
 impl Scenario {
     /// Checks everything that depends on several fields.
     pub(super) fn check_together(&self, stacks: StackCheck<'_>) -> Check {
+        self.repeated()?.check_repeated(stacks).map_err(|mut problem| {
+            problem.path = self.path_before_repetition(&problem.path);
+            problem
+        })
+    }
+
+    /// The same, of flows without `count`.
+    fn check_repeated(&self, stacks: StackCheck<'_>) -> Check {
         ensure(self.network.is_none(), || {
             let reason = "its links are taken when a scenario is read";
             let name = quoted(self.network.as_deref().unwrap_or_default());
@@ -55,7 +63,7 @@ impl Scenario {
         }
         flow::check_client_ports(self)?;
         wires::check(self)?;
-        network::check_used(self)?;
+        network::check_tunnels_used(self)?;
         let mut senders = Vec::with_capacity(self.flows.len());
         for (name, flow) in &self.flows {
             senders.push(flow::check_stacks(&field(["flows", name]), flow, self, stacks)?);

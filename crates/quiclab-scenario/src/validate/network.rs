@@ -7,7 +7,8 @@ use quiclab_core::bearer::BearerConfig;
 use quiclab_core::host::HostConfig;
 use quiclab_core::link::ConditionRow;
 use quiclab_core::link::{
-    Delay, Distribution, Hold, LinkConfig, Loss, Rate, RateAt, ShapedRate, TraceEnd, TraceFormat,
+    AboveMtu, Delay, Distribution, Hold, LinkConfig, Loss, Rate, RateAt, ShapedRate, TraceEnd, TraceFormat,
+    WireFormat,
 };
 use quiclab_core::queue::{AckFilter, QueueConfig};
 use quiclab_core::{
@@ -51,8 +52,12 @@ pub(crate) fn check_link(path: &FieldPath, link: &LinkConfig) -> Check {
             |name: &str| about(path.child(name), "no effect without a rate", "`rate` on this link");
         ensure(link.queue == QueueConfig::default(), || without_rate("queue"))?;
         ensure(link.overhead_per_packet == ByteCount::ZERO, || without_rate("overhead_per_packet"))?;
+        ensure(link.framing.is_none(), || without_rate("framing"))?;
         ensure(link.feedback.is_none(), || without_rate("feedback"))?;
     }
+    ensure(link.above_mtu == AboveMtu::Drop || link.mtu.is_some(), || {
+        Problem::conflict(path.child("above_mtu"), "\"fragment\"", "\"drop\"").because("`mtu` is not set")
+    })?;
     if let Some(Loss::GilbertElliott { good_to_bad, bad_to_good, .. }) = &link.loss {
         let zero = *good_to_bad == Probability::ZERO && *bad_to_good == Probability::ZERO;
         ensure(!zero, || {
@@ -122,6 +127,10 @@ pub(super) fn check_time(path: &FieldPath, time: &Delay) -> Check {
     if let Some(every) = time.every {
         return Err(Problem::conflict(path.child("every"), quoted(every), "no value").because(DRAWN));
     }
+    if let Some(limit) = time.limit_packets {
+        return Err(Problem::conflict(path.child("limit_packets"), limit, "no value")
+            .because("no packet waits in it"));
+    }
     check_delay(path, time, None)
 }
 
@@ -130,30 +139,47 @@ pub(super) fn check_host(path: &FieldPath, host: &HostConfig) -> Check {
     check_time(&path.child("wake_up"), &host.wake_up)
 }
 
-/// Rejects parts of the network that no packet can pass: most often a name is mistyped.
-pub(super) fn check_used(scenario: &Scenario) -> Check {
-    let graph = Graph::new(scenario);
-    let ways = (0..scenario.flow_names().count() as u32)
-        .flat_map(|flow| [Direction::Down, Direction::Up].map(|direction| (FlowId(flow), direction)));
-    let passed: BTreeSet<String> =
-        ways.filter_map(|(flow, direction)| graph.passed(flow, direction).ok()).flatten().collect();
-    let groups = [
-        ("links", scenario.links.keys().map(|name| (name, name.clone())).collect::<Vec<_>>()),
-        ("bearers", scenario.bearers.keys().map(|name| (name, Scenario::bearer_ingress(name))).collect()),
-        ("taps", scenario.taps.keys().map(|name| (name, name.clone())).collect()),
-    ];
+/// Rejects tunnels through which no flow passes.
+pub(super) fn check_tunnels_used(scenario: &Scenario) -> Check {
     for name in scenario.tunnels.keys() {
         ensure(scenario.flows.values().any(|flow| Tunnel::is_passed(name, flow)), || {
             about(field(["tunnels", name]), "not used by any flow: no route leads through it", "")
         })?;
     }
-    for (group, members) in groups {
-        if let Some((name, _)) = members.into_iter().find(|(_, element)| !passed.contains(element)) {
-            let reason = "not used by any flow: no route, bearer or wire leads through it";
-            return Err(about(field([group, name]), reason, ""));
-        }
-    }
     Ok(())
+}
+
+/// Why a part of the network is not used.
+const UNUSED: &str = "not used by any flow: no route, bearer or wire leads through it";
+
+impl Scenario {
+    /// What of the network no packet can pass, in sentences: most often a route leaves it out on purpose, or a name is
+    /// mistyped.
+    #[must_use]
+    pub fn unused(&self) -> Vec<String> {
+        self.unused_parts().map(|(group, name)| format!("{group}.{name} is {UNUSED}")).collect()
+    }
+
+    /// Rejects what no packet can pass and `is_new`: `--set` with a mistyped name makes it.
+    pub(crate) fn check_new_parts(&self, is_new: impl Fn(&FieldPath) -> bool) -> Check {
+        let mut paths = self.unused_parts().map(|(group, name)| field([group, name]));
+        paths.find(is_new).map_or(Ok(()), |path| Err(about(path, UNUSED, "")))
+    }
+
+    fn unused_parts(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let repeated = self.repeated();
+        let single = repeated.as_deref().unwrap_or(self);
+        let graph = Graph::new(single);
+        let ways = (0..single.flow_names().count() as u32)
+            .flat_map(|flow| [Direction::Down, Direction::Up].map(|direction| (FlowId(flow), direction)));
+        let passed: BTreeSet<String> =
+            ways.filter_map(|(flow, direction)| graph.passed(flow, direction).ok()).flatten().collect();
+        let links = self.links.keys().map(|name| ("links", name, name.clone()));
+        let bearers = self.bearers.keys().map(|name| ("bearers", name, Self::bearer_ingress(name)));
+        let taps = self.taps.keys().map(|name| ("taps", name, name.clone()));
+        let parts = links.chain(bearers).chain(taps);
+        parts.filter(move |(.., element)| !passed.contains(element)).map(|(group, name, _)| (group, name))
+    }
 }
 
 /// A packet larger than a bucket would wait forever, or never conform.
@@ -180,7 +206,8 @@ pub(super) fn check_bursts(scenario: &Scenario, protocols: &[StackProtocol]) -> 
             let Ok(passed) = graph.passed(id, direction) else { continue };
             let packet = largest_packet(&ends, &flow.workload, end, *protocol);
             for (name, link, option, burst) in buckets.iter().filter(|(name, ..)| passed.contains(*name)) {
-                let largest = packet + pdcp_headers(scenario, &passed, name) + link.overhead_per_packet;
+                let headers = pdcp_headers(scenario, &passed, name);
+                let largest = WireFormat::of(link).length_of(packet, headers);
                 ensure(*burst >= largest, || {
                     let path = field(["links", name.as_str(), option, "burst"]);
                     Problem::conflict(

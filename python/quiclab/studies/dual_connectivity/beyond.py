@@ -92,11 +92,12 @@ CHOICES: Mapping[str, Choice] = {
 
 @dataclass(frozen=True)
 class Network:
-    """Two downlinks: rates [Mbit/s], delays [ms], random loss [%], or a trace in place of the rates."""
+    """Two downlinks: rates [Mbit/s], delays [ms], random loss [%], outages [ms], or a trace in place of the rates."""
 
     rates: tuple[float, float] = (20.0, 20.0)
     delays_ms: tuple[float, float] = (10.0, 10.0)
     loss_percent: float = 0.0
+    outage_ms: int = 0
     rate: Mapping[str, str] | None = None
 
     def changes(self) -> Changes:
@@ -105,7 +106,22 @@ class Network:
         for link, rate, delay in zip(("down1", "down2"), self.rates, self.delays_ms, strict=True):
             found[f"links.{link}.rate"] = self.rate or f"{rate} Mbit/s"
             found[f"links.{link}.delay"] = in_order(delay)
+        if self.outage_ms:
+            found["events"] = outages(self.outage_ms)
         return {**found, "links.up1.delay": in_order(10.0)}
+
+
+def outages(length_ms: int) -> list[dict[str, object]]:
+    """Return outages of this length, every five seconds, of each link in turn: packets wait."""
+    return [
+        {
+            "when": {"kind": "time", "at": f"{start_s} s"},
+            "links": [("down1", "down2")[number % 2]],
+            "up": False,
+            "duration": f"{length_ms} ms",
+        }
+        for number, start_s in enumerate(range(5, SECONDS, 5))
+    ]
 
 
 def in_order(mean_ms: float) -> dict[str, object]:
@@ -124,6 +140,7 @@ NETWORKS: Mapping[str, Network] = {
     "10 + 40 ms": Network(delays_ms=(10.0, 40.0)),
     "0.1 % loss": Network(loss_percent=0.1),
     "1 % loss": Network(loss_percent=1.0),
+    "outages of 100 ms": Network(outage_ms=100),
     MARK: Network(rate=TRACE),
 }
 NETWORK = Factor("network", "network", "Links", "", tuple(NETWORKS), lambda name: NETWORKS[str(name)].changes())
