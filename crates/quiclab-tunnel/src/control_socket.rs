@@ -39,7 +39,9 @@ impl ControlSocket {
     /// If nobody listens, if it is no socket of the tunnel, or the answer is late or too long.
     pub fn ask(&self, request: &str, patience: Duration) -> io::Result<String> {
         let end = Instant::now() + patience;
-        let mut stream = UnixStream::connect(format!("/proc/self/fd/{}", self.open()?.as_raw_fd()))?;
+        let socket = self.open()?;
+        let mut stream = UnixStream::connect(format!("/proc/self/fd/{}", socket.as_raw_fd()))?;
+        drop(socket);
         stream.set_write_timeout(Some(patience))?;
         stream.write_all(request.as_bytes())?;
         let (mut answer, mut buffer) = (Vec::new(), [0; 1 << 14]);
@@ -100,7 +102,8 @@ pub fn open_folder(interface: &str) -> io::Result<OwnedFd> {
 /// The text without control characters, but for those that end lines: a terminal obeys them.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    let shown = |character: char| if character.is_control() && character != '\n' { '\u{fffd}' } else { character };
+    let shown =
+        |character: char| if character.is_control() && character != '\n' { '\u{fffd}' } else { character };
     text.chars().map(shown).collect()
 }
 
@@ -130,7 +133,8 @@ mod tests {
         assert_eq!(printable("a\u{1b}[2J\u{9b}b\rc\nd"), "a\u{fffd}[2J\u{fffd}b\u{fffd}c\nd");
         let mut value = serde_json::json!({ "na\u{1b}me": ["\u{1b}]0;x\u{7}", 1, { "b": "two\nlines" }] });
         make_printable(&mut value);
-        let expected = serde_json::json!({ "na\u{fffd}me": ["\u{fffd}]0;x\u{fffd}", 1, { "b": "two\u{fffd}lines" }] });
+        let expected =
+            serde_json::json!({ "na\u{fffd}me": ["\u{fffd}]0;x\u{fffd}", 1, { "b": "two\u{fffd}lines" }] });
         assert_eq!(value, expected);
     }
 
@@ -143,7 +147,10 @@ mod tests {
         std::os::unix::fs::symlink(directory.join("socket"), directory.join("link")).unwrap();
         std::fs::write(directory.join("file"), "").unwrap();
         for strange in ["link", "file"] {
-            assert_eq!(named(strange).ask("down\n", Duration::from_secs(9)).unwrap_err().to_string(), "not a socket");
+            assert_eq!(
+                named(strange).ask("down\n", Duration::from_secs(9)).unwrap_err().to_string(),
+                "not a socket"
+            );
         }
         // one that says something now and then, and never ends
         let endless = std::thread::spawn(move || {

@@ -18,7 +18,9 @@ pub(super) fn local_ip(slot: usize, local: SocketAddr) -> IpAddr {
         IpAddr::V4(address) if address.is_unspecified() => {
             Ipv4Addr::from(u32::from(Ipv4Addr::new(240, 0, 0, 0)) + u32::from(number)).into()
         }
-        IpAddr::V6(address) if address.is_unspecified() => Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, number).into(),
+        IpAddr::V6(address) if address.is_unspecified() => {
+            Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, number).into()
+        }
         address => address,
     }
 }

@@ -182,7 +182,8 @@ impl TunnelEndpoint {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let challenger = session.challenger;
         let slots = session.slots.iter().enumerate();
-        let of_slots = slots.flat_map(|(index, slot)| [slot.connection, challenger].map(|key| (index, slot, key)));
+        let of_slots =
+            slots.flat_map(|(index, slot)| [slot.connection, challenger].map(|key| (index, slot, key)));
         for (index, slot, key) in of_slots {
             let Some(key) = key else { continue };
             let Some(conn) = self.connections.get_mut(&key) else { continue };

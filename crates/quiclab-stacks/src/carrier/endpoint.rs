@@ -137,7 +137,8 @@ impl HandshakeTokenKey for TokenKey {
 /// other end and of each protocol, as an endpoint would reset what is a connection of another one with the same keys (RFC 9000 section
 /// 21.11).
 fn identities(config: &TunnelEndpointConfig, source: &mut Source) -> [hmac::Key; 2] {
-    let derived = |key: &hmac::Key, from: &[u8]| hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(key, from).as_ref());
+    let derived =
+        |key: &hmac::Key, from: &[u8]| hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(key, from).as_ref());
     let mut own = hmac::Key::new(hmac::HMAC_SHA256, config.secret_key.as_bytes());
     if config.randomness == Randomness::System {
         let installation = config.installation.unwrap_or_else(|| source.draw());
@@ -248,7 +249,8 @@ impl EndpointFactory {
     /// do not show who has issued them.
     pub(crate) fn short_id(&self, datagram: &[u8]) -> Option<[u8; ID_LENGTH]> {
         let short = datagram.len() >= SMALLEST_RESET && datagram[0] & 0x80 == 0;
-        (short && self.config.randomness == Randomness::System).then(|| datagram[1..].first_chunk().copied())?
+        (short && self.config.randomness == Randomness::System)
+            .then(|| datagram[1..].first_chunk().copied())?
     }
 
     /// Whether this end has issued a connection ID.

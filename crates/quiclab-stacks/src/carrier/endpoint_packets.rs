@@ -73,7 +73,9 @@ impl TunnelEndpoint {
                 self.respond(now, local, sent, &answer);
             }
             Some(DatagramEvent::Response(sent)) => self.respond(now, local, Some(sent), &answer),
-            None if short_id.is_some_and(|id| !self.maker.issued(protocol, id)) => self.doubt(now, local, remote),
+            None if short_id.is_some_and(|id| !self.maker.issued(protocol, id)) => {
+                self.doubt(now, local, remote)
+            }
             None => {}
         }
         self.answer = answer;
@@ -81,7 +83,12 @@ impl TunnelEndpoint {
 
     /// Whether a datagram that QUIC has found a connection for is a stateless reset: without an ID that this end has issued, it was found by the
     /// token at its end (RFC 9000 section 10.3.1). The ID of the datagram before is mostly that of this one.
-    fn is_reset(&mut self, key: ConnectionKey, protocol: TunnelProtocol, id: Option<[u8; ID_LENGTH]>) -> bool {
+    fn is_reset(
+        &mut self,
+        key: ConnectionKey,
+        protocol: TunnelProtocol,
+        id: Option<[u8; ID_LENGTH]>,
+    ) -> bool {
         let (Some(id), Some(conn)) = (id, self.connections.get_mut(&key)) else { return false };
         if conn.addressed == Some(id) {
             return false;

@@ -3,8 +3,8 @@
 use crate::KINDS;
 use crate::network::*;
 use crate::throughput::{control, window};
-use quiclab_core::tunnel::{Carrier, CarrierKind};
 use bytes::BytesMut;
+use quiclab_core::tunnel::{Carrier, CarrierKind};
 use quiclab_core::{FiveTuple, Packet, Payload, Protocol, Role, Time};
 use quiclab_stacks::carrier::{
     CloseReason, PathConfig, Randomness, TunnelEndpoint, TunnelEndpointConfig, TunnelEvent,

@@ -134,10 +134,15 @@ impl Setup {
             mtu_discovery: self.mtu_discovery,
             connect_ip: self.connect_ip.map(|config| config(role)),
             installation: self.installations.map(|all| all[usize::from(role == Role::Server)]),
-            ..TunnelEndpointConfig::new(role, key(*own), peers, match self.installations {
-                Some(_) => Randomness::System,
-                None => Randomness::Seeded(self.seed),
-            })
+            ..TunnelEndpointConfig::new(
+                role,
+                key(*own),
+                peers,
+                match self.installations {
+                    Some(_) => Randomness::System,
+                    None => Randomness::Seeded(self.seed),
+                },
+            )
         }
     }
 

@@ -305,7 +305,8 @@ impl Config {
     /// Whether hosts beside this machine are to be reached through the tunnel, so that their answers must pass.
     #[must_use]
     pub fn forwards(&self) -> bool {
-        let server = self.server.as_ref().is_some_and(|server| server.forward || crate::system::forwards_packets());
+        let server =
+            self.server.as_ref().is_some_and(|server| server.forward || crate::system::forwards_packets());
         server || self.client.as_ref().is_some_and(|client| !client.networks.is_empty())
     }
 

@@ -63,7 +63,8 @@ impl Daemon {
             true => machine.masquerade(interface, networks),
             false => Ok(()),
         };
-        let done = routed.and_then(|()| machine.set_apart(&networks)).and_then(|()| translate(machine, &translated));
+        let done =
+            routed.and_then(|()| machine.set_apart(&networks)).and_then(|()| translate(machine, &translated));
         if let Err(error) = done {
             let _ = translate(machine, &old.translated());
             let _ = machine.set_routes(&before, &[]).and_then(|()| machine.set_apart(&before));

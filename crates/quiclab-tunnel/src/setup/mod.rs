@@ -15,8 +15,8 @@ use crate::privileges::{Account, drop_privileges, may_change_user};
 use crate::requests::Requests;
 use crate::sockets::Sockets;
 use crate::system::{
-    self, DeviceError, Exceptions, Firewall, Inside, InsideFilter, Journal, JournalError, Machine, Netlink, Removed,
-    Resolver, recover,
+    self, DeviceError, Exceptions, Firewall, Inside, InsideFilter, Journal, JournalError, Machine, Netlink,
+    Removed, Resolver, recover,
 };
 use conditions::{bind, check_permission, check_pools, not_available};
 use quiclab_core::Problem;
@@ -265,7 +265,10 @@ pub fn clean(interface: &str, keep_kill_switch: bool) -> Result<Undone, SetupErr
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
         Err(error) => Err(JournalError::Io {
             file: directory(interface),
-            error: io::Error::new(error.kind(), format!("not a directory of a tunnel: {}", system_reason(error))),
+            error: io::Error::new(
+                error.kind(),
+                format!("not a directory of a tunnel: {}", system_reason(error)),
+            ),
         }),
     };
     if let Err(error @ JournalError::Running { .. }) = changes {

@@ -17,8 +17,8 @@ mod routes;
 mod watch;
 
 pub use addresses::DeviceAddress;
-pub use forwarding::forwards_packets;
 pub use firewall::{Exceptions, Firewall, MARK, Removed, kill_switch_table};
+pub use forwarding::forwards_packets;
 pub use inside::{InsideFilter, InsideRanges};
 pub use journal::{Journal, JournalError, check_not_running, recover};
 pub use netlink::{Interface, Netlink};

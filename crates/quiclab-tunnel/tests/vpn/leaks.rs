@@ -297,9 +297,15 @@ fn dhcp_leaves_to_the_link_of_an_uplink_only() {
     let sniffer = Sniffer::start(&lab);
     let asks = |from: &'static str, to: String, device: &'static str| {
         let task = move || {
-            let socket = UdpSocket::bind(from).unwrap();
+            let from: std::net::SocketAddr = from.parse().unwrap();
+            let socket =
+                socket2::Socket::new(socket2::Domain::for_address(from), socket2::Type::DGRAM, None).unwrap();
+            // a process that another test starts may hold a copy of the one before
+            socket.set_reuse_address(true).unwrap();
+            socket.bind_device(Some(device.as_bytes())).unwrap();
+            socket.bind(&from.into()).unwrap();
+            let socket: UdpSocket = socket.into();
             socket.set_broadcast(true).unwrap();
-            socket2::SockRef::from(&socket).bind_device(Some(device.as_bytes())).unwrap();
             socket.send_to(b"secret", to).is_ok()
         };
         lab.within('c', task).join().unwrap()

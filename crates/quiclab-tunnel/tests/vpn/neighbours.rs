@@ -84,9 +84,9 @@ fn start(lab: &mut Lab) {
     lab.echo('s', IPV4);
     until("an answer", || lab.ping(IPV4, SECOND).is_some());
     until("the addresses of IPv6", || {
-        [('s', "[fd77::1]:0"), ('c', "[fd77::10]:0")]
-            .iter()
-            .all(|(host, address)| lab.within(*host, move || UdpSocket::bind(*address).is_ok()).join().unwrap())
+        [('s', "[fd77::1]:0"), ('c', "[fd77::10]:0")].iter().all(|(host, address)| {
+            lab.within(*host, move || UdpSocket::bind(*address).is_ok()).join().unwrap()
+        })
     });
 }
 
@@ -133,14 +133,20 @@ fn hosts_beside_a_server_answer_what_clients_ask() {
 fn neighbours_reach_no_network_behind_a_client() {
     let Some(mut lab) = neighbourhood() else { return };
     const BEHIND: [&str; 2] = ["10.88.0.1:99", "[fd88::1]:99"];
-    for (address, family, network, number) in [("10.88.0.1/32", "-4", "10.88.0.0/16", 5), ("fd88::1/128", "-6", "fd88::/64", 5)] {
+    for (address, family, network, number) in
+        [("10.88.0.1/32", "-4", "10.88.0.0/16", 5), ("fd88::1/128", "-6", "fd88::/64", 5)]
+    {
         lab.ip('c', &format!("addr add {address} dev lo nodad"));
         let gateway = if family == "-4" { format!("10.{number}.0.1") } else { format!("fd{number:02}::1") };
         lab.ip('l', &format!("{family} route add {network} via {gateway}"));
     }
     lab.edit("client.toml", "[client]", "[client]\nnetworks = [\"10.88.0.0/16\", \"fd88::/64\"]");
     start(&mut lab);
-    lab.edit("server.toml", "name = \"laptop\"", "name = \"laptop\"\nnetworks = [\"10.88.0.0/16\", \"fd88::/64\"]");
+    lab.edit(
+        "server.toml",
+        "name = \"laptop\"",
+        "name = \"laptop\"\nnetworks = [\"10.88.0.0/16\", \"fd88::/64\"]",
+    );
     assert_eq!(lab.reload('s').0, Some(0));
     until("a session with the networks", || lab.is_open() && lab.paths_up() == 2);
     let heard = listen(&lab, 'c', BEHIND);
@@ -164,7 +170,11 @@ fn a_wide_network_of_the_server_needs_the_consent_of_the_client() {
     let before = lab.ip('c', "route show");
     lab.start('c');
     assert_eq!(lab.wait('c').code(), Some(1), "{}", lab.log("client"));
-    assert!(lab.log("client").contains("the server assigns 8.0.0.0/8, which is no range"), "{}", lab.log("client"));
+    assert!(
+        lab.log("client").contains("the server assigns 8.0.0.0/8, which is no range"),
+        "{}",
+        lab.log("client")
+    );
     assert_eq!(lab.ip('c', "route show"), before);
     lab.edit("client.toml", "\"10.99.0.0/16\"", "\"8.0.0.0/8\"");
     lab.start('c');

@@ -43,7 +43,13 @@ fn probe(lab: &Lab, stop: &Arc<AtomicBool>) -> Arc<Mutex<Vec<Instant>>> {
 }
 
 /// Runs a fault between two ends with two paths, of which `left` are up at the end, and prints what it costs: `kind` is the table that it is in.
-fn measure_as(kind: &str, name: &str, left: usize, set_up: impl FnOnce(&mut Lab), fault: impl FnOnce(&mut Lab)) {
+fn measure_as(
+    kind: &str,
+    name: &str,
+    left: usize,
+    set_up: impl FnOnce(&mut Lab),
+    fault: impl FnOnce(&mut Lab),
+) {
     let Some(mut lab) = Lab::new() else { return };
     set_up(&mut lab);
     if lab.has_session('s') {
