@@ -108,7 +108,8 @@ def test_the_package_installs_and_is_removed_without_a_trace(package: Path, tmp_
         "ln -s /usr/lib/systemd/system/quiclab-closed@.service $wants/quiclab-closed@qlt0.service; "
         "ln -s /etc/systemd/system/quiclab-closed.service $wants/quiclab-closed.service; "
         "mkdir var/lib/quiclab-tunnel; "
-        "chroot . dpkg --purge quiclab-tunnel >&2; test ! -e var/lib/quiclab-tunnel; list > ../after; diff ../before ../after || true"
+        "chroot . dpkg --purge quiclab-tunnel >&2; test ! -e var/lib/quiclab-tunnel; "
+        "list > ../after; diff ../before ../after || true"
     )
     said = run("unshare", "--mount", "--propagation", "private", "bash", "-c", script)
     user, shown, manual, *left = said.splitlines()

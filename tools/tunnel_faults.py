@@ -1,7 +1,7 @@
 """Stores what faults cost the VPN and what it does over a long time, and writes docs/tunnel-faults.md from that.
 
-The tests `table::faults`, `table::pairs` and `soak` of quiclab-tunnel print lines of JSON, which this reads: `make tunnel-faults` and
-`make tunnel-soak`.
+The tests `table::faults`, `table::pairs` and `soak` of quiclab-tunnel print lines of JSON, which this reads:
+`make tunnel-faults` and `make tunnel-soak`.
 """
 
 from __future__ import annotations

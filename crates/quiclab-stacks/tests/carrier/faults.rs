@@ -204,6 +204,20 @@ fn a_restarted_server_is_found_again_by_a_client_that_has_moved() {
     }
 }
 
+/// docs/tunnel.md says what a silent path costs: each keep-alive interval, a PING of each end and what acknowledges it.
+#[test]
+fn a_silent_path_costs_four_small_packets_in_each_keep_alive_interval() {
+    let link = Link::mbps(20, 10, 50);
+    let mut network = Setup::new(CarrierKind::Connections, window(62_500), &[link]).network();
+    network.establish();
+    network.run_until(at(10_000));
+    let before = network.bytes;
+    network.run_until(at(110_000));
+    let each = (network.bytes - before) as f64 / 100.0 / 4.0;
+    // IPv4 and UDP, first byte, ID, number of 1 to 4 bytes, tag; PING alone, or an acknowledgement with one range
+    assert!((55.0..=69.0).contains(&each), "{each} bytes");
+}
+
 /// Whoever sees a packet to one server cannot have another one with its key reset the connection (RFC 9000 section 21.11).
 #[test]
 fn two_servers_with_one_key_do_not_reset_connections_of_each_other() {
