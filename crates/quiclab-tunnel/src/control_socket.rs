@@ -36,7 +36,7 @@ impl ControlSocket {
     /// Asks, and returns the whole answer, which may take so long.
     ///
     /// # Errors
-    /// If nobody listens, if it is no socket of the tunnel, or the answer is late or too long.
+    /// If no process listens, if it is no socket of the tunnel, or the answer is late or too long.
     pub fn ask(&self, request: &str, patience: Duration) -> io::Result<String> {
         let end = Instant::now() + patience;
         let socket = self.open()?;
@@ -152,7 +152,7 @@ mod tests {
                 "not a socket"
             );
         }
-        // one that says something now and then, and never ends
+        // one that goes on and never ends
         let endless = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             while stream.write_all(b"x").is_ok() {

@@ -12,7 +12,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 /// Connections at one time: for a further one, the oldest of those from the address that has most of them is closed. Whoever only connects, and
-/// asks nothing, keeps nobody else waiting.
+/// asks nothing, keeps no other waiting.
 const MAX_CONNECTIONS: usize = 32;
 /// New connections in one turn of the loop, whose packets must not wait for long.
 const MAX_ACCEPTED: usize = 32;

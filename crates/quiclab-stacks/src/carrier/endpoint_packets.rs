@@ -40,7 +40,10 @@ impl TunnelEndpoint {
         answer.clear();
         let (instant, tuple) = (self.clock.instant(now), FourTuple::new(remote, local_ip));
         let copy = (!self.reverting.is_empty()).then(|| data.clone());
-        let (protocol, short_id) = (self.protocol_of(index), self.maker.short_id(&data));
+        // a client issues the same IDs in each protocol
+        let protocol =
+            if self.config().role == Role::Client { TunnelProtocol::Own } else { self.protocol_of(index) };
+        let short_id = self.maker.short_id(&data);
         match self.endpoints[index].handle(instant, tuple, ecn, data, &mut answer) {
             Some(DatagramEvent::ConnectionEvent(ConnectionHandle(handle), event)) => {
                 let key = ConnectionKey { endpoint: index, handle };

@@ -91,7 +91,7 @@ impl TunnelEndpoint {
     }
 
     /// What may be a stateless reset has arrived, but no connection has its token. If no path of the session answers, the server may have
-    /// lost it: a second connection finds out. Nothing ends before it has proved the server's key, because anybody can send such a packet.
+    /// lost it: a second connection finds out. Nothing ends before it has proved the server's key, because any host can send such a packet.
     pub(super) fn doubt(&mut self, now: Time, local: SocketAddr, remote: SocketAddr) {
         let between = |slot: &SessionPath| slot.is_between(local, remote) && !slot.removed;
         let found = self.sessions.iter().find_map(|(id, session)| {
@@ -272,7 +272,7 @@ mod tests {
             assert_eq!(pair.client.connections_of(session), 1, "one connection has both");
             let used: Vec<_> = (0..2).map(|path| pair.client.addresses(session, path)).collect();
             assert_eq!(used, [1001, 1002].map(|port| Some((local(port), server))));
-            // what both paths say in some seconds: a sign of life each second
+            // what both paths say in some seconds: a keep-alive each second
             let mut sources = BTreeSet::new();
             for _ in 0..30 {
                 pair.run(Duration::from_millis(95));
