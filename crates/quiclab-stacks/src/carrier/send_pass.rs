@@ -190,7 +190,8 @@ impl TunnelConnection {
         let Some(track) = found else { return };
         let mut local = track.local;
         // the kernel chooses the address of a path that has none
-        if !source.is_unspecified() && !(stands_for(track) && local.ip().is_unspecified()) {
+        let chosen_by_kernel = stands_for(track) && local.ip().is_unspecified();
+        if !(source.is_unspecified() || chosen_by_kernel) {
             local.set_ip(source);
         }
         let ecn = match transmit.ecn {

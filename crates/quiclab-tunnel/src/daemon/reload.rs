@@ -42,6 +42,10 @@ impl Daemon {
             self.connect_ip = Some(after);
         }
         self.transmit(now);
+        // whoever asks next, also in this turn, sees what has changed
+        while let Some(event) = self.endpoint.poll_event() {
+            self.event(now, event);
+        }
         Ok(sentence)
     }
 
