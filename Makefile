@@ -135,7 +135,7 @@ blind-page: setup ## results and page of docs/studies/blind.md for BLIND_SEED (1
 FAULT_PROFILE ?= release
 .PHONY: tunnel-faults
 tunnel-faults: setup ## what faults cost the VPN between network namespaces, and docs/tunnel-faults.md; as root, some minutes
-	cargo test --profile $(FAULT_PROFILE) -p quiclab-tunnel --test vpn -- --ignored --exact table::faults --nocapture | $(RUN)/python tools/tunnel_faults.py faults --profile $(FAULT_PROFILE)
+	cargo test --profile $(FAULT_PROFILE) -p quiclab-tunnel --test vpn -- --ignored --exact table::faults table::pairs --test-threads 1 --nocapture | $(RUN)/python tools/tunnel_faults.py faults --profile $(FAULT_PROFILE)
 
 SOAK_SECONDS ?= 3600
 .PHONY: tunnel-soak

@@ -65,7 +65,7 @@ ELSEWHERE = {
         "*/sawtooth.csv": "written by the reader, in mylab",
     },
     "docs/live.md": {"frames.py": "written by the reader"},
-    "docs/tunnel.md": {"nftables.service": "a unit of Debian", "*/quiclab-closed.service": "written by the reader"},
+    "docs/tunnel.md": {"nftables.service": "a unit of Debian"},
     "docs/reference/errors.md": dict.fromkeys(("mine.toml", "missing.toml"), "a wrong input"),
     "docs/reference/vpn.md": {"mine.toml": "written by the reader"},
     "docs/sweeps.md": {"rates.py": "written by the reader"},

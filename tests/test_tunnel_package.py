@@ -95,15 +95,21 @@ def test_the_package_installs_and_is_removed_without_a_trace(package: Path, tmp_
     script = overlay(tmp_path / "machine") + (
         f"mount -t proc none proc; mount --bind /dev dev; cp {package} tmp/package.deb; "
         # all files, with their kinds
-        "list() { find etc usr var/lib/dpkg/info -xdev -printf '%y %p\\n' | sort; }; list > ../before; "
+        "list() { find etc usr var/lib/dpkg/info -xdev -printf '%y %p\\n' | sort; }; "
+        "wants=etc/systemd/system/sysinit.target.wants; mkdir -p $wants; list > ../before; "
         "chroot . dpkg -i /tmp/package.deb >&2; chroot . dpkg --verify quiclab-tunnel; "
         "chroot . getent passwd quiclab-tunnel; chroot . quiclab-tunnel --version; "
         "chroot . sh -c 'zcat /usr/share/man/man8/quiclab-tunnel-top.8.gz' | grep -c quiclab; "
         "if [ -x usr/bin/systemd-analyze ]; then "
-        "chroot . systemd-analyze verify quiclab-tunnel@qlt0.service; "
+        "chroot . systemd-analyze verify quiclab-tunnel@qlt0.service quiclab-closed@qlt0.service; "
         "chroot . systemd-analyze security --offline=true --no-pager --threshold=19 "
         "/usr/lib/systemd/system/quiclab-tunnel@.service >/dev/null; fi; "
-        "chroot . dpkg --purge quiclab-tunnel >&2; list > ../after; diff ../before ../after || true"
+        # what closes the machine until a tunnel is up, by the unit of the package and by one of earlier instructions
+        "ln -s /usr/lib/systemd/system/quiclab-closed@.service $wants/quiclab-closed@qlt0.service; "
+        "ln -s /etc/systemd/system/quiclab-closed.service $wants/quiclab-closed.service; "
+        "mkdir var/lib/quiclab-tunnel; "
+        "chroot . dpkg --purge quiclab-tunnel >&2; test ! -e var/lib/quiclab-tunnel; "
+        "list > ../after; diff ../before ../after || true"
     )
     said = run("unshare", "--mount", "--propagation", "private", "bash", "-c", script)
     user, shown, manual, *left = said.splitlines()

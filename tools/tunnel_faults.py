@@ -1,7 +1,7 @@
 """Stores what faults cost the VPN and what it does over a long time, and writes docs/tunnel-faults.md from that.
 
-The tests `table::faults` and `soak` of quiclab-tunnel print lines of JSON, which this reads: `make tunnel-faults` and
-`make tunnel-soak`.
+The tests `table::faults`, `table::pairs` and `soak` of quiclab-tunnel print lines of JSON, which this reads:
+`make tunnel-faults` and `make tunnel-soak`.
 """
 
 from __future__ import annotations
@@ -48,16 +48,29 @@ def main() -> int:
         if not rows:
             print("no results: the test needs root", file=sys.stderr)
             return 1
-        found[arguments.part] = {
-            "measured": datetime.datetime.now(datetime.UTC).date().isoformat(),
-            "cpus": os.cpu_count(),
-            "kernel": platform.release().split("-")[0],
-            "profile": arguments.profile,
-            "rows": rows,
-        }
+        found |= {name: measured(rows, arguments.profile) for name, rows in by_table(rows, arguments.part).items()}
         FIGURES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(rendered(found), encoding="utf-8")
     return 0
+
+
+def by_table(rows: list[dict[str, Any]], part: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each table; those that name none are of `part`."""
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        tables.setdefault(row.pop("table", part), []).append(row)
+    return tables
+
+
+def measured(rows: list[dict[str, Any]], profile: str) -> dict[str, Any]:
+    """Return rows with where and when they were measured."""
+    return {
+        "measured": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "cpus": os.cpu_count(),
+        "kernel": platform.release().split("-")[0],
+        "profile": profile,
+        "rows": rows,
+    }
 
 
 def rendered(found: dict[str, Any]) -> str:
@@ -69,7 +82,8 @@ def rendered(found: dict[str, Any]) -> str:
         trim_blocks=True,
     )
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
-    return template.render(faults=found["faults"], soak=found["soak"], windows=windows(found["soak"]["rows"]))
+    tables = {name: found[name] for name in ("faults", "pairs", "soak")}
+    return template.render(**tables, windows=windows(found["soak"]["rows"]))
 
 
 def windows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

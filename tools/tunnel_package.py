@@ -38,6 +38,7 @@ FILES = {
 PAGES = (
     "tunnel.md",
     "tunnel-operation.md",
+    "tunnel-router.md",
     "tunnel-protocol.md",
     "tunnel-faults.md",
     "tunnel-benchmark.md",
@@ -102,8 +103,9 @@ def stage(program: Path, root: Path) -> None:
         place(name, source.read_bytes())
     for name in PAGES:
         place(f"{DOCUMENTATION}/{name}", (ROOT / "docs" / name).read_bytes())
-    unit = (CRATE / "systemd" / "quiclab-tunnel@.service").read_text()
-    place("usr/lib/systemd/system/quiclab-tunnel@.service", unit.replace("/usr/local/bin/", "/usr/bin/").encode())
+    for unit in sorted((CRATE / "systemd").iterdir()):
+        text = unit.read_text().replace("/usr/local/bin/", "/usr/bin/")
+        place(f"usr/lib/systemd/system/{unit.name}", text.encode())
     place(f"{DOCUMENTATION}/copyright", copyright_text().encode())
     place(f"{DOCUMENTATION}/changelog.gz", gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), mtime=0))
     for shell, name in COMPLETIONS.items():

@@ -1,7 +1,8 @@
 //! The command line of `quiclab-tunnel`.
 
 use clap::{Parser, Subcommand, ValueEnum};
-use quiclab_tunnel::{config, setup};
+use quiclab_tunnel::config;
+use quiclab_tunnel::control_socket::ControlSocket;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -101,8 +102,9 @@ pub struct Tunnel {
 }
 
 impl Tunnel {
-    pub fn socket(&self) -> PathBuf {
-        self.socket.clone().unwrap_or_else(|| setup::directory(&self.interface).join("control.sock"))
+    pub fn socket(&self) -> ControlSocket {
+        let usual = || ControlSocket::OfInterface(self.interface.clone());
+        self.socket.clone().map_or_else(usual, ControlSocket::Named)
     }
 }
 

@@ -1,14 +1,15 @@
 //! Ed25519 keys in files and texts: private ones as PKCS #8 in PEM (RFC 5958, RFC 8410, RFC 7468), as `openssl genpkey
 //! -algorithm ed25519` writes them; public ones as 64 hexadecimal digits.
 
+use crate::files;
 use crate::privileges::user_name;
 use quiclab_core::problem::system_reason;
 use quiclab_stacks::carrier::{PublicKey, SecretKey};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde::{Deserialize, Deserializer};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use thiserror::Error;
@@ -103,7 +104,7 @@ pub fn pkcs8(key: &SecretKey) -> PrivateKeyDer<'static> {
 
 /// The text of a file that only its owner may read.
 fn read_text(file: &Path, owners: Owners) -> Result<Vec<u8>, KeyError> {
-    let mut open = File::open(file)?;
+    let mut open = files::open_regular(file)?;
     // of the open file, so that it is the one that is read
     let metadata = open.metadata()?;
     if metadata.mode() & 0o077 != 0 {
@@ -115,9 +116,7 @@ fn read_text(file: &Path, owners: Owners) -> Result<Vec<u8>, KeyError> {
             return Err(KeyError::Owner(metadata.uid()));
         }
     }
-    let mut text = Vec::new();
-    Read::by_ref(&mut open).take(MAX_FILE).read_to_end(&mut text)?;
-    Ok(text)
+    Ok(files::read_open(&mut open, MAX_FILE)?)
 }
 
 fn from_pem(text: &[u8]) -> Option<SecretKey> {

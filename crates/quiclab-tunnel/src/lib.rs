@@ -5,17 +5,20 @@
 //!
 //! | module | |
 //! | --- | --- |
-//! | `config`, `keys` | what the user writes, checked |
-//! | `setup`, `system`, `privileges`, `confinement` | what is changed on the machine, and undone; what the program may do then |
+//! | `config`, `keys`, `files` | what the user writes, checked |
+//! | `setup`, `system`, `privileges`, `confinement`, `installation` | what is changed on the machine, and undone; what the program may do then |
 //! | `daemon` | the loop, sessions of a server, the client |
 //! | `tun`, `sockets`, `uplinks` | packets in and out |
 //! | `session`, `kept`, `pool`, `protocol` | the other ends, and what they may |
-//! | `requests`, `status`, `top` | what it tells |
+//! | `requests`, `status`, `top`, `control_socket` | what it tells, and how it is asked |
 
 pub mod clock;
 pub mod config;
 pub mod confinement;
+pub mod control_socket;
 pub mod daemon;
+pub mod files;
+pub mod installation;
 pub mod kept;
 pub mod keys;
 pub mod pool;

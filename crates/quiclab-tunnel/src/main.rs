@@ -6,13 +6,13 @@ use clap::{CommandFactory, Parser};
 use command_line::{Arguments, Command, Log, Tunnel};
 use quiclab_config::ConfigError;
 use quiclab_core::problem::system_reason;
+use quiclab_tunnel::control_socket::{ControlSocket, make_printable, printable};
 use quiclab_tunnel::daemon::{self, DaemonError};
 use quiclab_tunnel::keys::Owners;
 use quiclab_tunnel::setup::Undone;
 use quiclab_tunnel::status::Status;
 use quiclab_tunnel::{config, keys, setup, top};
-use std::io::{self, ErrorKind, IsTerminal, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -215,38 +215,40 @@ fn up(file: &Path, check: bool, interface: Option<&str>, log: Option<Log>) -> Re
 const PATIENCE: Duration = Duration::from_secs(10);
 const PATIENCE_FOR_END: Duration = Duration::from_secs(60);
 
-fn ask(socket: &Path, request: &str, patience: Duration) -> io::Result<String> {
-    let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(patience))?;
-    stream.write_all(request.as_bytes())?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    Ok(answer)
-}
-
 fn top(tunnel: &Tunnel, interval: Duration, once: bool) -> Result<(), Failure> {
     let socket = tunnel.socket();
     let ask = || {
-        let answer = ask(&socket, "status\n", PATIENCE).map_err(|error| not_running(&socket, &error))?;
+        let answer = socket.ask("status\n", PATIENCE).map_err(|error| not_running(&socket, &error))?;
         decoded(&answer)
     };
     top::run(interval, once, ask).map_err(|error| error.to_string().into())
 }
 
+fn value(answer: &str) -> Result<serde_json::Value, String> {
+    let mut value: serde_json::Value = serde_json::from_str(answer).map_err(|error| not_valid(&error))?;
+    make_printable(&mut value);
+    Ok(value)
+}
+
 fn decoded(answer: &str) -> Result<Status, String> {
-    serde_json::from_str(answer).map_err(|error| format!("the answer of the tunnel is not valid: {error}"))
+    serde_json::from_value(value(answer)?).map_err(|error| not_valid(&error))
+}
+
+fn not_valid(error: &serde_json::Error) -> String {
+    printable(&format!("the answer of the tunnel is not valid: {error}"))
 }
 
 fn status(tunnel: &Tunnel, json: bool) -> Result<(), Failure> {
     let socket = tunnel.socket();
-    let answer = ask(&socket, "status\n", PATIENCE).map_err(|error| not_running(&socket, &error))?;
+    let answer = socket.ask("status\n", PATIENCE).map_err(|error| not_running(&socket, &error))?;
     if json {
-        return print(&format!("{answer}\n"));
+        return print(&format!("{}\n", printable(&answer)));
     }
     print(&decoded(&answer)?.table())
 }
 
-fn not_running(socket: &Path, error: &io::Error) -> String {
+fn not_running(socket: &ControlSocket, error: &io::Error) -> String {
+    let socket = socket.path();
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
             format!("no tunnel answers at {}", socket.display())
@@ -263,9 +265,8 @@ fn not_running(socket: &Path, error: &io::Error) -> String {
 
 fn reload(tunnel: &Tunnel) -> Result<(), Failure> {
     let socket = tunnel.socket();
-    let answer = ask(&socket, "reload\n", PATIENCE).map_err(|error| not_running(&socket, &error))?;
-    let answer: serde_json::Value = serde_json::from_str(&answer)
-        .map_err(|error| format!("the answer of the tunnel is not valid: {error}"))?;
+    let answer = socket.ask("reload\n", PATIENCE).map_err(|error| not_running(&socket, &error))?;
+    let answer = value(&answer)?;
     match (answer[daemon::RELOADED].as_str(), answer[daemon::REFUSED].as_str()) {
         (Some(sentence), _) => print(&format!("{sentence}\n")),
         (None, sentence) => {
@@ -277,7 +278,7 @@ fn reload(tunnel: &Tunnel) -> Result<(), Failure> {
 
 fn down(tunnel: &Tunnel, keep_kill_switch: bool) -> Result<(), Failure> {
     let socket = tunnel.socket();
-    match ask(&socket, if keep_kill_switch { "stop\n" } else { "down\n" }, PATIENCE_FOR_END) {
+    match socket.ask(if keep_kill_switch { "stop\n" } else { "down\n" }, PATIENCE_FOR_END) {
         Ok(answer) => {
             // what it could not undo as another user than root
             let undone = setup::clean(&tunnel.interface, keep_kill_switch);
@@ -285,7 +286,7 @@ fn down(tunnel: &Tunnel, keep_kill_switch: bool) -> Result<(), Failure> {
                 // the process itself has told that nothing is left
                 Err(error) if error.is_not_permitted() && answer == daemon::ENDED => Ok(()),
                 Err(error) if answer.is_empty() || answer == daemon::ENDED => Err(error.to_string().into()),
-                Err(_) => Err(answer.into()),
+                Err(_) => Err(printable(&answer).into()),
                 Ok(_) => Ok(()),
             }
         }

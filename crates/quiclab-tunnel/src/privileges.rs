@@ -88,8 +88,7 @@ pub fn trusted(directory: &Path) -> io::Result<()> {
         return Ok(());
     }
     let sentence = format!(
-        "{} is not a directory that only root can write to (user {}, mode {:o}): remove it, or make it so",
-        directory.display(),
+        "the directory is not one that only root can write to (user {}, mode {:o}): remove it, or make it so",
         found.uid(),
         found.mode() & 0o7777
     );

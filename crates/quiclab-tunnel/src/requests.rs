@@ -6,13 +6,16 @@
 use crate::status::CONTENT_TYPE;
 use quiclab_core::{Duration, Time};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Connections at one time; further ones wait in the kernel.
-const MAX_CONNECTIONS: usize = 8;
+/// Connections at one time: for a further one, the oldest of those from the address that has most of them is closed. Whoever only connects, and
+/// asks nothing, keeps no other waiting.
+const MAX_CONNECTIONS: usize = 32;
+/// New connections in one turn of the loop, whose packets must not wait for long.
+const MAX_ACCEPTED: usize = 32;
 /// Longest request.
 const MAX_REQUEST_BYTES: usize = 4096;
 /// A connection is closed after that long, whatever it does.
@@ -49,6 +52,8 @@ struct Connection {
     answer: Vec<u8>,
     until: Time,
     held: bool,
+    /// Where it comes from; `None`: by a Unix socket.
+    from: Option<IpAddr>,
 }
 
 /// A listener with its connections.
@@ -96,10 +101,10 @@ impl Requests {
 
     /// What to wait for.
     pub fn sources(&self) -> impl Iterator<Item = (BorrowedFd<'_>, bool)> {
-        let listener = (self.connections.len() < MAX_CONNECTIONS).then(|| match &self.listener {
+        let listener = match &self.listener {
             Listener::Unix(listener) => (listener.as_fd(), false),
             Listener::Tcp(listener) => (listener.as_fd(), false),
-        });
+        };
         let connections = self.connections.iter().map(|connection| {
             let fd = match &connection.stream {
                 Stream::Unix(stream) => stream.as_fd(),
@@ -107,7 +112,7 @@ impl Requests {
             };
             (fd, !connection.answer.is_empty())
         });
-        listener.into_iter().chain(connections)
+        [listener].into_iter().chain(connections)
     }
 
     /// When the next connection has had its time.
@@ -118,28 +123,30 @@ impl Requests {
 
     /// Goes on with all connections; `answer` gives what is asked.
     pub fn serve(&mut self, now: Time, mut answer: impl FnMut(Request) -> String) {
-        while self.connections.len() < MAX_CONNECTIONS {
+        let http = matches!(self.listener, Listener::Tcp(_));
+        for _ in 0..MAX_ACCEPTED {
             let stream = match &self.listener {
-                Listener::Unix(listener) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),
-                Listener::Tcp(listener) => listener.accept().map(|(stream, _)| Stream::Tcp(stream)),
+                Listener::Unix(listener) => listener.accept().map(|(stream, _)| (Stream::Unix(stream), None)),
+                Listener::Tcp(listener) => {
+                    listener.accept().map(|(stream, from)| (Stream::Tcp(stream), Some(from.ip())))
+                }
             };
-            let Ok(stream) = stream else { break };
+            let Ok((stream, from)) = stream else { break };
             let nonblocking = match &stream {
                 Stream::Unix(stream) => stream.set_nonblocking(true),
                 Stream::Tcp(stream) => stream.set_nonblocking(true),
             };
-            if nonblocking.is_ok() {
-                let until = now + PATIENCE;
-                self.connections.push(Connection {
-                    stream,
-                    read: Vec::new(),
-                    answer: Vec::new(),
-                    until,
-                    held: false,
-                });
+            if nonblocking.is_err() {
+                continue;
+            }
+            let until = now + PATIENCE;
+            let (read, answer_bytes) = (Vec::new(), Vec::new());
+            let mut new = Connection { stream, read, answer: answer_bytes, until, held: false, from };
+            // who has asked already is answered before it may have to make room
+            if new.go_on(http, &mut answer).is_ok() && (self.make_room() || new.held) {
+                self.connections.push(new);
             }
         }
-        let http = matches!(self.listener, Listener::Tcp(_));
         self.connections.retain_mut(|connection| {
             (connection.held || connection.until > now) && connection.go_on(http, &mut answer).is_ok()
         });
@@ -147,6 +154,18 @@ impl Requests {
 }
 
 impl Requests {
+    /// Closes a connection if there are as many as there may be; those that wait for the end of the tunnel stay. Whether there is room now.
+    fn make_room(&mut self) -> bool {
+        if self.connections.len() < MAX_CONNECTIONS {
+            return true;
+        }
+        let same = |from| self.connections.iter().filter(|other| other.from == from).count();
+        let most = self.connections.iter().map(|connection| same(connection.from)).max();
+        let oldest = |connection: &Connection| !connection.held && Some(same(connection.from)) == most;
+        let oldest = self.connections.iter().position(oldest);
+        oldest.map(|oldest| self.connections.remove(oldest)).is_some()
+    }
+
     /// Answers those that wait for the end, as far as they take it at once.
     pub fn tell_end(&mut self, sentence: &str) {
         for connection in self.connections.iter_mut().filter(|connection| connection.held) {
@@ -296,6 +315,41 @@ mod tests {
         assert_eq!(parse_http(b"GET / HTTP/1.1\r\n\r\n"), Parsed::Refused(404));
         assert_eq!(parse_http(b"POST /metrics HTTP/1.1\r\n\r\n"), Parsed::Refused(405));
         assert_eq!(parse_http(b"\r\n\r\n"), Parsed::Refused(400));
+    }
+
+    #[test]
+    fn idle_connections_keep_no_request_waiting() {
+        let mut requests = Requests::http("127.0.0.1:0".parse().unwrap()).unwrap();
+        let Listener::Tcp(listener) = &requests.listener else { panic!("it is HTTP") };
+        let address = listener.local_addr().unwrap();
+        let idle: Vec<_> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
+        // at one and the same time, at which none has had its time
+        let mut served = 0;
+        let mut serve = |requests: &mut Requests| {
+            requests.serve(Time::ZERO, |_| {
+                served += 1;
+                "metrics".to_owned()
+            });
+        };
+        serve(&mut requests);
+        let before = TcpStream::connect(address).unwrap();
+        for _ in 0..10 {
+            serve(&mut requests);
+        }
+        assert!(requests.connections.len() <= MAX_CONNECTIONS);
+        (&before).write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        before.set_nonblocking(true).unwrap();
+        for _ in 0..1000 {
+            serve(&mut requests);
+            match (&before).read_to_string(&mut answer) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::yield_now(),
+                read => drop(read.unwrap()),
+            }
+        }
+        assert!(answer.ends_with("metrics"), "{answer:?}");
+        assert_eq!(served, 1);
+        drop(idle);
     }
 
     proptest! {

@@ -67,6 +67,9 @@ pub struct TunnelEndpointConfig {
     pub connect_ip: Option<ConnectIpConfig>,
     /// Where random numbers come from.
     pub randomness: Randomness,
+    /// Random bytes of this end that no other one with the same key has, and that outlive a restart: stateless resets and connection IDs depend
+    /// on them (RFC 9000 section 10.3.2: two ends with one key for resets would reset connections of each other). `None`: drawn anew.
+    pub installation: Option<[u8; 32]>,
 }
 
 impl TunnelEndpointConfig {
@@ -88,6 +91,7 @@ impl TunnelEndpointConfig {
             mtu_discovery: false,
             connect_ip: None,
             randomness,
+            installation: None,
         }
     }
 

@@ -7,6 +7,7 @@ use super::gated_controller::GatedController;
 use super::half_open::SourcePrefix;
 use super::liveness::Liveness;
 use super::wire::DATAGRAM_OVERHEAD;
+use crate::library::ID_LENGTH;
 use crate::options::std_duration;
 use crate::seeded;
 use crate::time::Clock;
@@ -83,6 +84,8 @@ pub(crate) struct TunnelConnection {
     pub(crate) withheld: u64,
     /// Its address has changed and is not known to be validated (servers, connections of one path).
     pub(super) validation: Option<AddressValidation>,
+    /// The connection ID that a packet was sent to last, if this end has issued it.
+    pub(super) addressed: Option<[u8; ID_LENGTH]>,
     /// It was introduced to the server (clients).
     pub(crate) greeted: bool,
     /// It was closed here, or is lost.
@@ -147,6 +150,7 @@ impl TunnelConnection {
             credit: None,
             withheld: 0,
             validation: None,
+            addressed: None,
             greeted: false,
             over: false,
             names: BTreeMap::new(),

@@ -193,6 +193,19 @@ impl TunnelEndpoint {
         }
     }
 
+    /// The peer has reset a connection: it does not know it. noq finds the connection by the token, but goes on with it, because it compares
+    /// that with the token of the first connection ID only (`handle_decode`, `set_reset_token` of noq-proto 1.4.0).
+    pub(super) fn reset(&mut self, now: Time, key: ConnectionKey) {
+        if self.connections.get(&key).is_some_and(|conn| !conn.over) {
+            self.lost(now, key, &ConnectionError::Reset);
+        }
+        // nothing is sent on it any more (RFC 9000 section 10.2.2)
+        if let Some(conn) = self.connections.get_mut(&key) {
+            conn.out.clear();
+            self.destroy(key);
+        }
+    }
+
     /// A connection is lost.
     fn lost(&mut self, now: Time, key: ConnectionKey, reason: &ConnectionError) {
         let Some(conn) = self.connections.get_mut(&key) else { return };

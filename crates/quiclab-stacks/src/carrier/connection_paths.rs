@@ -5,10 +5,25 @@ use super::gated_controller;
 use super::liveness::Liveness;
 use noq_proto::{PathId, PathStatus};
 use quiclab_core::{Duration, Time};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// A path of several that is silent for that long, while another is not, is asked.
 const SILENCE: Duration = Duration::from_millis(150);
+
+/// The local address that QUIC tells path `slot` of a client apart by. Where the kernel chooses the address, as for sockets of interfaces, it is
+/// one that no host has (RFC 1112 section 4, RFC 6666): two such paths to one server would be one for QUIC.
+pub(super) fn local_ip(slot: usize, local: SocketAddr) -> IpAddr {
+    let number = slot as u16 + 1; // slots are at most 64
+    match local.ip() {
+        IpAddr::V4(address) if address.is_unspecified() => {
+            Ipv4Addr::from(u32::from(Ipv4Addr::new(240, 0, 0, 0)) + u32::from(number)).into()
+        }
+        IpAddr::V6(address) if address.is_unspecified() => {
+            Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, number).into()
+        }
+        address => address,
+    }
+}
 
 impl TunnelConnection {
     /// Adds a path, if QUIC knows it.
@@ -48,10 +63,12 @@ impl TunnelConnection {
 
     /// The path between these addresses, or the first.
     pub(crate) fn between(&self, local: SocketAddr, remote: SocketAddr) -> Option<&ConnectionPath> {
-        let same = |track: &&ConnectionPath| {
+        let mut same = self.tracks.iter().filter(|track| {
             track.remote == remote && (track.local.ip() == local.ip() || track.local.ip().is_unspecified())
-        };
-        self.tracks.iter().find(same).or_else(|| self.tracks.first())
+        });
+        // of paths whose addresses the kernel chooses, the port is what differs
+        let exact = same.clone().find(|track| track.local == local);
+        exact.or_else(|| same.next()).or_else(|| self.tracks.first())
     }
 
     /// Something has arrived between these addresses.

@@ -161,10 +161,13 @@ impl TunnelEndpoint {
             return Err(VIOLATION);
         }
         session.asking = None;
+        let former = if session.challenger == Some(key) { session.connections() } else { Vec::new() };
+        session.challenger = session.challenger.filter(|challenger| *challenger != key);
         if !session.open {
             (session.open, session.peer) = (true, Some(peer));
             self.events.push_back(TunnelEvent::SessionOpened { session: id, peer });
         }
+        former.into_iter().for_each(|former| self.replace(now, id, former));
         self.bind(now, id, key, path, PathId::ZERO);
         self.send_hello(now, id);
         self.maintain(now, id);
@@ -177,8 +180,12 @@ impl TunnelEndpoint {
             return;
         }
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        for (index, slot) in session.slots.iter().enumerate() {
-            let Some(key) = slot.connection else { continue };
+        let challenger = session.challenger;
+        let slots = session.slots.iter().enumerate();
+        let of_slots =
+            slots.flat_map(|(index, slot)| [slot.connection, challenger].map(|key| (index, slot, key)));
+        for (index, slot, key) in of_slots {
+            let Some(key) = key else { continue };
             let Some(conn) = self.connections.get_mut(&key) else { continue };
             let first = conn.tracks.first().and_then(|track| track.slot) == Some(index);
             if conn.http3.is_some() || !conn.connected || conn.bound || conn.greeted || conn.over || !first {

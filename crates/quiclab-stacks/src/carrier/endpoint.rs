@@ -7,7 +7,7 @@
 //! | `max_udp_payload_size` (transport parameter) | that of the client's path | the server keeps to the smaller of both MTUs |
 //! | `default_path_max_idle_timeout` | none | noq abandons a loaded path under load in one direction |
 //! | streams | one bidirectional | the control stream; with CONNECT-IP those of HTTP/3 |
-//! | key of stateless resets | from the identity | a restarted server is recognised at once |
+//! | key of stateless resets | from the identity and `installation` | a restarted server is recognised at once, and no other one with its key is taken for it |
 //! | migration | allowed at servers | RFC 9000 section 9: roaming clients |
 
 use super::certificates;
@@ -23,7 +23,7 @@ use super::keys::KnownPeers;
 use super::path_mtu::{self, MIN_UDP_PAYLOAD};
 use super::send_pass::SEND_BUFFER;
 use super::tls;
-use crate::library::SeededIds;
+use crate::library::{ID_LENGTH, SeededIds};
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq_proto::crypto::{CryptoError, HandshakeTokenKey};
 use noq_proto::{
@@ -47,6 +47,9 @@ const SUITE: &str = "the provider has TLS_AES_128_GCM_SHA256";
 const LARGEST_SEGMENT: u16 = 1472;
 /// Maximum number of paths of a multipath connection.
 const MULTIPATH_PATHS: u32 = 8;
+
+/// Bytes of a stateless reset, at least (RFC 9000 section 10.3).
+const SMALLEST_RESET: usize = 21;
 
 /// What a connection speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +133,21 @@ impl HandshakeTokenKey for TokenKey {
     }
 }
 
+/// Whatever connection IDs and the key of stateless resets derive from: the same after a restart of this end, and another one at each
+/// other end and of each protocol, as an endpoint would reset what is a connection of another one with the same keys (RFC 9000 section
+/// 21.11).
+fn identities(config: &TunnelEndpointConfig, source: &mut Source) -> [hmac::Key; 2] {
+    let derived =
+        |key: &hmac::Key, from: &[u8]| hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(key, from).as_ref());
+    let mut own = hmac::Key::new(hmac::HMAC_SHA256, config.secret_key.as_bytes());
+    if config.randomness == Randomness::System {
+        let installation = config.installation.unwrap_or_else(|| source.draw());
+        own = derived(&own, &[&b"quiclab tunnel: installation"[..], &installation].concat());
+    }
+    let second = derived(&own, b"quiclab tunnel: CONNECT-IP");
+    [own, second]
+}
+
 /// Largest UDP payload of a path to `remote`.
 pub(crate) fn payload(mtu: u16, remote: &SocketAddr) -> u16 {
     mtu.saturating_sub(super::send_pass::headers(remote) as u16) // at most 48
@@ -146,6 +164,10 @@ pub(crate) struct EndpointFactory {
     pub(crate) time: Arc<TunnelEndpointClock>,
     /// Of address-validation tokens, for all server configurations of this endpoint.
     token_secret: [u8; 32],
+    /// What connection IDs and the key of stateless resets derive from, of each protocol.
+    identities: [hmac::Key; 2],
+    /// Connection IDs that those identities issue.
+    own_ids: [OwnIds; 2],
 }
 
 impl EndpointFactory {
@@ -162,7 +184,10 @@ impl EndpointFactory {
         let client = QuicClientConfig::try_from(client).expect(SUITE);
         let server = QuicServerConfig::try_from(tls::server(key, peers, randomness)).expect(SUITE);
         let mut source = Source::new(config.randomness, role);
+        let identities = identities(&config, &mut source);
         Self {
+            own_ids: identities.each_ref().map(OwnIds::new),
+            identities,
             token_secret: source.draw(),
             source,
             client: Arc::new(client),
@@ -198,12 +223,7 @@ impl EndpointFactory {
 
     /// An endpoint that receives UDP payloads of up to `payload` bytes.
     pub(crate) fn endpoint(&mut self, payload: u16, protocol: TunnelProtocol) -> Endpoint {
-        let mut identity = hmac::Key::new(hmac::HMAC_SHA256, self.config.secret_key.as_bytes());
-        if protocol == TunnelProtocol::ConnectIp {
-            // an endpoint would reset what is a connection of another one with the same keys (RFC 9000 section 21.11)
-            let other = hmac::sign(&identity, b"quiclab tunnel: CONNECT-IP");
-            identity = hmac::Key::new(hmac::HMAC_SHA256, other.as_ref());
-        }
+        let identity = self.identities[protocol as usize].clone();
         let reset_key = hmac::sign(&identity, b"quiclab tunnel: stateless reset");
         let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, reset_key.as_ref())));
         config.max_udp_payload_size(payload).expect("path MTUs are checked");
@@ -223,6 +243,19 @@ impl EndpointFactory {
             Arc::new(self.server(&any, TunnelProtocol::Own))
         });
         Endpoint::new(Arc::new(config), server, self.config.mtu_discovery)
+    }
+
+    /// The connection ID in the short header of a datagram that is long enough to be a stateless reset. `None` in a simulation, where IDs
+    /// do not show who has issued them.
+    pub(crate) fn short_id(&self, datagram: &[u8]) -> Option<[u8; ID_LENGTH]> {
+        let short = datagram.len() >= SMALLEST_RESET && datagram[0] & 0x80 == 0;
+        (short && self.config.randomness == Randomness::System)
+            .then(|| datagram[1..].first_chunk().copied())?
+    }
+
+    /// Whether this end has issued a connection ID.
+    pub(crate) fn issued(&self, protocol: TunnelProtocol, id: [u8; ID_LENGTH]) -> bool {
+        self.own_ids[protocol as usize].issued(&id)
     }
 
     /// What a server accepts a connection from `remote` with.

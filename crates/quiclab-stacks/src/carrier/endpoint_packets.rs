@@ -2,16 +2,18 @@
 //! connections have to send.
 
 use super::connection::ConnectionKey;
-use super::endpoint::payload;
+use super::connection_paths::local_ip;
+use super::endpoint::{TunnelProtocol, payload};
 use super::event::Outgoing;
 use super::send_pass::packet;
 use super::tunnel_endpoint::TunnelEndpoint;
 use super::wire;
+use crate::library::ID_LENGTH;
 use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, FourTuple, Transmit};
 use quiclab_core::tunnel::TunnelPayload;
 use quiclab_core::{Ecn, Packet, Payload, Role, Time};
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Maximum number of stateless answers that wait to be sent.
 const MAX_ANSWERS: usize = 256;
@@ -22,13 +24,12 @@ impl TunnelEndpoint {
         self.set_now(now);
         let (remote, local) = (packet.tuple.source(), packet.tuple.destination());
         let Payload::Bytes(data) = packet.payload else { return };
-        let Some((index, plain)) = self.endpoint_between(local, remote) else { return };
+        let Some((index, local_ip)) = self.endpoint_between(local, remote) else { return };
         if self.config().role == Role::Server && !wire::is_of_this_version(&data) {
             self.strangers.junk += 1;
             return;
         }
         let length = data.len() as u64;
-        let local_ip = Some(local.ip()).filter(|ip| !plain && !ip.is_unspecified());
         let ecn = match packet.ecn {
             Ecn::NotEct => None,
             Ecn::Ect0 => Some(EcnCodepoint::Ect0),
@@ -39,9 +40,17 @@ impl TunnelEndpoint {
         answer.clear();
         let (instant, tuple) = (self.clock.instant(now), FourTuple::new(remote, local_ip));
         let copy = (!self.reverting.is_empty()).then(|| data.clone());
+        // a client issues the same IDs in each protocol
+        let protocol =
+            if self.config().role == Role::Client { TunnelProtocol::Own } else { self.protocol_of(index) };
+        let short_id = self.maker.short_id(&data);
         match self.endpoints[index].handle(instant, tuple, ecn, data, &mut answer) {
             Some(DatagramEvent::ConnectionEvent(ConnectionHandle(handle), event)) => {
                 let key = ConnectionKey { endpoint: index, handle };
+                if self.is_reset(key, protocol, short_id) {
+                    self.answer = answer;
+                    return self.reset(now, key);
+                }
                 let event = match self.seen_as(now, key, remote).zip(copy) {
                     None => event,
                     Some((before, data)) => {
@@ -67,25 +76,45 @@ impl TunnelEndpoint {
                 self.respond(now, local, sent, &answer);
             }
             Some(DatagramEvent::Response(sent)) => self.respond(now, local, Some(sent), &answer),
+            None if short_id.is_some_and(|id| !self.maker.issued(protocol, id)) => {
+                self.doubt(now, local, remote)
+            }
             None => {}
         }
         self.answer = answer;
     }
 
-    /// The endpoint that a datagram is for, and whether its connections do not tell local addresses apart: those of a client with one
-    /// connection for each path.
-    fn endpoint_between(&self, local: SocketAddr, remote: SocketAddr) -> Option<(usize, bool)> {
+    /// Whether a datagram that QUIC has found a connection for is a stateless reset: without an ID that this end has issued, it was found by the
+    /// token at its end (RFC 9000 section 10.3.1). The ID of the datagram before is mostly that of this one.
+    fn is_reset(
+        &mut self,
+        key: ConnectionKey,
+        protocol: TunnelProtocol,
+        id: Option<[u8; ID_LENGTH]>,
+    ) -> bool {
+        let (Some(id), Some(conn)) = (id, self.connections.get_mut(&key)) else { return false };
+        if conn.addressed == Some(id) {
+            return false;
+        }
+        let issued = self.maker.issued(protocol, id);
+        if issued {
+            conn.addressed = Some(id);
+        }
+        !issued
+    }
+
+    /// The endpoint that a datagram is for, and the local address by which QUIC tells its path apart: none of a client with one connection
+    /// for each path.
+    fn endpoint_between(&self, local: SocketAddr, remote: SocketAddr) -> Option<(usize, Option<IpAddr>)> {
         if self.config().role == Role::Server {
             let connect_ip = self.config().connect_ip.as_ref();
             let second = connect_ip.is_some_and(|config| config.ports.contains(&local.port()));
-            return Some((usize::from(second), false));
+            return Some((usize::from(second), Some(local.ip()).filter(|ip| !ip.is_unspecified())));
         }
         self.sessions.values().find_map(|session| {
-            let from = session.slots.iter().filter(|slot| {
-                let here = slot.local.ip() == local.ip() || slot.local.ip().is_unspecified();
-                here && slot.remote == remote && slot.local.port() == local.port()
-            });
-            from.filter_map(|slot| slot.endpoint).next().map(|endpoint| (endpoint, !session.multipath))
+            let from = session.slots.iter().enumerate().filter(|(_, slot)| slot.is_between(local, remote));
+            let (index, endpoint) = from.filter_map(|(index, slot)| Some((index, slot.endpoint?))).next()?;
+            Some((endpoint, session.multipath.then(|| local_ip(index, session.slots[index].local))))
         })
     }
 

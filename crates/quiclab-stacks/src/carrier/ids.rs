@@ -21,6 +21,12 @@ impl OwnIds {
         Self(hmac::Key::new(hmac::HMAC_SHA256, key.as_ref()))
     }
 
+    /// Whether `bytes` begin with an ID of this end.
+    pub(crate) fn issued(&self, bytes: &[u8]) -> bool {
+        let nonce = bytes.first_chunk().copied();
+        bytes.get(..LENGTH).zip(nonce).is_some_and(|(id, nonce)| &self.of_nonce(nonce)[..] == id)
+    }
+
     fn of_nonce(&self, nonce: [u8; NONCE]) -> ConnectionId {
         let mut id = [0; LENGTH];
         id[..NONCE].copy_from_slice(&nonce);
@@ -37,8 +43,7 @@ impl ConnectionIdGenerator for OwnIds {
     }
 
     fn validate(&self, id: ConnectionId) -> Result<(), InvalidCid> {
-        let nonce = id.first_chunk().ok_or(InvalidCid)?;
-        if self.of_nonce(*nonce) == id { Ok(()) } else { Err(InvalidCid) }
+        if id.len() == LENGTH && self.issued(&id) { Ok(()) } else { Err(InvalidCid) }
     }
 
     fn cid_len(&self) -> usize {

@@ -7,12 +7,14 @@
 //! | largest datagram | that of the smallest path: noq knows one limit for all |
 //! | a dead path | status Backup on both ends: noq acknowledges all paths on the first one that is Available |
 //! | control messages | those in flight on a path that fails wait for its return or the idle timeout: noq sends stream data again only when it is declared lost, by an acknowledgement on the same path |
-//! | a restarted server | noq may not recognise its resets under load: then the idle timeout ends the session |
+//! | a restarted server | noq knows the token of the first path only: what looks like a reset, while no path answers, begins a second connection with the session's token, and what the server says to that decides |
 //! | numbers | the client tells which number the path of an identifier has ([`Frame::Path`]); until then the server does not send on it |
 
 use super::connection::ConnectionKey;
 use super::connection_events::CLOSED;
+use super::connection_paths::local_ip;
 use super::event::{CloseReason, SessionId, TunnelEndpointError};
+use super::session::SessionPath;
 use super::tunnel_endpoint::TunnelEndpoint;
 use super::wire::Frame;
 use noq_proto::{FourTuple, PathError, PathId, PathStatus};
@@ -65,8 +67,7 @@ impl TunnelEndpoint {
                 continue;
             }
             if slot.retry_at <= now {
-                let local_ip = Some(slot.local.ip()).filter(|ip| !ip.is_unspecified());
-                let tuple = FourTuple::new(slot.remote, local_ip);
+                let tuple = FourTuple::new(slot.remote, Some(local_ip(index, slot.local)));
                 let instant = self.clock.instant(now);
                 match conn.quic.open_path(tuple, PathStatus::Available, instant) {
                     Ok(path) => {
@@ -87,6 +88,31 @@ impl TunnelEndpoint {
             }
         }
         next
+    }
+
+    /// What may be a stateless reset has arrived, but no connection has its token. If no path of the session answers, the server may have
+    /// lost it: a second connection finds out. Nothing ends before it has proved the server's key, because any host can send such a packet.
+    pub(super) fn doubt(&mut self, now: Time, local: SocketAddr, remote: SocketAddr) {
+        let between = |slot: &SessionPath| slot.is_between(local, remote) && !slot.removed;
+        let found = self.sessions.iter().find_map(|(id, session)| {
+            let waits = session.multipath && session.open && session.challenger.is_none();
+            Some((*id, session.slots.iter().position(between).filter(|_| waits)?))
+        });
+        let Some((id, index)) = found.filter(|_| self.config().role == Role::Client) else { return };
+        let Some(&key) = self.sessions[&id].connections().first() else { return };
+        let silent = self.connections.get(&key).is_some_and(|conn| {
+            let mut tracks = conn.tracks.iter().filter(|track| track.established);
+            conn.bound && !conn.over && tracks.all(|track| !track.liveness.is_alive())
+        });
+        if !silent {
+            return;
+        }
+        let before = self.sessions[&id].slots[index].clone();
+        self.connect_path(now, id, index);
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let slot = &mut session.slots[index];
+        session.challenger = slot.connection.filter(|key| Some(*key) != before.connection);
+        *slot = SessionPath { endpoint: slot.endpoint, ..before };
     }
 
     /// A path has proved to reach the peer.
@@ -220,6 +246,44 @@ impl TunnelEndpoint {
         } else {
             self.close_connection(now, key, CLOSED);
             self.detach(now, session, key, CloseReason::Idle);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Pair;
+    use quiclab_core::Duration;
+    use quiclab_core::tunnel::CarrierKind;
+    use std::collections::BTreeSet;
+    use std::net::SocketAddr;
+
+    /// As the sockets of two interfaces have them: the kernel chooses the address, and the port is what differs.
+    #[test]
+    fn two_paths_to_one_server_leave_by_their_own_sockets() {
+        for any in ["0.0.0.0", "[::]"] {
+            let mut pair = Pair::new(|config| config.kind = CarrierKind::Multipath);
+            let server: SocketAddr =
+                if any == "[::]" { "[2001:db8::1]:4433" } else { "192.0.2.1:4433" }.parse().unwrap();
+            let local = |port: u16| -> SocketAddr { format!("{any}:{port}").parse().unwrap() };
+            let session =
+                pair.client.connect(pair.now, &[(local(1001), server), (local(1002), server)]).unwrap();
+            pair.run(Duration::from_millis(500));
+            assert_eq!(pair.client.connections_of(session), 1, "one connection has both");
+            let used: Vec<_> = (0..2).map(|path| pair.client.addresses(session, path)).collect();
+            assert_eq!(used, [1001, 1002].map(|port| Some((local(port), server))));
+            // what both paths say in some seconds: a keep-alive each second
+            let mut sources = BTreeSet::new();
+            for _ in 0..30 {
+                pair.run(Duration::from_millis(95));
+                pair.now = pair.client.next_wake().unwrap().max(pair.now);
+                pair.client.wake(pair.now);
+                for sent in Pair::sent(&mut pair.client, pair.now) {
+                    sources.insert(sent.packet.tuple.source());
+                    pair.server.receive(pair.now, sent.packet);
+                }
+            }
+            assert_eq!(sources, [local(1001), local(1002)].into());
         }
     }
 }

@@ -9,6 +9,7 @@
 //! | a batch of datagrams (segmentation offload) waits inside for its last one | it is flushed when another path is chosen, when it is full, with the next `transmit`, and before any packet or timer is handled; what waits counts as in flight |
 
 use super::connection::{ConnectionPath, TunnelConnection};
+use super::connection_paths::local_ip;
 use super::event::Outgoing;
 use super::gated_controller::GateMode;
 use bytes::{Bytes, BytesMut};
@@ -177,19 +178,20 @@ impl TunnelConnection {
             SocketAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
         });
-        let found = self
-            .tracks
-            .iter()
-            .find(|track| {
-                track.remote == transmit.destination
-                    && (source.is_unspecified()
-                        || track.local.ip() == source
-                        || track.local.ip().is_unspecified())
-            })
-            .or_else(|| self.tracks.first());
+        let stands_for =
+            |track: &ConnectionPath| track.slot.is_some_and(|slot| local_ip(slot, track.local) == source);
+        let mut to_remote = self.tracks.iter().filter(|track| track.remote == transmit.destination);
+        let exact = to_remote.clone().find(|track| stands_for(track));
+        let same = |track: &&ConnectionPath| {
+            let local = track.local.ip();
+            source.is_unspecified() || local == source || local.is_unspecified()
+        };
+        let found = exact.or_else(|| to_remote.find(same)).or_else(|| self.tracks.first());
         let Some(track) = found else { return };
         let mut local = track.local;
-        if !source.is_unspecified() {
+        // the kernel chooses the address of a path that has none
+        let chosen_by_kernel = stands_for(track) && local.ip().is_unspecified();
+        if !(source.is_unspecified() || chosen_by_kernel) {
             local.set_ip(source);
         }
         let ecn = match transmit.ecn {

@@ -60,6 +60,12 @@ impl SessionPath {
         }
     }
 
+    /// Whether a datagram from `remote` to `local` comes on this path.
+    pub(crate) fn is_between(&self, local: SocketAddr, remote: SocketAddr) -> bool {
+        let here = self.local.ip() == local.ip() || self.local.ip().is_unspecified();
+        here && self.remote == remote && self.local.port() == local.port()
+    }
+
     /// The next attempt comes after a wait, and the one after that later.
     pub(crate) fn back_off(&mut self, now: Time) {
         self.connection = None;
@@ -161,6 +167,8 @@ pub(crate) struct Session {
     pub(crate) backlogged: bool,
     /// The connection of a client that has asked for a new session.
     pub(crate) asking: Option<ConnectionKey>,
+    /// A second connection of a multipath client whose first one does not answer, although its server is there.
+    pub(crate) challenger: Option<ConnectionKey>,
     /// The path that a multipath client tries next.
     pub(crate) turn: usize,
     /// When a client tries something again.
@@ -189,6 +197,7 @@ impl Session {
             control: Control::default(),
             backlogged: false,
             asking: None,
+            challenger: None,
             turn: 0,
             timer: None,
             overrun: 0,

@@ -26,6 +26,7 @@ impl TunnelEndpoint {
         if session.asking == Some(key) {
             session.asking = None;
         }
+        session.challenger = session.challenger.filter(|other| *other != key);
         let mut down = Vec::new();
         for (index, slot) in session.slots.iter_mut().enumerate() {
             if slot.connection == Some(key) {
@@ -82,7 +83,7 @@ impl TunnelEndpoint {
         session.control = Control::default();
         session.reassembly = Reassembly::default();
         session.asking = None;
-        let connections = session.connections();
+        let connections = [session.connections(), session.challenger.take().into_iter().collect()].concat();
         let up: Vec<_> = (0..session.slots.len()).filter(|&index| session.slots[index].up).collect();
         session.slots.iter_mut().filter(|slot| slot.connection.is_some()).for_each(|slot| slot.back_off(now));
         up.into_iter().for_each(|path| self.set_up(id, path, false));

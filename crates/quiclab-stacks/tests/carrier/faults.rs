@@ -3,8 +3,9 @@
 use crate::KINDS;
 use crate::network::*;
 use crate::throughput::{control, window};
+use bytes::BytesMut;
 use quiclab_core::tunnel::{Carrier, CarrierKind};
-use quiclab_core::{Role, Time};
+use quiclab_core::{FiveTuple, Packet, Payload, Protocol, Role, Time};
 use quiclab_stacks::carrier::{
     CloseReason, PathConfig, Randomness, TunnelEndpoint, TunnelEndpointConfig, TunnelEvent,
 };
@@ -157,6 +158,88 @@ fn a_restarted_server_is_found_again() {
                 assert!(network.ends[SERVER].arrived.iter().any(|(time, ..)| *time > at(6000)));
             }
         }
+    }
+}
+
+/// After its move a client sends to other connection IDs of the server, which have other tokens.
+#[test]
+fn a_restarted_server_is_found_again_by_a_client_that_has_moved() {
+    for kind in KINDS {
+        for (moved, loaded) in [(0..1, false), (0..2, false), (0..2, true)] {
+            let link = Link::mbps(20, 10, 50);
+            let setup = || Setup {
+                installations: Some([[1; 32], [2; 32]]),
+                ..Setup::new(kind, window(62_500), &[link, link])
+            };
+            let mut network = setup().network();
+            network.establish();
+            network.run_until(at(2000));
+            let session = network.ends[CLIENT].session.unwrap();
+            for path in moved.clone() {
+                let address = ([10, 3, path as u8, 77], 4433).into();
+                network.ends[CLIENT].endpoint.rebind_path(at(2000), session, path, address).unwrap();
+            }
+            network.pump(CLIENT);
+            network.run_until(at(5000));
+            if loaded {
+                network.ends[CLIENT].backlog = u64::MAX;
+                network.pump(CLIENT);
+                network.run_until(at(6000));
+            }
+            let restarted = network.now;
+            network.ends[SERVER].endpoint = TunnelEndpoint::new(setup().config(Role::Server)).unwrap();
+            network.ends.iter_mut().for_each(|end| end.events.clear());
+            network.ends[SERVER].session = None;
+            network.run_until(restarted + ms(10_000));
+            let opened = network.ends[CLIENT]
+                .events
+                .iter()
+                .find(|(_, event)| matches!(event, TunnelEvent::SessionOpened { .. }))
+                .map(|(time, _)| time.since(restarted));
+            println!("{kind:?}, {moved:?}, loaded {loaded}: {opened:?}");
+            // a keep-alive each second, half a second without an answer, a probe, the first wait of a client, two handshakes
+            let longest = ms(1000 + 500 + 250 + 250 + 2 * 4 * 20 + 500);
+            assert!(opened.is_some_and(|opened| opened < longest), "{kind:?}, {moved:?}: {opened:?}");
+        }
+    }
+}
+
+/// docs/tunnel.md says what a silent path costs: each keep-alive interval, a PING of each end and what acknowledges it.
+#[test]
+fn a_silent_path_costs_four_small_packets_in_each_keep_alive_interval() {
+    let link = Link::mbps(20, 10, 50);
+    let mut network = Setup::new(CarrierKind::Connections, window(62_500), &[link]).network();
+    network.establish();
+    network.run_until(at(10_000));
+    let before = network.bytes;
+    network.run_until(at(110_000));
+    let each = (network.bytes - before) as f64 / 100.0 / 4.0;
+    // IPv4 and UDP, first byte, ID, number of 1 to 4 bytes, tag; PING alone, or an acknowledgement with one range
+    assert!((55.0..=69.0).contains(&each), "{each} bytes");
+}
+
+/// Whoever sees a packet to one server cannot have another one with its key reset the connection (RFC 9000 section 21.11).
+#[test]
+fn two_servers_with_one_key_do_not_reset_connections_of_each_other() {
+    for (installation, resets) in [([2; 32], true), ([3; 32], false)] {
+        let link = Link::mbps(20, 10, 50);
+        let setup = |server| Setup {
+            installations: Some([[1; 32], server]),
+            ..Setup::new(CarrierKind::Connections, window(62_500), &[link])
+        };
+        let mut network = setup([2; 32]).network();
+        network.establish();
+        network.log = Some(Vec::new());
+        network.ends[CLIENT].backlog = 10;
+        network.pump(CLIENT);
+        network.run_until(network.now + ms(500));
+        let log = network.log.take().unwrap();
+        let (_, _, bytes) = log.iter().find(|(_, _, bytes)| bytes.len() > 1000).unwrap();
+        let mut other = TunnelEndpoint::new(setup(installation).config(Role::Server)).unwrap();
+        let tuple = FiveTuple::new(Protocol::Udp, client_address(0), server_address(0));
+        let payload = Payload::Bytes(BytesMut::from(&bytes[..]));
+        other.receive(network.now, Packet { tuple, payload, ..Packet::default() });
+        assert_eq!(other.transmit(network.now).is_some(), resets, "{installation:?}");
     }
 }
 

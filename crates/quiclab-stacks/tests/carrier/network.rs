@@ -94,6 +94,8 @@ pub struct Setup {
     pub server_kind: Option<CarrierKind>,
     pub paths: Vec<(PathConfig, Link)>,
     pub seed: u64,
+    /// Of each end; in place of `seed` random numbers of the system, as between real hosts, with these bytes of the installation.
+    pub installations: Option<[[u8; 32]; 2]>,
     pub segments: usize,
     pub mtu_discovery: bool,
     pub server_keys: (u8, Vec<u8>),
@@ -110,6 +112,7 @@ impl Setup {
             server_kind: None,
             paths,
             seed: 1,
+            installations: None,
             segments: 1,
             mtu_discovery: false,
             server_keys: (2, vec![1]),
@@ -130,7 +133,16 @@ impl Setup {
             segments: self.segments,
             mtu_discovery: self.mtu_discovery,
             connect_ip: self.connect_ip.map(|config| config(role)),
-            ..TunnelEndpointConfig::new(role, key(*own), peers, Randomness::Seeded(self.seed))
+            installation: self.installations.map(|all| all[usize::from(role == Role::Server)]),
+            ..TunnelEndpointConfig::new(
+                role,
+                key(*own),
+                peers,
+                match self.installations {
+                    Some(_) => Randomness::System,
+                    None => Randomness::Seeded(self.seed),
+                },
+            )
         }
     }
 

@@ -25,6 +25,12 @@ type Check = Result<(), Problem>;
 pub(super) fn check(config: &Config) -> Check {
     check_interface(&"interface".into(), &config.interface)?;
     check_ipv6(config)?;
+    check_unique(&"trusted_interfaces".into(), &config.trusted_interfaces)?;
+    if config.trusted_interfaces.contains(&config.interface) {
+        let expected = "interfaces outside the tunnel";
+        return Err(Problem::conflict("trusted_interfaces", quoted(&config.interface), expected)
+            .because("it is the device of the tunnel"));
+    }
     check_queue(&"queue".into(), &config.queue)?;
     // a server takes what paths its clients have
     let paths = config.client.as_ref().map(|client| client.paths.len());

@@ -1,6 +1,7 @@
 //! CONNECT-IP (RFC 9484) in a configuration, and the files that it names.
 
 use super::{Client, Config};
+use crate::files;
 use crate::keys::{self, KeyError, Owners};
 use quiclab_core::limits;
 use quiclab_core::problem::{ensure, quoted, system_reason};
@@ -14,7 +15,6 @@ use rustls_pki_types::{CertificateDer, ServerName};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::io::ErrorKind::PermissionDenied;
-use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -189,9 +189,7 @@ fn authority(host: &str, port: u16) -> String {
 /// The certificates in a PEM file, of which there is one at least.
 fn certificates(file: &Path, field: FieldPath) -> Result<Vec<CertificateDer<'static>>, Problem> {
     let wrong = |reason: String| Problem::file(field.clone(), reason).got(quoted(file.display()));
-    let mut text = Vec::new();
-    let read = std::fs::File::open(file).and_then(|open| open.take(MAX_FILE).read_to_end(&mut text));
-    read.map_err(|error| wrong(system_reason(&error)))?;
+    let text = files::read(file, MAX_FILE).map_err(|error| wrong(system_reason(&error)))?;
     let chain: Vec<_> = CertificateDer::pem_slice_iter(&text)
         .collect::<Result<_, _>>()
         .map_err(|_| wrong("not a PEM file with certificates".to_owned()))?;

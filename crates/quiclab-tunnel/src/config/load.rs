@@ -1,6 +1,7 @@
 //! From file to settings: everything that can be wrong is found before anything is changed on the machine.
 
 use super::{Config, VERSION, check, connect_ip, secrets, warnings};
+use crate::files;
 use crate::keys::{self, KeyError, Owners};
 use crate::privileges::Account;
 use quiclab_config::{ConfigError, Document, Note, Schema};
@@ -10,6 +11,9 @@ use quiclab_stacks::carrier::connect_ip::ConnectIpConfig;
 use quiclab_stacks::carrier::{PublicKey, SecretKey};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+
+/// Of a configuration: a thousand peers with all fields have half of it.
+const MAX_BYTES: u64 = 1 << 20;
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Config>);
 
@@ -76,7 +80,7 @@ pub(super) fn read_text(file: &Path) -> Result<String, ConfigError> {
         let reason = format!("cannot read {}: {reason}", file.display());
         ConfigError::from(Problem::new(ProblemKind::File, "", "").because(reason))
     };
-    let bytes = std::fs::read(file).map_err(|error| unreadable(&system_reason(&error)))?;
+    let bytes = files::read(file, MAX_BYTES).map_err(|error| unreadable(&system_reason(&error)))?;
     String::from_utf8(bytes).map_err(|_| unreadable("not text in UTF-8"))
 }
 

@@ -109,6 +109,12 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// Socket of `status` and `down`; by default `/run/quiclab-tunnel/INTERFACE/control.sock`.
     pub control_socket: Option<PathBuf>,
+    /// Interfaces whose hosts may send to addresses inside by themselves, such as that of a network behind this end. Packets for addresses inside,
+    /// or from them, that come by any other interface than the tunnel are dropped, but for answers through an end that forwards; each at
+    /// most once.
+    #[serde(default)]
+    #[schemars(transform = limits::entries(0, 64).each(limits::characters(INTERFACE)))]
+    pub trusted_interfaces: Vec<String>,
     /// User to drop privileges to after setup (default: the user does not change).
     pub user: Option<String>,
     /// Group to drop privileges to, with `user`; by default the login group of the user.
@@ -136,8 +142,8 @@ pub struct Server {
     /// Forward packets between the device and other interfaces: sets sysctls, which are restored at the end.
     #[serde(default)]
     pub forward: bool,
-    /// Translate source addresses in the pools where packets leave through other interfaces (NAT), so that clients reach
-    /// what knows no way back to the pools. It needs nftables in the kernel.
+    /// Translate source addresses in the pools, and in `networks` of peers, where packets leave through other interfaces (NAT), so that
+    /// clients and the hosts behind them reach what knows no way back to them.
     #[serde(default)]
     pub masquerade: bool,
     /// Drop packets from one client to another, or to a network behind another. Without it, clients reach each other where
@@ -217,8 +223,7 @@ pub struct Client {
     /// Whether routes that the server announces are also set.
     #[serde(default)]
     pub accept_routes: bool,
-    /// Let packets leave through the tunnel only: before, during and after a session, and until `quiclab-tunnel down`. It
-    /// needs nftables in the kernel.
+    /// Let packets leave through the tunnel only: before, during and after a session, and until `quiclab-tunnel down`.
     #[serde(default)]
     pub kill_switch: bool,
     /// Destinations that may be reached outside the tunnel with `kill_switch`, such as the local network.
@@ -282,6 +287,13 @@ impl Peer {
 }
 
 impl Server {
+    /// Networks whose addresses `masquerade` translates.
+    #[must_use]
+    pub fn translated(&self) -> Vec<IpPrefix> {
+        let pools = [self.pool_ipv4, self.pool_ipv6].into_iter().flatten();
+        pools.chain(self.peers.iter().flat_map(|peer| peer.networks.iter().copied())).collect()
+    }
+
     /// The peer with a key.
     #[must_use]
     pub fn peer(&self, key: PublicKey) -> Option<&Peer> {
@@ -290,6 +302,14 @@ impl Server {
 }
 
 impl Config {
+    /// Whether hosts beside this machine are to be reached through the tunnel, so that their answers must pass.
+    #[must_use]
+    pub fn forwards(&self) -> bool {
+        let server =
+            self.server.as_ref().is_some_and(|server| server.forward || crate::system::forwards_packets());
+        server || self.client.as_ref().is_some_and(|client| !client.networks.is_empty())
+    }
+
     /// What a client asks for, or a server offers at most.
     #[must_use]
     pub fn carrier_kind(&self) -> CarrierKind {

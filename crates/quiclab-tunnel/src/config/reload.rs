@@ -68,6 +68,7 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
         keep_alive,
         metrics,
         control_socket,
+        trusted_interfaces,
         user,
         group,
         server,
@@ -87,6 +88,7 @@ fn fixed(config: &Config) -> Vec<(FieldPath, String)> {
     add("keep_alive", keep_alive);
     add("metrics", metrics);
     add("control_socket", control_socket);
+    add("trusted_interfaces", trusted_interfaces);
     add("user", user);
     add("group", group);
     if let Some(server) = server {

@@ -123,6 +123,9 @@ impl Daemon {
         let interfaces = self.machine.interfaces().map_err(SetupError::Interfaces)?;
         let networks: Vec<_> = assignment.addresses.iter().map(|assigned| assigned.network).collect();
         check_networks(&networks, client, &self.config.interface, &interfaces)?;
+        if let Some(network) = networks.iter().find(|network| !may_assign(client, **network)) {
+            return Err(DaemonError::NetworkNotAllowed(*network));
+        }
         let mtu = assignment.mtu.min(self.config.mtu);
         let (routes, unreachable) = routes(client, &assignment);
         if !unreachable.is_empty() && !self.machine.has_unreachable_routes() {
@@ -132,7 +135,7 @@ impl Daemon {
         }
         let addresses = assignment.addresses.iter();
         let addresses = addresses.map(|assigned| (assigned.address, assigned.network.length())).collect();
-        let inside = Inside { mtu, addresses, routes, unreachable };
+        let inside = Inside { mtu, addresses, routes, unreachable, apart: Vec::new() };
         let machine = &mut self.machine;
         let unbound = client.paths.iter().filter(|path| path.interface.is_none() && path.local.is_none());
         let mut servers = unbound.map(|path| path.server.ip());
@@ -181,6 +184,25 @@ fn routes(client: &Client, assignment: &Assignment) -> (Vec<IpPrefix>, Vec<IpPre
     // the kernel adds the routes of the device's own networks
     routes.retain(|route| addresses.iter().all(|assigned| assigned.network != *route));
     routes.into_iter().partition(|route| has(route.is_ipv4()))
+}
+
+/// Ranges for private use (RFC 1918 section 3, RFC 6598 section 7, RFC 4193 section 3.1): no host of the Internet is in them.
+const PRIVATE: [&str; 5] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
+/// Bits of the widest network that a server may assign in such a range: the largest of RFC 1918 that is one network, and a site of RFC 4193.
+pub(super) const PRIVATE_BITS_IPV4: u8 = 16;
+/// See [`PRIVATE_BITS_IPV4`].
+pub(super) const PRIVATE_BITS_IPV6: u8 = 48;
+
+/// Whether a server may draw a network into the tunnel by an address in it: one that the configuration sends there, a small one for
+/// private use, or the address alone.
+fn may_assign(client: &Client, network: IpPrefix) -> bool {
+    let within = |range: &IpPrefix| range.length() <= network.length() && range.contains(network.network());
+    let widest = if network.is_ipv4() { PRIVATE_BITS_IPV4 } else { PRIVATE_BITS_IPV6 };
+    let private = PRIVATE.iter().any(|range| within(&range.parse().expect("it is a range")));
+    client.accept_routes
+        || client.routes.iter().any(within)
+        || private && network.length() >= widest
+        || network == IpPrefix::host(network.network())
 }
 
 /// Networks inside the tunnel contain no address of a server and none of another interface of this machine.
@@ -237,6 +259,36 @@ mod tests {
         assert_eq!(check("10.77.0.0/24"), Ok(()), "the address of the tunnel itself, after a reconnect");
         assert_eq!(check("10.1.0.0/16"), Err("10.1.0.0/16 10.1.0.5 lan0".to_owned()));
         assert_eq!(check("192.0.2.0/24"), Err("192.0.2.0/24 192.0.2.1 dsl".to_owned()));
+    }
+
+    #[test]
+    fn a_server_draws_small_networks_for_private_use_only() {
+        let may = |lines: &str, network: &str| may_assign(&client(lines), network.parse().unwrap());
+        for (network, expected) in [
+            ("10.77.0.0/24", true),
+            ("10.77.0.0/16", true),
+            ("10.76.0.0/15", false),
+            ("10.0.0.0/8", false),
+            ("172.16.0.0/16", true),
+            ("172.32.0.0/16", false),
+            ("192.168.0.0/16", true),
+            ("100.64.0.0/16", true),
+            ("100.128.0.0/16", false),
+            ("8.0.0.0/8", false),
+            ("8.8.8.8/30", false),
+            ("8.8.8.8/32", true),
+            ("fd77::/48", true),
+            ("fd77::/47", false),
+            ("fc00::/16", false),
+            ("2001:db8::/64", false),
+            ("2001:db8::7/128", true),
+        ] {
+            assert_eq!(may("", network), expected, "{network}");
+            assert!(may("accept_routes = true", network), "{network}");
+        }
+        let routes = "routes = [\"8.0.0.0/8\", \"::/0\"]";
+        assert!(may(routes, "8.0.0.0/8") && may(routes, "8.8.8.8/30") && may(routes, "2001:db8::/64"));
+        assert!(!may(routes, "8.0.0.0/7") && !may(routes, "9.0.0.0/8"));
     }
 
     #[test]

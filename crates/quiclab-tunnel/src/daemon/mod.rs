@@ -38,7 +38,7 @@ use crate::system::{Machine, Watch, kill_switch_table};
 use crate::tun::Tun;
 use crate::uplinks::Uplinks;
 use bytes::{Bytes, BytesMut};
-use client::Silence;
+use client::{PRIVATE_BITS_IPV4, PRIVATE_BITS_IPV6, Silence};
 use connect_ip::Offer;
 use event_loop::Inputs;
 use quiclab_core::Time;
@@ -87,6 +87,11 @@ pub enum DaemonError {
         "the path carries less than the 1280 bytes that IPv6 inside needs; set `mtu` of both ends below 1280"
     )]
     Narrow,
+    /// The server assigns a network that it may not draw into the tunnel.
+    #[error(
+        "the server assigns {0}, which is no range for private use of {PRIVATE_BITS_IPV4} (IPv4) or {PRIVATE_BITS_IPV6} (IPv6) bits or more: add it to `client.routes` to reach it through the tunnel, or set `accept_routes`"
+    )]
+    NetworkNotAllowed(IpPrefix),
     /// The server assigns a network that is in use outside the tunnel.
     #[error("the server assigns {network}, where {address} ({name}) is outside the tunnel")]
     NetworkInUse {
@@ -107,7 +112,8 @@ impl DaemonError {
             Self::Setup(error) => error.is_permanent(),
             Self::Endpoint(_) | Self::NotThisProtocol => true,
             // the pool of the server may have an address later, its configuration be fixed, the machine be in another network
-            Self::Refused(_) | Self::Narrow | Self::NetworkInUse { .. } => false,
+            Self::Refused(_) | Self::Narrow => false,
+            Self::NetworkInUse { .. } | Self::NetworkNotAllowed(_) => false,
             Self::Signals(_) | Self::Watch(_) | Self::Poll(_) | Self::DeviceGone(_) => false,
         }
     }

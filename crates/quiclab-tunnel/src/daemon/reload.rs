@@ -4,7 +4,9 @@
 use super::Daemon;
 use crate::config::{self, Config, InForce};
 use crate::session::Session;
+use crate::system::Machine;
 use quiclab_core::Time;
+use quiclab_core::ip::IpPrefix;
 use quiclab_core::problem::system_reason;
 
 impl Daemon {
@@ -40,6 +42,10 @@ impl Daemon {
             self.connect_ip = Some(after);
         }
         self.transmit(now);
+        // whoever asks next, also in this turn, sees what has changed
+        while let Some(event) = self.endpoint.poll_event() {
+            self.event(now, event);
+        }
         Ok(sentence)
     }
 
@@ -51,9 +57,21 @@ impl Daemon {
             unreachable!("a reload changes no server to a client");
         };
         let networks: Vec<_> = server.peers.iter().flat_map(|peer| peer.networks.clone()).collect();
-        if let Err(error) = self.machine.set_routes(&networks, &[]) {
-            let before: Vec<_> = old.peers.iter().flat_map(|peer| peer.networks.clone()).collect();
-            let _ = self.machine.set_routes(&before, &[]);
+        let before: Vec<_> = old.peers.iter().flat_map(|peer| peer.networks.clone()).collect();
+        let both = [&before[..], &networks].concat();
+        let machine = &mut self.machine;
+        let routed = machine.set_apart(&both).and_then(|()| machine.set_routes(&networks, &[]));
+        let translated = server.translated();
+        let interface = &new.interface;
+        let translate = |machine: &mut Machine, networks: &[IpPrefix]| match server.masquerade {
+            true => machine.masquerade(interface, networks),
+            false => Ok(()),
+        };
+        let done =
+            routed.and_then(|()| machine.set_apart(&networks)).and_then(|()| translate(machine, &translated));
+        if let Err(error) = done {
+            let _ = translate(machine, &old.translated());
+            let _ = machine.set_routes(&before, &[]).and_then(|()| machine.set_apart(&before));
             return Err(format!("the networks of the peers cannot be routed: {}", system_reason(&error)));
         }
         self.endpoint.set_peers(now, known);

@@ -1,6 +1,7 @@
 //! What is in front of QUIC and QUIC itself, as they are configured.
 
 use crate::config::{Config, Server, Settings};
+use crate::installation;
 use quiclab_core::tunnel::{Pipeline, TunnelConfig, TunnelEcn};
 use quiclab_core::{ByteCount, Role};
 use quiclab_stacks::carrier::{PathConfig, Randomness, TunnelEndpointConfig};
@@ -15,6 +16,7 @@ pub fn hub_config(settings: &Settings) -> TunnelEndpointConfig {
     let role = if config.server.is_some() { Role::Server } else { Role::Client };
     let (key, peers) = (settings.key.clone(), config.known_peers());
     let mut out = TunnelEndpointConfig::new(role, key, peers, Randomness::System);
+    out.installation = config.server.as_ref().map(|_| installation::secret(&config.interface));
     out.kind = config.carrier_kind();
     out.connect_ip.clone_from(&settings.connect_ip);
     out.idle_timeout = config.idle_timeout;

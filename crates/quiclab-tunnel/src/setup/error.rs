@@ -50,6 +50,12 @@ pub enum SetupError {
         /// Why.
         error: io::Error,
     },
+    /// Hosts beside the machine cannot be kept from addresses inside.
+    #[error(
+        "hosts on other interfaces cannot be kept from addresses inside, as the kernel has no nftables with `ct` (modules nf_tables, nft_ct): {}",
+        system_reason(.0)
+    )]
+    Filter(io::Error),
     /// System calls cannot be filtered.
     #[error("system calls cannot be filtered (seccomp): {}", system_reason(.0))]
     Confinement(io::Error),
@@ -74,7 +80,7 @@ impl SetupError {
                 matches!(error, DeviceError::Missing | DeviceError::NotTun(_) | DeviceError::Forbidden(_))
             }
             Self::Journal(error) => matches!(error, JournalError::Running { .. }),
-            Self::NotPermitted | Self::Privileges(_) | Self::Confinement(_) => true,
+            Self::NotPermitted | Self::Privileges(_) | Self::Confinement(_) | Self::Filter(_) => true,
             Self::Capabilities(_) | Self::Interfaces(_) | Self::Machine(_) => false,
             Self::Unset { .. } | Self::Firewall { .. } => false,
         }

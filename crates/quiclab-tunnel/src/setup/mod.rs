@@ -9,18 +9,21 @@ pub use error::SetupError;
 
 use crate::config::{Client, Config, Server, Settings};
 use crate::confinement::confine;
+use crate::control_socket::{self, open_folder};
 use crate::pool::Pool;
 use crate::privileges::{Account, drop_privileges, may_change_user};
 use crate::requests::Requests;
 use crate::sockets::Sockets;
 use crate::system::{
-    self, DeviceError, Exceptions, Firewall, Inside, Journal, JournalError, Machine, Netlink, Removed,
-    Resolver, recover,
+    self, DeviceError, Exceptions, Firewall, Inside, InsideFilter, Journal, JournalError, Machine, Netlink,
+    Removed, Resolver, recover,
 };
 use conditions::{bind, check_permission, check_pools, not_available};
 use quiclab_core::Problem;
 use quiclab_core::problem::{quoted, system_reason};
+use rustix::fs::AtFlags;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// Where processes keep their journals and sockets, a directory for each device.
@@ -48,7 +51,7 @@ pub fn directory(interface: &str) -> PathBuf {
 /// The control socket of a configuration.
 #[must_use]
 pub fn control_socket(config: &Config) -> PathBuf {
-    config.control_socket.clone().unwrap_or_else(|| directory(&config.interface).join("control.sock"))
+    config.control_socket.clone().unwrap_or_else(|| directory(&config.interface).join(control_socket::NAME))
 }
 
 /// Checks that no process has a tunnel with this device.
@@ -123,6 +126,8 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     if let Some(firewall) = kill_switch {
         machine.hold_kill_switch(firewall);
     }
+    let filter = InsideFilter::new(&config.interface, &config.trusted_interfaces, config.forwards());
+    machine.hold_filter(filter.map_err(SetupError::Filter)?);
     // from here on an early return undoes everything
     let socket = control_socket(config);
     let unusable = |error: io::Error| {
@@ -179,11 +184,13 @@ fn of_dns(client: &Client, error: io::Error) -> SetupError {
 /// Addresses, routes and forwarding of a server.
 fn set_up_server(server: &Server, config: &Config, machine: &mut Machine) -> Result<(), SetupError> {
     let pool = Pool::new(server);
+    let networks: Vec<_> = server.peers.iter().flat_map(|peer| peer.networks.clone()).collect();
     let inside = Inside {
         mtu: config.mtu,
         addresses: pool.own().map(|(address, network)| (address, network.length())).collect(),
-        routes: server.peers.iter().flat_map(|peer| peer.networks.clone()).collect(),
+        routes: networks.clone(),
         unreachable: Vec::new(),
+        apart: networks,
     };
     machine.set_inside(&inside).map_err(SetupError::Machine)?;
     if server.forward {
@@ -197,7 +204,7 @@ fn set_up_server(server: &Server, config: &Config, machine: &mut Machine) -> Res
         })?;
     }
     if server.masquerade {
-        let networks: Vec<_> = pool.own().map(|(_, network)| network).collect();
+        let networks = server.translated();
         let expected = "false, as this machine does not translate addresses";
         machine.masquerade(&config.interface, &networks).map_err(|error| {
             SetupError::of_field("server.masquerade", error, |error| {
@@ -249,14 +256,29 @@ pub struct Undone {
 /// # Errors
 /// If it still runs, or something cannot be undone: the first of it, after everything was tried.
 pub fn clean(interface: &str, keep_kill_switch: bool) -> Result<Undone, SetupError> {
-    let directory = directory(interface);
-    let changes = recover(&directory, interface);
+    // whoever may write beside it may put a link in its place: from here on it is this one
+    let folder = open_folder(interface);
+    let of_folder = |folder: &OwnedFd| PathBuf::from(format!("/proc/self/fd/{}/.", folder.as_raw_fd()));
+    let changes = match &folder {
+        Ok(folder) => recover(&of_folder(folder), interface)
+            .map_err(|error| error.below(&of_folder(folder), &directory(interface))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(JournalError::Io {
+            file: directory(interface),
+            error: io::Error::new(
+                error.kind(),
+                format!("not a directory of a tunnel: {}", system_reason(error)),
+            ),
+        }),
+    };
     if let Err(error @ JournalError::Running { .. }) = changes {
         return Err(error.into());
     }
     let firewall = remove_firewall(interface, keep_kill_switch);
-    let _ = std::fs::remove_file(directory.join("control.sock"));
-    let _ = std::fs::remove_dir(directory);
+    if let Ok(folder) = &folder {
+        let _ = rustix::fs::unlinkat(folder, control_socket::NAME, AtFlags::empty());
+    }
+    let _ = std::fs::remove_dir(directory(interface));
     let (changes, Removed { kill_switch, translation }) = (changes?, firewall?);
     Ok(Undone { changes: changes + usize::from(translation), kill_switch })
 }

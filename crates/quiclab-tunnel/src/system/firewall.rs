@@ -1,12 +1,14 @@
-//! The kill switch of a client and the address translation of a server: a table of nftables each, named after the device.
+//! The kill switch of a client and the address translation of a server: a table of nftables each, named after the device. (`inside.rs`
+//! has a third one.)
 //!
 //! The table needs no journal: its name is enough to find it. It outlives the process, however that ends, because the kill
 //! switch has to; only [`Firewall::remove`] ends it. docs/decisions/0148-no-leaks.md says why this is not policy routing.
 
 use super::nftables::{Chain, Hook, Rule, Table, Verdict};
 use quiclab_core::ip::IpPrefix;
+use std::collections::BTreeSet;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Mark of the tunnel's own datagrams while the kill switch is on (SO_MARK): no other program's packets pass for them.
 pub const MARK: u32 = 0x716c_0074;
@@ -16,8 +18,12 @@ const ICMPV6: u8 = 58;
 /// Router and neighbour solicitation, neighbour advertisement (RFC 4861), reports of multicast listeners (RFC 3810),
 /// without which switches do not pass on solicitations.
 const LINK_MESSAGES: [u8; 4] = [133, 135, 136, 143];
-/// Ports of clients and servers of DHCP (RFC 2131 section 4.1) and DHCPv6 (RFC 8415 section 7.2).
-const DHCP: [(bool, u16, u16); 2] = [(true, 68, 67), (false, 546, 547)];
+/// Where clients of DHCP (RFC 2131 section 4.1) and DHCPv6 (RFC 8415 sections 7.1 and 7.2) send to all servers of a link, and both ports. A
+/// lease that one server does not renew (to that alone) is asked for in this way (RFC 2131 section 4.4.5, RFC 8415 section 18.2.5).
+const DHCP: [(IpAddr, u16, u16); 2] = [
+    (IpAddr::V4(Ipv4Addr::BROADCAST), 68, 67),
+    (IpAddr::V6(Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 2)), 546, 547),
+];
 /// Priorities of chains, as `nft` names them: filter, srcnat.
 const FILTER: i32 = 0;
 const SOURCE_NAT: i32 = 100;
@@ -76,6 +82,19 @@ impl Firewall {
         Table::new(format!("nat_quiclab_{device}")).map(Self)
     }
 
+    /// The table that keeps hosts beside the machine out, whether or not it exists. No kill switch has its name.
+    ///
+    /// # Errors
+    /// If the kernel has no netfilter.
+    pub(super) fn inside(device: &str) -> io::Result<Self> {
+        Table::new(format!("inside_quiclab_{device}")).map(Self)
+    }
+
+    /// Sets chains in place of what the table held before.
+    pub(super) fn replace(&mut self, chains: &[Chain]) -> io::Result<()> {
+        self.0.replace(chains)
+    }
+
     /// Removes what a killed process has left, but a kill switch that is to be kept; whether there was anything. A kernel
     /// without nftables has nothing.
     ///
@@ -86,8 +105,10 @@ impl Firewall {
             Err(error) if is_absent(&error) => Ok(false),
             done => done,
         };
+        let inside = remove(Self::inside(device));
         let translation = remove(Self::translation(device));
         let kill_switch = if keep_kill_switch { Ok(false) } else { remove(Self::kill_switch(device)) };
+        inside?;
         Ok(Removed { kill_switch: kill_switch?, translation: translation? })
     }
 
@@ -131,7 +152,7 @@ impl Firewall {
 }
 
 /// Compares the source (`source`) or destination address.
-fn address(rule: Rule, source: bool, prefix: IpPrefix) -> Rule {
+pub(super) fn address(rule: Rule, source: bool, prefix: IpPrefix) -> Rule {
     let rule = rule.family(prefix.is_ipv4());
     match (prefix.network(), source) {
         (IpAddr::V4(address), source) => {
@@ -152,17 +173,23 @@ fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
             .protocol(UDP)
             .transport(2, &server.port().to_be_bytes())
     });
-    let dhcp = DHCP.map(|(ipv4, client, server)| {
-        let ports = [client.to_be_bytes(), server.to_be_bytes()].concat();
-        Rule::new().family(ipv4).protocol(UDP).transport(0, &ports)
+    // each once; `None`: any
+    let uplinks: BTreeSet<_> = exceptions.servers.iter().map(|(_, interface)| *interface).collect();
+    let dhcp = uplinks.iter().flat_map(|uplink| {
+        DHCP.map(|(servers, client, server)| {
+            let ports = [client.to_be_bytes(), server.to_be_bytes()].concat();
+            let rule = uplink.map_or_else(Rule::new, |uplink| Rule::new().oifname(uplink));
+            address(rule, false, IpPrefix::host(servers)).protocol(UDP).transport(0, &ports)
+        })
     });
     let link = LINK_MESSAGES.map(|kind| Rule::new().family(false).protocol(ICMPV6).transport(0, &[kind]));
     let destinations: Vec<_> =
         exceptions.destinations.iter().map(|prefix| address(Rule::new(), false, *prefix)).collect();
     let leaving = devices.into_iter().chain(servers).chain(dhcp).chain(link).chain(destinations.clone());
     // of hosts behind this one: into the tunnel and out of it, but not out of it and to an uplink
-    let uplinks = exceptions.servers.iter().filter_map(|(_, interface)| *interface);
     let from_tunnel: Vec<_> = uplinks
+        .iter()
+        .flatten()
         .map(|uplink| Rule::new().oifname(uplink).verdict(Verdict::Drop))
         .chain([accept(Rule::new().iifname(device))])
         .collect();

@@ -9,6 +9,7 @@
 
 use super::netlink::Netlink;
 use super::{forwarding, resolver};
+use crate::files;
 use crate::privileges::trusted;
 use netlink_packet_core::{Emitable, Parseable};
 use netlink_packet_route::route::RouteMessage;
@@ -17,10 +18,13 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+/// Of a journal: a change takes some hundred bytes, and 256 routes that a server announces are as many.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// A journal that cannot be used.
 #[derive(Debug, Error)]
@@ -39,6 +43,20 @@ pub enum JournalError {
         /// Why.
         error: io::Error,
     },
+}
+
+impl JournalError {
+    /// The same with the name `to` of a directory in place of `from`.
+    #[must_use]
+    pub fn below(self, from: &Path, to: &Path) -> Self {
+        match self {
+            Self::Io { file, error } => {
+                let file = file.strip_prefix(from).map_or_else(|_| file.clone(), |rest| to.join(rest));
+                Self::Io { file, error }
+            }
+            running @ Self::Running { .. } => running,
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -184,7 +202,8 @@ pub fn check_not_running(directory: &Path, interface: &str) -> Result<(), Journa
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path)
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }
 
 /// Undoes what a process that is no more has left; gives the number of changes.
@@ -211,9 +230,8 @@ pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError>
         Err(Errno::WOULDBLOCK) => return Err(JournalError::Running { interface: interface.to_owned() }),
         Err(error) => return Err(failed(error.into())),
     }
-    let mut text = String::new();
-    file.read_to_string(&mut text).map_err(failed)?;
-    let changes = read(&text);
+    let text = files::read_open(&mut file, MAX_BYTES).map_err(failed)?;
+    let changes = read(&String::from_utf8_lossy(&text));
     let netlink = if changes.is_empty() { Ok(None) } else { Netlink::new().map(Some) };
     let undone = netlink.and_then(|netlink| {
         if let Some(mut netlink) = netlink {

@@ -7,6 +7,7 @@
 mod addresses;
 mod firewall;
 mod forwarding;
+mod inside;
 mod journal;
 mod netlink;
 mod nftables;
@@ -17,6 +18,8 @@ mod watch;
 
 pub use addresses::DeviceAddress;
 pub use firewall::{Exceptions, Firewall, MARK, Removed, kill_switch_table};
+pub use forwarding::forwards_packets;
+pub use inside::{InsideFilter, InsideRanges};
 pub use journal::{Journal, JournalError, check_not_running, recover};
 pub use netlink::{Interface, Netlink};
 pub use resolver::Resolver;
@@ -71,6 +74,8 @@ pub struct Inside {
     pub routes: Vec<IpPrefix>,
     /// Destinations that lead nowhere.
     pub unreachable: Vec<IpPrefix>,
+    /// Networks behind other ends, which hosts beside this machine do not reach, as they do not reach those of the addresses.
+    pub apart: Vec<IpPrefix>,
 }
 
 /// The machine with the tunnel's device.
@@ -88,6 +93,8 @@ pub struct Machine {
     /// The firewall is a kill switch, which stays when the tunnel ends.
     keep_firewall: bool,
     resolver: Option<Resolver>,
+    /// What keeps hosts beside the machine from addresses inside.
+    filter: Option<InsideFilter>,
     /// The journal is another process's from then on.
     undone: bool,
 }
@@ -130,6 +137,7 @@ impl Machine {
             firewall: None,
             keep_firewall: false,
             resolver: None,
+            filter: None,
             undone: false,
         })
     }
@@ -154,6 +162,17 @@ impl Machine {
     /// # Errors
     /// If the kernel refuses something.
     pub fn set_inside(&mut self, inside: &Inside) -> io::Result<()> {
+        let ranges = InsideRanges {
+            own: inside.addresses.iter().map(|(address, _)| *address).collect(),
+            networks: inside
+                .addresses
+                .iter()
+                .map(|(address, length)| IpPrefix::around(*address, *length))
+                .chain(inside.apart.iter().copied())
+                .collect(),
+        };
+        // before the first packet may come for them, and until the last of the earlier ones has gone
+        self.keep_apart(|before| before.with(&ranges))?;
         // below 1280 bytes the kernel removes all that the device has of IPv6 (addrconf_notify, net/ipv6/addrconf.c)
         let mtu = self.device.mtu()?;
         if mtu < inside.mtu {
@@ -165,7 +184,34 @@ impl Machine {
         if mtu > inside.mtu {
             self.device.set_mtu(inside.mtu)?;
         }
-        Ok(())
+        self.keep_apart(|_| ranges)
+    }
+
+    /// Keeps hosts beside this machine from addresses inside, from now on.
+    pub fn hold_filter(&mut self, filter: InsideFilter) {
+        self.filter = Some(filter);
+    }
+
+    /// The networks behind other ends are these from now on.
+    ///
+    /// # Errors
+    /// If the kernel refuses it; nothing has changed then.
+    pub fn set_apart(&mut self, apart: &[IpPrefix]) -> io::Result<()> {
+        let own: BTreeSet<_> =
+            self.addresses.iter().map(|(address, length)| IpPrefix::around(*address, *length)).collect();
+        self.keep_apart(|before| InsideRanges {
+            own: before.own.clone(),
+            networks: own.into_iter().chain(apart.iter().copied()).collect(),
+        })
+    }
+
+    fn keep_apart(&mut self, ranges: impl FnOnce(&InsideRanges) -> InsideRanges) -> io::Result<()> {
+        let Some(filter) = &mut self.filter else { return Ok(()) };
+        let ranges = ranges(filter.ranges());
+        if ranges == *filter.ranges() {
+            return Ok(());
+        }
+        filter.set(ranges)
     }
 
     /// Takes over a kill switch, which stays when the tunnel ends, until [`Machine::lift_kill_switch`].
@@ -185,15 +231,15 @@ impl Machine {
         self.keep_firewall = false;
     }
 
-    /// Translates the source addresses of these networks where they leave through other devices, until the end.
+    /// Translates the source addresses of these networks, and of none else, where they leave through other devices, until the end.
     ///
     /// # Errors
     /// If the kernel has no nftables, or refuses it.
     pub fn masquerade(&mut self, device: &str, networks: &[IpPrefix]) -> io::Result<()> {
-        let mut firewall = Firewall::translation(device)?;
-        firewall.masquerade(device, networks)?;
+        let mut firewall = self.firewall.take().map_or_else(|| Firewall::translation(device), Ok)?;
+        let done = firewall.masquerade(device, networks);
         self.firewall = Some(firewall);
-        Ok(())
+        done
     }
 
     /// Restores the name servers at the end.
@@ -238,6 +284,10 @@ impl Machine {
             self.resolver = None;
             self.journal.undo(&mut self.netlink);
         }
+        if let Some(Err(error)) = self.filter.as_mut().map(InsideFilter::remove) {
+            tracing::warn!(%error, "the table that keeps hosts beside this machine from addresses inside could not be removed");
+        }
+        self.filter = None;
         // last, so that nothing leaves in clear before everything is as it was
         let firewall = self.firewall.as_mut().filter(|_| !self.keep_firewall);
         let removed = firewall.map_or(Ok(false), Firewall::remove).map(drop);

@@ -190,6 +190,59 @@ fn one_connection_for_both_paths_carries_and_survives_a_cut() {
     stop.store(true, Ordering::Relaxed);
 }
 
+/// Both paths lead to one address of the server: what tells them apart is the interface alone.
+#[test]
+fn one_connection_for_two_interfaces_and_one_server_address_uses_both() {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.edit("client.toml", "version = 1", "version = 1\ncarrier = \"multipath\"");
+    for server in ["10.1.1.1", "10.1.2.1"] {
+        lab.edit("client.toml", &format!("{server}:4433"), "10.9.9.9:4433");
+    }
+    lab.ip('s', "addr add 10.9.9.9/32 dev lo");
+    for uplink in 1..=2 {
+        lab.ip('c', &format!("route add default via 10.1.{uplink}.1 dev c{uplink} metric {uplink}"));
+    }
+    lab.start_both();
+    assert_eq!(lab.status('c')["sessions"][0]["connections"], 1);
+    lab.echo('s', IPV4);
+    // whichever is left carries
+    for uplink in 1..=2 {
+        until("an answer", || lab.ping(IPV4, SECOND).is_some());
+        lab.cut(uplink, true);
+        until("the path is known to be down", || lab.paths_up() == 1);
+        until("an answer on the other path", || lab.ping(IPV4, SECOND).is_some());
+        lab.cut(uplink, false);
+        until("the path is back", || lab.paths_up() == 2);
+    }
+}
+
+/// After a move the client uses other connection IDs, whose resets it must know as well: the idle timeout is a minute.
+#[test]
+fn a_server_that_crashes_after_the_client_has_moved_is_noticed() {
+    for carrier in ["connections", "multipath"] {
+        let Some(mut lab) = Lab::new() else { return };
+        lab.edit("client.toml", "version = 1", &format!("version = 1\ncarrier = \"{carrier}\""));
+        lab.start_both();
+        lab.echo('s', IPV4);
+        until("an answer", || lab.ping(IPV4, SECOND).is_some());
+        move_client(&lab);
+        until("both paths", || lab.paths_up() == 2 && lab.ping(IPV4, SECOND).is_some());
+        lab.kill('s');
+        lab.start('s');
+        let took = until("an answer of the new server", || lab.ping(IPV4, SECOND / 10).is_some());
+        eprintln!("{carrier}: {took:?}");
+        assert!(took < 10 * SECOND, "{carrier}: back after {took:?}");
+    }
+}
+
+/// The client has other addresses on both uplinks.
+pub(super) fn move_client(lab: &Lab) {
+    for uplink in 1..=2 {
+        lab.ip('c', &format!("addr flush dev c{uplink}"));
+        lab.ip('c', &format!("addr add 10.1.{uplink}.9/24 dev c{uplink}"));
+    }
+}
+
 #[test]
 fn a_server_may_offer_no_connection_for_several_paths() {
     let Some(mut lab) = Lab::new() else { return };

@@ -285,6 +285,51 @@ fn the_kill_switch_of_another_name_is_named() {
     assert!(!said.contains("kill switch of the tunnel"), "{said}");
 }
 
+/// From port 68 to port 67 is DHCP only where it goes to all servers of the link of an uplink.
+#[test]
+fn dhcp_leaves_to_the_link_of_an_uplink_only() {
+    let Some(mut lab) = Lab::new() else { return };
+    give_default_routes(&lab);
+    lab.add_host('l', 'c', "lan", 9);
+    lab.edit("client.toml", "[client]", "[client]\nkill_switch = true");
+    lab.start('c');
+    until("the client is up", || lab.status('c')["role"] == "client");
+    let sniffer = Sniffer::start(&lab);
+    let asks = |from: &'static str, to: String, device: &'static str| {
+        let task = move || {
+            let from: std::net::SocketAddr = from.parse().unwrap();
+            let socket =
+                socket2::Socket::new(socket2::Domain::for_address(from), socket2::Type::DGRAM, None).unwrap();
+            // a process that another test starts may hold a copy of the one before
+            socket.set_reuse_address(true).unwrap();
+            socket.bind_device(Some(device.as_bytes())).unwrap();
+            socket.bind(&from.into()).unwrap();
+            let socket: UdpSocket = socket.into();
+            socket.set_broadcast(true).unwrap();
+            socket.send_to(b"secret", to).is_ok()
+        };
+        lab.within('c', task).join().unwrap()
+    };
+    let index = |device: &str| {
+        let shown = lab.ip('c', &format!("-o link show dev {device}"));
+        shown.split(':').next().unwrap().to_owned()
+    };
+    for device in ["c1", "c2"] {
+        let all = format!("[ff02::1:2%{}]:547", index(device));
+        assert!(asks("0.0.0.0:68", "255.255.255.255:67".to_owned(), device), "{device}");
+        assert!(asks("[::]:546", all, device), "{device}");
+        for to in ["198.51.100.7:67", "10.1.1.1:67"] {
+            assert!(!asks("0.0.0.0:68", to.to_owned(), device), "{device} {to}");
+        }
+        assert!(!asks("[::]:546", "[2001:db8:99::7]:547".to_owned(), device), "{device}");
+    }
+    assert!(!asks("0.0.0.0:68", "255.255.255.255:67".to_owned(), "lan"), "no path has this interface");
+    sniffer.settle(&lab);
+    let expected = ["udp 255.255.255.255:67", "udp [ff02::1:2]:547"].map(str::to_owned);
+    assert_eq!(sniffer.leaked(), expected.into());
+    lab.down('c');
+}
+
 /// The recipe for the time between the start of the machine and `up`: the table itself, without its owner.
 #[test]
 fn a_kill_switch_that_another_firewall_sets_is_replaced() {

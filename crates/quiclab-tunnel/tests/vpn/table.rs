@@ -8,6 +8,7 @@
 //! | `goodput_mbps` | mean of the flow, the fault included |
 //! | `memory_kib` | growth of both processes |
 
+use super::faults::move_client;
 use super::lab::{Lab, until, wait};
 use super::outage::stream;
 use super::strangers::Flood;
@@ -41,8 +42,14 @@ fn probe(lab: &Lab, stop: &Arc<AtomicBool>) -> Arc<Mutex<Vec<Instant>>> {
     arrivals
 }
 
-/// Runs a fault between two ends with two paths, of which `left` are up at the end, and prints what it costs.
-fn measure(name: &str, left: usize, set_up: impl FnOnce(&mut Lab), fault: impl FnOnce(&mut Lab)) {
+/// Runs a fault between two ends with two paths, of which `left` are up at the end, and prints what it costs: `kind` is the table that it is in.
+fn measure_as(
+    kind: &str,
+    name: &str,
+    left: usize,
+    set_up: impl FnOnce(&mut Lab),
+    fault: impl FnOnce(&mut Lab),
+) {
     let Some(mut lab) = Lab::new() else { return };
     set_up(&mut lab);
     if lab.has_session('s') {
@@ -68,6 +75,7 @@ fn measure(name: &str, left: usize, set_up: impl FnOnce(&mut Lab), fault: impl F
     let first = times.first().copied().unwrap_or(end).duration_since(start);
     let gap = gaps.chain([first]).max().unwrap_or(elapsed);
     let line = serde_json::json!({
+        "table": kind,
         "fault": name,
         "gap_ms": gap.as_secs_f64() * 1e3,
         "goodput_mbps": goodput as f64 * 8.0 / elapsed.as_secs_f64() / 1e6,
@@ -77,6 +85,10 @@ fn measure(name: &str, left: usize, set_up: impl FnOnce(&mut Lab), fault: impl F
     println!("{line}");
     assert_eq!(lab.paths_up(), left, "{name}");
     assert!(end.duration_since(*times.last().expect("datagrams arrive")) < SECOND, "{name}: it goes on");
+}
+
+fn measure(name: &str, left: usize, set_up: impl FnOnce(&mut Lab), fault: impl FnOnce(&mut Lab)) {
+    measure_as("faults", name, left, set_up, fault);
 }
 
 /// A NAT before the server: what the server sees of path 1 is a socket that is replaced by another one on request.
@@ -113,6 +125,60 @@ fn translate(lab: &Lab) -> Arc<Mutex<UdpSocket>> {
     far
 }
 
+/// Replaces the socket of a NAT by another one, which has another port.
+fn give_another_port(lab: &Lab, far: &Mutex<UdpSocket>) {
+    let socket = lab.socket('s', "10.1.1.1:0");
+    socket.connect("10.1.1.1:4433").unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    *far.lock().unwrap() = socket;
+}
+
+/// A fault that may follow another one: its name, how many paths it leaves, and what it does to a network with a NAT on path 1.
+type Fault = (&'static str, usize, fn(&mut Lab, &Mutex<UdpSocket>));
+
+const IN_TURN: [Fault; 5] = [
+    ("the client's addresses change", 2, |lab, _| move_client(lab)),
+    ("a NAT gives one path another port", 2, |lab, far| give_another_port(lab, far)),
+    ("one line carries nothing, without a sign", 1, |lab, _| lab.cut(2, true)),
+    ("the server is killed and started again", 2, |lab, _| {
+        lab.kill('s');
+        lab.start('s');
+    }),
+    ("the client is stopped for 3 s", 2, |lab, _| {
+        lab.signal('c', Signal::STOP);
+        wait(3 * SECOND);
+        lab.signal('c', Signal::CONT);
+    }),
+];
+
+/// Each fault after each other one: what a fault leaves behind, such as other connection IDs, the next one meets. What takes longer than the
+/// window, as the idle timeout does, fails.
+#[test]
+#[ignore = "make tunnel-faults: several minutes"]
+fn pairs() {
+    for (first, left_by_first, one) in IN_TURN {
+        for (second, left_by_second, other) in IN_TURN {
+            if first == second {
+                continue;
+            }
+            let far = Arc::new(Mutex::new(None));
+            let (set, left) = (far.clone(), left_by_first.min(left_by_second));
+            measure_as(
+                "pairs",
+                &format!("{first}, then {second}"),
+                left,
+                move |lab| *set.lock().unwrap() = Some(translate(lab)),
+                |lab| {
+                    let far = far.lock().unwrap().clone().expect("it is set up");
+                    one(lab, &far);
+                    wait(2 * SECOND);
+                    other(lab, &far);
+                },
+            );
+        }
+    }
+}
+
 #[test]
 #[ignore = "make tunnel-faults: several minutes"]
 fn faults() {
@@ -134,24 +200,14 @@ fn faults() {
         (1..=2).for_each(|uplink| lab.cut(uplink, false));
     });
     measure("the MTU of one line falls to 1300 bytes", 2, |lab| lab.route(false), |lab| lab.limit(1300));
-    measure("the client's addresses change", 2, nothing, |lab| {
-        for uplink in 1..=2 {
-            lab.ip('c', &format!("addr flush dev c{uplink}"));
-            lab.ip('c', &format!("addr add 10.1.{uplink}.9/24 dev c{uplink}"));
-        }
-    });
+    measure("the client's addresses change", 2, nothing, |lab| move_client(lab));
     let translated = Arc::new(Mutex::new(None));
     let set = translated.clone();
     measure(
         "a NAT gives one path another port",
         2,
         move |lab| *set.lock().unwrap() = Some(translate(lab)),
-        move |lab| {
-            let socket = lab.socket('s', "10.1.1.1:0");
-            socket.connect("10.1.1.1:4433").unwrap();
-            socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-            *translated.lock().unwrap().as_ref().unwrap().lock().unwrap() = socket;
-        },
+        move |lab| give_another_port(lab, translated.lock().unwrap().as_ref().unwrap()),
     );
     measure("the server is killed and started again", 2, nothing, |lab| {
         lab.kill('s');

@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Where a chain sees packets (NF_INET_*).
 #[derive(Clone, Copy)]
 pub enum Hook {
+    /// Everything that arrives, before routing.
+    Prerouting = 0,
     /// What this machine forwards.
     Forward = 2,
     /// Everything that leaves, after routing.

@@ -97,6 +97,29 @@ impl Rule {
         self.meta(15).compare(true, &[if ipv4 { 2 } else { 10 }])
     }
 
+    /// `ct state established,related`: the packet belongs to a flow that was let through before (NF_CT_STATE_BIT).
+    #[must_use]
+    pub fn of_known_flow(self) -> Self {
+        const STATE: u32 = 0;
+        let known = (1_u32 << 1 | 1 << 2).to_ne_bytes();
+        let read = self.expression("ct", |out| {
+            number(out, 1, REGISTER);
+            number(out, 2, STATE);
+        });
+        read.masked(&known).compare(false, &[0; 4])
+    }
+
+    /// The register with these bits only.
+    fn masked(self, mask: &[u8]) -> Self {
+        self.expression("bitwise", |out| {
+            number(out, 1, REGISTER);
+            number(out, 2, REGISTER);
+            number(out, 3, mask.len() as u32);
+            nested(out, 4, |out| attribute(out, 1, mask));
+            nested(out, 5, |out| attribute(out, 1, &vec![0; mask.len()]));
+        })
+    }
+
     /// `meta l4proto`.
     #[must_use]
     pub fn protocol(self, protocol: u8) -> Self {
@@ -122,14 +145,7 @@ impl Rule {
         if usize::from(length) == 8 * octets.len() {
             return read.compare(true, octets);
         }
-        let masked = read.expression("bitwise", |out| {
-            number(out, 1, REGISTER);
-            number(out, 2, REGISTER);
-            number(out, 3, octets.len() as u32);
-            nested(out, 4, |out| attribute(out, 1, &mask));
-            nested(out, 5, |out| attribute(out, 1, &vec![0; mask.len()]));
-        });
-        masked.compare(true, octets)
+        read.masked(&mask).compare(true, octets)
     }
 
     /// The verdict.

@@ -1,0 +1,169 @@
+//! What this program asks a running tunnel, by its control socket. The user of the tunnel owns that and its folder, and whoever asks may be
+//! root: links are not followed, and what is answered goes to a terminal only without control characters.
+
+use crate::setup;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Name of the socket in the folder of a tunnel.
+pub const NAME: &str = "control.sock";
+/// No answer is longer: a status has about 2 kB for each of 1024 sessions.
+const MAX_ANSWER_BYTES: usize = 16 << 20;
+
+/// The socket of a tunnel.
+#[derive(Clone, Debug)]
+pub enum ControlSocket {
+    /// The usual one of a device.
+    OfInterface(String),
+    /// One that the user has named.
+    Named(PathBuf),
+}
+
+impl ControlSocket {
+    /// Its name, as it is shown.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        match self {
+            Self::OfInterface(interface) => setup::directory(interface).join(NAME),
+            Self::Named(path) => path.clone(),
+        }
+    }
+
+    /// Asks, and returns the whole answer, which may take so long.
+    ///
+    /// # Errors
+    /// If no process listens, if it is no socket of the tunnel, or the answer is late or too long.
+    pub fn ask(&self, request: &str, patience: Duration) -> io::Result<String> {
+        let end = Instant::now() + patience;
+        let socket = self.open()?;
+        let mut stream = UnixStream::connect(format!("/proc/self/fd/{}", socket.as_raw_fd()))?;
+        drop(socket);
+        stream.set_write_timeout(Some(patience))?;
+        stream.write_all(request.as_bytes())?;
+        let (mut answer, mut buffer) = (Vec::new(), [0; 1 << 14]);
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            stream.set_read_timeout(Some(left))?;
+            match stream.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => answer.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            if answer.len() > MAX_ANSWER_BYTES {
+                return Err(io::Error::other("the answer is too long"));
+            }
+        }
+        String::from_utf8(answer).map_err(|_| io::Error::other("the answer is not text in UTF-8"))
+    }
+
+    /// The socket itself, so that nothing can take its place before it is used.
+    fn open(&self) -> io::Result<OwnedFd> {
+        let as_path = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let (socket, folder) = match self {
+            Self::Named(path) => (openat(CWD, path, as_path, Mode::empty())?, None),
+            Self::OfInterface(interface) => {
+                let folder = open_folder(interface)?;
+                (openat(&folder, NAME, as_path, Mode::empty())?, Some(folder))
+            }
+        };
+        let found = statat(&socket, "", AtFlags::EMPTY_PATH)?;
+        if FileType::from_raw_mode(found.st_mode) != FileType::Socket {
+            return Err(io::Error::other("not a socket"));
+        }
+        if let Some(folder) = folder {
+            let owner = statat(&folder, "", AtFlags::EMPTY_PATH)?.st_uid;
+            if owner != found.st_uid {
+                let sentence = format!("it belongs to user {}, and its folder to user {owner}", found.st_uid);
+                return Err(io::Error::other(sentence));
+            }
+        }
+        Ok(socket)
+    }
+}
+
+/// The folder of a device's tunnel, which is no link.
+///
+/// # Errors
+/// If there is none.
+pub fn open_folder(interface: &str) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let all = openat(CWD, setup::RUN_DIRECTORY, flags, Mode::empty())?;
+    Ok(openat(&all, interface, flags | OFlags::NOFOLLOW, Mode::empty())?)
+}
+
+/// The text without control characters, but for those that end lines: a terminal obeys them.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    let shown =
+        |character: char| if character.is_control() && character != '\n' { '\u{fffd}' } else { character };
+    text.chars().map(shown).collect()
+}
+
+/// The same for all texts in a value.
+pub fn make_printable(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::String(text) => *text = printable(text).replace('\n', "\u{fffd}"),
+        serde_json::Value::Array(all) => all.iter_mut().for_each(make_printable),
+        serde_json::Value::Object(all) => {
+            let entries = std::mem::take(all).into_iter().map(|(name, mut value)| {
+                make_printable(&mut value);
+                (printable(&name).replace('\n', "\u{fffd}"), value)
+            });
+            *all = entries.collect();
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn what_a_socket_says_does_not_command_a_terminal() {
+        assert_eq!(printable("a\u{1b}[2J\u{9b}b\rc\nd"), "a\u{fffd}[2J\u{fffd}b\u{fffd}c\nd");
+        let mut value = serde_json::json!({ "na\u{1b}me": ["\u{1b}]0;x\u{7}", 1, { "b": "two\nlines" }] });
+        make_printable(&mut value);
+        let expected =
+            serde_json::json!({ "na\u{fffd}me": ["\u{fffd}]0;x\u{fffd}", 1, { "b": "two\u{fffd}lines" }] });
+        assert_eq!(value, expected);
+    }
+
+    #[test]
+    fn links_are_not_followed_and_answers_have_an_end() {
+        let directory = std::env::temp_dir().join(format!("quiclab-control-{}", std::process::id()));
+        std::fs::create_dir(&directory).unwrap();
+        let named = |name: &str| ControlSocket::Named(directory.join(name));
+        let listener = UnixListener::bind(directory.join("socket")).unwrap();
+        std::os::unix::fs::symlink(directory.join("socket"), directory.join("link")).unwrap();
+        std::fs::write(directory.join("file"), "").unwrap();
+        for strange in ["link", "file"] {
+            assert_eq!(
+                named(strange).ask("down\n", Duration::from_secs(9)).unwrap_err().to_string(),
+                "not a socket"
+            );
+        }
+        // one that goes on and never ends
+        let endless = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            while stream.write_all(b"x").is_ok() {
+                std::thread::yield_now();
+            }
+        });
+        let patience = Duration::from_millis(200);
+        let error = named("socket").ask("status\n", patience).unwrap_err();
+        let late = [ErrorKind::TimedOut, ErrorKind::WouldBlock].contains(&error.kind());
+        assert!(late || error.to_string() == "the answer is too long", "{error}");
+        endless.join().unwrap();
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}
