@@ -171,7 +171,11 @@ impl Connection {
                 }
             }
         }
-        let alone = frames.frames.len() == before;
+        let mut alone = frames.frames.len() == before;
+        if alone && probes > 0 && has_data && self.probe_data(id) {
+            self.put_data(now, &mut frames);
+            alone = frames.frames.len() == before;
+        }
         // next to an acknowledgement that fills the packet there is no room for it
         let fits = frames.left > 0;
         if alone && fits && (probes > 0 || has_acks && self.wants_ack_ping(now, id, number, &frames)) {
@@ -198,6 +202,15 @@ impl Connection {
         let in_flight = eliciting && (reliable || controlled);
         let length = datagram.packets.last().map_or(0, QuicPacket::length);
         Some(Assembled { id, content, length, in_flight })
+    }
+
+    /// A probe has nothing new to send: data in flight are sent again, in each of the packets of a probe timeout (RFC 9002
+    /// section 6.2.4). Whether there are any.
+    #[cold]
+    fn probe_data(&mut self, id: SpaceId) -> bool {
+        let Fixed { probes_carry_data, probes_repeat_data, .. } = self.config.fixed;
+        let path = matches!(id, SpaceId::Path(path) if self.carries_data(path));
+        path && probes_carry_data && self.can_send_application() && self.streams.probe(probes_repeat_data)
     }
 
     /// The acknowledgements that are due or may ride along: those of the packet's own space, but where other paths
