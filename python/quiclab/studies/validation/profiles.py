@@ -44,8 +44,8 @@ KINDS = ("limiter", "tail", "silence", "thinning")
 CASES, RUNS, FIRST_SEED = 24, 5, 1
 GOODPUT, SHARE = 0.10, 0.75
 CERTIFICATES = {"quinn": QUINN_CERTIFICATE_BYTES, "aioquic": AIOQUIC_CERTIFICATE_BYTES}
-#: Rates, RTTs and queues are uniform in their logarithm; the burst of a limiter and short files are in packets; where few
-#: acknowledgements arrive, so many are lost.
+#: Rates, RTTs and queues are uniform in their logarithm; the burst of a limiter and short files are in packets; where
+#: few acknowledgements arrive, so many are lost.
 RATE_MBPS, RTT_MS, QUEUE_BDP = (5.0, 50.0), (20.0, 400.0), (0.3, 3.0)
 BURST_PACKETS, TAIL_PACKETS, SILENCE_S, ACK_LOSS_PERCENT = (4, 40), (5, 60), (0.5, 6.0), (30.0, 90.0)
 FRAME_BYTES, SECONDS = 1322, 20

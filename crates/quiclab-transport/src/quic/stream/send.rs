@@ -236,9 +236,9 @@ impl SendHalf {
         }
     }
 
-    /// Marks the oldest data in flight from offset `from` on as lost, at most `most` bytes, or FIN alone. Returns where they
-    /// end, beyond the stream for a FIN; `None`: nothing from there on is in flight.
-    pub(super) fn probe(&mut self, from: u64, most: u64) -> Option<u64> {
+    /// Marks the oldest data in flight from offset `from` on as lost, at most what a frame of `room` bytes holds, or FIN alone.
+    /// Returns where they end, beyond the stream for a FIN; `None`: nothing from there on is in flight.
+    pub(super) fn probe(&mut self, id: StreamId, from: u64, room: usize, wire: Wire) -> Option<u64> {
         if self.reset.is_some() {
             return None;
         }
@@ -246,7 +246,9 @@ impl SendHalf {
         let unacked = self.acked.gaps(from.min(end)..end);
         let oldest = unacked.filter_map(|gap| self.lost.gaps(gap).next()).next();
         if let Some(data) = oldest {
-            let end = data.end.min(data.start + most);
+            let most =
+                room.checked_sub(size::stream_header(wire, id, data.start)).filter(|most| *most > 0)?;
+            let end = data.end.min(data.start + most as u64);
             self.lost.insert(data.start..end);
             return Some(end);
         }

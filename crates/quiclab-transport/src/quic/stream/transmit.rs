@@ -174,19 +174,22 @@ impl Streams {
     }
 
     /// Data to send again, for a probe that has nothing new to send: the oldest in flight behind those of the probe before
-    /// it, a datagram of them, or FIN; with `repeats` the oldest again where nothing lies behind. False: nothing is in flight.
-    pub(crate) fn probe(&mut self, repeats: bool) -> bool {
-        self.probe_from(self.probed) || repeats && self.probed.is_some() && self.probe_from(None)
+    /// it, what a frame of `room` bytes holds, or FIN; with `repeats` the oldest again where nothing lies behind. False: nothing is in flight.
+    pub(crate) fn probe(&mut self, repeats: bool, room: usize) -> bool {
+        self.probe_from(self.probed, room) || repeats && self.probed.is_some() && self.probe_from(None, room)
     }
 
-    fn probe_from(&mut self, last: Option<(u64, u64)>) -> bool {
+    fn probe_from(&mut self, last: Option<(u64, u64)>, room: usize) -> bool {
+        let wire = self.wire;
         let (last, end) = last.unwrap_or_default();
         // for each probe: the search may take its time
         let mut streams: Vec<_> = self.table.iter().map(|(handle, stream)| (stream.age, handle)).collect();
         streams.sort_unstable();
         for (age, handle) in streams.into_iter().filter(|(age, _)| *age >= last) {
-            let (from, most) = (if age == last { end } else { 0 }, self.probe_bytes);
-            let probed = self.table.get_mut(handle).send.as_mut().and_then(|send| send.probe(from, most));
+            let from = if age == last { end } else { 0 };
+            let stream = self.table.get_mut(handle);
+            let id = stream.id;
+            let probed = stream.send.as_mut().and_then(|send| send.probe(id, from, room, wire));
             if let Some(end) = probed {
                 self.probed = Some((age, end));
                 self.refresh(handle);
