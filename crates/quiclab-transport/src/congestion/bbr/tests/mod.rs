@@ -76,7 +76,7 @@ fn gains_of_a_scenario_replace_those_of_the_source() {
     let set = BbrConstants { startup_pacing_gain: Some(2.0), ..BbrConstants::default() };
     let random = || RandomStream::new(1, "bbr");
     let linux = BbrLinux::new(MSS, INITIAL_WINDOW, random()).with(&set).pacing_rate().unwrap();
-    assert!((24_740_000..=24_750_000).contains(&(linux.bits_per_second() / 8)), "{linux}");
+    assert!((24_740_000..=24_750_000).contains(&(linux.bits_per_second() / 8)), "{linux:?}");
     let chromium = BbrChromium::new(MSS, INITIAL_WINDOW, random()).with(&set).pacing_rate().unwrap();
     assert_eq!(chromium.bits_per_second() / 8, 250_000);
 }
