@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(bucket.wait(Time::ZERO, 1000), Duration::from_millis(1));
     }
 
-    /// 1000 bytes leave at 0 ms, 2000 at 10 ms, when 3000 more have come in; a bucket that is filled by the clock has lost 2000 of
+    /// 1000 bytes leave at 0 ms, 2000 at 10 ms, when 3000 more have been filled in; a bucket that is filled by the clock has lost 2000 of
     /// them by then.
     #[test]
     fn on_demand_twice_its_capacity_leaves_at_once() {
