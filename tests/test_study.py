@@ -78,6 +78,7 @@ def test_names_are_the_agreed_ones() -> None:
         "validation/lanes",
         *linux_tcp,
         "validation/loss_detection",
+        "validation/profiles",
         "validation/regressions",
     ]
     groups = {name.split("/")[0] for name in agreed}

@@ -19,6 +19,11 @@ pub trait Endpoint: Element {
         None
     }
 
+    /// A limit of its own that has bound during the run and is no property of the network, in a sentence.
+    fn warning(&self) -> Option<String> {
+        None
+    }
+
     /// State of loss recovery and congestion control; `None` before there is a connection, and where the endpoint has no
     /// single one.
     fn recovery(&mut self) -> Option<RecoveryState> {

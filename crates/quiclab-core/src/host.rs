@@ -322,6 +322,10 @@ impl Endpoint for Host {
         self.endpoint.failure()
     }
 
+    fn warning(&self) -> Option<String> {
+        self.endpoint.warning()
+    }
+
     fn recovery(&mut self) -> Option<RecoveryState> {
         self.endpoint.recovery()
     }

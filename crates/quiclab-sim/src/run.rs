@@ -131,6 +131,16 @@ pub fn conclude(mut simulation: Simulation, conclusion: ResultInput<'_>) -> Resu
             (simulation.topology().name(index).to_owned(), result)
         })
         .collect();
+    let bound: Vec<String> = scenario
+        .flows
+        .keys()
+        .zip(ends.senders.iter().zip(&ends.receivers))
+        .flat_map(|(name, (&sender, &receiver))| [(name, "sender", sender), (name, "receiver", receiver)])
+        .filter_map(|(name, end, index)| {
+            let warning = simulation.topology().node(index).endpoint()?.warning()?;
+            Some(format!("{end} of flow `{name}`: {warning}"))
+        })
+        .collect();
     let run = RunSummary { network_time_s: seconds(end), ended_by, events: simulation.events() };
     let result = RunResult {
         schema: SCHEMA,
@@ -140,7 +150,7 @@ pub fn conclude(mut simulation: Simulation, conclusion: ResultInput<'_>) -> Resu
         versions: versions(scenario),
         digest: simulation.digest.hex(),
         run,
-        warnings: warnings(scenario, &flows, &changes, ended_by, end),
+        warnings: warnings(scenario, &flows, &changes, ended_by, end).into_iter().chain(bound).collect(),
         flows,
         elements,
         changes,

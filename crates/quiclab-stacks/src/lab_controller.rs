@@ -318,6 +318,7 @@ impl LabController {
             saved_path: None,
             max_jump: None,
             ecn_beta: None,
+            constants: wanted.constants,
             paced: true,
             flavour: Flavour::Quic,
         };

@@ -5,6 +5,7 @@
 
 use quiclab_core::problem::{ensure, name_of, quoted};
 use quiclab_core::{ByteCount, Duration, FieldPath, FiveTuple, Problem};
+use quiclab_transport::congestion::Constants;
 use quiclab_transport::options::{
     AckFrequency, CongestionControl, Controller, EndpointConfig, Multipath, SlowStartExit, Workload,
 };
@@ -29,11 +30,12 @@ pub(crate) struct Options {
 }
 
 /// Congestion control that is not the stack's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LabControl {
     pub(crate) control: CongestionControl,
     pub(crate) emulated_connections: u32,
     pub(crate) slow_start_exit: SlowStartExit,
+    pub(crate) constants: Constants,
 }
 
 impl LabControl {
@@ -43,6 +45,11 @@ impl LabControl {
             control: config.congestion_control.unwrap_or(CongestionControl::Cubic), // as both stacks
             emulated_connections: config.emulated_connections.unwrap_or(1),
             slow_start_exit: config.slow_start_exit.unwrap_or(SlowStartExit::None),
+            constants: Constants {
+                newreno: config.newreno.unwrap_or_default(),
+                cubic: config.cubic.unwrap_or_default(),
+                bbr: config.bbr.unwrap_or_default(),
+            },
         };
         ensure(!wanted.control.family().counts_marks(), || {
             let expected = "a congestion control that needs no number of marks";
@@ -60,6 +67,8 @@ impl LabControl {
             Some("`emulated_connections`".to_owned())
         } else if wanted.slow_start_exit != SlowStartExit::None {
             Some(format!("`{}`", name_of(&wanted.slow_start_exit)))
+        } else if wanted.constants != Constants::default() {
+            Some(format!("`{}` with other constants", wanted.control.name()))
         } else {
             None
         };

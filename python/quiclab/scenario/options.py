@@ -26,6 +26,7 @@ __all__ = [
     "AtState",
     "AtTime",
     "Batches",
+    "BbrConstants",
     "Bearer",
     "BearerMode",
     "Blest",
@@ -41,6 +42,7 @@ __all__ = [
     "CongestionControl",
     "ControlLaw",
     "Controller",
+    "CubicConstants",
     "DataRate",
     "Datagrams",
     "Delay",
@@ -95,6 +97,7 @@ __all__ = [
     "MediaControl",
     "MemoryReturn",
     "Multipath",
+    "NewRenoConstants",
     "NoPacing",
     "ObjectKind",
     "Pacing",
@@ -717,6 +720,86 @@ class SavedPath:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewRenoConstants:
+    """Constants of NewReno (RFC 9002 section 7.3).
+
+    Attributes
+    ----------
+    beta
+        Part of the window that a loss leaves, `kLossReductionFactor` (default: 0.5; Chromium and quic-go: 0.7). Takes a
+        number from 0.1 to 0.99.
+    slow_start_beta
+        The same of a loss in slow start (default: `beta`). Takes a number from 0.1 to 0.99.
+    """
+
+    beta: float | None = None
+    slow_start_beta: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CubicConstants:
+    """Constants of CUBIC (RFC 9438).
+
+    Attributes
+    ----------
+    beta
+        Part of the window that a loss leaves, `beta_cubic` of section 4.6 (default: 0.7). Takes a number from 0.1 to
+        0.99.
+    slow_start_beta
+        The same of a loss in slow start (default: `beta`). Takes a number from 0.1 to 0.99.
+    c
+        C of section 4.1 in packets per second cubed (default: 0.4). Takes a number from 0.01 to 10.
+    fast_convergence
+        A reduction below the last maximum lowers the next one, section 4.7 (default: true).
+    """
+
+    beta: float | None = None
+    slow_start_beta: float | None = None
+    c: float | None = None
+    fast_convergence: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BbrConstants:
+    """Constants of BBR (draft-ietf-ccwg-bbr-06).
+
+    Attributes
+    ----------
+    startup_pacing_gain
+        `BBR.StartupPacingGain` (default: version 1 2/ln 2, version 3 2.77). Takes a number from 1 to 10.
+    startup_cwnd_gain
+        Window in Startup and Drain, in bandwidth-delay products (default: `bbr-linux` and `bbr-picoquic` 2/ln 2, others
+        2). Takes a number from 1 to 10.
+    drain_pacing_gain
+        `BBR.DrainPacingGain` (default: version 1 ln 2 / 2, version 3 0.5). Takes a number from 0.01 to 0.99.
+    probe_bw_cwnd_gain
+        Window in ProbeBW, in bandwidth-delay products; in ProbeBW_UP of version 3 it stays 2.25 (default: 2). Takes a
+        number from 1 to 10.
+    probe_up_pacing_gain
+        Pacing gain of ProbeBW_UP (default: 1.25). Takes a number from 1.01 to 10.
+    probe_down_pacing_gain
+        Pacing gain of ProbeBW_DOWN (default: version 1 0.75, version 3 0.9). Takes a number from 0.01 to 0.99.
+    probe_rtt_interval
+        `BBR.ProbeRTTInterval`: a smallest RTT that is as old is measured again (default: version 1 10 s, version 3 5
+        s). Takes a duration from "10 ms" to "60 min".
+    probe_rtt_duration
+        `BBR.ProbeRTTDuration` (default: 200 ms). Takes a duration of at most "1 min".
+    probe_rtt_cwnd_gain
+        `BBR.ProbeRTTCwndGain` of `bbr-v3` (default: 0.5); version 1 keeps four packets. Takes a number from 0 to 1.
+    """
+
+    startup_pacing_gain: float | None = None
+    startup_cwnd_gain: float | None = None
+    drain_pacing_gain: float | None = None
+    probe_bw_cwnd_gain: float | None = None
+    probe_up_pacing_gain: float | None = None
+    probe_down_pacing_gain: float | None = None
+    probe_rtt_interval: Duration | None = None
+    probe_rtt_duration: Duration | None = None
+    probe_rtt_cwnd_gain: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class NoPacing:
     """No pacing: packets leave as soon as the window allows."""
 
@@ -739,14 +822,15 @@ class LeakyBucket:
         Further limit of a burst, as a share of the window, but at least two packets (aioquic: a quarter). Takes a
         number from 0.001 to 1.
     burst_time
-        A burst may be what the rate sends in this time, if that is more (quinn: 2 ms). Takes a duration above "0 s", at
-        most "1 s".
+        A burst may be what the rate sends in this time, if that is more (quinn: 1.6 ms). Takes a duration above "0 s",
+        at most "1 s".
     idle_burst_packets
         Packets that may leave in one burst at the start, and when no packet has left for a round trip, if that is more
         (Chromium: 10). Takes an integer of at least 1 packet.
     wait_for_full_burst
         Once the burst is used up, the timer waits until a whole one may leave (quinn); a packet still leaves when
-        something else, such as an acknowledgement, wakes the sender and there is room for it.
+        something else, such as an acknowledgement, wakes the sender and there is room for it. The bucket is filled when
+        it has too little for a packet, and not before, so that two bursts may leave at once.
     """
 
     factor: float | None = None
@@ -940,6 +1024,16 @@ class TcpOptions:
         Maximum number of duplicate acknowledgements that are merged into one (`tcp_comp_sack_nr`); 0: none.
     compressed_ack_delay
         Maximum wait of merged acknowledgements (`tcp_comp_sack_delay_ns`). Takes a duration of at most "2 min".
+    acknowledge_reads
+        An application that has read everything up to the end of a write has it acknowledged at once
+        (`tcp_cleanup_rbuf`); otherwise a segment alone waits for its delayed acknowledgement, as where the receiver is
+        not Linux (RFC 5681 section 4.2).
+    nagle
+        A segment that is not full waits while a smaller one is not acknowledged (Nagle's algorithm, RFC 9293 section
+        3.7.4; without the option TCP_NODELAY).
+    write_size
+        Maximum number of bytes that the application writes at once: a longer request or response is several writes.
+        Takes a size of at least "1 B".
     restart_after_idle
         The window shrinks when nothing was sent for an RTO (`tcp_slow_start_after_idle`).
     gso_segments
@@ -979,6 +1073,9 @@ class TcpOptions:
     quick_acks: int | None = None
     compressed_acks: int | None = None
     compressed_ack_delay: Duration | None = None
+    acknowledge_reads: bool | None = None
+    nagle: bool | None = None
+    write_size: ByteCount | None = None
     restart_after_idle: bool | None = None
     gso_segments: int | None = None
     initial_rto: Duration | None = None
@@ -1288,6 +1385,10 @@ class QuicOptions:
         from "1 B" to "4611686018427387903 B".
     stream_scheduler
         Algorithm that chooses the stream that sends next.
+    initial_datagrams
+        Datagrams of a client's first flight. Those after the first carry PING and padding in an Initial packet: each
+        lets a server whose certificates are long send more before the client's address is validated. Takes an integer
+        from 1 to 10 datagrams.
     amplification_factor
         Bytes that a server may send for each byte received before the client's address is validated (RFC 9000 section
         8.1: 3); 0: no limit.
@@ -1326,6 +1427,7 @@ class QuicOptions:
     max_stream_receive_window: ByteCount | None = None
     max_connection_receive_window: ByteCount | None = None
     stream_scheduler: StreamScheduler | None = None
+    initial_datagrams: int | None = None
     amplification_factor: int | None = None
     datagram_congestion_control: bool | None = None
     datagram_back_off: bool | None = None
@@ -1450,6 +1552,12 @@ class EndpointConfig:
     ecn_beta
         Part of the window that NewReno and CUBIC keep when packets are marked (ABE, RFC 8511, which recommends 0.8 for
         NewReno and 0.85 for CUBIC; default: as when packets are lost). Needs ECN. Takes a number from 0.5 to 0.99.
+    newreno
+        Constants of `newreno`.
+    cubic
+        Constants of `cubic`.
+    bbr
+        Constants of `bbr-linux`, `bbr-chromium`, `bbr-picoquic` and `bbr-v3`.
     pacing
         Pacing of packets. Not `none` with BBR.
     tcp
@@ -1482,6 +1590,9 @@ class EndpointConfig:
     saved_path: SavedPath | None = None
     max_jump: ByteCount | None = None
     ecn_beta: float | None = None
+    newreno: NewRenoConstants | None = None
+    cubic: CubicConstants | None = None
+    bbr: BbrConstants | None = None
     pacing: Pacing | None = None
     tcp: TcpOptions | None = None
     quic: QuicOptions | None = None

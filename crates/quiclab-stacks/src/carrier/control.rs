@@ -4,7 +4,7 @@ use super::config::PathConfig;
 use crate::lab_controller::LabController;
 use quiclab_core::{RandomStream, Time};
 use quiclab_transport::congestion::{
-    Ack, CongestionEvent, Controller, Family, Flavour, PathView, Phase, Settings, build,
+    Ack, CongestionEvent, Constants, Controller, Family, Flavour, PathView, Phase, Settings, build,
 };
 use quiclab_transport::options::SlowStartExit;
 use std::sync::{Arc, Mutex};
@@ -40,6 +40,7 @@ pub(crate) fn controller(
         saved_path: None,
         max_jump: None,
         ecn_beta: None,
+        constants: Constants::default(),
         paced: true,
         flavour: Flavour::Quic,
     };

@@ -53,6 +53,8 @@ pub struct Settings {
     pub payload: u64,
     /// Ticks of the kernel, at which delayed acknowledgements leave.
     pub ticks: Ticks,
+    /// What was read up to the end of a write is acknowledged at once.
+    pub at_reads: bool,
     /// A full segment that ends a write counts as the end of it, as a shorter one does.
     pub full_pushes: bool,
 }
@@ -328,7 +330,7 @@ impl DelayedAck {
     /// The application has read everything, `bytes` (`tcp_cleanup_rbuf`).
     pub fn on_read(&mut self, now: Time, bytes: u64, state: &State) {
         let end_of_write = self.pushed_again || (self.pushed && !self.pingpong);
-        let emptied = bytes > 0 && end_of_write && !state.out_of_order;
+        let emptied = self.settings.at_reads && bytes > 0 && end_of_write && !state.out_of_order;
         if self.scheduled && (state.unacknowledged > self.segment || emptied) {
             self.acknowledge_now(now);
         }

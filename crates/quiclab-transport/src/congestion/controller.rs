@@ -255,6 +255,11 @@ pub trait Controller: Send {
         false
     }
 
+    /// The largest window that it has, in bytes, if that has kept it from growing.
+    fn bound_window(&self) -> Option<u64> {
+        None
+    }
+
     /// What it does at this moment.
     fn phase(&self) -> Phase;
 }

@@ -14,6 +14,7 @@
 pub mod bbr;
 pub mod c4;
 pub mod careful_resume;
+pub mod constants;
 mod controller;
 pub mod coupled;
 pub mod cubic;
@@ -40,11 +41,20 @@ mod states;
 mod window;
 
 pub use careful_resume::SavedPath;
+pub use constants::{BbrConstants, Constants, CubicConstants, NewRenoConstants};
 pub use controller::{Ack, CongestionEvent, Controller, LostPacket, Marks, PathView, Phase, RecoveryPhase};
 pub use exit::SlowStartExit;
 pub use registry::Family;
 pub use settings::Settings;
 pub use window::{Flavour, WindowSettings};
+
+/// What is said of a largest window of `bytes` that has bound, for packets of `mss` bytes.
+pub(crate) fn bound_window_warning(bytes: u64, mss: u64) -> String {
+    let packets = bytes / mss;
+    format!(
+        "the congestion window reached its maximum of {packets} packets, {bytes} B: its sender limits it, not the network"
+    )
+}
 
 use coupled::{Coupled, Coupling};
 use quiclab_core::RandomStream;
@@ -52,28 +62,31 @@ use quiclab_core::RandomStream;
 registry::controls! {
     /// NewReno (RFC 9002 section 7, RFC 6582); Linux calls it reno.
     Newreno = "newreno", Family::Window => |s, _| {
-        newreno::NewReno::new(&s.window(), s.policy()).keeping(s.newreno_beta).keeping_at_marks(s.ecn_beta)
+        newreno::NewReno::new(&s.window(), s.policy()).keeping(s.newreno_beta).keeping_at_marks(s.ecn_beta).with(&s.constants.newreno)
     };
     /// CUBIC (RFC 9438).
     Cubic = "cubic", Family::Window => |s, _| {
-        cubic::Cubic::new(&s.window(), s.policy()).counting(s.kernel_hz).keeping_at_marks(s.ecn_beta)
+        cubic::Cubic::new(&s.window(), s.policy()).counting(s.kernel_hz).keeping_at_marks(s.ecn_beta).with(&s.constants.cubic)
     };
     /// BBR version 1 as in Linux 5.15 and later.
     BbrLinux = "bbr-linux", Family::Rate => |s, random| {
         bbr::BbrLinux::new(s.mss, s.initial_window, random)
+            .with(&s.constants.bbr)
             .after_handshake(s.handshake_rtt)
             .renewed_by_equal_rtt(s.equal_rtt_renews)
     };
     /// BBR version 1 as in Chromium's QUIC.
-    BbrChromium = "bbr-chromium", Family::Rate => |s, random| bbr::BbrChromium::new(s.mss, s.initial_window, random);
+    BbrChromium = "bbr-chromium", Family::Rate => |s, random| {
+        bbr::BbrChromium::new(s.mss, s.initial_window, random).with(&s.constants.bbr)
+    };
     /// BBR version 3 (draft-ietf-ccwg-bbr-06).
     BbrV3 = "bbr-v3", Family::Rate => |s, random| {
         let offload = if s.flavour == Flavour::LinuxTcp { bbr::Offload::Tcp } else { bbr::Offload::Quic };
-        bbr::BbrV3::new(s.mss, s.initial_window, offload, random).after_handshake(s.handshake_rtt)
+        bbr::BbrV3::new(s.mss, s.initial_window, offload, random).with(&s.constants.bbr).after_handshake(s.handshake_rtt)
     };
     /// BBR version 1 as in picoquic.
     BbrPicoquic = "bbr-picoquic", Family::Rate => |s, random| {
-        let bbr = bbr::BbrPicoquic::new(s.mss, s.initial_window, random);
+        let bbr = bbr::BbrPicoquic::new(s.mss, s.initial_window, random).with(&s.constants.bbr);
         if s.flavour == Flavour::LinuxTcp { bbr.without_tag() } else { bbr }
     };
     /// DCTCP (RFC 8257): the reduction follows the share of packets with marks.

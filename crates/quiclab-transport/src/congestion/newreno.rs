@@ -15,6 +15,7 @@
 //! CUBIC's factor of 0.7 for Reno, too. With N = 1 Chromium keeps 0.7 of the window, too:
 //! [`NewReno::keeping`].
 
+use super::constants::NewRenoConstants;
 use super::slow_start::SlowStartPolicy;
 use super::window::{Flavour, Window, WindowSettings};
 use super::{Ack, CongestionEvent, Controller, LostPacket, Phase};
@@ -29,6 +30,8 @@ pub struct NewReno {
     keeps: f64,
     /// The same where packets were marked; `None`: as at a loss.
     keeps_at_marks: Option<f64>,
+    /// The same at a loss in slow start; `None`: as at any.
+    keeps_in_slow_start: Option<f64>,
 }
 
 impl NewReno {
@@ -39,7 +42,13 @@ impl NewReno {
     #[must_use]
     pub fn new(settings: &WindowSettings, policy: Box<dyn SlowStartPolicy>) -> Self {
         let connections = u64::from(settings.emulated_connections.max(1));
-        Self { window: Window::new(settings, policy), connections, keeps: 0.5, keeps_at_marks: None }
+        Self {
+            window: Window::new(settings, policy),
+            connections,
+            keeps: 0.5,
+            keeps_at_marks: None,
+            keeps_in_slow_start: None,
+        }
     }
 
     /// The same, keeping another part of the window at a loss, if it is one connection (Chromium, quic-go: 0.7).
@@ -52,6 +61,13 @@ impl NewReno {
     #[must_use]
     pub fn keeping_at_marks(self, part: Option<f64>) -> Self {
         Self { keeps_at_marks: part, ..self }
+    }
+
+    /// The same with other constants.
+    #[must_use]
+    pub fn with(self, set: &NewRenoConstants) -> Self {
+        let keeps = set.beta.unwrap_or(self.keeps);
+        Self { keeps, keeps_in_slow_start: set.slow_start_beta, ..self }
     }
 
     fn reduced(&self) -> u64 {
@@ -80,9 +96,10 @@ impl Controller for NewReno {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        let at_marks = self.keeps_at_marks.filter(|_| event.ecn);
+        let in_slow_start = self.keeps_in_slow_start.filter(|_| self.window.in_slow_start());
+        let special = self.keeps_at_marks.filter(|_| event.ecn).or(in_slow_start);
         let reduced =
-            at_marks.map_or_else(|| self.reduced(), |part| (self.window.bytes() as f64 * part) as u64);
+            special.map_or_else(|| self.reduced(), |part| (self.window.bytes() as f64 * part) as u64);
         if !self.window.converge(event, reduced as f64 / self.window.bytes() as f64) {
             self.window.cut(reduced);
         }

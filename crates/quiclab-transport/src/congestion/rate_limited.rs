@@ -57,7 +57,9 @@ impl RateLimitedIncrease {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CongestionControl, CongestionEvent, Flavour, Settings, SlowStartExit, build};
+    use super::super::{
+        CongestionControl, CongestionEvent, Constants, Flavour, Settings, SlowStartExit, build,
+    };
     use super::*;
     use quiclab_core::RandomStream;
 
@@ -85,6 +87,7 @@ mod tests {
                 saved_path: None,
                 max_jump: None,
                 ecn_beta: None,
+                constants: Constants::default(),
                 paced: false,
                 flavour: Flavour::Quic,
             };

@@ -2,6 +2,7 @@
 
 use super::CongestionControl;
 use super::careful_resume::SavedPath;
+use super::constants::Constants;
 use super::exit::{SlowStartExit, Start};
 use super::slow_start::SlowStartPolicy;
 use super::window::{Flavour, WindowSettings};
@@ -34,6 +35,8 @@ pub struct Settings {
     pub max_jump: Option<u64>,
     /// Part of the window that NewReno and CUBIC keep when packets are marked; `None`: as for losses.
     pub ecn_beta: Option<f64>,
+    /// Constants that are not those of the control itself.
+    pub constants: Constants,
     /// Whether the sender paces: HyStart of Linux and HyStart++ ask.
     pub paced: bool,
     /// Whose details NewReno and CUBIC follow.
@@ -56,11 +59,20 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CongestionEvent, Controller, Phase, build};
+    use super::super::{CongestionEvent, Controller, CubicConstants, NewRenoConstants, Phase, build};
     use super::*;
     use quiclab_core::RandomStream;
 
     fn made(control: CongestionControl, flavour: Flavour, emulated_connections: u32) -> Box<dyn Controller> {
+        made_with(control, flavour, emulated_connections, Constants::default())
+    }
+
+    fn made_with(
+        control: CongestionControl,
+        flavour: Flavour,
+        emulated_connections: u32,
+        constants: Constants,
+    ) -> Box<dyn Controller> {
         let settings = Settings {
             control,
             initial_window: 100_000,
@@ -74,10 +86,35 @@ mod tests {
             saved_path: None,
             max_jump: None,
             ecn_beta: None,
+            constants,
             paced: false,
             flavour,
         };
         build(&settings, RandomStream::new(1, "build"))
+    }
+
+    /// A loss in slow start at 100 packets, and another behind it: 0.4 of the window, and 0.6 of what is left. Linux has 614/1024
+    /// of 40 packets, in whole ones.
+    #[test]
+    fn constants_of_a_scenario_replace_those_of_the_control() {
+        let (beta, slow_start_beta) = (Some(0.6), Some(0.4));
+        let constants = Constants {
+            newreno: NewRenoConstants { beta, slow_start_beta },
+            cubic: CubicConstants { beta, slow_start_beta, ..CubicConstants::default() },
+            ..Constants::default()
+        };
+        for (control, flavour, second) in [
+            (CongestionControl::Newreno, Flavour::Quic, 24_000),
+            (CongestionControl::Cubic, Flavour::Quic, 24_000),
+            (CongestionControl::Cubic, Flavour::Quinn, 24_000),
+            (CongestionControl::Cubic, Flavour::LinuxTcp, 23_000),
+        ] {
+            let mut controller = made_with(control, flavour, 1, constants);
+            for left in [40_000, second] {
+                controller.on_congestion(&CongestionEvent::default());
+                assert_eq!(controller.window(), left, "{control:?}, {flavour:?}");
+            }
+        }
     }
 
     #[test]
@@ -123,6 +160,7 @@ mod tests {
                 saved_path: None,
                 max_jump: None,
                 ecn_beta: None,
+                constants: Constants::default(),
                 paced,
                 flavour: Flavour::LinuxTcp,
             };

@@ -1,10 +1,11 @@
 //! Congestion control, slow start and pacing of an endpoint, which go together.
 
+use super::{BbrConstants, CubicConstants, NewRenoConstants};
 use super::{CongestionControl, EndpointConfig, Pacing, SavedPath, SlowStartExit};
 use crate::congestion::Family;
 use crate::error::{Error, conflict};
 use quiclab_core::problem::{ensure, name_of, quoted};
-use quiclab_core::{ByteCount, Problem, ProblemKind};
+use quiclab_core::{ByteCount, FieldPath, Problem, ProblemKind};
 
 /// Where a configuration holds them.
 pub(crate) struct Control<'a> {
@@ -14,6 +15,8 @@ pub(crate) struct Control<'a> {
     pub(crate) saved_path: &'a mut Option<SavedPath>,
     pub(crate) max_jump: &'a mut Option<ByteCount>,
     pub(crate) ecn_beta: &'a mut Option<f64>,
+    pub(crate) constants:
+        (&'a mut Option<NewRenoConstants>, &'a mut Option<CubicConstants>, &'a mut Option<BbrConstants>),
     pub(crate) pacing: &'a mut Pacing,
 }
 
@@ -25,7 +28,7 @@ impl Control<'_> {
     /// If an option does not go with the congestion control.
     pub(crate) fn take(self, options: &EndpointConfig, rate_pacing: Pacing) -> Result<(), Error> {
         let Self { congestion_control, emulated_connections, slow_start_exit, .. } = self;
-        let Self { saved_path, max_jump, ecn_beta, pacing, .. } = self;
+        let Self { saved_path, max_jump, ecn_beta, constants, pacing, .. } = self;
         if let Some(control) = options.congestion_control {
             *congestion_control = control;
             if control.family() != Family::Window {
@@ -42,6 +45,15 @@ impl Control<'_> {
         *saved_path = options.saved_path.or(*saved_path);
         *max_jump = options.max_jump.or(*max_jump);
         *ecn_beta = options.ecn_beta.or(*ecn_beta);
+        (*constants.0, *constants.1, *constants.2) = (options.newreno, options.cubic, options.bbr);
+        let beta = options.newreno.and_then(|set| set.beta.or(set.slow_start_beta));
+        if let Some(beta) = beta {
+            ensure(*emulated_connections == 1, || {
+                conflict("newreno", beta, "none").because(format!(
+                    "`emulated_connections` is {emulated_connections}, and it is a value of one"
+                ))
+            })?;
+        }
         if let Some(part) = options.ecn_beta {
             ensure(*emulated_connections == 1, || {
                 conflict("ecn_beta", part, "none").because(format!(
@@ -105,6 +117,34 @@ pub(crate) fn check_ecn_beta(
     }
 }
 
+/// Checks that constants are of the congestion control that is used.
+///
+/// # Errors
+/// If one is of another, which has no such constant.
+fn check_constants(control: CongestionControl, options: &EndpointConfig) -> Result<(), Error> {
+    let is_bbr = matches!(
+        control,
+        CongestionControl::BbrLinux
+            | CongestionControl::BbrChromium
+            | CongestionControl::BbrPicoquic
+            | CongestionControl::BbrV3
+    );
+    let other = |field: &'static str| {
+        conflict(field, "constants", "none")
+            .because(format!("`congestion_control` is \"{}\"", control.name()))
+    };
+    let newreno = control == CongestionControl::Newreno;
+    ensure(newreno || options.newreno.is_none(), || other("newreno"))?;
+    ensure(control == CongestionControl::Cubic || options.cubic.is_none(), || other("cubic"))?;
+    ensure(is_bbr || options.bbr.is_none(), || other("bbr"))?;
+    let gain = options.bbr.and_then(|set| set.probe_rtt_cwnd_gain);
+    match gain.filter(|_| control != CongestionControl::BbrV3) {
+        Some(gain) => Err(Problem::conflict(FieldPath::new(["bbr", "probe_rtt_cwnd_gain"]), gain, "none")
+            .because(format!("`{}` keeps four packets in ProbeRTT", control.name()))),
+        None => Ok(()),
+    }
+}
+
 /// Checks that the options of an endpoint go with its congestion control.
 ///
 /// # Errors
@@ -123,6 +163,7 @@ pub fn check(control: CongestionControl, options: &EndpointConfig) -> Result<(),
             conflict("ecn_beta", part, "none").because(format!("{named} has no such reduction for marks"))
         })?;
     }
+    check_constants(control, options)?;
     if let Some(exit) = options.slow_start_exit {
         let scalable = control.family() == Family::Scalable && !exit.needs_window_control();
         ensure(window || scalable || exit == SlowStartExit::None, || {

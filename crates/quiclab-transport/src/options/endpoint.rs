@@ -1,7 +1,10 @@
 //! Stack and options of one end of a flow.
 
 use super::table::options;
-use super::{CongestionControl, Multipath, Pacing, QuicOptions, SavedPath, SlowStartExit, TcpOptions, Tls};
+use super::{
+    BbrConstants, CongestionControl, CubicConstants, Multipath, NewRenoConstants, Pacing, QuicOptions,
+    SavedPath, SlowStartExit, TcpOptions, Tls,
+};
 use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,6 +68,12 @@ options! {
     /// 0.85 for CUBIC; default: as when packets are lost). Needs ECN.
     #[schemars(transform = limits::between(0.5, 0.99))]
     ecn_beta: f64;
+    /// Constants of `newreno`.
+    newreno: NewRenoConstants;
+    /// Constants of `cubic`.
+    cubic: CubicConstants;
+    /// Constants of `bbr-linux`, `bbr-chromium`, `bbr-picoquic` and `bbr-v3`.
+    bbr: BbrConstants;
     /// Pacing of packets. Not `none` with BBR.
     pacing: Pacing;
     /// Options of TCP.

@@ -11,7 +11,9 @@ mod tls;
 mod workload;
 
 pub use crate::acknowledgement::Acknowledgement;
-pub use crate::congestion::{CongestionControl, SavedPath, SlowStartExit};
+pub use crate::congestion::{
+    BbrConstants, CongestionControl, CubicConstants, NewRenoConstants, SavedPath, SlowStartExit,
+};
 pub use crate::pacing::Pacing;
 pub use crate::recovery::rtt::RttVariation;
 pub use control::check as check_control;

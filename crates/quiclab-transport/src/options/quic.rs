@@ -71,6 +71,10 @@ options! {
     /// Algorithm that chooses the stream that sends next.
     stream_scheduler: StreamScheduler =
         StreamScheduler::RoundRobin, "assumed: RFC 9000 section 2.3 leaves it to the application";
+    /// Datagrams of a client's first flight. Those after the first carry PING and padding in an Initial packet: each lets a server
+    /// whose certificates are long send more before the client's address is validated.
+    #[schemars(transform = limits::between(1, 10).unit("datagrams"))]
+    initial_datagrams: u32 = 1, "RFC 9000 section 14.1: a ClientHello that fits into one datagram needs no other";
     /// Bytes that a server may send for each byte received before the client's address is validated
     /// (RFC 9000 section 8.1: 3); 0: no limit.
     amplification_factor: u32 = 3, "RFC 9000 section 8.1";

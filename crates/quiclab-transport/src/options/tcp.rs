@@ -67,6 +67,15 @@ options! {
     /// Maximum wait of merged acknowledgements (`tcp_comp_sack_delay_ns`).
     #[schemars(transform = limits::at_most("2 min"))]
     compressed_ack_delay: Duration = Duration::from_millis(1), "sysctl tcp_comp_sack_delay_ns";
+    /// An application that has read everything up to the end of a write has it acknowledged at once (`tcp_cleanup_rbuf`);
+    /// otherwise a segment alone waits for its delayed acknowledgement, as where the receiver is not Linux (RFC 5681 section 4.2).
+    acknowledge_reads: bool = true, "net/ipv4/tcp.c tcp_cleanup_rbuf, ICSK_ACK_PUSHED";
+    /// A segment that is not full waits while a smaller one is not acknowledged (Nagle's algorithm, RFC 9293 section 3.7.4; without
+    /// the option TCP_NODELAY).
+    nagle: bool = false, "assumed: servers and browsers set TCP_NODELAY";
+    /// Maximum number of bytes that the application writes at once: a longer request or response is several writes.
+    #[schemars(transform = limits::at_least("1 B"))]
+    write_size: ByteCount = ByteCount::from_bytes(65_536), "assumed: as large as programs write";
     /// The window shrinks when nothing was sent for an RTO (`tcp_slow_start_after_idle`).
     restart_after_idle: bool = true, "sysctl tcp_slow_start_after_idle 1; RFC 5681 section 4.1";
     /// Maximum number of segments that leave as one burst, as with segmentation offload; 1: single segments. Bursts hold

@@ -17,12 +17,20 @@ pub(crate) struct Bucket {
     /// In bits x 10^-9.
     capacity: u128,
     rate: DataRate,
+    /// It is filled when a packet finds too little in it, not before (quinn).
+    on_demand: bool,
 }
 
 impl Bucket {
     pub(crate) fn new(now: Time, rate: DataRate, capacity_bytes: u64) -> Self {
         let capacity = u128::from(capacity_bytes) * BYTE;
-        Self { level: capacity, updated: now, capacity, rate }
+        Self { level: capacity, updated: now, capacity, rate, on_demand: false }
+    }
+
+    /// The same, filled on demand: what it holds does not count against what the time since it was filled last brings, so that
+    /// twice its capacity may leave at once.
+    pub(crate) fn filled_on_demand(self, on_demand: bool) -> Self {
+        Self { on_demand, ..self }
     }
 
     pub(crate) fn rate(&self) -> DataRate {
@@ -31,8 +39,11 @@ impl Bucket {
 
     /// Fills at the old rate until now, at the new one from now on. What no longer fits is lost.
     pub(crate) fn set(&mut self, now: Time, rate: DataRate, capacity_bytes: u64) {
-        self.level = self.level_at(now);
-        self.updated = self.updated.max(now);
+        // on demand, the time since then counts at the new rate
+        if !self.on_demand {
+            self.level = self.level_at(now);
+            self.updated = self.updated.max(now);
+        }
         self.capacity = u128::from(capacity_bytes) * BYTE;
         self.level = self.level.min(self.capacity);
         self.rate = rate;
@@ -47,6 +58,9 @@ impl Bucket {
     /// full.
     pub(crate) fn wait(&self, now: Time, bytes: u64) -> Duration {
         let needed = (u128::from(bytes) * BYTE).min(self.capacity);
+        if self.on_demand && self.level >= needed {
+            return Duration::ZERO;
+        }
         let missing = needed.saturating_sub(self.level_at(now));
         let rate = u128::from(self.rate.bits_per_second());
         if missing == 0 {
@@ -66,8 +80,12 @@ impl Bucket {
     /// Takes `bytes`. A packet that left without asking, a probe, empties the bucket at most: there is no
     /// debt.
     pub(crate) fn take(&mut self, now: Time, bytes: u64) {
-        self.level = self.level_at(now).saturating_sub(u128::from(bytes) * BYTE);
-        self.updated = self.updated.max(now);
+        let taken = u128::from(bytes) * BYTE;
+        if !self.on_demand || self.level < taken.min(self.capacity) {
+            self.level = self.level_at(now);
+            self.updated = self.updated.max(now);
+        }
+        self.level = self.level.saturating_sub(taken);
     }
 }
 
@@ -110,6 +128,21 @@ mod tests {
         let mut bucket = bucket();
         bucket.take(Time::ZERO, 30_000);
         assert_eq!(bucket.wait(Time::ZERO, 1000), Duration::from_millis(1));
+    }
+
+    /// 1000 bytes leave at 0 ms, 2000 at 10 ms, when 3000 more have been filled in; a bucket that is filled by the clock has lost 2000 of
+    /// them by then.
+    #[test]
+    fn on_demand_twice_its_capacity_leaves_at_once() {
+        for (on_demand, waits) in [(true, 0), (false, 2)] {
+            let mut bucket = bucket().filled_on_demand(on_demand);
+            bucket.take(Time::ZERO, 1000);
+            for _ in 0..3 {
+                assert_eq!(bucket.wait(ms(10), 1000), Duration::ZERO);
+                bucket.take(ms(10), 1000);
+            }
+            assert_eq!(bucket.wait(ms(10), 2000), Duration::from_millis(waits), "{on_demand}");
+        }
     }
 
     #[test]

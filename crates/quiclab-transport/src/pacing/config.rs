@@ -31,7 +31,7 @@ pub enum Pacing {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::between(0.001, 1.0))]
         burst_share: Option<f64>,
-        /// A burst may be what the rate sends in this time, if that is more (quinn: 2 ms).
+        /// A burst may be what the rate sends in this time, if that is more (quinn: 1.6 ms).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(transform = limits::above("0 s").to("1 s"))]
         burst_time: Option<Duration>,
@@ -41,7 +41,8 @@ pub enum Pacing {
         #[schemars(transform = limits::at_least(1).unit("packets"))]
         idle_burst_packets: Option<u32>,
         /// Once the burst is used up, the timer waits until a whole one may leave (quinn); a packet still
-        /// leaves when something else, such as an acknowledgement, wakes the sender and there is room for it.
+        /// leaves when something else, such as an acknowledgement, wakes the sender and there is room for it. The bucket is
+        /// filled when it has too little for a packet, and not before, so that two bursts may leave at once.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[schemars(extend("x-aliases" = ["whole_bursts"]))]
         wait_for_full_burst: bool,

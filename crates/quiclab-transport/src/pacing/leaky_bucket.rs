@@ -85,7 +85,7 @@ impl LeakyBucket {
         Self { burst_share: share, burst_time: time, ..self }
     }
 
-    /// The same; with `whole` a packet that does not find room waits until the bucket is full (quinn).
+    /// The same; with `whole` a packet that does not find room waits until the bucket is full, which is filled on demand (quinn).
     #[must_use]
     pub fn with_wait_for_full_burst(self, whole: bool) -> Self {
         Self { wait_for_full_burst: whole, ..self }
@@ -126,7 +126,10 @@ impl Pacer for LeakyBucket {
         self.idle_time = input.srtt;
         match &mut self.bucket {
             Some(bucket) => bucket.set(now, rate, capacity),
-            None => self.bucket = Some(Bucket::new(now, rate, capacity)),
+            None => {
+                let bucket = Bucket::new(now, rate, capacity).filled_on_demand(self.wait_for_full_burst);
+                self.bucket = Some(bucket);
+            }
         }
     }
 

@@ -1,11 +1,11 @@
 //! Everything about one end of a QUIC connection that can be chosen, complete: a profile with the overrides of a
 //! scenario. The defaults are those of the RFCs, or common to stacks whose own way was not read.
 
-use crate::congestion::Flavour;
+use crate::congestion::{Constants, Flavour};
 use crate::options::values;
 use crate::options::{
-    AckFrequency, CongestionControl, EndpointConfig, Multipath, Pacing, QuicValues, SavedPath, SlowStartExit,
-    Tls, TlsVersion,
+    AckFrequency, BbrConstants, CongestionControl, CubicConstants, EndpointConfig, Multipath,
+    NewRenoConstants, Pacing, QuicValues, SavedPath, SlowStartExit, Tls, TlsVersion,
 };
 use crate::profile::UNLIMITED;
 use crate::tls_messages::NEW_SESSION_TICKET;
@@ -30,6 +30,9 @@ values! {
     slow_start_exit: SlowStartExit = SlowStartExit::None, "RFC 9002 section 7.3.1: loss or ECN only";
     saved_path: SavedPath, or "none" = None, "a first connection";
     max_jump: ByteCount, or "none" = None, "no jump";
+    newreno: NewRenoConstants, or "those of the profile" = None, "no other";
+    cubic: CubicConstants, or "those of the profile" = None, "no other";
+    bbr: BbrConstants, or "those of the profile" = None, "no other";
     ecn_beta: f64, or "as for losses" = None, "RFC 9002 section 7.3.2: marks are as losses";
     initial_window: InitialWindow = InitialWindow::Rfc9002, "RFC 9002 section 7.2", as |config| {
         let bytes = config.initial_window();
@@ -69,6 +72,8 @@ values! {
     timeout_variations: u32 = 4, "RFC 9002 section 6.2.1";
     /// Probes carry data again. A PING without them otherwise.
     probes_carry_data: bool = true, "RFC 9002 section 6.2.4: new data, or those of packets in flight";
+    /// A probe for which there are no further data carries those of the one before it again. A PING otherwise.
+    probes_repeat_data: bool = true, "RFC 9002 section 6.2.4: a PING where there are no data to send (assumed)";
     /// Length of the ClientHello. gQUIC: of the inchoate CHLO before padding.
     client_hello: ByteCount =
         bytes(300), "assumed: any that fits into the first datagram gives the same packets";
@@ -150,6 +155,15 @@ impl Config {
         match role {
             Role::Client => self.fixed.client_connection_id,
             Role::Server => self.quic.connection_id,
+        }
+    }
+
+    /// Constants of its congestion control that a scenario sets.
+    pub(crate) fn constants(&self) -> Constants {
+        Constants {
+            newreno: self.newreno.unwrap_or_default(),
+            cubic: self.cubic.unwrap_or_default(),
+            bbr: self.bbr.unwrap_or_default(),
         }
     }
 

@@ -219,6 +219,10 @@ impl Endpoint for QuicEndpoint {
         self.application.outcome().failure.as_deref()
     }
 
+    fn warning(&self) -> Option<String> {
+        self.connection.warning()
+    }
+
     fn recovery(&mut self) -> Option<RecoveryState> {
         (self.connection.state != State::Idle).then(|| self.connection.recovery_state())
     }

@@ -138,6 +138,7 @@ fn check_control(options: &EndpointConfig, config: &mut Config) -> Result<(), Er
         saved_path: &mut config.saved_path,
         max_jump: &mut config.max_jump,
         ecn_beta: &mut config.ecn_beta,
+        constants: (&mut config.newreno, &mut config.cubic, &mut config.bbr),
         pacing: &mut config.pacing,
     };
     control.take(options, BUCKET)?;

@@ -7,6 +7,7 @@ use super::config::WindowCheck;
 use super::ecn::PathEcn;
 use super::managed::Managed;
 use super::space::Space;
+use crate::congestion::bound_window_warning;
 use crate::congestion::rate_limited::RateLimitedIncrease;
 use crate::congestion::{Ack, CongestionEvent, Controller, Marks, PathView, RecoveryPhase};
 use crate::congestion::{Settings, build};
@@ -81,6 +82,8 @@ pub(super) struct Path {
     mss: u64,
     /// Largest window in use.
     max_window: u64,
+    /// The window has reached it.
+    bound: bool,
     /// The pacer takes the initial RTT before there is a sample.
     paces_early: bool,
     /// Each packet costs the pacer a full one, those with acknowledgements only, too, which wait for it.
@@ -112,6 +115,7 @@ impl Path {
             saved_path: config.saved_path,
             max_jump: config.max_jump.map(ByteCount::bytes),
             ecn_beta: config.ecn_beta,
+            constants: config.constants(),
             paced: config.pacing != Pacing::None,
             flavour: config.fixed.flavour,
         };
@@ -151,6 +155,7 @@ impl Path {
             probed: Time::ZERO,
             managed: Managed::new(number),
             acked_on: None,
+            bound: false,
         }
     }
 
@@ -276,6 +281,8 @@ impl Path {
         if persistent {
             self.rtt.on_persistent_congestion();
             self.controller.on_timeout(&CongestionEvent { persistent, ..event }, starts);
+            // "congestion_recovery_start_time = 0" (RFC 9002 appendix B.8): what is acknowledged now lets the window grow
+            (self.recovery_start, self.in_recovery) = (None, false);
         } else if starts {
             self.controller.on_congestion(&event);
         } else if first_loss {
@@ -367,6 +374,13 @@ impl Path {
             ack.cwnd_limited &= self.controller.window() < self.max_window;
         }
         self.controller.on_ack(&ack);
+        self.bound |= self.controller.window() >= self.max_window;
+    }
+
+    /// The largest window, if it has bound.
+    pub(super) fn warning(&self) -> Option<String> {
+        let bound = self.bound.then_some(self.max_window).or_else(|| self.controller.bound_window());
+        bound.map(|bytes| bound_window_warning(bytes, self.mss))
     }
 
     /// Window, RTT or the controller's rate may have changed: the pacer learns them.

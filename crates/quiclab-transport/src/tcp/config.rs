@@ -1,7 +1,9 @@
 //! Everything about one end of a TCP connection that can be chosen, complete: what a release of Linux has, with the
 //! overrides of a scenario. The defaults are those of the oldest profile; `profile.rs` has what changed since.
 
+use crate::congestion::Constants;
 use crate::options::values;
+use crate::options::{BbrConstants, CubicConstants, NewRenoConstants};
 use crate::options::{CongestionControl, EndpointConfig, Pacing, SavedPath, SlowStartExit, TcpValues, Tls};
 use quiclab_core::{ByteCount, Duration};
 
@@ -23,6 +25,9 @@ values! {
         SlowStartExit::HystartLinux, "net/ipv4/tcp_cubic.c hystart, hystart_detect; 2.6.29";
     saved_path: SavedPath, or "none" = None, "a first connection";
     max_jump: ByteCount, or "none" = None, "Linux has none";
+    newreno: NewRenoConstants, or "those of Linux" = None, "no other";
+    cubic: CubicConstants, or "those of Linux" = None, "no other";
+    bbr: BbrConstants, or "those of Linux" = None, "no other";
     ecn_beta: f64, or "as for losses" = None, "Linux has no such option";
     pacing: Pacing =
         Pacing::None, "include/net/sock.h SK_PACING_NONE; tcp_bbr.c asks for SK_PACING_NEEDED";
@@ -62,6 +67,17 @@ values! {
     compressed_ack_percent: u32 = 5, "net/ipv4/tcp_input.c __tcp_ack_snd_check";
     /// The slow-start threshold is saved for the next connection.
     saves_ssthresh: bool = true, "net/ipv4/tcp_metrics.c tcp_update_metrics";
+}
+
+impl Config {
+    /// Constants of its congestion control that a scenario sets.
+    pub(crate) fn constants(&self) -> Constants {
+        Constants {
+            newreno: self.newreno.unwrap_or_default(),
+            cubic: self.cubic.unwrap_or_default(),
+            bbr: self.bbr.unwrap_or_default(),
+        }
+    }
 }
 
 /// Payload of a full segment in bytes: the MSS without the timestamps option, where it is used.

@@ -22,9 +22,6 @@ use quiclab_core::{
 };
 use std::collections::VecDeque;
 
-/// Maximum number of bytes of one write of the application, as most servers write a file.
-const MAX_WRITE_BYTES: u64 = 65_536;
-
 /// One end of a flow.
 pub(super) struct TcpEndpoint {
     connection: Connection,
@@ -49,6 +46,8 @@ pub(super) struct TcpEndpoint {
     /// Segments that wait in the queue of the host.
     waiting: VecDeque<Departure>,
     wake: Option<Time>,
+    /// Bytes that the application writes at once.
+    write_size: u64,
 }
 
 /// What happens once in a connection, and whether the application knows.
@@ -75,6 +74,7 @@ impl TcpEndpoint {
         Self {
             channel: Channel::new(identity.role, config.tls.as_ref()),
             kept: MetricsCache::new(config.tcp.metrics, config.fixed.saves_ssthresh),
+            write_size: config.tcp.write_size.bytes(),
             connection: Connection::new(config, identity.role, random),
             records: application.uses_records().then(Box::default),
             application,
@@ -227,8 +227,8 @@ impl TcpEndpoint {
     fn write_records(&mut self, now: Time) -> bool {
         let mut written = false;
         while self.connection.is_writable() {
-            self.pull(now, MAX_WRITE_BYTES);
-            let bytes = self.channel.take(MAX_WRITE_BYTES);
+            self.pull(now, self.write_size);
+            let bytes = self.channel.take(self.write_size);
             if bytes == 0 {
                 break;
             }
@@ -243,13 +243,14 @@ impl TcpEndpoint {
         if !self.connection.is_writable() {
             return false;
         }
-        let mut left = MAX_WRITE_BYTES;
+        let most = self.write_size;
+        let mut left = most;
         while let Some(sender) = self.connection.writer() {
             let bytes = self.channel.take(sender.room(left));
             if bytes == 0 {
                 break;
             }
-            if left == MAX_WRITE_BYTES {
+            if left == most {
                 sender.start_write();
             }
             sender.append(bytes);
@@ -259,7 +260,7 @@ impl TcpEndpoint {
                 self.push(now, push, out);
             }
         }
-        let written = left < MAX_WRITE_BYTES;
+        let written = left < most;
         if let Some(sender) = self.connection.writer().filter(|_| written) {
             sender.end_write();
         }

@@ -7,6 +7,7 @@ const PAYLOAD: u64 = 1448;
 const SETTINGS: Settings = Settings {
     compressed_percent: 5,
     ticks: Ticks::EXACT,
+    at_reads: true,
     full_pushes: true,
     min_delay: Duration::from_millis(40),
     max_delay: Duration::from_millis(200),

@@ -16,11 +16,13 @@
 //! (`OnRetransmissionTimeout` is empty).
 
 use super::aggregation::AckHeight;
+use super::constants::Constants;
 use super::filter::{Extremum, WindowedFilter};
 use super::{
     BANDWIDTH_ROUNDS, CYCLE, FullPipe, Idle, MIN_RTT_WINDOW, MIN_WINDOW_PACKETS, Mode, PROBE_RTT_TIME,
     ProbeRttLimited, bytes_in, per_second, rate_of, time_of,
 };
+use crate::congestion::constants::BbrConstants;
 use crate::congestion::{Ack, CongestionEvent, Controller, Phase};
 use crate::recovery::delivery_rate::RateSample;
 use quiclab_core::{DataRate, Duration, RandomStream, Time};
@@ -33,6 +35,18 @@ pub(super) const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
 pub(super) const HIGH_CWND_GAIN: f64 = 2.0;
 /// Window in PROBE_BW (`FLAGS_quic_bbr_cwnd_gain`).
 const CWND_GAIN: f64 = 2.0;
+/// What a scenario can change.
+const CONSTANTS: Constants<f64> = Constants {
+    startup_pacing: HIGH_GAIN,
+    startup_cwnd: HIGH_CWND_GAIN,
+    drain_pacing: DRAIN_GAIN,
+    probe_bw_cwnd: CWND_GAIN,
+    up: 1.25,
+    down: 0.75,
+    probe_rtt_cwnd: 0.0,
+    probe_rtt_interval: MIN_RTT_WINDOW,
+    probe_rtt_duration: PROBE_RTT_TIME,
+};
 /// `kPacingGain`.
 pub(super) const CYCLE_GAINS: [f64; CYCLE] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Growth that says the pipe is not full (`kStartupGrowthTarget`).
@@ -65,6 +79,7 @@ pub struct BbrChromium {
     initial_window: u64,
     /// Byte/s; 0: none yet.
     pacing_rate: u64,
+    constants: Constants<f64>,
     pacing_gain: f64,
     cwnd_gain: f64,
     /// Largest byte/s.
@@ -94,6 +109,8 @@ pub struct BbrChromium {
     idle: Idle,
     self_limited: ProbeRttLimited,
     delivered: u64,
+    /// The window has reached the largest one.
+    bound: bool,
 }
 
 impl BbrChromium {
@@ -107,6 +124,7 @@ impl BbrChromium {
             window: initial_window,
             initial_window,
             pacing_rate: 0,
+            constants: CONSTANTS,
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_CWND_GAIN,
             bandwidth: WindowedFilter::new(Extremum::Max, BANDWIDTH_ROUNDS, 0),
@@ -130,7 +148,16 @@ impl BbrChromium {
             idle: Idle::default(),
             self_limited: ProbeRttLimited::default(),
             delivered: 0,
+            bound: false,
         }
+    }
+
+    /// The same with other constants.
+    #[must_use]
+    pub fn with(mut self, set: &BbrConstants) -> Self {
+        self.constants = self.constants.with(set, |gain| gain);
+        self.enter_startup();
+        self
     }
 
     fn min_window(&self) -> u64 {
@@ -146,7 +173,7 @@ impl BbrChromium {
         if self.pacing_rate != 0 {
             return self.pacing_rate;
         }
-        (HIGH_GAIN * per_second(self.initial_window, self.min_rtt()) as f64) as u64
+        (self.constants.startup_pacing * per_second(self.initial_window, self.min_rtt()) as f64) as u64
     }
 
     /// Gain x BDP (`GetTargetCongestionWindow`).
@@ -161,20 +188,20 @@ impl BbrChromium {
 
     fn enter_startup(&mut self) {
         self.mode = Mode::Startup;
-        self.pacing_gain = HIGH_GAIN;
-        self.cwnd_gain = HIGH_CWND_GAIN;
+        self.pacing_gain = self.constants.startup_pacing;
+        self.cwnd_gain = self.constants.startup_cwnd;
     }
 
     fn enter_probe_bandwidth(&mut self, now: Time) {
         self.mode = Mode::ProbeBandwidth;
-        self.cwnd_gain = CWND_GAIN;
+        self.cwnd_gain = self.constants.probe_bw_cwnd;
         // 0 or 2 to 7: less than the bandwidth makes no sense before more
         self.cycle = (self.random.bits() % (CYCLE as u64 - 1)) as usize;
         if self.cycle >= 1 {
             self.cycle += 1;
         }
         self.cycle_start = now;
-        self.pacing_gain = CYCLE_GAINS[self.cycle];
+        self.pacing_gain = self.constants.cycle(CYCLE_GAINS[self.cycle], 1.0);
     }
 
     fn start_round(&mut self, ack: &Ack) -> bool {
@@ -198,7 +225,8 @@ impl BbrChromium {
     /// Whether the smallest RTT was too old.
     fn update_min_rtt(&mut self, ack: &Ack) -> bool {
         let Some(rtt) = ack.rtt else { return false };
-        let expired = self.min_rtt.is_some() && ack.now > self.min_rtt_time + MIN_RTT_WINDOW;
+        let expired =
+            self.min_rtt.is_some() && ack.now > self.min_rtt_time + self.constants.probe_rtt_interval;
         if expired || self.min_rtt.is_none_or(|min| rtt < min) {
             self.min_rtt = Some(rtt);
             self.min_rtt_time = ack.now;
@@ -250,7 +278,7 @@ impl BbrChromium {
         if advance {
             self.cycle = (self.cycle + 1) % CYCLE;
             self.cycle_start = ack.now;
-            self.pacing_gain = CYCLE_GAINS[self.cycle];
+            self.pacing_gain = self.constants.cycle(CYCLE_GAINS[self.cycle], 1.0);
         }
     }
 
@@ -270,8 +298,8 @@ impl BbrChromium {
     fn check_drain(&mut self, ack: &Ack) {
         if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
-            self.pacing_gain = DRAIN_GAIN;
-            self.cwnd_gain = HIGH_CWND_GAIN;
+            self.pacing_gain = self.constants.drain_pacing;
+            self.cwnd_gain = self.constants.startup_cwnd;
         }
         if self.mode == Mode::Drain && ack.in_flight <= self.target(1.0) {
             self.enter_probe_bandwidth(ack.now);
@@ -298,7 +326,7 @@ impl BbrChromium {
                 }
             } else if ack.in_flight < self.min_window() + self.mss {
                 // one more: QUIC looks at the window before a packet, not after
-                self.probe_rtt_end = Some(ack.now + PROBE_RTT_TIME);
+                self.probe_rtt_end = Some(ack.now + self.constants.probe_rtt_duration);
                 self.probe_rtt_round = false;
             }
         }
@@ -331,7 +359,9 @@ impl BbrChromium {
         } else if self.window < target || self.delivered < self.initial_window {
             self.window += ack.acked_bytes;
         }
-        self.window = self.window.max(self.min_window()).min(MAX_WINDOW_PACKETS * self.mss);
+        let most = MAX_WINDOW_PACKETS * self.mss;
+        self.bound |= self.window >= most;
+        self.window = self.window.max(self.min_window()).min(most);
     }
 
     fn update_recovery_window(&mut self, ack: &Ack) {
@@ -412,6 +442,10 @@ impl Controller for BbrChromium {
 
     fn pacing_rate(&self) -> Option<DataRate> {
         Some(rate_of(self.paced()))
+    }
+
+    fn bound_window(&self) -> Option<u64> {
+        self.bound.then_some(MAX_WINDOW_PACKETS * self.mss)
     }
 
     fn owns_recovery(&self) -> bool {

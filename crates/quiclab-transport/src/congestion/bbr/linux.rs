@@ -16,12 +16,14 @@
 //! the window of one packet above what is in flight grows by slow start.
 
 use super::aggregation::ExtraAcked;
+use super::constants::Constants;
 use super::filter::{Extremum, WindowedFilter};
 use super::policer::{Policer, PolicerInput, PolicerRules};
 use super::{
     BANDWIDTH_ROUNDS, CYCLE, FullPipe, Idle, MIN_RTT_WINDOW, MIN_WINDOW_PACKETS, Mode, PROBE_RTT_TIME,
     ProbeRttLimited, rate_of, time_of,
 };
+use crate::congestion::constants::BbrConstants;
 use crate::congestion::{Ack, CongestionEvent, Controller, Phase, RecoveryPhase};
 use crate::recovery::delivery_rate::RateSample;
 use quiclab_core::{DataRate, Duration, RandomStream, Time};
@@ -34,6 +36,18 @@ pub(super) const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
 pub(super) const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
 /// Window in PROBE_BW: room for delayed acknowledgements (`bbr_cwnd_gain`).
 const CWND_GAIN: u64 = 2 * UNIT;
+/// What a scenario can change.
+const CONSTANTS: Constants<u64> = Constants {
+    startup_pacing: HIGH_GAIN,
+    startup_cwnd: HIGH_GAIN,
+    drain_pacing: DRAIN_GAIN,
+    probe_bw_cwnd: CWND_GAIN,
+    up: UNIT * 5 / 4,
+    down: UNIT * 3 / 4,
+    probe_rtt_cwnd: 0,
+    probe_rtt_interval: MIN_RTT_WINDOW,
+    probe_rtt_duration: PROBE_RTT_TIME,
+};
 /// `bbr_pacing_gain`.
 pub(super) const CYCLE_GAINS: [u64; CYCLE] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// The cycle starts at one of seven phases (`bbr_cycle_rand`).
@@ -65,6 +79,7 @@ pub struct BbrLinux {
     /// Byte/s.
     pacing_rate: u64,
     has_rtt: bool,
+    constants: Constants<u64>,
     pacing_gain: u64,
     cwnd_gain: u64,
     bandwidth: WindowedFilter,
@@ -107,6 +122,7 @@ impl BbrLinux {
             prior_window: 0,
             pacing_rate: 0,
             has_rtt: false,
+            constants: CONSTANTS,
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
             bandwidth: WindowedFilter::new(Extremum::Max, BANDWIDTH_ROUNDS, 0),
@@ -144,6 +160,15 @@ impl BbrLinux {
         self
     }
 
+    /// The same with other constants; before [`Self::after_handshake`].
+    #[must_use]
+    pub fn with(mut self, set: &BbrConstants) -> Self {
+        self.constants = self.constants.with(set, |gain| libm::round(gain * UNIT as f64) as u64);
+        (self.pacing_gain, self.cwnd_gain) = (self.constants.startup_pacing, self.constants.startup_cwnd);
+        self.init_pacing_rate(None);
+        self
+    }
+
     /// Takes an RTT that equals the smallest one as a new measurement of it, as before commit 1b9e2a8c99a5 (5.10): on
     /// a path whose queue empties, PROBE_RTT is then postponed again and again.
     #[must_use]
@@ -178,7 +203,7 @@ impl BbrLinux {
     fn init_pacing_rate(&mut self, srtt: Option<Duration>) {
         self.has_rtt = srtt.is_some();
         let micros = srtt.map_or(1000, |srtt| srtt.as_nanos() / 1000).max(1);
-        self.pacing_rate = self.paced((self.window << BW_SHIFT) / micros, HIGH_GAIN);
+        self.pacing_rate = self.paced((self.window << BW_SHIFT) / micros, self.constants.startup_pacing);
     }
 
     fn set_pacing_rate(&mut self, bw: u64, gain: u64, srtt: Option<Duration>) {
@@ -317,7 +342,8 @@ impl BbrLinux {
     }
 
     fn update_min_rtt(&mut self, ack: &Ack, rate: &RateSample) {
-        let expired = self.min_rtt_time.is_some_and(|since| ack.now.since(since) > MIN_RTT_WINDOW);
+        let expired =
+            self.min_rtt_time.is_some_and(|since| ack.now.since(since) > self.constants.probe_rtt_interval);
         if let Some(rtt) = ack.rtt {
             let smaller = self.min_rtt.is_none_or(|min| rtt < min || (self.equal_renews && rtt == min));
             if smaller || (expired && !rate.ack_delayed) {
@@ -337,7 +363,7 @@ impl BbrLinux {
                     self.check_probe_rtt_end(ack.now);
                 }
             } else if self.packets(ack.in_flight) <= MIN_WINDOW_PACKETS {
-                self.probe_rtt_end = Some(ack.now + PROBE_RTT_TIME);
+                self.probe_rtt_end = Some(ack.now + self.constants.probe_rtt_duration);
                 self.probe_rtt_round = false;
                 self.round_end = self.delivered;
             }
@@ -367,11 +393,12 @@ impl BbrLinux {
     }
 
     fn update_gains(&mut self) {
+        let constants = &self.constants;
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
-            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
-            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
-            Mode::ProbeBandwidth if self.policer.rate().is_some() => (UNIT, CWND_GAIN),
-            Mode::ProbeBandwidth => (CYCLE_GAINS[self.cycle], CWND_GAIN),
+            Mode::Startup => (constants.startup_pacing, constants.startup_cwnd),
+            Mode::Drain => (constants.drain_pacing, constants.startup_cwnd),
+            Mode::ProbeBandwidth if self.policer.rate().is_some() => (UNIT, constants.probe_bw_cwnd),
+            Mode::ProbeBandwidth => (constants.cycle(CYCLE_GAINS[self.cycle], UNIT), constants.probe_bw_cwnd),
             Mode::ProbeRtt => (UNIT, UNIT),
         };
     }

@@ -36,6 +36,7 @@
 
 mod aggregation;
 mod chromium;
+mod constants;
 pub mod filter;
 mod linux;
 mod loss_test;

@@ -14,12 +14,14 @@
 //! happens when sending starts again after a silence (`BBROnTransmit` has no caller). Packet conservation
 //! (`BBROnEnterFastRecovery`) has none either: below a share of 20 % losses have no effect.
 
+use super::constants::Constants;
 use super::loss_test::LossTest;
 use super::policer::{Policer, PolicerInput, PolicerRules};
 use super::{
     BANDWIDTH_ROUNDS, CYCLE, FULL_ROUNDS, FullPipe, MIN_RTT_WINDOW, MIN_WINDOW_PACKETS, Mode, PROBE_RTT_TIME,
     bytes_in, per_second, rate_of,
 };
+use crate::congestion::constants::BbrConstants;
 use crate::congestion::hystart_picoquic::DelayTest;
 use crate::congestion::{Ack, CongestionEvent, Controller, Phase};
 use quiclab_core::{DataRate, Duration, RandomStream, Time};
@@ -28,6 +30,18 @@ use quiclab_core::{DataRate, Duration, RandomStream, Time};
 pub(super) const HIGH_GAIN: f64 = 2.885_390_081_777_9;
 /// Window in PROBE_BW (`BBREnterProbeBW`).
 const CWND_GAIN: f64 = 2.0;
+/// What a scenario can change.
+const CONSTANTS: Constants<f64> = Constants {
+    startup_pacing: HIGH_GAIN,
+    startup_cwnd: HIGH_GAIN,
+    drain_pacing: 1.0 / HIGH_GAIN,
+    probe_bw_cwnd: CWND_GAIN,
+    up: 1.25,
+    down: 0.75,
+    probe_rtt_cwnd: 0.0,
+    probe_rtt_interval: MIN_RTT_WINDOW,
+    probe_rtt_duration: PROBE_RTT_TIME,
+};
 /// `bbr_pacing_gain_cycle`.
 pub(super) const CYCLE_GAINS: [f64; CYCLE] = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.25, 0.75];
 /// Latest start of a cycle (`BBR_GAIN_CYCLE_MAX_START`).
@@ -66,6 +80,7 @@ pub struct BbrPicoquic {
     prior_window: u64,
     /// Byte/s; 0: none yet.
     pacing_rate: f64,
+    constants: Constants<f64>,
     pacing_gain: f64,
     cwnd_gain: f64,
     quantum: u64,
@@ -108,6 +123,14 @@ impl BbrPicoquic {
         Self { tag: 0, ..self }
     }
 
+    /// The same with other constants.
+    #[must_use]
+    pub fn with(mut self, set: &BbrConstants) -> Self {
+        self.constants = self.constants.with(set, |gain| gain);
+        (self.pacing_gain, self.cwnd_gain) = (self.constants.startup_pacing, self.constants.startup_cwnd);
+        self
+    }
+
     /// A connection with packets of `mss` bytes and a first window in bytes. No random number is drawn.
     #[must_use]
     pub fn new(mss: u64, initial_window: u64, _random: RandomStream) -> Self {
@@ -120,6 +143,7 @@ impl BbrPicoquic {
             window: initial_window,
             prior_window: 0,
             pacing_rate: 0.0,
+            constants: CONSTANTS,
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
             quantum: mss,
@@ -182,14 +206,14 @@ impl BbrPicoquic {
 
     fn enter_drain(&mut self, now: Time) {
         self.mode = Mode::Drain;
-        self.pacing_gain = 1.0 / HIGH_GAIN;
-        self.cwnd_gain = HIGH_GAIN;
+        self.pacing_gain = self.constants.drain_pacing;
+        self.cwnd_gain = self.constants.startup_cwnd;
         self.sample_policer(now);
     }
 
     fn enter_probe_bandwidth(&mut self, now: Time) {
         self.mode = Mode::ProbeBandwidth;
-        self.cwnd_gain = CWND_GAIN;
+        self.cwnd_gain = self.constants.probe_bw_cwnd;
         // long paths probe earlier: there a cycle lasts long
         let first = match self.min_rtt {
             Some(rtt) if rtt > RENO_RTT => (rtt.min(SATELLITE_RTT).as_nanos() / RENO_RTT.as_nanos()) as usize,
@@ -215,7 +239,7 @@ impl BbrPicoquic {
             };
             self.cycle = self.cycle_first;
         }
-        self.pacing_gain = CYCLE_GAINS[self.cycle];
+        self.pacing_gain = self.constants.cycle(CYCLE_GAINS[self.cycle], 1.0);
         self.raise_gain_of_small_paths();
     }
 
@@ -320,7 +344,7 @@ impl BbrPicoquic {
             return false;
         };
         let age = ack.now.since(since);
-        let expired = age > MIN_RTT_WINDOW && age > min * 20;
+        let expired = age > self.constants.probe_rtt_interval && age > min * 20;
         if rtt <= min || expired {
             self.min_rtt = Some(rtt);
             self.min_rtt_time = Some(ack.now);
@@ -351,12 +375,12 @@ impl BbrPicoquic {
                     self.enter_probe_bandwidth(ack.now);
                 } else {
                     self.mode = Mode::Startup;
-                    self.pacing_gain = HIGH_GAIN;
-                    self.cwnd_gain = HIGH_GAIN;
+                    self.pacing_gain = self.constants.startup_pacing;
+                    self.cwnd_gain = self.constants.startup_cwnd;
                 }
             }
         } else if ack.in_flight <= MIN_WINDOW_PACKETS * self.mss {
-            self.probe_rtt_end = Some(ack.now + PROBE_RTT_TIME);
+            self.probe_rtt_end = Some(ack.now + self.constants.probe_rtt_duration);
             self.probe_rtt_round = false;
             self.round_end = self.delivered;
         }

@@ -2,6 +2,7 @@
 //!
 //! Windows are in packets of `mss` bytes, as in the RFC; times in seconds.
 
+use crate::congestion::constants::CubicConstants;
 use quiclab_core::{Duration, Time};
 
 /// C in packets per second cubed (section 4.1 and 5.1).
@@ -19,6 +20,9 @@ pub(super) struct Curve {
     beta: f64,
     /// α of the Reno estimate below the old window, packets per round trip.
     alpha: f64,
+    /// C.
+    c: f64,
+    fast_convergence: bool,
     state: State,
     /// Before the last reduction.
     prior: State,
@@ -51,24 +55,40 @@ struct Epoch {
 
 impl Epoch {
     /// W(t) (section 4.2, figure 1).
-    fn at(&self, seconds: f64) -> f64 {
+    fn at(&self, c: f64, seconds: f64) -> f64 {
         let offset = seconds - self.k;
-        C * offset * offset * offset + self.origin
+        c * offset * offset * offset + self.origin
     }
 }
 
 impl Curve {
     pub(super) fn new(mss: u64, connections: u32) -> Self {
-        let n = f64::from(connections);
-        let beta = (n - 1.0 + BETA) / n;
-        Self {
+        let mut curve = Self {
             mss: mss as f64,
-            connections: n,
-            beta,
-            alpha: 3.0 * n * n * (1.0 - beta) / (1.0 + beta), // N = 1: section 4.3
+            connections: f64::from(connections),
+            beta: 0.0,
+            alpha: 0.0,
+            c: C,
+            fast_convergence: true,
             state: State::default(),
             prior: State::default(),
-        }
+        };
+        curve.keep(BETA);
+        curve
+    }
+
+    /// A reduction leaves `beta` of the window of a connection.
+    fn keep(&mut self, beta: f64) {
+        let n = self.connections;
+        self.beta = (n - 1.0 + beta) / n;
+        self.alpha = 3.0 * n * n * (1.0 - self.beta) / (1.0 + self.beta); // N = 1: section 4.3
+    }
+
+    /// Takes the constants that are set.
+    pub(super) fn change(&mut self, set: &CubicConstants) {
+        self.keep(set.beta.unwrap_or(BETA));
+        self.c = set.c.unwrap_or(self.c);
+        self.fast_convergence = set.fast_convergence.unwrap_or(self.fast_convergence);
     }
 
     /// The window in bytes after `acked` bytes were acknowledged at a window of `window` bytes.
@@ -79,18 +99,18 @@ impl Curve {
         let epoch = self.state.epoch.get_or_insert_with(|| {
             // figure 2: K = cbrt((W_max - cwnd_epoch) / C)
             let (k, origin) =
-                if w_max > cwnd { (libm::cbrt((w_max - cwnd) / C), w_max) } else { (0.0, cwnd) };
+                if w_max > cwnd { (libm::cbrt((w_max - cwnd) / self.c), w_max) } else { (0.0, cwnd) };
             Epoch { start: now, k, origin, reno: cwnd }
         });
         let t = now.since(epoch.start).as_secs_f64();
         // section 4.3: from the old window on, "SHOULD set α_cubic to 1"; N connections grow by N
         let alpha = if epoch.reno >= cwnd_prior { self.connections } else { self.alpha };
         epoch.reno += alpha * acked / cwnd;
-        let new = if epoch.at(t) < epoch.reno {
+        let new = if epoch.at(self.c, t) < epoch.reno {
             cwnd.max(epoch.reno) // figure 4 and section 4.3: "cwnd SHOULD be set to W_est"
         } else {
             // sections 4.4 and 4.5
-            let target = epoch.at(t + rtt.as_secs_f64()).clamp(cwnd, MAX_TARGET * cwnd);
+            let target = epoch.at(self.c, t + rtt.as_secs_f64()).clamp(cwnd, MAX_TARGET * cwnd);
             cwnd + (target - cwnd) / cwnd * acked
         };
         let bytes = new * self.mss;
@@ -103,7 +123,8 @@ impl Curve {
         self.prior = self.state;
         let cwnd = window as f64 / self.mss;
         // section 4.7: "if (cwnd < W_max) W_max = cwnd (1 + β) / 2", fast convergence
-        let w_max = if cwnd < self.state.w_max { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
+        let lower = self.fast_convergence && cwnd < self.state.w_max;
+        let w_max = if lower { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
         self.state = State { w_max, cwnd_prior: cwnd, ..State::default() };
         // to the nearest byte: 0.7 is a little less in binary
         libm::round(window as f64 * self.beta) as u64
@@ -282,5 +303,21 @@ mod tests {
         curve.undo();
         assert_eq!(curve.state.w_max, 100.0);
         assert_eq!(curve.state.epoch.unwrap().start, Time::ZERO);
+    }
+
+    /// K = cbrt(30 / 0.8); without fast convergence 80 packets are the maximum after 100.
+    #[test]
+    fn c_and_fast_convergence_are_those_of_a_scenario() {
+        let mut curve = Curve::new(MSS, 1);
+        curve.change(&CubicConstants {
+            c: Some(0.8),
+            fast_convergence: Some(false),
+            ..CubicConstants::default()
+        });
+        curve.cut(100 * MSS);
+        curve.grow(Time::ZERO, 70 * MSS, MSS, Duration::from_secs(1));
+        assert!((curve.state.epoch.unwrap().k - libm::cbrt(37.5)).abs() < 1e-9);
+        curve.cut(80 * MSS);
+        assert_eq!(curve.state.w_max, 80.0);
     }
 }

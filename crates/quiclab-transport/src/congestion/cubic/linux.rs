@@ -6,6 +6,7 @@
 //! | cube root | table and one Newton step, 0.2 % | exact, rounded down |
 //! | products | wrap beyond 64 bits: stages longer than 5 minutes | do not |
 
+use crate::congestion::constants::CubicConstants;
 use quiclab_core::{Duration, Time};
 
 /// β = 717/1024 (`beta`, `BICTCP_BETA_SCALE`).
@@ -27,10 +28,14 @@ const MIN_COUNT: u64 = 2;
 pub(super) struct Curve {
     /// Jiffies per second.
     hz: u64,
+    connections: u64,
     /// β in 1024ths, for the emulated connections.
     beta: u64,
     /// Eight times the windows acknowledged per packet of Reno's growth (`beta_scale`): 8 / α.
     reno_scale: u64,
+    /// C in 1024ths.
+    cube_rtt_scale: u64,
+    fast_convergence: bool,
     /// Packets acknowledged per packet of growth; 0 before the first result.
     count: u64,
     /// Window at the last reduction, in packets; 0: there was none, or it is forgotten.
@@ -55,13 +60,13 @@ pub(super) struct Curve {
 
 impl Curve {
     pub(super) fn new(connections: u32) -> Self {
-        let n = u64::from(connections);
-        let beta = ((n - 1) * BETA_SCALE + BETA) / n;
-        Self {
+        let mut curve = Self {
             hz: USUAL_HZ,
-            beta,
-            // N = 1: 8 * 1741 / 3 / 307 = 15
-            reno_scale: (8 * (BETA_SCALE + beta) / 3 / (BETA_SCALE - beta) / (n * n)).max(1),
+            connections: u64::from(connections),
+            beta: 0,
+            reno_scale: 0,
+            cube_rtt_scale: CUBE_RTT_SCALE,
+            fast_convergence: true,
             count: 0,
             last_max: 0,
             last_window: 0,
@@ -72,7 +77,25 @@ impl Curve {
             delay_min: None,
             acked: 0,
             reno: 0,
-        }
+        };
+        curve.keep(BETA);
+        curve
+    }
+
+    /// Takes the constants that are set, in the unit of the module's parameters.
+    pub(super) fn change(&mut self, set: &CubicConstants) {
+        let scaled = |value: f64| libm::round(value * BETA_SCALE as f64) as u64;
+        self.keep(set.beta.map_or(BETA, scaled));
+        self.cube_rtt_scale = set.c.map_or(self.cube_rtt_scale, |c| scaled(c).max(1));
+        self.fast_convergence = set.fast_convergence.unwrap_or(self.fast_convergence);
+    }
+
+    /// A reduction leaves `beta` 1024ths of the window of a connection.
+    fn keep(&mut self, beta: u64) {
+        let n = self.connections;
+        self.beta = ((n - 1) * BETA_SCALE + beta) / n;
+        // N = 1: 8 * 1741 / 3 / 307 = 15
+        self.reno_scale = (8 * (BETA_SCALE + self.beta) / 3 / (BETA_SCALE - self.beta) / (n * n)).max(1);
     }
 
     /// The same with `hz` jiffies per second.
@@ -127,7 +150,7 @@ impl Curve {
             (self.k, self.origin) = if self.last_max <= window {
                 (0, window)
             } else {
-                let cube = ((1 << CUBE_SHIFT) / CUBE_RTT_SCALE) * (self.last_max - window);
+                let cube = ((1 << CUBE_SHIFT) / self.cube_rtt_scale) * (self.last_max - window);
                 (libm::cbrt(cube as f64) as u64, self.last_max)
             };
             now
@@ -137,7 +160,7 @@ impl Curve {
             Duration::from_nanos((now - start) * self.jiffy()) + self.delay_min.unwrap_or(Duration::ZERO);
         let t = elapsed.as_nanos() / 1000 * 1024 / 1_000_000;
         let offset = u128::from(t.abs_diff(self.k));
-        let delta = (u128::from(CUBE_RTT_SCALE) * offset * offset * offset) >> CUBE_SHIFT;
+        let delta = (u128::from(self.cube_rtt_scale) * offset * offset * offset) >> CUBE_SHIFT;
         let delta = u64::try_from(delta).unwrap_or(u64::MAX);
         let target =
             if t < self.k { self.origin.saturating_sub(delta) } else { self.origin.saturating_add(delta) };
@@ -160,7 +183,7 @@ impl Curve {
     /// (`bictcp_recalc_ssthresh`).
     pub(super) fn cut(&mut self, window: u64) -> u64 {
         self.epoch_start = None;
-        self.last_max = if window < self.last_max {
+        self.last_max = if self.fast_convergence && window < self.last_max {
             window * (BETA_SCALE + self.beta) / (2 * BETA_SCALE) // fast convergence
         } else {
             window

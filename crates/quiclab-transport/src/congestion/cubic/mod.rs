@@ -27,6 +27,7 @@ mod quinn;
 #[cfg(test)]
 mod tests;
 
+use super::constants::CubicConstants;
 use super::slow_start::SlowStartPolicy;
 use super::window::{Flavour, Window, WindowSettings};
 use super::{Ack, CongestionEvent, Controller, LostPacket, Phase};
@@ -39,15 +40,24 @@ const BETA: f64 = 0.7;
 pub struct Cubic {
     window: Window,
     curve: Curve,
-    /// Part of the window that a loss leaves, of the RFC.
+    connections: u32,
+    /// Part of the window that a loss leaves of one connection, and of N.
+    kept: f64,
     beta: f64,
     /// The same where packets were marked (ABE, RFC 8511); `None`: as a loss. K follows from the window that is left; fast
     /// convergence and α are those of a loss.
     beta_at_marks: Option<f64>,
+    /// The same at a loss in slow start; `None`: as at any.
+    beta_in_slow_start: Option<f64>,
     /// When the last packet left; `None` before the first.
     last_sent: Option<Time>,
     /// When the last acknowledgement arrived; the start of the run before the first.
     last_ack: Time,
+}
+
+/// β of `connections` of which each keeps `beta`.
+fn of_all(connections: u32, beta: f64) -> f64 {
+    (f64::from(connections) - 1.0 + beta) / f64::from(connections)
 }
 
 enum Curve {
@@ -70,12 +80,14 @@ impl Cubic {
             Flavour::Quic | Flavour::Quinn => Curve::Rfc(curve::Curve::new(settings.mss, connections)),
             Flavour::LinuxTcp => Curve::Linux(linux::Curve::new(connections)),
         };
-        let beta = (f64::from(connections) - 1.0 + BETA) / f64::from(connections);
         Self {
             window: Window::new(settings, policy),
             curve,
-            beta,
+            connections,
+            kept: BETA,
+            beta: of_all(connections, BETA),
             beta_at_marks: None,
+            beta_in_slow_start: None,
             last_sent: None,
             last_ack: Time::ZERO,
         }
@@ -85,6 +97,20 @@ impl Cubic {
     #[must_use]
     pub fn keeping_at_marks(self, part: Option<f64>) -> Self {
         Self { beta_at_marks: part, ..self }
+    }
+
+    /// The same with other constants.
+    #[must_use]
+    pub fn with(mut self, set: &CubicConstants) -> Self {
+        self.kept = set.beta.unwrap_or(self.kept);
+        self.beta = of_all(self.connections, self.kept);
+        self.beta_in_slow_start = set.slow_start_beta;
+        match &mut self.curve {
+            Curve::Rfc(curve) => curve.change(set),
+            Curve::Linux(curve) => curve.change(set),
+            Curve::Quinn(curve) => curve.change(set),
+        }
+        self
     }
 
     /// Lets the curve of Linux count time in `hz` ticks per second.
@@ -98,7 +124,7 @@ impl Cubic {
 
     /// Tells the curve of a loss; the threshold in bytes.
     fn reduced(&mut self, now: Time) -> u64 {
-        self.reduced_from(now, self.window.bytes(), BETA)
+        self.reduced_from(now, self.window.bytes(), self.kept)
     }
 
     /// The same of a reduction of a window of `window` bytes; with one connection the part `kept` is left.
@@ -114,7 +140,7 @@ impl Cubic {
     /// The policy of slow start may have handed the window over: the curve begins at what it has found.
     fn take_over(&mut self, now: Time) {
         if let Some(full) = self.window.take_converged() {
-            self.reduced_from(now, full, BETA);
+            self.reduced_from(now, full, self.kept);
         }
     }
 }
@@ -187,16 +213,17 @@ impl Controller for Cubic {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        let at_marks = self.beta_at_marks.filter(|_| event.ecn);
-        if self.window.converge(event, at_marks.unwrap_or(self.beta)) {
+        let in_slow_start = self.beta_in_slow_start.filter(|_| self.window.in_slow_start());
+        let special = self.beta_at_marks.filter(|_| event.ecn).or(in_slow_start);
+        if self.window.converge(event, special.unwrap_or(self.beta)) {
             return;
         }
         let before = self.window.bytes();
-        let reduced = self.reduced_from(event.now, before, at_marks.unwrap_or(BETA));
+        let reduced = self.reduced_from(event.now, before, special.unwrap_or(self.kept));
         // in Linux, whole packets
         let unit = self.window.unit();
         let kept = |part: f64| libm::round((before / unit) as f64 * part * unit as f64) as u64 / unit * unit;
-        self.window.cut(at_marks.map_or(reduced, kept));
+        self.window.cut(special.map_or(reduced, kept));
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent, cut: bool) {

@@ -13,13 +13,16 @@
 //!
 //! Windows are in bytes, times in seconds.
 
+use crate::congestion::constants::CubicConstants;
 use quiclab_core::{Duration, Time};
 
 const BETA: f64 = 0.7;
 /// In packets per second cubed.
 const C: f64 = 0.4;
 /// Packets per round trip of Reno's estimate (RFC 8312 equation 4).
-const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+fn alpha(beta: f64) -> f64 {
+    3.0 * (1.0 - beta) / (1.0 + beta)
+}
 
 /// A curve, and what it remembers of reductions.
 #[derive(Clone, Debug)]
@@ -30,6 +33,9 @@ pub(super) struct Curve {
     k: f64,
     /// Part of the window that the last reduction left.
     kept: f64,
+    beta: f64,
+    c: f64,
+    fast_convergence: bool,
     /// Growth gathered that is not a full packet yet, in bytes (`cwnd_inc`).
     gathered: u64,
     /// The last reduction, or the first growth without one; `None` before either.
@@ -38,7 +44,25 @@ pub(super) struct Curve {
 
 impl Curve {
     pub(super) fn new(mss: u64) -> Self {
-        Self { mss, w_max: 0.0, k: 0.0, kept: BETA, gathered: 0, start: None }
+        Self {
+            mss,
+            w_max: 0.0,
+            k: 0.0,
+            kept: BETA,
+            beta: BETA,
+            c: C,
+            fast_convergence: true,
+            gathered: 0,
+            start: None,
+        }
+    }
+
+    /// Takes the constants that are set.
+    pub(super) fn change(&mut self, set: &CubicConstants) {
+        self.beta = set.beta.unwrap_or(self.beta);
+        self.kept = self.beta;
+        self.c = set.c.unwrap_or(self.c);
+        self.fast_convergence = set.fast_convergence.unwrap_or(self.fast_convergence);
     }
 
     /// The window after `packets` were acknowledged in congestion avoidance at a window of `window` bytes.
@@ -70,21 +94,22 @@ impl Curve {
     /// W(t).
     fn cubic(&self, t: f64) -> f64 {
         let (mss, offset) = (self.mss as f64, t - self.k);
-        (C * (offset * offset * offset) + self.w_max / mss) * mss
+        (self.c * (offset * offset * offset) + self.w_max / mss) * mss
     }
 
     /// `W_est(t)`.
     fn reno(&self, t: f64, rtt: f64) -> f64 {
-        let mss = self.mss as f64;
-        (self.w_max / mss * self.kept + ALPHA * t / rtt) * mss
+        let (mss, alpha) = (self.mss as f64, alpha(self.beta));
+        (self.w_max / mss * self.kept + alpha * t / rtt) * mss
     }
 
     /// A reduction of a window of `window` bytes, of which the part `kept` is left (quinn has β only): the threshold in bytes.
     pub(super) fn cut(&mut self, now: Time, window: u64, kept: f64) -> u64 {
         (self.start, self.kept) = (Some(now), kept);
         let window = window as f64;
-        self.w_max = if window < self.w_max { window * (1.0 + BETA) / 2.0 } else { window };
-        self.k = libm::cbrt(self.w_max / self.mss as f64 * (1.0 - kept) / C);
+        let lower = self.fast_convergence && window < self.w_max;
+        self.w_max = if lower { window * (1.0 + self.beta) / 2.0 } else { window };
+        self.k = libm::cbrt(self.w_max / self.mss as f64 * (1.0 - kept) / self.c);
         self.gathered = (self.gathered as f64 * kept) as u64;
         (window * kept) as u64
     }
@@ -92,7 +117,7 @@ impl Curve {
     /// Persistent congestion, after a reduction to `window` bytes: the threshold in bytes.
     pub(super) fn forget(&mut self, window: u64) -> u64 {
         (self.start, self.w_max, self.gathered) = (None, window as f64, 0);
-        (window as f64 * BETA) as u64
+        (window as f64 * self.beta) as u64
     }
 }
 

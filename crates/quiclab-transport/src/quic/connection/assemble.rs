@@ -171,7 +171,11 @@ impl Connection {
                 }
             }
         }
-        let alone = frames.frames.len() == before;
+        let mut alone = frames.frames.len() == before;
+        if alone && probes > 0 && has_data && self.probe_data(id, frames.left) {
+            self.put_data(now, &mut frames);
+            alone = frames.frames.len() == before;
+        }
         // next to an acknowledgement that fills the packet there is no room for it
         let fits = frames.left > 0;
         if alone && fits && (probes > 0 || has_acks && self.wants_ack_ping(now, id, number, &frames)) {
@@ -198,6 +202,18 @@ impl Connection {
         let in_flight = eliciting && (reliable || controlled);
         let length = datagram.packets.last().map_or(0, QuicPacket::length);
         Some(Assembled { id, content, length, in_flight })
+    }
+
+    /// A probe has nothing new to send: data in flight are sent again, in each of the packets of a probe timeout (RFC 9002
+    /// section 6.2.4). Whether there are any.
+    #[cold]
+    fn probe_data(&mut self, id: SpaceId, left: usize) -> bool {
+        let Fixed { probes_carry_data, probes_repeat_data, stream_length_always, .. } = self.config.fixed;
+        let room = left.saturating_sub(if stream_length_always { length_field(left) } else { 0 });
+        let path = matches!(id, SpaceId::Path(path) if self.carries_data(path));
+        path && probes_carry_data
+            && self.can_send_application()
+            && self.streams.probe(probes_repeat_data, room)
     }
 
     /// The acknowledgements that are due or may ride along: those of the packet's own space, but where other paths
@@ -413,9 +429,7 @@ impl Connection {
         let mut any = false;
         let Fixed { stream_length_always, one_stream_frame, .. } = self.config.fixed;
         while frames.left >= MIN_DATA_BYTES {
-            // what the Length field of a frame takes that fills the packet
-            let field = if frames.left < LONG_FIELD { 2 } else { 4 };
-            let room = frames.left - if stream_length_always { field } else { 0 };
+            let room = frames.left - if stream_length_always { length_field(frames.left) } else { 0 };
             let next = if self.operations.has(Operation::Stream) {
                 self.asked_stream(now).and_then(|id| self.streams.next_data_of(id, room))
             } else {
@@ -433,6 +447,11 @@ impl Connection {
         }
         self.data_packets_sent += u64::from(any);
     }
+}
+
+/// What the Length field of a frame takes that fills `left` bytes.
+const fn length_field(left: usize) -> usize {
+    if left < LONG_FIELD { 2 } else { 4 }
 }
 
 /// Header with the longest connection ID and number, and the tag of a 1-RTT packet.

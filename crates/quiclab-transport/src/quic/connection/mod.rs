@@ -257,6 +257,11 @@ impl Connection {
         self.active = now;
         self.open_first_path(now);
         self.early_data = self.handshake.early_data();
+        let further = self.config.quic.initial_datagrams > 1 && self.config.quic.version == QuicVersion::V1;
+        if let Some(initial) = self.handshake_spaces[0].as_mut().filter(|_| further) {
+            // as probes: the first has CRYPTO frames, and where those are sent the others have PING
+            initial.probes = self.config.quic.initial_datagrams;
+        }
     }
 
     /// The first path carries data.
@@ -279,6 +284,11 @@ impl Connection {
     /// Why the connection failed.
     pub(super) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
+    }
+
+    /// A largest window that has bound on a path.
+    pub(super) fn warning(&self) -> Option<String> {
+        self.paths.iter().find_map(Path::warning)
     }
 
     /// The peer's application has closed the connection.

@@ -230,9 +230,7 @@ impl Connection {
                 self.leave_path(path, false);
                 self.avoid(path);
             }
-            if self.config.fixed.probes_carry_data && self.carries_data(path) && !self.wants_to_send() {
-                self.streams.probe();
-            }
+            self.streams.begin_probes();
         }
         if matches!(id, SpaceId::Initial | SpaceId::Handshake) {
             self.probe_other(id);

@@ -28,10 +28,10 @@ profile! {
         slow_start_factor: None,
         burst_packets: 10,
         burst_share: None,
-        burst_time: Some(Duration::from_millis(2)),
+        burst_time: Some(Duration::from_micros(1600)),
         idle_burst_packets: None,
         wait_for_full_burst: true,
-    }, "connection/pacing.rs MIN_BURST_SIZE, BURST_INTERVAL_NANOS, 0.11.19";
+    }, "connection/pacing.rs MIN_BURST_SIZE, BURST_INTERVAL_NANOS: 2 ms of cwnd / srtt, 0.11.19";
     quic.pacing_before_rtt = true, "connection/pacing.rs Pacer::new with the initial RTT, 0.11.19";
     packet_threshold = 3, "config/transport.rs TransportConfig::default, 0.11.19";
     time_threshold = 9.0 / 8.0, "config/transport.rs TransportConfig::default, 0.11.19";
@@ -42,7 +42,8 @@ profile! {
     fixed.initial_timeout = 3, "connection/paths.rs RttEstimator::new: var = initial RTT / 2, 0.11.19";
     fixed.timeout_variations = 4, "connection/paths.rs RttEstimator::pto_base, 0.11.19";
     quic.probe_packets = 2, "connection/mod.rs on_loss_detection_timeout, 0.11.19";
-    fixed.probes_carry_data = true, "connection/spaces.rs maybe_queue_probe, 0.11.19";
+    fixed.probes_carry_data = false,
+        "connection/spaces.rs maybe_queue_probe: retransmits, of which stream_frames are no part, 0.11.19";
     quic.persistent_congestion = true, "config/transport.rs persistent_congestion_threshold 3, 0.11.19";
     quic.acknowledgement = Acknowledgement::Every { packets: 2, delay: Duration::from_millis(25) },
         "connection/spaces.rs PendingAcks::packet_received, 0.11.19";

@@ -101,8 +101,8 @@ pub(crate) struct Streams {
     stream_receive_window: u64,
     max_stream_receive_window: u64,
     send_window: u64,
-    /// Bytes that a probe sends again.
-    probe_bytes: u64,
+    /// Age of the stream whose data the last probe of a timeout sent again, and where they end; `None`: none yet.
+    probed: Option<(u64, u64)>,
 
     table: Table,
     /// Streams known so far: the age of the next.
@@ -155,7 +155,7 @@ impl Streams {
             stream_receive_window: config.stream_receive_window.bytes(),
             max_stream_receive_window: config.quic.max_stream_receive_window.bytes(),
             send_window: config.send_window.bytes(),
-            probe_bytes: config.datagram_size.bytes().max(1),
+            probed: None,
             table: Table::default(),
             ages: 0,
             ready: Scheduler::new(config.quic.stream_scheduler),

@@ -236,21 +236,28 @@ impl SendHalf {
         }
     }
 
-    /// Marks the oldest data in flight as lost, at most `most` bytes, or FIN alone; false: nothing is in
-    /// flight.
-    pub(super) fn probe(&mut self, most: u64) -> bool {
+    /// Marks the oldest data in flight from offset `from` on as lost, at most what a frame of `room` bytes holds, or FIN alone.
+    /// Returns where they end, beyond the stream for a FIN; `None`: nothing from there on is in flight.
+    pub(super) fn probe(&mut self, id: StreamId, from: u64, room: usize, wire: Wire) -> Option<u64> {
         if self.reset.is_some() {
-            return false;
+            return None;
         }
-        let unacked = self.acked.gaps(0..self.credit.used());
+        let end = self.credit.used();
+        let unacked = self.acked.gaps(from.min(end)..end);
         let oldest = unacked.filter_map(|gap| self.lost.gaps(gap).next()).next();
         if let Some(data) = oldest {
-            self.lost.insert(data.start..data.end.min(data.start + most));
-            return true;
+            let most =
+                room.checked_sub(size::stream_header(wire, id, data.start)).filter(|most| *most > 0)?;
+            let end = data.end.min(data.start + most as u64);
+            self.lost.insert(data.start..end);
+            return Some(end);
         }
-        let is_fin_sent = self.fin == Some(Delivery::Sent);
-        self.fin.iter_mut().for_each(Delivery::on_lost);
-        is_fin_sent
+        // what ends the stream carries FIN, too
+        let is_alone = self.fin == Some(Delivery::Sent) && (from < end || from == 0);
+        if is_alone {
+            self.fin = Some(Delivery::Queued);
+        }
+        is_alone.then_some(u64::MAX)
     }
 
     /// Nothing of what was sent has arrived, and nothing of it counts; the peer allows `limit` bytes.

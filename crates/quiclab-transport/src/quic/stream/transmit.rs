@@ -168,16 +168,30 @@ impl Streams {
         Some((frame, SentFrame::Stream { id, offset, length, fin }))
     }
 
-    /// Data to send again, for a probe that has nothing new to send: the oldest data in flight, a datagram
-    /// full of them or FIN alone, are marked as if they were lost; false: there are none. Between streams,
-    /// those of the oldest stream are taken.
-    pub(crate) fn probe(&mut self) -> bool {
-        // once in a probe timeout: the search may take its time
+    /// A probe timeout has expired: its first probe begins with the oldest data.
+    pub(crate) fn begin_probes(&mut self) {
+        self.probed = None;
+    }
+
+    /// Data to send again, for a probe that has nothing new to send: the oldest in flight behind those of the probe before
+    /// it, what a frame of `room` bytes holds, or FIN; with `repeats` the oldest again where nothing lies behind. False: nothing is in flight.
+    pub(crate) fn probe(&mut self, repeats: bool, room: usize) -> bool {
+        self.probe_from(self.probed, room) || repeats && self.probed.is_some() && self.probe_from(None, room)
+    }
+
+    fn probe_from(&mut self, last: Option<(u64, u64)>, room: usize) -> bool {
+        let wire = self.wire;
+        let (last, end) = last.unwrap_or_default();
+        // for each probe: the search may take its time
         let mut streams: Vec<_> = self.table.iter().map(|(handle, stream)| (stream.age, handle)).collect();
         streams.sort_unstable();
-        for (_, handle) in streams {
-            let most = self.probe_bytes;
-            if self.table.get_mut(handle).send.as_mut().is_some_and(|send| send.probe(most)) {
+        for (age, handle) in streams.into_iter().filter(|(age, _)| *age >= last) {
+            let from = if age == last { end } else { 0 };
+            let stream = self.table.get_mut(handle);
+            let id = stream.id;
+            let probed = stream.send.as_mut().and_then(|send| send.probe(id, from, room, wire));
+            if let Some(end) = probed {
+                self.probed = Some((age, end));
                 self.refresh(handle);
                 return true;
             }

@@ -111,6 +111,7 @@ impl Connection {
             mss: payload,
             emulated_connections: config.emulated_connections,
             newreno_beta: 0.5,
+            constants: config.constants(),
             handshake_rtt: rtt,
             equal_rtt_renews: config.fixed.equal_rtt_renews,
             kernel_hz: config.tcp.kernel_hz,

@@ -82,6 +82,7 @@ impl Receiver {
             initial_rto: config.initial_rto,
             payload,
             ticks: Ticks::new(config.kernel_hz),
+            at_reads: config.acknowledge_reads,
             full_pushes: fixed.acknowledge_full_pushes,
         };
         Self {

@@ -68,7 +68,7 @@ impl Sender {
         self.fill_head(quota * segment);
         let (head, is_last) = (self.head(), self.skbs.len() <= 1);
         // a short segment at the end waits while data is outstanding (Nagle), unless it ends the stream
-        let short_leaves = !is_last || self.finished || self.ends_write();
+        let short_leaves = !is_last || self.finished || self.ends_write() && !self.is_held_by_nagle();
         if head <= segment {
             let held = head < segment && !short_leaves && !self.board.is_empty();
             return if held { NextBurst::Nothing } else { NextBurst::Bytes(head) };
@@ -110,6 +110,11 @@ impl Sender {
         }
         // the end of the stream gets no more data either
         !(is_last && self.finished && free > skb)
+    }
+
+    /// A short segment is outstanding (`tcp_minshall_check`).
+    fn is_held_by_nagle(&self) -> bool {
+        self.options.nagle && self.short_end > self.acknowledged
     }
 
     fn ends_write(&self) -> bool {

@@ -266,6 +266,8 @@ pub(crate) struct Sender {
     fills_when_sent: bool,
     /// A burst waits for more room in the congestion window.
     deferred: bool,
+    /// End of the last segment that was not full (`snd_sml`); 0: none.
+    short_end: u64,
     /// Segments sent since [`Sender::transmit`] last had nothing to send.
     usage_burst: u32,
     last_sent: Time,
@@ -382,6 +384,7 @@ impl Sender {
             space_checked_when_sent: config.fixed.space_checked_when_sent,
             fills_when_sent: config.fixed.fills_when_sent,
             deferred: false,
+            short_end: 0,
             usage_burst: 0,
             last_sent: now,
             controller,

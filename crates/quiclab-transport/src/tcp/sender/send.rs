@@ -149,6 +149,9 @@ impl Sender {
         let start = self.next;
         let data_end = start + self.segment().min(self.head());
         let length = data_end - start;
+        if length < self.segment() {
+            self.short_end = data_end;
+        }
         let ended = self.skbs.front().copied().filter(|skb| skb.end == data_end);
         if ended.is_some() {
             self.skbs.pop_front();

@@ -4,6 +4,7 @@ use super::chromium::{self, BbrChromium};
 use super::linux::{self, BbrLinux};
 use super::picoquic::{self, BbrPicoquic};
 use super::{Idle, ProbeRttLimited};
+use crate::congestion::constants::BbrConstants;
 use crate::congestion::link_by_hand::{Link, MSS, Seen};
 use crate::congestion::{Ack, CongestionEvent, Controller, Phase, RecoveryPhase};
 use crate::recovery::delivery_rate::RateSample;
@@ -67,6 +68,17 @@ fn gains_are_those_of_the_sources() {
     // 2 / ln 2, and 1.25 second to last
     assert!((picoquic::HIGH_GAIN * std::f64::consts::LN_2 - 2.0).abs() < 1e-12);
     assert_eq!(picoquic::CYCLE_GAINS[5..], [1.0, 1.25, 0.75]);
+}
+
+/// 10 packets in 1 ms: 12.5 MB/s x 2 x 0.99; in 100 ms: 125 kB/s x 2.
+#[test]
+fn gains_of_a_scenario_replace_those_of_the_source() {
+    let set = BbrConstants { startup_pacing_gain: Some(2.0), ..BbrConstants::default() };
+    let random = || RandomStream::new(1, "bbr");
+    let linux = BbrLinux::new(MSS, INITIAL_WINDOW, random()).with(&set).pacing_rate().unwrap();
+    assert!((24_740_000..=24_750_000).contains(&(linux.bits_per_second() / 8)), "{linux:?}");
+    let chromium = BbrChromium::new(MSS, INITIAL_WINDOW, random()).with(&set).pacing_rate().unwrap();
+    assert_eq!(chromium.bits_per_second() / 8, 250_000);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Pacing rate, quantum and window (section 5.6).
 
 use super::machine::State;
-use super::{BbrV3, MIN_PIPE_CWND, Offload, PACED_PERCENT, PROBE_RTT_CWND_GAIN, STARTUP_PACING_GAIN, UNIT};
+use super::{BbrV3, MIN_PIPE_CWND, Offload, PACED_PERCENT, UNIT};
 use super::{limited, percent};
 use crate::congestion::bbr::{bytes_in, per_second};
 use quiclab_core::Duration;
@@ -12,7 +12,7 @@ const MAX_QUANTUM: u64 = 64 * 1024;
 
 impl BbrV3 {
     pub(super) fn update_control_parameters(&mut self) {
-        self.set_pacing_rate_with_gain(self.state.gains().0);
+        self.set_pacing_rate_with_gain(self.gains().0);
         self.set_send_quantum();
         self.set_cwnd();
     }
@@ -21,7 +21,7 @@ impl BbrV3 {
     pub(super) fn init_pacing_rate(&mut self, srtt: Option<Duration>) {
         self.has_rtt = srtt.is_some();
         let nominal = per_second(self.initial_cwnd, srtt.unwrap_or(Duration::from_millis(1)));
-        self.pacing_rate = percent(nominal, STARTUP_PACING_GAIN);
+        self.pacing_rate = percent(nominal, self.constants.startup_pacing);
     }
 
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: u64) {
@@ -64,7 +64,7 @@ impl BbrV3 {
     }
 
     fn max_inflight(&self) -> u64 {
-        let cap = self.bdp_multiple(self.state.gains().1) + self.extra_acked;
+        let cap = self.bdp_multiple(self.gains().1) + self.extra_acked;
         self.quantization_budget(cap)
     }
 
@@ -83,7 +83,7 @@ impl BbrV3 {
     }
 
     pub(super) fn probe_rtt_cwnd(&self) -> u64 {
-        self.bdp_multiple(PROBE_RTT_CWND_GAIN).max(MIN_PIPE_CWND * self.mss)
+        self.bdp_multiple(self.constants.probe_rtt_cwnd).max(MIN_PIPE_CWND * self.mss)
     }
 
     fn bound_cwnd_for_model(&mut self) {

@@ -1,11 +1,7 @@
 //! The states, and when each ends (sections 5.3, 5.4).
 
 use super::signals::is_inflight_too_high;
-use super::{
-    BbrV3, DEFAULT_CWND_GAIN, DRAIN_PACING_GAIN, DRAIN_ROUNDS, FULL_BW_COUNT, PROBE_DOWN_PACING_GAIN,
-    PROBE_RTT_CWND_GAIN, PROBE_RTT_DURATION, PROBE_UP_CWND_GAIN, PROBE_UP_PACING_GAIN,
-    STARTUP_FULL_LOSS_COUNT, STARTUP_PACING_GAIN, UNIT,
-};
+use super::{BbrV3, DRAIN_ROUNDS, FULL_BW_COUNT, PROBE_UP_CWND_GAIN, STARTUP_FULL_LOSS_COUNT, UNIT};
 use crate::congestion::{Phase, RecoveryPhase};
 use quiclab_core::{Duration, Time};
 
@@ -34,18 +30,6 @@ impl State {
         }
     }
 
-    /// `BBR.pacing_gain` and `BBR.cwnd_gain` (section 5.6.1).
-    pub(super) const fn gains(self) -> (u64, u64) {
-        match self {
-            Self::Startup => (STARTUP_PACING_GAIN, DEFAULT_CWND_GAIN),
-            Self::Drain => (DRAIN_PACING_GAIN, DEFAULT_CWND_GAIN),
-            Self::ProbeDown => (PROBE_DOWN_PACING_GAIN, DEFAULT_CWND_GAIN),
-            Self::ProbeCruise | Self::ProbeRefill => (UNIT, DEFAULT_CWND_GAIN),
-            Self::ProbeUp => (PROBE_UP_PACING_GAIN, PROBE_UP_CWND_GAIN),
-            Self::ProbeRtt => (UNIT, PROBE_RTT_CWND_GAIN),
-        }
-    }
-
     /// `IsInAProbeBWState`.
     pub(super) const fn is_probe_bw(self) -> bool {
         matches!(self, Self::ProbeDown | Self::ProbeCruise | Self::ProbeRefill | Self::ProbeUp)
@@ -68,6 +52,19 @@ pub(super) enum AckPhase {
 }
 
 impl BbrV3 {
+    /// `BBR.pacing_gain` and `BBR.cwnd_gain` (section 5.6.1).
+    pub(super) const fn gains(&self) -> (u64, u64) {
+        let constants = &self.constants;
+        match self.state {
+            State::Startup => (constants.startup_pacing, constants.startup_cwnd),
+            State::Drain => (constants.drain_pacing, constants.startup_cwnd),
+            State::ProbeDown => (constants.down, constants.probe_bw_cwnd),
+            State::ProbeCruise | State::ProbeRefill => (UNIT, constants.probe_bw_cwnd),
+            State::ProbeUp => (constants.up, PROBE_UP_CWND_GAIN),
+            State::ProbeRtt => (UNIT, constants.probe_rtt_cwnd),
+        }
+    }
+
     pub(super) fn update_model_and_state(&mut self) {
         self.update_latest_delivery_signals();
         self.update_congestion_signals();
@@ -266,7 +263,7 @@ impl BbrV3 {
                 self.check_probe_rtt_done(self.rs.now);
             }
         } else if self.rs.in_flight <= self.probe_rtt_cwnd() {
-            self.probe_rtt_done_stamp = Some(self.rs.now + PROBE_RTT_DURATION);
+            self.probe_rtt_done_stamp = Some(self.rs.now + self.constants.probe_rtt_duration);
             self.probe_rtt_round_done = false;
             self.start_round();
         }

@@ -28,8 +28,10 @@ mod signals;
 #[cfg(test)]
 mod tests;
 
+use super::constants::Constants;
 use super::filter::{Extremum, WindowedFilter};
 use super::{Idle, ProbeRttLimited, rate_of, time_of};
+use crate::congestion::constants::BbrConstants;
 use crate::congestion::{Ack, CongestionEvent, Controller, LostPacket, Phase, RecoveryPhase};
 use machine::{AckPhase, State};
 use quiclab_core::{DataRate, Duration, RandomStream, Time};
@@ -66,6 +68,18 @@ const EXTRA_ACKED_FILTER_LEN: u64 = 10;
 const MIN_RTT_FILTER_LEN: Duration = Duration::from_secs(10);
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
+/// What a scenario can change.
+const CONSTANTS: Constants<u64> = Constants {
+    startup_pacing: STARTUP_PACING_GAIN,
+    startup_cwnd: DEFAULT_CWND_GAIN,
+    drain_pacing: DRAIN_PACING_GAIN,
+    probe_bw_cwnd: DEFAULT_CWND_GAIN,
+    up: PROBE_UP_PACING_GAIN,
+    down: PROBE_DOWN_PACING_GAIN,
+    probe_rtt_cwnd: PROBE_RTT_CWND_GAIN,
+    probe_rtt_interval: PROBE_RTT_INTERVAL,
+    probe_rtt_duration: PROBE_RTT_DURATION,
+};
 /// Rounds without growth by a quarter after which the pipe is full.
 const FULL_BW_COUNT: u32 = 3;
 /// Rounds after which Drain ends.
@@ -88,6 +102,7 @@ pub struct BbrV3 {
     initial_cwnd: u64,
     offload: Offload,
     random: RandomStream,
+    constants: Constants<u64>,
     // control parameters
     cwnd: u64,
     /// Byte/s.
@@ -175,6 +190,7 @@ impl BbrV3 {
             initial_cwnd: initial_window,
             offload,
             random,
+            constants: CONSTANTS,
             cwnd: initial_window,
             pacing_rate: 0,
             send_quantum: 2 * mss,
@@ -233,6 +249,14 @@ impl BbrV3 {
         };
         controller.init_pacing_rate(None);
         controller
+    }
+
+    /// The same with other constants; before [`Self::after_handshake`].
+    #[must_use]
+    pub fn with(mut self, set: &BbrConstants) -> Self {
+        self.constants = self.constants.with(set, |gain| libm::round(gain * UNIT as f64) as u64);
+        self.init_pacing_rate(None);
+        self
     }
 
     /// Begins with the RTT of a handshake.

@@ -1,8 +1,6 @@
 //! What an acknowledgement or a loss says (sections 4.1, 5.5.1 to 5.5.8).
 
-use super::{
-    BbrV3, EXTRA_ACKED_FILTER_LEN, LOSS_THRESH_PERCENT, MIN_RTT_FILTER_LEN, PROBE_RTT_INTERVAL, limited,
-};
+use super::{BbrV3, EXTRA_ACKED_FILTER_LEN, LOSS_THRESH_PERCENT, MIN_RTT_FILTER_LEN, limited};
 use crate::congestion::bbr::{ProbeRttLimited, bytes_in, per_second};
 use crate::congestion::{Ack, LostPacket};
 use quiclab_core::{Duration, Time};
@@ -151,7 +149,7 @@ impl BbrV3 {
 
     pub(super) fn update_min_rtt(&mut self) {
         let now = self.rs.now;
-        self.probe_rtt_expired = now > self.probe_rtt_min_stamp + PROBE_RTT_INTERVAL;
+        self.probe_rtt_expired = now > self.probe_rtt_min_stamp + self.constants.probe_rtt_interval;
         if let Some(rtt) = self.rs.rtt
             && (self.probe_rtt_expired || self.probe_rtt_min_delay.is_none_or(|least| rtt < least))
         {

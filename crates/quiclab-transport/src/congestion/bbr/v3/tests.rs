@@ -37,10 +37,7 @@ fn startup_ends_at_the_plateau_and_drain_at_the_bdp() {
     let mut bbr = bbr(1);
     reach(&mut link, &mut bbr, State::Drain, Duration::from_secs(2));
     assert!(bbr.full_bw_reached && bbr.full_bw_now);
-    assert_eq!(
-        (bbr.full_bw_count, bbr.state.gains()),
-        (FULL_BW_COUNT, (DRAIN_PACING_GAIN, DEFAULT_CWND_GAIN))
-    );
+    assert_eq!((bbr.full_bw_count, bbr.gains()), (FULL_BW_COUNT, (DRAIN_PACING_GAIN, DEFAULT_CWND_GAIN)));
     let (capacity, bw) = (link.capacity(), bbr.max_bw());
     assert!((capacity * 98 / 100..=capacity * 102 / 100).contains(&bw), "{bw} of {capacity}");
     // the window bounds the queue to a BDP

@@ -108,7 +108,7 @@ impl Channel {
             }
             16 if exists => self.stop(end, id),
             17 => self.ends[end].set_priority(id, Priority { urgency, incremental: bytes.is_multiple_of(2) }),
-            18 => drop(self.ends[end].probe()),
+            18 => drop(self.ends[end].probe(bytes.is_multiple_of(2), 1200)),
             _ => {}
         }
     }

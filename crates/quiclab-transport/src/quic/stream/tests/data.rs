@@ -112,19 +112,28 @@ fn a_gap_in_one_stream_holds_up_no_other() {
 fn an_oldest_datagram_is_sent_again_for_a_probe() {
     let mut streams =
         pair(&Config { datagram_size: ByteCount::from_bytes(1200), ..config(99_999, 99_999, 9) }).0;
-    assert!(!streams.probe());
+    assert!(!streams.probe(true, 1204));
     let id = streams.open(false).unwrap();
     streams.write(id, 5000);
     streams.finish(id);
     while data(&mut streams, 1004).is_some() {}
     streams.on_acked(&sent(id, 0, 1002, false));
     streams.on_lost(&sent(id, 1002, 1000, false));
-    assert!(streams.probe());
+    assert!(streams.probe(true, 1204));
     assert_eq!(streams.unacked, 5000 - 1002);
     // 1002 to 2002 was lost, 2002 to 3202 is the probe
     assert_eq!(data(&mut streams, 9999), Some((2, 1002, 2200, false, false)));
+    // the second probe of the timeout continues there, the third, too; then there is nothing else
+    for (offset, length, fin) in [(3202, 1200, false), (4402, 598, true)] {
+        assert!(streams.probe(false, 1204));
+        assert_eq!(data(&mut streams, 9999), Some((2, offset, length, fin, false)));
+    }
+    assert!(!streams.probe(false, 1204));
+    assert!(streams.probe(true, 1204), "it begins again");
+    assert_eq!(data(&mut streams, 9999), Some((2, 1002, 1200, false, false)));
     streams.on_acked(&sent(id, 1002, 3998, false));
-    assert!(streams.probe(), "the end is in flight");
+    streams.begin_probes();
+    assert!(streams.probe(true, 1204), "the end is in flight");
     assert_eq!(data(&mut streams, 1000), Some((2, 5000, 0, true, false)));
 }
 
