@@ -1979,7 +1979,7 @@ class Framing:
 
 
 #: What becomes of an IP packet that is larger than the MTU of a link.
-#: - `drop`: It is dropped, and nobody is told: a black hole, as where ICMP is filtered.
+#: - `drop`: It is dropped without a message to the sender: a black hole, as where ICMP is filtered.
 #: - `fragment`: It is cut into IPv4 fragments, whatever its DF bit says; the end of the link has it whole.
 AboveMtu: TypeAlias = Literal["drop", "fragment"]
 

@@ -104,7 +104,7 @@ pub enum FramingKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AboveMtu {
-    /// It is dropped, and nobody is told: a black hole, as where ICMP is filtered.
+    /// It is dropped without a message to the sender: a black hole, as where ICMP is filtered.
     #[default]
     Drop,
     /// It is cut into IPv4 fragments, whatever its DF bit says; the end of the link has it whole.

@@ -37,7 +37,7 @@ fn framing_counts_for_serialisation_and_policer() {
     assert_eq!(drops.drops.len(), 1);
 }
 
-/// What is larger than the MTU vanishes, or has a header more on the wire and is lost with any of its fragments.
+/// What is larger than the MTU is discarded, or has a header more on the wire and is lost with any of its fragments.
 #[test]
 fn a_packet_above_the_mtu_is_dropped_or_cut() {
     let config = |above_mtu| crate::link::LinkConfig {
