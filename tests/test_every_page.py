@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 from quiclab import cli
 from quiclab.formats import between, places, spread
-from quiclab.report.figures.theme import COLOURS, DARK, LIGHT, NEUTRAL
+from quiclab.report.figures.theme import DARK, LIGHT, NEUTRAL, palette
 from quiclab.report.html import after, breakable, code, sentence, unbroken
 from quiclab.report.overview import write_overview
 from quiclab.report.reports import write_report
@@ -169,6 +169,12 @@ def test_the_contrast_of_hand_computed_colours() -> None:
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)  # the well-known grey just below 4.5
 
 
+def test_no_two_series_have_the_same_colour() -> None:
+    """Ten colours were repeated from the eleventh series on."""
+    for count in (3, 10, 11, 40):
+        assert len(set(palette(count))) == count
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_have_a_contrast_of_4_5_and_marks_of_3(scheme: str) -> None:
     """WCAG 2.1, success criteria 1.4.3 and 1.4.11, on the page and on panels."""
@@ -179,7 +185,7 @@ def test_texts_have_a_contrast_of_4_5_and_marks_of_3(scheme: str) -> None:
     theme = {"light": LIGHT, "dark": DARK}[scheme]
     for text in (theme["axis"]["labelColor"], theme["header"]["labelColor"], theme["title"]["subtitleColor"]):
         assert contrast(text, found["page"]) >= 4.5
-    for colour in (*COLOURS, NEUTRAL):
+    for colour in (*palette(40), NEUTRAL):
         assert contrast(colour, found["page"]) >= 3, colour
 
 

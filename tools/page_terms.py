@@ -141,13 +141,13 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
 
         return [sender for sender in {"alone": alone.SENDERS, "beside": beside.SENDERS}[study] if has_runs(sender)]
 
-    def measured(file: str, **at: Any) -> dict[str, float]:
+    def measured(file: str, **at: Any) -> dict[str, float | str]:
         rows = pl.read_csv(STUDIES / group / "reference" / f"{file}.csv").filter(
             *(pl.col(column) == value for column, value in at.items())
         )
         if len(rows) != 1:
             raise QuiclabError(f"{file}.csv has {len(rows)} rows with {at}, expected one")
-        return {name: value for name, value in rows.row(0, named=True).items() if isinstance(value, int | float)}
+        return {name: value for name, value in rows.row(0, named=True).items() if value is not None}
 
     claims = f"quiclab.studies.{group}.claims"
     reference: Reference | None = import_module(claims).REFERENCE if find_spec(claims) else None

@@ -22,8 +22,8 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
   starts of the flows it has, `scatter_rules`, which settings have further runs, the `worst` cases
   with their explanations, and `single`, the number of the first of them with one flow
   (tools/page_cases.py);
-- `measured(FILE, COLUMN=VALUE...)`, the numbers of a row of a table in `reference/` of the studies' group, which a
-  tool has measured of programs;
+- `measured(FILE, COLUMN=VALUE...)`, the values of a row of a table in `reference/` of the studies' group, which was
+  measured and not printed by a source;
 - `splitter_choice()`, the table of tools/dual_connectivity_choice.py;
 - `if_measured(STUDY, METRIC, DIGITS, CONFIGURATION, FACTOR=VALUE...)`, a value, or a dash where no run has one;
 - `senders(STUDY)`, the senders of a study of congestion controls that have runs, each with `name` and `label`;

@@ -132,6 +132,8 @@ class Reference:
         Predicates that are not those of the file word for word.
     scopes, notes, explanations, ablations, by_construction
         Further attributes of claims, by identity.
+    untested
+        Reasons why claims cannot be tested here, by identity.
     every_term
         Whether the evidence has all terms of a predicate, also those after a condition that is false; not where a
         condition states when the terms after it have a value.
@@ -146,6 +148,7 @@ class Reference:
     explanations: Mapping[str, str] = field(default_factory=dict)
     ablations: Mapping[str, Ablation] = field(default_factory=dict)
     by_construction: tuple[str, ...] = ()
+    untested: Mapping[str, str] = field(default_factory=dict)
     every_term: bool = False
 
     @cached_property
@@ -160,6 +163,10 @@ class Reference:
     def claim(self, identity: str, home: str) -> Claim:
         """Build a claim from its entry."""
         entry = self.entries[identity]
+        statement = " ".join(entry["statement"].split())
+        if identity in self.untested:
+            reason = " ".join(self.untested[identity].split())
+            return Claim(identity, entry["source"], statement, None, reason=reason)
         text = self._text(identity)
         code = compile(text, identity, "eval")
         whole = compile(without_stops(text), identity, "eval") if self.every_term else code
@@ -178,7 +185,7 @@ class Reference:
         return Claim(
             identity,
             entry["source"],
-            " ".join(entry["statement"].split()),
+            statement,
             lambda sample: bool(names(sample).evaluate(code)),
             terms,
             scope=self.scopes.get(identity, ""),

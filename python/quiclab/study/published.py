@@ -73,7 +73,7 @@ def read_published(study: Study, metric: str = "") -> list[PublishedRow]:
     study
         The study.
     metric
-        Name of a further metric, of which rows may have no value; the study's own by default.
+        Name of a further metric; the study's own by default. Rows without a value of it are left out.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def read_published(study: Study, metric: str = "") -> list[PublishedRow]:
     rows = []
     try:
         for cells in (study.measures.table.read or csv_rows)(path):
-            if metric and not cells.get(f"{stem}_mean"):
+            if not (cells.get(f"{stem}_mean") if metric else cells[f"{stem}_mean"]):
                 continue
             key: Key = (cells["configuration"], *(number(cells[factor.column]) for factor in study.design.factors))
             mean, n = float(cells[f"{stem}_mean"]), int(cells["n_runs"])

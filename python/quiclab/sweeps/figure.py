@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from quiclab.errors import unexpected
 from quiclab.formats import counted
 from quiclab.libraries import alt, pl
-from quiclab.report.figures.theme import COLOURS, WIDTH, declaration, empty_chart
+from quiclab.report.figures.theme import COLOURS, WIDTH, declaration, empty_chart, palette
 from quiclab.sweeps.crowded import MAX_BARS, MAX_POINTS, drawable, left_out
 from quiclab.sweeps.factors import plain
 from quiclab.sweeps.table import FAILED, HIGH, LOW, MEAN, REASON, N, settings_table
@@ -206,7 +206,7 @@ def _colour(factor: Factor, settings: pl.DataFrame, symbol: str = "stroke") -> a
     """Return the colours of the levels of a factor, in their order; `symbol` is that of the legend."""
     there = set(settings[factor.column])
     levels = [str(cell) for cell in map(factor.cell, factor.levels) if cell in there]
-    scale = alt.Scale(domain=levels, range=[COLOURS[index % len(COLOURS)] for index in range(len(levels))])
+    scale = alt.Scale(domain=levels, range=palette(len(levels)))
     legend = alt.Legend(
         title=factor.title, orient="top", direction="horizontal", symbolType=symbol, symbolStrokeWidth=3
     )
@@ -317,7 +317,7 @@ def _cdf(plan: Plan, runs: pl.DataFrame, settings: pl.DataFrame, measure: Measur
         .with_columns(share=(pl.int_range(pl.len()).over("setting") + 1) / pl.len().over("setting"))
     )
     names = list(dict.fromkeys(data["name"].to_list()))
-    scale = alt.Scale(domain=names, range=[COLOURS[index % len(COLOURS)] for index in range(len(names))])
+    scale = alt.Scale(domain=names, range=palette(len(names)))
     legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolType="stroke", symbolStrokeWidth=3)
     colour = alt.Color("name:N", scale=scale, legend=legend) if len(names) > 1 else alt.value(COLOURS[0])
     step = max(1, len(data) // MAX_POINTS)

@@ -91,8 +91,8 @@ def figure_data(evaluation: Evaluation, figure: Figure, engine: str) -> pl.DataF
 
 
 def _others(study: Study, figure: Figure, key: Key) -> list[str]:
-    """Return the levels of the factors that neither the axis nor the series of the study tell apart: a line each."""
-    if study.measures.series_factor or not is_ordered(study, figure):
+    """Return the levels of the factors that neither the axis nor the series of the study tell apart: a mark each."""
+    if study.measures.series_factor:
         return []
     levels = zip(study.design.factors, key[1:], strict=True)
     others = [(factor, value) for factor, value in levels if factor in study.design.swept and factor.name != figure.x]

@@ -2,12 +2,13 @@
 
 The first colours are three of Okabe and Ito's palette and two of their kind, lightened or darkened so that each has a
 contrast of at least 3:1 on white and on near black; they differ in lightness, too. Five more are for figures with many
-series.
+series, and `palette` has further ones, so that no two series of a figure have the same colour.
 """
 
 from __future__ import annotations
 
 import json
+from colorsys import hls_to_rgb
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from quiclab.errors import QuiclabError
@@ -84,6 +85,33 @@ THUMBNAIL = theme("currentColor", "rgba(128, 136, 144, .4)", None) | {
 """A small figure inside a page, in the colour of the text around it."""
 
 
+HUE_STEP = 0.381966
+"""Part of the circle of hues from one further colour to the next: the golden section, which repeats none."""
+LUMINANCES = (0.15, 0.26)
+"""Relative luminances (WCAG 2.2) with a contrast of more than 3:1 on white and on near black."""
+
+
+def palette(count: int) -> list[str]:
+    """Return the colours of as many series: those of `COLOURS`, then hues between them, dark and light in turn."""
+    further = (_of_luminance(index * HUE_STEP % 1, LUMINANCES[index % 2]) for index in range(count - len(COLOURS)))
+    return [*COLOURS[:count], *further]
+
+
+def _of_luminance(hue: float, wanted: float) -> str:
+    """Return the colour of a hue (0 to 1) with this relative luminance."""
+    low, high = 0.0, 1.0
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _luminance(hls_to_rgb(hue, middle, 0.55)) < wanted else (low, middle)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in hls_to_rgb(hue, (low + high) / 2, 0.55))
+
+
+def _luminance(rgb: tuple[float, float, float]) -> float:
+    """Return the relative luminance of a colour in sRGB."""
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in rgb)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
 def colours(series: Sequence[str], *, lines: bool = False) -> alt.Color:
     """Return the colour of each series, in their order; the legend shows squares, or strokes of bare lines."""
     drawn: dict[str, Any] = {"symbolType": "square", "symbolStrokeWidth": 0}
@@ -94,7 +122,7 @@ def colours(series: Sequence[str], *, lines: bool = False) -> alt.Color:
     )
     return alt.Color(
         "series:N",
-        scale=alt.Scale(domain=list(series), range=[COLOURS[index % len(COLOURS)] for index in range(len(series))]),
+        scale=alt.Scale(domain=list(series), range=palette(len(series))),
         legend=legend,
     )
 

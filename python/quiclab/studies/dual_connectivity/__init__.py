@@ -10,13 +10,14 @@ from quiclab.studies.dual_connectivity.beyond import BEYOND
 from quiclab.studies.dual_connectivity.claims import with_claims
 from quiclab.studies.dual_connectivity.fairness import FAIRNESS
 from quiclab.studies.dual_connectivity.lte import LTE, PROBLEM, SYNTHETIC
-from quiclab.studies.dual_connectivity.mechanisms import MECHANISMS, PACER_OFF, PAIRS
+from quiclab.studies.dual_connectivity.mechanisms import MECHANISMS, PAIRS
 from quiclab.studies.dual_connectivity.ngtcp2 import NGTCP2
+from quiclab.studies.dual_connectivity.prose import PROSE
 from quiclab.studies.dual_connectivity.views import with_views
 from quiclab.studies.dual_connectivity.windows import FIXED_WINDOW
 
 STUDIES = (
-    *(with_views(with_claims(study)) for study in (*MECHANISMS, *ALONE, *FAIRNESS, PAIRS, PACER_OFF, *NGTCP2)),
+    *(with_views(with_claims(study)) for study in (*MECHANISMS, *ALONE, *FAIRNESS, PAIRS, *PROSE, *NGTCP2)),
     *(with_claims(study, synthetic=SYNTHETIC, problem=PROBLEM) for study in LTE),
     FIXED_WINDOW,
     *BEYOND,

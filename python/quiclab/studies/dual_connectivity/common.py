@@ -391,9 +391,10 @@ def describe(scenario: Mapping[str, Any], labels: Mapping[str, Value]) -> dict[s
     }
     if bearer is not None:
         shares = bearer.get("shares") or [1, 1]
-        percent = [round(100 * share / sum(shares), 2) for share in shares]
+        copied = bearer["mode"] == "duplicate"
+        percent = [100.0 if copied else round(100 * share / sum(shares), 2) for share in shares]
         columns |= {
-            "dc_batch_packets": bearer["batch_packets"],
+            "dc_batch_packets": None if copied else bearer["batch_packets"],
             "link1_share_percent": plain(percent[0]),
             "link2_share_percent": plain(percent[-1]),
         }

@@ -51,34 +51,6 @@ EXPLANATIONS: dict[str, str] = {
         the total in {{ (100 * time_share_below('dc')) | figures(0) }} % of the seconds, with a standard deviation of {{
         (100 * time_share_below_deviation('dc')) | figures(0) }} from run to run.
         """,
-    "DC-70": """
-        ngtcp2 is faster than aioquic at small batches, but not than TCP, which starts with the slow-start threshold
-        of the run before. A TCP without it (variant `first_run`) has {{ under('first_run').T('tcp', batch=50) |
-        figures(1) }} Mbit/s at batches of 50, ngtcp2 {{ T('quic_large_buffer', impl='ngtcp2', batch=50) | figures(1)
-        }}.
-        """,
-    "DC-71": """
-        The two differ where half a batch is longer than a queue and overflows it in each turn, whatever the window is:
-        at batches of 500 CUBIC has {{ T('quic_large_buffer', impl='ngtcp2', cc='cubic', batch=500) | figures(1) }}
-        Mbit/s, NewReno {{ T('quic_large_buffer', impl='ngtcp2', cc='newreno', batch=500) | figures(1) }}. With queues
-        that hold half a batch (variant `queue_300`) they have {{ under('queue_300').T('quic_large_buffer',
-        impl='ngtcp2', cc='cubic', batch=500) | figures(1) }} and {{ under('queue_300').T('quic_large_buffer',
-        impl='ngtcp2', cc='newreno', batch=500) | figures(1) }}.
-        """,
-    "DC-72": """
-        The cause is not known. At batches of 500 the index is {{ J(impl='ngtcp2', cc='cubic', batch=500) | figures(3)
-        }} with CUBIC and {{ J(impl='ngtcp2', cc='newreno', batch=500) | figures(3) }} with NewReno, at 250 {{
-        J(impl='ngtcp2', cc='cubic', batch=250) | figures(3) }} and {{ J(impl='ngtcp2', cc='newreno', batch=250) |
-        figures(3) }}: in the direction of the source, where NewReno yields more to the single-link flows, but by more.
-        """,
-    "DC-78": """
-        The cause is not known. At 0.08 % of loss ngtcp2 with CUBIC has {{ T('quic_large_buffer', impl='ngtcp2',
-        cc='cubic', loss=0.08) | figures(1) }} Mbit/s and TCP CUBIC {{ T('tcp', cc='cubic', loss=0.08) | figures(1) }},
-        which as TCP NewReno ({{ T('tcp', cc='newreno', loss=0.08) | figures(1) }}) stays in the Reno-friendly mode. The
-        profile of ngtcp2 has the CUBIC of RFC 9438, whose mode is the same, with the version of 2022 as well (variant
-        `ngtcp2_2022`: {{ under('ngtcp2_2022').T('quic_large_buffer', impl='ngtcp2', cc='cubic', loss=0.08) | figures(1)
-        }}). The code of ngtcp2's CUBIC in the source's commit, which is not given, would decide.
-        """,
 }
 ABLATIONS: dict[str, Ablation] = {
     "DC-06": Ablation(
@@ -105,18 +77,5 @@ ABLATIONS: dict[str, Ablation] = {
         "not the claim, but that one run says little: in place of the mean over the runs one that is two standard"
         " deviations above it, and the flow is below its share for more than half of the time",
         shows="time_share_below('dc') + 2 * time_share_below_deviation('dc') > 0.5",
-    ),
-    "DC-70": Ablation(
-        "TCP without metrics of a run before (`first_run`), and ngtcp2 is faster at all small batches",
-        shows="all(T('quic_large_buffer', impl='ngtcp2', batch=b) > under('first_run').T('tcp', batch=b)"
-        " for b in (2, 10, 50, 100))",
-    ),
-    "DC-71": Ablation(
-        "not the claim, but where it fails: queues that hold half a batch of 500 (`queue_300`), and the difference"
-        " there is less than half",
-        shows="rel(under('queue_300').T('quic_large_buffer', impl='ngtcp2', cc='cubic', batch=500),"
-        " under('queue_300').T('quic_large_buffer', impl='ngtcp2', cc='newreno', batch=500))"
-        " < 0.5 * rel(T('quic_large_buffer', impl='ngtcp2', cc='cubic', batch=500),"
-        " T('quic_large_buffer', impl='ngtcp2', cc='newreno', batch=500))",
     ),
 }

@@ -17,6 +17,7 @@ from quiclab.studies.dual_connectivity.alone import (
     LOSS,
     MATCHED,
     SHARE,
+    rows_where,
 )
 from quiclab.studies.dual_connectivity.common import (
     ASSUMPTIONS,
@@ -112,8 +113,14 @@ def metrics(rate: Rate) -> tuple[Metric, ...]:
     )
 
 
+def unique_mbps(result: RunResult, flow: Value) -> float:
+    """Rate of a flow's packets behind the bearer, copies counted once [Mbit/s of IP packets]."""
+    return float(8 * result.elements[f"{flow}.egress"]["sent"]["bytes"] / result.network_time_s / 1e6)
+
+
 GOODPUT = Metric("goodput_mbps", "Goodput of the application", "Mbit/s", delivered_mbps, of="flow")
 """What the rate at the interfaces is worth where both copies of a packet count."""
+UNIQUE = Metric("unique_mbps", "Rate without copies", "Mbit/s", unique_mbps, of="flow")
 
 
 FLOW = Factor("flow", "flow", "Flow", "", FLOWS, None)
@@ -169,14 +176,19 @@ FAIRNESS_VARIANTS = (
 )
 
 
-def published(file: str) -> Callable[[Path], Sequence[Mapping[str, str]]]:
-    """Read a table of three flows, with the share of each flow in the total."""
+def published(column: str, **wanted: str) -> Callable[[Path], Sequence[Mapping[str, str]]]:
+    """Read a table of three flows over a column, with the share of each flow in the total of its run.
+
+    Parameters
+    ----------
+    column
+        The column that the runs differ in.
+    **wanted
+        Values of columns that the rows have; default: all rows.
+    """
 
     def read(path: Path) -> Sequence[Mapping[str, str]]:
-        from quiclab.study.published import csv_rows  # noqa: PLC0415 - studies are loaded before results are
-
-        rows = csv_rows(path)
-        column = "dc_batch_packets" if "batch" in file else "link1_share_percent"
+        rows = rows_where(**wanted)(path)
         totals: dict[str, float] = {}
         for row in rows:
             totals[row[column]] = totals.get(row[column], 0.0) + float(row["throughput_mbps_mean"])
@@ -186,6 +198,11 @@ def published(file: str) -> Callable[[Path], Sequence[Mapping[str, str]]]:
         ]
 
     return read
+
+
+def table(number: str, file: str, factor: Factor, **wanted: str) -> Table:
+    """Return a published table of three flows over a factor, or those of its rows that have these values."""
+    return Table(f"{REFERENCE}/table_{file}.csv", f"{THESIS}, Table {number}", published(factor.column, **wanted))
 
 
 def percent(row: Mapping[str, str], end: str, total_mbps: float) -> str:
@@ -342,7 +359,6 @@ def watched(study: Study) -> Study:
     )
 
 
-NOTHING_PRINTED = f"{THESIS}, Tables 5.10 to 5.12"
 FAIRNESS = (
     watched(
         experiment(
@@ -362,7 +378,7 @@ FAIRNESS = (
             "Published: the flow over the bearer pays for batches of 150 packets and more; the others gain.",
             BATCH,
             f"{THESIS}, Fig. 5.15; {PAPER}, Fig. 5a",
-            Table(f"{REFERENCE}/table_5_08_fairness_batch_size.csv", f"{THESIS}, Table 5.8", published("batch")),
+            table("5.8", "5_08_fairness_batch_size", BATCH),
         ),
     ),
     shares_within(
@@ -373,57 +389,82 @@ FAIRNESS = (
             "Published: fairest at the even split; with all packets on one link two flows share that link.",
             SHARE,
             f"{THESIS}, Fig. 5.16; {PAPER}, Fig. 8a",
-            Table(f"{REFERENCE}/table_5_09_fairness_dc_ratio.csv", f"{THESIS}, Table 5.9", published("ratio")),
+            table("5.9", "5_09_fairness_dc_ratio", SHARE),
         ),
     ),
-    experiment(
-        "fairness_bandwidth_ratio",
-        "rate ratio, fixed split",
-        "The links share 40 Mbit/s unevenly while the split stays even.",
-        BANDWIDTH,
-        NOTHING_PRINTED,
-        split_mode="fixed_1_to_1",
+    shares_within(
+        "DC-F3",
+        experiment(
+            "fairness_bandwidth_ratio",
+            "rate ratio, fixed split",
+            "The links share 40 Mbit/s unevenly while the split stays even. Published: the flow over the bearer "
+            "follows the slower link.",
+            BANDWIDTH,
+            f"{THESIS}, Fig. 5.17a; {PAPER}, Fig. 8b",
+            table("5.10", "5_10_fairness_bandwidth_ratio", BANDWIDTH, split_mode="fixed_1_to_1"),
+            split_mode="fixed_1_to_1",
+        ),
     ),
-    experiment(
-        "fairness_bandwidth_ratio_matched",
-        "rate ratio, matched split",
-        "The links share 40 Mbit/s unevenly, and the split follows in the printed whole percentages.",
-        MATCHED,
-        NOTHING_PRINTED,
-        variants=(EXACT_SPLIT,),
-        split_mode="matched_to_bandwidth",
+    shares_within(
+        "DC-F4",
+        experiment(
+            "fairness_bandwidth_ratio_matched",
+            "rate ratio, matched split",
+            "The links share 40 Mbit/s unevenly, and the split follows in the printed whole percentages.",
+            MATCHED,
+            f"{THESIS}, Fig. 5.17b; {PAPER}, Fig. 8c",
+            table("5.10", "5_10_fairness_bandwidth_ratio", MATCHED, split_mode="matched_to_bandwidth"),
+            variants=(EXACT_SPLIT,),
+            split_mode="matched_to_bandwidth",
+        ),
     ),
-    experiment(
-        "fairness_delay_ratio_low",
-        "delay ratio, 20 ms together",
-        "The links share 20 ms of delay unevenly.",
-        DELAY_LOW,
-        NOTHING_PRINTED,
-        delay_sum_ms=20,
+    shares_within(
+        "DC-F5",
+        experiment(
+            "fairness_delay_ratio_low",
+            "delay ratio, 20 ms together",
+            "The links share 20 ms of delay unevenly. Published: it hardly matters.",
+            DELAY_LOW,
+            f"{THESIS}, Fig. 5.18a; {PAPER}, Fig. 10a",
+            table("5.11", "5_11_fairness_delay_ratio", DELAY_LOW, delay_sum_ms="20"),
+            delay_sum_ms=20,
+        ),
     ),
-    experiment(
-        "fairness_delay_ratio_high",
-        "delay ratio, 200 ms together",
-        "The links share 200 ms of delay unevenly.",
-        DELAY_HIGH,
-        NOTHING_PRINTED,
-        delay_sum_ms=200,
+    shares_within(
+        "DC-F6",
+        experiment(
+            "fairness_delay_ratio_high",
+            "delay ratio, 200 ms together",
+            "The links share 200 ms of delay unevenly. Published: the flow over the bearer pays.",
+            DELAY_HIGH,
+            f"{THESIS}, Fig. 5.18b; {PAPER}, Fig. 10b",
+            table("5.11", "5_11_fairness_delay_ratio", DELAY_HIGH, delay_sum_ms="200"),
+            delay_sum_ms=200,
+        ),
     ),
-    experiment(
-        "fairness_loss",
-        "random loss",
-        "Each downlink loses packets at random.",
-        LOSS,
-        NOTHING_PRINTED,
+    shares_within(
+        "DC-F7",
+        experiment(
+            "fairness_loss",
+            "random loss",
+            "Each downlink loses packets at random. Published: it hardly matters.",
+            LOSS,
+            f"{THESIS}, Fig. 5.19a; {PAPER}, Fig. 10c",
+            table("5.12", "5_12_fairness_random_loss", LOSS, duplicate="false"),
+        ),
     ),
-    experiment(
-        "fairness_loss_duplicated",
-        "random loss, duplicated packets",
-        "The bearer sends every packet over both links, each of which loses packets at random. Rates are those at the "
-        "links: of the bearer's flow both copies count.",
-        DUPLICATED,
-        NOTHING_PRINTED,
-        rate=interface_mbps,
-        further=(GOODPUT,),
+    shares_within(
+        "DC-F8",
+        experiment(
+            "fairness_loss_duplicated",
+            "random loss, duplicated packets",
+            "The bearer sends every packet over both links, each of which loses packets at random. Rates are those at "
+            "the links: of the bearer's flow both copies count.",
+            DUPLICATED,
+            f"{THESIS}, Fig. 5.19b; {PAPER}, Fig. 11b",
+            table("5.12", "5_12_fairness_random_loss", DUPLICATED, duplicate="true"),
+            rate=interface_mbps,
+            further=(GOODPUT, UNIQUE),
+        ),
     ),
 )

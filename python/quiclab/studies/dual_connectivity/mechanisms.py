@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from quiclab.result import RunResult
-from quiclab.studies.dual_connectivity.alone import BATCH, DROPS, EXPIRIES, THROUGHPUT
+from quiclab.studies.dual_connectivity.alone import DROPS, EXPIRIES, THROUGHPUT
 from quiclab.studies.dual_connectivity.common import (
     ASSUMPTIONS,
     DEFAULT_BUFFER,
@@ -440,38 +440,5 @@ PAIRS = Study(
     ),
 )
 
-
-def without_pacer(changes: Changes) -> Changes:
-    """Take the pacer from the sender of the large buffer."""
-    return no_pacer({**changes, **client(LARGE_BUFFER_BYTES)})
-
-
-PACER_OFF = Study(
-    "dual_connectivity/pacer_off",
-    design=design(
-        configurations=(LARGE_BUFFER, Configuration("pacer_off", "QUIC, large buffer, no pacer", without_pacer)),
-        factors=(BATCH,),
-        engines=ENGINES[:1],
-    ),
-    measures=Measures(
-        metric=THROUGHPUT,
-        further=(EXPIRIES,),
-        table=Table("", f"{THESIS}, prose"),
-    ),
-    presentation=presentation(
-        title="Dual Connectivity: without the pacer",
-        abstract="The batch size with and without aioquic's pacer. Published in prose only: some experiments were "
-        "repeated "
-        "without it.",
-        figures=(
-            Figure(
-                "Throughput with and without the pacer",
-                f"{THESIS}, prose",
-                "batch",
-                "Mean and standard deviation over the runs; 100 MB, two links of 20 Mbit/s, even split.",
-            ),
-        ),
-    ),
-)
 
 MECHANISMS = (PDCP, PROXY, REORDERING, UTILISATION)

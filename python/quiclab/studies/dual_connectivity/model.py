@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from quiclab.errors import alternatives, expected_got, shown
 from quiclab.libraries import np
+from quiclab.quantity import seconds
 from quiclab.studies.dual_connectivity.links import (
     early_overflow,
     overflow_window_packets,
@@ -31,6 +32,7 @@ from quiclab.studies.dual_connectivity.setting import (
     loss_probability,
     slow_start_exit_packets,
 )
+from quiclab.studies.hosts import AIOQUIC_DATAGRAM
 
 if TYPE_CHECKING:
     from quiclab.studies.dual_connectivity.links import Floats
@@ -39,7 +41,7 @@ SKB_TRUESIZE = 2304  # bytes that Linux charges for a datagram of 1280
 INITIAL_WINDOW = 10.0  # packets
 MIN_WINDOW = 2.0  # packets, RFC 9002 section 7.2
 MAX_ACK_DELAY_S = 0.025  # RFC 9000 section 18.2, part of a probe timeout
-READ_S, ACK_TIMER_S = 35e-6, 1e-3  # cost of a datagram at the client, as in the study; aioquic's timer
+READ_S, ACK_TIMER_S = seconds(AIOQUIC_DATAGRAM), 1e-3  # cost of a datagram at the study's client; aioquic's timer
 GRID = 96
 SAME_STATE = 1e-9
 UNLIKELY = 1e-3  # starts that do not widen the grid

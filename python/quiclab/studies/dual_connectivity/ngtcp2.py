@@ -33,7 +33,8 @@ WITH_PROGRAMS = ("batch_size", "delay_ratio_high")
 NGTCP2_ASSUMPTIONS = (
     Assumption(
         f"ngtcp2 is lab-quic with the profile {PROFILES['ngtcp2']}.",
-        "The commit is not given; the thesis of June 2020 used the stack already. A variant has the version of 2022.",
+        "The commit is not given; the thesis of June 2020 used draft 27, whose window and CUBIC differ (source of the "
+        "profile): claims that rest on them are not tested. A variant has the version of 2022.",
     ),
     Assumption(
         f"Receiving a datagram costs its client {C_DATAGRAM.replace('us', 'µs')}.",

@@ -143,7 +143,9 @@ def lines(results: Results, metric: str, label: str, unit: float = 1.0, *, flows
 
     def shown(result: RunResult) -> dict[str, Line]:
         return {
-            flow_of(result, number) or "": [(at_s, value / unit) for at_s, value in trace(result, metric, number)]
+            f"flow {number}" if flows > 1 else "": [
+                (at_s, value / unit) for at_s, value in trace(result, metric, number)
+            ]
             for number in range(1, flows + 1)
             if flow_of(result, number)
         }

@@ -253,7 +253,7 @@ FAIRNESS = study(
                 "Windows of concurrent transfers",
                 "Figures 4.1 and 4.3",
                 "QUIC is the first flow.",
-                {name: (name, {}) for name in ("Q2+T", "Q1+T", "Qbbr+Tbbr", "Q2+Tbbr")},
+                {concurrent_transfers(name).label: (name, {}) for name in ("Q2+T", "Q1+T", "Qbbr+Tbbr", "Q2+Tbbr")},
                 lambda results: lines(results, "cwnd_bytes", "Window [kB]", 1e3, flows=2),
                 series_interval="50 ms",
             ),

@@ -21,17 +21,18 @@ FILE = Path(__file__).parent / "reference" / "claims.yaml"
 
 PLACES: Mapping[str, tuple[str, ...]] = {
     "bottleneck": ("TN01", "TN02"),
-    "single": ("TN04", "TN05", "TN07"),
-    "delayed": ("TN08", "TN10", "TN11"),
-    "four": ("TN13", "TN14", "TN16", "TN17", "TN19", "TN20"),
+    "single": ("TN03", "TN04", "TN05", "TN07", "TN12"),
+    "delayed": ("TN08", "TN09", "TN10", "TN11"),
+    "four": ("TN06", "TN13", "TN14", "TN15", "TN16", "TN17", "TN18", "TN19", "TN20", "TN21"),
     "rrul": ("TN22", "TN23"),
-    "window": ("TN25",),
-    "media": ("TN26",),
+    "window": ("TN24", "TN25"),
+    "media": ("TN26", "TN27"),
 }
 """Study that reports a claim, without the group."""
 SCOPES: Mapping[str, str] = {
     "TN01": "The other queue of the plugin is empty: the VPN reserves no frames for it (no `second_queue`).",
     "TN07": "That FQ-CoDel stays below its memory limit is read from drops at the limit.",
+    "TN24": "That the window does not fall is put in (`quic.datagram_back_off = false`); with four downloads.",
     "TN11": "The last five sojourn times are read as the hundredth of a second that ends two intervals later.",
 }
 STUDY_OF: Mapping[str, str] = {
@@ -61,7 +62,17 @@ METRICS = (
     "sojourn_after_two_intervals_ms",
     "in_flight",
     "highest_second_mbps",
+    "codel_drops_5_30",
+    "sojourn_median_5_30_ms",
+    "sojourn_p99_5_30_ms",
+    "sojourn_median_2_30_ms",
+    "queue_most_2_30_bytes",
+    "in_flight_most_2_30_bytes",
+    "path_drops",
+    "window_falls",
 )
+WINDOWS = ("static", "cubic_grows")
+"""Configurations of the test of windows that predicates name in place of a queue."""
 """Metrics of the studies that are names of the predicates."""
 
 
@@ -87,7 +98,7 @@ class Names(Vocabulary):
         study, key = STUDY_OF[test], (qdisc, net, sched)
         if net == "single":  # a run has its numbers at each of the places
             return self.view("bottleneck", metric).at((*key, place))
-        if qdisc == "static":
+        if qdisc in WINDOWS:
             study = "window"
         return self.view(study, metric).at((*key, test) if study == "media" else key)
 
@@ -97,5 +108,12 @@ class Names(Vocabulary):
 
 
 REFERENCE = Reference(
-    FILE, Names, PLACES, scopes=SCOPES, explanations=EXPLANATIONS, ablations=ABLATIONS, every_term=True
+    FILE,
+    Names,
+    PLACES,
+    scopes=SCOPES,
+    explanations=EXPLANATIONS,
+    ablations=ABLATIONS,
+    by_construction=("TN24",),
+    every_term=True,
 )

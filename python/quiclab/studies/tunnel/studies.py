@@ -39,8 +39,9 @@ from quiclab.studies.tunnel.common import (
     tcp,
     variant,
 )
+from quiclab.studies.tunnel.printed import printed
 from quiclab.studies.tunnel.views import views_of
-from quiclab.studies.tunnel.where import WHERE_IT_WAITS
+from quiclab.studies.tunnel.where import FEW_BYTES, STEADY, WHERE_IT_WAITS, WINDOW_FALLS
 from quiclab.study import Assumption, Configuration, Design, Factor, Figure, Measures, Metric, Presentation, Study
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ presentation = partial(
     source=SOURCE,
     assumptions=ASSUMPTIONS,
     limits=(
-        "The thesis shows its results in figures and gives numbers in its text only; there is no published table.",
+        "The thesis shows its results in figures; published points are the numbers in its text, of one run each.",
         "Its machine, its kernel and the cost of its VPN are not known.",
     ),
 )
@@ -159,7 +160,7 @@ SINGLE = study(
     design=design(
         factors=(networks("homo"), schedulers("rr", "lowrtt")),
     ),
-    measures=measures(),
+    measures=measures(further=(*FURTHER, *STEADY), table=printed("single_tcp_and_icmp")),
     presentation=presentation(
         title="One download through the tunnel",
         abstract="One TCP download and a ping over two equal paths, with one queue for all or one for each flow.",
@@ -258,7 +259,7 @@ FOUR = study(
         factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
         variants=(*VARIANTS, LIGHT_LOAD),
     ),
-    measures=measures(),
+    measures=measures(table=printed("four_tcp_and_icmp")),
     presentation=presentation(
         title="Four downloads through the tunnel",
         abstract="Four TCP downloads and a ping over equal and over unequal paths, with round robin and lowest RTT.",
@@ -343,7 +344,7 @@ WINDOW = study(
         factors=(networks("homo", "hetero"), schedulers("rr", "lowrtt")),
         variants=(),
     ),
-    measures=measures(further=(*FURTHER, *WHERE_IT_WAITS)),
+    measures=measures(further=(*FURTHER, *WHERE_IT_WAITS, WINDOW_FALLS)),
     presentation=presentation(
         title="Windows that never change against congestion control",
         abstract="PQUIC does not reduce windows for lost datagrams (`cubic_grows`, `newreno_grows`), so the thesis has "
@@ -458,6 +459,7 @@ MEDIA = study(
             Metric(
                 "late_mbps", "Rate in seconds 20 to 30", "Mbit/s", lambda run: rate_mbps(run, "down1", 20, LENGTH_S)
             ),
+            *FEW_BYTES,
         ),
     ),
     presentation=presentation(

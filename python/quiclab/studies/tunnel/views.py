@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
 
 Results = Mapping[str, "RunResult"]
+SCHEDULERS = {"rr": "round robin", "lowrtt": "lowest RTT"}
 QUEUES = {
     "queue of the plugin": ("vpn.server", "queue_bytes"),
     "reserved frames": ("vpn.server", "reserved_bytes"),
@@ -69,6 +70,28 @@ def shown(net: str, sched: str, *configurations: str) -> dict[str, tuple[str, di
     return {labels[name]: (name, {"net": net, "sched": sched}) for name in configurations}
 
 
+def by_scheduler(net: str, configuration: str) -> dict[str, tuple[str, dict[str, str | int | float]]]:
+    """Return a configuration with both schedulers, each with its label."""
+    return {label: (configuration, {"net": net, "sched": name}) for name, label in SCHEDULERS.items()}
+
+
+def paths(results: Results) -> alt.TopLevelMixin:
+    """Draw what is in flight on each path, and its window."""
+
+    def lines(result: RunResult) -> dict[str, Line]:
+        names = {
+            f"path {letter}, {word}": f"path{number}_{what}_bytes"
+            for number, letter in ((1, "A"), (2, "B"))
+            for what, word in (("in_flight", "in flight"), ("cwnd", "window"))
+        }
+        return {
+            label: [(at_s, value / 1e3) for at_s, value in series(result, "vpn.server", name) if 10 <= at_s <= 12]
+            for label, name in names.items()
+        }
+
+    return panel_per_run(results, lines, "On the path [kB]", height=150)
+
+
 def views_of(study: str) -> tuple[View, ...]:
     """Return the views of a study."""
     three = ("fifo", "fq", "direct_fq")
@@ -94,6 +117,22 @@ def views_of(study: str) -> tuple[View, ...]:
         "four": (
             View("Rate over time", "Figure 6.4a", "One run of each.", shown("hetero", "rr", *three), {}, rates),
             View("Latency", "Figure B.3", "One run of each.", shown("hetero", "lowrtt", *three), {}, latencies),
+            View(
+                "Latency by path scheduler",
+                "Figures 6.4 and B.3",
+                "PQUIC with FQ-CoDel over unequal paths, one run of each.",
+                by_scheduler("hetero", "fq"),
+                {},
+                latencies,
+            ),
+            View(
+                "Use of the paths by path scheduler",
+                "Section 6.3",
+                "PQUIC with FQ-CoDel over unequal paths, seconds 10 to 12: a full window leaves no choice.",
+                by_scheduler("hetero", "fq"),
+                {"record.series_interval": "10 ms"},
+                paths,
+            ),
         ),
         "rrul": (View("Latency", "Figures B.4 to B.6", "One run.", shown("homo", "rr", *three), {}, latencies),),
     }

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
+from quiclab.libraries import pl
 from quiclab.quantity import bits_per_second, seconds
-from quiclab.studies.tunnel.common import LENGTH_S, mean, series
+from quiclab.studies.tunnel.common import LENGTH_S, START_S, by_name, mean, series
 from quiclab.study import Metric
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from quiclab.result import RunResult
 
 PATHS_DOWN = ("down1", "down2")
@@ -53,6 +57,78 @@ def path_drops(result: RunResult) -> float:
     return math.fsum(result.elements[link]["dropped"]["packets"] for link in PATHS_DOWN)
 
 
+def window_falls(result: RunResult) -> float:
+    """How often the window of a path is smaller than a second before, seconds 1 to 30."""
+    falls = 0
+    for path in (1, 2):
+        window = dict(series(result, "vpn.server", f"path{path}_cwnd_bytes"))
+        seconds = [window[second] for second in range(1, int(LENGTH_S) + 1) if second in window]
+        falls += sum(after < before for before, after in itertools.pairwise(seconds))
+    return float(falls)
+
+
+def sojourns_ms(result: RunResult, start_s: float, outcome: str = "sent") -> list[float]:
+    """Sojourn times at the proxy of the packets of the first flow with an outcome, from some second to 30 [ms]."""
+    if result.sojourns.is_empty():
+        return []
+    at_s = pl.col("time_ns") / 1e9 - START_S
+    found = by_name(result.sojourns).filter(
+        (pl.col("element") == "vpn.server")
+        & (pl.col("flow") == "down1")
+        & (pl.col("outcome") == outcome)
+        & (at_s >= start_s)
+        & (at_s <= LENGTH_S)
+    )
+    return sorted(found["sojourn_ms"].to_list())
+
+
+def sojourn_quantile(start_s: int, part: float) -> Callable[[RunResult], float]:
+    """Return a quantile of the sojourn times of the first flow from some second on [ms]."""
+
+    def measure(result: RunResult) -> float:
+        values = sojourns_ms(result, start_s)
+        return values[min(int(part * len(values)), len(values) - 1)] if values else math.nan
+
+    return measure
+
+
+def most(metrics: tuple[str, ...]) -> Callable[[RunResult], float]:
+    """Return the largest value of some series of the proxy, seconds 2 to 30."""
+
+    def measure(result: RunResult) -> float:
+        values = [
+            value for name in metrics for at_s, value in series(result, "vpn.server", name) if 2 <= at_s <= LENGTH_S
+        ]
+        return max(values, default=math.nan)
+
+    return measure
+
+
+WINDOW_FALLS = Metric("window_falls", "Seconds after which the window of a path is smaller", "", window_falls)
+STEADY = (
+    Metric(
+        "codel_drops_5_30",
+        "Packets of the first download that CoDel drops, seconds 5 to 30",
+        "",
+        lambda run: float(len(sojourns_ms(run, 5, "codel"))),
+    ),
+    Metric("sojourn_median_5_30_ms", "Median sojourn time, seconds 5 to 30", "ms", sojourn_quantile(5, 0.5)),
+    Metric(
+        "sojourn_p99_5_30_ms", "99th percentile of the sojourn time, seconds 5 to 30", "ms", sojourn_quantile(5, 0.99)
+    ),
+)
+"""What the steady state of a queue looks like."""
+FEW_BYTES = (
+    Metric("sojourn_median_2_30_ms", "Median sojourn time, seconds 2 to 30", "ms", sojourn_quantile(2, 0.5)),
+    Metric("queue_most_2_30_bytes", "Most in the queue, seconds 2 to 30", "B", most(("queue_bytes",))),
+    Metric(
+        "in_flight_most_2_30_bytes",
+        "Most on a path, seconds 2 to 30",
+        "B",
+        most(("path1_in_flight_bytes", "path2_in_flight_bytes")),
+    ),
+)
+"""Whether a queue is short although its sojourn time is not."""
 WHERE_IT_WAITS = (
     Metric("in_flight_bdp", "Most data in flight on a path over its bandwidth-delay product", "", in_flight_bdp),
     Metric("tunnel_queue_bytes", "Bytes that wait in the tunnel's queue at the proxy", "B", tunnel_queue_bytes),

@@ -5,11 +5,17 @@
 //!
 //! | what | ngtcp2 | here |
 //! |---|---|---|
-//! | window | at most 2.89 x delivery rate x smallest RTT in 2020 (`target_cwnd`) | not modelled |
+//! | window | does not grow above 2.89 x highest delivery rate x smallest RTT, November 2019 to 2024 (`target_cwnd`, 5d14d661) | not modelled |
+//! | packet threshold | half of the packets in flight, at least 3, from May 2020 on (853431ba) | 3 |
+//! | CUBIC of 2020 | K in whole seconds, rounded down (`ngtcp2_cbrt`): the window is above the cubic curve right after a loss | RFC 9438 |
 //! | HyStart++ of 2022 | leaves slow start at once at a delay (eight samples, 4 ms to 16 ms) | as Chromium's HyStart, which does the same |
 //! | pacing of 2022 | what is sent in one go, 64 KiB at most, is paid for with a wait after it | a bucket of 64 KiB |
 //!
 //! 2020 has no pacer: packets leave as the window allows, which the study finds in its captures, too.
+//!
+//! The study of Dual Connectivity used draft 27, which the public history has from 2020-02-28 (1d84b5d9) to 2020-05-20 (0c6a348f): CUBIC
+//! only from 2020-05-13 on (e2284cbb), HyStart++ after it (411a05b2), and no pacer in library or examples before BBR in June 2021
+//! (2139516a), although the study names one. Its commit is not published, and no profile is of those months.
 
 use super::*;
 
