@@ -38,12 +38,12 @@ MAX_REDIRECTS = 20
 
 def document_of(page: Mapping[str, Any], views: Sequence[View]) -> View | None:
     """Return the entry of the document, of entries in the order in which they began; `None` without a sign of one."""
-    stated = page.get("_URL")
-    titles = ANY_URL.findall(str(page.get("title") or "")[:MAX_TITLE])
+    stated = _spellings(page.get("_URL"))
+    titles = {spelt for url in ANY_URL.findall(str(page.get("title") or "")[:MAX_TITLE]) for spelt in _spellings(url)}
     signs: list[Callable[[View], bool]] = [
-        lambda view: _same(view.url, stated),
+        lambda view: _spelt(view.url) in stated,
         lambda view: view.entry.get("_is_base_page") in (True, 1, "1", "true"),
-        lambda view: any(_same(view.url, url) for url in titles),
+        lambda view: _spelt(view.url) in titles,
         lambda view: view.kind == "document",
         lambda view: header(view.request, "sec-fetch-dest") == "document",
         lambda view: view.request.get("method") == "GET" and not view.types.isdisjoint(HTML),
@@ -52,14 +52,12 @@ def document_of(page: Mapping[str, Any], views: Sequence[View]) -> View | None:
     return next((view for sign in signs for view in http if sign(view)), None)
 
 
-def _same(url: str, stated: object) -> bool:
-    """Whether an URL is the stated one, which a person may have typed without scheme or slash."""
+def _spellings(stated: object) -> set[str]:
+    """Return the URLs that a person may have meant, who may have typed one without scheme or slash."""
     if not isinstance(stated, str) or not stated.strip():
-        return False
+        return set()
     wanted = stated.strip()
-    if "://" not in wanted:
-        wanted = f"{url.partition('://')[0]}://{wanted}"
-    return _spelt(url) == _spelt(wanted)
+    return {_spelt(wanted)} if "://" in wanted else {_spelt(f"{scheme}://{wanted}") for scheme in ("https", "http")}
 
 
 def _spelt(url: str) -> str:
