@@ -68,6 +68,17 @@ def test_positions_are_in_grid_steps() -> None:
     assert assess(published, series([1, 2, 3, 4, 5], 0.1)).knee_steps is None
 
 
+def test_deviations_are_compared_where_both_are_known() -> None:
+    """400 and 50 published, 2 and 100 measured; a point without a deviation, or with one run, does not count."""
+    published = [Summary(20, 1000, std, 1000, 1000) for std in (400.0, 50.0, 0.0, 10.0)]
+    measured = [Summary(20, 1000, std, 1000, 1000) for std in (2.0, 100.0, 5.0, math.nan)]
+    fidelity = assess(published, measured)
+    assert (fidelity.least_deviation_ratio, fidelity.largest_deviation_ratio) == (0.005, 2.0)
+    assert fidelity.largest_relative_difference == 0.0
+    alone = assess(published[2:], measured[2:])
+    assert (alone.least_deviation_ratio, alone.largest_deviation_ratio) == (None, None)
+
+
 def test_series_must_match() -> None:
     with pytest.raises(ValueError, match="same length"):
         assess(series([1], 0.1), [])

@@ -73,7 +73,7 @@ def test_the_document_has_the_keys_that_are_documented(capsys: pytest.CaptureFix
 
 def keys_of(value: Any, path: str = "") -> list[str]:
     """Return the paths of all values; a list counts as its first item."""
-    if isinstance(value, dict) and path != "page.counts":
+    if isinstance(value, dict) and path not in ("page.counts", "page.left_out"):
         return [key for name, inner in value.items() for key in keys_of(inner, f"{path}.{name}" if path else name)]
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return keys_of(value[0], f"{path}[]")
@@ -111,6 +111,29 @@ def test_the_page_shows_every_stack_and_works_offline(tmp_path: Path, capsys: py
     # rows are named, and a single run has no deviation
     assert re.search(r">part0\.js</text>", markup)
     assert re.search(r"<td>[\d.]+</td><td>–</td><td>1</td>", markup)
+
+
+def test_what_is_left_out_is_said_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A redirect, the document, an image, and one from a cache: in the terminal, in the report and as JSON."""
+    recording = json.loads(SHOP.read_text())["log"]
+    document, image, *_ = recording["entries"]
+    moved = {**document, "request": {**document["request"], "url": "https://shop.example/"}}
+    moved["response"] = {**document["response"], "status": 301, "redirectURL": document["request"]["url"]}
+    cached = {**image, "_fromCache": "memory"}
+    file, out = tmp_path / "x.har", tmp_path / "x.html"
+    file.write_text(json.dumps({"log": {**recording, "entries": [moved, document, image, cached]}}))
+    command = ["page", str(file), "--network", str(NETWORK), "--stacks", "lab-quic", "--runs", "1", "--out", str(out)]
+    assert cli.invoke(command) == 0
+    told = "Left out of 4 entries: 1 (from a cache: 1)."
+    assert told in capsys.readouterr().out
+    assert told in out.read_text(encoding="utf-8")
+    assert cli.invoke([*command, "--json", "--force"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    page, typical = printed["page"], printed["stacks"][0]["typical"]
+    assert (page["entries"], page["left_out"], page["url"]) == (4, {"from a cache": 1}, document["request"]["url"])
+    assert [item["kind"] for item in typical["requests"]][:2] == ["redirect", "document"]
+    # after the redirect, whose end is that of the first resource
+    assert typical["html_ms"] == typical["requests"][1]["complete_ms"] > typical["requests"][0]["complete_ms"]
 
 
 def row(**times: float | None) -> dict[str, Any]:

@@ -65,9 +65,9 @@ def test_dependencies_come_from_redirects_initiators_and_referers(tmp_path: Path
     )
     names = [resource.url.rpartition("/")[2] for resource in page.resources]
     assert names == ["", "home", "j.js", "s.css", "d", "i.png", "other"]
-    assert [resource.after for resource in page.resources] == [None, 0, 1, 1, 2, 3, 0]
-    # 60 - 50; 90 and 120 - 110; 150 - 140; 200 - 170; 210 - 50
-    assert [resource.delay_ms for resource in page.resources] == pytest.approx([0, 10, 0, 10, 10, 30, 160])
+    assert [resource.after for resource in page.resources] == [None, 0, 1, 1, 2, 3, 1]
+    # 60 - 50; 90 and 120 - 110; 150 - 140; 200 - 170; 210 - 110, the end of the document after its redirect
+    assert [resource.delay_ms for resource in page.resources] == pytest.approx([0, 10, 0, 10, 10, 30, 100])
     assert page.counts == {
         "what led to it: a redirect": 1,
         "what led to it: the initiator": 3,
@@ -234,7 +234,8 @@ def test_entries_other_than_transfers_are_excluded_and_counted(tmp_path: Path) -
                 entry(f"{SITE}/blocked", 5, response={"status": 0, "bodySize": -7}, time=-3),
                 entry(f"{SITE}/later", 501),
                 entry(f"{SITE}/next", 20, pageref="p2"),
-                entry(f"{SITE}/last", 499),
+                entry(f"{SITE}/last", 450),
+                entry(f"{SITE}/longer", 499),
             ],
             pages=[{"id": "p1", "pageTimings": {"onLoad": 500}}, {"id": "p2"}],
         ),
@@ -247,6 +248,7 @@ def test_entries_other_than_transfers_are_excluded_and_counted(tmp_path: Path) -
         "aborted or blocked": 1,
         "of further pages": 1,
         "began after onLoad": 1,
+        "ended after onLoad": 1,
     }
 
 
@@ -299,20 +301,12 @@ BAD: list[tuple[object, str]] = [
         "log.entries.0.response: no size in this or any other response before onLoad; expected bodySize,",
     ),
     (
-        har([entry(f"{SITE}/", 0), entry(f"{SITE}/1", 1, response={"bodySize": -2})]),
-        "log.entries.1.response.bodySize: expected a length of 0 to 10000000000 bytes, or -1 (not known), got -2",
-    ),
-    (
         har([entry(f"{SITE}/", 0, response={"bodySize": "1"})]),
         "log.entries.0.response.bodySize: expected a length of 0 to 10000000000 bytes, or -1 (not known),",
     ),
     (
         har([entry(f"{SITE}/", 0, response={"content": {"size": 1e300}})]),
         "log.entries.0.response.content.size: expected a length of 0 to 10000000000 bytes, or -1 (not",
-    ),
-    (
-        har([entry(f"{SITE}/", 0, time_ms=-5)]),
-        "log.entries.0.time: expected a time of 0 to 3600000 ms, or -1 (does not apply), got -5",
     ),
     (
         har([entry(f"{SITE}/", 0, time_ms=float("nan"))]),

@@ -38,6 +38,8 @@ SCENARIOS = {
     "quic_vs_tcp": "Q2+T",
     "quic_vs_tcp_x2": "Q2+2T",
     "quic_vs_tcp_x4": "Q2+4T",
+    "quic_bbr_vs_tcp_bbr": "Qbbr+Tbbr",
+    "quic_cubic_vs_tcp_bbr": "Q2+Tbbr",
 }
 CLAIMS = {claim.identity: (home, claim) for home in PLACES for claim in REFERENCE.claims(home)}
 
@@ -58,7 +60,7 @@ def published(home: str) -> Printed:
             means["sizes"][key] = float(row["plt_ms_mean"])
             deviations[key], counts[key] = float(row["plt_ms_std"]), int(row["n_runs"])
     flows: dict[str, int] = {}
-    for row in rows("table_4_1_fairness_cubic.csv"):
+    for row in [*rows("table_4_1_fairness_cubic.csv"), *rows("table_4_2_fairness_bbr.csv")]:
         name = SCENARIOS[row["scenario"]]
         flows[name] = flows.get(name, 0) + 1
         means["fairness"][name, flows[name]] = float(row["throughput_mbps_mean"])
@@ -211,6 +213,16 @@ def test_windows_and_traces_are_read_from_their_studies() -> None:
     assert holds("PL47", jitter)
     for metric, value in (("threshold_80s", 39.0), ("lost_80_120", 5.0), ("cwnd_110_130_kb", 149.0)):
         assert not holds("PL47", {**jitter, ("reordering", metric): {("quic1",): value}}), metric
+    bbr: dict[tuple[str, str], Mapping[Any, float]] = {
+        ("reordering", "cwnd_mean_kb"): {("quic1_bbr",): 200.0, ("quic1",): 100.0},
+        ("reordering", "declared_lost"): {("quic1_bbr",): 10.0, ("quic1",): 10.0},
+        ("reordering", "declared_falsely"): {("quic1_bbr",): 5.0, ("quic1",): 5.0},
+    }
+    assert holds("PL53", bbr)
+    # a window that false losses did not meet shows nothing about them
+    for stack in ("quic1", "quic1_bbr"):
+        falsely = {**bbr["reordering", "declared_falsely"], (stack,): 4.0}
+        assert not holds("PL53", {**bbr, ("reordering", "declared_falsely"): falsely}), stack
     static: Values = {("reordering", "seconds_with_losses"): {("gquic37",): 135.0}, ("reordering", "cwnd_p80_kb"): {}}
     assert holds("PL46", static)
     assert not holds("PL46", {**static, ("reordering", "cwnd_p80_kb"): {("gquic37",): 50.0}})

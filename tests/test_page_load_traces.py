@@ -16,7 +16,8 @@ from quiclab.quantity import milliseconds
 from quiclab.result import FlowResult, RunResult
 from quiclab.studies.page_load import traces
 
-FLOW = FlowResult(1.0, None, True, False, None, 0, None, 0.0, {}, {"html_ms": 120.0})
+COUNTED = {"lost_packets": 12.0, "spurious_losses": 9.0}
+FLOW = FlowResult(1.0, None, True, False, None, 0, None, 0.0, COUNTED, {"html_ms": 120.0})
 
 
 class Made:
@@ -93,6 +94,8 @@ def test_a_bulk_trace() -> None:
     assert values["seconds_with_losses"] == 100
     assert (values["lost_0_40"], values["lost_80_120"]) == (40, 20)
     assert values["threshold_80s"] == 43
+    # the counters of the sender
+    assert (values["declared_lost"], values["declared_falsely"]) == (12, 9)
     assert (values["cwnd_0_60_kb"], values["cwnd_110_130_kb"]) == (10, 60)
     # 110 samples of 10 kB and 41 of 60 kB: 73 % are not above 10 kB
     assert values["cwnd_p80_kb"] == 60

@@ -127,6 +127,7 @@ def test_a_page_says_how_far_its_worst_setting_is(evaluation: Evaluation) -> Non
 def test_the_median_of_a_series_does_not_stand_alone(evaluation: Evaluation, text: str) -> None:
     table = text.partition('id="fidelity-table"')[2].partition("</table>")[0]
     assert "Largest difference" in table
+    assert "Deviations, measured / published" in table
     for fidelity in evaluation.fidelity("quinn").values():
         assert abs(fidelity.largest_relative_difference) >= fidelity.median_relative_difference
 

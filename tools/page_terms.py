@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
@@ -29,13 +29,13 @@ from quiclab.studies.slow_start import disturbed, satellite, starts
 from quiclab.studies.slow_start.paths import PATHS
 from quiclab.studies.validation import answers_cases, aqm_cells
 from quiclab.studies.validation.regressions_cells import BY_NAME
-from quiclab.study import agreement
+from quiclab.study import Study, agreement
 from quiclab.study.ablation import Support
 from quiclab.study.claims import Verdict
 from quiclab.study.criteria import Assessment, Criterion, Line
 from quiclab.study.findings import Grid, Key, NotMeasuredError, Sample
 from quiclab.study.predicates import Reference
-from quiclab.study.published import printed_findings, read_published
+from quiclab.study.published import PublishedRow, printed_findings, read_published
 from quiclab.study.registry import find, find_all
 
 STUDIES = Path(__file__).parent.parent / "python/quiclab/studies"
@@ -192,6 +192,9 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         "aims": {"agreed": agreement.AGREED_AIM, "undecided": agreement.UNDECIDED_AIM},
         "skill": lambda study, *series: values.skill(f"{group}/{study}", series),
         "median_difference": partial(_median_difference, group, values),
+        "largest_difference": partial(_largest_difference, group, values),
+        "deviation_ratio": partial(_deviation_ratio, group, values),
+        "is_stored": partial(_is_stored, group, values),
         "map_score": lambda study, title: values.map_score(f"{group}/{study}", title),
         "available": lambda study: values.available(f"{group}/{study}"),
         "runs": lambda study: values.runs(f"{group}/{study}"),
@@ -205,19 +208,52 @@ def _summary(values: Values, study: str, metric: str, key: Key, engine: str = ""
     return Summary(int(found["runs"]), mean, std, np.nan, np.nan)
 
 
-def _median_difference(
-    group: str, values: Values, study: str, configuration: str, variant: str = "", **at: Any
-) -> float:
-    """Return the median magnitude of measured / published - 1 over the printed settings with some values of factors."""
-    found = find(f"{group}/{study}")
+def _printed(found: Study, configuration: str, at: Mapping[str, Any]) -> list[PublishedRow]:
+    """Return the rows of the published table of a configuration with some values of factors."""
     names = [factor.name for factor in found.design.factors]
-    rows = [
+    return [
         row
         for row in read_published(found)
         if row.key[0] == configuration and at.items() <= dict(zip(names, row.key[1:], strict=True)).items()
     ]
-    differences = [abs(values.value(found.name, variant, "", row.key)["mean"] / row.summary.mean - 1.0) for row in rows]
-    return float(median(differences))
+
+
+def _differences(
+    group: str, values: Values, study: str, configuration: str, variant: str = "", **at: Any
+) -> list[float]:
+    """Return measured / published - 1 of the printed settings with some values of factors."""
+    found = find(f"{group}/{study}")
+    return [
+        float(values.value(found.name, variant, "", row.key)["mean"] / row.summary.mean - 1.0)
+        for row in _printed(found, configuration, at)
+    ]
+
+
+def _median_difference(*asked: Any, **at: Any) -> float:
+    """Return the median magnitude of the differences."""
+    return float(median(map(abs, _differences(*asked, **at))))
+
+
+def _largest_difference(*asked: Any, **at: Any) -> float:
+    """Return the difference that is farthest from zero."""
+    return max(_differences(*asked, **at), key=abs)
+
+
+def _deviation_ratio(group: str, values: Values, study: str, configuration: str, **at: Any) -> tuple[float, float]:
+    """Return the least and the largest measured / published standard deviation of these settings."""
+    found = find(f"{group}/{study}")
+    rows = [row for row in _printed(found, configuration, at) if row.summary.std > 0]
+    ratios = [float(values.value(found.name, "", "", row.key)["std"]) / row.summary.std for row in rows]
+    return min(ratios), max(ratios)
+
+
+def _is_stored(group: str, values: Values, study: str, configuration: str, **at: Any) -> bool:
+    """Return whether all printed settings with some values of factors have a value."""
+    found = find(f"{group}/{study}")
+    try:
+        return bool([values.value(found.name, "", "", row.key) for row in _printed(found, configuration, at)])
+    except QuiclabError:
+        return False
 
 
 def listed(identities: Sequence[str]) -> str:

@@ -13,7 +13,9 @@ stored values. `--run` makes the runs that the page reads and DIR lacks; verdict
   factor; `published(STUDY, METRIC, STATISTIC)`, the same of the published table;
 - `criterion(CRITERION, ENGINE, CONFIGURATIONS)`, the assessment of a criterion from the values, of all configurations
   or of some;
-- `median_difference(STUDY, CONFIGURATION, FACTOR=VALUE...)` from the published table, `map_score(STUDY, TITLE)`;
+- `median_difference(STUDY, CONFIGURATION, FACTOR=VALUE...)` from the published table, `largest_difference` of the same,
+  `deviation_ratio` (least and largest measured / published standard deviation), `is_stored` (whether all of these have
+  values), `map_score(STUDY, TITLE)`;
 - `verdict(CLAIM)`, `claim(CLAIM)`, `claims(VERDICT)`, `supported(SUPPORT)`, `unexplained()` (refuted claims without an
   explanation that its ablation leaves standing), `agreement()`, `skill(STUDY, SERIES...)`, `runs(STUDY)`,
   `available(STUDY)`;

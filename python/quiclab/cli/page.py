@@ -15,6 +15,7 @@ from quiclab.libraries import check_libraries
 from quiclab.native import MAX_SEED
 from quiclab.page import replay
 from quiclab.page.har_reader import read_har
+from quiclab.page.rules import told
 from quiclab.progress import CountProgress
 from quiclab.report import show
 from quiclab.scenario import load
@@ -80,7 +81,7 @@ def page_command(
     if as_json:
         print(to_json(document))
     else:
-        show.page_loads(document)
+        show.page_loads(document, told(page.entries, page.left_out))
         print(target)
     problems = [item.problem for item in results if item.problem]
     if problems:

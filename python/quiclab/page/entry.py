@@ -2,13 +2,14 @@
 
 | Quantity | Taken from, in this order |
 | --- | --- |
-| body on the wire | `response.bodySize`; `_transferSize` less the header section; `content.size` less `compression` |
+| body on the wire | `bodySize`, `_transferSize` or `content`, by recorder: see `sizes.py` |
 | header sections | `headers`, as HPACK (RFC 7541) would write them the first time, see `Sections`; 100 B without them |
 | uploaded body | `request.bodySize`, counted with the request's section |
 | start, length | `startedDateTime`, `time`; without it the sum of `timings` |
 | waiting, handshake | `timings`, see `timings.py` |
 
-A size of -1 means "not known" (HAR 1.2); any other negative one is an error.
+A size or time of -1 means "not known" (HAR 1.2), any other negative one, too: Chromium subtracts lengths of header
+sections that were not transferred, and times on two clocks.
 """
 
 from __future__ import annotations
@@ -17,29 +18,29 @@ import math
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urlsplit
 
 from quiclab.errors import RequestError, unexpected
-from quiclab.page.timings import times_of
-from quiclab.page.urls import initiators, plain, resolved
+from quiclab.page.sizes import MAX_BODY_BYTES, body_of
+from quiclab.page.timings import instant, times_of
+from quiclab.page.urls import initiators, resolved
+from quiclab.page.view import header
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from quiclab.page.view import View
+
 Kind: TypeAlias = Literal["style", "script", "image", "font"]
 
-MAX_BODY_BYTES = 10**10
 # Chromium's limit for a header list, which is also that of the workload
 MAX_SECTION_BYTES = 256 * 1024
 # a page that takes longer is not being loaded
 MAX_MS = 3_600_000.0
-PLAIN_SECTION_BYTES = 100
 # codes of letters and digits have 5 to 7 bits (RFC 7541 appendix B)
 HUFFMAN_BITS = 6
 PORTS = {"https": 443, "http": 80}
-STATUS_NOT_MODIFIED = 304
-# RFC 9110 section 6.4.1: no content follows these, nor the answer to HEAD
-BODILESS = (204, STATUS_NOT_MODIFIED)
+REDIRECTIONS = range(300, 400)
 # JSON can write halves of a pair of UTF-16, which no other text can
 SURROGATE = "a string without lone surrogates"
 NO_REDIRECT = "redirect to what is no URL: none"
@@ -57,6 +58,8 @@ class Entry:
         Without fragment; scheme, host and port.
     kind
         Its kind for the priorities of a browser.
+    is_preflight
+        Whether it asks for permission of the request to the same URL that follows it.
     body_bytes
         Length of the body on the wire; `None` if the file does not state it.
     size_is_decoded
@@ -83,6 +86,7 @@ class Entry:
     url: str
     origin: str
     kind: Kind
+    is_preflight: bool
     body_bytes: int | None
     size_is_decoded: bool
     started_ms: float
@@ -136,7 +140,7 @@ class Reader:
     def size(self, table: Mapping[str, Any], name: str, field: str) -> int | None:
         """Take a length in bytes; `None`: not known."""
         value = table.get(name)
-        if value is None or value == -1:
+        if value is None or _is_negative(value):
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_BODY_BYTES:
             raise self.refuse(f"{field}.{name}", value, f"a length of 0 to {MAX_BODY_BYTES} bytes, or -1 (not known)")
@@ -145,7 +149,7 @@ class Reader:
     def milliseconds(self, table: Mapping[str, Any], name: str, field: str) -> float | None:
         """Take a time; `None`: it does not apply."""
         value = table.get(name)
-        if value is None or value == -1:
+        if value is None or _is_negative(value):
             return None
         path = f"{field}.{name}" if field else name
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_MS:
@@ -155,10 +159,10 @@ class Reader:
     def started(self) -> datetime:
         """Take when the request began."""
         text = self.text(self.entry, "startedDateTime", "")
-        try:
-            return datetime.fromisoformat(text).astimezone()
-        except (ValueError, OverflowError, OSError):
-            raise self.refuse("startedDateTime", text or None, "a date and time (ISO 8601)") from None
+        found = instant(text)
+        if found is None:
+            raise self.refuse("startedDateTime", text or None, "a date and time (ISO 8601)")
+        return found
 
     def headers(self, message: Mapping[str, Any], field: str) -> tuple[tuple[str, str], ...] | None:
         """Take names and values of a message's headers; `None` if there are none."""
@@ -170,45 +174,21 @@ class Reader:
         return tuple((str(item.get("name", "")).lower(), str(item.get("value", ""))) for item in listed)
 
 
-def skip_reason(reader: Reader) -> str | None:
-    """Return why an entry is not a transfer over the network; `None` if it is one."""
-    entry = reader.entry
-    request, response = reader.table(entry.get("request"), "request"), reader.table(entry.get("response"), "response")
-    url = plain(reader.text(request, "url", "request"))
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise reader.refuse("request.url", url, "a URL") from None
-    del port
-    if parts.scheme not in PORTS:
-        return "not HTTP (data, blob, WebSocket, extension)"
-    if not parts.hostname:
-        raise reader.refuse("request.url", url, "a URL with a host")
-    status = response.get("status")
-    if not isinstance(status, int) or status <= 0 or entry.get("response", {}).get("_error"):
-        return "aborted or blocked"
-    if entry.get("_fromCache") or response.get("_fetchedViaServiceWorker"):
-        return "from a cache"
-    transferred, content = response.get("_transferSize"), response.get("content")
-    held = isinstance(content, dict) and isinstance(size := content.get("size"), int) and size > 0
-    body = response.get("bodySize")
-    if transferred == 0 and held and status != STATUS_NOT_MODIFIED and not (isinstance(body, int) and body > 0):
-        return "from a cache"
-    return None
+def _is_negative(value: object) -> bool:
+    return isinstance(value, int | float) and value < 0
 
 
-def read_entry(reader: Reader, origin_of_time: datetime, by_firefox: bool) -> Entry:
+def read_entry(reader: Reader, view: View, origin_of_time: datetime) -> Entry:
     """Take what counts of an entry.
 
     Parameters
     ----------
     reader
         The entry.
+    view
+        The same entry, as the rules see it.
     origin_of_time
         The origin of times.
-    by_firefox
-        Whether the file states that Firefox wrote it.
 
     Raises
     ------
@@ -216,25 +196,34 @@ def read_entry(reader: Reader, origin_of_time: datetime, by_firefox: bool) -> En
         With number of the entry and field.
     """
     entry = reader.entry
-    request, response = reader.table(entry.get("request"), "request"), reader.table(entry.get("response"), "response")
-    content = reader.table(response.get("content") or {}, "response.content")
-    url = urldefrag(plain(reader.text(request, "url", "request"))).url
-    parts = urlsplit(url)
+    request, response = view.request, view.response
+    reader.table(response.get("content") or {}, "response.content")
+    try:
+        url = resolved("", view.url) or ""
+        parts = urlsplit(url)
+        port = parts.port or PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        raise reader.refuse("request.url", view.url, "a URL") from None
+    if not parts.hostname:
+        raise reader.refuse("request.url", view.url, "a URL with a host")
     started_ms = (reader.started() - origin_of_time).total_seconds() * 1000
     if not abs(started_ms) <= MAX_MS:
         allowed = f"a time within {MAX_MS / 1000:.0f} s of the first entry, {origin_of_time.isoformat()}"
         raise reader.refuse("startedDateTime", entry.get("startedDateTime"), allowed)
-    times = times_of(reader, by_firefox)
-    bodiless = request.get("method") == "HEAD" or response.get("status") in BODILESS
-    body, decoded = _body(reader, response, content, bodiless)
+    times = times_of(reader, view.recorder.has_firefox)
+    body, decoded = body_of(reader, view)
     redirect = reader.text(response, "redirectURL", "response")
+    if not redirect and view.status in REDIRECTIONS:
+        redirect = header(response, "location")
     target = resolved(url, redirect) if redirect else ""
     request_headers = reader.headers(request, "request")
     return Entry(
         number=reader.number,
         url=url,
-        origin=f"{parts.scheme}://{parts.hostname}:{parts.port or PORTS[parts.scheme]}",
-        kind=kind_of(entry, reader.text(content, "mimeType", "response.content"), parts.path),
+        origin=f"{parts.scheme}://{parts.hostname}:{port}",
+        kind=kind_of(entry, reader.text(view.content, "mimeType", "response.content"), parts.path),
+        is_preflight=view.kind == "preflight"
+        or (request.get("method") == "OPTIONS" and bool(header(request, "access-control-request-method"))),
         body_bytes=body,
         size_is_decoded=decoded,
         started_ms=started_ms,
@@ -248,28 +237,6 @@ def read_entry(reader: Reader, origin_of_time: datetime, by_firefox: bool) -> En
         redirect=target or "",
         assumed=(*times.assumed, *([NO_REDIRECT] if target is None else [])),
     )
-
-
-def _body(
-    reader: Reader, response: Mapping[str, Any], content: Mapping[str, Any], bodiless: bool
-) -> tuple[int | None, bool]:
-    """Return the length of the body on the wire, and whether it is only that after decoding."""
-    body = reader.size(response, "bodySize", "response")
-    size = reader.size(content, "size", "response.content")
-    if bodiless:  # `content` is what the cache holds
-        return body or 0, False
-    if body is not None and (body > 0 or not size):
-        return body, False
-    transferred = reader.size(response, "_transferSize", "response")
-    if transferred:
-        section = reader.size(response, "headersSize", "response") or PLAIN_SECTION_BYTES
-        return max(transferred - section, 0), False
-    if size is None:
-        return body, False
-    saved = content.get("compression")
-    if isinstance(saved, int) and 0 < saved < size:
-        return size - saved, False
-    return size, True
 
 
 def kind_of(entry: Mapping[str, Any], mime: str, path: str) -> Kind:

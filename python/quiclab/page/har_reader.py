@@ -9,9 +9,9 @@ Missing values are assumed, and each assumption is counted (`RecordedPage.counts
 | server's think time | `timings.wait` less the round trip of a handshake with its server, else less its shortest wait |
 | body whose length is missing | the median of those that are known |
 | a body of nothing | 1 B, the workload's least |
-| entries after `onLoad`, of further pages, from caches, aborted, not HTTP | left out |
 
-Origins have a connection each, as with HTTP/2 and HTTP/3. The document is the entry that began first.
+Origins have a connection each, as with HTTP/2 and HTTP/3. `rules.py` and `selection.py` leave entries out,
+`document.py` finds the document.
 """
 
 from __future__ import annotations
@@ -20,21 +20,14 @@ import heapq
 from collections import Counter
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from quiclab.errors import RequestError, unexpected
-from quiclab.page.entry import (
-    MAX_MS,
-    MAX_SECTION_BYTES,
-    PLAIN_SECTION_BYTES,
-    Entry,
-    Kind,
-    Reader,
-    Sections,
-    read_entry,
-    skip_reason,
-)
+from quiclab.page.entry import MAX_SECTION_BYTES, Entry, Kind, Sections
 from quiclab.page.parents import parents_of
+from quiclab.page.rules import REASONS
+from quiclab.page.selection import Selection, select
+from quiclab.page.sizes import PLAIN_SECTION_BYTES
 from quiclab.places import parse_json
 
 if TYPE_CHECKING:
@@ -97,8 +90,14 @@ class RecordedPage:
         Resources, the document first; each follows the resource that led to its request.
     origins
         Scheme, host and port of each server, that of the document first.
+    chain
+        Positions in `resources` of the redirects to the document, and of the document.
+    entries
+        Number of entries of the file.
+    left_out
+        Number of entries that are left out, by reason.
     counts
-        Number of excluded entries by reason, and of entries by assumption.
+        Those, and the number of entries by assumption.
     on_load_ms
         Load time reported by the browser [ms]; `None` if missing.
     """
@@ -106,8 +105,22 @@ class RecordedPage:
     file: str
     resources: tuple[Resource, ...]
     origins: tuple[str, ...]
+    chain: tuple[int, ...]
+    entries: int
+    left_out: Mapping[str, int]
     counts: Mapping[str, int]
     on_load_ms: float | None
+
+    @property
+    def document(self) -> Resource:
+        """The document, after redirects."""
+        return self.resources[self.chain[-1]]
+
+    def role(self, resource: int) -> Literal["document", "redirect"] | None:
+        """Return what a resource is in the chain to the document; `None` for all others."""
+        if resource == self.chain[-1]:
+            return "document"
+        return "redirect" if resource in self.chain else None
 
     @property
     def body_bytes(self) -> int:
@@ -138,14 +151,8 @@ def read_har(path: Path) -> RecordedPage:
         raise unexpected("log.entries", f"a list of 1 to {MAX_ENTRIES} entries", entries, where=name)
     if len(entries) > MAX_ENTRIES:
         raise unexpected("log.entries", f"at most {MAX_ENTRIES} entries", len(entries), where=name)
-    counts: Counter[str] = Counter()
-    kept = _kept(name, log, entries, counts)
-    on_load_ms = _on_load(name, log)
-    if on_load_ms is not None:
-        loaded_ms = kept[0].started_ms + on_load_ms
-        on_time = [entry for entry in kept if entry.started_ms <= loaded_ms]
-        _count(counts, "began after onLoad", len(kept) - len(on_time))
-        kept = on_time
+    chosen = select(name, log, entries)
+    kept = chosen.entries
     if not any(entry.body_bytes is not None for entry in kept):
         field = f"log.entries.{kept[0].number}.response"
         expected = "bodySize, _transferSize or content.size in at least one entry"
@@ -155,8 +162,10 @@ def read_har(path: Path) -> RecordedPage:
             kind="MissingField",
             expected=expected,
         )
-    parents = parents_of(name, kept, counts)
-    return _page(name, kept, parents, counts, on_load_ms)
+    counts = Counter({reason: chosen.left_out[reason] for reason in REASONS if chosen.left_out[reason]})
+    counts.update(+chosen.assumed)
+    parents = parents_of(name, kept, chosen.chain, counts)
+    return _page(name, chosen, parents, counts, len(entries))
 
 
 def _log(path: Path) -> Mapping[str, Any]:
@@ -180,50 +189,10 @@ def _log(path: Path) -> Mapping[str, Any]:
     return log
 
 
-def _kept(name: str, log: Mapping[str, Any], entries: Sequence[object], counts: Counter[str]) -> list[Entry]:
-    """Return the entries that are transfers of the first page, in the order in which they began."""
-    pages = log.get("pages")
-    first = pages[0].get("id") if isinstance(pages, list) and pages and isinstance(pages[0], dict) else None
-    readers = []
-    for number, raw in enumerate(entries):
-        reader = Reader(name, number, raw)
-        page = reader.entry.get("pageref") or first
-        why = "of further pages" if first is not None and page != first else skip_reason(reader)
-        if why is None:
-            readers.append(reader)
-        else:
-            _count(counts, why)
-    if not readers:
-        raise RequestError(f"{name}: none of its {len(entries)} entries is an HTTP transfer over the network")
-    starts = [reader.started() for reader in readers]
-    # the file's first: one absurd time must not make all others absurd
-    kept = [read_entry(reader, starts[0], _by_firefox(log)) for reader in readers]
-    return sorted(kept, key=lambda entry: (entry.started_ms, entry.number))
-
-
-def _by_firefox(log: Mapping[str, Any]) -> bool:
-    """Return whether the file states that Firefox wrote it."""
-    tools = (log.get("browser"), log.get("creator"))
-    return any("firefox" in str(tool.get("name")).lower() for tool in tools if isinstance(tool, dict))
-
-
-def _on_load(name: str, log: Mapping[str, Any]) -> float | None:
-    """Return when the page was loaded, from the start of the document in ms."""
-    pages = log.get("pages")
-    page = pages[0] if isinstance(pages, list) and pages else None
-    timings = page.get("pageTimings") if isinstance(page, dict) else None
-    value = timings.get("onLoad") if isinstance(timings, dict) else None
-    if value is None or value == -1:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_MS:
-        expected = f"a time of 0 to {MAX_MS:.0f} ms, or -1 (not recorded)"
-        raise unexpected("log.pages.0.pageTimings.onLoad", expected, value, where=name)
-    return float(value)
-
-
 def _page(
-    name: str, kept: Sequence[Entry], parents: Sequence[int | None], counts: Counter[str], on_load_ms: float | None
+    name: str, chosen: Selection, parents: Sequence[int | None], counts: Counter[str], entries: int
 ) -> RecordedPage:
+    kept = chosen.entries
     order = _order(parents)
     place = {position: number for number, position in enumerate(order)}
     origins: dict[str, int] = {}
@@ -268,7 +237,16 @@ def _page(
                 response_bytes=response,
             )
         )
-    return RecordedPage(name, tuple(resources), tuple(origins), dict(counts), on_load_ms)
+    return RecordedPage(
+        file=name,
+        resources=tuple(resources),
+        origins=tuple(origins),
+        chain=tuple(place[position] for position in chosen.chain),
+        entries=entries,
+        left_out={reason: counts[reason] for reason in REASONS if counts[reason]},
+        counts=dict(counts),
+        on_load_ms=chosen.on_load_ms,
+    )
 
 
 def _order(parents: Sequence[int | None]) -> list[int]:

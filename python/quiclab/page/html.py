@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quiclab.page.figure import short, waterfall
+from quiclab.page.rules import told
 from quiclab.report import figures
 from quiclab.report.html import drawing, environment, with_contents
 
@@ -32,6 +33,7 @@ def render(document: Mapping[str, Any]) -> str:
             charts=charts,
             fastest=fastest,
             short=short,
+            left_out=told(document["page"]["entries"], document["page"]["left_out"]),
             **drawing(specs),
         )
     )

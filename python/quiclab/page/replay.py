@@ -277,10 +277,16 @@ def request_rows(page: RecordedPage, loads: Loads) -> list[dict[str, Any]]:
     for row in loads.result.requests.sort("resource").iter_rows(named=True):
         resource = page.resources[row["resource"]]
         times = {name: _rounded(value) for name, value in row.items() if name.endswith("_ms")}
-        kind = resource.kind if row["resource"] else "document"
+        kind = page.role(row["resource"]) or resource.kind
         about = {"resource": row["resource"], "entry": resource.entry, "url": resource.url, "kind": kind}
         rows.append({**about, "origin": page.origins[resource.origin], "size_bytes": row["size_bytes"], **times})
     return rows
+
+
+def _html_ms(page: RecordedPage, result: RunResult) -> float | None:
+    """Return when the document was complete [ms], after the redirects to it."""
+    requests = result.requests.filter(result.requests["resource"] == page.chain[-1])
+    return _rounded(requests["complete_ms"].item()) if requests.height else None
 
 
 def _rounded(value: float | None) -> float | None:
@@ -295,12 +301,14 @@ def document(
         "schema": PAGE_SCHEMA,
         "page": {
             "file": page.file,
-            "url": page.resources[0].url,
+            "url": page.document.url,
             "resources": len(page.resources),
             "origins": list(page.origins),
             "depth": page.depth,
             "body_bytes": page.body_bytes,
             "recorded_on_load_ms": page.on_load_ms,
+            "entries": page.entries,
+            "left_out": dict(page.left_out),
             "counts": dict(page.counts),
         },
         "network": {"scenario": network[0], "flow": network[1]},
@@ -327,7 +335,7 @@ def _stack_document(page: RecordedPage, loads: Loads, seed: int) -> dict[str, An
         if result is None or loads.typical is None
         else {
             "seed": seed + loads.typical,
-            "html_ms": _rounded(receiver.get("html_ms")),
+            "html_ms": _html_ms(page, result),
             "connections": int(receiver.get("connections", 1)),
             "events": result.events,
             "digest": result.digest,

@@ -1,4 +1,4 @@
-"""Times of a HAR entry: how long it took, and the round trip of its handshake.
+"""Times of a HAR entry: when it began, how long it took, and the round trip of its handshake.
 
 `connect` includes `ssl` in HAR 1.2, and in Chromium's files; in Firefox's it is TCP's handshake alone, and `ssl`
 follows it. Which of the two a file means shows in `time`, which is the sum of all phases: with `ssl` once more, or
@@ -8,6 +8,7 @@ without. Where that does not tell, the name of the recorder does.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,6 +44,14 @@ class Times:
     wait_ms: float | None
     handshake_ms: float | None
     assumed: tuple[str, ...]
+
+
+def instant(text: object) -> datetime | None:
+    """Return the time of a date (ISO 8601); `None` if it is none."""
+    try:
+        return datetime.fromisoformat(text).astimezone() if isinstance(text, str) else None
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def times_of(reader: Reader, by_firefox: bool) -> Times:

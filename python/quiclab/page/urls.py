@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urldefrag, urljoin
+from urllib.parse import quote, urldefrag, urljoin, urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,11 +29,17 @@ def plain(url: str) -> str:
 
 
 def resolved(base: str, url: str) -> str | None:
-    """Return an URL without fragment, as seen from another one; `None` if it is none."""
+    """Return an URL without fragment, as seen from another one; `None` if it is none.
+
+    Scheme and host are in lower case, and a path is at least `/`: one URL has one spelling (WHATWG URL, section 4.4).
+    """
     try:
-        return urldefrag(urljoin(base, plain(url))).url
+        parts = urlsplit(urldefrag(urljoin(base, plain(url))).url)
     except ValueError:
         return None
+    if not parts.netloc:
+        return parts.geturl()
+    return parts._replace(netloc=parts.netloc.lower(), path=parts.path or "/").geturl()
 
 
 def initiators(entry: Mapping[str, Any], headers: tuple[tuple[str, str], ...] | None) -> list[tuple[str, str]]:

@@ -167,8 +167,8 @@ def multiverse(found: Sequence[Row]) -> None:
     out.print(shown)
 
 
-def page_loads(document: Mapping[str, Any]) -> None:
-    """Print the load times of a page, and the assumptions about the recording."""
+def page_loads(document: Mapping[str, Any], left_out: str) -> None:
+    """Print the load times of a page, what of the recording was left out, and the assumptions about it."""
     out = console()
     page = document["page"]
     out.print(f"{page['url']} over {document['network']['scenario']}", style="bold")
@@ -176,6 +176,7 @@ def page_loads(document: Mapping[str, Any]) -> None:
         f"{page['resources']} resources of {len(page['origins'])} servers, {page['body_bytes'] / 1e6:.2f} MB, "
         f"chains of up to {page['depth']}; TLS: {str(document['tls']).replace('_', ' ')}"
     )
+    out.print(left_out)
     times = table(
         "Page load times", ["stack", "mean [ms]", "standard deviation [ms]", "runs", "HTML [ms]", "connections"]
     )
@@ -189,7 +190,8 @@ def page_loads(document: Mapping[str, Any]) -> None:
     out.print(times)
     counts = table("Taken and assumed", ["what", "entries"])
     for what, count in page["counts"].items():
-        counts.add_row(what, str(count))
+        if what not in page["left_out"]:
+            counts.add_row(what, str(count))
     out.print(counts)
 
 

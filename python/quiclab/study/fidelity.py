@@ -44,6 +44,9 @@ class Fidelity:
         Median of |measured / published - 1|.
     largest_relative_difference
         measured / published - 1 of the point where it is farthest from zero: what the median hides.
+    least_deviation_ratio, largest_deviation_ratio
+        Measured / published standard deviation, over the points that have both: a mean can be right where the runs
+        vary by nothing. `None` without such a point.
     """
 
     points: int
@@ -53,6 +56,8 @@ class Fidelity:
     optimum_steps: int
     median_relative_difference: float
     largest_relative_difference: float
+    least_deviation_ratio: float | None
+    largest_deviation_ratio: float | None
 
 
 def knee(values: Sequence[float] | Array) -> int | None:
@@ -101,6 +106,7 @@ def assess(published: Sequence[Summary], measured: Sequence[Summary]) -> Fidelit
         equivalent = sum(_equivalent(p, m) for p, m in zip(published, measured, strict=True))
     knees = knee(reference), knee(values)
     relative = values / reference - 1.0
+    ratios = [m.std / p.std for p, m in zip(published, measured, strict=True) if p.std > 0 and not math.isnan(m.std)]
     return Fidelity(
         points=len(published),
         skill=skill,
@@ -109,6 +115,8 @@ def assess(published: Sequence[Summary], measured: Sequence[Summary]) -> Fidelit
         optimum_steps=int(np.argmax(values)) - int(np.argmax(reference)),
         median_relative_difference=float(np.median(np.abs(relative))),
         largest_relative_difference=float(relative[np.argmax(np.abs(relative))]),
+        least_deviation_ratio=min(ratios, default=None),
+        largest_deviation_ratio=max(ratios, default=None),
     )
 
 

@@ -61,6 +61,8 @@ PUBLISHED_NAMES = {
     "quic_vs_tcp": "Q2+T",
     "quic_vs_tcp_x2": "Q2+2T",
     "quic_vs_tcp_x4": "Q2+4T",
+    "quic_bbr_vs_tcp_bbr": "Qbbr+Tbbr",
+    "quic_cubic_vs_tcp_bbr": "Q2+Tbbr",
 }
 FLOW = Factor("flow", "flow_number", "Flow", "", tuple(range(1, MAX_FLOWS + 1)), None)
 
@@ -105,16 +107,16 @@ THROUGHPUT = Metric("throughput_mbps", "Throughput", "Mbit/s", throughput_mbps, 
 
 
 def read_fairness(path: Path) -> Sequence[Mapping[str, str]]:
-    """Return the rows of Table 4.1 with the columns of the study."""
+    """Return the rows of Tables 4.1 and 4.2 with the columns of the study."""
     from quiclab.study.published import csv_rows  # noqa: PLC0415 - studies are loaded before results are
 
     seen: Counter[str] = Counter()
     rows = []
-    for row in csv_rows(path):
+    for row in [*csv_rows(path), *csv_rows(path.with_name("table_4_2_fairness_bbr.csv"))]:
         seen[row["scenario"]] += 1
         named = {"configuration": PUBLISHED_NAMES[row["scenario"]], "flow_number": str(seen[row["scenario"]])}
         rows.append({**row, **named})
     return rows
 
 
-FAIRNESS_TABLE = Table(f"{REFERENCE}/table_4_1_fairness_cubic.csv", f"{SOURCE}, Table 4.1", read_fairness)
+FAIRNESS_TABLE = Table(f"{REFERENCE}/table_4_1_fairness_cubic.csv", f"{SOURCE}, Tables 4.1 and 4.2", read_fairness)

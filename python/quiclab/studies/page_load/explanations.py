@@ -88,16 +88,18 @@ EXPLANATIONS: dict[str, str] = {
         under('script_in_no_time').window_kb('gquic37', 'jit', 'cwnd_p80_kb') | figures(0) }}.
         """,
     "PL47": """
-        The threshold reaches {{ reorder_threshold('quic1', 'jit', 80) | figures(0) }} packets and the window
-        recovers, as claimed, from {{ window_kb('quic1', 'jit', 'cwnd_0_60_kb') | figures(0) }} to {{
-        window_kb('quic1', 'jit', 'cwnd_110_130_kb') | figures(0) }} kB. So a change of the delay meets more packets,
-        and those late by a quarter of the round trip time are declared lost whatever the packet threshold is:
-        {{ lost_pkts('quic1', 'jit', 80, 120) | figures(0) }} from 80 to 120 s, {{
-        lost_pkts('quic1', 'jit', 0, 40) | figures(0) }} in the first 40. With a time threshold that adapts as well
+        Losses do not become sparse: {{ lost_pkts('quic1', 'jit', 80, 120) | figures(0) }} packets are declared lost
+        from 80 to 120 s and {{ lost_pkts('quic1', 'jit', 0, 40) | figures(0) }} in the first 40 s, {{
+        (lost_pkts('quic1', 'jit', 80, 120) / lost_pkts('quic1', 'jit', 0, 40)) | figures(1) }} times as many, where
+        less than half as many are claimed. The threshold reaches {{
+        reorder_threshold('quic1', 'jit', 80) | figures(0) }} packets, and the window goes from {{
+        window_kb('quic1', 'jit', 'cwnd_0_60_kb') | figures(0) }} to {{
+        window_kb('quic1', 'jit', 'cwnd_110_130_kb') | figures(0) }} kB. A change of the delay meets more packets of a
+        larger window, and those late by a quarter of the round trip time are declared lost whatever the packet
+        threshold is. With a time threshold that adapts as well
         (variant `adaptive_time_threshold`) they are {{
         under('adaptive_time_threshold').lost_pkts('quic1', 'jit', 80, 120) | figures(0) }} and {{
-        under('adaptive_time_threshold').lost_pkts('quic1', 'jit', 0, 40) | figures(0) }}; what is left are events of
-        the larger window, overflows of the queue among them.
+        under('adaptive_time_threshold').lost_pkts('quic1', 'jit', 0, 40) | figures(0) }}.
         """,
     "PL52": f"""
         The cause is not known. The gain is {gain_of_bbr()} points at 10, 50 and 100 Mbit/s, where 55 to 95 are claimed,
@@ -108,6 +110,18 @@ EXPLANATIONS: dict[str, str] = {
         round trip times change half as much, BBR differs from TCP with BBR by {{{{
         under('jitter_of_data').D('jit', 'quic1_bbr', 'tcp_bbr', 100, 10000) | figures(0) }}}} % there, not by {{{{
         D('jit', 'quic1_bbr', 'tcp_bbr', 100, 10000) | figures(0) }}}}, and the gain is {gain_of_bbr("jitter_of_data")}.
+        """,
+    "PL53": """
+        {{ declared_falsely('quic1', 'jit') | figures(0) }} of the {{ declared_lost('quic1', 'jit') | figures(0) }}
+        packets that QUIC with CUBIC declares lost are acknowledged later, but only {{
+        declared_falsely('quic1_bbr', 'jit') | figures(0) }} of {{ declared_lost('quic1_bbr', 'jit') | figures(0) }} of
+        QUIC with BBR, whose other losses are overflows of the bridge's queue: the window of {{
+        window_kb('quic1_bbr', 'jit', 'cwnd_mean_kb') | figures(0) }} kB, {{
+        window_kb('quic1', 'jit', 'cwnd_mean_kb') | figures(0) }} kB with CUBIC, does not show what false losses alone
+        do to it. With a queue that does not overflow (variant `queue_10_mb`) {{
+        under('queue_10_mb').declared_falsely('quic1_bbr', 'jit') | figures(0) }} of {{
+        under('queue_10_mb').declared_lost('quic1_bbr', 'jit') | figures(0) }} are, and it is {{
+        under('queue_10_mb').window_kb('quic1_bbr', 'jit', 'cwnd_mean_kb') | figures(0) }} kB.
         """,
     "PL58": """
         QUIC takes {{ rate('Q2+T', 1) | figures(2) }} Mbit/s of five, TCP {{ rate('Q2+T', 2) | figures(2) }}, because
@@ -144,6 +158,9 @@ ABLATIONS: dict[str, Ablation] = {
         " as many packets are declared lost from 80 to 120 s",
         shows="under('adaptive_time_threshold').lost_pkts('quic1', 'jit', 80, 120)"
         " < 0.5 * lost_pkts('quic1', 'jit', 80, 120)",
+    ),
+    "PL53": Ablation(
+        "a queue of 10 MB, which BBR does not overflow (`queue_10_mb`), and the claim holds", "queue_10_mb"
     ),
     "PL58": Ablation(
         "CUBIC for one connection in place of two, and the rates are equal within a quarter",

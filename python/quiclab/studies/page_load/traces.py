@@ -168,6 +168,22 @@ def lost(result: RunResult, start_s: float, end_s: float) -> float:
     return value_at(steps, end_s) - (0.0 if math.isnan(before) else before)
 
 
+def declared_lost(result: RunResult) -> float:
+    """Packets declared lost in the whole transfer."""
+    return counted(result, "lost_packets")
+
+
+def declared_falsely(result: RunResult) -> float:
+    """Packets declared lost in the whole transfer that were acknowledged later."""
+    return counted(result, "spurious_losses")
+
+
+def counted(result: RunResult, name: str) -> float:
+    """Return a counter of the first sender; NaN if there is none."""
+    flow = flow_of(result)
+    return math.nan if flow is None else float(result.flows[flow].sender.get(name, math.nan))
+
+
 def seconds_with_losses(result: RunResult) -> float:
     """Seconds of the first 150 in which a packet is declared lost."""
     steps = trace(result, "lost_packets")
@@ -205,6 +221,8 @@ REORDERING_METRICS = (
     Metric("threshold_80s", "Reordering that is permitted after 80 s", "packets", threshold_80s),
     Metric("lost_0_40", "Packets declared lost, 0 to 40 s", "", lambda result: lost(result, 0, 40)),
     Metric("lost_80_120", "Packets declared lost, 80 to 120 s", "", lambda result: lost(result, 80, 120)),
+    Metric("declared_lost", "Packets declared lost", "", declared_lost),
+    Metric("declared_falsely", "Packets declared lost that were acknowledged later", "", declared_falsely),
 )
 FAIRNESS_METRICS = (
     Metric("cwnd_mean_kb", "Mean congestion window", "kB", cwnd_mean_kb, of="flow"),
