@@ -52,6 +52,9 @@ struct Bearer {
     delivered: Vec<u64>,
 }
 
+/// A call of an element; boxed, because the ends of a bearer call each other.
+type Call<E> = Box<dyn FnOnce(&mut E, Time, &mut Outputs)>;
+
 impl Bearer {
     fn new(splitter: Splitter, mbps: &[u64]) -> Self {
         let names = mbps.iter().map(|mbps| mbps.to_string()).collect();
@@ -76,18 +79,18 @@ impl Bearer {
         }
     }
 
-    fn from_sender(&mut self, call: Box<dyn FnOnce(&mut BearerSender, Time, &mut Outputs)>) {
+    fn by_sender(&mut self, call: Call<BearerSender>) {
         let mut out = Outputs::default();
         call(&mut self.sender, self.now, &mut out);
         for (Port(link), packet) in out.packets {
-            self.from_link(
+            self.by_link(
                 usize::from(link),
                 Box::new(move |link, now, out| link.receive(now, Port(0), packet, out)),
             );
         }
     }
 
-    fn from_link(&mut self, index: usize, call: Box<dyn FnOnce(&mut Link, Time, &mut Outputs)>) {
+    fn by_link(&mut self, index: usize, call: Call<Link>) {
         let mut out = Outputs::default();
         call(&mut self.links[index], self.now, &mut out);
         for (port, packet) in out.packets {
@@ -95,7 +98,7 @@ impl Bearer {
                 self.delivered[index] += 1;
             } else if !self.silent[index] {
                 let port = Port(1 + index as u16);
-                self.from_sender(Box::new(move |sender, now, out| sender.receive(now, port, packet, out)));
+                self.by_sender(Box::new(move |sender, now, out| sender.receive(now, port, packet, out)));
             }
         }
     }
@@ -111,8 +114,8 @@ impl Bearer {
             };
             self.now = self.now.max(due);
             match element {
-                0 => self.from_sender(Box::new(move |sender, now, out| sender.wake(now, out))),
-                link => self.from_link(link - 1, Box::new(move |link, now, out| link.wake(now, out))),
+                0 => self.by_sender(Box::new(move |sender, now, out| sender.wake(now, out))),
+                link => self.by_link(link - 1, Box::new(move |link, now, out| link.wake(now, out))),
             }
         }
         self.now = limit;
@@ -124,7 +127,7 @@ impl Bearer {
         while next < at(to_ms) {
             self.run_until(next);
             let packet = Box::new(Packet { size: ByteCount::from_bytes(SIZE - 2), ..Packet::default() });
-            self.from_sender(Box::new(move |sender, now, out| sender.receive(now, Port(0), packet, out)));
+            self.by_sender(Box::new(move |sender, now, out| sender.receive(now, Port(0), packet, out)));
             next += spacing;
         }
         self.run_until(at(to_ms));
@@ -138,7 +141,7 @@ impl Bearer {
         };
         let now = self.now;
         self.links[outage.link].change(now, number, out.then_some(change));
-        self.from_link(outage.link, Box::new(move |link, now, out| link.wake(now, out)));
+        self.by_link(outage.link, Box::new(move |link, now, out| link.wake(now, out)));
     }
 }
 

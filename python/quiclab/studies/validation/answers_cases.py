@@ -476,7 +476,7 @@ def _two_wans() -> Question:
         (
             Setting("window of 1 MB", 0, fast, window("1 MB")),
             Setting("window of 10 MB", fast, both, window("10 MB")),
-            # HOLD            Setting("better line alone", 0.93 * fast, fast, {"flows.main.paths": []}),
+            Setting("better line alone", 0.93 * fast, fast, {"flows.main.paths": []}),
         ),
     )
 

@@ -193,7 +193,7 @@ mod tests {
         assert!((epoch.k - 4.217_163).abs() < 1e-6, "{}", epoch.k);
         // 0.4 (t - K)^3 + 100 with t - K = -4.217163, -3.217163, -2.217163, 0, 4.217163
         for (t, w) in [(0.0, 70.0), (1.0, 86.681), (2.0, 95.640), (epoch.k, 100.0), (2.0 * epoch.k, 130.0)] {
-            assert!((epoch.at(t) - w).abs() < 1e-3, "W({t}) = {}", epoch.at(t));
+            assert!((epoch.at(0.4, t) - w).abs() < 1e-3, "W({t}) = {}", epoch.at(0.4, t));
         }
     }
 
@@ -203,7 +203,7 @@ mod tests {
         curve.grow(Time::ZERO, 50 * MSS, 0, Duration::ZERO);
         let epoch = curve.state.epoch.unwrap();
         assert_eq!((epoch.k, epoch.origin), (0.0, 50.0));
-        assert!((epoch.at(2.0) - 53.2).abs() < 1e-9); // 50 + 0.4 * 8
+        assert!((epoch.at(0.4, 2.0) - 53.2).abs() < 1e-9); // 50 + 0.4 * 8
     }
 
     #[test]
