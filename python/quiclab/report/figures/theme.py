@@ -65,7 +65,7 @@ def theme(text: str, grid: str, background: str | None) -> dict[str, Any]:
             "symbolBaseFillColor": NEUTRAL,
             "symbolBaseStrokeColor": NEUTRAL,
             "labelFontSize": 13,
-            "labelLimit": 260,
+            "labelLimit": LEGEND_WIDTH,
             "columnPadding": 16,
             "layout": {"top": {"direction": "vertical", "anchor": "start", "margin": 2}},
         },
