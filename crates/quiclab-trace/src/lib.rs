@@ -12,6 +12,7 @@ pub mod capture;
 pub mod inspect;
 mod ip;
 mod lab_quic;
+mod magic;
 pub mod pacing;
 pub mod packets;
 pub mod pcapng;

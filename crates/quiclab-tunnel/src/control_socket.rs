@@ -1,7 +1,7 @@
 //! What this program asks a running tunnel, by its control socket. The user of the tunnel owns that and its folder, and whoever asks may be
 //! root: links are not followed, and what is answered goes to a terminal only without control characters.
 
-use crate::setup;
+use crate::folders::{RUN_DIRECTORY, directory};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -28,7 +28,7 @@ impl ControlSocket {
     #[must_use]
     pub fn path(&self) -> PathBuf {
         match self {
-            Self::OfInterface(interface) => setup::directory(interface).join(NAME),
+            Self::OfInterface(interface) => directory(interface).join(NAME),
             Self::Named(path) => path.clone(),
         }
     }
@@ -95,7 +95,7 @@ impl ControlSocket {
 /// If there is none.
 pub fn open_folder(interface: &str) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let all = openat(CWD, setup::RUN_DIRECTORY, flags, Mode::empty())?;
+    let all = openat(CWD, RUN_DIRECTORY, flags, Mode::empty())?;
     Ok(openat(&all, interface, flags | OFlags::NOFOLLOW, Mode::empty())?)
 }
 

@@ -3,19 +3,16 @@
 //! (RFC 9000 section 21.11).
 
 use crate::files;
+use crate::folders::{RUN_DIRECTORY, STATE_DIRECTORY};
 use crate::privileges::trusted;
-use crate::setup::RUN_DIRECTORY;
 use quiclab_core::problem::system_reason;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Where they are kept, a file for each device. Where that cannot be written, as in a container, they are beside the control sockets,
-/// until the machine is started again.
-pub const STATE_DIRECTORY: &str = "/var/lib/quiclab-tunnel";
-
-/// Those of the tunnel of a device, which are drawn where there are none yet.
+/// Those of the tunnel of a device, which are drawn where there are none yet. Where [`STATE_DIRECTORY`] cannot be written, as in a
+/// container, they are beside the control sockets, until the machine is started again.
 #[must_use]
 pub fn secret(interface: &str) -> [u8; 32] {
     let mut reasons = Vec::new();

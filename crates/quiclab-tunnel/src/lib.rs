@@ -18,6 +18,7 @@ pub mod confinement;
 pub mod control_socket;
 pub mod daemon;
 pub mod files;
+pub mod folders;
 pub mod installation;
 pub mod kept;
 pub mod keys;

@@ -1,7 +1,7 @@
 //! What a qlog file says about itself and its traces.
 
-use super::clock::{Reference, TimeFormat};
 use super::record::Role;
+use super::time::{Reference, TimeFormat};
 use serde_json::{Map, Value};
 
 /// Text of a title or name is kept up to this length.

@@ -33,6 +33,7 @@ mod scan;
 mod streams;
 mod summary;
 mod survey;
+mod time;
 
 pub(crate) use decode::{Decoder, Sink};
 pub(crate) use described::Described;
@@ -40,6 +41,7 @@ pub(crate) use document::{Ending, Piece, read as read_document};
 pub(crate) use event::{Event, Packet};
 pub(crate) use ranges::Ranges;
 
+use crate::magic::{HEAD_BYTES, is_capture};
 use quiclab_core::problem::system_reason;
 use sample::Span;
 use std::fs::File;
@@ -58,8 +60,6 @@ pub const CONNECTIONS_SHOWN: usize = 16;
 pub const POINTS: std::ops::RangeInclusive<usize> = 100..=2_000_000;
 /// Progress is told each time this much has been read.
 const TELL_BYTES: u64 = 4 << 20;
-/// Bytes of the beginning of a file that say what it is.
-pub(crate) const HEAD_BYTES: u64 = 16;
 
 /// What this reads, for sentences behind "expected".
 pub const EXPECTED: &str = "a qlog file (a JSON object with `traces`, or JSON records, one per line or each after \
@@ -213,9 +213,7 @@ pub(crate) fn unrecognised_format(head: &[u8], decoder: &Decoder) -> String {
         [] => "an empty file".to_owned(),
         [0x1f, 0x8b, ..] => "a file compressed by gzip (decompress it first)".to_owned(),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "a file compressed by zstd (decompress it first)".to_owned(),
-        _ if crate::packets::is_capture(head) => {
-            "a packet capture, which `quiclab pacing analyse` reads".to_owned()
-        }
+        _ if is_capture(head) => "a packet capture, which `quiclab pacing analyse` reads".to_owned(),
         _ if decoder.file.is_qlog() => "the header of a qlog file without a trace".to_owned(),
         _ if keys.iter().any(|key| key == "constants") => {
             "JSON with the field `constants`, as in Chrome's NetLog".to_owned()

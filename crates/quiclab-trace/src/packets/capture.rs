@@ -4,8 +4,8 @@
 //! | --- | --- |
 //! | `window.rs` | bytes as many as a record needs |
 //! | `pcap.rs`, `pcapng.rs` | records and blocks: time, length, link type of each frame |
-//! | `layers.rs`, `link.rs`, `tunnel.rs`, `ip.rs`, `tcp.rs` | headers |
-//! | `dissect.rs`, `flows.rs` | connections, what is counted, what is noted |
+//! | `layer.rs`, `layers.rs`, `link.rs`, `tunnel.rs`, `ip.rs`, `tcp.rs` | headers |
+//! | `dissect.rs`, `flows.rs`, `udp.rs` | connections, what is counted, what is noted |
 //! | `sequence.rs` | which connection a segment of TCP is of |
 //! | `copies.rs` | which frames show a packet once more |
 //! | `quic/` | decryption with a key log, ACK frames |
@@ -14,16 +14,10 @@
 use super::dissect::Dissector;
 use super::window::{ReadStop, Stop, Window};
 use super::{KeyLog, ReadError, Reading, Sink, pcap, pcapng};
+use crate::magic::{SECTION_HEADER, pcap_layout};
 use std::fmt::Write as _;
 use std::io::Read;
 use std::ops::ControlFlow;
-
-/// Whether a file is a capture, by its first bytes.
-pub(crate) fn is_capture(head: &[u8]) -> bool {
-    head.first_chunk::<4>().is_some_and(|&magic| {
-        pcap::layout(magic).is_some() || u32::from_be_bytes(magic) == pcapng::SECTION_HEADER
-    })
-}
 
 /// Reads a capture and gives its packets to `sink`. QUIC is decrypted with `keys` and with what the file itself has.
 ///
@@ -60,7 +54,7 @@ pub(super) fn embedded_secrets(input: impl Read, name: &str) -> Result<KeyLog, R
     let stopped = |stop: Stop| stopped(stop, name);
     window.have(4).map_err(stopped)?;
     let magic = window.bytes(0..window.held()).first_chunk::<4>().copied();
-    if magic.is_none_or(|magic| u32::from_be_bytes(magic) != pcapng::SECTION_HEADER) {
+    if magic.is_none_or(|magic| u32::from_be_bytes(magic) != SECTION_HEADER) {
         return Ok(KeyLog::default());
     }
     pcapng::read_secrets(&mut window).map_err(stopped)
@@ -87,12 +81,12 @@ pub(super) fn read_capture_with<R: Read>(
             "a file of less than 4 bytes".into()
         });
     };
-    let (format, broken) = if let Some(layout) = pcap::layout(magic) {
+    let (format, broken) = if let Some(layout) = pcap_layout(magic) {
         if !window.have(pcap::HEADER_BYTES).map_err(stopped)? {
             return other("a pcap file that ends within its header".into());
         }
         ("pcap", pcap::read(&mut window, layout, &mut dissector).map_err(stopped)?)
-    } else if u32::from_be_bytes(magic) == pcapng::SECTION_HEADER {
+    } else if u32::from_be_bytes(magic) == SECTION_HEADER {
         if !window.have(pcapng::HEADER_BYTES).map_err(stopped)? {
             return other("a pcapng file that ends within its header".into());
         }

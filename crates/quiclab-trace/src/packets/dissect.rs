@@ -2,31 +2,17 @@
 
 use super::copies::{Class, Copies};
 use super::flows::{Flows, Place, Tuple};
-use super::ip::{Datagram, Problem};
-use super::layers::{self, Kind, Trail};
-use super::quic::{Opened, Udp, Undecrypted};
-use super::{Content, KeyLog, ObservedPacket, Protocol, Reading, Sink, link, tcp, tunnel};
+use super::ip::Datagram;
+use super::layer::{Frame, Kind, Problem, Trail};
+use super::quic::{Opened, Undecrypted};
+use super::udp::Udp;
+use super::{Content, KeyLog, ObservedPacket, Protocol, Reading, Sink, layers, link, tcp, tunnel};
 use std::collections::BTreeMap;
 
 /// Link types that are named in notes.
 const LINK_TYPES_NAMED_MAX: usize = 16;
 const NOTES_MAX: usize = 64;
 const BEYOND: Problem = "packet of a flow beyond the first 10000";
-
-/// A frame as it is in a file.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Frame<'a> {
-    /// Nanoseconds on the clock of the capture.
-    pub(super) at: i64,
-    /// Bytes on the link, with the checksum of the frame if `fcs_bytes` is not 0.
-    pub(super) original: u32,
-    pub(super) fcs_bytes: u8,
-    pub(super) link: u16,
-    /// Number of the interface, where the file tells it.
-    pub(super) interface: u32,
-    /// What was captured of it.
-    pub(super) data: &'a [u8],
-}
 
 /// Gives packets to a sink, frame by frame.
 pub(super) struct Dissector<'s> {

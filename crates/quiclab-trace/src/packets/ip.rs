@@ -7,7 +7,7 @@
 //!
 //! Checksums are not verified: they are often not computed yet where a sender captures.
 
-use super::layers::Rest;
+use super::layer::{CUT, NOT_IP, Problem, Rest};
 use quiclab_core::ip::{IPV4_HEADER, IPV6_HEADER, Malformed, TCP_HEADER, UDP_HEADER, read};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -16,10 +16,6 @@ pub(super) const UDP: u8 = 17;
 /// IP Authentication Header (RFC 4302).
 const AH: u8 = 51;
 
-/// Why a packet is passed over, in words for [`super::Problems`].
-pub(super) type Problem = &'static str;
-pub(super) const CUT: Problem = "packet truncated within its headers";
-pub(super) const NOT_IP: Problem = "frame of another protocol than IP";
 const LENGTHS: Problem = "IP packet whose lengths contradict each other";
 
 /// One end of a packet; IPv4 addresses are the last four bytes.

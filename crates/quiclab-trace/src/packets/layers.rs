@@ -3,6 +3,7 @@
 //! | file | headers |
 //! | --- | --- |
 //! | `link.rs` | those of link types |
+//! | `layer.rs` | none: a frame, its layers by name |
 //! | `layers.rs` | Ethernet, VLAN tags, LLC/SNAP, PPP, Cisco HDLC, MPLS, pseudo-wires |
 //! | `tunnel.rs` | what IP and UDP carry |
 //! | `ip.rs` | IP, TCP, UDP |
@@ -10,8 +11,8 @@
 //! The innermost IP packet with TCP or UDP is what counts. At most [`HEADERS_MAX`] headers are followed: eight tunnels
 //! of Ethernet in UDP.
 
-use super::dissect::Frame;
-use super::ip::{self, CUT, Datagram, NOT_IP, Problem};
+use super::ip::{self, Datagram};
+use super::layer::{CUT, Frame, Kind, Layer, NOT_IP, Problem, Rest, Trail};
 use super::{link, tunnel};
 
 /// Headers in front of TCP or UDP.
@@ -20,127 +21,9 @@ const TOO_DEEP: Problem = "packet with more than 32 headers around it";
 /// Labels in a stack.
 const LABELS_MAX: usize = 16;
 
-/// What begins at a place in a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layer {
-    /// Destination, source, type or length.
-    Ethernet,
-    /// What a type of Ethernet says.
-    Ethertype(u16),
-    /// IEEE 802.2, with SNAP.
-    Llc,
-    /// Address and control if they are there, protocol (RFC 1661, RFC 1662).
-    Ppp,
-    /// Address, control, type of Ethernet (RFC 1547 section 4.3.1); PPP if the address is that of RFC 1662.
-    Hdlc,
-    /// Labels (RFC 3032).
-    Mpls,
-    /// IP, of any version.
-    Ip,
-}
-
-/// Encapsulations that are named in notes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    Pbb,
-    Mpls,
-    PseudoWire,
-    Pppoe,
-    IpInIp,
-    Gre,
-    Erspan,
-    EtherIp,
-    Vxlan,
-    VxlanGpe,
-    Geneve,
-    GtpU,
-    L2tp,
-    Lisp,
-    Tzsp,
-    Teredo,
-}
-
-impl Kind {
-    pub(super) const ALL: [(Self, &'static str); 16] = [
-        (Self::Pbb, "a provider backbone (IEEE 802.1ah)"),
-        (Self::Mpls, "MPLS"),
-        (Self::PseudoWire, "Ethernet pseudo-wires"),
-        (Self::Pppoe, "PPPoE"),
-        (Self::IpInIp, "IP in IP"),
-        (Self::Gre, "GRE"),
-        (Self::Erspan, "ERSPAN"),
-        (Self::EtherIp, "EtherIP"),
-        (Self::Vxlan, "VXLAN"),
-        (Self::VxlanGpe, "VXLAN-GPE"),
-        (Self::Geneve, "GENEVE"),
-        (Self::GtpU, "GTP-U"),
-        (Self::L2tp, "L2TP"),
-        (Self::Lisp, "LISP"),
-        (Self::Tzsp, "TZSP"),
-        (Self::Teredo, "Teredo"),
-    ];
-}
-
-/// What there is of a frame from a place on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rest<'a> {
-    /// What was captured.
-    pub(super) bytes: &'a [u8],
-    /// What was on the wire.
-    pub(super) length: usize,
-}
-
-impl<'a> Rest<'a> {
-    pub(super) fn byte(self, at: usize) -> Result<u8, Problem> {
-        self.bytes.get(at).copied().ok_or(CUT)
-    }
-
-    pub(super) fn half(self, at: usize) -> Result<u16, Problem> {
-        self.bytes.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]])).ok_or(CUT)
-    }
-
-    pub(super) fn skip(self, count: usize) -> Result<Self, Problem> {
-        let bytes = self.bytes.get(count..).ok_or(CUT)?;
-        Ok(Self { bytes, length: self.length.saturating_sub(count) })
-    }
-}
-
-/// What is learned on the way through the headers.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Trail {
-    /// Bits of [`Kind`].
-    kinds: u32,
-    /// Where the frame was seen: interface, addresses and tags of the link, tunnels. Not what differs from packet to packet.
-    pub(super) place: u64,
-    /// Bytes of the outermost IP packet.
-    pub(super) network_bytes: usize,
-    /// Bytes by which the frame states a shorter length than IP does.
-    pub(super) missing: usize,
-}
-
-impl Trail {
-    pub(super) fn through(&mut self, kind: Kind) {
-        self.kinds |= 1 << kind as u32;
-        self.saw(&[kind as u8]);
-    }
-
-    pub(super) fn has(&self, kind: Kind) -> bool {
-        self.kinds & 1 << kind as u32 != 0
-    }
-
-    /// Something that tells places apart. No secret hash: two places that look like one cost a copy that is not found.
-    pub(super) fn saw(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.place = (self.place ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3); // FNV-1a
-        }
-    }
-}
-
 /// Finds the innermost packet of TCP or UDP in a frame of `original` bytes.
 pub(super) fn innermost<'a>(frame: &Frame<'a>, original: usize) -> Result<(Datagram<'a>, Trail), Problem> {
-    let mut trail = Trail { place: 0xcbf2_9ce4_8422_2325, ..Trail::default() };
-    trail.saw(&frame.interface.to_be_bytes());
-    trail.saw(&frame.link.to_be_bytes());
+    let mut trail = Trail::of(frame);
     let rest = Rest { bytes: frame.data, length: original };
     let (mut layer, mut rest) = link::first(frame.link, rest, &mut trail)?;
     for _ in 0..HEADERS_MAX {

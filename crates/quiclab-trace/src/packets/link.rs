@@ -1,7 +1,6 @@
 //! Link types: where the first header begins that is none of the capture's own (tcpdump.org/linktypes.html).
 
-use super::ip::{CUT, NOT_IP, Problem};
-use super::layers::{Layer, Rest, Trail};
+use super::layer::{CUT, Layer, NOT_IP, Problem, Rest, Trail};
 
 pub(super) const ETHERNET: u16 = 1;
 const NULL: u16 = 0;

@@ -10,6 +10,7 @@ mod error;
 mod flows;
 mod ip;
 pub(crate) mod key_log;
+mod layer;
 mod layers;
 mod link;
 mod open;
@@ -20,9 +21,9 @@ pub(crate) mod quic;
 mod sequence;
 mod tcp;
 mod tunnel;
+mod udp;
 mod window;
 
-pub(crate) use capture::is_capture;
 pub use capture::read_capture;
 pub use error::{EXPECTED, ReadError};
 pub use key_log::{CONNECTIONS_MAX, KEY_LOG_BYTES_MAX, KeyLog};

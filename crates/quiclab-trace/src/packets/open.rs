@@ -6,9 +6,9 @@
 //! | 0a 0d 0d 0a: pcapng; a1b2c3d4, a1b23c4d or a1b2cd34, in either byte order: pcap | [`super::read_capture`] |
 //! | all others | [`read_qlog`], which says what it is if it is none |
 
-use super::capture::{embedded_secrets, is_capture, read_capture_with};
+use super::capture::{embedded_secrets, read_capture_with};
 use super::{KeyLog, ReadError, Reading, Sink, read_qlog};
-use crate::inspect::HEAD_BYTES;
+use crate::magic::{HEAD_BYTES, is_capture};
 use flate2::read::MultiGzDecoder;
 use std::cell::RefCell;
 use std::fs::{self, File};

@@ -8,34 +8,15 @@
 //!
 //! Only its length determines where a record ends: after a wrong length, no further record can be found.
 
-use super::dissect::{Dissector, Frame};
+use super::dissect::Dissector;
+use super::layer::Frame;
 use super::window::{RECORD_BYTES_MAX, ReadStop, Stop, Window};
+use crate::magic::PcapLayout;
 use std::io::Read;
 
 pub(super) const HEADER_BYTES: usize = 24;
 
-/// How the records of a file are to be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
-    big_endian: bool,
-    nanoseconds: bool,
-    record_bytes: usize,
-}
-
-/// What the first four bytes of a file say, if they are those of pcap.
-pub(super) fn layout(magic: [u8; 4]) -> Option<Layout> {
-    let known = |number: u32| match number {
-        0xa1b2_c3d4 => Some((false, 16)),
-        0xa1b2_3c4d => Some((true, 16)),
-        0xa1b2_cd34 => Some((false, 24)),
-        _ => None,
-    };
-    let big = known(u32::from_be_bytes(magic)).map(|found| (true, found));
-    let found = big.or_else(|| known(u32::from_le_bytes(magic)).map(|found| (false, found)));
-    found.map(|(big_endian, (nanoseconds, record_bytes))| Layout { big_endian, nanoseconds, record_bytes })
-}
-
-impl Layout {
+impl PcapLayout {
     fn word(self, bytes: &[u8], at: usize) -> u32 {
         let word = *bytes[at..].first_chunk().expect("the caller has counted");
         if self.big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
@@ -45,7 +26,7 @@ impl Layout {
 /// Reads records to the end, or to where the file breaks off. The header is there.
 pub(super) fn read<R: Read>(
     window: &mut Window<'_, R>,
-    layout: Layout,
+    layout: PcapLayout,
     to: &mut Dissector<'_>,
 ) -> Result<Option<ReadStop>, Stop> {
     let (link, fcs_bytes) = link_and_fcs(layout.word(window.bytes(0..HEADER_BYTES), 20));

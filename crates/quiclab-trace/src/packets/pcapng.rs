@@ -13,12 +13,12 @@
 //! Decryption Secrets Blocks, and ends at an unknown option; see docs/decisions/0017-capture-readers.md.)
 
 use super::KeyLog;
-use super::dissect::{Dissector, Frame};
+use super::dissect::Dissector;
+use super::layer::Frame;
 use super::window::{RECORD_BYTES_MAX, ReadStop, Stop, Window};
+use crate::magic::SECTION_HEADER;
 use std::io::Read;
 
-/// Block type of a Section Header: the same in both byte orders.
-pub(super) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;

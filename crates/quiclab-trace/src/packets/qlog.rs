@@ -16,9 +16,8 @@
 use super::{
     AckRange, Content, Flow, ObservedPacket, PacketNumber, Problems, Protocol, ReadError, Reading, Sink,
 };
-use crate::inspect::{
-    self, Decoder, Ending, Event, HEAD_BYTES, Packet, Piece, read_document, unrecognised_format,
-};
+use crate::inspect::{self, Decoder, Ending, Event, Packet, Piece, read_document, unrecognised_format};
+use crate::magic::HEAD_BYTES;
 use std::cell::Cell;
 use std::io::{self, Read};
 

@@ -17,8 +17,8 @@
 //!
 //! A port alone is no proof: where the header is none of its tunnel, the packet is UDP, and [`unread`] names it.
 
-use super::ip::{self, Datagram, Packet, Problem};
-use super::layers::{Kind, Layer, Rest, Trail};
+use super::ip::{self, Datagram, Packet};
+use super::layer::{Kind, Layer, Problem, Rest, Trail};
 
 type Next<'a> = (Layer, Rest<'a>);
 

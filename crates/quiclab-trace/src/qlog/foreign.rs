@@ -9,7 +9,8 @@
 //! | `packet_type` and sizes beside the header or in it | `header.packet_type`, `raw.length` |
 //! | all else | as it is |
 
-use super::export::{ExportError, Exported, convert_event};
+use super::convert::convert_event;
+use super::exported::{ExportError, Exported};
 use crate::inspect::{Described, Event, Sink, read_document};
 use serde_json::{Map, Value, json};
 use std::io::Write;

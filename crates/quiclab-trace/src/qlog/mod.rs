@@ -21,13 +21,16 @@
 //! Each event is written by hand into one reusable buffer: a simulation with qlog at both ends must
 //! not take twice the time of one without.
 
+mod convert;
 mod export;
+mod exported;
 mod foreign;
 mod frame;
 mod json;
 mod packet;
 
-pub use export::{ExportError, Exported, export_qlog_03};
+pub use export::export_qlog_03;
+pub use exported::{ExportError, Exported};
 
 use crate::EPOCH_UNIX_SECONDS;
 use json::{decimal, raw, string, uint};

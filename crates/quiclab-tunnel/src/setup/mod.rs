@@ -10,6 +10,7 @@ pub use error::SetupError;
 use crate::config::{Client, Config, Server, Settings};
 use crate::confinement::confine;
 use crate::control_socket::{self, open_folder};
+use crate::folders::directory;
 use crate::pool::Pool;
 use crate::privileges::{Account, drop_privileges, may_change_user};
 use crate::requests::Requests;
@@ -24,10 +25,8 @@ use quiclab_core::problem::{quoted, system_reason};
 use rustix::fs::AtFlags;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Where processes keep their journals and sockets, a directory for each device.
-pub const RUN_DIRECTORY: &str = "/run/quiclab-tunnel";
 /// What makes a machine forward packets.
 const FORWARDING: &str = "`sysctl net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1`";
 /// What the loop needs of the machine.
@@ -40,12 +39,6 @@ pub struct SystemSetup {
     pub control: Requests,
     /// Requests of Prometheus.
     pub metrics: Option<Requests>,
-}
-
-/// The directory of a device's process.
-#[must_use]
-pub fn directory(interface: &str) -> PathBuf {
-    Path::new(RUN_DIRECTORY).join(interface)
 }
 
 /// The control socket of a configuration.

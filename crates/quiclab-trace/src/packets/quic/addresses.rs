@@ -8,10 +8,10 @@ const TOLD_MAX: usize = 4;
 
 /// The addresses of the ends: of the one that sent first, and of the other.
 #[derive(Debug, Default)]
-pub(super) struct Addresses {
+pub(in super::super) struct Addresses {
     ends: [Addressed; 2],
     /// Packets of a path other than the first were opened.
-    pub(super) paths: bool,
+    pub(in super::super) paths: bool,
 }
 
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ struct Addressed {
 
 impl Addresses {
     /// A packet from `source` to `destination` was of the connection.
-    pub(super) fn see(&mut self, backward: bool, source: SocketAddr, destination: SocketAddr) {
+    pub(in super::super) fn see(&mut self, backward: bool, source: SocketAddr, destination: SocketAddr) {
         let ends = if backward { [destination, source] } else { [source, destination] };
         for (end, address) in self.ends.iter_mut().zip(ends) {
             if end.last == Some(address) {
@@ -39,7 +39,7 @@ impl Addresses {
     }
 
     /// A sentence about a connection called `name`, if it has had several addresses.
-    pub(super) fn note(&self, name: &str) -> Option<String> {
+    pub(in super::super) fn note(&self, name: &str) -> Option<String> {
         let name = if name.is_empty() { String::new() } else { format!(" {name}") };
         let several = self.ends.iter().filter(|end| end.seen.len() > 1);
         let told: Vec<String> = several

@@ -77,7 +77,7 @@ impl Largest {
 pub(in super::super) struct Connection {
     version: Option<Version>,
     /// Version of its long headers, if it is not recognised.
-    pub(super) unread_version: Option<u32>,
+    pub(in super::super) unread_version: Option<u32>,
     /// What the client first called the server; empty until one of its Initial packets was opened.
     original: Vec<u8>,
     initial: Option<InitialKeys>,
@@ -96,7 +96,7 @@ pub(in super::super) struct Connection {
     handshake: [DirectionKeys; 2],
     early: DirectionKeys,
     largest: [Largest; 2],
-    pub(super) addresses: Addresses,
+    pub(in super::super) addresses: Addresses,
     tried: u8,
     opened: u64,
     closed: u64,
@@ -144,7 +144,7 @@ impl Connection {
 
     /// Whether a packet that begins a connection, if its client chose the destination, is of this one: the destination is
     /// none of its IDs. After a Retry or Version Negotiation the client begins once more, mostly with the same hello.
-    pub(super) fn continues(&self, long: &Long<'_>, scratch: &mut Vec<u8>) -> bool {
+    pub(in super::super) fn continues(&self, long: &Long<'_>, scratch: &mut Vec<u8>) -> bool {
         if long.kind != Kind::Initial {
             return long.kind != Kind::ZeroRtt || !self.answered;
         }
@@ -434,7 +434,7 @@ impl Connection {
 }
 
 /// What an Initial packet has of a hello, if its client chose the destination: its keys are made of that.
-pub(super) fn begins(long: &Long<'_>, scratch: &mut Vec<u8>) -> Option<ClientHelloPrefix> {
+pub(in super::super) fn begins(long: &Long<'_>, scratch: &mut Vec<u8>) -> Option<ClientHelloPrefix> {
     let keys = InitialKeys::new(long.version, long.destination);
     keys.open(false, long, scratch).then(|| {
         let mut hello = ClientHelloPrefix::new();

@@ -5,7 +5,7 @@ use quiclab_core::quic::Cursor;
 use std::fmt::Write as _;
 
 /// "In QUIC version 1, this value MUST NOT exceed 20 bytes" (RFC 9000 section 17.2).
-pub(super) const CONNECTION_ID_BYTES_MAX: usize = 20;
+pub(in super::super) const CONNECTION_ID_BYTES_MAX: usize = 20;
 const LONG: u8 = 0x80;
 const FIXED: u8 = 0x40;
 /// "A client MUST expand the payload of all UDP datagrams carrying Initial packets to at least the smallest allowed maximum
@@ -28,7 +28,7 @@ pub(crate) enum Version {
 }
 
 impl Version {
-    pub(super) fn of(number: u32) -> Option<Self> {
+    pub(in super::super) fn of(number: u32) -> Option<Self> {
         match number {
             1 | 0xff00_0021 | 0xff00_0022 => Some(Self::One),
             0x6b33_43cf => Some(Self::Two),
@@ -40,7 +40,7 @@ impl Version {
 }
 
 /// A version number as it is written, with what is known of it.
-pub(super) fn version_name(number: u32) -> String {
+pub(in super::super) fn version_name(number: u32) -> String {
     let mut name = format!("{number:08x}");
     let text = number.to_be_bytes();
     let who = match number {
@@ -66,18 +66,18 @@ fn is_deployed(number: u32) -> bool {
 
 /// What a long header has in every version (RFC 8999 section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Invariant<'a> {
+pub(in super::super) struct Invariant<'a> {
     /// 0 in Version Negotiation.
-    pub(super) version: u32,
-    pub(super) destination: &'a [u8],
-    pub(super) source: &'a [u8],
+    pub(in super::super) version: u32,
+    pub(in super::super) destination: &'a [u8],
+    pub(in super::super) source: &'a [u8],
     /// Behind the IDs.
-    pub(super) rest: &'a [u8],
+    pub(in super::super) rest: &'a [u8],
 }
 
 impl<'a> Invariant<'a> {
     /// Reads the beginning of a UDP payload; `None` if it has no long header with IDs that are known to be used.
-    pub(super) fn of(payload: &'a [u8]) -> Option<Self> {
+    pub(in super::super) fn of(payload: &'a [u8]) -> Option<Self> {
         let mut cursor = Cursor::new(payload);
         if !is_long(cursor.byte()?) {
             return None;
@@ -89,7 +89,7 @@ impl<'a> Invariant<'a> {
     }
 
     /// Versions of a Version Negotiation packet (RFC 9000 section 17.2.1), among them a deployed one.
-    pub(super) fn negotiation(&self) -> Option<Vec<u32>> {
+    pub(in super::super) fn negotiation(&self) -> Option<Vec<u32>> {
         let (words, left) = self.rest.as_chunks::<4>();
         let versions: Vec<u32> = words.iter().copied().map(u32::from_be_bytes).collect();
         let known =
@@ -99,7 +99,7 @@ impl<'a> Invariant<'a> {
 
     /// Whether a UDP payload with this header begins a connection or is part of one, as far as its first bytes say: a
     /// version that is deployed, or a padded first packet of another.
-    pub(super) fn is_quic(&self, payload: &[u8]) -> bool {
+    pub(in super::super) fn is_quic(&self, payload: &[u8]) -> bool {
         let fixed = payload[0] & FIXED != 0;
         if self.version == 0 {
             return self.negotiation().is_some();
@@ -111,7 +111,7 @@ impl<'a> Invariant<'a> {
 
 /// What a long header is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in super::super) enum Kind {
     Initial,
     ZeroRtt,
     Handshake,
@@ -120,26 +120,26 @@ pub(super) enum Kind {
 
 /// A long header of a version that is recognised, and the packet behind it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Long<'a> {
-    pub(super) version: Version,
-    pub(super) kind: Kind,
-    pub(super) destination: &'a [u8],
-    pub(super) source: &'a [u8],
+pub(in super::super) struct Long<'a> {
+    pub(in super::super) version: Version,
+    pub(in super::super) kind: Kind,
+    pub(in super::super) destination: &'a [u8],
+    pub(in super::super) source: &'a [u8],
     /// Whether an Initial packet has a token: that of a Retry or of an earlier connection.
-    pub(super) token: bool,
+    pub(in super::super) token: bool,
     /// Where the packet number begins.
-    pub(super) number: usize,
+    pub(in super::super) number: usize,
     /// The packet; it is shorter than the datagram if others follow.
-    pub(super) packet: &'a [u8],
+    pub(in super::super) packet: &'a [u8],
 }
 
 /// Whether `first` begins a packet with a long header.
-pub(super) fn is_long(first: u8) -> bool {
+pub(in super::super) fn is_long(first: u8) -> bool {
     first & LONG != 0
 }
 
 /// Reads a long header at the beginning of `bytes`; `None` if it is of another version or not well formed.
-pub(super) fn long(bytes: &[u8]) -> Option<Long<'_>> {
+pub(in super::super) fn long(bytes: &[u8]) -> Option<Long<'_>> {
     let mut cursor = Cursor::new(bytes);
     let first = cursor.byte()?;
     let version = Version::of(u32::from_be_bytes(*cursor.array()?))?;

@@ -24,7 +24,7 @@ pub(in super::super) struct ConnectionId {
 
 impl ConnectionId {
     /// The ID with these bytes; `None` for none, or more than version 1 allows.
-    pub(super) fn new(id: &[u8]) -> Option<Self> {
+    pub(in super::super) fn new(id: &[u8]) -> Option<Self> {
         if id.is_empty() || id.len() > CONNECTION_ID_BYTES_MAX {
             return None;
         }
@@ -33,19 +33,19 @@ impl ConnectionId {
         Some(Self { bytes, length: id.len() as u8 })
     }
 
-    pub(super) fn length(self) -> u8 {
+    pub(in super::super) fn length(self) -> u8 {
         self.length
     }
 }
 
 /// A connection ID that a datagram tells.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct NewId {
-    pub(super) id: ConnectionId,
+pub(in super::super) struct NewId {
+    pub(in super::super) id: ConnectionId,
     /// Whether it names the end that sent the datagram, otherwise the one that gets it.
-    pub(super) of_sender: bool,
-    pub(super) path: u32,
-    pub(super) sequence: u64,
+    pub(in super::super) of_sender: bool,
+    pub(in super::super) path: u32,
+    pub(in super::super) sequence: u64,
 }
 
 /// Whose a connection ID is.
@@ -55,10 +55,10 @@ pub(in super::super) struct Owner {
     pub(in super::super) flow: usize,
     /// Whether it names the end that sent the flow's first packet: packets with it go backward.
     pub(in super::super) of_first: bool,
-    pub(super) length: u8,
+    pub(in super::super) length: u8,
     /// Path ID of Multipath QUIC; where there was none, 0.
-    pub(super) path: u32,
-    pub(super) sequence: u64,
+    pub(in super::super) path: u32,
+    pub(in super::super) sequence: u64,
 }
 
 /// The connection IDs of a capture.
@@ -76,7 +76,7 @@ pub(in super::super) struct ConnectionIds {
 
 impl ConnectionIds {
     /// Remembers the IDs that a datagram of a flow has told.
-    pub(super) fn add(&mut self, flow: usize, backward: bool, ids: &[NewId]) {
+    pub(in super::super) fn add(&mut self, flow: usize, backward: bool, ids: &[NewId]) {
         for new in ids {
             let of_first = new.of_sender != backward;
             let known = self.owners.get(&new.id).copied();
@@ -96,7 +96,7 @@ impl ConnectionIds {
     }
 
     /// Whose ID this is, if it is found among these addresses; `near` says whether a flow has one of them.
-    pub(super) fn long(
+    pub(in super::super) fn long(
         &self,
         id: &[u8],
         current: Option<usize>,
@@ -111,7 +111,7 @@ impl ConnectionIds {
     }
 
     /// Whose ID a packet with a short header has behind its first byte.
-    pub(super) fn short(
+    pub(in super::super) fn short(
         &self,
         packet: &[u8],
         current: Option<usize>,

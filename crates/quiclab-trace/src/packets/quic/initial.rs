@@ -15,7 +15,7 @@ const CLIENT_HELLO: u8 = 1;
 
 /// The beginning of a ClientHello.
 #[derive(Clone, Debug)]
-pub(super) struct ClientHelloPrefix {
+pub(in super::super) struct ClientHelloPrefix {
     bytes: [u8; HELLO_BYTES],
     /// Which of them are there.
     known: u64,

@@ -11,7 +11,6 @@
 //! | `ladder.rs` | keys of one direction through key updates |
 //! | `connection.rs` | what is known of a connection, and its datagrams |
 //! | `ids.rs`, `addresses.rs` | connection IDs, which say whose a datagram is; addresses that a connection has had |
-//! | `place.rs` | the connection of a datagram |
 //! | `secrets.rs` | where secrets come from, and how much may be tried |
 //! | `payload.rs`, `extension.rs` | frames |
 
@@ -24,10 +23,12 @@ mod initial;
 pub(crate) mod keys;
 mod ladder;
 mod payload;
-mod place;
 mod secrets;
 #[cfg(test)]
 mod tests;
 
-pub(super) use connection::{Connection, Opened, Undecrypted};
-pub(super) use place::Udp;
+pub(super) use connection::{Connection, Opened, Tools, Undecrypted, begins};
+pub(super) use header::{Invariant, is_long, long, version_name};
+pub(super) use ids::{ConnectionIds, Owner};
+pub(super) use payload::Found;
+pub(super) use secrets::SecretStore;

@@ -14,18 +14,18 @@ const NEW_IDS_MAX: usize = 64;
 /// What has been found in the packets of a datagram. Its memory is used again for the next.
 #[derive(Debug, Default)]
 pub(in super::super) struct Found {
-    pub(super) numbers: Vec<PacketNumber>,
-    pub(super) ranges: Vec<AckRange>,
-    pub(super) has_ack: bool,
-    pub(super) eliciting: bool,
+    pub(in super::super) numbers: Vec<PacketNumber>,
+    pub(in super::super) ranges: Vec<AckRange>,
+    pub(in super::super) has_ack: bool,
+    pub(in super::super) eliciting: bool,
     /// Connection IDs that the datagram tells, and whose they are.
-    pub(super) ids: Vec<NewId>,
+    pub(in super::super) ids: Vec<NewId>,
     /// Types of unknown frames, of all datagrams.
-    pub(super) unknown: BTreeSet<u64>,
+    pub(in super::super) unknown: BTreeSet<u64>,
 }
 
 impl Found {
-    pub(super) fn clear(&mut self) {
+    pub(in super::super) fn clear(&mut self) {
         self.numbers.clear();
         self.ranges.clear();
         self.ids.clear();
@@ -42,25 +42,31 @@ impl Found {
     }
 
     /// A connection ID of the sender of the datagram, or of its receiver.
-    pub(super) fn id(&mut self, id: &[u8], of_sender: bool, path: u32, sequence: u64) {
+    pub(in super::super) fn id(&mut self, id: &[u8], of_sender: bool, path: u32, sequence: u64) {
         if let Some(id) = ConnectionId::new(id).filter(|_| self.ids.len() < NEW_IDS_MAX) {
             self.ids.push(NewId { id, of_sender, path, sequence });
         }
     }
 
     /// Bit n: the sender has given out a connection ID of n bytes.
-    pub(super) fn sender_lengths(&self) -> u32 {
+    pub(in super::super) fn sender_lengths(&self) -> u32 {
         self.ids.iter().filter(|new| new.of_sender).fold(0, |bits, new| bits | 1 << new.id.length())
     }
 
     /// A packet of application data.
-    pub(super) fn packet(&mut self, path: u32, number: u64, payload: &[u8], problems: &mut Problems) {
+    pub(in super::super) fn packet(
+        &mut self,
+        path: u32,
+        number: u64,
+        payload: &[u8],
+        problems: &mut Problems,
+    ) {
         self.numbers.push(PacketNumber { path, number });
         self.frames(payload, problems, true);
     }
 
     /// An Initial or Handshake packet.
-    pub(super) fn handshake(&mut self, payload: &[u8], problems: &mut Problems) {
+    pub(in super::super) fn handshake(&mut self, payload: &[u8], problems: &mut Problems) {
         self.frames(payload, problems, false);
     }
 
@@ -138,7 +144,7 @@ impl Found {
     }
 
     /// A sentence that names the unknown frames by number, if there were any.
-    pub(super) fn unknown_note(&self) -> Option<String> {
+    pub(in super::super) fn unknown_note(&self) -> Option<String> {
         let types: Vec<String> = self.unknown.iter().map(|frame_type| format!("{frame_type:#x}")).collect();
         let more = if types.len() == TYPES_TOLD_MAX { " and perhaps more" } else { "" };
         (!types.is_empty()).then(|| {
@@ -150,7 +156,7 @@ impl Found {
     }
 
     /// Ranges in the order of the contract.
-    pub(super) fn settle(&mut self) {
+    pub(in super::super) fn settle(&mut self) {
         self.ranges.sort_unstable_by_key(|range| (range.path, *range.numbers.start()));
     }
 }

@@ -12,18 +12,18 @@ const DERIVATION_BYTES: usize = 1 << 13;
 
 /// What may still be spent on trying.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TrialDecryptionBudget(u64);
+pub(in super::super) struct TrialDecryptionBudget(u64);
 
 impl TrialDecryptionBudget {
     /// Whether there was enough to try `bytes`.
-    pub(super) fn spend(&mut self, bytes: usize) -> bool {
+    pub(in super::super) fn spend(&mut self, bytes: usize) -> bool {
         let left = self.0.checked_sub(bytes as u64);
         self.0 = left.unwrap_or(0);
         left.is_some()
     }
 
     /// Whether there was enough to make keys.
-    pub(super) fn derive(&mut self) -> bool {
+    pub(in super::super) fn derive(&mut self) -> bool {
         self.spend(DERIVATION_BYTES)
     }
 }
@@ -32,7 +32,7 @@ impl TrialDecryptionBudget {
 pub(in super::super) struct SecretStore<'k> {
     given: &'k KeyLog,
     embedded: KeyLog,
-    pub(super) budget: TrialDecryptionBudget,
+    pub(in super::super) budget: TrialDecryptionBudget,
 }
 
 impl<'k> SecretStore<'k> {
@@ -61,7 +61,7 @@ impl<'k> SecretStore<'k> {
         (1..=CONNECTIONS_TRIED_MAX).contains(&self.connections())
     }
 
-    pub(super) fn get(&self, random: &ClientRandom) -> Option<Secrets> {
+    pub(in super::super) fn get(&self, random: &ClientRandom) -> Option<Secrets> {
         let (a, b) = (self.embedded.get(random), self.given.get(random));
         let (a, b) = (a.or(b)?, b.or(a)?);
         Some(Secrets {
@@ -74,7 +74,7 @@ impl<'k> SecretStore<'k> {
     }
 
     /// One of few connections by its place.
-    pub(super) fn at(&self, index: usize) -> Option<(ClientRandom, Secrets)> {
+    pub(in super::super) fn at(&self, index: usize) -> Option<(ClientRandom, Secrets)> {
         let both = self.embedded.iter().chain(self.given.iter());
         both.map(|(random, secrets)| (*random, *secrets)).nth(index)
     }

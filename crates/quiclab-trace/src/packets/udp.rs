@@ -11,14 +11,13 @@
 //! stays one when a client's address changes. Where IDs are empty, or were given out in packets that cannot be opened, addresses
 //! and ports decide.
 
-use super::super::flows::{Flows, Place, Tuple};
-use super::super::ip::Datagram;
-use super::super::{KeyLog, Problems, Protocol, Sink};
-use super::connection::{Connection, Opened, Tools, begins};
-use super::header::{Invariant, is_long, long, version_name};
-use super::ids::{ConnectionIds, Owner};
-use super::payload::Found;
-use super::secrets::SecretStore;
+use super::flows::{Flows, Place, Tuple};
+use super::ip::Datagram;
+use super::quic::{
+    Connection, ConnectionIds, Found, Invariant, Opened, Owner, SecretStore, Tools, begins, is_long, long,
+    version_name,
+};
+use super::{KeyLog, Problems, Protocol, Sink};
 use std::collections::BTreeMap;
 
 /// Packets of a UDP flow without any long header on which secrets are tried.
@@ -27,9 +26,9 @@ const UDP_PACKETS_TRIED_MAX: u8 = 4;
 const VERSIONS_TOLD_MAX: usize = 8;
 
 /// What is known of all UDP datagrams of a capture.
-pub(in super::super) struct Udp<'k> {
-    pub(in super::super) secrets: SecretStore<'k>,
-    pub(in super::super) found: Found,
+pub(super) struct Udp<'k> {
+    pub(super) secrets: SecretStore<'k>,
+    pub(super) found: Found,
     ids: ConnectionIds,
     scratch: Vec<u8>,
     /// Whose the destination ID of the present datagram is.
@@ -40,7 +39,7 @@ pub(in super::super) struct Udp<'k> {
 }
 
 impl<'k> Udp<'k> {
-    pub(in super::super) fn new(keys: &'k KeyLog, embedded: KeyLog) -> Self {
+    pub(super) fn new(keys: &'k KeyLog, embedded: KeyLog) -> Self {
         Self {
             secrets: SecretStore::new(keys, embedded),
             found: Found::default(),
@@ -53,7 +52,7 @@ impl<'k> Udp<'k> {
     }
 
     /// The connection of a datagram, which may be new, and whether it goes backward in it; `None` if there are too many.
-    pub(in super::super) fn place(
+    pub(super) fn place(
         &mut self,
         datagram: &Datagram<'_>,
         flows: &mut Flows,
@@ -134,7 +133,7 @@ impl<'k> Udp<'k> {
     }
 
     /// Reads a datagram of the connection that [`Udp::place`] has found.
-    pub(in super::super) fn read(
+    pub(super) fn read(
         &mut self,
         (index, backward): (usize, bool),
         datagram: &Datagram<'_>,
@@ -204,7 +203,7 @@ impl<'k> Udp<'k> {
     }
 
     /// Sentences that a user should know, and what was not remembered.
-    pub(in super::super) fn notes(&self, flows: &Flows, problems: &mut Problems) -> Vec<String> {
+    pub(super) fn notes(&self, flows: &Flows, problems: &mut Problems) -> Vec<String> {
         let mut notes = Vec::new();
         let mut unread: BTreeMap<u32, u64> = BTreeMap::new();
         for state in &flows.states {

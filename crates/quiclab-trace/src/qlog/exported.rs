@@ -1,0 +1,56 @@
+//! What an export has written, or why it failed.
+
+use std::io;
+use thiserror::Error;
+
+/// Longest input of another writer: it is read as a whole.
+pub(super) const FOREIGN_BYTES_MAX: u64 = 1 << 30;
+
+/// What an export has written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Traces, one for each input.
+    pub traces: u64,
+    /// Events of all traces.
+    pub events: u64,
+    /// Indices of the inputs whose last record was truncated, as in the output of a killed run.
+    pub truncated: Vec<usize>,
+}
+
+/// Why an export failed.
+#[derive(Debug, Error)]
+pub enum ExportError {
+    /// Writing failed.
+    #[error(transparent)]
+    Write(#[from] io::Error),
+    /// Reading failed.
+    #[error("input {input}: {source}")]
+    Read {
+        /// Number of the input, from 1.
+        input: u64,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// A record is not JSON.
+    #[error("record {record} of input {input} is not JSON")]
+    Json {
+        /// Number of the input, from 1.
+        input: u64,
+        /// Number of the record, from 1; the header is record 1.
+        record: u64,
+        /// What the parser says.
+        source: serde_json::Error,
+    },
+    /// Nothing in the input is qlog.
+    #[error("input {input} is no qlog file")]
+    NoHeader {
+        /// Number of the input, from 1.
+        input: u64,
+    },
+    /// An input of another writer, which is read as a whole, is too long.
+    #[error("input {input} has more than 1 GiB and was not written by quiclab")]
+    TooLong {
+        /// Number of the input, from 1.
+        input: u64,
+    },
+}
