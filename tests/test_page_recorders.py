@@ -185,7 +185,7 @@ def test_the_document_of_webpagetest_is_the_url_that_was_tested(tmp_path: Path, 
     first = html("http://check.example/", 0, time_ms=20)
     pages = [{"id": "p", "title": "Run 1", "_URL": typed}]
     page = read(tmp_path, [first, html("/", 50), entry("/a", 200)], "WebPagetest", pages=pages)
-    assert page.document.url == f"{SITE}/"
+    assert page.url == f"{SITE}/"
     assert [resource.entry for resource in page.resources] == [1, 2]
     assert page.left_out == {rules.BEFORE: 1}
 
@@ -204,7 +204,15 @@ def test_signs_of_the_document(tmp_path: Path, more: Json, title: str) -> None:
     """WebPageTest, Chromium and Safari, older WebPageTest, Chromium, what a proxy records of any browser."""
     first = html("http://check.example/", 0)
     page = read(tmp_path, [first, html("/", 60, **more), entry("/a", 200)], pages=[{"id": "p", "title": title}])
-    assert page.document.entry == 1
+    assert page.resources[page.chain[-1]].entry == 1
+
+
+def test_the_first_html_is_a_document_unless_something_led_to_it(tmp_path: Path) -> None:
+    """A proxy that began late has no document: the first transfer begins the load, not the first frame."""
+    frame = html("/frame", 60, request=header("Referer", f"{SITE}/"))
+    assert read(tmp_path, [entry("/a.js", 0), frame], "Fiddler").resources[0].entry == 0
+    page = read(tmp_path, [entry("/a.js", 0), html("/", 60), frame], "Fiddler")
+    assert (page.resources[0].entry, page.left_out) == (1, {rules.BEFORE: 1})
 
 
 def test_redirects_are_resources_before_the_document(tmp_path: Path) -> None:
@@ -222,7 +230,7 @@ def test_redirects_are_resources_before_the_document(tmp_path: Path) -> None:
         entry("/later", 701),
     ]
     page = read(tmp_path, entries, pages=pages)
-    assert page.document.url == f"{SITE}/home"
+    assert page.url == f"{SITE}/home"
     assert [page.role(number) for number in range(4)] == ["redirect", "redirect", "document", None]
     assert [resource.after for resource in page.resources] == [None, 0, 1, 2]
     assert [resource.delay_ms for resource in page.resources] == pytest.approx([0, 0, 0, 390])
@@ -261,7 +269,8 @@ def test_a_document_from_a_cache_is_named(tmp_path: Path) -> None:
         html("/frame", 200, _resourceType="document"),
     ]
     page = read(tmp_path, entries, pages=[{"id": "p", "title": f"{SITE}/"}])
-    assert page.document.entry == 2
+    assert page.resources[0].entry == 2
+    assert page.url == f"{SITE}/"
     assert page.left_out == {rules.CACHE: 1, rules.BEFORE: 1}
     assert page.counts["document left out: the first transfer stands for it"] == 1
 
