@@ -46,7 +46,7 @@ def html(path: str = "/", begin_ms: float = 0, **more: Any) -> Json:
 def read(folder: Path, entries: list[Json], creator: str = "WebInspector", **log: Any) -> RecordedPage:
     """Write a file and read it."""
     path = folder / "x.har"
-    whole = {"version": "1.2", "creator": {"name": creator, "version": "1"}, "entries": entries, **log}
+    whole = {"version": "1.2", "creator": {"name": creator, "version": "111.0"}, "entries": entries, **log}
     path.write_text(json.dumps({"log": whole}), encoding="utf-8")
     return read_har(path)
 
@@ -169,6 +169,15 @@ def test_lengths_are_those_of_bodies_on_the_wire(tmp_path: Path, creator: str, r
     """By what the recorder means."""
     browser = {"name": "Firefox" if creator in ("Firefox", "Playwright") else "Chrome"}
     page = read(tmp_path, [html(), entry("/x", 60, response=response)], creator, browser=browser)
+    assert page.resources[1].body_bytes == body
+
+
+@pytest.mark.parametrize(("version", "body"), [("43.0.4", 11820), ("54.0", 11820), ("57.0", 11169), ("x", 11169)])
+def test_older_versions_of_firefox_count_no_headers(tmp_path: Path, version: str, body: int) -> None:
+    """11820 with 651 of headers, of compressed content: the body, or the sum."""
+    response = {"headersSize": 651, "bodySize": 11820, "content": {"size": 30_000, "mimeType": "text/css"}}
+    named = {"name": "Firefox", "version": version}
+    page = read(tmp_path, [html(), entry("/x", 60, response=response)], browser=named, creator="Firefox")
     assert page.resources[1].body_bytes == body
 
 
