@@ -46,7 +46,7 @@ def html(path: str = "/", begin_ms: float = 0, **more: Any) -> Json:
 def read(folder: Path, entries: list[Json], creator: str = "WebInspector", **log: Any) -> RecordedPage:
     """Write a file and read it."""
     path = folder / "x.har"
-    whole = {"version": "1.2", "creator": {"name": creator, "version": "1"}, "entries": entries, **log}
+    whole = {"version": "1.2", "creator": {"name": creator, "version": "111.0"}, "entries": entries, **log}
     path.write_text(json.dumps({"log": whole}), encoding="utf-8")
     return read_har(path)
 
@@ -172,6 +172,15 @@ def test_lengths_are_those_of_bodies_on_the_wire(tmp_path: Path, creator: str, r
     assert page.resources[1].body_bytes == body
 
 
+@pytest.mark.parametrize(("version", "body"), [("43.0.4", 11820), ("54.0", 11820), ("57.0", 11169), ("x", 11169)])
+def test_older_versions_of_firefox_count_no_headers(tmp_path: Path, version: str, body: int) -> None:
+    """11820 with 651 of headers, of compressed content: the body, or the sum."""
+    response = {"headersSize": 651, "bodySize": 11820, "content": {"size": 30_000, "mimeType": "text/css"}}
+    named = {"name": "Firefox", "version": version}
+    page = read(tmp_path, [html(), entry("/x", 60, response=response)], browser=named, creator="Firefox")
+    assert page.resources[1].body_bytes == body
+
+
 def test_bytes_received_stand_for_a_length_that_webpagetest_lacks(tmp_path: Path) -> None:
     """Over SPDY and HTTP/2 `_objectSize` is 0, and so `bodySize`: 17283 - 857."""
     response = {"headersSize": 857, "bodySize": 0, "content": {"size": 0, "mimeType": "text/html"}}
@@ -185,7 +194,7 @@ def test_the_document_of_webpagetest_is_the_url_that_was_tested(tmp_path: Path, 
     first = html("http://check.example/", 0, time_ms=20)
     pages = [{"id": "p", "title": "Run 1", "_URL": typed}]
     page = read(tmp_path, [first, html("/", 50), entry("/a", 200)], "WebPagetest", pages=pages)
-    assert page.document.url == f"{SITE}/"
+    assert page.url == f"{SITE}/"
     assert [resource.entry for resource in page.resources] == [1, 2]
     assert page.left_out == {rules.BEFORE: 1}
 
@@ -204,7 +213,15 @@ def test_signs_of_the_document(tmp_path: Path, more: Json, title: str) -> None:
     """WebPageTest, Chromium and Safari, older WebPageTest, Chromium, what a proxy records of any browser."""
     first = html("http://check.example/", 0)
     page = read(tmp_path, [first, html("/", 60, **more), entry("/a", 200)], pages=[{"id": "p", "title": title}])
-    assert page.document.entry == 1
+    assert page.resources[page.chain[-1]].entry == 1
+
+
+def test_the_first_html_is_a_document_unless_something_led_to_it(tmp_path: Path) -> None:
+    """A proxy that began late has no document: the first transfer begins the load, not the first frame."""
+    frame = html("/frame", 60, request=header("Referer", f"{SITE}/"))
+    assert read(tmp_path, [entry("/a.js", 0), frame], "Fiddler").resources[0].entry == 0
+    page = read(tmp_path, [entry("/a.js", 0), html("/", 60), frame], "Fiddler")
+    assert (page.resources[0].entry, page.left_out) == (1, {rules.BEFORE: 1})
 
 
 def test_redirects_are_resources_before_the_document(tmp_path: Path) -> None:
@@ -222,7 +239,7 @@ def test_redirects_are_resources_before_the_document(tmp_path: Path) -> None:
         entry("/later", 701),
     ]
     page = read(tmp_path, entries, pages=pages)
-    assert page.document.url == f"{SITE}/home"
+    assert page.url == f"{SITE}/home"
     assert [page.role(number) for number in range(4)] == ["redirect", "redirect", "document", None]
     assert [resource.after for resource in page.resources] == [None, 0, 1, 2]
     assert [resource.delay_ms for resource in page.resources] == pytest.approx([0, 0, 0, 390])
@@ -261,7 +278,8 @@ def test_a_document_from_a_cache_is_named(tmp_path: Path) -> None:
         html("/frame", 200, _resourceType="document"),
     ]
     page = read(tmp_path, entries, pages=[{"id": "p", "title": f"{SITE}/"}])
-    assert page.document.entry == 2
+    assert page.resources[0].entry == 2
+    assert page.url == f"{SITE}/"
     assert page.left_out == {rules.CACHE: 1, rules.BEFORE: 1}
     assert page.counts["document left out: the first transfer stands for it"] == 1
 

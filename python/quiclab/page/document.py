@@ -7,7 +7,7 @@
 | its URL is in `pages[].title` | Chromium (models/har/Log.ts), Safari (HARBuilder.js), chrome-har, older WebPageTest |
 | `_resourceType` is `document` | Chromium |
 | header `Sec-Fetch-Dest: document` | all browsers (Fetch Metadata), as Firefox and proxies record it |
-| HTML in answer to GET | |
+| HTML in answer to GET, without a Referer: a frame has one | |
 | it began first | |
 
 The load begins with the first of the redirects that led to the document (`redirectURL`, else Location): these are
@@ -46,7 +46,11 @@ def document_of(page: Mapping[str, Any], views: Sequence[View]) -> View | None:
         lambda view: _spelt(view.url) in titles,
         lambda view: view.kind == "document",
         lambda view: header(view.request, "sec-fetch-dest") == "document",
-        lambda view: view.request.get("method") == "GET" and not view.types.isdisjoint(HTML),
+        lambda view: (
+            view.request.get("method") == "GET"
+            and not view.types.isdisjoint(HTML)
+            and not header(view.request, "referer")
+        ),
     ]
     http = [view for view in views if view.scheme in ("http", "https")]
     return next((view for sign in signs for view in http if sign(view)), None)

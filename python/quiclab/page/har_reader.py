@@ -86,6 +86,8 @@ class RecordedPage:
     ----------
     file
         Name of the HAR file.
+    url
+        Address of the document, after redirects.
     resources
         Resources, the document first; each follows the resource that led to its request.
     origins
@@ -103,6 +105,7 @@ class RecordedPage:
     """
 
     file: str
+    url: str
     resources: tuple[Resource, ...]
     origins: tuple[str, ...]
     chain: tuple[int, ...]
@@ -110,11 +113,6 @@ class RecordedPage:
     left_out: Mapping[str, int]
     counts: Mapping[str, int]
     on_load_ms: float | None
-
-    @property
-    def document(self) -> Resource:
-        """The document, after redirects."""
-        return self.resources[self.chain[-1]]
 
     def role(self, resource: int) -> Literal["document", "redirect"] | None:
         """Return what a resource is in the chain to the document; `None` for all others."""
@@ -239,6 +237,7 @@ def _page(
         )
     return RecordedPage(
         file=name,
+        url=chosen.url,
         resources=tuple(resources),
         origins=tuple(origins),
         chain=tuple(place[position] for position in chosen.chain),

@@ -301,7 +301,7 @@ def document(
         "schema": PAGE_SCHEMA,
         "page": {
             "file": page.file,
-            "url": page.document.url,
+            "url": page.url,
             "resources": len(page.resources),
             "origins": list(page.origins),
             "depth": page.depth,

@@ -20,6 +20,7 @@ from quiclab.page.rules import (
     skip_reason,
 )
 from quiclab.page.timings import ROUNDING_MS, instant
+from quiclab.page.urls import resolved
 from quiclab.page.view import View, recorder_of
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Selection:
         Number of assumptions by kind.
     on_load_ms
         Load time that the browser states [ms]; `None` if missing.
+    url
+        The document's, even where another entry stands for it.
     """
 
     entries: tuple[Entry, ...]
@@ -53,6 +56,7 @@ class Selection:
     left_out: Counter[str]
     assumed: Counter[str]
     on_load_ms: float | None
+    url: str
 
 
 def select(name: str, log: Mapping[str, Any], raw: Sequence[object]) -> Selection:
@@ -86,7 +90,8 @@ def select(name: str, log: Mapping[str, Any], raw: Sequence[object]) -> Selectio
     assumed: Counter[str] = Counter()
     may_be = [views[number] for number in sorted(here) if reasons[number] in (None, CACHE, RECORDER)]
     found = document_of(page, sorted(may_be, key=lambda view: (view.began or NEVER, view.number)))
-    chain = chain_of(_entry_of(found, entries, origin, assumed), entries)
+    document = _entry_of(found, entries, origin, assumed)
+    chain = chain_of(document, entries)
     further = 0
     if wanted is None:
         entries, further = _until_next(views, entries, chain)
@@ -100,7 +105,10 @@ def select(name: str, log: Mapping[str, Any], raw: Sequence[object]) -> Selectio
         entries = _in_time(entries, chain, on_load_ms, _start_of(page, origin), left_out, assumed)
     places = {entry.number: place for place, entry in enumerate(entries)}
     chain_places = tuple(places[entry.number] for entry in chain)
-    return Selection(tuple(entries), chain_places, +left_out, assumed, on_load_ms)
+    url = chain[-1].url
+    if found is not None and found.number != document.number:
+        url = resolved("", found.url) or found.url
+    return Selection(tuple(entries), chain_places, +left_out, assumed, on_load_ms, url)
 
 
 def _begin(entry: Entry) -> tuple[float, int]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 PLAIN_SECTION_BYTES = 100
 MAX_BODY_BYTES = 10**10
+#: Files of Firefox 43, 47 and 54 have the lengths of bodies there, those of 57 the sum (browsermob-proxy issue 723).
+FIREFOX_COUNTS_HEADERS = 55
 BODILESS = (*range(100, 200), 204, 205, STATUS_NOT_MODIFIED)
 
 
@@ -72,7 +74,9 @@ def _firefox(lengths: Lengths) -> int | None:
     body, head = lengths.body, lengths.head
     if not body or not lengths.view.recorder.is_firefox:
         return None
-    return body if body == lengths.size or not head or body < head else body - head
+    version = lengths.view.recorder.version
+    counts_headers = version is None or version >= FIREFOX_COUNTS_HEADERS
+    return body - head if counts_headers and head and body >= head and body != lengths.size else body
 
 
 def _received(lengths: Lengths) -> int | None:
@@ -96,9 +100,10 @@ CASES: tuple[Case, ...] = (
         _bodiless,
     ),
     Case(
-        "of Firefox `bodySize` less `headersSize`, unless it equals `content.size` or is less than `headersSize`",
+        "of Firefox `bodySize` less `headersSize`, unless it equals `content.size`, is less than `headersSize`, or the "
+        "version is below 55",
         "Firefox: devtools/shared/network-observer/NetworkResponseListener, transferredSize = bodySize + headersSize; "
-        "since a version before 57 (browsermob-proxy issue 723)",
+        "shared/webconsole/network-monitor.js of older versions, transferredSize alone",
         _firefox,
     ),
     Case(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from quiclab.page.entry import Reader
 
+LEADING_NUMBER = re.compile(r"([0-9]{1,6})\b")
 FIREFOX_BUILDS = ("firefox", "waterfox", "floorp", "librewolf", "tor browser", "mullvad", "seamonkey", "palemoon")
 
 
@@ -26,10 +28,13 @@ class Recorder:
     ----------
     creator, browser
         Their names, in lower case; empty if the file does not have them.
+    version
+        The first number of the browser's version, or else of the creator's; `None` without any.
     """
 
     creator: str
     browser: str
+    version: int | None
 
     @property
     def has_firefox(self) -> bool:
@@ -48,7 +53,9 @@ def recorder_of(log: Mapping[str, Any]) -> Recorder:
         str(tool.get("name") or "").lower() if isinstance(tool := log.get(name), dict) else ""
         for name in ("creator", "browser")
     )
-    return Recorder(creator, browser)
+    versions = [as_object(log.get(name)).get("version") for name in ("browser", "creator")]
+    numbers = [found[1] for version in versions if (found := LEADING_NUMBER.match(str(version)))]
+    return Recorder(creator, browser, int(numbers[0]) if numbers else None)
 
 
 class View:
