@@ -24,7 +24,7 @@ def invoke(*arguments: str | Path) -> int:
 
 def test_a_setting_that_fails_is_a_row_everywhere(small: Path, tmp_path: Path, capsys: Captured) -> None:
     out = tmp_path / "out"
-    command = ["sweep", small, "--vary", LOSSES, "--seeds", "2", "--jobs", "1", "--out", out]
+    command: list[str | Path] = ["sweep", small, "--vary", LOSSES, "--seeds", "2", "--jobs", "1", "--out", out]
     assert invoke(*command) == 1
     said = capsys.readouterr()
     assert "2 of 4 runs failed" in said.err
@@ -71,7 +71,18 @@ def test_a_figure_has_the_row_of_a_setting_without_a_value(small: Path, tmp_path
 
 def test_a_compared_level_that_fails_has_its_row(small: Path, tmp_path: Path, capsys: Captured) -> None:
     out = tmp_path / "out"
-    command = ["sweep", small, "--vary", LOSSES, "--compare", "links.down1.loss", "--seeds", "2", "--jobs", "1"]
+    command: list[str | Path] = [
+        "sweep",
+        small,
+        "--vary",
+        LOSSES,
+        "--compare",
+        "links.down1.loss",
+        "--seeds",
+        "2",
+        "--jobs",
+        "1",
+    ]
     assert invoke(*command, "--out", out, "--json") == 1
     (row,) = json.loads(capsys.readouterr().out)["differences"]
     assert (row["links.down1.loss"], row["goodput_mbps.n"], row["goodput_mbps.mean"]) == (1.0, 0, None)
@@ -170,9 +181,9 @@ def test_a_setting_of_a_study_that_fails_is_a_row_everywhere(home: Path, tmp_pat
     assert "failed: <50 ms> & away, rate 20 Mbit/s: 2 of 2 runs: flow `dc`" in " ".join(capsys.readouterr().out.split())
     assert invoke("study", "report", "tiny/rate", "--out", out) in (0, 1)
     file = out / "tiny" / "rate" / "report.html"
-    said = capsys.readouterr().err
-    assert "Tiny: rate of a link: 3 claims: " in said
-    assert f"(2 runs are missing). Open {file} in a browser." in said
+    printed = capsys.readouterr().err
+    assert "Tiny: rate of a link: 3 claims: " in printed
+    assert f"(2 runs are missing). Open {file} in a browser." in printed
     page = file.read_text()
     assert "&lt;50 ms&gt; &amp; away, rate 20 Mbit/s: 2 failed, 0 did not; the first: flow `dc` failed" in page
 

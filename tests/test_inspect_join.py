@@ -14,6 +14,7 @@ from quiclab.inspect import open_run, side
 from quiclab.inspect.join import joined, pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
 DATA = Path(__file__).parents[1] / "crates/quiclab-trace/tests/data"
@@ -140,7 +141,7 @@ def parameters(role: str) -> dict[str, Any]:
     return file
 
 
-NAMED = {
+NAMED: dict[str, Callable[[str], dict[str, Any]]] = {
     "ODCID": lambda role: qlog(role, {"ODCID": ODCID.upper()}),
     "group_id": lambda role: qlog(role, {"group_id": f"0x{ODCID}"}),
     "first packet": initial,

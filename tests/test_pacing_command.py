@@ -177,8 +177,8 @@ def test_notes_for_the_reader_are_printed(capsys: pytest.CaptureFixture[str]) ->
     table.analysis(pacing.Analysis(settings, (capture, made.capture("arp.pcap", frames=12, problems={"no IP": 12}))))
     printed = capsys.readouterr().out.replace("\N{NO-BREAK SPACE}", " ")
     for message in (
-        "x: An offload joined segments. 7 of 300 packets are longer than a frame of 1518 B carries; the longest frame has "
-        "65 226 B.",
+        "x: An offload joined segments. 7 of 300 packets are longer than a frame of 1518 B carries; the longest frame "
+        "has 65 226 B.",
         "x: ACKs are not known.",
         "x: The clock ran backwards. 1 of 300 packets",
         "x.pcap: It broke off.",

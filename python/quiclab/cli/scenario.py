@@ -20,7 +20,6 @@ from quiclab.formats import counted
 from quiclab.native import extension, resolve_file
 from quiclab.recordings import RECORDINGS, plain_file
 from quiclab.report import show
-from quiclab.stacks.controls import controls_of
 from quiclab.stacks.registry import catalogue, unavailable
 from quiclab.tree import to_json
 
@@ -146,6 +145,8 @@ def stack_show(
     if name not in stacks:
         reason = unavailable().get(name)
         raise RequestError(reason) if reason else unknown("stack", name, stacks, listing="quiclab stack list")
+    from quiclab.stacks.controls import controls_of  # noqa: PLC0415 - loads the types of scenarios
+
     if as_json:
         print(to_json({"schema": "quiclab.stack/1", **stacks[name], "controls": controls_of(stacks[name])}))
     else:

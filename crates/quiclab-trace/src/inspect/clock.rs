@@ -69,6 +69,7 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inspect::time::date_ms;
     use serde_json::{Value, json};
 
     #[test]

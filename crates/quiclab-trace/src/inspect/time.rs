@@ -52,7 +52,7 @@ impl Reference {
 }
 
 /// Milliseconds since 1970 of a date as in RFC 3339, also with letters after the `T` as in some examples of the drafts.
-fn date_ms(text: &str) -> Option<f64> {
+pub(super) fn date_ms(text: &str) -> Option<f64> {
     let (date, rest) = text.trim().split_once(['T', 't', ' '])?;
     let mut parts = date.split('-').map(|part| part.parse::<i64>().ok());
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);

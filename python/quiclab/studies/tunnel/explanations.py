@@ -52,7 +52,7 @@ EXPLANATIONS = {
         (`at_once`), bursts are shorter, windows are not always full, and it is {{ (100 *
         under('at_once').share_a('tcp4', 'hetero', 'rr', 'fq')) | figures(1) }} and {{ (100 *
         under('at_once').share_a('tcp4', 'hetero', 'lowrtt', 'fq')) | figures(1) }} %: the direction of the source,
-        whose 62 and 68 % need a load that leaves the windows room more often.
+        whose difference needs a load that leaves the windows room more often.
         """,
     "TN19": """
         Both windows are full under load, and a packet takes the path where an acknowledgement has just made
