@@ -70,7 +70,7 @@ impl Clock {
 mod tests {
     use super::*;
     use crate::inspect::time::date_ms;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     #[test]
     fn dates() {
