@@ -107,7 +107,7 @@ def test_the_package_installs_and_is_removed_without_a_trace(package: Path, tmp_
         # what closes the machine until a tunnel is up, by the unit of the package and by one of earlier instructions
         "ln -s /usr/lib/systemd/system/quiclab-closed@.service $wants/quiclab-closed@qlt0.service; "
         "ln -s /etc/systemd/system/quiclab-closed.service $wants/quiclab-closed.service; "
-        "mkdir var/lib/quiclab-tunnel; "
+        "mkdir -p var/lib/quiclab-tunnel; "
         "chroot . dpkg --purge quiclab-tunnel >&2; test ! -e var/lib/quiclab-tunnel; "
         "list > ../after; diff ../before ../after || true"
     )
