@@ -347,7 +347,8 @@ def test_a_scenario_is_run_with_recording_on(stack: str, small: Path, capsys: py
     assert cli.invoke(["inspect", str(small), "--out", str(out)]) == 0
     printed = capsys.readouterr()
     assert printed.out == f"{out}\n"
-    assert printed.err == "running small with recording on\n"
+    assert printed.err.startswith("running small with recording on\ndc delivered 0.1 MB ")
+    assert "Its sender was limited by" in printed.err
     data = json.loads(out.read_text().split('id="data">')[1].split("</script>")[0])["sides"][0]
     [connection] = data["connections"]
     for direction in (0, 1):
@@ -461,7 +462,7 @@ def test_an_engine_that_is_not_available_is_skipped_unless_it_was_named(
     [
         (["validation/blind", "--engines", "lab-tcp"], "200 settings; choose one with --only: case"),
         (["validation/blind", "--only", "case=999"], "unknown value `999`"),
-        (["validation"], "validation is a group; choose one of validation/aqm, validation/blind,"),
+        (["validation"], "validation is a group; choose one of validation/answers, validation/aqm,"),
         (
             ["dual_connectivity/pdcp", "--only", "configuration=single_link"],
             "--engines: expected one or two engines of dual_connectivity/pdcp, got 3: lab-quic, quinn, noq",
