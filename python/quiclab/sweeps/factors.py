@@ -312,7 +312,8 @@ def _expanded(field: str, path: str, scenario: Mapping[str, Any]) -> list[str]:
     try:
         return expanded_paths(scenario, path)
     except RequestError as error:
-        raise RequestError(f"{field}: {error.message}", path=path, kind=error.kind) from None
+        said = error.message.removeprefix("--set: ")  # the engine reads paths of `--set`
+        raise RequestError(f"{field}: {said}", path=path, kind=error.kind) from None
 
 
 def _nested(path: str, other: str) -> bool:
