@@ -49,7 +49,8 @@ def test_every_metric_of_every_study_has_a_value_in_a_short_run(short: RunResult
     study = find("tunnel/single")
     for metric in study.measures.metrics:
         value = metric.value(short, {})
-        assert not math.isnan(value), metric.name
+        # seconds 5 to 30 of the load are not part of a short run
+        assert not math.isnan(value) or "_5_30" in metric.name, metric.name
     rtt = study.measures.metric.value(short, {})
     # both ways 10 ms; a quarter of a window at most waits in the links, and a packet until it is full
     assert 20 < rtt < 40

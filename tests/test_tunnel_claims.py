@@ -22,8 +22,9 @@ CLAIMS: Mapping[str, tuple[str, Claim]] = {
     claim.identity: (home, claim) for home in PLACES for claim in REFERENCE.claims(home)
 }
 TERMS = {
-    "TN01": 4, "TN02": 4, "TN04": 1, "TN05": 2, "TN07": 3, "TN08": 1, "TN10": 2, "TN11": 1, "TN13": 2,
-    "TN14": 2, "TN16": 2, "TN17": 1, "TN19": 2, "TN20": 4, "TN22": 6, "TN23": 12, "TN25": 2, "TN26": 5,
+    "TN01": 4, "TN02": 4, "TN03": 2, "TN04": 1, "TN05": 2, "TN06": 2, "TN07": 3, "TN08": 1, "TN09": 1, "TN10": 2,
+    "TN11": 1, "TN12": 3, "TN13": 2, "TN14": 2, "TN15": 6, "TN16": 2, "TN17": 1, "TN18": 2, "TN19": 2, "TN20": 4,
+    "TN21": 2, "TN22": 6, "TN23": 12, "TN24": 2, "TN25": 2, "TN26": 5, "TN27": 3,
 }  # fmt: skip
 """Number of the values that each predicate needs."""
 
