@@ -196,7 +196,7 @@ def test_metrics_within_a_window(result: RunResult) -> None:
         ("goodput@10s", 'got "@10s"'),
         ("goodput@2s..1s", 'got "@2s..1s"'),
         ("goodput@a..b", 'got "@a..b"'),
-        ("drops@1s..", '`ping_p99` or `fairness` with a window, got "drops@1s.."'),
+        ("drops@1s..", '`fairness` or `total_goodput` with a window, got "drops@1s.."'),
         ("ping@1s..", "expected a flow with the workload `ping` for `ping`, got none"),
         ("speed@1s..", "unknown metric `speed@1s..`"),
     ],
