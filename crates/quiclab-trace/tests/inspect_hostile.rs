@@ -26,7 +26,7 @@ fn fixtures() -> Vec<(String, Vec<u8>)> {
         .map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap()))
         .collect();
     files.sort();
-    assert_eq!(files.len(), 9);
+    assert_eq!(files.len(), 11);
     files
 }
 

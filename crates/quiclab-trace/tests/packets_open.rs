@@ -31,7 +31,7 @@ fn gzip(content: &[u8]) -> Vec<u8> {
 }
 
 const LOG: &[u8] = include_bytes!("data/draft-01-pcap2qlog.qlog");
-const PACKETS: [&str; 2] = ["0 > 0 1251+42 []", "0 < 23000000 219+42 [9] acks 0-0 4-6 eliciting"];
+const PACKETS: [&str; 2] = ["0 > 0 1251+42 [] eliciting", "0 < 23000000 219+42 [9] acks 0-0 4-6 eliciting"];
 
 #[test]
 fn a_qlog_as_it_is_and_compressed() {
