@@ -265,7 +265,7 @@ def test_a_client_that_says_nothing_has_completed_nothing() -> None:
     _merge(data, "main", Report(problems=["it said nothing"]))
     flow = data["flows"]["main"]
     assert (flow["completed"], flow["finish_s"], flow["download_time_s"]) == (False, None, None)
-    assert (flow["failed"], flow["failure"]) == (True, "it said nothing"), "a goodput of 0 is no result of it"
+    assert (flow["failed"], flow["failure"]) == (True, "it said nothing"), "its goodput of 0 was not measured"
     assert data["warnings"] == ["it said nothing"]
 
 

@@ -1,4 +1,4 @@
-"""HAR files of each recorder: what is left out and why, what a length means, and where the load begins and ends.
+"""HAR files of each recorder: entries that are left out and why, the meaning of lengths, and where the load begins and ends.
 
 Each file is made here, in the form that the sources named in `quiclab.page.rules` and `quiclab.page.sizes` write.
 """

@@ -23,7 +23,7 @@ CAUSES: Final = {
     "too_large": "larger than the token bucket",
 }
 #: Causes of a sender that are named: at least this share [%].
-LEAST_PERCENT: Final = 0.5
+MIN_PERCENT: Final = 0.5
 _COUNTER: Final = re.compile(r"dropped_(.+)_packets")
 
 
@@ -47,7 +47,7 @@ def outcome(result: RunResult, name: str) -> str:
 
 def limited(percent: Mapping[str, float]) -> str:
     """Return what limited a sender, from the share of each cause [%]: the largest first; empty if nothing is known."""
-    shares = sorted(((share, cause) for cause, share in percent.items() if share >= LEAST_PERCENT), reverse=True)
+    shares = sorted(((share, cause) for cause, share in percent.items() if share >= MIN_PERCENT), reverse=True)
     return ", ".join(f"{cause} {share:.0f} %" for share, cause in shares)
 
 
