@@ -1,4 +1,4 @@
-"""HAR files of each recorder: entries that are left out and why, the meaning of lengths, and where the load begins and ends.
+"""HAR files of each recorder: entries that are left out and why, the meaning of lengths, begin and end of the load.
 
 Each file is made here, in the form that the sources named in `quiclab.page.rules` and `quiclab.page.sizes` write.
 """

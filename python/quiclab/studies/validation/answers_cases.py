@@ -3,9 +3,9 @@
 A range is computed from the parameters of the scenario by the formula that `theory` states. Its width is what theory
 leaves open: the capacity that headers take, the time until a window is full, the scatter of random losses.
 
-Answers of quiclab were known when the widths were chosen. After the first runs, three things were changed: goodput under
-random loss counts from 40 s on, as slow start was part of it; a fair share may be exceeded by 1 %; and an uplink of
-150 kbit/s was left out, whose losses of acknowledgements the formula does not have (it had less than the range).
+Answers of quiclab were known when the widths were chosen. After the first runs, three things were changed: goodput
+under random loss counts from 40 s on, as slow start was part of it; a fair share may be exceeded by 1 %; and an uplink
+of 150 kbit/s was left out, whose losses of acknowledgements the formula lacks (its answer was below the range).
 """
 
 from __future__ import annotations
