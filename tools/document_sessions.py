@@ -86,6 +86,7 @@ SHORTENED = [
         r"(quiclab study run pacing/beyond_bursts)\b.*",
         r"\1 --runs 1 --only burst=1 --only configuration=whole --only buffer=1",
     ),
+    (r"quiclab study (run|ablate) tunnel(?!/).*", r"quiclab study \1 tunnel/delayed"),
     (
         r"(quiclab study run (?!dual_connectivity|validation|page_load|pacing|controls|queues|slow_start)\S+)\b.*",
         r"\1 --runs 1",
@@ -93,7 +94,7 @@ SHORTENED = [
 ]
 # results of a shortened study are incomplete, and these say so: exit code 1
 INCOMPLETE = re.compile(
-    r"quiclab (verify|study (compare|table|package)) (dual_connectivity(?!/pdcp)|validation|page_load|pacing)\b"
+    r"quiclab (verify|study (compare|table|package)) (dual_connectivity(?!/pdcp)|validation|page_load|pacing|tunnel)\b"
     r"|quiclab study report validation\b(?!/loss_detection|/answers|/aqm|/blind|/regressions)"
     r"|quiclab study (report|multiverse) dual_connectivity(?!/)"
 )
