@@ -105,8 +105,9 @@ def test_tcp_waits_for_room_for_a_burst_and_causes_that_are_not_told_apart_are_n
     assert causes(end) == [(0, APPLICATION), (30 * MS, WINDOW), (40 * MS, APPLICATION)]
 
 
-def test_acknowledgements_are_not_limited() -> None:
-    end = End("client", sent=sender([10 * MS, 12 * MS], contents="ack"))
+@pytest.mark.parametrize("contents", ["ack", "ack+padding", "connection_close", "ack+connection_close"])
+def test_acknowledgements_are_not_limited(contents: str) -> None:
+    end = End("client", sent=sender([10 * MS, 12 * MS], contents=contents))
     end.sent.space[0] = 3  # the request
     end.metrics["cwnd_bytes"], end.metrics["in_flight_bytes"] = held((0, 12_000)), held((0, 1200), (40 * MS, 0))
     assert causes(end) == [(0, APPLICATION)]

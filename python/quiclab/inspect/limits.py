@@ -34,7 +34,8 @@ RAISED = 0
 """Change of credit: a limit was raised. Others are that it is used up."""
 TCP_HEADERS_BYTES = 52
 """IPv4 (20 B) and TCP with timestamps (32 B): packet records count them, congestion windows do not."""
-ONLY_ACKS = {"ack", "ack+padding", "padding"}
+NOT_ACK_ELICITING = {"ack", "padding", "connection_close", "application_close"}
+"""Frames that congestion control does not limit by themselves (RFC 9002 section 2), by their names in `Packets.contents`."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def limits(end: End) -> Limits | None:
 def _departures(end: End) -> tuple[Integers, Integers]:
     """Return time and size of the packets of application data that the window limits."""
     sent = end.sent
-    data = np.array([text not in ONLY_ACKS and text != LITTLE for text in sent.contents])
+    data = np.array([text != LITTLE and not NOT_ACK_ELICITING.issuperset(text.split("+")) for text in sent.contents])
     rows = sent.space >= ZERO_RTT
     if sent.contents == [UNKNOWN]:
         rows = rows & (sent.size_bytes > ACK_BYTES)
