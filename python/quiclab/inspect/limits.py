@@ -35,7 +35,7 @@ RAISED = 0
 TCP_HEADERS_BYTES = 52
 """IPv4 (20 B) and TCP with timestamps (32 B): packet records count them, congestion windows do not."""
 NOT_ACK_ELICITING = {"ack", "padding", "connection_close", "application_close"}
-"""Frames that congestion control does not limit by themselves (RFC 9002 section 2), by their names in `Packets.contents`."""
+"""Frames that do not elicit acknowledgements (RFC 9002 section 2), as `Packets.contents` names them."""
 
 
 @dataclass(frozen=True)
