@@ -355,6 +355,12 @@ def test_former_names_are_read_from_plain_values_too(lab: Scenario) -> None:
     assert "whole_bursts" not in plain
 
 
+def test_a_table_with_a_kind_that_is_one_of_several_words_is_read(lab: Scenario) -> None:
+    link = next(iter(lab.links))
+    framing = {"kind": "atm", "overhead_bytes": 10}
+    assert lab.with_value(f"links.{link}.framing", framing).to_dict()["links"][link]["framing"] == framing
+
+
 def test_results_with_former_names_are_read(lab: Scenario, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = quiclab.run(
         lab.with_value("flows.dc.sender.pacing", {"kind": "leaky_bucket", "wait_for_full_burst": True})

@@ -151,6 +151,8 @@ def _union(members: tuple[Any, ...], value: Any, path: str) -> Any:
     classes = [item for item in members if dataclasses.is_dataclass(item)]
     if isinstance(value, tuple(item for item in classes if isinstance(item, type))):
         return value
+    if isinstance(value, Mapping) and len(classes) == 1:
+        return from_plain(classes[0], value, path)
     if isinstance(value, Mapping) and classes:
         tags = {next((f.default for f in dataclasses.fields(item) if f.name == "kind"), None): item for item in classes}
         tag = value.get("kind")

@@ -75,22 +75,24 @@ impl LinkEstimate {
         if elapsed == Duration::ZERO {
             return;
         }
+        // the estimate has grown older all the time since the report before, also while there was nothing to measure
+        let age = report.measured.since(before.measured);
         let (bytes, packets) = (
             report.transmitted.bytes - before.transmitted.bytes,
             report.transmitted.packets - before.transmitted.packets,
         );
         if before.buffered.bytes() > bytes {
-            self.rate.add((bytes, elapsed.as_nanos()), elapsed, self.smoothing);
+            self.rate.add((bytes, elapsed.as_nanos()), age, self.smoothing);
         } else if packets > 1 || was_idle && packets > 0 {
             let sure = if was_idle { bytes } else { bytes - bytes / packets };
             if per_second(sure, elapsed) > self.rate().bits_per_second() {
-                self.rate.add((sure, elapsed.as_nanos()), elapsed, self.smoothing);
+                self.rate.add((sure, elapsed.as_nanos()), age, self.smoothing);
             }
         }
         let delivered = report.delivered.bytes - before.delivered.bytes;
         let on_the_way = report.transmitted.bytes - report.delivered.bytes;
         let byte_nanos = on_the_way.saturating_mul(elapsed.as_nanos());
-        self.base_delay.add((byte_nanos, delivered), elapsed, self.smoothing);
+        self.base_delay.add((byte_nanos, delivered), age, self.smoothing);
     }
 
     /// Estimated rate, in bytes with the PDCP header.
@@ -128,10 +130,10 @@ impl DecayingRatio {
         Self { numerator: u128::from(numerator) << 16, denominator: u128::from(denominator) << 16 }
     }
 
-    /// Adds the terms of a time `elapsed`, in which the sums lose a part of `elapsed` in
-    /// `elapsed + smoothing`.
-    fn add(&mut self, terms: (u64, u64), elapsed: Duration, smoothing: Duration) {
-        let (keep, all) = (u128::from(smoothing.as_nanos()), u128::from((smoothing + elapsed).as_nanos()));
+    /// Adds terms to sums that are older by `age` than when the last ones were added, and lose a part of `age` in
+    /// `age + smoothing`.
+    fn add(&mut self, terms: (u64, u64), age: Duration, smoothing: Duration) {
+        let (keep, all) = (u128::from(smoothing.as_nanos()), u128::from((smoothing + age).as_nanos()));
         let new = Self::new(terms);
         // below 2^64 x 2^16 each, times less than 2^42 (an hour in ns): no overflow
         self.numerator = self.numerator * keep / all + new.numerator;

@@ -175,6 +175,91 @@ def _loss_newreno() -> Question:
     )
 
 
+def _slow_start_exit() -> Question:
+    def reduced(beta: float) -> Setting:
+        least = math.ceil(math.log(2) / -math.log(beta))
+        return Setting(f"{beta:g}", least, least + 1, {"flows.main.sender.cubic": {"slow_start_beta": beta}})
+
+    return Question(
+        "slow_start_exit",
+        ("neqo#3162", "neqo#3187"),
+        "How often is the window reduced at the end of slow start?",
+        "The window is up to twice what the path holds when the loss is noticed: ln 2 / ln(1/beta) reductions in a row,"
+        " rounded up, and at most one more, as it grows meanwhile.",
+        measures.reductions,
+        "reductions",
+        "",
+        tuple(reduced(beta) for beta in (0.7, 0.5, 0.4)),
+    )
+
+
+def _cubic_after_pause() -> Question:
+    # in packets of 1228 bytes: what link and queue hold, the window after a loss, and K (RFC 9438, section 4.2)
+    held = (50e6 * 0.040 / 8 + 125e3) / 1228
+    window, k = 0.7 * held, (held * (1 - 0.7) / 0.4) ** (1 / 3)
+    span = 0.5
+    slope = 3 * 0.4 * k**2
+    after_20_s = held + 0.4 * (20 - k) ** 3
+    profile = {f"flows.main.{end}.profile": "quinn" for end in ("sender", "receiver")}
+    return Question(
+        "cubic_after_pause",
+        ("FreeBSD D25065", "s2n-quic#157"),
+        "Does the window of CUBIC jump after 20 s in which the application had little to send?",
+        "No: time without a full window does not count (RFC 9438, section 5.8). In half a second it grows by 3 C K^2 "
+        "times the time at most, the slope of the curve at its beginning. A sender that counts the pause goes to where "
+        "the curve has come, by half of the window in each round trip.",
+        measures.window_growth(measures.when_delivered_s(5.81e6), span),
+        "window in half a second, of that before",
+        "",
+        (
+            Setting("lab-quic", 1, 1 + slope * span / window),
+            Setting("profile quinn, which counts it", 1.5, after_20_s / window, profile),
+        ),
+    )
+
+
+def _nagle() -> Question:
+    requests, rtt, delay = 20, 0.020, 0.040
+    waits = requests * (2 * rtt + delay)
+    return Question(
+        "nagle",
+        ("smithy-rs#4677",),
+        "What does a request in two writes cost without TCP_NODELAY?",
+        "The second part waits for the acknowledgement of the first (RFC 9293, section 3.7.4), which Linux delays by "
+        "40 ms: two round trips and 40 ms for each request instead of one round trip. The connection takes another "
+        "round trip; the first request, or its handshake, may find a server that acknowledges at once.",
+        measures.completion_s,
+        "time for 20 requests",
+        "s",
+        (
+            Setting("Nagle", waits - delay, waits + rtt),
+            Setting(
+                "TCP_NODELAY", requests * rtt, (requests + 1) * rtt + 0.01, {"flows.main.receiver.tcp.nagle": False}
+            ),
+        ),
+    )
+
+
+def _adsl() -> Question:
+    def framed(overhead: int) -> Setting:
+        # full segments have 1426 bytes of data in packets of 1478
+        cells = math.ceil((1478 + overhead) / 48)
+        changes = {f"links.{link}.framing.overhead_bytes": overhead for link in ("down", "up")}
+        return Setting(f"overhead of {overhead} bytes", *_near(10.833 * 1426 / (53 * cells), 0.01), changes)
+
+    return Question(
+        "adsl",
+        ("sch_cake#142", "sqm-scripts#84"),
+        "What remains of an ADSL line's rate for TCP?",
+        "A packet fills whole cells of ATM, 48 bytes of 53: with 1488 bytes 31 cells, with one byte more 32. Up to 1 % "
+        "less until the window is open.",
+        measures.goodput_mbps(),
+        "goodput",
+        "Mbit/s",
+        (framed(10), framed(11)),
+    )
+
+
 def _noq_chunks() -> Question:
     return Question(
         "noq_chunks",
@@ -217,14 +302,7 @@ def _bbr_loss() -> Question:
 
 def _fq_shares() -> Question:
     def number(count: int, queue: Mapping[str, object]) -> Changes:
-        flow = {
-            "stack": "lab-tcp",
-            "down": ["down"],
-            "up": ["up"],
-            "receiver_machine": "pc",
-            "workload": {"kind": "download", "duration": "20 s"},
-        }
-        return {"links.down.queue": queue, **{f"flows.d{index}": flow for index in range(5, count + 1)}}
+        return {"links.down.queue": queue, "flows.downloads.count": count}
 
     settings = [
         Setting(
@@ -333,6 +411,12 @@ def _certificate() -> Question:
         (
             Setting("chain of 2.5 kB", 2 * rtt, 2 * rtt + 0.002, chain("2500 B")),
             Setting("chain of 4 kB", 3 * rtt, 3 * rtt + 0.002, chain("4 kB")),
+            Setting(
+                "chain of 4 kB, first flight of two datagrams",
+                2 * rtt,
+                2 * rtt + 0.002,
+                {**chain("4 kB"), "flows.main.receiver.quic.initial_datagrams": 2},
+            ),
         ),
     )
 
@@ -519,7 +603,8 @@ def _minimum_window() -> Question:
 
 def _probe_rtt() -> Question:
     # 200 ms and a round trip: version 1 at four packets, every 10 s; version 3 at half of the product, every 5 s
-    first, third = 0.24 / 10.24, 0.5 * 0.24 / 5.24
+    first, third, often = 0.24 / 10.24, 0.5 * 0.24 / 5.24, 0.5 * 0.24 / 2.24
+    third_version = {"flows.main.sender.congestion_control": "bbr-v3"}
     return Question(
         "probe_rtt",
         ("draft-ietf-ccwg-bbr#17", "picoquic#885"),
@@ -532,7 +617,12 @@ def _probe_rtt() -> Question:
         "%",
         (
             Setting("bbr-linux", *_near(100 * first, 1 / 3, 1 / 3)),
-            Setting("bbr-v3", *_near(100 * third, 1 / 3, 1 / 3), {"flows.main.sender.congestion_control": "bbr-v3"}),
+            Setting("bbr-v3", *_near(100 * third, 1 / 3, 1 / 3), third_version),
+            Setting(
+                "bbr-v3, every 2 s",
+                *_near(100 * often, 1 / 3, 1 / 3),
+                {**third_version, "flows.main.sender.bbr": {"probe_rtt_interval": "2 s"}},
+            ),
         ),
     )
 
@@ -574,6 +664,8 @@ QUESTIONS = (
     _spurious_undo(),
     _persistent(),
     _minimum_window(),
+    _slow_start_exit(),
+    _cubic_after_pause(),
     _outage(),
     _policer_rtt(),
     _gso_policer(),
@@ -583,7 +675,9 @@ QUESTIONS = (
     _fq_shares(),
     _udp_isolation(),
     _ack_capacity(),
+    _adsl(),
     _two_wans(),
+    _nagle(),
     _certificate(),
     _noq_chunks(),
     _probe_rtt(),

@@ -88,16 +88,6 @@ def until_rate_s(start_s: float, rate_mbps: float, over_s: float = 0.2) -> Measu
     return measured
 
 
-def smallest_window_bytes(after_s: float, until_s: float) -> Measure:
-    """Return the smallest window of the sender in a span of time [B]."""
-
-    def measured(result: RunResult) -> float:
-        rows = _series(result, "main.sender", "cwnd_bytes")
-        return _number(rows.filter(pl.col("time_s").is_between(after_s, until_s))["value"].min())
-
-    return measured
-
-
 def threshold_share(before_s: float, at_s: float) -> Measure:
     """Return the slow start threshold at a time as a share of the window before another time."""
 
@@ -124,7 +114,17 @@ def lost_time_share(after_s: float, step_s: float = 0.1) -> Measure:
     return measured
 
 
-def window_growth(from_s: Callable[[RunResult], float], within_s: float) -> Measure:
+def when_delivered_s(size_bytes: float) -> Measure:
+    """Return when the receiver has more than a number of bytes [s]."""
+
+    def measured(result: RunResult) -> float:
+        rows = _series(result, "main.receiver", "delivered_bytes").sort("time_s")
+        return _number(rows.filter(pl.col("value") > size_bytes)["time_s"].min())
+
+    return measured
+
+
+def window_growth(from_s: Measure, within_s: float) -> Measure:
     """Return the largest window within a time, as a multiple of the window at its beginning."""
 
     def measured(result: RunResult) -> float:
