@@ -88,4 +88,4 @@ def test_the_study_has_a_row_for_each_case(tmp_path: Path) -> None:
     evaluation = Evaluation(find(STUDY.name), tmp_path)
     rows = listing(evaluation, STUDY.design.default_engine)
     assert len(rows) == len(CASES)
-    assert [row for row in rows if row[6]] == [row for row in rows if "certificate=4 kB" in row[7]]
+    assert [row for row in rows if row[6]] == [row for row in rows if row[2] == "chain of 4 kB"]

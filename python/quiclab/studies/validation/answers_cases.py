@@ -203,7 +203,7 @@ def _cubic_after_pause() -> Question:
     profile = {f"flows.main.{end}.profile": "quinn" for end in ("sender", "receiver")}
     return Question(
         "cubic_after_pause",
-        ("FreeBSD D25065", "s2n-quic#157"),
+        ("freebsd#D25065", "s2n-quic#157"),
         "Does the window of CUBIC jump after 20 s in which the application had little to send?",
         "No: time without a full window does not count (RFC 9438, section 5.8). In half a second it grows by 3 C K^2 "
         "times the time at most, the slope of the curve at its beginning. A sender that counts the pause goes to where "
