@@ -86,9 +86,9 @@ class Names(Vocabulary):
             "send_interval_ms": ("intervals", "send", 1.0),
             "send_interval_us": ("intervals", "send", 1e3),
             "ack_interval_ms": ("intervals", "ack", 1.0),
-            "burst_gap_ms": ("intervals", "between", 1.0),
-            "gap_in_burst_us": ("intervals", "within", 1e3),
-            "burst_packets": ("intervals", "burst", 1.0),
+            "burst_gap_ms": ("intervals", "between_fixed", 1.0),
+            "gap_in_burst_us": ("intervals", "within_fixed", 1e3),
+            "burst_packets": ("intervals", "burst_fixed", 1.0),
             "packets_per_ack": ("acks", "covered", 1.0),
         }
         own = (
@@ -160,7 +160,7 @@ class Names(Vocabulary):
 
     def percentile(self, series: Series, percent: float) -> float:
         """A percentile."""
-        if series.kind in ("burst", "covered"):
+        if series.kind in ("burst_fixed", "covered"):
             return self._of(series, f"{series.kind}_q{percent / 100:g}_packets")
         return self._of(series, f"{series.kind}_q{percent / 100:g}_ms") * series.unit
 
