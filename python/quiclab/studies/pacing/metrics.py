@@ -94,6 +94,18 @@ def quantile_metric(kind: str, part: str) -> Metric:
     )
 
 
+def mode_metric(kind: str) -> Metric:
+    """Return the most common interval of a kind, in bins of 1 % [ms]."""
+    read = intervals(kind)
+
+    def measure(result: RunResult) -> float:
+        found = read(kept(result))
+        most = max(found["counts"], default=0)
+        return float(found["at_ms"][found["counts"].index(most)]) if most else math.nan
+
+    return Metric(f"{kind}_mode_ms", f"{NAMES[kind]}, most common", "ms", measure)
+
+
 def width_metric() -> Metric:
     """Return the width of the distribution of ACK intervals, from the 1 % to the 99 % quantile [ms]."""
 
@@ -154,6 +166,8 @@ def count_share_metric(kind: str, low: int, high: int | None = None) -> Metric:
     return Metric(f"{kind}_share_{low}_{high}", f"{COUNTED[kind]} of {low} to {high} packets", "", measure)
 
 
+LARGE_ACK = 10
+"""Packets of a large ACK (PA-06)."""
 COUNTED = {"burst": "Bursts", "burst_fixed": f"Bursts {GAP}", "covered": "ACKs"}
 
 
@@ -219,6 +233,21 @@ NOMINAL = Metric(
         item["interval_ms"] for item in kept(result)["data"]["clusters"]["expected"] if item["gain"] == 1
     ),
 )
+
+
+EVEN_PARTS = (0.5, 0.75, 1.25, 1.5, 2.5)
+"""Multiples of the even interval at which distributions of several stacks are compared (PA-18): coarser than what
+programs cost, such as 8 or 100 us between the packets of a pair at 10 Mbit/s."""
+
+
+def even_share_metric(part: float) -> Metric:
+    """Return the part of the intervals up to so many times that of evenly spaced packets."""
+    return Metric(
+        f"send_even_{part:g}",
+        f"Intervals up to {part:g} times the even one",
+        "",
+        lambda result: share(kept(result)["data"]["intervals"], 0, part * NOMINAL.measure(result)),
+    )
 
 
 WINDOW_MS = 0.1

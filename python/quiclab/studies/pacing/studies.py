@@ -38,7 +38,9 @@ from quiclab.studies.pacing.metrics import (
     COVERED,
     DUPLICATES,
     EVEN,
+    EVEN_PARTS,
     FRAME,
+    LARGE_ACK,
     LOSS,
     MEDIAN_INTERVAL,
     NOMINAL,
@@ -46,13 +48,15 @@ from quiclab.studies.pacing.metrics import (
     count_mode_metric,
     count_quantile_metric,
     count_share_metric,
+    even_share_metric,
     largest_metric,
+    mode_metric,
     peaks_metric,
     quantile_metric,
     share_metric,
     width_metric,
 )
-from quiclab.studies.pacing.tables import CLUSTERS, FRAMES, theory
+from quiclab.studies.pacing.tables import ACKNOWLEDGED, CLUSTERS, FRAMES, UTILISED, theory
 from quiclab.studies.pacing.variants import SLOW_PYTHON, VARIANTS
 from quiclab.study import Design, Factor, Figure, Measures, Metric, Presentation, Study, Table
 
@@ -97,6 +101,7 @@ UTILISATION = study(
         metric=Metric("utilisation", "Utilisation of the link", "", utilisation),
         further=(LINK_RATE,),
         keep=link_use,
+        table=UTILISED,
     ),
     presentation=presentation(
         title="Utilisation of a link",
@@ -126,6 +131,9 @@ INTERVALS = study(
             *(share_metric("send", centre - 0.1, centre + 0.1) for centre in (0.949, 1.186, 1.581)),
             *(peaks_metric("send", centre - 0.1, centre + 0.1) for centre in (0.949, 1.186, 1.581)),
             peaks_metric("send", 0.108, 0.13),
+            share_metric("send", 0.84, 1.05),
+            mode_metric("send"),
+            *map(even_share_metric, EVEN_PARTS),
             quantile_metric("ack", "0.5"),
             largest_metric("ack"),
             peaks_metric("ack", 0.09, 0.13),
@@ -164,10 +172,12 @@ ACKS = study(
             count_mode_metric("covered"),
             count_share_metric("covered", 2, 2),
             count_share_metric("covered", 2, 3),
+            count_share_metric("covered", LARGE_ACK),
             count_quantile_metric("covered", 0.95),
             count_quantile_metric("covered", 0.5, by_packets=True),
             *ACK_METRICS,
         ),
+        table=ACKNOWLEDGED,
     ),
     presentation=presentation(
         title="How receivers acknowledge",
