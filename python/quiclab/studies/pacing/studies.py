@@ -24,6 +24,7 @@ from quiclab.studies.pacing.common import (
     TCP,
     configurations,
     describe,
+    filling,
     rates,
 )
 from quiclab.studies.pacing.figures import acks_figures, interval_figures, rate_figures
@@ -90,7 +91,7 @@ def utilisation(result: RunResult) -> float:
 UTILISATION = study(
     "utilisation",
     design=design(
-        configurations=configurations(
+        configurations=filling(
             "aioquic", "picoquic_bbr", "picoquic_cubic", "quic-go", "ngtcp2", "netcat", "apache", "custom", *REAL
         ),
         factors=(LINK,),
