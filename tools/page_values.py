@@ -168,7 +168,8 @@ class Values:
         A claim that has come since an earlier version made the stored values is not tested.
         """
         source = self.stored.get("studies", {}).get(study, {})
-        if self.results is None and source.get("results") != RESULTS and identity not in self.stored.get("claims", {}):
+        older = self.results is None and source.get("results", RESULTS) != RESULTS
+        if older and identity not in self.stored["claims"]:
             return untested(study)
 
         def make(evaluation: Evaluation) -> dict[str, Any]:
