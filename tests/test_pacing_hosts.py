@@ -1,4 +1,4 @@
-"""What programs cost in the pacing study: the measured values, and which of them fill a link of 1 Gbit/s."""
+"""What programs cost in the pacing study, which of them fill a link of 1 Gbit/s, and the numbers of the thesis' text."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from quiclab import load, run
 from quiclab.quantity import seconds
 from quiclab.studies import hosts
 from quiclab.studies.pacing import common
+from quiclab.study.published import read_published
+from quiclab.study.registry import find
 
 FILE = ROOT / "python/quiclab/studies/pacing/reference/utilisation_real.csv"
 
@@ -46,3 +48,16 @@ def test_a_client_in_go_does_not_fill_a_gigabit(name: str, least: float, most: f
     late = frames.filter(frames["time_ns"] >= 1e9)
     rate_bps = 8 * (float(late["size_bytes"].cast(int).sum()) + 14 * late.height) / 0.5
     assert least < rate_bps / 1e9 <= most + 0.01
+
+
+def test_numbers_of_the_text_are_beside_those_of_the_studies() -> None:
+    """What is typical is compared with the most common number of packets; the least utilisation is aioquic's."""
+
+    def printed(study: str, metric: str = "") -> dict[tuple[str | float, ...], float]:
+        return {row.key: row.summary.mean for row in read_published(find(f"pacing/{study}"), metric)}
+
+    assert printed("utilisation") == {("aioquic", 100): 0.4692, ("aioquic", 10000): 0.0047}
+    assert printed("acks", "dup_ack_share") == {("netcat", 10): 0.2652, ("apache", 10): 0.2652}
+    typical = printed("acks")
+    assert (typical["netcat", 100], typical["fq", 100], typical["bbr", 10]) == (3, 2, 2)
+    assert (typical["picoquic_bbr", 10], typical["picoquic_bbr", 100]) == (7, 68.5)

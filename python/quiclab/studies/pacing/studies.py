@@ -163,14 +163,14 @@ ACKS = study(
         factors=(RATE,),
     ),
     measures=measures(
-        metric=COVERED,
+        metric=count_mode_metric("covered"),
         further=(
+            COVERED,
             DUPLICATES,
             LOSS,
             PERIOD,
             quantile_metric("ack", "0.5"),
             largest_metric("ack"),
-            count_mode_metric("covered"),
             count_share_metric("covered", 2, 2),
             count_share_metric("covered", 2, 3),
             count_share_metric("covered", LARGE_ACK),
