@@ -1,4 +1,4 @@
-"""What programs cost in the pacing study, which of them fill a link of 1 Gbit/s, and the numbers of the thesis' text."""
+"""What programs cost in the pacing study, which of them fill 1 Gbit/s, and the numbers of the thesis' text."""
 
 from __future__ import annotations
 
