@@ -113,19 +113,37 @@ def test_the_link_has_assumptions_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("control", "gap_ms"),
+    ("control", "rate", "gap_ms"),
     [
-        ('"bbr-picoquic"', 1440 / (2.8854 * 2 * 1536) * 50),
-        ('"newreno", pacing = { kind = "none" }', 2 * 1.186),
+        ('"bbr-picoquic"', 10, 1440 / (2.8854 * 2 * 1536) * 50),
+        ('"bbr-picoquic"', 100, 1440 / (2.8854 * 2 * 1536) * 50),
+        ('"newreno", pacing = { kind = "none" }', 10, 2 * 1.186),
     ],
 )
-def test_the_pacer_of_picoquic_says_when_it_acknowledges(control: str, gap_ms: float) -> None:
-    """A BBR that sends acknowledgements only stays in STARTUP, with the smallest window a round trip for its rate."""
-    receiver = f'{{ profile = "picoquic", congestion_control = {control} }}'
+def test_the_pacer_of_picoquic_says_when_it_acknowledges(control: str, rate: int, gap_ms: float) -> None:
+    """A BBR that sends acknowledgements only stays in STARTUP, with the smallest window a round trip for its rate.
+
+    It sends no MAX_DATA, whose timeout would end STARTUP.
+    """
+    windows = ", ".join(f'{name} = "{value}"' for name, value in _pacing.FILE_WINDOWS.items())
+    receiver = f'{{ profile = "picoquic", {windows}, congestion_control = {control} }}'
     changes = [("duration", "4 s"), ("flows.main.workload.duration", "4 s"), ("flows.main.receiver", receiver)]
+    changes += [("links.bottleneck.rate.rate", f"{rate} Mbit/s")]
     acks = run(load(ROOT / "python/quiclab/studies/scenarios/pacing.toml", changes)).acks
     sender = acks.filter((acks["element"] == "main.sender") & (acks["time_ns"] > 2e9))
     assert sender["gap_ms"].median() == pytest.approx(gap_ms, rel=0.01)
+
+
+def test_windows_that_grow_let_a_timeout_end_the_startup_of_a_client() -> None:
+    """At 100 Mbit/s a MAX_DATA is in flight while the queue of the server's STARTUP is built up."""
+    changes = _pacing.configuration("picoquic_bbr").changes
+    assert callable(changes)
+    short = {"duration": "4 s", "flows.main.workload": {"kind": "download", "duration": "4 s"}}
+    whole = changes({**_pacing.rate(100), **short})
+    scenario = load(ROOT / _pacing.SCENARIO)
+    ends = (whole, _variants.growing_windows(whole))
+    clients = [run(scenario.with_values(one), 1).elements["main.receiver"]["statistics"] for one in ends]
+    assert [client["timeouts"] for client in clients] == [0, 1]
 
 
 def test_shares_are_of_closed_ranges() -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from quiclab.pacing.runs import extract
 from quiclab.pacing.runs.over_time import half_widths, over_time, phases
 from quiclab.studies.pacing import claims, further, variants
 from quiclab.studies.pacing import common as pacing
@@ -109,7 +108,8 @@ def test_spacing_against_the_even_one() -> None:
     assert math.isnan(further.quantile_above(values, 5.0, 0.5))
     assert metric("intervals", "burst_largest_packets").measure(result) == 2
     assert metric("intervals", "burst_share_3_up").measure(result) == 0
-    chance = 1 - math.exp(-2 * extract.BURST_GAP_MS / values["mean_ms"])
+    # a gap of half of 1.2 ms
+    chance = 1 - math.exp(-2 * 0.6 / values["mean_ms"])
     assert metric("intervals", "bursty_excess").measure(result) == pytest.approx((0.75 - chance) / (1 - chance))
 
 

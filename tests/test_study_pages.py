@@ -12,6 +12,7 @@ import pytest
 
 from conftest import tool
 from quiclab.errors import QuiclabError
+from quiclab.identity import RESULTS
 from quiclab.study.plan import available_engines, jobs_of
 from quiclab.study.registry import find
 from quiclab.study.sweep import result_of
@@ -120,6 +121,16 @@ def first_job(item: dict[str, Any]) -> Any:
     [job] = jobs_of(study, [point])
     assert job.seed == item["seed"]
     return job
+
+
+def test_a_claim_that_came_after_the_values_is_not_tested_until_they_are_made_again() -> None:
+    values: dict[str, Any] = {"studies": {"tunnel/four": {"results": 1}}, "claims": {"TN01": {"verdict": "confirmed"}}}
+    older = PAGE.Values(values, None)
+    assert older.claim("tunnel/four", "TN01")["verdict"] == "confirmed"
+    assert older.claim("tunnel/four", "TN02")["verdict"] == "not_tested"
+    values["studies"]["tunnel/four"]["results"] = RESULTS
+    with pytest.raises(QuiclabError, match="TN02 is not stored"):
+        PAGE.Values(values, None).claim("tunnel/four", "TN02")
 
 
 def test_a_value_that_is_not_stored_names_the_command() -> None:

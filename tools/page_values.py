@@ -27,6 +27,11 @@ STATISTICS = ("mean", "median", "std")
 PARTS = ("studies", "values", "samples", "ranges", "claims", "skill", "maps")
 
 
+def untested(study: str) -> dict[str, Any]:
+    """Return a claim without a verdict."""
+    return {"study": study, "verdict": Verdict.NOT_TESTED, "on_published": None, "numbers": {}, "support": None}
+
+
 class Values:
     """The values of a page: those that are stored, and those taken from results as the page asks for them.
 
@@ -158,7 +163,14 @@ class Values:
             return None
 
     def claim(self, study: str, identity: str) -> Mapping[str, Any]:
-        """Return the verdict on a claim, as `verify --json` prints it, without its words."""
+        """Return the verdict on a claim, as `verify --json` prints it, without its words.
+
+        A claim that has come since an earlier version made the stored values is not tested.
+        """
+        source = self.stored.get("studies", {}).get(study, {})
+        older = self.results is None and source.get("results", RESULTS) != RESULTS
+        if older and identity not in self.stored["claims"]:
+            return untested(study)
 
         def make(evaluation: Evaluation) -> dict[str, Any]:
             row = self._judged(evaluation.study.name)[identity]
@@ -246,7 +258,7 @@ class Asked(Values):
     def claim(self, study: str, identity: str) -> Mapping[str, Any]:
         """Return a claim without a verdict of its own."""
         del identity
-        return {"study": study, "verdict": Verdict.NOT_TESTED, "on_published": None, "numbers": {}, "support": None}
+        return untested(study)
 
     def skill(self, study: str, series: Sequence[Any]) -> Mapping[str, Any]:
         """Return a fidelity without values."""

@@ -14,3 +14,8 @@ C_DATAGRAM = "10 us"
 2 us are assumed. Both are one cost of the program, seen from its two ends. A study has the end that can delay packets:
 pacing the sender, whose calls follow one another on a fast link, while its client gets a packet in 106 us or more; Dual
 Connectivity the client, to which a stall delivers hundreds at once, while its server sends one in 286 us."""
+GO_SEND_CALL = "13 us"
+"""quic-go sends a packet: 1.6 times what ngtcp2 takes. CPU time of both servers for a packet, where processors limit
+them at 1 Gbit/s (`pacing/reference/utilisation_real.csv`; releases of today, not of the thesis)."""
+GO_DATAGRAM = "14 us"
+"""It receives one: 1.4 times what ngtcp2's client takes there."""

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from quiclab.errors import QuiclabError
 from quiclab.libraries import np, pl
+from quiclab.pacing.runs import windows
 from quiclab.pacing.runs.over_time import half_widths, over_time
 from quiclab.pacing.runs.taps import ETHERNET_BYTES, of_flow
-from quiclab.quantity import megabits_per_second
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from quiclab.result import RunResult
 
 SKIP_S = 5.0
 """Time excluded at the start [s]: handshake, slow start, and the STARTUP phase of BBR."""
-BURST_GAP_MS = 0.04
-"""Packets that follow each other within this time are of one burst: sent in one go, not paced."""
 GAINS = (1.25, 1.0, 0.75)
 STEP_S = 1.0
 PERIODS_S = (3, 30)
@@ -44,28 +44,34 @@ def main_flow(result: RunResult, directory: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        A flow of the document `quiclab.pacing/1`, and `period_s`: the period of the packets that an acknowledgement
-        covers (`None` without one, or in the kernel lane). In the sim lane also `over_time`, and `half_widths_us` of
-        the clusters of each gain (`quiclab.pacing.runs.over_time`).
+        A flow of the document `quiclab.pacing/1` with the windows of the bottleneck (`quiclab.pacing.runs.windows`);
+        `fixed`: its `bursts` and `clocking` with the fixed windows; `period_s`: the period of the packets that an
+        acknowledgement covers (`None` without one, or in the kernel lane). In the sim lane also `over_time`, and
+        `half_widths_us` of the clusters of each gain (`quiclab.pacing.runs.over_time`).
     """
+    rate_mbps = bottleneck_mbps(result)
+    common = {"bottleneck_mbps": rate_mbps, "gains": list(GAINS), "skip_s": SKIP_S}
     kernel = result.data.get("lane") == "kernel"
-    settings = {
-        "bottleneck_mbps": bottleneck_mbps(result),
-        "gains": list(GAINS),
-        "skip_s": SKIP_S,
-        "burst_gap_ms": BURST_GAP_MS,
-    }
-    found = of_flow(result, "main", settings=settings)
+
+    def analyse(own: Mapping[str, float]) -> dict[str, Any]:
+        settings = {**common, **own}
+        found = of_flow(result, "main", settings=settings)
+        if kernel:
+            from quiclab.pacing.runs.captures import acknowledgements  # noqa: PLC0415 - of the kernel lane alone
+
+            found |= acknowledgements(directory / "main.sender.pcapng", settings)
+        return found
+
+    found, fixed = windows.twice(analyse, rate_mbps)
     # rates over time are for pages, and large
     found["data"].pop("rate_over_time_mbps")
+    kept = {**found, "fixed": {"bursts": fixed["data"]["bursts"], "clocking": fixed["acks"]["clocking"]}}
     if kernel:
-        from quiclab.pacing.runs.captures import acknowledgements  # noqa: PLC0415 - of the kernel lane alone
-
-        return {**found, **acknowledgements(directory / "main.sender.pcapng", settings), "period_s": None}
+        return {**kept, "period_s": None}
     together = 2 if result.data["scenario"]["flows"]["main"].get("stack") == "lab-tcp" else 1
     expected_ms = [together * item["interval_ms"] for item in found["data"]["clusters"]["expected"]]
     return {
-        **found,
+        **kept,
         "period_s": period_s(result),
         "over_time": over_time(result, "main", SKIP_S),
         "half_widths_us": half_widths(result, "main", SKIP_S, expected_ms),
@@ -98,9 +104,17 @@ def link_use(result: RunResult, directory: Path) -> dict[str, float]:
 
 
 def bottleneck_mbps(result: RunResult) -> float:
-    """Return the rate of the bottleneck [Mbit/s]."""
-    rate = result.data["scenario"]["links"]["bottleneck"]["rate"]
-    return megabits_per_second(str(rate["rate"] if isinstance(rate, dict) else rate))
+    """Return the rate of the bottleneck [Mbit/s].
+
+    Raises
+    ------
+    QuiclabError
+        If it changes.
+    """
+    rate_mbps = windows.bottleneck_mbps(result)
+    if rate_mbps is None:
+        raise QuiclabError("links.bottleneck.rate changes: there is no interval of evenly spaced packets")
+    return rate_mbps
 
 
 def period_s(result: RunResult) -> float | None:

@@ -10,10 +10,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from quiclab.libraries import np, pl
-from quiclab.pacing.runs.extract import BURST_GAP_MS, SKIP_S
+from quiclab.pacing.runs import windows
+from quiclab.pacing.runs.extract import SKIP_S
 from quiclab.pacing.runs.taps import of_flow
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from quiclab.result import RunResult
@@ -36,11 +38,16 @@ def spacing_and_queue(result: RunResult, directory: Path) -> dict[str, Any]:
     -------
     dict
         `bursty_share`, `variation`, `burst_packets` (mean), `burst_p99_packets`, `ack_clocked`, `packets_per_ack`: as
-        in the document `quiclab.pacing/1`, of the flow `main`, without the first 5 s; then `queue_of`.
+        in the document `quiclab.pacing/1`, of the flow `main`, without the first 5 s, with the windows of the
+        bottleneck (`quiclab.pacing.runs.windows`; `None` if its rate changes); `bursty_share_fixed`,
+        `burst_packets_fixed`, `ack_clocked_fixed` with the fixed ones; then `queue_of`.
     """
     del directory
-    settings = {"skip_s": SKIP_S, "burst_gap_ms": BURST_GAP_MS}
-    found = of_flow(result, "main", settings=settings)
+
+    def analyse(own: Mapping[str, float]) -> dict[str, Any]:
+        return of_flow(result, "main", settings={"skip_s": SKIP_S, **own})
+
+    found, fixed = windows.twice(analyse, windows.bottleneck_mbps(result))
     bursts, acks = found["data"]["bursts"], found["acks"]
     return {
         "bursty_share": bursts["share_of_packets"],
@@ -49,6 +56,9 @@ def spacing_and_queue(result: RunResult, directory: Path) -> dict[str, Any]:
         "burst_p99_packets": bursts["p99_packets"],
         "ack_clocked": acks["clocking"]["explained"],
         "packets_per_ack": acks["packets_mean"],
+        "bursty_share_fixed": fixed["data"]["bursts"]["share_of_packets"],
+        "burst_packets_fixed": fixed["data"]["bursts"]["mean_packets"],
+        "ack_clocked_fixed": fixed["acks"]["clocking"]["explained"],
         **queue_of(result),
     }
 

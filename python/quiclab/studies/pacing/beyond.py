@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from quiclab.pacing.runs.queueing import spacing_and_queue
+from quiclab.studies.pacing import metrics
 from quiclab.studies.pacing.common import SCENARIO
 from quiclab.study import Assumption, Changes, Configuration, Design, Engine, Factor, Measures, Metric, Value
 
@@ -142,12 +143,18 @@ VARIATION = from_kept("variation", "Coefficient of variation of the intervals", 
 BURST = from_kept("burst_packets", "Packets in a burst", "")
 BURST_P99 = from_kept("burst_p99_packets", "Packets in a burst, 99 % quantile", "")
 CLOCKED = from_kept("ack_clocked", "Bursts that answer an ACK, beyond chance", "")
+"""With the windows of the bottleneck's spacing (`quiclab.pacing.runs.windows`), NaN where its rate changes; the next
+three have fixed ones."""
+BURSTY_FIXED = from_kept("bursty_share_fixed", f"Packets in bursts of two or more {metrics.GAP}", "")
+BURST_FIXED = from_kept("burst_packets_fixed", f"Packets in a burst {metrics.GAP}", "")
+CLOCKED_FIXED = from_kept("ack_clocked_fixed", metrics.CLOCKED_FIXED.label, "")
+FIXED = (BURSTY_FIXED, BURST_FIXED, CLOCKED_FIXED)
 COVERED = from_kept("packets_per_ack", "Packets per ACK", "")
 RETURNED = from_kept("returned_packets", "Packets on the way back, per packet sent", "")
 STARTUP = from_kept("startup_mbps", "Throughput of the first 5 s", "Mbit/s")
 SYNCHRONY = from_kept("synchrony", "Flows that lose in the same loss event", "")
 EVENTS = from_kept("loss_events", "Loss events", "")
-QUEUE_METRICS = (LOSS, SOJOURN, SOJOURN_P95, STARTUP, STARTUP_LOST, BURSTY, VARIATION, BURST, CLOCKED)
+QUEUE_METRICS = (LOSS, SOJOURN, SOJOURN_P95, STARTUP, STARTUP_LOST, BURSTY, VARIATION, BURST, CLOCKED, *FIXED)
 
 
 def rates_mbps(result: RunResult) -> dict[str, float]:

@@ -13,6 +13,14 @@ EXPLANATIONS: dict[str, str] = {
         (100 * under('payload_rate').dup_ack_share('tcp_so_max_pacing_rate', 10)) | figures(0) }} %, as published: the
         testbed's pacers may have been as slow.
         """,
+    "PA-06": """
+        Large ACKs follow losses, of which fq has as many as the unpaced sender here: it paces faster than ACKs come,
+        and fills the queue, too. {{ (100 * large_acks('netcat')) | figures(2) }} % of the ACKs of netcat are large, {{
+        (100 * large_acks('fq')) | figures(2) }} % with fq, {{ (100 * large_acks('so_max_pacing_rate')) | figures(2) }}
+        % with the socket option and {{ (100 * large_acks('bbr')) | figures(2) }} % with BBR. Limited to the payload's
+        share of the bottleneck (variant `payload_rate`) fq has {{ (100 * under('payload_rate').large_acks('fq')) |
+        figures(2) }} %, and the socket option as many.
+        """,
     "PA-07": """
         Linux acknowledges every second segment that comes alone, in the model as in the study `kernel`. A card of the
         client that waits after a frame before it interrupts, and whose frames are merged (GRO, variant `receive_card`),
@@ -76,9 +84,26 @@ EXPLANATIONS: dict[str, str] = {
         split. The model's token bucket has exact timers. A capture behind the router would decide: whether the rate of
         the bottleneck takes several values, or changes from run to run.
         """,
+    "PA-30": """
+        The cause is not known. The rate is that published, but not as steady: {{ (100 *
+        share(send_interval_ms('picoquic_cubic', 10), 0.84, 1.05)) | figures(0) }} % of the intervals are near 0.94 ms.
+        {{ (100 * share(send_interval_ms('picoquic_cubic', 10), 0, 0.1)) | figures(0) }} % lie within the bursts that
+        the bucket of 16 packets lets go after each ACK, and each burst has the same interval, which is therefore the
+        most common one; the others follow cwnd / srtt, which changes with the queue. Hosts are not it: without their
+        costs (variant `ideal_hosts`) it is {{ (100 * under('ideal_hosts').share(send_interval_ms('picoquic_cubic',
+        10), 0.84, 1.05)) | figures(0) }} %, with processes that wake late (`late_processes`) {{ (100 *
+        under('late_processes').share(send_interval_ms('picoquic_cubic', 10), 0.84, 1.05)) | figures(0) }} %, and with
+        windows that grow (`growing_windows`) {{ (100 *
+        under('growing_windows').share(send_interval_ms('picoquic_cubic', 10), 0.84, 1.05)) | figures(0) }} %.
+        """,
 }
 ABLATIONS: dict[str, Ablation] = {
     "PA-05": Ablation("pacers limited to the payload's share (`payload_rate`), and the claim holds", "payload_rate"),
+    "PA-06": Ablation(
+        "pacers limited to the payload's share (`payload_rate`), and fq has fewer large ACKs than the socket option"
+        " without it",
+        shows="under('payload_rate').large_acks('fq') < large_acks('so_max_pacing_rate')",
+    ),
     "PA-07": Ablation(
         "a card of the client with interrupt coalescing and GRO, and pacers that begin late"
         " (`receive_card_late_pacers`), and the claim holds",

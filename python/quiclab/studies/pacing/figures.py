@@ -211,7 +211,7 @@ def interval_figures(of: str = "") -> tuple[Figure, ...]:
                 f"Packets in a burst, {rate} Mbit/s",
                 "not published",
                 "",
-                "Bursts by how many packets they have: those that follow each other within 0.04 ms.",
+                "Bursts by how many packets they have: those within half of the bottleneck's spacing of each other.",
                 draw=shares(rate, "burst", 12, "Packets in a burst"),
             ),
         ]
@@ -220,7 +220,8 @@ def interval_figures(of: str = "") -> tuple[Figure, ...]:
             "How much of the spacing answers acknowledgements",
             "not published",
             "rate",
-            "Bursts that begin within 0.1 ms after an acknowledgement, less those that would by chance.",
+            "Bursts that begin within half of the bottleneck's spacing after an acknowledgement, less those that would "
+            "by chance.",
             metric="ack_clocked",
         )
     )

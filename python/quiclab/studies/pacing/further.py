@@ -13,7 +13,8 @@ from itertools import pairwise
 from statistics import fmean, median, pstdev
 from typing import TYPE_CHECKING, Any
 
-from quiclab.pacing.runs.extract import BURST_GAP_MS, bottleneck_mbps
+from quiclab.pacing.runs import windows
+from quiclab.pacing.runs.extract import bottleneck_mbps
 from quiclab.studies.pacing.common import DELAY_S
 from quiclab.studies.pacing.metrics import (
     NOMINAL,
@@ -100,7 +101,8 @@ def bursty_excess(result: RunResult) -> float:
     """
     data = kept(result)["data"]
     mean_ms, bursty = number(data["intervals"]["mean_ms"]), number(data["bursts"]["share_of_packets"])
-    chance = 1 - math.exp(-2 * BURST_GAP_MS / mean_ms) if mean_ms > 0 else math.nan
+    gap_ms = windows.PART_OF_SPACING * NOMINAL.measure(result)
+    chance = 1 - math.exp(-2 * gap_ms / mean_ms) if mean_ms > 0 else math.nan
     return max((bursty - chance) / (1 - chance), 0.0) if chance < 1 else math.nan
 
 

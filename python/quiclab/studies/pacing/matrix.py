@@ -14,6 +14,7 @@ from quiclab.studies.pacing.beyond import (
     BURSTY,
     CLOCKED,
     COVERED,
+    FIXED,
     GOODPUT,
     LOSS,
     SOJOURN,
@@ -69,14 +70,27 @@ ASSUMPTIONS = (
         "The matrix is of stacks as they are: newreno of rfc9002, aioquic, picoquic and quic-go, CUBIC of the others.",
     ),
 )
-METRICS = (VARIATION, CLOCKED, COVERED, BURST, SOJOURN, SOJOURN_P95, LOSS, GOODPUT)
+METRICS = (VARIATION, CLOCKED, COVERED, BURST, *FIXED, SOJOURN, SOJOURN_P95, LOSS, GOODPUT)
+HALF_SPACING = "half of the bottleneck's spacing"
 FIGURES = tuple(
     figure(title, caption, pairs(metric, decimals=decimals, log=log))
     for title, caption, metric, decimals, log in (
-        ("Packets in bursts", "Part of the packets that follow another within 0.04 ms.", BURSTY, 2, False),
+        (
+            "Packets in bursts",
+            f"Part of the packets that follow another within {HALF_SPACING}.",
+            BURSTY,
+            2,
+            False,
+        ),
         ("Mean burst", "Packets in a burst.", BURST, 1, True),
         ("Unevenness", "Coefficient of variation of the intervals: 0 is even, 1 are pairs.", VARIATION, 1, True),
-        ("ACK clocking", "Bursts that begin within 0.1 ms after an ACK, beyond chance.", CLOCKED, 2, False),
+        (
+            "ACK clocking",
+            f"Bursts that begin within {HALF_SPACING} after an ACK, beyond chance.",
+            CLOCKED,
+            2,
+            False,
+        ),
         ("Packets per acknowledgement", "Packets newly covered.", COVERED, 1, True),
         ("Queueing", "Mean time in the bottleneck [ms].", SOJOURN, 0, True),
     )

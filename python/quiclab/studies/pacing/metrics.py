@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from quiclab.pacing.runs import windows
 from quiclab.study import Metric, Value
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
 
 Kept = dict[str, Any]
+FIXED = "_fixed"
+"""Ending of what has the fixed windows of `quiclab.pacing.runs.windows`: what is compared with published numbers."""
 WIDTH = ("0.01", "0.99")
 
 
@@ -46,12 +49,14 @@ def kept_metric(name: str, label: str, unit: str, *keys: str) -> Metric:
 
 def intervals(kind: str) -> Callable[[Kept], Kept]:
     """Return what reads intervals: `send`, `ack`, within bursts (`within`) or between bursts (`between`)."""
-    return {
-        "send": lambda found: found["data"]["intervals"],
-        "ack": lambda found: found["acks"]["intervals"],
-        "within": lambda found: found["data"]["bursts"]["within"],
-        "between": lambda found: found["data"]["bursts"]["between"],
-    }[kind]
+    if kind in ("send", "ack"):
+        return lambda found: found["data" if kind == "send" else "acks"]["intervals"]
+    return lambda found: bursts(found, kind)[kind.removesuffix(FIXED)]
+
+
+def bursts(found: Kept, kind: str) -> Kept:
+    """Return the bursts: with the gap of the bottleneck's spacing, or with the fixed one for kinds of that ending."""
+    return (found["fixed"] if kind.endswith(FIXED) else found["data"])["bursts"]  # type: ignore[no-any-return]
 
 
 def share(values: Kept, low_ms: float, high_ms: float) -> float:
@@ -69,11 +74,14 @@ def share_metric(kind: str, low_ms: float, high_ms: float) -> Metric:
     )
 
 
+GAP = f"({windows.FIXED['burst_gap_ms']:g} ms)"
 NAMES = {
     "send": "Intervals between packets",
     "ack": "Intervals between ACKs",
     "within": "Intervals within bursts",
     "between": "Intervals between bursts",
+    "within_fixed": f"Intervals within bursts {GAP}",
+    "between_fixed": f"Intervals between bursts {GAP}",
 }
 
 
@@ -84,6 +92,18 @@ def quantile_metric(kind: str, part: str) -> Metric:
     return Metric(
         f"{kind}_q{part}_ms", label, "ms", lambda result: number(read(kept(result))["quantiles_ms"].get(part))
     )
+
+
+def mode_metric(kind: str) -> Metric:
+    """Return the most common interval of a kind, in bins of 1 % [ms]."""
+    read = intervals(kind)
+
+    def measure(result: RunResult) -> float:
+        found = read(kept(result))
+        most = max(found["counts"], default=0)
+        return float(found["at_ms"][found["counts"].index(most)]) if most else math.nan
+
+    return Metric(f"{kind}_mode_ms", f"{NAMES[kind]}, most common", "ms", measure)
 
 
 def width_metric() -> Metric:
@@ -126,9 +146,9 @@ def largest_metric(kind: str) -> Metric:
 
 
 def counts(result: RunResult, kind: str) -> dict[int, int]:
-    """Return how many bursts have how many packets (`burst`), or how many ACKs cover how many (`covered`)."""
+    """Return how many bursts have how many packets (`burst`, `burst_fixed`), or ACKs cover how many (`covered`)."""
     analysis = kept(result)
-    table: Mapping[str, int] = analysis["data"]["bursts"]["sizes"] if kind == "burst" else analysis["acks"]["packets"]
+    table: Mapping[str, int] = analysis["acks"]["packets"] if kind == "covered" else bursts(analysis, kind)["sizes"]
     return {int(packets): count for packets, count in table.items()}
 
 
@@ -146,7 +166,9 @@ def count_share_metric(kind: str, low: int, high: int | None = None) -> Metric:
     return Metric(f"{kind}_share_{low}_{high}", f"{COUNTED[kind]} of {low} to {high} packets", "", measure)
 
 
-COUNTED = {"burst": "Bursts", "covered": "ACKs"}
+LARGE_ACK = 10
+"""Packets of a large ACK (PA-06)."""
+COUNTED = {"burst": "Bursts", "burst_fixed": f"Bursts {GAP}", "covered": "ACKs"}
 
 
 def count_mode_metric(kind: str) -> Metric:
@@ -191,6 +213,18 @@ MEDIAN_INTERVAL = quantile_metric("send", "0.5")
 EVEN = kept_metric("variation", "Coefficient of variation of the intervals", "", "data", "intervals", "variation")
 BURSTY = kept_metric("bursty_share", "Packets in bursts of two or more", "", "data", "bursts", "share_of_packets")
 CLOCKED = kept_metric("ack_clocked", "Bursts that answer an ACK, beyond chance", "", "acks", "clocking", "explained")
+"""Both with the windows of the bottleneck's spacing (`quiclab.pacing.runs.windows`); the next two with fixed ones."""
+BURSTY_FIXED = kept_metric(
+    "bursty_share_fixed", f"Packets in bursts of two or more {GAP}", "", "fixed", "bursts", "share_of_packets"
+)
+CLOCKED_FIXED = kept_metric(
+    "ack_clocked_fixed",
+    f"Bursts that answer an ACK within {windows.FIXED['clocked_ms']:g} ms, beyond chance",
+    "",
+    "fixed",
+    "clocking",
+    "explained",
+)
 NOMINAL = Metric(
     "packet_interval_ms",
     "Interval of evenly spaced packets",
@@ -199,6 +233,21 @@ NOMINAL = Metric(
         item["interval_ms"] for item in kept(result)["data"]["clusters"]["expected"] if item["gain"] == 1
     ),
 )
+
+
+EVEN_PARTS = (0.5, 0.75, 1.25, 1.5, 2.5)
+"""Multiples of the even interval at which distributions of several stacks are compared (PA-18): coarser than what
+programs cost, such as 8 or 100 us between the packets of a pair at 10 Mbit/s."""
+
+
+def even_share_metric(part: float) -> Metric:
+    """Return the part of the intervals up to so many times that of evenly spaced packets."""
+    return Metric(
+        f"send_even_{part:g}",
+        f"Intervals up to {part:g} times the even one",
+        "",
+        lambda result: share(kept(result)["data"]["intervals"], 0, part * NOMINAL.measure(result)),
+    )
 
 
 WINDOW_MS = 0.1

@@ -24,19 +24,24 @@ from quiclab.studies.pacing.common import (
     TCP,
     configurations,
     describe,
+    filling,
     rates,
 )
 from quiclab.studies.pacing.figures import acks_figures, interval_figures, rate_figures
 from quiclab.studies.pacing.further import ACK_METRICS, CLUSTER_METRICS, INTERVAL_METRICS, LINK_RATE
 from quiclab.studies.pacing.metrics import (
     BURSTY,
+    BURSTY_FIXED,
     CENTRE,
     CLOCKED,
+    CLOCKED_FIXED,
     CLUSTER,
     COVERED,
     DUPLICATES,
     EVEN,
+    EVEN_PARTS,
     FRAME,
+    LARGE_ACK,
     LOSS,
     MEDIAN_INTERVAL,
     NOMINAL,
@@ -44,13 +49,15 @@ from quiclab.studies.pacing.metrics import (
     count_mode_metric,
     count_quantile_metric,
     count_share_metric,
+    even_share_metric,
     largest_metric,
+    mode_metric,
     peaks_metric,
     quantile_metric,
     share_metric,
     width_metric,
 )
-from quiclab.studies.pacing.tables import CLUSTERS, FRAMES, theory
+from quiclab.studies.pacing.tables import ACKNOWLEDGED, CLUSTERS, FRAMES, UTILISED, theory
 from quiclab.studies.pacing.variants import SLOW_PYTHON, VARIANTS
 from quiclab.study import Design, Factor, Figure, Measures, Metric, Presentation, Study, Table
 
@@ -84,7 +91,7 @@ def utilisation(result: RunResult) -> float:
 UTILISATION = study(
     "utilisation",
     design=design(
-        configurations=configurations(
+        configurations=filling(
             "aioquic", "picoquic_bbr", "picoquic_cubic", "quic-go", "ngtcp2", "netcat", "apache", "custom", *REAL
         ),
         factors=(LINK,),
@@ -95,6 +102,7 @@ UTILISATION = study(
         metric=Metric("utilisation", "Utilisation of the link", "", utilisation),
         further=(LINK_RATE,),
         keep=link_use,
+        table=UTILISED,
     ),
     presentation=presentation(
         title="Utilisation of a link",
@@ -115,23 +123,29 @@ INTERVALS = study(
             MEDIAN_INTERVAL,
             EVEN,
             BURSTY,
+            BURSTY_FIXED,
             CLOCKED,
+            CLOCKED_FIXED,
             FRAME,
             width_metric(),
             share_metric("send", 0, 0.1),
             *(share_metric("send", centre - 0.1, centre + 0.1) for centre in (0.949, 1.186, 1.581)),
             *(peaks_metric("send", centre - 0.1, centre + 0.1) for centre in (0.949, 1.186, 1.581)),
             peaks_metric("send", 0.108, 0.13),
+            share_metric("send", 0.84, 1.05),
+            mode_metric("send"),
+            *map(even_share_metric, EVEN_PARTS),
             quantile_metric("ack", "0.5"),
             largest_metric("ack"),
             peaks_metric("ack", 0.09, 0.13),
             peaks_metric("ack", 0.3, 0.4),
-            share_metric("between", 0.05, 0.5),
-            quantile_metric("within", "0.5"),
-            quantile_metric("within", "0.01"),
+            share_metric("between_fixed", 0.05, 0.5),
+            quantile_metric("within_fixed", "0.5"),
+            quantile_metric("within_fixed", "0.01"),
             count_mode_metric("burst"),
-            count_quantile_metric("burst", 0.99),
-            count_quantile_metric("burst", 0.999),
+            count_mode_metric("burst_fixed"),
+            count_quantile_metric("burst_fixed", 0.99),
+            count_quantile_metric("burst_fixed", 0.999),
             *INTERVAL_METRICS,
         ),
         table=FRAMES,
@@ -149,20 +163,22 @@ ACKS = study(
         factors=(RATE,),
     ),
     measures=measures(
-        metric=COVERED,
+        metric=count_mode_metric("covered"),
         further=(
+            COVERED,
             DUPLICATES,
             LOSS,
             PERIOD,
             quantile_metric("ack", "0.5"),
             largest_metric("ack"),
-            count_mode_metric("covered"),
             count_share_metric("covered", 2, 2),
             count_share_metric("covered", 2, 3),
+            count_share_metric("covered", LARGE_ACK),
             count_quantile_metric("covered", 0.95),
             count_quantile_metric("covered", 0.5, by_packets=True),
             *ACK_METRICS,
         ),
+        table=ACKNOWLEDGED,
     ),
     presentation=presentation(
         title="How receivers acknowledge",
@@ -208,7 +224,9 @@ KERNEL = study(
         further=(
             MEDIAN_INTERVAL,
             BURSTY,
+            BURSTY_FIXED,
             CLOCKED,
+            CLOCKED_FIXED,
             FRAME,
             COVERED,
             DUPLICATES,

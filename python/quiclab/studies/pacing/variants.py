@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from quiclab.quantity import megabits_per_second
 from quiclab.studies.hosts import AIOQUIC_DATAGRAM_SLOW
-from quiclab.studies.pacing.common import FULL_FRAME_BYTES
+from quiclab.studies.pacing.common import FILE_WINDOWS, FULL_FRAME_BYTES
 from quiclab.study import Changes, Variant
 
 if TYPE_CHECKING:
@@ -60,6 +60,17 @@ def every_second(changes: Changes) -> Changes:
     unpaced = {"congestion_control": "newreno", "pacing": {"kind": "none"}}
     kept = {key: value for key, value in receiver.items() if key != "quic"}
     return {**changes, "flows.main.receiver": {**kept, **unpaced}}
+
+
+def growing_windows(changes: Changes) -> Changes:
+    """Give picoquic's client the windows that its connections have at first, which grow with what it receives."""
+    receiver: Mapping[str, Any] = changes["flows.main.receiver"]  # type: ignore[assignment]
+    if receiver.get("profile") != "picoquic":
+        return changes
+    return {
+        **changes,
+        "flows.main.receiver": {key: value for key, value in receiver.items() if key not in FILE_WINDOWS},
+    }
 
 
 def payload_rate(changes: Changes) -> Changes:
@@ -154,6 +165,13 @@ VARIANTS = (
         "picoquic acknowledges every second packet, or after 10 ms",
         "So it does where no pacer holds acknowledgements back.",
         every_second,
+        3,
+    ),
+    Variant(
+        "growing_windows",
+        "picoquic's client gives credit as it receives",
+        "So it does where the length of the file is not known.",
+        growing_windows,
         3,
     ),
     Variant(
