@@ -11,6 +11,8 @@ import pytest
 
 import quiclab
 from conftest import ROOT
+from measure_browser_reads import ASKED, READ, lateness
+from quiclab.errors import QuiclabError
 from quiclab.quantity import milliseconds
 from quiclab.scenario import Scenario, load
 from quiclab.studies.page_load.common import BROWSER_TIMES, CLIENT, REFERENCE
@@ -115,6 +117,26 @@ def test_servers_take_a_fraction_of_the_time_of_the_browser() -> None:
         servers = {(row["server"], row["object_size_kb"]): float(row["object_us"]) for row in csv.DictReader(rows)}
     assert servers.keys() == {(name, size) for name in ("nginx", "apache") for size in ("5", "10")}
     assert 0 < max(servers.values()) < browser / 8
+
+
+def test_a_browser_reads_late_more_often_with_the_short_round_trip() -> None:
+    """As loads of the testbed leave slow start early: nearly all with 36 ms, a part with 112 ms."""
+    with (ROOT / "python/quiclab/studies" / REFERENCE / "browser_reads.csv").open() as rows:
+        measured = {int(row["rtt_ms"]): row for row in csv.DictReader(rows)}
+    assert all(float(row["turns"]) > 0 for row in measured.values())
+    assert float(measured[36]["late_percent"]) > 50 > float(measured[112]["late_percent"])
+
+
+def test_lateness_of_reads_from_a_net_log() -> None:
+    """The second packet arrives while requests are prepared, at 5, and is read at 9; the third after them, at 21."""
+    address = {"self_address": "10.2.0.0:4000"}
+    reads = [(time, READ, {**address, "size": 1200 + time}) for time in (1, 9, 22)]
+    events: list[tuple[float, str, dict[str, object]]] = [(time, ASKED, {}) for time in (0, 4, 8, 20)]
+    events = sorted([*events, *reads], key=lambda event: event[0])
+    arrivals = [[1000, 4000, 1201], [2000, 4001, 1300], [5000, 4000, 1209], [21000, 4000, 1222]]
+    assert lateness(events, arrivals) == {"during": [4], "after": [1], "turns": 1}
+    with pytest.raises(QuiclabError, match="not those that arrived"):
+        lateness(events, arrivals[2:])
 
 
 def test_settings_have_seeds_of_their_own_that_variants_share() -> None:

@@ -52,7 +52,9 @@ ASSUMPTIONS = (
         "Measured with Chromium 156 and Envoy (`browser_objects.csv`), HTTP/2, 200 images; times the speed of the "
         "testbed's client, which follows from one published cell, 5 kB x 200 over TCP at 100 Mbit/s. HARs show that "
         "requests pass through two tasks of one queue, so that most leave together. TCP's packets are received and "
-        "acknowledged by the kernel, whatever the browser does. The variant `browser_in_no_time` has no such times.",
+        "acknowledged by the kernel, whatever the browser does. Chromium does read between two tasks, but having read "
+        "for 2 ms it goes on behind all that are in its queue (`browser_reads.csv`), which may be what differs between "
+        "loads of the testbed. The variant `browser_in_no_time` has no such times.",
     ),
     Assumption(
         "A packet fits into the bridge's queue while no more than twice rate times delay wait, whatever its own size.",
