@@ -4,8 +4,8 @@
 //!
 //! - **Rate.** If more was buffered at one report than was transmitted until the next, the link was
 //!   busy all the time between them, and its rate is what it transmitted over that time. Otherwise it
-//!   may have run dry, and the same quotient, less one packet for what may have begun before, is a lower
-//!   bound: it counts only where it is above the estimate. Of a link that had nothing before, all counts: so the one
+//!   may have run dry, and the same quotient since it was busy, at most over `smoothing`, less one packet for what may have begun
+//!   before, is a lower bound: it counts only where it is above the estimate. Of a link that had nothing before, all counts: so the one
 //!   packet of a probe shows that a link which was out is fast again.
 //! - **Base delay**, from the end of the serialisation to the end of the link, by Little's law: the mean of the
 //!   bytes on the way over the bytes delivered per time.
@@ -33,6 +33,8 @@ pub(super) struct LinkEstimate {
     pub(super) last_sent: Time,
     /// Since when packets have been on the way without a break.
     busy_since: Time,
+    /// The report from which on a lower bound of the rate counts.
+    dry_since: DeliveryStatus,
     rate: DecayingRatio,
     base_delay: DecayingRatio,
     smoothing: Duration,
@@ -49,6 +51,7 @@ impl LinkEstimate {
             heard: Time::ZERO,
             last_sent: Time::ZERO,
             busy_since: Time::ZERO,
+            dry_since: DeliveryStatus::default(),
             rate: DecayingRatio::new(start),
             base_delay: DecayingRatio::new((0, 0)),
             smoothing,
@@ -77,22 +80,37 @@ impl LinkEstimate {
         }
         // the estimate has grown older all the time since the report before, also while there was nothing to measure
         let age = report.measured.since(before.measured);
-        let (bytes, packets) = (
-            report.transmitted.bytes - before.transmitted.bytes,
-            report.transmitted.packets - before.transmitted.packets,
-        );
+        let bytes = report.transmitted.bytes - before.transmitted.bytes;
+        let packets = report.transmitted.packets - before.transmitted.packets;
         if before.buffered.bytes() > bytes {
             self.rate.add((bytes, elapsed.as_nanos()), age, self.smoothing);
-        } else if packets > 1 || was_idle && packets > 0 {
-            let sure = if was_idle { bytes } else { bytes - bytes / packets };
-            if per_second(sure, elapsed) > self.rate().bits_per_second() {
-                self.rate.add((sure, elapsed.as_nanos()), age, self.smoothing);
+            self.dry_since = *report;
+        } else if packets > 0 {
+            // of a link that had nothing before, all counts
+            let at_once = if was_idle { per_second(bytes, elapsed) } else { 0 };
+            let bound = self.lower_bound(report).max(at_once);
+            if bound > self.rate().bits_per_second() {
+                let sure = DataRate::from_bits_per_second(bound).bytes_in(elapsed);
+                self.rate.add((sure.bytes(), elapsed.as_nanos()), age, self.smoothing);
             }
         }
         let delivered = report.delivered.bytes - before.delivered.bytes;
         let on_the_way = report.transmitted.bytes - report.delivered.bytes;
         let byte_nanos = on_the_way.saturating_mul(elapsed.as_nanos());
         self.base_delay.add((byte_nanos, delivered), age, self.smoothing);
+    }
+
+    /// The rate that a link shows which may have run dry [bit/s]: what it has transmitted since it was busy, or for `smoothing`, less
+    /// one packet, which may have begun before.
+    fn lower_bound(&mut self, report: &DeliveryStatus) -> u64 {
+        let first = self.dry_since;
+        let elapsed = report.measured.since(first.measured);
+        if elapsed >= self.smoothing {
+            self.dry_since = *report;
+        }
+        let bytes = report.transmitted.bytes - first.transmitted.bytes;
+        let packets = report.transmitted.packets - first.transmitted.packets;
+        per_second(bytes - bytes / packets.max(1), elapsed)
     }
 
     /// Estimated rate, in bytes with the PDCP header.
