@@ -151,3 +151,54 @@ fn packets_wait_for_their_credits_after_a_large_one() {
     // credits 256 - 1514 = -1258; +256 five times: 22, served in the turn after: 5 packets of the other one before
     assert_eq!(position(1) - position(0) - 1, 5, "{order:?}");
 }
+
+/// What became of a sparse flow (50 packets of 100 bytes in a second) among `others` flows with 40,000 packets of 1000 bytes in a
+/// second together, at a line of so many Mbit/s: the share that was dropped, and the longest wait of the others.
+fn sparse_among(options: &str, others: u64, line_mbps: u64) -> (f64, Duration, u64) {
+    const SECONDS: u64 = 10;
+    let mut queue = queue("fq_codel", &format!("target = \"20 ms\"\ninterval = \"200 ms\"\n{options}"));
+    let sparse = 65_000;
+    let (mut sent, mut dropped, mut longest, mut all_dropped) = (0_u64, 0_u64, Duration::ZERO, 0_u64);
+    let (mut free, mut number) = (Time::ZERO, 0);
+    for step in 0..40_000 * SECONDS {
+        let now = at(step * 25);
+        while free <= now {
+            let mut lost = |piece: Piece, _| {
+                dropped += u64::from(piece.flow == sparse);
+                all_dropped += 1;
+            };
+            let Some(piece) = queue.dequeue(free, &mut lost) else { break };
+            if piece.flow == sparse {
+                longest = longest.max(free.since(at(piece.number)));
+            }
+            free += Duration::from_nanos(piece.bytes * 8 * 1000 / line_mbps);
+        }
+        free = free.max(now);
+        let mut lost = |piece: Piece, _| {
+            dropped += u64::from(piece.flow == sparse);
+            all_dropped += 1;
+        };
+        // not in the same order each time
+        let flow = 1 + (step * 7919 + step / others * 31) % others;
+        queue.enqueue(now, piece(flow as u16, number, 1000), &mut lost);
+        number += 1;
+        if step % 800 == 0 {
+            sent += 1;
+            queue.enqueue(now, piece(sparse, step * 25, 100), &mut lost);
+        }
+    }
+    (dropped as f64 / sent as f64, longest, all_dropped)
+}
+
+#[test]
+fn explore_sparse() {
+    for mbps in [50, 150, 250, 300, 350] {
+        for flows in [1024, 4096, 16384, 65536] {
+            for packets in [10_240, 40_000] {
+                let start = std::time::Instant::now();
+                let found = sparse_among(&format!("flows = {flows}\npackets = {packets}"), 10_000, mbps);
+                eprintln!("{mbps} Mbit/s flows {flows} packets {packets}: {found:?} in {:?}", start.elapsed());
+            }
+        }
+    }
+}

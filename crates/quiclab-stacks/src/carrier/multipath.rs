@@ -75,6 +75,7 @@ impl TunnelEndpoint {
                         slot.endpoint = Some(key.endpoint);
                         let keep_alive = self.maker.config.keep_alive;
                         conn.track(now, path, Some(index), (slot.local, slot.remote), keep_alive);
+                        conn.abandon_left(now);
                         later(now + OPENING);
                     }
                     Err(PathError::RemoteCidsExhausted) => slot.retry_at = now + WITHOUT_IDS,
@@ -120,7 +121,7 @@ impl TunnelEndpoint {
         let Some(conn) = self.connections.get_mut(&key) else { return };
         let Some(id) = conn.session else { return };
         if self.maker.config.role == Role::Server {
-            conn.validated.insert(path);
+            conn.validated.extend(conn.arrived.map(|local| (path, local)));
             return self.path_named(now, key, path);
         }
         let Some(slot) = conn.of_id(path).filter(|track| !track.established).and_then(|track| track.slot)
@@ -140,21 +141,23 @@ impl TunnelEndpoint {
         let name: u32 = path.to_string().parse().expect("a path identifier is a number");
         let (Some(id), Some(&slot)) = (conn.session, conn.names.get(&name)) else { return };
         // before the peer's address is validated, no datagram of the tunnel would leave on it
-        let validated = conn.validated.contains(&path);
-        let Some(tuple) = conn.quic.network_path(path).ok().filter(|_| validated) else { return };
+        let Some(&(mut local)) = conn.validated.get(&path) else { return };
+        let Ok(tuple) = conn.quic.network_path(path) else { return };
         if conn.of_id(path).is_some_and(|track| track.established) {
             return;
         }
-        let mut local =
-            conn.tracks.first().map_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)), |track| track.local);
         if let Some(ip) = tuple.local_ip() {
             local.set_ip(ip);
         }
-        conn.tracks.retain(|track| track.slot != Some(slot) || track.id == PathId::ZERO);
+        conn.leave(slot, Some(path));
         if conn.of_id(path).is_none() {
             conn.track(now, path, None, (local, tuple.remote()), keep_alive);
         }
+        // what the client says of the former path may have been lost on it
         self.bind(now, id, key, slot, path);
+        if let Some(conn) = self.connections.get_mut(&key) {
+            conn.abandon_left(now);
+        }
     }
 
     /// QUIC has given a path up, or the peer has.
@@ -217,7 +220,11 @@ impl TunnelEndpoint {
         };
         if multipath {
             self.set_up(session, path, false);
-            self.leave(now, session, key, path);
+            match self.connections.get_mut(&key).filter(|conn| conn.bound) {
+                // it is abandoned when QUIC has opened the next one: there may be no other
+                Some(conn) => conn.leave(path, None),
+                None => self.leave(now, session, key, path),
+            }
             self.maintain(now, session);
         } else if let Some(conn) = self.connections.get_mut(&key) {
             conn.flush(now);
@@ -251,39 +258,5 @@ impl TunnelEndpoint {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::testing::Pair;
-    use quiclab_core::Duration;
-    use quiclab_core::tunnel::CarrierKind;
-    use std::collections::BTreeSet;
-    use std::net::SocketAddr;
-
-    /// As the sockets of two interfaces have them: the kernel chooses the address, and the port is what differs.
-    #[test]
-    fn two_paths_to_one_server_leave_by_their_own_sockets() {
-        for any in ["0.0.0.0", "[::]"] {
-            let mut pair = Pair::new(|config| config.kind = CarrierKind::Multipath);
-            let server: SocketAddr =
-                if any == "[::]" { "[2001:db8::1]:4433" } else { "192.0.2.1:4433" }.parse().unwrap();
-            let local = |port: u16| -> SocketAddr { format!("{any}:{port}").parse().unwrap() };
-            let session =
-                pair.client.connect(pair.now, &[(local(1001), server), (local(1002), server)]).unwrap();
-            pair.run(Duration::from_millis(500));
-            assert_eq!(pair.client.connections_of(session), 1, "one connection has both");
-            let used: Vec<_> = (0..2).map(|path| pair.client.addresses(session, path)).collect();
-            assert_eq!(used, [1001, 1002].map(|port| Some((local(port), server))));
-            // what both paths say in some seconds: a keep-alive each second
-            let mut sources = BTreeSet::new();
-            for _ in 0..30 {
-                pair.run(Duration::from_millis(95));
-                pair.now = pair.client.next_wake().unwrap().max(pair.now);
-                pair.client.wake(pair.now);
-                for sent in Pair::sent(&mut pair.client, pair.now) {
-                    sources.insert(sent.packet.tuple.source());
-                    pair.server.receive(pair.now, sent.packet);
-                }
-            }
-            assert_eq!(sources, [local(1001), local(1002)].into());
-        }
-    }
-}
+#[path = "multipath_tests.rs"]
+mod tests;
