@@ -142,11 +142,14 @@ impl TunnelConnection {
         established.filter(withholds).map(|track| track.id).collect()
     }
 
-    /// Only paths that answer are used for what QUIC may send on any; without one, that which was heard last.
+    /// Only paths that answer are used for what QUIC may send on any; without one, that which was heard last. A path whose number is not
+    /// known (servers) is new, and answers.
     pub(crate) fn set_statuses(&mut self) {
         let last = self.tracks.iter().filter(|track| track.established).max_by_key(|track| track.heard);
         let last = last.map(|track| track.id);
-        let any = self.tracks.iter().any(|track| track.established && track.liveness.is_alive());
+        let mut new = self.validated.keys().filter(|id| self.tracks.iter().all(|track| track.id != **id));
+        let any = new.next().is_some()
+            || self.tracks.iter().any(|track| track.established && track.liveness.is_alive());
         for track in self.tracks.iter().filter(|track| track.established) {
             let available = if any { track.liveness.is_alive() } else { Some(track.id) == last };
             let status = if available { PathStatus::Available } else { PathStatus::Backup };

@@ -122,6 +122,7 @@ impl TunnelEndpoint {
         let Some(id) = conn.session else { return };
         if self.maker.config.role == Role::Server {
             conn.validated.extend(conn.arrived.map(|local| (path, local)));
+            conn.set_statuses();
             return self.path_named(now, key, path);
         }
         let Some(slot) = conn.of_id(path).filter(|track| !track.established).and_then(|track| track.slot)
