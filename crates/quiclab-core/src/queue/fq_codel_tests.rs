@@ -197,7 +197,10 @@ fn explore_sparse() {
             for packets in [10_240, 40_000] {
                 let start = std::time::Instant::now();
                 let found = sparse_among(&format!("flows = {flows}\npackets = {packets}"), 10_000, mbps);
-                eprintln!("{mbps} Mbit/s flows {flows} packets {packets}: {found:?} in {:?}", start.elapsed());
+                eprintln!(
+                    "{mbps} Mbit/s flows {flows} packets {packets}: {found:?} in {:?}",
+                    start.elapsed()
+                );
             }
         }
     }

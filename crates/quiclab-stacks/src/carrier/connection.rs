@@ -12,7 +12,7 @@ use crate::options::std_duration;
 use crate::seeded;
 use crate::time::Clock;
 use bytes::{Bytes, BytesMut};
-use noq_proto::{Connection, PathId, StreamId};
+use noq_proto::{Connection, PathId, PathStatus, StreamId};
 use quiclab_core::{Duration, PacketMemory, RandomStream, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -249,8 +249,10 @@ impl TunnelConnection {
                 }
             }
         }
-        for track in self.tracks.iter_mut().filter(|track| track.liveness.is_alive()) {
-            track.wrote = Some(now);
+        for track in &mut self.tracks {
+            if self.quic.path_status(track.id).is_ok_and(|status| status == PathStatus::Available) {
+                track.wrote = Some(now);
+            }
         }
     }
 
