@@ -152,8 +152,8 @@ fn packets_wait_for_their_credits_after_a_large_one() {
     assert_eq!(position(1) - position(0) - 1, 5, "{order:?}");
 }
 
-/// Shares of packets that were dropped of a flow of a packet of 100 bytes in each 200 ms, at limits and by CoDel, and of all packets,
-/// among `others` flows of 40,000 packets of 1000 bytes in a second together, at a link of so many Mbit/s.
+/// Shares of packets that were dropped, in 20 s at a link of so many Mbit/s: of a flow of a packet of 100 bytes in each 200 ms at limits
+/// and by CoDel, and of all packets, those of `others` flows of 40,000 packets of 1000 bytes in a second together.
 fn sparse_among(flows: u32, others: u64, link_mbps: u64) -> [f64; 3] {
     let (packets, sparse) = (40_000 * 20_u64, 65_000);
     let mut queue = queue("fq_codel", &format!("flows = {flows}\ntarget = \"20 ms\"\ninterval = \"200 ms\""));
@@ -183,13 +183,20 @@ fn sparse_among(flows: u32, others: u64, link_mbps: u64) -> [f64; 3] {
     [at_limits as f64 / of_sparse as f64, by_codel as f64 / of_sparse as f64, all as f64 / of_all as f64]
 }
 
-/// A flow that sends less than its share of the link loses nothing where it has a queue of its own. Among ten times as many flows as
-/// queues it loses as the flows that it shares its queue with.
+/// A flow that sends less than its share of the link loses next to nothing where it mostly has a queue of its own. Among ten times as
+/// many flows as queues it loses as those do that it shares its queue with: CoDel drops what is at the head, whose ever it is.
 #[test]
 fn a_sparse_flow_is_one_among_those_of_its_queue() {
-    for (flows, others, link) in [(1024, 100, 150), (1024, 10_000, 50), (1024, 10_000, 150), (1024, 10_000, 250), (16384, 10_000, 150), (16384, 10_000, 250), (65536, 10_000, 150), (65536, 10_000, 250)] {
-        let start = std::time::Instant::now();
-        let [full, codel, all] = sparse_among(flows, others, link);
-        eprintln!("{flows} queues, {others} flows, {link} Mbit/s: {full:.3} {codel:.3}, all {all:.3} {:?}", start.elapsed());
+    for (flows, others, link_mbps) in
+        [(1024, 100, 150), (1024, 10_000, 50), (1024, 10_000, 150), (16_384, 10_000, 150)]
+    {
+        let [at_limits, by_codel, all] = sparse_among(flows, others, link_mbps);
+        let found = format!(
+            "{flows} queues, {others} flows, {link_mbps} Mbit/s: {at_limits:.2} at limits, {by_codel:.2} by CoDel, of all {all:.2}"
+        );
+        eprintln!("{found}");
+        let lost = at_limits + by_codel;
+        let expected = if u64::from(flows) > others { 0.0..0.05 } else { all * 0.7..all * 1.1 };
+        assert!(expected.contains(&lost), "{found}");
     }
 }
