@@ -124,7 +124,13 @@ class Quiclab(Vpn):
                     running(
                         host,
                         # what outlives a restart of a real machine
-                        ["env", f"STATE_DIRECTORY={directory}", str(self.program), "up", str(directory / f"{end}.toml")],
+                        [
+                            "env",
+                            f"STATE_DIRECTORY={directory}",
+                            str(self.program),
+                            "up",
+                            str(directory / f"{end}.toml"),
+                        ],
                         directory / f"{end}.log",
                     )
                 )

@@ -6,9 +6,10 @@
 //! | first path | each in turn until one connects; the others are opened when the session is |
 //! | largest datagram | that of the smallest path: noq knows one limit for all |
 //! | a dead path | status Backup on both ends: noq acknowledges all paths on the first one that is Available |
-//! | control messages | those in flight on a path that fails wait for its return or the idle timeout: noq sends stream data again only when it is declared lost, by an acknowledgement on the same path |
+//! | control messages | noq sends stream data again only when it is declared lost, by an acknowledgement on the same path or as the path is abandoned: a path that fails with some in flight is abandoned, as soon as another one answers |
+//! | a path that moves | another one is opened before it is abandoned: there may be no other |
 //! | a restarted server | noq knows the token of the first path only: what looks like a reset, while no path answers, begins a second connection with the session's token, and what the server says to that decides |
-//! | numbers | the client tells which number the path of an identifier has ([`Frame::Path`]); until then the server does not send on it |
+//! | numbers | the client tells which number the path of an identifier has ([`Frame::Path`]); until then the server sends nothing of the tunnel on it, but QUIC's own frames |
 
 use super::connection::ConnectionKey;
 use super::connection_events::CLOSED;

@@ -132,7 +132,7 @@ fn sequences(longest: usize) -> Vec<Vec<Change>> {
 }
 
 /// After all sequences of changes, at times when the client connects or is connected, the paths that are there are used again, by
-/// the same session. With `return`, those that have gone come back.
+/// the same session. If it `returns`, what has gone comes back; else one path stays away.
 fn paths_are_used_again(returns: bool) {
     let addresses = [[[0, 0, 0, 0]; 2], [[10, 1, 0, 2], [10, 1, 1, 2]]];
     let times = [(25, 6), (25, 100), (2000, 0), (2000, 6), (2000, 20), (2000, 100)];
