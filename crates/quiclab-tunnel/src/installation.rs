@@ -3,7 +3,7 @@
 //! (RFC 9000 section 21.11).
 
 use crate::files;
-use crate::folders::{RUN_DIRECTORY, STATE_DIRECTORY};
+use crate::folders::{RUN_DIRECTORY, state_directory};
 use crate::privileges::trusted;
 use quiclab_core::problem::system_reason;
 use std::fs::{self, DirBuilder, File};
@@ -11,15 +11,15 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Those of the tunnel of a device, which are drawn where there are none yet. Where [`STATE_DIRECTORY`] cannot be written, as in a
+/// Those of the tunnel of a device, which are drawn where there are none yet. Where [`state_directory`] cannot be written, as in a
 /// container, they are beside the control sockets, until the machine is started again.
 #[must_use]
 pub fn secret(interface: &str) -> [u8; 32] {
     let mut reasons = Vec::new();
-    for folder in [STATE_DIRECTORY, RUN_DIRECTORY] {
-        match kept(Path::new(folder), interface) {
+    for folder in [state_directory(), RUN_DIRECTORY.into()] {
+        match kept(&folder, interface) {
             Ok(secret) => return secret,
-            Err(error) => reasons.push(format!("{folder}: {}", system_reason(&error))),
+            Err(error) => reasons.push(format!("{}: {}", folder.display(), system_reason(&error))),
         }
     }
     let reasons = reasons.join("; ");

@@ -123,7 +123,14 @@ class Quiclab(Vpn):
                 stack.enter_context(
                     running(
                         host,
-                        [str(self.program), "up", str(directory / f"{end}.toml")],
+                        # what outlives a restart of a real machine
+                        [
+                            "env",
+                            f"STATE_DIRECTORY={directory}",
+                            str(self.program),
+                            "up",
+                            str(directory / f"{end}.toml"),
+                        ],
                         directory / f"{end}.log",
                     )
                 )

@@ -187,6 +187,8 @@ pub(super) struct FqCodelQueue<T> {
     perturbation: u64,
     parameters: Parameters,
     queues: Vec<FlowQueue<T>>,
+    /// Bytes in each of them, one beside the other, as all are looked through at a limit (`backlogs` of Linux).
+    bytes: Vec<u64>,
     rounds: Rounds,
     /// In all queues.
     waiting: Backlog,
@@ -204,6 +206,7 @@ impl<T: Item> FqCodelQueue<T> {
             perturbation: random.bits(),
             parameters: Parameters::from(&config.codel()),
             queues: std::iter::repeat_with(FlowQueue::default).take(config.flows as usize).collect(),
+            bytes: vec![0; config.flows as usize],
             rounds: Rounds::new(config.flows, config.quantum),
             waiting: Backlog::default(),
         }
@@ -211,17 +214,14 @@ impl<T: Item> FqCodelQueue<T> {
 
     /// A limit is exceeded: drops heads of the queue with the most bytes.
     fn drop_from_longest(&mut self, exits: &mut Exits<'_, impl FnMut(T, DropReason)>) {
-        // the first one of several equals, as Linux finds it in the order of all queues
-        let longest = self
-            .rounds
-            .listed()
-            .max_by_key(|index| (self.queue(*index).line.backlog().bytes, std::cmp::Reverse(*index)));
-        let Some(index) = longest else { return };
-        let FlowQueue { line, control, totals, .. } = &mut self.queues[index.0 as usize];
-        let enough = ByteCount::from_bytes(line.backlog().bytes.bytes() / 2);
+        // the first one of several equals, as Linux finds it
+        let most = self.bytes.iter().copied().max().unwrap_or(0);
+        let Some(longest) = self.bytes.iter().position(|bytes| *bytes == most) else { return };
+        let FlowQueue { line, control, totals, .. } = &mut self.queues[longest];
+        let enough = ByteCount::from_bytes(most / 2);
         let (mut packets, mut bytes) = (0, ByteCount::ZERO);
-        let waiting = &mut self.waiting;
-        let mut source = Heads { index, line, totals, waiting, exits };
+        let (index, waiting) = (QueueIndex(longest as u32), &mut self.waiting);
+        let mut source = Heads { index, line, totals, bytes: &mut self.bytes[longest], waiting, exits };
         while let Some(head) = source.pop() {
             packets += 1;
             bytes += head.item.bytes();
@@ -261,6 +261,7 @@ impl<T: Item> QueueDiscipline<T> for FqCodelQueue<T> {
         exits: &mut Exits<'_, impl FnMut(T, DropReason)>,
     ) {
         self.waiting = self.waiting.with(item.bytes());
+        self.bytes[arrival.queue.0 as usize] += item.bytes().bytes();
         let queue = &mut self.queues[arrival.queue.0 as usize];
         queue.used = true;
         queue.line.push(exits.now, item);
@@ -274,7 +275,8 @@ impl<T: Item> QueueDiscipline<T> for FqCodelQueue<T> {
         while let Some(turn) = self.rounds.turn() {
             let FlowQueue { line, control, totals, .. } = &mut self.queues[turn.queue.0 as usize];
             let (index, now, waiting) = (turn.queue, exits.now, &mut self.waiting);
-            let mut source = Heads { index, line, totals, waiting, exits };
+            let bytes = &mut self.bytes[index.0 as usize];
+            let mut source = Heads { index, line, totals, bytes, waiting, exits };
             if let Some(item) = control.dequeue(now, &self.parameters, &mut source) {
                 self.rounds.served(turn, item.bytes());
                 return Some(item);

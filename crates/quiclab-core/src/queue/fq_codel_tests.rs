@@ -151,3 +151,52 @@ fn packets_wait_for_their_credits_after_a_large_one() {
     // credits 256 - 1514 = -1258; +256 five times: 22, served in the turn after: 5 packets of the other one before
     assert_eq!(position(1) - position(0) - 1, 5, "{order:?}");
 }
+
+/// Shares of packets that were dropped, in 20 s at a link of so many Mbit/s: of a flow of a packet of 100 bytes in each 200 ms at limits
+/// and by CoDel, and of all packets, those of `others` flows of 40,000 packets of 1000 bytes in a second together.
+fn sparse_among(flows: u32, others: u64, link_mbps: u64) -> [f64; 3] {
+    let (packets, sparse) = (40_000 * 20_u64, 65_000);
+    let mut queue = queue("fq_codel", &format!("flows = {flows}\ntarget = \"20 ms\"\ninterval = \"200 ms\""));
+    let mut random = RandomStream::new(1, "order");
+    let (mut of_sparse, mut at_limits, mut by_codel, mut all) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let mut free = Time::ZERO;
+    for step in 0..packets {
+        let now = at(step * 25);
+        let mut dropped = |piece: Piece, reason| {
+            all += 1;
+            let count = if reason == DropReason::QueueFull { &mut at_limits } else { &mut by_codel };
+            *count += u64::from(piece.flow == sparse);
+        };
+        while free <= now {
+            let Some(piece) = queue.dequeue(free, &mut dropped) else { break };
+            free += Duration::from_nanos(piece.bytes * 8 * 1000 / link_mbps);
+        }
+        free = free.max(now);
+        let flow = 1 + random.bits() % others;
+        queue.enqueue(now, piece(flow as u16, step, 1000), &mut dropped);
+        if step % 8000 == 0 {
+            of_sparse += 1;
+            queue.enqueue(now, piece(sparse, step, 100), &mut dropped);
+        }
+    }
+    let of_all = packets + of_sparse;
+    [at_limits as f64 / of_sparse as f64, by_codel as f64 / of_sparse as f64, all as f64 / of_all as f64]
+}
+
+/// A flow that sends less than its share of the link loses next to nothing where it mostly has a queue of its own. Among ten times as
+/// many flows as queues it loses as those do that it shares its queue with: CoDel drops what is at the head, whose ever it is.
+#[test]
+fn a_sparse_flow_is_one_among_those_of_its_queue() {
+    for (flows, others, link_mbps) in
+        [(1024, 100, 150), (1024, 10_000, 50), (1024, 10_000, 150), (16_384, 10_000, 150)]
+    {
+        let [at_limits, by_codel, all] = sparse_among(flows, others, link_mbps);
+        let found = format!(
+            "{flows} queues, {others} flows, {link_mbps} Mbit/s: {at_limits:.2} at limits, {by_codel:.2} by CoDel, of all {all:.2}"
+        );
+        eprintln!("{found}");
+        let lost = at_limits + by_codel;
+        let expected = if u64::from(flows) > others { 0.0..0.05 } else { all * 0.7..all * 1.1 };
+        assert!(expected.contains(&lost), "{found}");
+    }
+}

@@ -26,7 +26,7 @@ impl TunnelEndpoint {
             return self.close_with_error(now, key, (error.code, error.reason));
         }
         if let Some(conn) = self.connections.get_mut(&key) {
-            conn.write();
+            conn.write(now);
         }
     }
 
@@ -219,7 +219,7 @@ impl TunnelEndpoint {
         let conn = self.connections.get_mut(&key).ok_or(TunnelEndpointError::NotOpen(id))?;
         conn.outbox.extend_from_slice(&http3::data(capsule));
         conn.flush(self.now);
-        conn.write();
+        conn.write(self.now);
         conn.dirty = true;
         self.active.insert(key);
         Ok(())

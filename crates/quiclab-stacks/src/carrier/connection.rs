@@ -12,9 +12,9 @@ use crate::options::std_duration;
 use crate::seeded;
 use crate::time::Clock;
 use bytes::{Bytes, BytesMut};
-use noq_proto::{Connection, PathId, StreamId};
+use noq_proto::{Connection, PathId, PathStatus, StreamId};
 use quiclab_core::{Duration, PacketMemory, RandomStream, Time};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 
@@ -45,6 +45,8 @@ pub(crate) struct ConnectionPath {
     pub(crate) heard: Time,
     /// Probes of its MTU that are known to be lost.
     pub(super) lost_probes: u64,
+    /// When something was last written to the control stream that may have left on it.
+    pub(super) wrote: Option<Time>,
 }
 
 /// How often something happened on a conn.
@@ -92,8 +94,10 @@ pub(crate) struct TunnelConnection {
     pub(crate) over: bool,
     /// Numbers of paths that the peer has told (servers): identifier of QUIC, number.
     pub(crate) names: BTreeMap<u32, usize>,
-    /// Paths that have proved to reach the peer (servers).
-    pub(crate) validated: BTreeSet<PathId>,
+    /// Where the last datagram arrived.
+    pub(super) arrived: Option<SocketAddr>,
+    /// Paths that have proved to reach the peer (servers), and where it reaches this end: QUIC does not know the port.
+    pub(crate) validated: BTreeMap<PathId, SocketAddr>,
     /// Largest UDP payload that the peer asked for, if it did.
     pub(crate) payload_limit: Option<u16>,
     /// Bytes of a datagram that leaves now; `None` while datagrams cannot.
@@ -154,7 +158,8 @@ impl TunnelConnection {
             greeted: false,
             over: false,
             names: BTreeMap::new(),
-            validated: BTreeSet::new(),
+            arrived: None,
+            validated: BTreeMap::new(),
             payload_limit: None,
             largest: None,
             out: VecDeque::new(),
@@ -233,8 +238,8 @@ impl TunnelConnection {
     }
 
     /// Writes what waits for the stream.
-    pub(crate) fn write(&mut self) {
-        let Some(stream) = self.stream else { return };
+    pub(crate) fn write(&mut self, now: Time) {
+        let Some(stream) = self.stream.filter(|_| !self.outbox.is_empty()) else { return };
         while !self.outbox.is_empty() {
             match self.quic.send_stream(stream).write(&self.outbox) {
                 Ok(0) | Err(_) => break,
@@ -242,6 +247,11 @@ impl TunnelConnection {
                     let _ = self.outbox.split_to(written);
                     self.dirty = true;
                 }
+            }
+        }
+        for track in &mut self.tracks {
+            if self.quic.path_status(track.id).is_ok_and(|status| status == PathStatus::Available) {
+                track.wrote = Some(now);
             }
         }
     }

@@ -320,6 +320,10 @@ impl TunnelEndpoint {
         if multipath && !changes.is_empty() {
             conn.set_statuses();
         }
+        for path in if multipath { conn.withholding() } else { Vec::new() } {
+            let _ = conn.quic.close_path(self.clock.instant(now), path, 0_u8.into()); // another one is open
+            conn.dirty = true;
+        }
         for (slot, alive) in &changes {
             self.set_up(id, *slot, *alive);
         }

@@ -49,6 +49,7 @@ impl TunnelConnection {
             opened: now,
             heard: now,
             lost_probes: 0,
+            wrote: None,
         });
         self.tracks.last_mut()
     }
@@ -59,6 +60,24 @@ impl TunnelConnection {
 
     pub(crate) fn of_slot(&self, slot: usize) -> Option<&ConnectionPath> {
         self.tracks.iter().find(|track| track.slot == Some(slot))
+    }
+
+    /// Paths of `slot` other than `kept` are no longer used.
+    pub(crate) fn leave(&mut self, slot: usize, kept: Option<PathId>) {
+        let former = |track: &&mut ConnectionPath| track.slot == Some(slot) && Some(track.id) != kept;
+        for track in self.tracks.iter_mut().filter(former) {
+            (track.slot, track.established) = (None, false);
+        }
+    }
+
+    /// Abandons the paths that are no longer used: another one is open.
+    pub(crate) fn abandon_left(&mut self, now: Time) {
+        let instant = self.clock.instant(now);
+        // the event of QUIC removes them
+        self.tracks.retain(|track| {
+            track.slot.is_some() || self.quic.close_path(instant, track.id, 0_u8.into()).is_ok()
+        });
+        self.dirty = true;
     }
 
     /// The path between these addresses, or the first.
@@ -73,6 +92,7 @@ impl TunnelConnection {
 
     /// Something has arrived between these addresses.
     pub(crate) fn hear(&mut self, now: Time, local: SocketAddr, remote: SocketAddr) {
+        self.arrived = Some(local);
         let Some(id) = self.between(local, remote).map(|track| track.id) else { return };
         if let Some(track) = self.of_id(id) {
             track.heard = now;
@@ -106,11 +126,30 @@ impl TunnelConnection {
         doubted
     }
 
-    /// Only paths that answer are used for what QUIC may send on any; without one, that which was heard last.
+    /// Paths that do not answer, and that a part of the control stream may have left on that is not acknowledged: QUIC sends it again
+    /// when they are abandoned. None while no other path answers.
+    pub(crate) fn withholding(&self) -> Vec<PathId> {
+        let established = self.tracks.iter().filter(|track| track.established);
+        if !established.clone().any(|track| track.liveness.is_alive()) {
+            return Vec::new();
+        }
+        let withholds = |track: &&ConnectionPath| {
+            let answered = track.gate.answered().unwrap_or_default();
+            // what was acknowledged last may have left before
+            let unanswered = track.wrote.is_some_and(|wrote| answered < wrote + self.srtt(track.id) * 2);
+            !track.liveness.is_alive() && unanswered
+        };
+        established.filter(withholds).map(|track| track.id).collect()
+    }
+
+    /// Only paths that answer are used for what QUIC may send on any; without one, that which was heard last. A path whose number is not
+    /// known (servers) is new, and answers.
     pub(crate) fn set_statuses(&mut self) {
         let last = self.tracks.iter().filter(|track| track.established).max_by_key(|track| track.heard);
         let last = last.map(|track| track.id);
-        let any = self.tracks.iter().any(|track| track.established && track.liveness.is_alive());
+        let mut new = self.validated.keys().filter(|id| self.tracks.iter().all(|track| track.id != **id));
+        let any = new.next().is_some()
+            || self.tracks.iter().any(|track| track.established && track.liveness.is_alive());
         for track in self.tracks.iter().filter(|track| track.established) {
             let available = if any { track.liveness.is_alive() } else { Some(track.id) == last };
             let status = if available { PathStatus::Available } else { PathStatus::Backup };

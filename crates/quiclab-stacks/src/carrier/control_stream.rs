@@ -51,7 +51,7 @@ impl TunnelEndpoint {
             }
         }
         let Some(conn) = self.connections.get_mut(&key) else { return };
-        conn.write();
+        conn.write(now);
         if let Some(session) = conn.session.filter(|_| conn.bound) {
             self.write_control_messages(session);
         }
@@ -203,11 +203,10 @@ impl TunnelEndpoint {
             let payload = super::endpoint::payload(slot.config.mtu, &slot.remote);
             let path = u8::try_from(index).expect("slots are at most 64");
             Frame::Hello { token, path, payload }.encode(&mut conn.outbox);
-            conn.write();
+            conn.write(now);
             conn.dirty = true;
             self.active.insert(key);
         }
-        let _ = now;
     }
 
     /// Writes control messages on the best connection of the session.
@@ -229,7 +228,7 @@ impl TunnelEndpoint {
             Frame::Message { number, message }.encode(&mut conn.outbox);
         }
         conn.flush(self.now);
-        conn.write();
+        conn.write(self.now);
         if conn.dirty {
             self.active.insert(key);
         }

@@ -6,9 +6,10 @@
 //! | first path | each in turn until one connects; the others are opened when the session is |
 //! | largest datagram | that of the smallest path: noq knows one limit for all |
 //! | a dead path | status Backup on both ends: noq acknowledges all paths on the first one that is Available |
-//! | control messages | those in flight on a path that fails wait for its return or the idle timeout: noq sends stream data again only when it is declared lost, by an acknowledgement on the same path |
+//! | control messages | noq sends stream data again only when it is declared lost, by an acknowledgement on the same path or as the path is abandoned: a path that fails with some in flight is abandoned, as soon as another one answers |
+//! | a path that moves | another one is opened before it is abandoned: there may be no other |
 //! | a restarted server | noq knows the token of the first path only: what looks like a reset, while no path answers, begins a second connection with the session's token, and what the server says to that decides |
-//! | numbers | the client tells which number the path of an identifier has ([`Frame::Path`]); until then the server does not send on it |
+//! | numbers | the client tells which number the path of an identifier has ([`Frame::Path`]); until then the server sends nothing of the tunnel on it, but QUIC's own frames |
 
 use super::connection::ConnectionKey;
 use super::connection_events::CLOSED;
@@ -75,6 +76,7 @@ impl TunnelEndpoint {
                         slot.endpoint = Some(key.endpoint);
                         let keep_alive = self.maker.config.keep_alive;
                         conn.track(now, path, Some(index), (slot.local, slot.remote), keep_alive);
+                        conn.abandon_left(now);
                         later(now + OPENING);
                     }
                     Err(PathError::RemoteCidsExhausted) => slot.retry_at = now + WITHOUT_IDS,
@@ -120,7 +122,8 @@ impl TunnelEndpoint {
         let Some(conn) = self.connections.get_mut(&key) else { return };
         let Some(id) = conn.session else { return };
         if self.maker.config.role == Role::Server {
-            conn.validated.insert(path);
+            conn.validated.extend(conn.arrived.map(|local| (path, local)));
+            conn.set_statuses();
             return self.path_named(now, key, path);
         }
         let Some(slot) = conn.of_id(path).filter(|track| !track.established).and_then(|track| track.slot)
@@ -140,21 +143,23 @@ impl TunnelEndpoint {
         let name: u32 = path.to_string().parse().expect("a path identifier is a number");
         let (Some(id), Some(&slot)) = (conn.session, conn.names.get(&name)) else { return };
         // before the peer's address is validated, no datagram of the tunnel would leave on it
-        let validated = conn.validated.contains(&path);
-        let Some(tuple) = conn.quic.network_path(path).ok().filter(|_| validated) else { return };
+        let Some(&(mut local)) = conn.validated.get(&path) else { return };
+        let Ok(tuple) = conn.quic.network_path(path) else { return };
         if conn.of_id(path).is_some_and(|track| track.established) {
             return;
         }
-        let mut local =
-            conn.tracks.first().map_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)), |track| track.local);
         if let Some(ip) = tuple.local_ip() {
             local.set_ip(ip);
         }
-        conn.tracks.retain(|track| track.slot != Some(slot) || track.id == PathId::ZERO);
+        conn.leave(slot, Some(path));
         if conn.of_id(path).is_none() {
             conn.track(now, path, None, (local, tuple.remote()), keep_alive);
         }
+        // what the client says of the former path may have been lost on it
         self.bind(now, id, key, slot, path);
+        if let Some(conn) = self.connections.get_mut(&key) {
+            conn.abandon_left(now);
+        }
     }
 
     /// QUIC has given a path up, or the peer has.
@@ -217,7 +222,11 @@ impl TunnelEndpoint {
         };
         if multipath {
             self.set_up(session, path, false);
-            self.leave(now, session, key, path);
+            match self.connections.get_mut(&key).filter(|conn| conn.bound) {
+                // it is abandoned when QUIC has opened the next one: there may be no other
+                Some(conn) => conn.leave(path, None),
+                None => self.leave(now, session, key, path),
+            }
             self.maintain(now, session);
         } else if let Some(conn) = self.connections.get_mut(&key) {
             conn.flush(now);
@@ -251,39 +260,5 @@ impl TunnelEndpoint {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::testing::Pair;
-    use quiclab_core::Duration;
-    use quiclab_core::tunnel::CarrierKind;
-    use std::collections::BTreeSet;
-    use std::net::SocketAddr;
-
-    /// As the sockets of two interfaces have them: the kernel chooses the address, and the port is what differs.
-    #[test]
-    fn two_paths_to_one_server_leave_by_their_own_sockets() {
-        for any in ["0.0.0.0", "[::]"] {
-            let mut pair = Pair::new(|config| config.kind = CarrierKind::Multipath);
-            let server: SocketAddr =
-                if any == "[::]" { "[2001:db8::1]:4433" } else { "192.0.2.1:4433" }.parse().unwrap();
-            let local = |port: u16| -> SocketAddr { format!("{any}:{port}").parse().unwrap() };
-            let session =
-                pair.client.connect(pair.now, &[(local(1001), server), (local(1002), server)]).unwrap();
-            pair.run(Duration::from_millis(500));
-            assert_eq!(pair.client.connections_of(session), 1, "one connection has both");
-            let used: Vec<_> = (0..2).map(|path| pair.client.addresses(session, path)).collect();
-            assert_eq!(used, [1001, 1002].map(|port| Some((local(port), server))));
-            // what both paths say in some seconds: a keep-alive each second
-            let mut sources = BTreeSet::new();
-            for _ in 0..30 {
-                pair.run(Duration::from_millis(95));
-                pair.now = pair.client.next_wake().unwrap().max(pair.now);
-                pair.client.wake(pair.now);
-                for sent in Pair::sent(&mut pair.client, pair.now) {
-                    sources.insert(sent.packet.tuple.source());
-                    pair.server.receive(pair.now, sent.packet);
-                }
-            }
-            assert_eq!(sources, [local(1001), local(1002)].into());
-        }
-    }
-}
+#[path = "multipath_tests.rs"]
+mod tests;

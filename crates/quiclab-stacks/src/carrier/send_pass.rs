@@ -187,10 +187,10 @@ impl TunnelConnection {
             source.is_unspecified() || local == source || local.is_unspecified()
         };
         let found = exact.or_else(|| to_remote.find(same)).or_else(|| self.tracks.first());
-        let Some(track) = found else { return };
-        let mut local = track.local;
+        // of a server: all paths that it knows are abandoned, and of the new one only QUIC knows
+        let Some(mut local) = found.map(|track| track.local).or(self.arrived) else { return };
         // the kernel chooses the address of a path that has none
-        let chosen_by_kernel = stands_for(track) && local.ip().is_unspecified();
+        let chosen_by_kernel = found.is_some_and(stands_for) && local.ip().is_unspecified();
         if !(source.is_unspecified() || chosen_by_kernel) {
             local.set_ip(source);
         }
@@ -200,11 +200,12 @@ impl TunnelConnection {
             Some(EcnCodepoint::Ect1) => Ecn::Ect1,
             Some(EcnCodepoint::Ce) => Ecn::Ce,
         };
-        let slot = track.slot;
+        let slot = found.and_then(|track| track.slot);
         let payload = self.memory.copy(&buffer[..transmit.size]);
         let packet = packet(now, (local, transmit.destination), ecn, payload);
         let segment = transmit.segment_size.and_then(|size| u16::try_from(size).ok());
-        let mtu_probe = segment.is_none() && transmit.size > usize::from(track.gate.mtu());
+        let exceeds = |track: &ConnectionPath| transmit.size > usize::from(track.gate.mtu());
+        let mtu_probe = segment.is_none() && found.is_some_and(exceeds);
         self.out.push_back((slot, Outgoing { packet, segment, mtu_probe }));
     }
 }

@@ -4,7 +4,7 @@ use super::config::{PathConfig, Randomness, TunnelEndpointConfig};
 use super::event::{Outgoing, SessionId, TunnelEvent};
 use super::keys::{KnownPeers, SecretKey};
 use super::tunnel_endpoint::TunnelEndpoint;
-use quiclab_core::{ByteCount, Duration, Role, Time};
+use quiclab_core::{ByteCount, Duration, Packet, Role, Time};
 use quiclab_transport::options::CongestionControl;
 use std::net::SocketAddr;
 
@@ -64,6 +64,11 @@ impl Pair {
 
     /// Lets so much time pass.
     pub(super) fn run(&mut self, length: Duration) {
+        self.run_over(length, |_, packet| Some(packet));
+    }
+
+    /// The same over a network that changes packets or loses them when they arrive; it is told who has sent them.
+    pub(super) fn run_over(&mut self, length: Duration, network: impl Fn(Role, Packet) -> Option<Packet>) {
         let end = self.now + length;
         loop {
             let (now, Self { client, server, .. }) = (self.now, &mut *self);
@@ -75,8 +80,13 @@ impl Pair {
             };
             self.now = next.min(end);
             let [of_client, of_server] = under_way;
-            of_client.into_iter().for_each(|sent| self.server.receive(self.now, sent.packet));
-            of_server.into_iter().for_each(|sent| self.client.receive(self.now, sent.packet));
+            let arrive = |from, sent: Outgoing| network(from, sent.packet);
+            for packet in of_client.into_iter().filter_map(|sent| arrive(Role::Client, sent)) {
+                self.server.receive(self.now, packet);
+            }
+            for packet in of_server.into_iter().filter_map(|sent| arrive(Role::Server, sent)) {
+                self.client.receive(self.now, packet);
+            }
             if next > end {
                 return;
             }

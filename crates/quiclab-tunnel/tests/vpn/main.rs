@@ -24,8 +24,10 @@ mod table;
 mod top;
 
 use lab::{Lab, until, wait};
+use quiclab_tunnel::folders::STATE_DIRECTORY;
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -170,6 +172,10 @@ fn the_server_is_restarted() {
         lab.ping("10.77.0.1:7", Duration::from_millis(100)).is_some()
     });
     assert!(took < 10 * SECOND, "back after {took:?}");
+    // what the server keeps for its next start is in the lab, not on the machine
+    let secret = format!("{}.secret", lab.device('s'));
+    assert!(lab.directory.join(&secret).exists());
+    assert!(!Path::new(STATE_DIRECTORY).join(&secret).exists());
 }
 
 /// The client gets other addresses on both uplinks; `connections` carry the session before and after.

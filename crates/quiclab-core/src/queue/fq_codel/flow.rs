@@ -34,6 +34,8 @@ pub(super) struct Heads<'a, 'b, T, D> {
     pub(super) index: QueueIndex,
     pub(super) line: &'a mut WaitingItems<T>,
     pub(super) totals: &'a mut QueueStatistics,
+    /// Bytes in this one.
+    pub(super) bytes: &'a mut u64,
     /// In all queues.
     pub(super) waiting: &'a mut Backlog,
     pub(super) exits: &'a mut Exits<'b, D>,
@@ -52,6 +54,7 @@ impl<T: Item, D: FnMut(T, DropReason)> HeadSource<T> for Heads<'_, '_, T, D> {
         let head = self.line.pop()?;
         self.waiting.packets -= 1;
         self.waiting.bytes -= head.item.bytes();
+        *self.bytes -= head.item.bytes().bytes();
         Some(head)
     }
     fn backlog(&self) -> ByteCount {

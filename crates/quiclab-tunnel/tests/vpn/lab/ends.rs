@@ -36,6 +36,8 @@ impl Lab {
             .args(["netns", "exec", &self.host(host)])
             .args(program)
             .args([PROGRAM, "up", config.to_str().unwrap()])
+            // what outlives a restart of a real machine
+            .env("STATE_DIRECTORY", &self.directory)
             .stdin(Stdio::null())
             .stderr(log)
             .spawn()

@@ -15,7 +15,6 @@ pub mod needs;
 mod network;
 mod traffic;
 
-use quiclab_tunnel::folders::{RUN_DIRECTORY, STATE_DIRECTORY};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -175,9 +174,6 @@ impl Drop for Lab {
             let _ = std::fs::remove_dir_all(Path::new("/etc/netns").join(self.host(host)));
             let _ = Command::new("ip").args(["netns", "del", &self.host(host)]).output();
             let _ = std::fs::remove_dir_all(Path::new("/run/quiclab-tunnel").join(self.device(host)));
-            for folder in [STATE_DIRECTORY, RUN_DIRECTORY] {
-                let _ = std::fs::remove_file(Path::new(folder).join(format!("{}.secret", self.device(host))));
-            }
         }
         if std::thread::panicking() {
             eprintln!("server:\n{}\nclient:\n{}", self.log("server"), self.log("client"));
