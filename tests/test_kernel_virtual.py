@@ -90,7 +90,9 @@ def test_a_guest_has_one_cpu_and_another_than_the_guest_beside_it(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pin, "PREFIX", f"\0{tmp_path}/")  # guests of other tests do not count
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("a guest beside another needs two CPUs")
+    monkeypatch.setattr(pin, "PREFIX", f"\0test/{os.getpid()}/")  # guests of other tests do not count
     kernel = script(
         f"grep Cpus_allowed_list /proc/self/status > /dev/shm/job/cpus; echo '{ENDED}' > /dev/shm/job/{EXIT_FILE}"
     )
@@ -101,7 +103,7 @@ def test_a_guest_has_one_cpu_and_another_than_the_guest_beside_it(
 
     allowed = os.sched_getaffinity(0)
     with pin.reserved_cpu() as taken:
-        assert cpu("beside") in (allowed - {taken} or allowed)
+        assert cpu("beside") in allowed - {taken}
     with ExitStack() as stack:
         everyone = [stack.enter_context(pin.reserved_cpu()) for _ in allowed]
         assert set(everyone) == allowed

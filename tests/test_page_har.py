@@ -219,6 +219,12 @@ def test_entries_without_a_page_are_of_the_first(tmp_path: Path) -> None:
     assert page.counts["of further pages"] == 1
 
 
+def test_pages_that_the_file_does_not_have_are_passed_over(tmp_path: Path) -> None:
+    entries = [entry(f"{SITE}/", 0, pageref="p2"), entry(f"{SITE}/a", 60, pageref="p2")]
+    page = read(tmp_path, har(entries, pages=[{"id": "p1", "pageTimings": {"onLoad": 1}}]))
+    assert [resource.entry for resource in page.resources] == [0, 1]
+
+
 def test_entries_other_than_transfers_are_excluded_and_counted(tmp_path: Path) -> None:
     """Caches, aborted requests, other schemes, further pages, and what began after onLoad."""
     cached = {"bodySize": 0, "_transferSize": 0}
@@ -335,16 +341,16 @@ BAD: list[tuple[object, str]] = [
         "log.entries: expected at most 256 origins, got 257",
     ),
     (
-        har([entry(f"{SITE}/", 0)], pages=[{"pageTimings": {"onLoad": -3}}]),
-        "log.pages.0.pageTimings.onLoad: expected a time of 0 to 3600000 ms, or -1 (not recorded), got -3",
+        har([entry(f"{SITE}/", 0)], pages=[{"pageTimings": {"onLoad": 3_600_001}}]),
+        "log.pages.0.pageTimings.onLoad: expected a time of 0 to 3600000 ms, or a negative one (not recorded)",
     ),
     (
         har([entry(f"{SITE}/", 0)], pages=[{"pageTimings": {"onLoad": 10**400}}]),
-        f"-1 (not recorded), got 1{'0' * 79}…",
+        f"a negative one (not recorded), got 1{'0' * 79}…",
     ),
     (
         json.dumps(har([entry(f"{SITE}/", 0)], pages=[{"pageTimings": {"onLoad": 77}}])).replace("77", "1e999"),
-        "log.pages.0.pageTimings.onLoad: expected a time of 0 to 3600000 ms, or -1 (not recorded), got Infinity",
+        "log.pages.0.pageTimings.onLoad: expected a time of 0 to 3600000 ms, or a negative one (not recorded), got Inf",
     ),
     # json.dumps writes a lone surrogate as an escape, as a broken recorder does
     (

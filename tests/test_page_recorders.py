@@ -181,6 +181,13 @@ def test_older_versions_of_firefox_count_no_headers(tmp_path: Path, version: str
     assert page.resources[1].body_bytes == body
 
 
+def test_browsers_made_of_firefox_number_their_own_versions(tmp_path: Path) -> None:
+    response = {"headersSize": 651, "bodySize": 11820, "content": {"size": 30_000, "mimeType": "text/css"}}
+    named = {"name": "Waterfox", "version": "6.0.20"}
+    page = read(tmp_path, [html(), entry("/x", 60, response=response)], browser=named, creator="Waterfox")
+    assert page.resources[1].body_bytes == 11169
+
+
 def test_bytes_received_stand_for_a_length_that_webpagetest_lacks(tmp_path: Path) -> None:
     """Over SPDY and HTTP/2 `_objectSize` is 0, and so `bodySize`: 17283 - 857."""
     response = {"headersSize": 857, "bodySize": 0, "content": {"size": 0, "mimeType": "text/html"}}

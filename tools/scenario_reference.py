@@ -202,7 +202,7 @@ def fields(schema: Schema) -> str:
     required = schema.get("required", [])
     lines = []
     for field, item in sorted(schema["properties"].items(), key=lambda entry: (entry[0] not in required, entry[0])):
-        if field == "kind":
+        if field == "kind" and "const" in item:  # the heading has the tag of a variant
             continue
         default = "required" if field in required else shown(item.get("default"))
         allowed = item.get("x-expected", "")

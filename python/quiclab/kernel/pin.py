@@ -7,6 +7,7 @@ namespaces are not seen; they may share a CPU, which costs time and changes no r
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from contextlib import contextmanager
@@ -34,7 +35,9 @@ def reserved_cpu() -> Iterator[int]:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as name:
             try:
                 name.bind(f"{PREFIX}{cpu}")
-            except OSError:
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
                 continue
             yield cpu
             return

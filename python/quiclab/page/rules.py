@@ -1,7 +1,7 @@
 """What of a recording was not on the network, or is no part of the load: one rule for each sign, with its source.
 
 The first rule that holds gives the reason. Signs that a recorder writes for another purpose are no rules: `_cached` of
-WebPageTest is the repeat view, `cache.afterRequest` of Firefox a 304, which was on the network.
+WebPageTest is the repeat view, `cache.afterRequest` of Firefox with status 304 a request that was on the network.
 """
 
 from __future__ import annotations

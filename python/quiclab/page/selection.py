@@ -72,8 +72,9 @@ def select(name: str, log: Mapping[str, Any], raw: Sequence[object]) -> Selectio
     views = {reader.number: View(reader, recorder) for reader in readers}
     reasons = {number: skip_reason(view) for number, view in views.items()}
     transfers = [views[number] for number, why in reasons.items() if why is None]
-    default = _default_ref(log, transfers)
-    number, page = _page(log, {_ref(view, default) for view in transfers})
+    pages = _pages(log, transfers)
+    default = _default_ref(pages, transfers)
+    number, page = _page(pages, {_ref(view, default) for view in transfers})
     wanted = page.get("id") if page else default
     here = {number for number, view in views.items() if wanted is None or _ref(view, default) == str(wanted)}
     left_out = Counter(why for number, why in reasons.items() if why is not None and number in here)
@@ -115,14 +116,18 @@ def _begin(entry: Entry) -> tuple[float, int]:
     return entry.started_ms, entry.number
 
 
-def _pages(log: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _pages(log: Mapping[str, Any], transfers: Sequence[View]) -> list[Mapping[str, Any]]:
+    """Return the pages of a file; none where all entries name others, which the file does not have."""
     pages = log.get("pages")
-    return [page if isinstance(page, dict) else {} for page in pages] if isinstance(pages, list) else []
+    listed = pages if isinstance(pages, list) else []
+    found: list[Mapping[str, Any]] = [page if isinstance(page, dict) else {} for page in listed]
+    refs = {str(view.entry.get("pageref") or "") for view in transfers}
+    named = {str(page.get("id") or "") for page in found}
+    return found if refs & named or "" in refs | named else []
 
 
-def _default_ref(log: Mapping[str, Any], transfers: Sequence[View]) -> object:
+def _default_ref(pages: Sequence[Mapping[str, Any]], transfers: Sequence[View]) -> object:
     """Return the page of entries that name none: the first; `None` if no page has a name."""
-    pages = _pages(log)
     if pages:
         return pages[0].get("id")
     return next((ref for view in transfers if (ref := view.entry.get("pageref"))), None)
@@ -132,9 +137,8 @@ def _ref(view: View, default: object) -> str:
     return str(view.entry.get("pageref") or default)
 
 
-def _page(log: Mapping[str, Any], refs: set[str]) -> tuple[int, Mapping[str, Any]]:
-    """Return the first page that has transfers, with its number; empty without `pages`."""
-    pages = _pages(log)
+def _page(pages: Sequence[Mapping[str, Any]], refs: set[str]) -> tuple[int, Mapping[str, Any]]:
+    """Return the first page that has transfers, with its number; empty without pages."""
     number = next((number for number, page in enumerate(pages) if str(page.get("id")) in refs), 0)
     return number, pages[number] if pages else {}
 
@@ -176,10 +180,10 @@ def _start_of(page: Mapping[str, Any], origin: datetime) -> float | None:
 def _on_load(name: str, number: int, page: Mapping[str, Any]) -> float | None:
     timings = page.get("pageTimings")
     value = timings.get("onLoad") if isinstance(timings, dict) else None
-    if value is None or (isinstance(value, int | float) and value == -1):
+    if value is None or (isinstance(value, int | float) and value < 0):
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_MS:
-        expected = f"a time of 0 to {MAX_MS:.0f} ms, or -1 (not recorded)"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value <= MAX_MS:
+        expected = f"a time of 0 to {MAX_MS:.0f} ms, or a negative one (not recorded)"
         raise unexpected(f"log.pages.{number}.pageTimings.onLoad", expected, value, where=name)
     return float(value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -74,8 +75,10 @@ def _firefox(lengths: Lengths) -> int | None:
     body, head = lengths.body, lengths.head
     if not body or not lengths.view.recorder.is_firefox:
         return None
-    version = lengths.view.recorder.version
-    counts_headers = version is None or version >= FIREFOX_COUNTS_HEADERS
+    recorder = lengths.view.recorder
+    # browsers made of Firefox number their own versions
+    own_version = math.inf if recorder.version is None else recorder.version
+    counts_headers = "firefox" not in (recorder.browser or recorder.creator) or own_version >= FIREFOX_COUNTS_HEADERS
     return body - head if counts_headers and head and body >= head and body != lengths.size else body
 
 

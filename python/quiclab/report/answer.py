@@ -20,7 +20,7 @@ CAUSES: Final = {
     "loss": "random loss",
     "policed": "policer",
     "link_ended": "end of the trace",
-    "too_large": "larger than the token bucket",
+    "too_large": "larger than its MTU or token bucket",
 }
 #: Causes of a sender that are named: at least this share [%].
 MIN_PERCENT: Final = 0.5

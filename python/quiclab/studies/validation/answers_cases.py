@@ -287,8 +287,8 @@ def _bbr_loss() -> Question:
         ("lsquic#233",),
         "Up to which loss does BBR version 1 keep its rate?",
         "Up to p = 1 - 1/1.25 = 20 %: a probe at 1.25 times the rate still delivers the rate. Below it the link's "
-        "rate less the losses, of which headers take up to 15 %; above it the rate falls by a factor in each cycle,"
-        " to less than half.",
+        "rate less the losses, of which headers (5 %), ProbeRTT (2 %) and the phase of each cycle that drains take up "
+        "to 15 %; above it the rate falls by a factor in each cycle, to less than half.",
         measures.goodput_mbps(),
         "goodput",
         "Mbit/s",
@@ -531,12 +531,12 @@ def _policer_rtt() -> Question:
         "Why is a long path slow behind a policer with a short bucket?",
         "A policer has no queue: a reduction that the bucket does not bridge costs rate, and a bucket of the "
         "bandwidth-delay product bridges it. With it at least 0.7 of the rate, CUBIC's factor, on a path of any "
-        "length; with a bucket of 1/60 of the product less than a fifth.",
+        "length, and with half of it on the short one; with a bucket of 1/60 of the product less than a fifth.",
         measures.goodput_mbps(after="10 s"),
         "goodput after 10 s",
         "Mbit/s",
         (
-            Setting("32 kB, 5 ms", 0.6 * _tcp_mbps(100), _tcp_mbps(100), bucket("32 kB", 5)),
+            Setting("32 kB, 5 ms", 0.7 * _tcp_mbps(100), _tcp_mbps(100), bucket("32 kB", 5)),
             Setting("32 kB, 160 ms", 0, 20, bucket("32 kB", 160)),
             Setting("2 MB, 160 ms", 0.7 * _tcp_mbps(100), _tcp_mbps(100), bucket("2 MB", 160)),
         ),
@@ -555,8 +555,7 @@ def _two_wans() -> Question:
         ("openmptcprouter#2365", "mptcp_net-next#381"),
         "Why is a connection over two lines slower than over the better one?",
         f"Reassembly needs a window of both rates times the longest round trip, {needed:.1f} MB. With one of 1 MB "
-        "less than the better line alone; with 10 MB more, up to the sum, of which headers and the start take up to"
-        " 12 %.",
+        "less than the better line alone; with 10 MB more than that, and at most the sum.",
         measures.goodput_mbps(),
         "goodput",
         "Mbit/s",
@@ -636,7 +635,7 @@ def _frame_bursts() -> Question:
         ("moonshine#192",),
         "Why does a video at 60 Mbit/s lose packets on a link of 400 Mbit/s?",
         "A frame leaves at 1 Gbit/s: what the link does not carry meanwhile must fit into its queue of 50 packets; "
-        "within a packet at both ends of the burst. A gap of 100 us between packets is below the rate of the link.",
+        "within two packets. A gap of 100 us between packets is below the rate of the link.",
         measures.dropped_share("down"),
         "packets dropped",
         "%",
