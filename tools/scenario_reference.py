@@ -52,6 +52,7 @@ SECTIONS = {
     "PageObjects": "page",
     "PageResource": "page",
     "ObjectKind": "page",
+    "FramingKind": "framing",
     "Priorities": "page",
     "CarrierKind": "carrier",
     "TimerRule": "reordering-timer",
