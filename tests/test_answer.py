@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 
 import quiclab
 from quiclab import cli
+from quiclab.delivered import capacity_bps, rate_bps
 from quiclab.inspect import open_run, side
 from quiclab.inspect.source import DEFAULT_POINTS
 from quiclab.inspect.view import limits_of
 from quiclab.report.answer import answer, limited, losses
 from quiclab.sweeps import run
 
+SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
 Captured = pytest.CaptureFixture[str]
 
 
@@ -103,3 +106,14 @@ def test_a_long_sweep_says_first_how_long_it_takes(
     assert invoke("sweep", small, "--seeds", "3", "--jobs", "1", "--out", tmp_path / "out") == 0
     said = capsys.readouterr().err
     assert said.index("all 3 runs take 3 h on 1 worker") < said.index("3 runs complete")
+
+
+def test_the_share_of_the_links_is_left_out_where_they_carry_packets_twice() -> None:
+    scenario = quiclab.load(SCENARIOS / "dual_connectivity.toml", [("flows.*.workload.size", "1 MB")])
+    name, bearer = next(iter(scenario.flows)), next(iter(scenario.bearers))
+    split, twice = (
+        quiclab.run(scenario.with_values({f"bearers.{bearer}.mode": mode, f"bearers.{bearer}.shares": None}))
+        for mode in ("split", "duplicate")
+    )
+    assert capacity_bps(split.data, name) == rate_bps(split.data, name) < math.inf
+    assert capacity_bps(twice.data, name) == math.inf

@@ -94,6 +94,21 @@ def rate_bps(data: Mapping[str, Any], name: str) -> float:
     return math.fsum(_route_bps(data, route.get("down")) for route in (flow, *(flow.get("paths") or ())))
 
 
+def capacity_bps(data: Mapping[str, Any], name: str) -> float:
+    """Return the rate that the links of a flow's routes offer it [bit/s]; infinite if not known.
+
+    As `rate_bps`, but not known where routes share an element or a bearer sends packets twice, which take a part of it.
+    """
+    flow, scenario = data["scenario"]["flows"][name], data["scenario"]
+    used = [part for route in (flow, *(flow.get("paths") or ())) for part in route.get("down") or ()]
+    doubled = (
+        bearer.get("mode") == "duplicate" or bearer.get("duplication")
+        for part in used
+        if (bearer := scenario.get("bearers", {}).get(part)) is not None
+    )
+    return math.inf if len(set(used)) < len(used) or any(doubled) else rate_bps(data, name)
+
+
 def _route_bps(data: Mapping[str, Any], route: list[str] | None) -> float:
     """Return the rate of the slowest element of a route."""
     return min((_element_bps(data, name) for name in route or ()), default=math.inf)

@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from quiclab.delivered import rate_bps
+from quiclab.delivered import capacity_bps
 from quiclab.formats import number
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def outcome(result: RunResult, name: str) -> str:
         return f"{name} failed after {delivered}{why}."
     took_s = (result.network_time_s if flow.finish_s is None else flow.finish_s) - flow.start_s
     state = "delivered" if flow.completed else "had not finished: it delivered"
-    rate = rate_bps(result.data, name)
+    rate = capacity_bps(result.data, name)
     share = ""
     if math.isfinite(rate) and rate > 0:
         share = f", {100e6 * flow.goodput_mbps / rate:.3g} % of the {rate / 1e6:g} Mbit/s of its links"
