@@ -94,7 +94,8 @@ def rendered(name: str, values: Values) -> str:
     language.filters = {**language.filters, "listed": listed, "beyond": beyond, "largest": largest, "spread": spread}
     text = (PAGES / "templates" / f"{name}.md.j2").read_text(encoding="utf-8")
     page = language.from_string(text).render(names_of(GROUPS.get(name, name), values))
-    older = sorted(study for study, source in values.used["studies"].items() if not is_current(source))
+    sources = values.used["studies"].items()
+    older = sorted({study.partition(", engine ")[0] for study, source in sources if not is_current(source)})
     return NOTE.format(name=name) + (STALE.format(studies=", ".join(older)) if older else "") + page
 
 
