@@ -165,7 +165,7 @@ class Values:
     def claim(self, study: str, identity: str) -> Mapping[str, Any]:
         """Return the verdict on a claim, as `verify --json` prints it, without its words.
 
-        A claim that has come since an earlier version made the stored values is not tested.
+        A claim that is newer than the stored values is not tested.
         """
         source = self.stored.get("studies", {}).get(study, {})
         older = self.results is None and source.get("results", RESULTS) != RESULTS

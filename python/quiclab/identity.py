@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Version of the results of the engine (network, lab-quic, lab-tcp, lab-udp, adapters of stacks) and of the metrics of
 #: sweeps. It is raised whenever the digest of a run changes, a counter or a metric, which makes quiclab run again what
 #: was stored before.
-RESULTS: Final = 10
+RESULTS: Final = 11
 #: Versions of the results of single stacks: raised instead of that where only runs with the stack change.
 STACK_RESULTS: Final = {"lab-tcp": 3, "noq": 1}
 #: Versions of the results of other parts: stacks as the carrier of a tunnel, of one path or more, and tunnels that put

@@ -153,7 +153,7 @@ VARIANTS = (
     ),
     Variant(
         "late_processes",
-        "programs that run up to 133 us after a packet has come",
+        "programs that run up to 133 us after a packet has arrived",
         "The idle states of the testbed's processors, Broadwell-DE, take 2 to 133 us to leave "
         "(drivers/idle/intel_idle.c, `bdx_cstates`); which ones they were in is not known.",
         late_processes,

@@ -207,7 +207,7 @@ def _cubic_after_pause() -> Question:
         "Does the window of CUBIC jump after 20 s in which the application had little to send?",
         "No: time without a full window does not count (RFC 9438, section 5.8). In half a second it grows by 3 C K^2 "
         "times the time at most, the slope of the curve at its beginning. A sender that counts the pause goes to where "
-        "the curve has come, by half of the window in each round trip.",
+        "the curve is then, by half of the window in each round trip.",
         measures.window_growth(measures.when_delivered_s(5.81e6), span),
         "window in half a second, of that before",
         "",
