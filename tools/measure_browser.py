@@ -111,6 +111,15 @@ def table(rows: list[dict[str, Any]], file: Path) -> None:
     write_atomically(file, csv_of(rows).encode())
 
 
+def finish(rows: list[dict[str, Any]], name: str, *, write: bool) -> int:
+    """Write rows to the reference file `name`, or print them; return the exit code."""
+    if write:
+        table(rows, FOLDER / name)
+    else:
+        print(csv_of(rows), end="")
+    return 0
+
+
 def main() -> int:
     """Measure the missing cells; print the existing ones."""
     parser = argparse.ArgumentParser(description=__doc__)

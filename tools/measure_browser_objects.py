@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import median, stdev
 from typing import Any
 
-from measure_browser import FOLDER, HTML_BYTES, RTT_MS, csv_of, scenario, table
+from measure_browser import HTML_BYTES, RTT_MS, finish, scenario
 from quiclab.browser.runner import load_pages, write_hars
 from quiclab.errors import QuiclabError
 from quiclab.files import write_atomically
@@ -98,11 +98,7 @@ def main() -> int:
             print(f"{count} images", flush=True)
             write_atomically(file, json.dumps(measure(count, options.loads, options.directory / str(count))).encode())
         rows += json.loads(file.read_text())
-    if options.write:
-        table(rows, FOLDER / "browser_objects.csv")
-    else:
-        print(csv_of(rows), end="")
-    return 0
+    return finish(rows, "browser_objects.csv", write=options.write)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from measure_browser import FOLDER, csv_of, scenario, table
+from measure_browser import finish, scenario
 from quiclab.browser.runner import load_pages
 from quiclab.errors import QuiclabError
 
@@ -152,11 +152,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     rows = [measure(rtt_ms, options.loads, options.directory.resolve() / str(rtt_ms)) for rtt_ms in RTTS_MS]
-    if options.write:
-        table(rows, FOLDER / "browser_reads.csv")
-    else:
-        print(csv_of(rows), end="")
-    return 0
+    return finish(rows, "browser_reads.csv", write=options.write)
 
 
 if __name__ == "__main__":

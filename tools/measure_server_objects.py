@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from measure_browser import FOLDER, csv_of, table
+from measure_browser import finish
 from quiclab.errors import QuiclabError
 from quiclab.kernel.programs import tied
 from quiclab.libraries import np
@@ -188,11 +188,7 @@ def main() -> int:
         total = len(SERVERS) * len(SIZES_KB) * len(COUNTS) * options.rounds
         with BeatingProgress("pages", total, unit="pages") as progress:
             rows = [measure(name, size, options.rounds, folder, progress) for name in SERVERS for size in SIZES_KB]
-    if options.write:
-        table(rows, FOLDER / "server_objects.csv")
-    else:
-        print(csv_of(rows), end="")
-    return 0
+    return finish(rows, "server_objects.csv", write=options.write)
 
 
 if __name__ == "__main__":

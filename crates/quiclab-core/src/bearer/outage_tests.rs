@@ -1,4 +1,5 @@
-//! Outages: after the last one has ended, each link carries what it carries without any.
+//! Outages: after the last one has ended, the links carry nearly what they carry without any: each by itself, for splitters that measure
+//! rates only if the load exceeds what the links carry. Below that, these may choose other links, and lose up to a tenth.
 //!
 //! A link is out in one of three ways: it is down and holds its packets, it loses all of them, or its reports are
 //! lost. The bound on the time after which a splitter has recovered follows from its options:

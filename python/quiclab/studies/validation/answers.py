@@ -25,7 +25,7 @@ from quiclab.study.criteria import Criterion
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
-    from quiclab.studies.validation.answers_cases import Case
+    from quiclab.studies.validation.answers_question import Case
     from quiclab.study.evaluate import Evaluation
     from quiclab.study.findings import Key
 
