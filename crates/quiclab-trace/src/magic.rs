@@ -31,8 +31,12 @@ pub(crate) fn pcap_layout(magic: [u8; 4]) -> Option<PcapLayout> {
     })
 }
 
+/// Whether a file is pcapng, by its first bytes.
+pub(crate) fn is_pcapng(head: &[u8]) -> bool {
+    head.starts_with(&SECTION_HEADER.to_be_bytes())
+}
+
 /// Whether a file is a capture, by its first bytes.
 pub(crate) fn is_capture(head: &[u8]) -> bool {
-    head.first_chunk::<4>()
-        .is_some_and(|&magic| pcap_layout(magic).is_some() || u32::from_be_bytes(magic) == SECTION_HEADER)
+    is_pcapng(head) || head.first_chunk().is_some_and(|&magic| pcap_layout(magic).is_some())
 }

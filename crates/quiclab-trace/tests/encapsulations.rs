@@ -169,9 +169,27 @@ fn what_cannot_be_taken_off_is_named() {
         assert_eq!(problem(&frames(101, &[ipv4(&[0; 40], protocol)]).0), Some(why));
     }
     // a port is no proof: what has no header of its tunnel is UDP, with a word
-    for (port, name) in [(4789, "VXLAN"), (2152, "GTP-U"), (1701, "L2TP"), (4500, "IPsec in UDP")] {
-        let (reading, seen) = frames(101, &[to_port(port, &[0xee; 40])]);
-        assert_eq!((problem(&reading), seen.packets.len()), (None, 1));
+    // or whose header fits, but nothing behind it: labels and the first bits of IP, ARP, an IP fragment, a packet that is cut
+    let fragment = [&[0x45, 0, 0, 44, 0, 0, 0x20, 0, 64, 6][..], &[0; 34]].concat();
+    let vxlan = |inside: &[u8]| [&[8, 0, 0, 0, 0, 0, 1, 0][..], inside].concat();
+    for (port, name, payload) in [
+        (4789, "VXLAN", vec![0xee; 40]),
+        (2152, "GTP-U", vec![0xee; 40]),
+        (1701, "L2TP", vec![0xee; 40]),
+        (4500, "IPsec in UDP", vec![0xee; 40]),
+        (6635, "MPLS in UDP", vec![0xee; 40]),
+        (6635, "MPLS in UDP", vec![0xef; 40]),
+        (6635, "MPLS in UDP", [&[0, 1, 0x11, 64][..], &[0x45; 36]].concat()),
+        (4789, "VXLAN", vxlan(&arp())),
+        (4789, "VXLAN", vxlan(&ethernet(&fragment))),
+        (4789, "VXLAN", vxlan(&ethernet(&segment())[..30])),
+        // the tunnel around it is one
+        (4789, "VXLAN", vxlan(&ethernet(&to_port(4789, &vxlan(&[0xee; 32]))))),
+    ] {
+        let (reading, seen) = frames(101, &[to_port(port, &payload)]);
+        assert_eq!(problem(&reading), None, "{name}: {payload:x?}");
+        let inner = if payload.len() == 90 { 40 } else { payload.len() as u32 };
+        assert_eq!(seen.packets, [(0, payload.len() as u32 + 28, payload.len() as u32 + 28, inner)]);
         let note = format!("1 packets of UDP port {port} are of {name}");
         assert!(with_note(&reading, &note), "{:?}", reading.notes);
     }
@@ -273,6 +291,27 @@ fn copies_count_once_and_packets_that_are_sent_again_do_not() {
     assert_eq!(packets(&[(0, nameless(7)), (10, ack.clone()), (20, ack.clone())]), 3);
     let copied = [(0, nameless(7)), (1, nameless(7)), (10, ack.clone()), (11, ack.clone()), (20, ack)];
     assert_eq!(packets(&copied), 3, "the third is sent again");
+    // equal acknowledgements on two links that packets are spread over: no copies, unless those that can be told have some
+    let via = |link: u8, above: &[u8], protocol| {
+        [&[link; 12][..], &[0x86, 0xdd], &ipv6(above, protocol, &[])].concat()
+    };
+    let acks = |number| tcp(1, number, 0x10, &[], b"");
+    let spread = [
+        (0, via(1, &data(7), 6)),
+        (10, via(2, &data(11), 6)),
+        (20, via(1, &acks(7), 6)),
+        (30, via(2, &acks(7), 6)),
+        (40, via(1, &acks(7), 6)),
+    ];
+    assert_eq!(packets(&spread), 5);
+    let both = [(0, via(1, &data(7), 6)), (1, via(2, &data(7), 6))];
+    assert_eq!(packets(&[&both[..], &spread[2..4]].concat()), 2);
+    assert_eq!(packets(&[&both[..], &spread[2..]].concat()), 3, "the third is sent again");
+    // the first of its end, whose identification may differ from that of the next
+    let of_link = |link: u8| [&[link; 12][..], &[8, 0], &numbered(&acks(7), 6, 9, 64)].concat();
+    assert_eq!(packets(&[(0, of_link(1)), (10, of_link(2))]), 1);
+    // of datagrams alone nothing can be told
+    assert_eq!(packets(&[(0, via(1, &udp(b"a"), 17)), (10, via(2, &udp(b"a"), 17))]), 1);
     // equal datagrams with one identification for all are no copies
     let same = |text: &[u8]| ethernet(&numbered(&udp(text), 17, 1, 64));
     assert_eq!(packets(&[(0, same(b"a")), (10, same(b"b")), (20, same(b"b")), (30, same(b"b"))]), 4);

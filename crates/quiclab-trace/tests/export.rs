@@ -1,6 +1,6 @@
 //! Export to qlog 0.3: the short log reviewed by hand, every kind of frame, cut-off and foreign input.
 
-use quiclab_trace::qlog::{ExportError, Exported, FILE_SCHEMA, export_qlog_03};
+use quiclab_trace::qlog::{EVENT_SCHEMA, ExportError, Exported, FILE_SCHEMA, export_qlog_03};
 use serde_json::{Value, json};
 
 const SHORT: &[u8] = include_bytes!("golden/short.sqlog");
@@ -11,14 +11,16 @@ fn export(inputs: &[&[u8]]) -> (Exported, Value) {
     (exported, serde_json::from_slice(&out).unwrap())
 }
 
+/// The header of the short log, as a record.
+fn header() -> &'static [u8] {
+    &SHORT[..1 + SHORT[1..].iter().position(|&byte| byte == 0x1e).unwrap()]
+}
+
 /// One event with these frames, exported.
 fn exported_frames(frames: Value) -> Value {
-    let log = format!(
-        "\x1e{}\n\x1e{}\n",
-        json!({"file_schema": FILE_SCHEMA}),
-        json!({"time": 1, "name": "quic:packet_sent", "data": {"frames": frames}})
-    );
-    export(&[log.as_bytes()]).1["traces"][0]["events"][0]["data"]["frames"].clone()
+    let event = json!({"time": 1, "name": "quic:packet_sent", "data": {"frames": frames}});
+    let log = [header(), format!("\x1e{event}\n").as_bytes()].concat();
+    export(&[&log]).1["traces"][0]["events"][0]["data"]["frames"].clone()
 }
 
 #[test]
@@ -158,13 +160,62 @@ fn files_of_other_stacks() {
     );
 }
 
+/// The schema of quiclab's files is that of all files of records: in those of others times may be differences, and count from
+/// elsewhere.
+#[test]
+fn times_of_records_that_others_have_written() {
+    let epoch = |epoch: &str| json!({"clock_type": "system", "epoch": epoch});
+    let year = 1_577_836_800_000_u64; // from `date -u -d 2020-01-01 +%s`
+    let date = "2020-01-01T00:00:00.000Z";
+    for (format, reference, times, expected, zero_ms) in [
+        ("relative_to_previous_event", epoch(date), [5, 10, 10], [5.0, 15.0, 25.0], year),
+        ("relative_to_epoch", epoch(date), [5, 10, 12], [5.0, 10.0, 12.0], year),
+        (
+            "relative_to_epoch",
+            epoch("1970-01-01T00:00:00.000Z"),
+            [year + 5, year + 10, year + 12],
+            [0.0, 5.0, 7.0],
+            year + 5,
+        ),
+        (
+            "relative_to_epoch",
+            json!({"clock_type": "monotonic", "epoch": "unknown", "wall_clock_time": date}),
+            [5, 10, 12],
+            [5.0, 10.0, 12.0],
+            year,
+        ),
+    ] {
+        let header = json!({
+            "file_schema": FILE_SCHEMA,
+            "serialization_format": "application/qlog+json-seq",
+            "title": "",
+            "trace": {
+                "vantage_point": {"name": "x", "type": "server"},
+                "common_fields": {"time_format": format, "reference_time": reference},
+                "event_schemas": [EVENT_SCHEMA],
+            },
+        });
+        let mut log = format!("\x1e{header}\n");
+        for time in times {
+            let event = json!({"time": time, "name": "quic:packet_sent", "data": {"frames": []}});
+            log += &format!("\x1e{event}\n");
+        }
+        let (exported, file) = export(&[log.as_bytes()]);
+        assert_eq!(exported, Exported { traces: 1, events: 3, truncated: vec![] });
+        let trace = &file["traces"][0];
+        let events = trace["events"].as_array().unwrap();
+        let found: Vec<_> = events.iter().map(|event| event["time"].as_f64()).collect();
+        assert_eq!(found, expected.map(Some), "{header}");
+        assert_eq!(trace["common_fields"]["reference_time"].as_f64(), Some(zero_ms as f64), "{header}");
+    }
+}
+
 #[test]
 fn what_is_not_our_qlog_is_refused() {
     let error = |input: &[u8]| export_qlog_03([input], Vec::new()).unwrap_err();
     assert!(matches!(error(b""), ExportError::NoHeader { input: 1 }));
     assert!(matches!(error(b"\x1e{\"qlog_version\":\"0.3\"}\n"), ExportError::NoHeader { input: 1 }));
-    let header = SHORT[1..].split(|&byte| byte == 0x1e).next().unwrap();
-    let broken = [b"\x1e", header, b"\x1e{\"time\":}\n\x1e{}\n"].concat();
+    let broken = [header(), b"\x1e{\"time\":}\n\x1e{}\n"].concat();
     let error = error(&broken);
     assert!(matches!(error, ExportError::Json { input: 1, record: 2, .. }), "{error:?}");
     assert_eq!(error.to_string(), "record 2 of input 1 is not JSON");

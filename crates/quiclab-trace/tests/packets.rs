@@ -423,3 +423,42 @@ fn flows_beyond_the_first_ten_thousand_are_counted() {
     assert_eq!(seen.flows.len(), 10_000);
     assert_eq!(problems(&reading), [("packet of a flow beyond the first 10000", 3)]);
 }
+
+/// Ten thousand flows, the first between the ends of `first`; then `further` packets between the same.
+fn read_at_the_limit(first: &[u8], further: &[Vec<u8>]) -> (Reading, Collected) {
+    let mut file = Pcapng::new(false);
+    file.interface(101, &[]);
+    file.packet(0, 0, first, first.len());
+    for index in 1..10_000_u32 {
+        let mut packet = ipv4(&udp(b""), 17);
+        packet[12..16].copy_from_slice(&index.to_be_bytes());
+        file.packet(0, 0, &packet, packet.len());
+    }
+    for packet in further {
+        file.packet(0, 0, packet, packet.len());
+    }
+    read(&file.bytes)
+}
+
+/// A connection between ports that are used again is beyond them, too: its packets are not those of the one before.
+#[test]
+fn packets_of_a_connection_that_is_not_followed_are_of_none() {
+    let segment = |sequence, acknowledgement, flags, data: &[u8]| {
+        ipv4(&tcp(sequence, acknowledgement, flags, &[], data), 6)
+    };
+    let further = [segment(5000, 0, 2, b""), segment(5001, 1, 0x10, b"data")];
+    let (reading, seen) = read_at_the_limit(&segment(100, 0, 2, b""), &further);
+    assert_eq!(seen.packets.iter().filter(|packet| packet.flow == 0).count(), 1);
+    assert_eq!(problems(&reading), [("packet of a flow beyond the first 10000", 2)]);
+
+    // long headers of mvfst, which are not read, and a short one: without a known ID the ports decide
+    let long = |id: u8| {
+        let header = [&[0xc0, 0xfa, 0xce, 0xb0, 2, 8][..], &[id; 8], &[0], &[0; 40]].concat();
+        ipv4(&udp(&header), 17)
+    };
+    let short = |id: u8| ipv4(&udp(&[&[0x40][..], &[id; 30]].concat()), 17);
+    let (reading, seen) = read_at_the_limit(&long(1), &[short(7), long(2), short(8)]);
+    assert_eq!(seen.packets.iter().filter(|packet| packet.flow == 0).count(), 2);
+    let beyond = reading.problems.iter().find(|(kind, _)| kind.contains("beyond"));
+    assert_eq!(beyond, Some(("packet of a flow beyond the first 10000", 2)));
+}

@@ -1,13 +1,19 @@
-//! Reading the packets of a qlog of any length takes the memory of a record. One test, because it counts what the
-//! whole process allocates.
+//! Reading the packets of a qlog of any length takes the memory of a record; of a capture that of its connections, whatever
+//! addresses their packets have. One test, because it counts what the whole process allocates.
 
 #[path = "support/memory.rs"]
 mod memory;
+#[allow(dead_code, reason = "each test program uses a part")]
+#[path = "support/frames.rs"]
+mod frames;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use frames::{Layout, ipv4, pcap, udp};
 use memory::{Generated, RECORD_BYTES, most_held, records};
-use quiclab_trace::packets::{Content, Flow, KeyLog, ObservedPacket, Reading, Sink, read_packets, read_qlog};
+use quiclab_trace::packets::{
+    Content, Flow, KeyLog, ObservedPacket, Reading, Sink, read_capture, read_packets, read_qlog,
+};
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -75,4 +81,45 @@ fn memory_does_not_depend_on_the_length() {
     check("gzip", &mut |sums| {
         read_packets(&path, &KeyLog::default(), sums, &mut |_, _| ControlFlow::Continue(())).unwrap()
     });
+    addresses_of_a_connection();
+}
+
+/// Counts the packets of each flow.
+#[derive(Debug, Default, PartialEq)]
+struct Flows(Vec<u64>);
+
+impl Sink for Flows {
+    fn flow(&mut self, _: usize, _: &Flow) {
+        self.0.push(0);
+    }
+    fn better_known(&mut self, _: usize, _: &Flow) {}
+    fn packet(&mut self, flow: usize, _: &ObservedPacket<'_>) {
+        self.0[flow] += 1;
+    }
+}
+
+/// A connection whose packets come from an address each: they are of the connection, and not all addresses are remembered.
+fn addresses_of_a_connection() {
+    const PACKETS: u32 = 150_000;
+    let id = [0xc1; 8];
+    // a Handshake packet of version 1, from the end that wants to be called so
+    let first = [&[0xe0, 0, 0, 0, 1, 8][..], &[0x5e; 8], &[8], &id, &[30], &[0; 30]].concat();
+    let mut packets = vec![ipv4(&udp(&first), 17)];
+    for number in 1..PACKETS {
+        let short = [&[0x40][..], &id, &number.to_be_bytes(), &[0; 17]].concat();
+        let mut packet = ipv4(&udp(&short), 17);
+        packet[12..16].copy_from_slice(&(0x0b00_0000 + number).to_be_bytes());
+        packets.push(packet);
+    }
+    let file = pcap(Layout::default(), 101, &packets);
+    let mut flows = Flows::default();
+    let mut progress = |_| ControlFlow::Continue(());
+    let (reading, most) =
+        most_held(|| read_capture(&file[..], "x", &KeyLog::default(), &mut flows, &mut progress).unwrap());
+    assert_eq!(flows, Flows(vec![u64::from(PACKETS)]));
+    // 2^15 pairs of ends of 56 bytes, while a table of them grows: twice that, and half as much again
+    assert!(most < 8 << 20, "{most} bytes of memory");
+    let beyond = "QUIC packet at addresses beyond those that are remembered";
+    let beyond = reading.problems.iter().find(|(kind, _)| *kind == beyond).map(|(_, count)| count);
+    assert_eq!(beyond, Some(u64::from(PACKETS) - (1 << 15)));
 }

@@ -130,6 +130,45 @@ fn the_reader_of_captures_reads_them() {
     assert_eq!(seen.0, [None, Some(vec![]), Some(vec![1000])]);
 }
 
+/// A path whose connection IDs no frame has given out, on ports of its own: by their keys its packets are of the connection.
+#[test]
+fn packets_of_a_path_are_of_its_connection() {
+    #[derive(Default)]
+    struct Seen(usize, Vec<(bool, Vec<(u32, u64)>)>);
+    impl Sink for Seen {
+        fn flow(&mut self, _: usize, _: &Flow) {
+            self.0 += 1;
+        }
+        fn better_known(&mut self, _: usize, _: &Flow) {}
+        fn packet(&mut self, _: usize, packet: &ObservedPacket<'_>) {
+            let Content::Quic { numbers, .. } = packet.content else { return };
+            let numbers = numbers.iter().map(|packet| (packet.path, packet.number));
+            self.1.push((packet.backward, numbers.collect()));
+        }
+    }
+    let on_path = |number| {
+        let ping = vec![QuicFrame::Ping, QuicFrame::Padding { length: 30 }];
+        let quic = QuicPacket { path: 1, ..quic(PacketSpace::OneRtt, Wire::V1, number, ping) };
+        let sent = packet(false, vec![quic]);
+        let source = SocketAddr::new(sent.tuple.source().ip(), 50_001);
+        Packet { tuple: FiveTuple::new(Protocol::Udp, source, sent.tuple.destination()), ..sent }
+    };
+    let packets = [&packets()[..3], &[on_path(0), of_server(on_path(0)), on_path(1)]].concat();
+    let mut seen = Seen::default();
+    let mut progress = |_| ControlFlow::Continue(());
+    let reading =
+        read_capture(&capture(&packets)[..], "main.receiver", &KeyLog::default(), &mut seen, &mut progress);
+    assert_eq!(reading.unwrap().problems, Problems::default());
+    let expected = [
+        (true, vec![]),
+        (false, vec![(0, 1000)]),
+        (false, vec![(1, 0)]),
+        (true, vec![(1, 0)]),
+        (false, vec![(1, 1)]),
+    ];
+    assert_eq!((seen.0, &seen.1[..]), (1, &expected[..]));
+}
+
 /// What was captured is the whole packet, and as long as the network saw it.
 #[test]
 fn lengths_are_exact() {

@@ -9,7 +9,7 @@
 //! | `reference_time`: text with a date | the same |
 //! | `reference_time`: `clock_type`, `epoch`, `wall_clock_time` (main-schema-10 on) | a known epoch; else the time at which logging commenced |
 //! | `time_offset` (draft-00 to main-schema-05) | "by how many milliseconds the starting time of the current trace should be offset" |
-//! | neither | a first event that is later than 1973 says it |
+//! | none, or times that are later than 1973 | a first event at a day or later says it |
 
 use super::header::TraceHeader;
 use super::record;
@@ -51,8 +51,8 @@ impl Clock {
             self.origin_ms = Some(if far { self.last_ms } else { 0.0 });
             self.zero_ms = match reference {
                 Some(Reference::Began(ms)) => Some(ms),
-                // an absolute time needs no reference, nor does one that is later than 1973
                 Some(Reference::Epoch(ms)) if !far => Some(ms),
+                // whatever the format is called, a time before 1973 is not of the calendar
                 Some(Reference::Epoch(ms)) if self.last_ms < CALENDAR_MS => Some(ms + self.last_ms),
                 _ => far.then_some(self.last_ms),
             };

@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 
 /// Text of a title or name is kept up to this length.
 const TEXT_MAX: usize = 200;
+/// Names of a connection that are kept, of those in a header and of those in events: that of its first packet, and those of
+/// its parameters.
+const ORIGINALS_MAX: usize = 4;
 
 /// Names by which the known stacks give themselves away in titles, vantage points and versions; the first
 /// that is found counts, so longer names come first.
@@ -129,7 +132,7 @@ impl TraceHeader {
         let mut pair = ["dcid", "scid"].map(|key| original_id(text_of(fields, key)));
         pair.sort_unstable();
         if let [Some(one), Some(other)] = &pair {
-            self.originals.push(format!("{one} {other}"));
+            add_original(&mut self.originals, format!("{one} {other}"));
         }
         match text_of(fields, "time_units") {
             "us" | "µs" => self.unit_ms = 1e-3,
@@ -163,8 +166,8 @@ impl TraceHeader {
 
     /// Takes an original connection ID.
     fn original(&mut self, text: &str) {
-        if let Some(id) = original_id(text).filter(|id| !self.originals.contains(id)) {
-            self.originals.push(id);
+        if let Some(id) = original_id(text) {
+            add_original(&mut self.originals, id);
         }
     }
 
@@ -253,6 +256,13 @@ pub(super) fn original_id(text: &str) -> Option<String> {
     known.then_some(digits)
 }
 
+/// Adds a name of a connection, unless it is known or there are enough.
+pub(super) fn add_original(originals: &mut Vec<String>, name: String) {
+    if originals.len() < ORIGINALS_MAX && !originals.contains(&name) {
+        originals.push(name);
+    }
+}
+
 fn text_of<'a>(fields: &'a Map<String, Value>, key: &str) -> &'a str {
     fields.get(key).and_then(Value::as_str).unwrap_or_default()
 }
@@ -292,6 +302,18 @@ mod tests {
         assert_eq!((header.vantage, header.stack, header.unit_ms), ("client", Some("mvfst"), 1e-3));
         assert_eq!((header.time_format, header.group.as_deref()), (TimeFormat::Delta, Some("7")));
         assert_eq!(header.roles, [Role::RelativeTime, Role::Ignored, Role::Event, Role::Data, Role::Data]);
+    }
+
+    /// Fields may come again and again, and headers have no end: memory and time are those of four names.
+    #[test]
+    fn names_of_a_connection_are_few() {
+        let mut header = TraceHeader::default();
+        for index in 10_000_000..10_001_000 {
+            header.set("common_fields", format!(r#"{{"group_id":{index}}}"#).as_bytes());
+            header.set("common_fields", format!(r#"{{"dcid":"{index}","scid":"20000000"}}"#).as_bytes());
+        }
+        let pair = |id| format!("{id} 20000000");
+        assert_eq!(header.originals, ["10000000", &pair("10000000"), "10000001", &pair("10000001")]);
     }
 
     #[test]

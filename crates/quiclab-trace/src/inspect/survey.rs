@@ -3,7 +3,7 @@
 use super::Selection;
 use super::decode::Sink;
 use super::event::{Event, Packet, frame_bytes};
-use super::header::original_id;
+use super::header::{add_original, original_id};
 use super::sample::Span;
 use super::streams::{Key, Streams};
 use serde_json::Value;
@@ -11,8 +11,6 @@ use std::collections::HashSet;
 
 /// Lost packets of a file whose sending is shown in any case.
 const PINNED_MAX: usize = 100_000;
-/// Original connection IDs of a connection that are kept: that of its first packet, and those of its parameters.
-const ORIGINALS_MAX: usize = 4;
 const INITIAL: u8 = 0;
 
 /// How much there is of a connection.
@@ -85,10 +83,8 @@ impl Sink for Surveys {
 
 impl Survey {
     fn original(&mut self, id: &str) {
-        if let Some(id) = original_id(id).filter(|id| !self.originals.contains(id))
-            && self.originals.len() < ORIGINALS_MAX
-        {
-            self.originals.push(id);
+        if let Some(id) = original_id(id) {
+            add_original(&mut self.originals, id);
         }
     }
 

@@ -14,7 +14,7 @@
 use super::dissect::Dissector;
 use super::window::{ReadStop, Stop, Window};
 use super::{KeyLog, ReadError, Reading, Sink, pcap, pcapng};
-use crate::magic::{SECTION_HEADER, pcap_layout};
+use crate::magic::{is_pcapng, pcap_layout};
 use std::fmt::Write as _;
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -53,8 +53,7 @@ pub(super) fn embedded_secrets(input: impl Read, name: &str) -> Result<KeyLog, R
     let mut window = Window::new(input, &mut whatever);
     let stopped = |stop: Stop| stopped(stop, name);
     window.have(4).map_err(stopped)?;
-    let magic = window.bytes(0..window.held()).first_chunk::<4>().copied();
-    if magic.is_none_or(|magic| u32::from_be_bytes(magic) != SECTION_HEADER) {
+    if !is_pcapng(window.bytes(0..window.held())) {
         return Ok(KeyLog::default());
     }
     pcapng::read_secrets(&mut window).map_err(stopped)
@@ -86,7 +85,7 @@ pub(super) fn read_capture_with<R: Read>(
             return other("a pcap file that ends within its header".into());
         }
         ("pcap", pcap::read(&mut window, layout, &mut dissector).map_err(stopped)?)
-    } else if u32::from_be_bytes(magic) == SECTION_HEADER {
+    } else if is_pcapng(&magic) {
         if !window.have(pcapng::HEADER_BYTES).map_err(stopped)? {
             return other("a pcapng file that ends within its header".into());
         }

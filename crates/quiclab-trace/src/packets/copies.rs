@@ -9,10 +9,12 @@
 //! | the same packet, within [`WINDOW_NS`] | is a copy, because |
 //! | --- | --- |
 //! | at another place, which has seen it less often than the place that saw it first | each transmission passes a place once |
+//! | ..., without identification (see below) an ACK of TCP, a datagram that is not of QUIC | only if half of the packets that can be told were copied at another place: equal ones may take one link of a bundle each |
+//! | ..., such a datagram where no packet can be told | equal datagrams are fewer than captures at two places |
 //! | at the same place, with an identification that differs between packets | a packet that is sent again has another one |
 //! | at the same place, without (IPv6; 0, as in "atomic" packets of RFC 6864; constant), QUIC | no datagram is sent twice |
 //! | ..., TCP with data, SYN or FIN, within [`SOON_NS`], nothing of the other end between | too soon for a retransmission |
-//! | ..., others | only if half of the packets that can be told were copied: equal ACKs and datagrams are also sent |
+//! | ..., others | only if half of the packets that can be told were copied at their place: equal ACKs and datagrams are also sent |
 //!
 //! Memory: at most [`PACKETS_MAX`] packets are remembered.
 
@@ -36,23 +38,24 @@ const PLACES_MAX: usize = 6;
 pub(super) struct Habits {
     /// Identification of IP and contents of the packet before.
     last: [Option<(u16, u64)>; 2],
-    /// Packets with other contents had another identification.
-    identified: [bool; 2],
+    /// Packets with other contents had another identification; `None` before there were two.
+    identified: [Option<bool>; 2],
     /// Packets of each direction.
     sent: [u32; 2],
     evidence: Evidence,
 }
 
-/// Of packets that can be told from copies: how many there are, and how many were copied at their place.
+/// Of packets that can be told from copies: how many there are, and how many were copied at their place and at another.
 #[derive(Clone, Copy, Debug, Default)]
 struct Evidence {
     packets: u64,
-    copied: u64,
+    copied: [u64; 2],
 }
 
 impl Evidence {
-    fn half(self) -> bool {
-        self.copied > 0 && self.copied * 2 >= self.packets
+    fn half(self, elsewhere: bool) -> bool {
+        let copied = self.copied[usize::from(elsewhere)];
+        copied > 0 && copied * 2 >= self.packets
     }
 }
 
@@ -63,8 +66,8 @@ struct Record {
     /// How often it was sent, and how often each place has seen it.
     sent: u8,
     places: [(u64, u8); PLACES_MAX],
-    /// It was copied at a place since it was sent last.
-    copied: bool,
+    /// Since it was sent last it was copied at a place that had seen it; at another.
+    copied: [bool; 2],
     /// Packets of the other end when it was sent last.
     heard: u32,
 }
@@ -104,13 +107,14 @@ impl Copies {
         let way = usize::from(lesser);
         let contents = contents(datagram);
         let id = datagram.identification;
-        match habits.last[way] {
-            Some((last, same)) if same != contents => habits.identified[way] = last != id,
-            Some(_) => {}
-            None => habits.identified[way] = !datagram.tcp,
+        if let Some((last, same)) = habits.last[way]
+            && same != contents
+        {
+            habits.identified[way] = Some(last != id);
         }
         habits.last[way] = Some((id, contents));
-        let identified = id != 0 && habits.identified[way];
+        let perhaps = id != 0 && habits.identified[way] != Some(false);
+        let identified = perhaps && (habits.identified[way].is_some() || !datagram.tcp);
         let sure = identified || class != Class::Other;
         let heard = habits.sent[1 - way];
         let key = contents ^ u64::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -118,37 +122,39 @@ impl Copies {
             Entry::Vacant(vacant) => {
                 let mut places = [(0, 0); PLACES_MAX];
                 places[0] = (place, 1);
-                vacant.insert(Record { at, sent: 1, places, copied: false, heard });
+                vacant.insert(Record { at, sent: 1, places, copied: [false; 2], heard });
                 self.order.push_back((key, at));
                 false
             }
             Entry::Occupied(mut occupied) => {
                 let record = occupied.get_mut();
-                let seen = record.at_place(place);
-                if seen.is_some_and(|seen| *seen < record.sent) || seen.is_none() {
-                    record.note(place);
-                    true
+                let elsewhere = record.at_place(place).is_none_or(|seen| *seen < record.sent);
+                let evidence = if habits.evidence.packets > 0 { habits.evidence } else { self.evidence };
+                let copy = if elsewhere {
+                    sure || perhaps || evidence.half(true) || !datagram.tcp && evidence.packets == 0
                 } else {
                     let soon = at.abs_diff(record.at) <= SOON_NS && record.heard == heard;
-                    let evidence = if habits.evidence.packets > 0 { habits.evidence } else { self.evidence };
-                    let copy = identified
+                    identified
                         || class == Class::Quic
                         || class == Class::Data && soon
-                        || !record.copied && evidence.half();
-                    if copy {
-                        if sure && !record.copied {
-                            habits.evidence.copied += 1;
-                            self.evidence.copied += 1;
-                        }
-                        record.copied = true;
-                    } else {
-                        record.sent = record.sent.saturating_add(1);
-                        record.note(place);
-                        (record.at, record.copied, record.heard) = (at, false, heard);
-                        self.order.push_back((key, at));
-                    }
-                    copy
+                        || !record.copied[0] && evidence.half(false)
+                };
+                if elsewhere || !copy {
+                    record.note(place);
                 }
+                if copy {
+                    let kind = usize::from(elsewhere);
+                    let before = std::mem::replace(&mut record.copied[kind], true);
+                    if sure && !before {
+                        habits.evidence.copied[kind] += 1;
+                        self.evidence.copied[kind] += 1;
+                    }
+                } else {
+                    record.sent = record.sent.saturating_add(1);
+                    (record.at, record.copied, record.heard) = (at, [false; 2], heard);
+                    self.order.push_back((key, at));
+                }
+                copy
             }
         };
         if copy {

@@ -102,7 +102,7 @@ impl<'s> Dissector<'s> {
             self.place(tuple, datagram).map(|place| (place, lesser != place.lesser_first))
         } else {
             let place = self.udp.place(datagram, &mut self.flows, self.sink);
-            place.map(|(index, backward)| (Place { index, lesser_first: lesser != backward }, backward))
+            place.map(|(index, backward)| (Place::new(index, lesser != backward), backward))
         };
         let Some((place, mut backward)) = present else { return self.problem(BEYOND) };
         // before it can be of another connection of TCP: a late copy is still of the former one
@@ -168,8 +168,12 @@ impl<'s> Dissector<'s> {
         }
     }
 
-    /// The connection that a segment belongs to: the `present` one between its ends, the one before, or a new one.
+    /// The connection that a segment belongs to: the `present` one between its ends, the one before, or a new one; `None` if
+    /// there are too many for that.
     fn connection(&mut self, present: Place, lesser: bool, datagram: &Datagram<'_>) -> Option<Place> {
+        if present.closed {
+            return None;
+        }
         let numbers = tcp::numbers(datagram.header, datagram.payload_bytes);
         let way = |place: Place| usize::from(lesser != place.lesser_first);
         let is_of = |flows: &Flows, place: Place| {

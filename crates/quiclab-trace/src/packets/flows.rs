@@ -13,6 +13,8 @@ use std::collections::HashMap;
 
 /// Connections that are followed; packets of further ones are counted.
 pub const FLOWS_MAX: usize = 10_000;
+/// Pairs of ends that are remembered before connections use further ones: some 4 MB.
+const PLACES_MAX: usize = 1 << 15;
 
 /// Addresses and ports of a packet, whichever of its ends sent it: the lesser end first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,6 +40,15 @@ pub(super) struct Place {
     pub(super) index: usize,
     /// The lesser end is the first of the connection.
     pub(super) lesser_first: bool,
+    /// The connection has ended, and the one after it is not followed: what its numbers or IDs do not tell apart is of
+    /// neither.
+    pub(super) closed: bool,
+}
+
+impl Place {
+    pub(super) fn new(index: usize, lesser_first: bool) -> Self {
+        Self { index, lesser_first, closed: false }
+    }
 }
 
 /// A connection.
@@ -77,19 +88,29 @@ impl Flows {
         Some(place)
     }
 
-    /// A connection begins with this packet; `None` if there are too many.
+    /// Whether a connection began at one of the ends of a packet.
+    pub(super) fn is_near(&self, index: usize, datagram: &Datagram<'_>) -> bool {
+        let ends = [datagram.source, datagram.destination].map(|end| end.socket(datagram.six));
+        self.states[index].flow.ends.is_some_and(|known| known.iter().any(|end| ends.contains(end)))
+    }
+
+    /// A connection begins with this packet; `None` if there are too many: then the one between its ends is closed.
     pub(super) fn open(&mut self, datagram: &Datagram<'_>, sink: &mut dyn Sink) -> Option<Place> {
+        let (tuple, lesser_first) = Tuple::of(datagram);
         if self.states.len() == FLOWS_MAX {
+            if let Some(place) = self.places.get_mut(&tuple) {
+                place.closed = true;
+                self.last = Some((tuple, *place));
+            }
             return None;
         }
-        let (tuple, lesser_first) = Tuple::of(datagram);
         let &Datagram { tcp, six, source, destination, .. } = datagram;
         let flow = Flow {
             protocol: if tcp { Protocol::Tcp } else { Protocol::Udp },
             ends: Some([source.socket(six), destination.socket(six)]),
             name: String::new(),
         };
-        let place = Place { index: self.states.len(), lesser_first };
+        let place = Place::new(self.states.len(), lesser_first);
         sink.flow(place.index, &flow);
         self.states.push(State {
             flow,
@@ -99,12 +120,20 @@ impl Flows {
             former: None,
             sequences: Sequences::default(),
         });
-        self.join(tuple, place);
+        self.insert(tuple, place);
         Some(place)
     }
 
-    /// Packets between these ends belong to a connection from now on.
-    pub(super) fn join(&mut self, tuple: Tuple, place: Place) {
+    /// Packets between these ends belong to a connection from now on; `false` if there are too many ends to remember it.
+    pub(super) fn join(&mut self, tuple: Tuple, place: Place) -> bool {
+        let remembered = self.places.len() < PLACES_MAX || self.places.contains_key(&tuple);
+        if remembered {
+            self.insert(tuple, place);
+        }
+        remembered
+    }
+
+    fn insert(&mut self, tuple: Tuple, place: Place) {
         self.places.insert(tuple, place);
         self.last = Some((tuple, place));
     }

@@ -4,6 +4,8 @@
 pub(super) type Problem = &'static str;
 pub(super) const CUT: Problem = "packet truncated within its headers";
 pub(super) const NOT_IP: Problem = "frame of another protocol than IP";
+/// Labels in a stack of MPLS.
+pub(super) const LABELS_MAX: usize = 16;
 
 /// A frame as it is in a file.
 #[derive(Clone, Copy, Debug)]

@@ -8,21 +8,29 @@
 //! | `tunnel.rs` | what IP and UDP carry |
 //! | `ip.rs` | IP, TCP, UDP |
 //!
-//! The innermost IP packet with TCP or UDP is what counts. At most [`HEADERS_MAX`] headers are followed: eight tunnels
-//! of Ethernet in UDP.
+//! The innermost IP packet with TCP or UDP is what counts; where what UDP seems to carry cannot be read, that is the UDP packet
+//! itself. At most [`HEADERS_MAX`] headers are followed: eight tunnels of Ethernet in UDP.
 
 use super::ip::{self, Datagram};
-use super::layer::{CUT, Frame, Kind, Layer, NOT_IP, Problem, Rest, Trail};
+use super::layer::{CUT, Frame, Kind, LABELS_MAX, Layer, NOT_IP, Problem, Rest, Trail};
 use super::{link, tunnel};
 
 /// Headers in front of TCP or UDP.
 pub(super) const HEADERS_MAX: usize = 32;
 const TOO_DEEP: Problem = "packet with more than 32 headers around it";
-/// Labels in a stack.
-const LABELS_MAX: usize = 16;
 
 /// Finds the innermost packet of TCP or UDP in a frame of `original` bytes.
 pub(super) fn innermost<'a>(frame: &Frame<'a>, original: usize) -> Result<(Datagram<'a>, Trail), Problem> {
+    let mut outer = None;
+    follow(frame, original, &mut outer).or_else(|problem| outer.ok_or(problem))
+}
+
+/// As [`innermost`]; `outer` is the last UDP packet that looks like a tunnel, and what was learned up to it.
+fn follow<'a>(
+    frame: &Frame<'a>,
+    original: usize,
+    outer: &mut Option<(Datagram<'a>, Trail)>,
+) -> Result<(Datagram<'a>, Trail), Problem> {
     let mut trail = Trail::of(frame);
     let rest = Rest { bytes: frame.data, length: original };
     let (mut layer, mut rest) = link::first(frame.link, rest, &mut trail)?;
@@ -50,12 +58,14 @@ pub(super) fn innermost<'a>(frame: &Frame<'a>, original: usize) -> Result<(Datag
                     Some(next) => next,
                     None => {
                         let datagram = ip::datagram(&packet)?;
+                        let mut until = trail;
+                        until.saw(&[datagram.hops]);
                         match tunnel::of_udp(&datagram, &mut trail) {
-                            Some(next) => next,
-                            None => {
-                                trail.saw(&[datagram.hops]);
-                                return Ok((datagram, trail));
+                            Some(next) => {
+                                *outer = Some((datagram, until));
+                                next
                             }
+                            None => return Ok((datagram, until)),
                         }
                     }
                 }

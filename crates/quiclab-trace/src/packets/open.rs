@@ -8,7 +8,7 @@
 
 use super::capture::{embedded_secrets, read_capture_with};
 use super::{KeyLog, ReadError, Reading, Sink, read_qlog};
-use crate::magic::{HEAD_BYTES, is_capture};
+use crate::magic::{HEAD_BYTES, is_capture, is_pcapng};
 use flate2::read::MultiGzDecoder;
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -19,8 +19,6 @@ use std::path::Path;
 /// Progress is told each time this much has been given out.
 const TELL_BYTES: u64 = 4 << 20;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// Of pcapng files: the same in both byte orders.
-const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 /// Reads the packets of a file: pcap, pcapng or qlog, each also compressed by gzip.
 ///
@@ -81,7 +79,7 @@ fn choose(
     };
     let mut reading = if is_capture(&head) {
         // secrets may lie behind the packets that they decrypt
-        let secrets_first = head.starts_with(&SECTION_HEADER);
+        let secrets_first = is_pcapng(&head);
         state.borrow_mut().expect(1 + u64::from(secrets_first));
         let embedded = match secrets_first {
             true => embedded_secrets(open().map_err(failed)?, file)?,

@@ -15,10 +15,11 @@
 //! | TZSP | as Wireshark reads it | UDP port 37008 |
 //! | Teredo | RFC 4380 | UDP port 3544 |
 //!
-//! A port alone is no proof: where the header is none of its tunnel, the packet is UDP, and [`unread`] names it.
+//! A port alone is no proof: where the header is none of its tunnel, or what follows it cannot be read, the packet is UDP, and
+//! [`unread`] names it.
 
 use super::ip::{self, Datagram, Packet};
-use super::layer::{Kind, Layer, Problem, Rest, Trail};
+use super::layer::{Kind, LABELS_MAX, Layer, Problem, Rest, Trail};
 
 type Next<'a> = (Layer, Rest<'a>);
 
@@ -103,11 +104,19 @@ pub(super) fn of_udp<'a>(datagram: &Datagram<'a>, trail: &mut Trail) -> Option<N
         (_, 37008) => (Kind::Tzsp, tzsp(rest)?),
         (_, 3544) | (3544, _) => (Kind::Teredo, teredo(rest)?),
         (_, 4754) if rest.half(2).is_ok_and(|kind| kind >= 0x600) => return gre(rest, trail).ok(),
-        (_, 6635) => return Some((Layer::Mpls, rest)),
+        (_, 6635) => return mpls(rest),
         _ => return None,
     };
     trail.through(kind);
     Some(next)
+}
+
+/// A stack of labels, on IP or on something else that `layers.rs` tells.
+fn mpls(rest: Rest<'_>) -> Option<Next<'_>> {
+    let is_last = |label: &usize| rest.byte(label * 4 + 2).is_ok_and(|byte| byte & 1 == 1);
+    let inside = rest.skip((0..LABELS_MAX).find(is_last)? * 4 + 4).ok()?;
+    let version = inside.byte(0).ok()? >> 4;
+    (!matches!(version, 4 | 6) || ip::plausible(inside)).then_some((Layer::Mpls, rest))
 }
 
 /// Flags, of which only "I" is set, and 24 bits of 0; network, and 8 bits of 0. Of version 2 of a draft: a group.
@@ -203,7 +212,7 @@ fn teredo(mut rest: Rest<'_>) -> Option<Next<'_>> {
 
 /// Names of what UDP packets carry by their port that is not read: encrypted, or with a header that is none of it.
 pub(super) fn unread(datagram: &Datagram<'_>) -> Option<(u16, &'static str)> {
-    const PORTS: [(u16, &str); 16] = [
+    const PORTS: [(u16, &str); 17] = [
         (500, "IKE (IPsec)"),
         (1194, "OpenVPN"),
         (1701, "L2TP"),
@@ -217,6 +226,7 @@ pub(super) fn unread(datagram: &Datagram<'_>) -> Option<(u16, &'static str)> {
         (5247, "CAPWAP"),
         (6080, "GUE"),
         (6081, "GENEVE"),
+        (6635, "MPLS in UDP"),
         (8472, "VXLAN"),
         (37008, "TZSP"),
         (51820, "WireGuard"),

@@ -5,11 +5,13 @@
 //! | its destination ID is known | the connection of that ID, under any addresses |
 //! | Initial whose keys follow from its destination ID, which is not known | a new connection, unless a Retry or Version Negotiation explains it |
 //! | its source ID is known (long headers) | the connection of that ID |
+//! | keys of a connection with one of its ends open it, where no connection had its addresses and ports (short headers) | that connection: IDs of paths that no frame has given out |
 //! | any other | the connection that these addresses and ports had last |
 //!
 //! So ports that are used again have another connection, two connections may share ports at the same time, and a connection
 //! stays one when a client's address changes. Where IDs are empty, or were given out in packets that cannot be opened, addresses
-//! and ports decide.
+//! and ports decide. Where the connection after the last one is beyond those that are followed, packets that only addresses and
+//! ports tell are of neither.
 
 use super::flows::{Flows, Place, Tuple};
 use super::ip::Datagram;
@@ -22,6 +24,8 @@ use std::collections::BTreeMap;
 
 /// Packets of a UDP flow without any long header on which secrets are tried.
 const UDP_PACKETS_TRIED_MAX: u8 = 4;
+/// Connections whose keys are tried on packets at other addresses.
+const KEYED_MAX: usize = 16;
 /// Versions that are told.
 const VERSIONS_TOLD_MAX: usize = 8;
 
@@ -33,9 +37,13 @@ pub(super) struct Udp<'k> {
     scratch: Vec<u8>,
     /// Whose the destination ID of the present datagram is.
     owner: Option<Owner>,
+    /// The first connections of which packets were opened.
+    keyed: Vec<usize>,
     /// Versions that Version Negotiation packets have offered, and how many packets each.
     offered: BTreeMap<u32, u64>,
     negotiations: u64,
+    /// Packets of connections at addresses and ports that were not remembered.
+    beyond: u64,
 }
 
 impl<'k> Udp<'k> {
@@ -46,8 +54,10 @@ impl<'k> Udp<'k> {
             ids: ConnectionIds::default(),
             scratch: Vec::new(),
             owner: None,
+            keyed: Vec::new(),
             offered: BTreeMap::new(),
             negotiations: 0,
+            beyond: 0,
         }
     }
 
@@ -61,12 +71,16 @@ impl<'k> Udp<'k> {
         let (tuple, lesser) = Tuple::of(datagram);
         let last = flows.find(tuple);
         let open = |flows: &mut Flows, sink: &mut dyn Sink| Some((flows.open(datagram, sink)?.index, false));
-        let Some((index, backward)) = self.found_by_id(datagram, last.map(|place| place.index), flows) else {
+        let mut found = self.found_by_id(datagram, last.map(|place| place.index), flows);
+        if found.is_none() && last.is_none() {
+            found = self.found_by_keys(datagram, flows);
+        }
+        let Some((index, backward)) = found else {
             // addresses and ports decide
             self.owner = None;
             return match last {
-                Some(Place { index, lesser_first }) if !self.is_new(datagram, index, flows) => {
-                    Some((index, lesser != lesser_first))
+                Some(place) if !self.is_new(datagram, place.index, flows) => {
+                    (!place.closed).then_some((place.index, lesser != place.lesser_first))
                 }
                 _ => open(flows, sink),
             };
@@ -78,7 +92,8 @@ impl<'k> Udp<'k> {
         let backward = match last {
             Some(place) if place.index == index => lesser != place.lesser_first,
             _ => {
-                flows.join(tuple, Place { index, lesser_first: lesser != backward });
+                let joined = flows.join(tuple, Place::new(index, lesser != backward));
+                self.beyond += u64::from(!joined);
                 backward
             }
         };
@@ -94,11 +109,7 @@ impl<'k> Udp<'k> {
     ) -> Option<(usize, bool)> {
         self.owner = None;
         let payload = datagram.payload;
-        let ends = [datagram.source, datagram.destination].map(|end| end.socket(datagram.six));
-        let near = |index: usize| {
-            let known = flows.states[index].flow.ends;
-            known.is_some_and(|known| known.iter().any(|end| ends.contains(end)))
-        };
+        let near = |index: usize| flows.is_near(index, datagram);
         if !is_long(*payload.first()?) {
             self.owner = self.ids.short(payload, current, near);
             return self.owner.map(|owner| (owner.flow, owner.of_first));
@@ -112,17 +123,39 @@ impl<'k> Udp<'k> {
         Some((sender.flow, !sender.of_first))
     }
 
+    /// The same by keys, of a datagram at addresses and ports that no connection had.
+    fn found_by_keys(&mut self, datagram: &Datagram<'_>, flows: &mut Flows) -> Option<(usize, bool)> {
+        let payload = datagram.payload;
+        if payload.len() != datagram.payload_bytes || is_long(*payload.first()?) || !self.secrets.few() {
+            return None;
+        }
+        let mut tools = Tools {
+            secrets: &mut self.secrets,
+            found: &mut self.found,
+            scratch: &mut self.scratch,
+            problems: &mut Problems::default(),
+        };
+        self.keyed.iter().copied().find_map(|index| {
+            if !flows.is_near(index, datagram) {
+                return None;
+            }
+            let connection = flows.states[index].quic.as_mut()?;
+            Some((index, connection.direction(payload, &mut tools)?))
+        })
+    }
+
     /// Whether a datagram without a known destination ID begins another connection than that of a flow.
     fn is_new(&mut self, datagram: &Datagram<'_>, index: usize, flows: &Flows) -> bool {
         let payload = datagram.payload;
         let Some(header) = Invariant::of(payload) else { return false };
         let known = flows.states[index].quic.as_deref();
+        let (budget, scratch) = (&mut self.secrets.initial_budget, &mut self.scratch);
         match (long(payload), known) {
             (Some(long), Some(connection)) => {
-                !long.destination.is_empty() && !connection.continues(&long, &mut self.scratch)
+                !long.destination.is_empty() && !connection.continues(&long, budget, scratch)
             }
             // whatever used these ports before was no connection that is known
-            (Some(long), None) => begins(&long, &mut self.scratch).is_some(),
+            (Some(long), None) => begins(&long, budget, scratch).is_some(),
             // of a version that is not read: a client's packets have an ID that was told before, or they are the first
             (None, Some(connection)) => {
                 let unread = connection.unread_version.is_some() && header.version != 0;
@@ -174,6 +207,9 @@ impl<'k> Udp<'k> {
         };
         let Some(connection) = &mut state.quic else { return opened };
         self.ids.add(index, backward, &self.found.ids);
+        if self.keyed.len() < KEYED_MAX && connection.is_opened() && !self.keyed.contains(&index) {
+            self.keyed.push(index);
+        }
         let [source, destination] =
             [datagram.source, datagram.destination].map(|end| end.socket(datagram.six));
         connection.addresses.see(backward, source, destination);
@@ -229,6 +265,7 @@ impl<'k> Udp<'k> {
         }
         notes.extend(self.found.unknown_note());
         problems.add("QUIC connection ID beyond those that are remembered", self.ids.beyond);
+        problems.add("QUIC packet at addresses beyond those that are remembered", self.beyond);
         notes
     }
 }

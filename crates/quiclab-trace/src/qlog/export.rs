@@ -17,10 +17,14 @@
 
 use super::convert::convert_event;
 use super::exported::{ExportError, Exported, FOREIGN_BYTES_MAX};
-use super::foreign;
+use super::{QlogTrace, RECORD_SEPARATOR, foreign};
 use crate::EPOCH_UNIX_SECONDS;
+use quiclab_core::Role;
 use serde_json::{Value, json};
-use std::io::{BufRead, Read, Write};
+use std::io::{self, BufRead, Read, Write};
+
+/// Longest header of quiclab's own that is recognised.
+const HEADER_BYTES_MAX: u64 = 1 << 20;
 
 /// Converts files written by [`super::QlogWriter`], or by others in any draft, to one qlog 0.3 file with their traces;
 /// both ends of a connection in one file let qvis draw its sequence diagram.
@@ -36,16 +40,17 @@ pub fn export_qlog_03<R: BufRead>(
     for (index, mut input) in inputs.into_iter().enumerate() {
         let number = index as u64 + 1;
         let failed = |source| ExportError::Read { input: number, source };
-        let head = input.fill_buf().map_err(failed)?;
-        if head.windows(super::FILE_SCHEMA.len()).any(|window| window == super::FILE_SCHEMA.as_bytes()) {
+        let mut file = first_record(&mut input).map_err(failed)?;
+        if let Some(header) = own_header(&file) {
             exported.traces += 1;
             if exported.traces > 1 {
                 out.write_all(b",")?;
             }
-            trace(input, number, &mut out, &mut exported)?;
+            let records = Records { input, number, record: 1, bytes: Vec::new() };
+            trace(&header, records, &mut out, &mut exported)?;
         } else {
-            let mut file = Vec::new();
-            input.take(FOREIGN_BYTES_MAX + 1).read_to_end(&mut file).map_err(failed)?;
+            let left = FOREIGN_BYTES_MAX + 1 - file.len() as u64;
+            input.take(left).read_to_end(&mut file).map_err(failed)?;
             if file.len() as u64 > FOREIGN_BYTES_MAX {
                 return Err(ExportError::TooLong { input: number });
             }
@@ -59,18 +64,45 @@ pub fn export_qlog_03<R: BufRead>(
     Ok(exported)
 }
 
+/// What there is of a file up to the separator behind its first record.
+fn first_record(input: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    let mut input = input.take(HEADER_BYTES_MAX);
+    for _ in 0..2 {
+        input.read_until(RECORD_SEPARATOR, &mut head)?;
+    }
+    Ok(head)
+}
+
+/// The header of a file, if it is byte by byte what [`super::QlogWriter`] writes: the schema is that of every file of records,
+/// whose times may be of another format or count from elsewhere.
+fn own_header(head: &[u8]) -> Option<Value> {
+    let record = head.strip_suffix(&[RECORD_SEPARATOR]).unwrap_or(head);
+    let header: Value = serde_json::from_slice(record.strip_prefix(&[RECORD_SEPARATOR])?).ok()?;
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let trace = &header["trace"];
+    let vantage_point = &trace["vantage_point"];
+    let role = match vantage_point["type"].as_str()? {
+        "client" => Role::Client,
+        "server" => Role::Server,
+        _ => return None,
+    };
+    let trace = QlogTrace {
+        title: text(&header["title"])?,
+        group_id: text(&trace["common_fields"]["group_id"]),
+        ..QlogTrace::new(text(&vantage_point["name"])?, role)
+    };
+    let mut own = Vec::new();
+    super::header(&mut own, &trace);
+    (own == record).then_some(header)
+}
+
 fn trace(
-    input: impl BufRead,
-    number: u64,
+    header: &Value,
+    mut records: Records<impl BufRead>,
     out: &mut impl Write,
     exported: &mut Exported,
 ) -> Result<(), ExportError> {
-    let no_header = ExportError::NoHeader { input: number };
-    let mut records = Records { input, number, record: 0, bytes: Vec::new() };
-    let Some(Record::Complete(header)) = records.next()? else { return Err(no_header) };
-    if header["file_schema"] != super::FILE_SCHEMA {
-        return Err(no_header);
-    }
     let mut old = json!({
         "title": header["title"],
         "vantage_point": header["trace"]["vantage_point"],
@@ -86,7 +118,7 @@ fn trace(
     let mut separator = "";
     while let Some(record) = records.next()? {
         let Record::Complete(mut event) = record else {
-            exported.truncated.push(number as usize - 1);
+            exported.truncated.push(records.number as usize - 1);
             break;
         };
         convert_event(&mut event);
@@ -117,11 +149,11 @@ impl<R: BufRead> Records<R> {
     fn next(&mut self) -> Result<Option<Record>, ExportError> {
         loop {
             self.bytes.clear();
-            let read = self.input.read_until(super::RECORD_SEPARATOR, &mut self.bytes);
+            let read = self.input.read_until(RECORD_SEPARATOR, &mut self.bytes);
             if read.map_err(|source| ExportError::Read { input: self.number, source })? == 0 {
                 return Ok(None);
             }
-            let followed = self.bytes.pop_if(|byte| *byte == super::RECORD_SEPARATOR).is_some();
+            let followed = self.bytes.pop_if(|byte| *byte == RECORD_SEPARATOR).is_some();
             let record = self.bytes.trim_ascii();
             if record.is_empty() {
                 continue; // before the first separator

@@ -9,7 +9,7 @@ pub(super) const FOREIGN_BYTES_MAX: u64 = 1 << 30;
 /// What an export has written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// Traces, one for each input.
+    /// Traces of all inputs.
     pub traces: u64,
     /// Events of all traces.
     pub events: u64,

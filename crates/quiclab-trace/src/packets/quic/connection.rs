@@ -1,8 +1,8 @@
 //! What is known of a connection, and what its datagrams say.
 //!
 //! Secrets come by the random of the ClientHello. Where that was not captured, each of a few secrets is tried on the
-//! first packets, with any length of connection IDs: authentication says which is right. Bounded in all by
-//! [`super::secrets::TrialDecryptionBudget`].
+//! first packets, with any length of connection IDs: authentication says which is right. Whatever is tried beyond the first
+//! attempt for a packet is bounded in all by [`TrialDecryptionBudget`].
 
 use super::super::Problems;
 use super::super::key_log::{ClientRandom, Secret};
@@ -13,7 +13,7 @@ use super::initial::{ClientHelloPrefix, InitialKeys};
 use super::keys::Suite;
 use super::ladder::KeyPhases;
 use super::payload::Found;
-use super::secrets::SecretStore;
+use super::secrets::{SecretStore, TrialDecryptionBudget};
 
 /// Destinations of Initial packets of which keys are made, in a connection.
 const INITIAL_KEYS_MAX: u8 = 16;
@@ -92,6 +92,8 @@ pub(in super::super) struct Connection {
     answered: bool,
     /// Lengths that destination connection IDs of short headers may have, as bits.
     lengths: [u32; 2],
+    /// Paths are named by the sequence numbers of their connection IDs (draft-ietf-quic-multipath up to -06).
+    paths_by_sequence: bool,
     ways: [DirectionKeys; 2],
     handshake: [DirectionKeys; 2],
     early: DirectionKeys,
@@ -125,6 +127,7 @@ impl Connection {
             client: None,
             answered: false,
             lengths: [0; 2],
+            paths_by_sequence: false,
             ways: [DirectionKeys::Unknown, DirectionKeys::Unknown],
             handshake: [DirectionKeys::Unknown, DirectionKeys::Unknown],
             early: DirectionKeys::Unknown,
@@ -144,11 +147,16 @@ impl Connection {
 
     /// Whether a packet that begins a connection, if its client chose the destination, is of this one: the destination is
     /// none of its IDs. After a Retry or Version Negotiation the client begins once more, mostly with the same hello.
-    pub(in super::super) fn continues(&self, long: &Long<'_>, scratch: &mut Vec<u8>) -> bool {
+    pub(in super::super) fn continues(
+        &self,
+        long: &Long<'_>,
+        budget: &mut TrialDecryptionBudget,
+        scratch: &mut Vec<u8>,
+    ) -> bool {
         if long.kind != Kind::Initial {
             return long.kind != Kind::ZeroRtt || !self.answered;
         }
-        let Some(hello) = begins(long, scratch) else { return true };
+        let Some(hello) = begins(long, budget, scratch) else { return true };
         let first_flight = !self.answered && (long.token || self.version != Some(long.version));
         match (hello.random(), &self.random) {
             (Some(new), Some(random)) => new == *random || first_flight,
@@ -255,7 +263,7 @@ impl Connection {
     /// Takes what an Initial packet of the client has of its hello.
     fn initial(&mut self, way: usize, long: &Long<'_>, tools: &mut Tools<'_, '_>) {
         if let Some(keys) = &mut self.initial {
-            keys.change(long.version);
+            keys.change(long.version, &mut tools.secrets.initial_budget);
         }
         let of_server = self.client == Some(1 - way);
         let mut opened = self.initial.as_ref().is_some_and(|keys| keys.open(of_server, long, tools.scratch));
@@ -322,18 +330,11 @@ impl Connection {
         if self.unread_version.is_some() {
             return false;
         }
-        let version = self.version.unwrap_or(Version::One);
-        if let (DirectionKeys::Unknown, Some([Some(secret), _])) =
-            (&self.ways[way], self.secrets(tools.secrets, way))
-        {
-            self.ways[way] = DirectionKeys::candidates(version, &secret);
-        }
-        let lengths = if self.lengths[way] == 0 { ANY_LENGTH } else { self.lengths[way] };
-        let mut opened = self.short_with_keys(way, packet, owner, lengths, tools);
+        let mut opened = self.short_with_keys(way, packet, owner, tools);
         if opened.is_none() && self.random.is_none() && tools.secrets.few() && self.tried < PACKETS_TRIED_MAX
         {
             self.tried += 1;
-            opened = self.try_all(way, lengths, packet, tools);
+            opened = self.try_all(way, packet, tools);
         }
         if let (Some((path, _)), DirectionKeys::Known(_, length)) = (opened, &self.ways[way]) {
             self.lengths[way] |= 1 << length;
@@ -348,53 +349,76 @@ impl Connection {
         self.note(way, path.unwrap_or(0), number, tools)
     }
 
+    /// Whether packets of it were opened.
+    pub(in super::super) fn is_opened(&self) -> bool {
+        self.opened > 0
+    }
+
+    /// Whether a packet with a short header, at addresses that no connection has had, goes backward in this one; `None` if its
+    /// keys do not open it, or may not be tried any more.
+    pub(in super::super) fn direction(&mut self, packet: &[u8], tools: &mut Tools<'_, '_>) -> Option<bool> {
+        [false, true].into_iter().find(|&backward| {
+            tools.secrets.budget.spend(packet.len())
+                && self.short_with_keys(usize::from(backward), packet, None, tools).is_some()
+        })
+    }
+
+    /// Lengths that the connection ID of a packet may have, as bits.
+    fn lengths(&self, way: usize) -> u32 {
+        if self.lengths[way] == 0 { ANY_LENGTH } else { self.lengths[way] }
+    }
+
     /// Path and number of a packet that the keys of its direction open.
     fn short_with_keys(
         &mut self,
         way: usize,
         packet: &[u8],
         owner: Option<Owner>,
-        lengths: u32,
         tools: &mut Tools<'_, '_>,
     ) -> Option<(u32, u64)> {
+        if let (DirectionKeys::Unknown, Some([Some(secret), _])) =
+            (&self.ways[way], self.secrets(tools.secrets, way))
+        {
+            self.ways[way] = DirectionKeys::candidates(self.version.unwrap_or(Version::One), &secret);
+        }
+        let lengths = self.lengths(way);
         let known = match self.ways[way] {
             DirectionKeys::Unknown => return None,
             DirectionKeys::Known(_, length) => Some(length),
             DirectionKeys::Candidates(_) => None,
         };
-        let mut open = |length: u32, path: u32| {
+        // lengths and paths, the most likely first
+        let told = owner.map(|owner| (u32::from(owner.length), owner.path));
+        let by_sequence = owner.filter(|owner| owner.path == 0 && owner.sequence > 0).and_then(|owner| {
+            Some((u32::from(owner.length), u32::try_from(owner.sequence).ok()?))
+        });
+        let of_owner = if self.paths_by_sequence { [by_sequence, told] } else { [told, by_sequence] };
+        let others = (0..=CONNECTION_ID_BYTES_MAX as u32).filter(|length| lengths & 1 << length != 0);
+        let others = others.filter(|length| Some(*length) != known);
+        let first_path = known.into_iter().chain(others).map(|length| (length, 0));
+        // another path, whose ID is not known
+        let only = known.or_else(|| lengths.is_power_of_two().then(|| lengths.trailing_zeros()));
+        let paths = only.filter(|_| owner.is_none()).into_iter();
+        let paths = paths.flat_map(|length| (1..=PATHS_TRIED).map(move |path| (length, path)));
+        let first_path = first_path.filter(|attempt| Some(*attempt) != told);
+        let mut attempts = of_owner.into_iter().flatten().chain(first_path).chain(paths);
+        let mut further = false;
+        let opened = attempts.find_map(|(length, path)| {
+            if std::mem::replace(&mut further, true) && !tools.secrets.budget.spend(packet.len()) {
+                return None;
+            }
             let largest = (path, self.largest[way].of(path));
             let number = self.ways[way].open(packet, 1 + length as usize, length, largest, tools)?;
             Some((path, number))
-        };
-        if let Some(owner) = owner {
-            let length = u32::from(owner.length);
-            // up to draft-ietf-quic-multipath-06 a path was named by the sequence number of its connection ID
-            let sequence = u32::try_from(owner.sequence).ok().filter(|_| owner.path == 0).unwrap_or(0);
-            let found =
-                open(length, owner.path).or_else(|| (sequence > 0).then(|| open(length, sequence))?);
-            if found.is_some() {
-                return found;
-            }
-        }
-        let others = (0..=CONNECTION_ID_BYTES_MAX as u32).filter(|length| lengths & 1 << length != 0);
-        let found = known.into_iter().chain(others).find_map(|length| open(length, 0));
-        if found.is_some() || owner.is_some() {
-            return found;
-        }
-        // another path, whose ID is not known
-        let known = known?;
-        (1..=PATHS_TRIED).find_map(|path| open(known, path))
+        });
+        let other_path = |(path, _): (u32, u64)| path > 0 && told.is_some_and(|(_, told)| told != path);
+        self.paths_by_sequence |= opened.is_some_and(other_path);
+        opened
     }
 
     /// Tries each secret that there is.
-    fn try_all(
-        &mut self,
-        way: usize,
-        lengths: u32,
-        packet: &[u8],
-        tools: &mut Tools<'_, '_>,
-    ) -> Option<(u32, u64)> {
+    fn try_all(&mut self, way: usize, packet: &[u8], tools: &mut Tools<'_, '_>) -> Option<(u32, u64)> {
+        let lengths = self.lengths(way);
         let versions = match self.version {
             Some(version) => &[version][..],
             None => &[Version::One, Version::Two],
@@ -434,7 +458,14 @@ impl Connection {
 }
 
 /// What an Initial packet has of a hello, if its client chose the destination: its keys are made of that.
-pub(in super::super) fn begins(long: &Long<'_>, scratch: &mut Vec<u8>) -> Option<ClientHelloPrefix> {
+pub(in super::super) fn begins(
+    long: &Long<'_>,
+    budget: &mut TrialDecryptionBudget,
+    scratch: &mut Vec<u8>,
+) -> Option<ClientHelloPrefix> {
+    if !budget.derive() {
+        return None;
+    }
     let keys = InitialKeys::new(long.version, long.destination);
     keys.open(false, long, scratch).then(|| {
         let mut hello = ClientHelloPrefix::new();

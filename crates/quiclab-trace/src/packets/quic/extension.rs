@@ -51,12 +51,7 @@ pub(super) fn extension<'a>(cursor: &mut Cursor<'a>) -> Option<Extension<'a>> {
             cursor.prefixed()?;
             other
         }
-        0x3d7f90 | 0x3d7f91 | 0x9f81a6 | 0x9f81a7 => {
-            numbers(cursor, 1)?;
-            address(cursor, frame_type & 1 == 1)?;
-            other
-        }
-        0x3d7f92 | 0x3d7f93 => {
+        0x3d7f90..=0x3d7f93 | 0x9f81a6 | 0x9f81a7 => {
             numbers(cursor, 1)?;
             address(cursor, frame_type & 1 == 1)?;
             other

@@ -2,7 +2,6 @@
 //! are recognised.
 
 use quiclab_core::quic::Cursor;
-use std::fmt::Write as _;
 
 /// "In QUIC version 1, this value MUST NOT exceed 20 bytes" (RFC 9000 section 17.2).
 pub(in super::super) const CONNECTION_ID_BYTES_MAX: usize = 20;
@@ -39,29 +38,46 @@ impl Version {
     }
 }
 
+/// What is known of a version number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Draft(u8),
+    Named(&'static str),
+    /// By four characters.
+    Google([u8; 4]),
+}
+
+impl Known {
+    fn of(number: u32) -> Option<Self> {
+        let text = number.to_be_bytes();
+        Some(match number {
+            0xff00_0000..=0xff00_00ff => Self::Draft(number as u8),
+            0xface_b000..=0xface_b0ff => Self::Named("mvfst"),
+            0xabcd_0000..=0xabcd_00ff => Self::Named("MsQuic"),
+            0x709a_50c4 => Self::Named("a draft of version 2"),
+            // "Versions that follow the pattern 0x?a?a?a?a are reserved" (RFC 9000 section 15)
+            _ if number & 0x0f0f_0f0f == 0x0a0a_0a0a => Self::Named("reserved, to force version negotiation"),
+            _ if matches!(text[0], b'Q' | b'T') && text[1..].iter().all(u8::is_ascii_digit) => {
+                Self::Google(text)
+            }
+            _ => return None,
+        })
+    }
+}
+
 /// A version number as it is written, with what is known of it.
 pub(in super::super) fn version_name(number: u32) -> String {
-    let mut name = format!("{number:08x}");
-    let text = number.to_be_bytes();
-    let who = match number {
-        0xff00_0000..=0xff00_00ff => format!("draft {}", number & 0xff),
-        0xface_b000..=0xface_b0ff => "mvfst".to_owned(),
-        0xabcd_0000..=0xabcd_00ff => "MsQuic".to_owned(),
-        0x709a_50c4 => "a draft of version 2".to_owned(),
-        // "Versions that follow the pattern 0x?a?a?a?a are reserved" (RFC 9000 section 15)
-        _ if number & 0x0f0f_0f0f == 0x0a0a_0a0a => "reserved, to force version negotiation".to_owned(),
-        _ if matches!(text[0], b'Q' | b'T') && text[1..].iter().all(u8::is_ascii_digit) => {
-            format!("Google QUIC {}", String::from_utf8_lossy(&text))
-        }
-        _ => return name,
-    };
-    write!(name, " ({who})").expect("a string takes everything");
-    name
+    match Known::of(number) {
+        None => format!("{number:08x}"),
+        Some(Known::Draft(draft)) => format!("{number:08x} (draft {draft})"),
+        Some(Known::Named(name)) => format!("{number:08x} ({name})"),
+        Some(Known::Google(text)) => format!("{number:08x} (Google QUIC {})", text.escape_ascii()),
+    }
 }
 
 /// Whether a number is that of a deployed version, or reserved.
 fn is_deployed(number: u32) -> bool {
-    Version::of(number).is_some() || version_name(number).len() > 8
+    Version::of(number).is_some() || Known::of(number).is_some()
 }
 
 /// What a long header has in every version (RFC 8999 section 5.1).
@@ -89,11 +105,10 @@ impl<'a> Invariant<'a> {
     }
 
     /// Versions of a Version Negotiation packet (RFC 9000 section 17.2.1), among them a deployed one.
-    pub(in super::super) fn negotiation(&self) -> Option<Vec<u32>> {
+    pub(in super::super) fn negotiation(&self) -> Option<impl Iterator<Item = u32> + use<'a>> {
         let (words, left) = self.rest.as_chunks::<4>();
-        let versions: Vec<u32> = words.iter().copied().map(u32::from_be_bytes).collect();
-        let known =
-            self.version == 0 && left.is_empty() && versions.iter().any(|&number| is_deployed(number));
+        let versions = words.iter().copied().map(u32::from_be_bytes);
+        let known = self.version == 0 && left.is_empty() && versions.clone().any(is_deployed);
         known.then_some(versions)
     }
 
@@ -164,4 +179,34 @@ pub(in super::super) fn long(bytes: &[u8]) -> Option<Long<'_>> {
     cursor.bytes(length)?;
     let packet = &bytes[..bytes.len() - cursor.rest().len()];
     Some(Long { number, packet, ..whole(token) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_numbers() {
+        for (number, name, deployed) in [
+            (1, "00000001", true),
+            (2, "00000002", false),
+            (0x6b33_43cf, "6b3343cf", true),
+            (0xff00_001d, "ff00001d (draft 29)", true),
+            (0xface_b002, "faceb002 (mvfst)", true),
+            (0xabcd_0000, "abcd0000 (MsQuic)", true),
+            (0x1a2a_3a4a, "1a2a3a4a (reserved, to force version negotiation)", true),
+            (0x5130_3530, "51303530 (Google QUIC Q050)", true),
+            (0x5130_3541, "51303541", false),
+        ] {
+            assert_eq!((version_name(number).as_str(), is_deployed(number)), (name, deployed));
+        }
+        // a Version Negotiation packet of no deployed version is something else
+        let offer = |number: u32| [&[0x80, 0, 0, 0, 0, 0, 0][..], &number.to_be_bytes()].concat();
+        let versions = |packet: &[u8]| {
+            let offered = Invariant::of(packet).unwrap().negotiation()?;
+            Some(offered.collect::<Vec<_>>())
+        };
+        assert_eq!(versions(&offer(0x1a2a_3a4a)), Some(vec![0x1a2a_3a4a]));
+        assert_eq!(versions(&offer(2)), None);
+    }
 }

@@ -6,6 +6,7 @@
 use super::super::key_log::ClientRandom;
 use super::header::{Long, Version};
 use super::keys::{HeaderKey, PacketKey, Suite, initial_secrets};
+use super::secrets::TrialDecryptionBudget;
 use quiclab_core::quic::{Frame, Frames};
 
 /// Type, length, `legacy_version`, random (RFC 8446 sections 4 and 4.1.2).
@@ -69,8 +70,8 @@ impl InitialKeys {
 
     /// The ends go on in another version: "Initial packets [...] using the Negotiated Version" are protected with its salt
     /// and the same destination (RFC 9369 section 4.1).
-    pub(super) fn change(&mut self, version: Version) {
-        if version != self.version {
+    pub(super) fn change(&mut self, version: Version, budget: &mut TrialDecryptionBudget) {
+        if version != self.version && budget.derive() {
             *self = Self::new(version, &self.destination);
         }
     }

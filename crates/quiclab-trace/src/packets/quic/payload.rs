@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 const TYPES_TOLD_MAX: usize = 8;
 /// Connection IDs of one datagram that are taken.
 const NEW_IDS_MAX: usize = 64;
+const MALFORMED: &str = "QUIC frame not well formed";
 
 /// What has been found in the packets of a datagram. Its memory is used again for the next.
 #[derive(Debug, Default)]
@@ -79,15 +80,12 @@ impl Found {
             let mut cursor = Cursor::new(unknown);
             match extension(&mut cursor) {
                 Some(Extension::Ack { path, ack, rest }) => {
-                    self.ack(path, &ack, application);
+                    self.ack(path, &ack, problems, application);
                     if !rest {
                         return self.unknown(unknown, problems);
                     }
                 }
-                Some(Extension::NewId { path, sequence, id }) => {
-                    self.id(id, true, path as u32, sequence);
-                    self.eliciting = true;
-                }
+                Some(Extension::NewId { path, sequence, id }) => self.new_id(path, id, sequence, problems),
                 Some(Extension::Other { eliciting }) => self.eliciting |= eliciting,
                 None => {
                     self.eliciting = true;
@@ -107,31 +105,36 @@ impl Found {
     ) -> Option<&'a [u8]> {
         match frame {
             Some(Frame::Padding { .. } | Frame::ConnectionClose { .. }) => {}
-            Some(Frame::Ack(ack)) => self.ack(0, &ack, application),
-            Some(Frame::PathAck { path_id, ack }) => self.ack(path_id, &ack, application),
+            Some(Frame::Ack(ack)) => self.ack(0, &ack, problems, application),
+            Some(Frame::PathAck { path_id, ack }) => self.ack(path_id, &ack, problems, application),
             Some(Frame::NewConnectionId { connection_id, sequence_number, .. }) => {
-                self.id(connection_id, true, 0, sequence_number);
-                self.eliciting = true;
+                self.new_id(0, connection_id, sequence_number, problems);
             }
             Some(Frame::PathNewConnectionId { connection_id, path_id, sequence_number, .. }) => {
-                self.id(connection_id, true, path_id as u32, sequence_number);
-                self.eliciting = true;
+                self.new_id(path_id, connection_id, sequence_number, problems);
             }
             Some(Frame::Unknown { rest, .. }) => return Some(rest),
             Some(_) => self.eliciting = true,
             None => {
                 self.eliciting = true;
-                problems.count("QUIC frame not well formed");
+                problems.count(MALFORMED);
             }
         }
         None
     }
 
-    fn ack(&mut self, path: u64, ack: &Ack<'_>, application: bool) {
-        if application {
+    fn ack(&mut self, path: u64, ack: &Ack<'_>, problems: &mut Problems, application: bool) {
+        if application && let Some(path) = path_id(path, problems) {
             self.has_ack = true;
-            let path = path as u32;
             self.ranges.extend(ack.ranges().map(|numbers| AckRange { path, numbers }));
+        }
+    }
+
+    /// A connection ID that the sender gives out for a path.
+    fn new_id(&mut self, path: u64, id: &[u8], sequence: u64, problems: &mut Problems) {
+        self.eliciting = true;
+        if let Some(path) = path_id(path, problems) {
+            self.id(id, true, path, sequence);
         }
     }
 
@@ -159,4 +162,14 @@ impl Found {
     pub(in super::super) fn settle(&mut self) {
         self.ranges.sort_unstable_by_key(|range| (range.path, *range.numbers.start()));
     }
+}
+
+/// A path ID of a frame; `None`, and counted, beyond "2^32-1, the maximum allowed value for the path ID"
+/// (draft-ietf-quic-multipath-21 section 2.1).
+fn path_id(number: u64, problems: &mut Problems) -> Option<u32> {
+    let path = u32::try_from(number).ok();
+    if path.is_none() {
+        problems.count(MALFORMED);
+    }
+    path
 }

@@ -5,7 +5,7 @@ use super::super::key_log::{ClientRandom, Secrets};
 
 /// Connections of a key log up to which each is tried on packets of a connection whose handshake was not captured.
 const CONNECTIONS_TRIED_MAX: usize = 16;
-/// Bytes that may be decrypted in vain, in all: about a second.
+/// Bytes that may be decrypted in vain, in all of a kind: about a second.
 const BYTES_TRIED_MAX: u64 = 1 << 29;
 /// What making keys costs, in bytes that could be decrypted meanwhile.
 const DERIVATION_BYTES: usize = 1 << 13;
@@ -32,13 +32,17 @@ impl TrialDecryptionBudget {
 pub(in super::super) struct SecretStore<'k> {
     given: &'k KeyLog,
     embedded: KeyLog,
+    /// For packets that secrets may open.
     pub(in super::super) budget: TrialDecryptionBudget,
+    /// For Initial packets, which say whose they are without secrets: wrong secrets do not use it up.
+    pub(in super::super) initial_budget: TrialDecryptionBudget,
 }
 
 impl<'k> SecretStore<'k> {
     /// Those that were given, and those of the capture that are known so far.
     pub(in super::super) fn new(given: &'k KeyLog, embedded: KeyLog) -> Self {
-        Self { given, embedded, budget: TrialDecryptionBudget(BYTES_TRIED_MAX) }
+        let budget = TrialDecryptionBudget(BYTES_TRIED_MAX);
+        Self { given, embedded, budget, initial_budget: budget }
     }
 
     /// Adds secrets of the capture; `false` if there are too many.

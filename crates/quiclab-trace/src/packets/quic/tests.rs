@@ -5,6 +5,7 @@ use super::super::key_log::KeyLog;
 use super::super::key_log::Secret;
 use super::connection::{Connection, Opened, Tools, Undecrypted};
 use super::header::{Invariant, Version};
+use super::ids::Owner;
 use super::keys::{HeaderKey, PacketKey, Suite, Unmasked, initial_secrets, updated};
 use super::payload::Found;
 use super::secrets::SecretStore;
@@ -39,10 +40,24 @@ fn sealed(
     number: u64,
     payload: &[u8],
 ) -> Vec<u8> {
+    sealed_on(0, version, suite, secrets, header, number, payload)
+}
+
+/// The same on a path.
+fn sealed_on(
+    path: u32,
+    version: Version,
+    suite: Suite,
+    secrets: [&Secret; 2],
+    header: &[u8],
+    number: u64,
+    payload: &[u8],
+) -> Vec<u8> {
     let mut packet = header.to_vec();
     let length = usize::from(header[0] & 3) + 1;
     packet.extend(payload);
-    let tag = PacketKey::new(version, suite, secrets[1]).seal(header, 0, number, &mut packet[header.len()..]);
+    let key = PacketKey::new(version, suite, secrets[1]);
+    let tag = key.seal(header, path, number, &mut packet[header.len()..]);
     packet.extend(tag);
     HeaderKey::new(version, suite, secrets[0]).protect(&mut packet, header.len() - length, length);
     packet
@@ -132,13 +147,25 @@ impl<'k> Bench<'k> {
     }
 
     fn read(&mut self, backward: bool, datagram: &[u8]) -> Opened {
+        self.read_of(backward, datagram, None)
+    }
+
+    /// A datagram whose connection ID was given out.
+    fn read_of(&mut self, backward: bool, datagram: &[u8], owner: Option<Owner>) -> Opened {
         let mut tools = Tools {
             secrets: &mut self.secrets,
             found: &mut self.found,
             scratch: &mut self.scratch,
             problems: &mut self.problems,
         };
-        self.connection.datagram(backward, datagram, true, None, &mut tools)
+        self.connection.datagram(backward, datagram, true, owner, &mut tools)
+    }
+
+    /// From now on nothing more may be tried.
+    fn spend_all(&mut self) {
+        for budget in [&mut self.secrets.budget, &mut self.secrets.initial_budget] {
+            assert!(!budget.spend(usize::MAX));
+        }
     }
 
     /// Numbers of a datagram's packets; empty if it is opaque.
@@ -258,6 +285,22 @@ fn what_frames_say_of_acknowledgements() {
     assert!(note.starts_with("QUIC frames of types 0xfe are not known here"), "{note}");
 }
 
+/// ACK_MP and MP_NEW_CONNECTION_ID of earlier drafts with path ID 2^32: no path has it, least of all path 0.
+#[test]
+fn path_ids_beyond_the_largest() {
+    let log = log();
+    let mut bench = Bench::greeted(&log);
+    let path = [0xc0, 0, 0, 1, 0, 0, 0, 0];
+    let ack_mp = [&[0x80, 0xba, 0xba, 0][..], &path, &[9, 0, 0, 0], &[2, 5, 0, 0, 1]].concat();
+    assert_eq!(bench.numbers(true, &short(&SERVER, &CLIENT_ID, 0, &ack_mp)), [0]);
+    let ranges: Vec<_> = bench.found.ranges.iter().map(|range| (range.path, range.numbers.clone())).collect();
+    assert_eq!(ranges, [(0, 4..=5)]);
+    let new_id = [&[0x95, 0x22, 0x8c, 9][..], &path, &[0, 0, 4, 7, 7, 7, 7], &[0; 16], &[1]].concat();
+    assert_eq!(bench.numbers(true, &short(&SERVER, &CLIENT_ID, 1, &new_id)), [1]);
+    assert_eq!(bench.found.sender_lengths(), 0);
+    assert_eq!(bench.problems.iter().collect::<Vec<_>>(), [("QUIC frame not well formed", 2)]);
+}
+
 #[test]
 fn hellos_in_pieces_and_in_any_order() {
     let log = log();
@@ -354,6 +397,41 @@ fn a_connection_whose_beginning_was_not_captured() {
     assert_eq!(bench.problems.iter().collect::<Vec<_>>(), [("QUIC packet not decrypted", 30)]);
 }
 
+/// Beyond the first attempt for a packet all that is tried costs: lengths of IDs, paths, keys of an Initial.
+#[test]
+fn what_is_tried_is_bounded() {
+    let log = log();
+    let mut bench = Bench::greeted(&log);
+    let (ping, other) = ([1, 0, 0], [9; 14]);
+    assert_eq!(bench.numbers(false, &short(&CLIENT, &SERVER_ID, 0, &ping)), [0]);
+    let given = [&[0x18, 1, 0, 14], &other[..], &[0; 16]].concat();
+    assert_eq!(bench.numbers(true, &short(&SERVER, &CLIENT_ID, 0, &given)), [0]);
+    bench.spend_all();
+    assert_eq!(bench.numbers(false, &short(&CLIENT, &other, 1, &ping)), [] as [u64; 0], "another length");
+    assert_eq!(bench.numbers(false, &short(&CLIENT, &SERVER_ID, 2, &ping)), [2], "the length of the last one");
+
+    // a path that is named by the sequence number of its ID: tried once
+    let of_path = |path: u32, number: u64| {
+        let header = [&[0x41], &SERVER_ID[..], &(number as u16).to_be_bytes()].concat();
+        sealed_on(path, Version::One, Suite::Aes128, [&CLIENT, &CLIENT], &header, number, &ping)
+    };
+    let owner = Owner { flow: 0, of_first: false, length: SERVER_ID.len() as u8, path: 0, sequence: 3 };
+    let mut bench = Bench::greeted(&log);
+    assert_eq!(bench.read_of(false, &of_path(3, 5), Some(owner)), Opened::Readable);
+    bench.spend_all();
+    assert_eq!(bench.read_of(false, &of_path(3, 6), Some(owner)), Opened::Readable);
+    assert_eq!(bench.found.numbers[0].path, 3);
+    let mut bench = Bench::greeted(&log);
+    bench.spend_all();
+    assert_eq!(bench.read_of(false, &of_path(3, 5), Some(owner)), Opened::Opaque);
+
+    // of another version: keys are made once more
+    let mut bench = Bench::new(&log);
+    bench.read(false, &initial(1, &DESTINATION, &[(0, 9)], RANDOM));
+    bench.spend_all();
+    assert_eq!(bench.read(false, &initial(0x6b33_43cf, &DESTINATION, &[(9, 60)], RANDOM)), Opened::Opaque);
+}
+
 #[test]
 fn why_nothing_is_decrypted() {
     let (log, empty) = (log(), KeyLog::default());
@@ -376,20 +454,27 @@ fn why_nothing_is_decrypted() {
 fn what_begins_a_connection() {
     let log = log();
     let mut scratch = Vec::new();
-    let mut continues = |bench: &Bench<'_>, datagram: &[u8]| {
-        bench.connection.continues(&super::header::long(datagram).unwrap(), &mut scratch)
+    let mut continues = |bench: &mut Bench<'_>, datagram: &[u8]| {
+        let long = super::header::long(datagram).unwrap();
+        bench.connection.continues(&long, &mut bench.secrets.initial_budget, &mut scratch)
     };
     let mut bench = Bench::new(&log);
     bench.read(false, &initial(1, &DESTINATION, &[(0, 60)], [6; 32]));
-    assert!(!continues(&bench, &initial(1, &[4; 8], &[(0, 60)], RANDOM)), "another hello");
-    assert!(continues(&bench, &initial(1, &SERVER_ID, &[(0, 60)], [6; 32])), "the same hello, after a Retry");
+    assert!(!continues(&mut bench, &initial(1, &[4; 8], &[(0, 60)], RANDOM)), "another hello");
     assert!(
-        continues(&bench, &initial(0x6b33_43cf, &[4; 8], &[(0, 60)], RANDOM)),
+        continues(&mut bench, &initial(1, &SERVER_ID, &[(0, 60)], [6; 32])),
+        "the same hello, after a Retry"
+    );
+    assert!(
+        continues(&mut bench, &initial(0x6b33_43cf, &[4; 8], &[(0, 60)], RANDOM)),
         "after Version Negotiation"
     );
     let of_server = long(1, 0xc0, &CLIENT_ID, &SERVER_ID, &SERVER, &[1, 0, 0, 0]);
-    assert!(continues(&bench, &of_server), "its keys do not follow from its destination");
+    assert!(continues(&mut bench, &of_server), "its keys do not follow from its destination");
     // the server has answered: no Retry any more
     bench.read(true, &long(1, 0xe0, &CLIENT_ID, &SERVER_ID, &SERVER, &[1, 0, 0, 0]));
-    assert!(!continues(&bench, &initial(0x6b33_43cf, &[4; 8], &[(0, 60)], RANDOM)));
+    let another = initial(0x6b33_43cf, &[4; 8], &[(0, 60)], RANDOM);
+    assert!(!continues(&mut bench, &another));
+    bench.spend_all();
+    assert!(continues(&mut bench, &another), "its keys may not be made any more");
 }
