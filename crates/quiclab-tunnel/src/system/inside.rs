@@ -85,7 +85,8 @@ impl InsideFilter {
     /// # Errors
     /// If the kernel refuses it; nothing has changed then.
     pub fn set(&mut self, ranges: InsideRanges) -> io::Result<()> {
-        self.firewall.replace(&[self.chain(&ranges)])?;
+        let chain = self.chain(&ranges);
+        self.firewall.replace(&[chain])?;
         self.ranges = ranges;
         Ok(())
     }
@@ -99,7 +100,7 @@ impl InsideFilter {
     }
 
     fn chain(&self, ranges: &InsideRanges) -> Chain {
-        let passing = ["lo", &self.device].into_iter().chain(self.trusted.iter().map(String::as_str));
+        let passing = ["lo", self.device.as_str()].into_iter().chain(self.trusted.iter().map(String::as_str));
         let mut rules: Vec<_> =
             passing.map(|name| Rule::new().iifname(name).verdict(Verdict::Accept)).collect();
         let matching = |prefix: IpPrefix, source| address(Rule::new(), source, prefix);

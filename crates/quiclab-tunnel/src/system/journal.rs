@@ -236,7 +236,7 @@ pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError>
         return Ok(0);
     }
     trusted(directory).map_err(failed)?;
-    let mut file = match open(&path) {
+    let file = match open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return recover_resolver(directory),
         Err(error) => return Err(failed(error)),
@@ -250,7 +250,7 @@ pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError>
     }
     // what is in a longer file, which no process of this version has written, is undone as far as it is read
     let mut text = Vec::new();
-    (&mut file).take(MAX_BYTES).read_to_end(&mut text).map_err(failed)?;
+    (&file).take(MAX_BYTES).read_to_end(&mut text).map_err(failed)?;
     let changes = read(&String::from_utf8_lossy(&text));
     let netlink = if changes.is_empty() { Ok(None) } else { Netlink::new().map(Some) };
     let undone = netlink.and_then(|netlink| {

@@ -1,6 +1,6 @@
 //! Sets of addresses, in the terms of `nft`: one rule looks an address up in all of them, however many there are.
 
-use super::message::{CREATE, NEW_ELEMENTS, NEW_SET, NESTED, Request, attribute, nested, number, text};
+use super::message::{CREATE, NEW_ELEMENTS, NEW_SET, Request, attribute, nested, number, text};
 use quiclab_core::ip::IpPrefix;
 use std::net::IpAddr;
 
