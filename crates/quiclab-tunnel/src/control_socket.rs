@@ -3,6 +3,7 @@
 
 use crate::folders::{RUN_DIRECTORY, directory};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
+use socket2::{Domain, SockAddr, Socket, Type};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -39,18 +40,22 @@ impl ControlSocket {
     /// If no process listens, if it is no socket of the tunnel, or the answer is late or too long.
     pub fn ask(&self, request: &str, patience: Duration) -> io::Result<String> {
         let end = Instant::now() + patience;
-        let socket = self.open()?;
-        let mut stream = UnixStream::connect(format!("/proc/self/fd/{}", socket.as_raw_fd()))?;
-        drop(socket);
-        stream.set_write_timeout(Some(patience))?;
+        let left = || {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() { Err(io::Error::from(ErrorKind::TimedOut)) } else { Ok(Some(left)) }
+        };
+        let found = self.open()?;
+        let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        // connecting waits as long as more have connected than the tunnel takes, for which the timeout of writing holds (unix(7), socket(7))
+        socket.set_write_timeout(left()?)?;
+        socket.connect(&SockAddr::unix(format!("/proc/self/fd/{}", found.as_raw_fd()))?)?;
+        drop(found);
+        let mut stream = UnixStream::from(OwnedFd::from(socket));
+        stream.set_write_timeout(left()?)?;
         stream.write_all(request.as_bytes())?;
         let (mut answer, mut buffer) = (Vec::new(), [0; 1 << 14]);
         loop {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(ErrorKind::TimedOut.into());
-            }
-            stream.set_read_timeout(Some(left))?;
+            stream.set_read_timeout(left()?)?;
             match stream.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => answer.extend_from_slice(&buffer[..count]),
@@ -165,5 +170,27 @@ mod tests {
         assert!(late || error.to_string() == "the answer is too long", "{error}");
         endless.join().unwrap();
         std::fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_tunnel_that_takes_no_connection_is_not_waited_for() {
+        let file = std::env::temp_dir().join(format!("quiclab-control-full-{}", std::process::id()));
+        let address = SockAddr::unix(&file).unwrap();
+        let listener = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+        listener.bind(&address).unwrap();
+        listener.listen(0).unwrap();
+        let connect = || {
+            let socket = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+            socket.set_nonblocking(true).unwrap();
+            socket.connect(&address).map(|()| socket)
+        };
+        let waiting: Vec<_> = std::iter::from_fn(|| connect().ok()).collect();
+        assert_eq!(connect().unwrap_err().kind(), ErrorKind::WouldBlock);
+        let (named, (done, asked)) = (ControlSocket::Named(file.clone()), std::sync::mpsc::channel());
+        std::thread::spawn(move || done.send(named.ask("down\n", Duration::from_millis(50)).unwrap_err().kind()));
+        let kind = asked.recv_timeout(Duration::from_secs(30)).expect("it has an end");
+        assert!([ErrorKind::TimedOut, ErrorKind::WouldBlock].contains(&kind), "{kind}");
+        drop((waiting, listener));
+        std::fs::remove_file(&file).unwrap();
     }
 }

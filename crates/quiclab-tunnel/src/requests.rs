@@ -4,6 +4,7 @@
 //! undone, then by the end of the process). An HTTP request is answered when its header has ended; `GET /metrics` is all there is (RFC 9112, no keep-alive).
 
 use crate::status::CONTENT_TYPE;
+use quiclab_core::ip::IpPrefix;
 use quiclab_core::{Duration, Time};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -11,7 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Connections at one time: for a further one, the oldest of those from the address that has most of them is closed. Whoever only connects, and
+/// Connections at one time: for a further one, the oldest of those from the host that has most of them is closed. Whoever only connects, and
 /// asks nothing, keeps no other waiting.
 const MAX_CONNECTIONS: usize = 32;
 /// New connections in one turn of the loop, whose packets must not wait for long.
@@ -52,8 +53,8 @@ struct Connection {
     answer: Vec<u8>,
     until: Time,
     held: bool,
-    /// Where it comes from; `None`: by a Unix socket.
-    from: Option<IpAddr>,
+    /// The host that it comes from; `None`: by a Unix socket.
+    from: Option<IpPrefix>,
 }
 
 /// A listener with its connections.
@@ -128,7 +129,7 @@ impl Requests {
             let stream = match &self.listener {
                 Listener::Unix(listener) => listener.accept().map(|(stream, _)| (Stream::Unix(stream), None)),
                 Listener::Tcp(listener) => {
-                    listener.accept().map(|(stream, from)| (Stream::Tcp(stream), Some(from.ip())))
+                    listener.accept().map(|(stream, from)| (Stream::Tcp(stream), Some(host(from.ip()))))
                 }
             };
             let Ok((stream, from)) = stream else { break };
@@ -236,6 +237,14 @@ impl Stream {
             Self::Unix(stream) => stream.write(bytes),
             Self::Tcp(stream) => stream.write(bytes),
         }
+    }
+}
+
+/// The addresses that a host may have: of IPv6 it has a network of 64 bits (RFC 4291 section 2.5.1), which is its own, or that of a link.
+fn host(address: IpAddr) -> IpPrefix {
+    match address.to_canonical() {
+        address @ IpAddr::V4(_) => IpPrefix::host(address),
+        address @ IpAddr::V6(_) => IpPrefix::around(address, 64),
     }
 }
 
@@ -350,6 +359,32 @@ mod tests {
         assert!(answer.ends_with("metrics"), "{answer:?}");
         assert_eq!(served, 1);
         drop(idle);
+    }
+
+    /// A host of IPv6 takes another address for each connection at no cost.
+    #[test]
+    fn addresses_of_a_host_count_together() {
+        let mut requests = Requests::http("127.0.0.1:0".parse().unwrap()).unwrap();
+        let connection = |from: &str| {
+            let (stream, read, answer) = (Stream::Unix(UnixStream::pair().unwrap().0), Vec::new(), Vec::new());
+            let from = Some(host(from.parse().unwrap()));
+            Connection { stream, read, answer, until: Time::ZERO, held: false, from }
+        };
+        let others = ["2001:db8:0:1::1", "::ffff:192.0.2.1", "192.0.2.2", "::ffff:192.0.2.3"];
+        let addresses = (others.len()..MAX_CONNECTIONS).map(|number| format!("2001:db8:0:2::{number:x}"));
+        requests.connections = others.iter().copied().map(connection).collect();
+        requests.connections.extend(addresses.map(|address| connection(&address)));
+        let of_others = |requests: &Requests| {
+            let of_others = |connection: &&Connection| {
+                others.iter().any(|other| connection.from == Some(host(other.parse().unwrap())))
+            };
+            requests.connections.iter().filter(of_others).count()
+        };
+        for left in (others.len()..MAX_CONNECTIONS).rev() {
+            assert!(requests.make_room());
+            assert_eq!((requests.connections.len(), of_others(&requests)), (MAX_CONNECTIONS - 1, others.len()));
+            requests.connections.push(connection(&format!("2001:db8:0:2:ffff::{left:x}")));
+        }
     }
 
     proptest! {

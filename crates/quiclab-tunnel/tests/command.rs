@@ -86,6 +86,20 @@ fn the_unit_refuses_a_file_that_is_not_named_like_its_device() {
     assert_fails(&["up", "--interface", "home", "home.toml"], 2, sentence);
 }
 
+/// The unit is skipped where a condition does not hold, and the machine stays open: what it needs must be mounted before.
+#[test]
+fn the_unit_that_closes_waits_for_the_file_systems_of_its_files() {
+    let unit = include_str!("../systemd/quiclab-closed@.service");
+    let values = |name: &str| -> Vec<&str> {
+        let lines = unit.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        lines.flat_map(str::split_whitespace).collect()
+    };
+    let mounted = values("RequiresMountsFor");
+    let needed = ["ConditionFileIsExecutable", "ConditionPathExists"].map(values).concat();
+    assert_eq!(needed.len(), 2);
+    assert!(needed.iter().all(|file| mounted.contains(file)), "{needed:?} {mounted:?}");
+}
+
 /// Root sees whether the file of a unit is right, whose user owns the key.
 #[test]
 fn root_looks_at_keys_of_other_users_and_does_not_start_with_them() {

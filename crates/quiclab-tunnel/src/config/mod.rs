@@ -287,11 +287,17 @@ impl Peer {
 }
 
 impl Server {
+    /// Networks behind all clients.
+    #[must_use]
+    pub fn networks(&self) -> Vec<IpPrefix> {
+        self.peers.iter().flat_map(|peer| peer.networks.iter().copied()).collect()
+    }
+
     /// Networks whose addresses `masquerade` translates.
     #[must_use]
     pub fn translated(&self) -> Vec<IpPrefix> {
         let pools = [self.pool_ipv4, self.pool_ipv6].into_iter().flatten();
-        pools.chain(self.peers.iter().flat_map(|peer| peer.networks.iter().copied())).collect()
+        pools.chain(self.networks()).collect()
     }
 
     /// The peer with a key.
@@ -302,12 +308,11 @@ impl Server {
 }
 
 impl Config {
-    /// Whether hosts beside this machine are to be reached through the tunnel, so that their answers must pass.
+    /// Whether hosts beside this machine may be reached through the tunnel, so that their answers must pass. At a server without `forward`
+    /// the administrator may switch forwarding on at any time; a client without `networks` needs no tracking of flows.
     #[must_use]
-    pub fn forwards(&self) -> bool {
-        let server =
-            self.server.as_ref().is_some_and(|server| server.forward || crate::system::forwards_packets());
-        server || self.client.as_ref().is_some_and(|client| !client.networks.is_empty())
+    pub fn may_forward(&self) -> bool {
+        self.server.is_some() || self.client.as_ref().is_some_and(|client| !client.networks.is_empty())
     }
 
     /// What a client asks for, or a server offers at most.

@@ -135,7 +135,7 @@ impl Daemon {
         }
         let addresses = assignment.addresses.iter();
         let addresses = addresses.map(|assigned| (assigned.address, assigned.network.length())).collect();
-        let inside = Inside { mtu, addresses, routes, unreachable, apart: Vec::new() };
+        let inside = Inside { mtu, addresses, routes, unreachable, routes_apart: false };
         let machine = &mut self.machine;
         let unbound = client.paths.iter().filter(|path| path.interface.is_none() && path.local.is_none());
         let mut servers = unbound.map(|path| path.server.ip());

@@ -56,22 +56,20 @@ impl Daemon {
         else {
             unreachable!("a reload changes no server to a client");
         };
-        let networks: Vec<_> = server.peers.iter().flat_map(|peer| peer.networks.clone()).collect();
-        let before: Vec<_> = old.peers.iter().flat_map(|peer| peer.networks.clone()).collect();
-        let both = [&before[..], &networks].concat();
+        let (before, networks) = (old.networks(), server.networks());
         let machine = &mut self.machine;
-        let routed = machine.set_apart(&both).and_then(|()| machine.set_routes(&networks, &[]));
-        let translated = server.translated();
+        let apart = if networks.is_empty() { Ok(()) } else { machine.keep_routes_apart() };
         let interface = &new.interface;
         let translate = |machine: &mut Machine, networks: &[IpPrefix]| match server.masquerade {
             true => machine.masquerade(interface, networks),
             false => Ok(()),
         };
-        let done =
-            routed.and_then(|()| machine.set_apart(&networks)).and_then(|()| translate(machine, &translated));
+        let done = apart
+            .and_then(|()| machine.set_routes(&networks, &[]))
+            .and_then(|()| translate(machine, &server.translated()));
         if let Err(error) = done {
             let _ = translate(machine, &old.translated());
-            let _ = machine.set_routes(&before, &[]).and_then(|()| machine.set_apart(&before));
+            let _ = machine.set_routes(&before, &[]);
             return Err(format!("the networks of the peers cannot be routed: {}", system_reason(&error)));
         }
         self.endpoint.set_peers(now, known);

@@ -1,6 +1,6 @@
 //! Why the machine cannot be set up.
 
-use crate::system::{DeviceError, JournalError, kill_switch_table};
+use crate::system::{DeviceError, JournalError, kill_switch_table, lacks_nftables};
 use quiclab_core::problem::system_reason;
 use quiclab_core::{Problem, ProblemKind};
 use std::io;
@@ -51,10 +51,7 @@ pub enum SetupError {
         error: io::Error,
     },
     /// Hosts beside the machine cannot be kept from addresses inside.
-    #[error(
-        "hosts on other interfaces cannot be kept from addresses inside, as the kernel has no nftables with `ct` (modules nf_tables, nft_ct): {}",
-        system_reason(.0)
-    )]
+    #[error("hosts on other interfaces cannot be kept from addresses inside{}: {}", missing(.0), system_reason(.0))]
     Filter(io::Error),
     /// System calls cannot be filtered.
     #[error("system calls cannot be filtered (seccomp): {}", system_reason(.0))]
@@ -65,6 +62,15 @@ pub enum SetupError {
         system_reason(.0)
     )]
     Privileges(io::Error),
+}
+
+/// What of nftables the filter needs, if the error says that something of it is missing.
+fn missing(error: &io::Error) -> &'static str {
+    if lacks_nftables(error) {
+        ", as the kernel has no nftables with `ct` and `fib` (modules nf_tables, nft_ct, nft_fib_inet)"
+    } else {
+        ""
+    }
 }
 
 impl SetupError {
@@ -80,7 +86,10 @@ impl SetupError {
                 matches!(error, DeviceError::Missing | DeviceError::NotTun(_) | DeviceError::Forbidden(_))
             }
             Self::Journal(error) => matches!(error, JournalError::Running { .. }),
-            Self::NotPermitted | Self::Privileges(_) | Self::Confinement(_) | Self::Filter(_) => true,
+            Self::NotPermitted | Self::Privileges(_) | Self::Confinement(_) => true,
+            Self::Filter(error) => {
+                lacks_nftables(error) || error.kind() == io::ErrorKind::PermissionDenied
+            }
             Self::Capabilities(_) | Self::Interfaces(_) | Self::Machine(_) => false,
             Self::Unset { .. } | Self::Firewall { .. } => false,
         }
@@ -110,5 +119,24 @@ impl SetupError {
         let lasts =
             kinds.contains(&error.kind()) || error.raw_os_error().is_some_and(|code| absent.contains(&code));
         if lasts { lasting(&error).into() } else { Self::Unset { field, error } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The unit starts a tunnel again after what may pass.
+    #[test]
+    fn only_a_kernel_that_lacks_the_filter_is_permanent() {
+        let filter = |code| SetupError::Filter(io::Error::from_raw_os_error(code));
+        let lacking = [libc::EPROTONOSUPPORT, libc::EAFNOSUPPORT, libc::EOPNOTSUPP, libc::EINVAL, libc::ENOENT];
+        for code in lacking {
+            assert!(filter(code).is_permanent() && filter(code).to_string().contains("nft_ct"), "{code}");
+        }
+        for (code, lasts) in [(libc::EPERM, true), (libc::ENOBUFS, false), (libc::ENOMEM, false), (libc::EBUSY, false)] {
+            assert_eq!(filter(code).is_permanent(), lasts, "{code}");
+            assert!(!filter(code).to_string().contains("nft_ct"), "{code}");
+        }
     }
 }

@@ -119,7 +119,9 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     if let Some(firewall) = kill_switch {
         machine.hold_kill_switch(firewall);
     }
-    let filter = InsideFilter::new(&config.interface, &config.trusted_interfaces, config.forwards());
+    let has_networks = config.server.as_ref().is_some_and(|server| !server.networks().is_empty());
+    let (trusted, forwards) = (&config.trusted_interfaces, config.may_forward());
+    let filter = InsideFilter::new(&config.interface, trusted, forwards, has_networks);
     machine.hold_filter(filter.map_err(SetupError::Filter)?);
     // from here on an early return undoes everything
     let socket = control_socket(config);
@@ -177,13 +179,13 @@ fn of_dns(client: &Client, error: io::Error) -> SetupError {
 /// Addresses, routes and forwarding of a server.
 fn set_up_server(server: &Server, config: &Config, machine: &mut Machine) -> Result<(), SetupError> {
     let pool = Pool::new(server);
-    let networks: Vec<_> = server.peers.iter().flat_map(|peer| peer.networks.clone()).collect();
+    let networks = server.networks();
     let inside = Inside {
         mtu: config.mtu,
         addresses: pool.own().map(|(address, network)| (address, network.length())).collect(),
-        routes: networks.clone(),
+        routes_apart: !networks.is_empty(),
+        routes: networks,
         unreachable: Vec::new(),
-        apart: networks,
     };
     machine.set_inside(&inside).map_err(SetupError::Machine)?;
     if server.forward {

@@ -4,7 +4,7 @@
 //! The table needs no journal: its name is enough to find it. It outlives the process, however that ends, because the kill
 //! switch has to; only [`Firewall::remove`] ends it. docs/decisions/0148-no-leaks.md says why this is not policy routing.
 
-use super::nftables::{Chain, Hook, Rule, Table, Verdict};
+use super::nftables::{Chain, Hook, Rule, Set, Table, Verdict};
 use quiclab_core::ip::IpPrefix;
 use std::collections::BTreeSet;
 use std::io;
@@ -56,6 +56,12 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
+/// Whether the kernel has no nftables, or a part of it is missing.
+#[must_use]
+pub fn lacks_nftables(error: &io::Error) -> bool {
+    is_absent(error) || error.kind() == io::ErrorKind::NotFound
+}
+
 /// Which tables were there, and are no more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
@@ -92,7 +98,7 @@ impl Firewall {
 
     /// Sets chains in place of what the table held before.
     pub(super) fn replace(&mut self, chains: &[Chain]) -> io::Result<()> {
-        self.0.replace(chains)
+        self.0.replace(&[], chains)
     }
 
     /// Removes what a killed process has left, but a kill switch that is to be kept; whether there was anything. A kernel
@@ -127,7 +133,7 @@ impl Firewall {
     /// # Errors
     /// If the kernel has no nftables, or refuses it.
     pub fn block(&mut self, device: &str, exceptions: &Exceptions<'_>) -> io::Result<()> {
-        self.0.replace(&kill_switch(device, exceptions))
+        self.0.replace(&[], &kill_switch(device, exceptions))
     }
 
     /// Translates the source addresses of these networks where they leave through other devices.
@@ -135,7 +141,9 @@ impl Firewall {
     /// # Errors
     /// If the kernel has no nftables, or refuses it.
     pub fn masquerade(&mut self, device: &str, networks: &[IpPrefix]) -> io::Result<()> {
-        self.0.replace(&masquerade(device, networks))
+        let sets = [("ipv4", true), ("ipv6", false)].map(|(name, ipv4)| Set::new(name, ipv4, networks));
+        let sets: Vec<_> = sets.into_iter().filter(|set| !set.is_empty()).collect();
+        self.0.replace(&sets, &[masquerade(device, &sets)])
     }
 
     /// Removes the table; whether there was one.
@@ -212,17 +220,14 @@ fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
     ]
 }
 
-fn masquerade(device: &str, networks: &[IpPrefix]) -> Vec<Chain> {
-    let rules = networks
-        .iter()
-        .map(|network| address(Rule::new(), true, *network).oifname_not(device).masquerade())
-        .collect();
-    vec![Chain {
+fn masquerade(device: &str, networks: &[Set]) -> Chain {
+    let rule = |set: &Set| Rule::new().source_in(set).oifname_not(device).masquerade();
+    Chain {
         name: "postrouting",
         kind: "nat",
         hook: Hook::Postrouting,
         priority: SOURCE_NAT,
         policy: Verdict::Accept,
-        rules,
-    }]
+        rules: networks.iter().map(rule).collect(),
+    }
 }

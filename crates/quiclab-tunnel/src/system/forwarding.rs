@@ -43,12 +43,6 @@ pub fn is_restorable(name: &str, value: &str) -> bool {
     known && value.len() == 1 && value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether the machine forwards packets of a family already.
-#[must_use]
-pub fn forwards_packets() -> bool {
-    SWITCHES.iter().any(|switch| read(switch).is_ok_and(|value| value.is_some_and(|value| value != "0")))
-}
-
 /// Reads a sysctl; `None` on a machine without it, such as one without IPv6.
 pub(super) fn read(name: &str) -> io::Result<Option<String>> {
     match fs::read_to_string(Path::new(SYSCTLS).join(name)) {

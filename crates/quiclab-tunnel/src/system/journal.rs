@@ -1,7 +1,8 @@
 //! What has to be undone and does not go with the device, in a file: written before each change, read after a kill.
 //!
 //! One line of JSON for each change: a truncated last line is of a change that was not made yet, and a line
-//! of another form, such as one of another version, is skipped. The process keeps a lock on the file (flock(2)) for as long as it runs, which all see
+//! of another form, such as one of another version, is skipped. What is changed again, such as a route that comes and goes with each session,
+//! has one line, so that the file does not grow for as long as the process runs. The process keeps a lock on the file (flock(2)) for as long as it runs, which all see
 //! who see the file: the number of a process would be one of its PID namespace, which others, such as the host of a container, may
 //! not have. Who undoes what was left holds the lock meanwhile. File and directory are root's; a program that has become another user writes by the descriptor that it has
 //! kept. Who reads it later may be root, so that it can contain only routes and the sysctls of forwarding;
@@ -9,7 +10,6 @@
 
 use super::netlink::Netlink;
 use super::{forwarding, resolver};
-use crate::files;
 use crate::privileges::trusted;
 use netlink_packet_core::{Emitable, Parseable};
 use netlink_packet_route::route::RouteMessage;
@@ -18,12 +18,13 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Of a journal: a change takes some hundred bytes, and 256 routes that a server announces are as many.
+/// Of a journal: a change takes some hundred bytes, and 256 routes that a server announces are as many. A change that would make it longer is
+/// not made.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// A journal that cannot be used.
@@ -59,7 +60,7 @@ impl JournalError {
     }
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Change {
     /// A route that was removed, as rtnetlink has it.
@@ -77,6 +78,8 @@ pub struct Journal {
     file: File,
     /// Changes, each with the length of the file before it.
     changes: Vec<(u64, Change)>,
+    /// The last change was noted already when it was made before.
+    repeated: bool,
     length: u64,
 }
 
@@ -91,13 +94,21 @@ impl Journal {
         DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(failed)?;
         let undone = recover(directory, interface)?;
         let file = create(&path).map_err(failed)?;
-        Ok((Self { path, file, changes: Vec::new(), length: 0 }, undone))
+        Ok((Self::of(path, file), undone))
+    }
+
+    fn of(path: PathBuf, file: File) -> Self {
+        Self { path, file, changes: Vec::new(), repeated: false, length: 0 }
     }
 
     fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
         let mut text = serde_json::to_vec(line).map_err(io::Error::other)?;
         text.push(b'\n');
-        let written = self.file.seek(SeekFrom::Start(self.length)).and_then(|_| self.file.write_all(&text));
+        let written = if self.length + text.len() as u64 > MAX_BYTES {
+            Err(io::ErrorKind::FileTooLarge.into())
+        } else {
+            self.file.seek(SeekFrom::Start(self.length)).and_then(|_| self.file.write_all(&text))
+        };
         // whoever asked for the change tells of a field, which is not the cause
         let named = |error: io::Error| {
             io::Error::new(error.kind(), format!("{}: {}", self.path.display(), system_reason(&error)))
@@ -108,17 +119,24 @@ impl Journal {
     }
 
     fn note(&mut self, change: Change) -> io::Result<()> {
+        self.repeated = self.changes.iter().any(|(_, earlier)| *earlier == change);
+        if self.repeated {
+            return Ok(());
+        }
         let before = self.length;
         self.write(&change)?;
         self.changes.push((before, change));
         Ok(())
     }
 
-    /// The last change was not made after all.
+    /// The last change was not made after all. It stays if it was made before.
     ///
     /// # Errors
     /// If the file cannot be shortened.
     pub fn forget_last(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.repeated) {
+            return Ok(());
+        }
         let Some((before, _)) = self.changes.pop() else { return Ok(()) };
         self.length = before;
         self.file.set_len(before)
@@ -148,7 +166,7 @@ impl Journal {
         self.note(Change::Sysctl { name: name.to_owned(), before: before.to_owned() })
     }
 
-    /// Undoes everything, the last change first.
+    /// Undoes everything.
     pub fn undo(&mut self, netlink: &mut Netlink) {
         let changes: Vec<_> =
             std::mem::take(&mut self.changes).into_iter().map(|(_, change)| change).collect();
@@ -218,7 +236,7 @@ pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError>
         return Ok(0);
     }
     trusted(directory).map_err(failed)?;
-    let mut file = match open(&path) {
+    let file = match open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return recover_resolver(directory),
         Err(error) => return Err(failed(error)),
@@ -230,7 +248,9 @@ pub fn recover(directory: &Path, interface: &str) -> Result<usize, JournalError>
         Err(Errno::WOULDBLOCK) => return Err(JournalError::Running { interface: interface.to_owned() }),
         Err(error) => return Err(failed(error.into())),
     }
-    let text = files::read_open(&mut file, MAX_BYTES).map_err(failed)?;
+    // what is in a longer file, which no process of this version has written, is undone as far as it is read
+    let mut text = Vec::new();
+    (&file).take(MAX_BYTES).read_to_end(&mut text).map_err(failed)?;
     let changes = read(&String::from_utf8_lossy(&text));
     let netlink = if changes.is_empty() { Ok(None) } else { Netlink::new().map(Some) };
     let undone = netlink.and_then(|netlink| {
@@ -254,8 +274,12 @@ fn read(text: &str) -> Vec<Change> {
     lines.filter_map(|line| serde_json::from_value(line).ok()).collect()
 }
 
+/// Undoes changes, each of which may have been made several times: first all that was added goes, so that it keeps nothing out that comes
+/// back then, the last of it first.
 fn undo(changes: &[Change], netlink: &mut Netlink) {
-    for change in changes.iter().rev() {
+    let is_added = |change: &&Change| matches!(change, Change::AddedRoute(_));
+    let (added, others): (Vec<_>, Vec<_>) = changes.iter().rev().partition(is_added);
+    for change in added.into_iter().chain(others) {
         let done = match change {
             Change::RemovedRoute(bytes) => route(bytes).and_then(|route| netlink.add(&route).map(drop)),
             Change::AddedRoute(bytes) => {
@@ -313,8 +337,7 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("quiclab-journal-{}", std::process::id()));
         fs::create_dir(&directory).unwrap();
         let path = directory.join("journal.json");
-        let mut journal =
-            Journal { path: path.clone(), file: create(&path).unwrap(), changes: Vec::new(), length: 0 };
+        let mut journal = Journal::of(path.clone(), create(&path).unwrap());
         assert_eq!(create(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists, "never somebody else's");
         for name in ["first", "second", "third"] {
             journal.note(sysctl(name)).unwrap();
@@ -333,6 +356,41 @@ mod tests {
         std::os::unix::fs::symlink(directory.join("target"), &path).unwrap();
         assert!(create(&path).is_err());
         assert!(!directory.join("target").exists());
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    /// Routes of a family without an address come and go with each session.
+    #[test]
+    fn a_journal_does_not_grow_with_what_is_changed_again() {
+        let directory = std::env::temp_dir().join(format!("quiclab-again-{}", std::process::id()));
+        let (mut journal, _) = Journal::open(&directory, "qlt9").unwrap();
+        for name in ["first", "second", "first", "second"] {
+            journal.note(sysctl(name)).unwrap();
+        }
+        let length = fs::metadata(&journal.path).unwrap().len();
+        // what was made before is to be undone, also if it is not made again
+        journal.forget_last().unwrap();
+        assert_eq!((journal.changes.len(), fs::metadata(&journal.path).unwrap().len()), (2, length));
+        journal.note(sysctl("third")).unwrap();
+        journal.forget_last().unwrap();
+        assert_eq!((journal.changes.len(), fs::metadata(&journal.path).unwrap().len()), (2, length));
+        // nor beyond what is read
+        journal.length = MAX_BYTES - 1;
+        assert_eq!(journal.note(sysctl("third")).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(journal.changes.len(), 2);
+        drop(journal);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_journal_that_is_too_long_is_undone_as_far_as_it_is_read() {
+        let directory = std::env::temp_dir().join(format!("quiclab-long-{}", std::process::id()));
+        fs::create_dir(&directory).unwrap();
+        let line = serde_json::to_string(&sysctl("none")).unwrap() + "\n";
+        let fitting = MAX_BYTES as usize / line.len();
+        fs::write(directory.join("journal.json"), line.repeat(fitting + 100)).unwrap();
+        assert_eq!(recover(&directory, "qlt9").unwrap(), fitting);
+        assert!(!directory.join("journal.json").exists());
         fs::remove_dir_all(&directory).unwrap();
     }
 

@@ -17,8 +17,7 @@ mod routes;
 mod watch;
 
 pub use addresses::DeviceAddress;
-pub use firewall::{Exceptions, Firewall, MARK, Removed, kill_switch_table};
-pub use forwarding::forwards_packets;
+pub use firewall::{Exceptions, Firewall, MARK, Removed, kill_switch_table, lacks_nftables};
 pub use inside::{InsideFilter, InsideRanges};
 pub use journal::{Journal, JournalError, check_not_running, recover};
 pub use netlink::{Interface, Netlink};
@@ -74,8 +73,8 @@ pub struct Inside {
     pub routes: Vec<IpPrefix>,
     /// Destinations that lead nowhere.
     pub unreachable: Vec<IpPrefix>,
-    /// Networks behind other ends, which hosts beside this machine do not reach, as they do not reach those of the addresses.
-    pub apart: Vec<IpPrefix>,
+    /// Hosts beside this machine do not reach the destinations beyond it, as they do not reach the networks of its addresses.
+    pub routes_apart: bool,
 }
 
 /// The machine with the tunnel's device.
@@ -168,8 +167,8 @@ impl Machine {
                 .addresses
                 .iter()
                 .map(|(address, length)| IpPrefix::around(*address, *length))
-                .chain(inside.apart.iter().copied())
                 .collect(),
+            routed: inside.routes_apart,
         };
         // before the first packet may come for them, and until the last of the earlier ones has gone
         self.keep_apart(|before| before.with(&ranges))?;
@@ -192,17 +191,12 @@ impl Machine {
         self.filter = Some(filter);
     }
 
-    /// The networks behind other ends are these from now on.
+    /// Keeps hosts beside this machine from the destinations beyond the device as well, from now on.
     ///
     /// # Errors
     /// If the kernel refuses it; nothing has changed then.
-    pub fn set_apart(&mut self, apart: &[IpPrefix]) -> io::Result<()> {
-        let own: BTreeSet<_> =
-            self.addresses.iter().map(|(address, length)| IpPrefix::around(*address, *length)).collect();
-        self.keep_apart(|before| InsideRanges {
-            own: before.own.clone(),
-            networks: own.into_iter().chain(apart.iter().copied()).collect(),
-        })
+    pub fn keep_routes_apart(&mut self) -> io::Result<()> {
+        self.keep_apart(|before| InsideRanges { routed: true, ..before.clone() })
     }
 
     fn keep_apart(&mut self, ranges: impl FnOnce(&InsideRanges) -> InsideRanges) -> io::Result<()> {

@@ -14,7 +14,8 @@ const WRITTEN: &str = "nameserver 10.77.0.1\nsearch inside.test\n";
 /// The file that the client's host has as /etc/resolv.conf.
 fn resolv_conf(lab: &Lab) -> PathBuf {
     let directory = Path::new("/etc/netns").join(lab.host('c'));
-    std::fs::create_dir_all(&directory).unwrap();
+    // another lab may remove the first one, when it is empty
+    until("a directory", || std::fs::create_dir_all(&directory).is_ok());
     let file = directory.join("resolv.conf");
     std::fs::write(&file, BEFORE).unwrap();
     lab.edit("client.toml", "[client]", "[client]\ndns = [\"10.77.0.1\"]\ndns_search = [\"inside.test\"]");

@@ -2,6 +2,8 @@
 
 use super::SECOND;
 use super::lab::{self, Lab, until};
+use quiclab_core::ip::IpPrefix;
+use quiclab_tunnel::system::Firewall;
 use std::net::{Ipv6Addr, SocketAddrV6, UdpSocket};
 
 /// A router at the other end of the server's uplink 1 advertises itself and fd05::/64 (RFC 4861 section 4.2).
@@ -124,6 +126,55 @@ fn addresses_are_translated_until_the_end() {
         }
         assert_eq!(lab.run('s', &["nft", "list", "ruleset"]), before);
     }
+}
+
+/// So many networks, none of which touches another, as a list of TOML.
+fn many(ipv4: u8, ipv6: u16, count: u16) -> String {
+    let of_number = |number: u16| {
+        let (high, low) = (number / 256, number % 256);
+        [format!("\"172.{}.{low}.0/25\"", u16::from(ipv4) + high), format!("\"{ipv6:x}:{number:x}::/33\"")]
+    };
+    (0..count / 2).flat_map(of_number).collect::<Vec<_>>().join(", ")
+}
+
+/// With a rule for each, the answers to all of them would not fit into the buffer of a socket.
+#[test]
+fn a_thousand_networks_behind_clients_are_translated() {
+    let Some(mut lab) = with_internet() else { return };
+    lab.edit("server.toml", "forward = true", "forward = true\nmasquerade = true");
+    let (first, second) = (many(16, 0xfd90, 1000), many(20, 0xfd91, 1000));
+    lab.edit("server.toml", "name = \"laptop\"", &format!("name = \"laptop\"\nnetworks = [{first}]"));
+    lab.start_both();
+    assert_eq!([true, false].map(|ipv4| seen_outside(&lab, ipv4)), ["10.5.0.1", "fd05::1"]);
+    lab.edit("server.toml", &first, &second);
+    assert_eq!(lab.reload('s').0, Some(0));
+    until("another session", || lab.has_session('s') && lab.paths_up() == 2);
+    assert_eq!([true, false].map(|ipv4| seen_outside(&lab, ipv4)), ["10.5.0.1", "fd05::1"]);
+    if lab.has_nft() {
+        let table = |table: &str| lab.run('s', &["nft", "list", "table", "inet", table]).1;
+        let [inside, nat] =
+            ["inside", "nat"].map(|of| table(&format!("{of}_quiclab_{}", lab.device('s'))));
+        assert!(inside.lines().count() < 32, "{inside}");
+        assert_eq!(nat.matches("masquerade").count(), 2, "{nat}");
+        assert!(nat.contains("172.20.7.0/25") && !nat.contains("172.16.7.0/25"), "{nat}");
+    }
+    lab.down('s');
+}
+
+/// A transaction is one datagram, which is longer than sockets send by default.
+#[test]
+fn a_table_may_be_longer_than_the_buffer_of_a_socket() {
+    let Some(lab) = Lab::new() else { return };
+    let task = || {
+        let network = |number: u128| IpPrefix::around(Ipv6Addr::from_bits(number << 65).into(), 64);
+        let networks: Vec<_> = (0..20_000).map(network).collect();
+        let mut firewall = Firewall::translation("test").unwrap();
+        firewall.masquerade("test", &networks).unwrap();
+        // in place of the first one
+        firewall.masquerade("test", &networks[1..]).unwrap();
+        assert!(firewall.remove().unwrap());
+    };
+    lab.within('s', task).join().unwrap();
 }
 
 #[test]

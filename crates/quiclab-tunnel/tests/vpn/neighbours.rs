@@ -128,6 +128,57 @@ fn hosts_beside_a_server_answer_what_clients_ask() {
     }
 }
 
+/// Forwarding may be the administrator's, who switches it on when the tunnel is up.
+#[test]
+fn hosts_beside_a_server_answer_where_forwarding_begins_later() {
+    let Some(mut lab) = neighbourhood() else { return };
+    let switches = ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"];
+    lab.edit("server.toml", "forward = true", "forward = false");
+    lab.edit("client.toml", "\"10.99.0.0/16\"", "\"10.5.0.0/16\", \"fd05::/64\"");
+    switches.iter().for_each(|switch| lab.set_sysctl('s', switch, "0"));
+    start(&mut lab);
+    switches.iter().for_each(|switch| lab.set_sysctl('s', switch, "1"));
+    for address in ["10.5.0.2:7", "[fd05::2]:7"] {
+        lab.echo('l', address);
+        until("an answer", || lab.ping(address, SECOND).is_some());
+    }
+}
+
+/// What a server reaches by a better route, as the networks of its own interfaces, is no part of a network behind a client.
+#[test]
+fn a_wide_network_behind_a_client_leaves_those_of_interfaces_outside() {
+    let Some(mut lab) = neighbourhood() else { return };
+    const OUTSIDE: [&str; 2] = ["10.5.0.1:99", "[fd05::1]:99"];
+    const FORGED: [&str; 2] = ["10.5.0.1:98", "[fd05::1]:98"];
+    lab.set_sysctl('s', "net/ipv4/conf/eth0/rp_filter", "0");
+    lab.ip('l', "addr add 10.20.0.9/32 dev lo");
+    lab.ip('l', "addr add fd06::9/128 dev lo nodad");
+    start(&mut lab);
+    let (heard, forged) = (listen(&lab, 's', OUTSIDE), listen(&lab, 's', FORGED));
+    // both uplinks are in it
+    let networks = "name = \"laptop\"\nnetworks = [\"10.0.0.0/10\", \"fd00::/10\"]";
+    lab.edit("server.toml", "name = \"laptop\"", networks);
+    for again in [false, true] {
+        if again {
+            lab.down('s');
+            lab.start('s');
+        } else {
+            assert_eq!(lab.reload('s').0, Some(0));
+        }
+        until("a session with the networks", || lab.has_session('s') && lab.paths_up() == 2);
+        heard.lock().unwrap().clear();
+        knock(&lab, 'l', "10.20.0.9:0", FORGED[0]);
+        knock(&lab, 'l', "[fd06::9]:0", FORGED[1]);
+        for to in OUTSIDE {
+            until("the neighbour reaches the server", || {
+                knock(&lab, 'l', "", to);
+                heard.lock().unwrap().contains(&format!("l {to}"))
+            });
+        }
+        assert_eq!(*forged.lock().unwrap(), BTreeSet::new());
+    }
+}
+
 /// Networks behind clients are inside as well, also those that a reload brings.
 #[test]
 fn neighbours_reach_no_network_behind_a_client() {

@@ -8,6 +8,8 @@ pub(super) const GET_TABLE: u16 = SUBSYSTEM << 8 | 1;
 pub(super) const DELETE_TABLE: u16 = SUBSYSTEM << 8 | 2;
 pub(super) const NEW_CHAIN: u16 = SUBSYSTEM << 8 | 3;
 pub(super) const NEW_RULE: u16 = SUBSYSTEM << 8 | 6;
+pub(super) const NEW_SET: u16 = SUBSYSTEM << 8 | 9;
+pub(super) const NEW_ELEMENTS: u16 = SUBSYSTEM << 8 | 12;
 pub(super) const ERROR: u16 = 2;
 /// The end of a list.
 pub(super) const DONE: u16 = 3;
@@ -44,20 +46,20 @@ pub(super) fn nested(out: &mut Vec<u8>, kind: u16, fill: impl FnOnce(&mut Vec<u8
     attribute(out, kind | NESTED, &value);
 }
 
-/// Messages that are sent together.
+/// Messages that are sent together, of which the last one is answered.
 pub(super) struct Request {
     pub(super) bytes: Vec<u8>,
     /// Sequence numbers of the first and the last message.
     pub(super) first: u32,
     pub(super) last: u32,
-    /// Messages that are answered.
-    pub(super) messages: usize,
+    /// Where the message begins that was added last.
+    latest: usize,
 }
 
 impl Request {
     /// `last` is the sequence number of the message before.
     pub(super) fn new(last: u32) -> Self {
-        Self { bytes: Vec::new(), first: last + 1, last, messages: 0 }
+        Self { bytes: Vec::new(), first: last + 1, last, latest: 0 }
     }
 
     /// A transaction: all of it or nothing.
@@ -67,15 +69,21 @@ impl Request {
         request
     }
 
+    /// Ends a transaction. Only the last message is acknowledged: the kernel keeps all answers until the transaction is done, and those to
+    /// some hundred messages do not fit into the buffer of the socket. A message that fails is answered in any case, and before that one.
     pub(super) fn end(&mut self) {
+        let flags = self.latest + 6;
+        // an acknowledgement of BATCH_END itself takes Linux 6.11
+        self.bytes[flags] |= ACK.to_ne_bytes()[0];
+        self.bytes[flags + 1] |= ACK.to_ne_bytes()[1];
         self.message(BATCH_END, REQUEST, 0, SUBSYSTEM, &[]);
     }
 
     pub(super) fn add(&mut self, kind: u16, flags: u16, fill: impl FnOnce(&mut Vec<u8>)) {
         let mut attributes = Vec::new();
         fill(&mut attributes);
+        self.latest = self.bytes.len();
         self.message(kind, REQUEST | flags, INET, 0, &attributes);
-        self.messages += 1;
     }
 
     fn message(&mut self, kind: u16, flags: u16, family: u8, resource: u16, attributes: &[u8]) {

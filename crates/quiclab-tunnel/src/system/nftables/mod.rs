@@ -6,14 +6,19 @@
 
 mod message;
 mod rule;
+mod set;
+#[cfg(test)]
+mod tests;
 
 pub use rule::{Rule, Verdict};
+pub use set::Set;
 
 use message::{
     ACK, APPEND, CREATE, DELETE_TABLE, DONE, DUMP, ERROR, GET_TABLE, INET, NESTED, NEW_CHAIN, NEW_RULE,
     NEW_TABLE, Request, attribute, nested, number, text,
 };
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
+use rustix::net::sockopt;
 use std::io;
 use std::time::Duration;
 
@@ -86,48 +91,16 @@ impl Table {
     ///
     /// # Errors
     /// If the kernel has no nftables, or refuses it; nothing has changed then.
-    pub fn replace(&mut self, chains: &[Chain]) -> io::Result<()> {
+    pub fn replace(&mut self, sets: &[Set], chains: &[Chain]) -> io::Result<()> {
         let exists = self.exists()?;
-        match self.set(exists, chains, OWNER_AND_PERSIST) {
+        let request = table(&self.name, exists, OWNER_AND_PERSIST, sets, chains, self.sequence);
+        match self.send(request) {
             // before Linux 6.9
             Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EINVAL)) => {
-                self.set(exists, chains, 0)
+                self.send(table(&self.name, exists, 0, sets, chains, self.sequence))
             }
             done => done,
         }
-    }
-
-    fn set(&mut self, exists: bool, chains: &[Chain], flags: u32) -> io::Result<()> {
-        let name = &self.name;
-        let mut request = Request::batch(self.sequence);
-        if exists {
-            request.add(DELETE_TABLE, ACK, |out| text(out, 1, name));
-        }
-        request.add(NEW_TABLE, ACK | CREATE, |out| {
-            text(out, 1, name);
-            number(out, 2, flags);
-        });
-        for chain in chains {
-            request.add(NEW_CHAIN, ACK | CREATE, |out| {
-                text(out, 1, name);
-                text(out, 3, chain.name);
-                nested(out, 4, |out| {
-                    number(out, 1, chain.hook as u32);
-                    number(out, 2, chain.priority as u32);
-                });
-                number(out, 5, chain.policy as u32);
-                text(out, 7, chain.kind);
-            });
-            for rule in &chain.rules {
-                request.add(NEW_RULE, ACK | CREATE | APPEND, |out| {
-                    text(out, 1, name);
-                    text(out, 2, chain.name);
-                    attribute(out, 4 | NESTED, &rule.0);
-                });
-            }
-        }
-        request.end();
-        self.send(request)
     }
 
     /// Removes it; whether there was one.
@@ -139,7 +112,7 @@ impl Table {
             return Ok(false);
         }
         let mut request = Request::batch(self.sequence);
-        request.add(DELETE_TABLE, ACK, |out| text(out, 1, &self.name));
+        request.add(DELETE_TABLE, 0, |out| text(out, 1, &self.name));
         request.end();
         self.send(request).map(|()| true)
     }
@@ -166,19 +139,21 @@ impl Table {
         Ok(names)
     }
 
-    /// Sends a request and waits for the answers to all of its messages.
+    /// Sends a request and waits until it is done.
     fn send(&mut self, request: Request) -> io::Result<()> {
         self.exchange(request, |_, _| ())
     }
 
     /// The same; gives the kind and the content of each answer that is neither an error nor the end.
     fn exchange(&mut self, request: Request, mut each: impl FnMut(u16, &[u8])) -> io::Result<()> {
-        self.sequence = request.last;
-        self.socket.send(&request.bytes, 0)?;
         let mut buffer = vec![0; 1 << 16];
-        let mut missing = request.messages;
-        while missing > 0 {
-            let size = self.socket.recv(&mut &mut buffer[..], 0)?;
+        // what is left of a request that failed would take the place of the answers
+        while self.receive(&mut buffer, libc::MSG_DONTWAIT).is_ok() {}
+        self.sequence = request.last;
+        self.make_room(request.bytes.len())?;
+        self.socket.send(&request.bytes, 0)?;
+        loop {
+            let size = self.receive(&mut buffer, 0)?;
             let mut rest = &buffer[..size];
             while let Some(header) = rest.first_chunk::<16>() {
                 let word = |at: usize| u32::from_ne_bytes(header[at..at + 4].try_into().expect("four bytes"));
@@ -187,22 +162,11 @@ impl Table {
                 if length < 16 || length > rest.len() {
                     return Err(io::Error::other("the answer of the kernel is truncated"));
                 }
-                // answers to earlier requests may be left after an error
                 let is_ours = (request.first..=request.last).contains(&word(8));
                 match kind {
-                    ERROR if is_ours && length >= 20 => {
-                        let code = i32::from_ne_bytes(rest[16..20].try_into().expect("four bytes"));
-                        if code != 0 {
-                            return Err(io::Error::from_raw_os_error(-code));
-                        }
-                        missing -= 1;
-                    }
-                    DONE if is_ours => {
+                    ERROR | DONE if is_ours => {
                         let code = rest[16..length].first_chunk().map_or(0, |code| i32::from_ne_bytes(*code));
-                        if code < 0 {
-                            return Err(io::Error::from_raw_os_error(-code));
-                        }
-                        missing -= 1;
+                        return if code < 0 { Err(io::Error::from_raw_os_error(-code)) } else { Ok(()) };
                     }
                     kind if is_ours => each(kind, &rest[16..length]),
                     _ => {}
@@ -210,8 +174,66 @@ impl Table {
                 rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
             }
         }
+    }
+
+    /// Receives what the kernel has answered. Of more errors than there is room for, the first ones are there.
+    fn receive(&self, buffer: &mut [u8], flags: i32) -> io::Result<usize> {
+        match self.socket.recv(&mut &mut *buffer, flags) {
+            Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+                self.socket.recv(&mut &mut *buffer, flags)
+            }
+            received => received,
+        }
+    }
+
+    /// Lets the socket send so many bytes at once: a transaction is one datagram.
+    fn make_room(&self, bytes: usize) -> io::Result<()> {
+        let socket = Fd(&self.socket);
+        // what the kernel adds is less (netlink_sendmsg, net/netlink/af_netlink.c)
+        let needed = bytes + 1024;
+        if sockopt::socket_send_buffer_size(&socket)? < needed {
+            // the limit of the system is not for who may change the network
+            sockopt::set_socket_send_buffer_size_force(&socket, needed)
+                .or_else(|_| sockopt::set_socket_send_buffer_size(&socket, needed))?;
+        }
         Ok(())
     }
+}
+
+/// The transaction that sets a table, in place of one that exists.
+fn table(name: &str, exists: bool, flags: u32, sets: &[Set], chains: &[Chain], last: u32) -> Request {
+    let mut request = Request::batch(last);
+    if exists {
+        request.add(DELETE_TABLE, 0, |out| text(out, 1, name));
+    }
+    request.add(NEW_TABLE, CREATE, |out| {
+        text(out, 1, name);
+        number(out, 2, flags);
+    });
+    for (set, id) in sets.iter().zip(1..) {
+        set.add_to(&mut request, name, id);
+    }
+    for chain in chains {
+        request.add(NEW_CHAIN, CREATE, |out| {
+            text(out, 1, name);
+            text(out, 3, chain.name);
+            nested(out, 4, |out| {
+                number(out, 1, chain.hook as u32);
+                number(out, 2, chain.priority as u32);
+            });
+            number(out, 5, chain.policy as u32);
+            text(out, 7, chain.kind);
+        });
+        for rule in &chain.rules {
+            request.add(NEW_RULE, CREATE | APPEND, |out| {
+                text(out, 1, name);
+                text(out, 2, chain.name);
+                attribute(out, 4 | NESTED, &rule.0);
+            });
+        }
+    }
+    request.end();
+    request
 }
 
 /// The descriptor of a socket, for socket2.

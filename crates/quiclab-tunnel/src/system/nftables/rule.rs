@@ -1,6 +1,7 @@
 //! Rules, in the terms of `nft`.
 
 use super::message::{attribute, nested, number, text};
+use super::set::Set;
 
 /// The register that expressions of one rule share, and that of the verdict.
 const REGISTER: u32 = 1;
@@ -62,9 +63,7 @@ impl Rule {
     }
 
     fn device(self, key: u32, name: &str, equal: bool) -> Self {
-        let mut value = name.as_bytes().to_vec();
-        value.resize(NAME_BYTES, 0);
-        self.meta(key).compare(equal, &value)
+        self.meta(key).compare(equal, &padded(name))
     }
 
     /// `iifname`.
@@ -83,6 +82,32 @@ impl Rule {
     #[must_use]
     pub fn oifname_not(self, name: &str) -> Self {
         self.device(7, name, false)
+    }
+
+    /// `fib saddr oifname` (`source`) or `fib daddr oifname`: the kernel sends packets to this address of the packet through the device,
+    /// and none of its own addresses is it.
+    #[must_use]
+    pub fn routed_through(self, source: bool, name: &str) -> Self {
+        // NFT_FIB_RESULT_OIFNAME, NFTA_FIB_F_SADDR, NFTA_FIB_F_DADDR
+        const OUTPUT_NAME: u32 = 2;
+        const SOURCE: u32 = 1;
+        const DESTINATION: u32 = 2;
+        let read = self.expression("fib", |out| {
+            number(out, 1, REGISTER);
+            number(out, 2, OUTPUT_NAME);
+            number(out, 3, if source { SOURCE } else { DESTINATION });
+        });
+        read.compare(true, &padded(name))
+    }
+
+    /// `ip saddr @SET` or `ip6 saddr @SET`.
+    #[must_use]
+    pub fn source_in(self, set: &Set) -> Self {
+        let (offset, length) = if set.is_ipv4() { (12, 4) } else { (8, 16) };
+        self.family(set.is_ipv4()).payload(1, offset, length).expression("lookup", |out| {
+            text(out, 1, set.name());
+            number(out, 2, REGISTER);
+        })
     }
 
     /// `meta mark`.
@@ -162,4 +187,11 @@ impl Rule {
     pub fn masquerade(self) -> Self {
         self.expression("masq", |_| ())
     }
+}
+
+/// The name of a device as it is compared.
+fn padded(name: &str) -> Vec<u8> {
+    let mut value = name.as_bytes().to_vec();
+    value.resize(NAME_BYTES, 0);
+    value
 }

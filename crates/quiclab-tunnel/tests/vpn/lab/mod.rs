@@ -175,6 +175,8 @@ impl Drop for Lab {
             let _ = Command::new("ip").args(["netns", "del", &self.host(host)]).output();
             let _ = std::fs::remove_dir_all(Path::new("/run/quiclab-tunnel").join(self.device(host)));
         }
+        // unless another lab, or the machine, has something in it
+        let _ = std::fs::remove_dir("/etc/netns");
         if std::thread::panicking() {
             eprintln!("server:\n{}\nclient:\n{}", self.log("server"), self.log("client"));
         }
