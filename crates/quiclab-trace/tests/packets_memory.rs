@@ -1,11 +1,11 @@
 //! Reading the packets of a qlog of any length takes the memory of a record; of a capture that of its connections, whatever
 //! addresses their packets have. One test, because it counts what the whole process allocates.
 
-#[path = "support/memory.rs"]
-mod memory;
 #[allow(dead_code, reason = "each test program uses a part")]
 #[path = "support/frames.rs"]
 mod frames;
+#[path = "support/memory.rs"]
+mod memory;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

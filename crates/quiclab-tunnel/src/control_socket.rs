@@ -187,7 +187,9 @@ mod tests {
         let waiting: Vec<_> = std::iter::from_fn(|| connect().ok()).collect();
         assert_eq!(connect().unwrap_err().kind(), ErrorKind::WouldBlock);
         let (named, (done, asked)) = (ControlSocket::Named(file.clone()), std::sync::mpsc::channel());
-        std::thread::spawn(move || done.send(named.ask("down\n", Duration::from_millis(50)).unwrap_err().kind()));
+        std::thread::spawn(move || {
+            done.send(named.ask("down\n", Duration::from_millis(50)).unwrap_err().kind())
+        });
         let kind = asked.recv_timeout(Duration::from_secs(30)).expect("it has an end");
         assert!([ErrorKind::TimedOut, ErrorKind::WouldBlock].contains(&kind), "{kind}");
         drop((waiting, listener));

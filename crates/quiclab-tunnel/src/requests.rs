@@ -366,7 +366,8 @@ mod tests {
     fn addresses_of_a_host_count_together() {
         let mut requests = Requests::http("127.0.0.1:0".parse().unwrap()).unwrap();
         let connection = |from: &str| {
-            let (stream, read, answer) = (Stream::Unix(UnixStream::pair().unwrap().0), Vec::new(), Vec::new());
+            let (stream, read, answer) =
+                (Stream::Unix(UnixStream::pair().unwrap().0), Vec::new(), Vec::new());
             let from = Some(host(from.parse().unwrap()));
             Connection { stream, read, answer, until: Time::ZERO, held: false, from }
         };
@@ -382,7 +383,10 @@ mod tests {
         };
         for left in (others.len()..MAX_CONNECTIONS).rev() {
             assert!(requests.make_room());
-            assert_eq!((requests.connections.len(), of_others(&requests)), (MAX_CONNECTIONS - 1, others.len()));
+            assert_eq!(
+                (requests.connections.len(), of_others(&requests)),
+                (MAX_CONNECTIONS - 1, others.len())
+            );
             requests.connections.push(connection(&format!("2001:db8:0:2:ffff::{left:x}")));
         }
     }

@@ -87,9 +87,7 @@ impl SetupError {
             }
             Self::Journal(error) => matches!(error, JournalError::Running { .. }),
             Self::NotPermitted | Self::Privileges(_) | Self::Confinement(_) => true,
-            Self::Filter(error) => {
-                lacks_nftables(error) || error.kind() == io::ErrorKind::PermissionDenied
-            }
+            Self::Filter(error) => lacks_nftables(error) || error.kind() == io::ErrorKind::PermissionDenied,
             Self::Capabilities(_) | Self::Interfaces(_) | Self::Machine(_) => false,
             Self::Unset { .. } | Self::Firewall { .. } => false,
         }
@@ -130,11 +128,14 @@ mod tests {
     #[test]
     fn only_a_kernel_that_lacks_the_filter_is_permanent() {
         let filter = |code| SetupError::Filter(io::Error::from_raw_os_error(code));
-        let lacking = [libc::EPROTONOSUPPORT, libc::EAFNOSUPPORT, libc::EOPNOTSUPP, libc::EINVAL, libc::ENOENT];
+        let lacking =
+            [libc::EPROTONOSUPPORT, libc::EAFNOSUPPORT, libc::EOPNOTSUPP, libc::EINVAL, libc::ENOENT];
         for code in lacking {
             assert!(filter(code).is_permanent() && filter(code).to_string().contains("nft_ct"), "{code}");
         }
-        for (code, lasts) in [(libc::EPERM, true), (libc::ENOBUFS, false), (libc::ENOMEM, false), (libc::EBUSY, false)] {
+        for (code, lasts) in
+            [(libc::EPERM, true), (libc::ENOBUFS, false), (libc::ENOMEM, false), (libc::EBUSY, false)]
+        {
             assert_eq!(filter(code).is_permanent(), lasts, "{code}");
             assert!(!filter(code).to_string().contains("nft_ct"), "{code}");
         }

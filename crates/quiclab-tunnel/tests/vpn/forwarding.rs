@@ -152,8 +152,7 @@ fn a_thousand_networks_behind_clients_are_translated() {
     assert_eq!([true, false].map(|ipv4| seen_outside(&lab, ipv4)), ["10.5.0.1", "fd05::1"]);
     if lab.has_nft() {
         let table = |table: &str| lab.run('s', &["nft", "list", "table", "inet", table]).1;
-        let [inside, nat] =
-            ["inside", "nat"].map(|of| table(&format!("{of}_quiclab_{}", lab.device('s'))));
+        let [inside, nat] = ["inside", "nat"].map(|of| table(&format!("{of}_quiclab_{}", lab.device('s'))));
         assert!(inside.lines().count() < 32, "{inside}");
         assert_eq!(nat.matches("masquerade").count(), 2, "{nat}");
         assert!(nat.contains("172.20.7.0/25") && !nat.contains("172.16.7.0/25"), "{nat}");

@@ -389,9 +389,9 @@ impl Connection {
         };
         // lengths and paths, the most likely first
         let told = owner.map(|owner| (u32::from(owner.length), owner.path));
-        let by_sequence = owner.filter(|owner| owner.path == 0 && owner.sequence > 0).and_then(|owner| {
-            Some((u32::from(owner.length), u32::try_from(owner.sequence).ok()?))
-        });
+        let by_sequence = owner
+            .filter(|owner| owner.path == 0 && owner.sequence > 0)
+            .and_then(|owner| Some((u32::from(owner.length), u32::try_from(owner.sequence).ok()?)));
         let of_owner = if self.paths_by_sequence { [by_sequence, told] } else { [told, by_sequence] };
         let others = (0..=CONNECTION_ID_BYTES_MAX as u32).filter(|length| lengths & 1 << length != 0);
         let others = others.filter(|length| Some(*length) != known);

@@ -408,7 +408,11 @@ fn what_is_tried_is_bounded() {
     assert_eq!(bench.numbers(true, &short(&SERVER, &CLIENT_ID, 0, &given)), [0]);
     bench.spend_all();
     assert_eq!(bench.numbers(false, &short(&CLIENT, &other, 1, &ping)), [] as [u64; 0], "another length");
-    assert_eq!(bench.numbers(false, &short(&CLIENT, &SERVER_ID, 2, &ping)), [2], "the length of the last one");
+    assert_eq!(
+        bench.numbers(false, &short(&CLIENT, &SERVER_ID, 2, &ping)),
+        [2],
+        "the length of the last one"
+    );
 
     // a path that is named by the sequence number of its ID: tried once
     let of_path = |path: u32, number: u64| {

@@ -115,7 +115,7 @@ mod tests {
         Set::new("test", ipv4, &networks).bounds.iter().map(shown).collect()
     }
 
-    fn bounds<'a>(expected: &[(&'a str, bool)]) -> Vec<(String, bool)> {
+    fn bounds(expected: &[(&str, bool)]) -> Vec<(String, bool)> {
         expected.iter().map(|(address, is_end)| ((*address).to_owned(), *is_end)).collect()
     }
 

@@ -20,7 +20,8 @@ fn messages(request: &Request) -> Vec<(u16, bool)> {
 
 fn masquerade(count: u32) -> Request {
     let ipv4 = (0..count).map(|number| IpPrefix::around(Ipv4Addr::from_bits(number << 9).into(), 24));
-    let ipv6 = (0..count).map(|number| IpPrefix::around(Ipv6Addr::from_bits(u128::from(number) << 65).into(), 64));
+    let ipv6 =
+        (0..count).map(|number| IpPrefix::around(Ipv6Addr::from_bits(u128::from(number) << 65).into(), 64));
     let networks: Vec<_> = ipv4.chain(ipv6).collect();
     let sets = [("ipv4", true), ("ipv6", false)].map(|(name, ipv4)| Set::new(name, ipv4, &networks));
     let chain = Chain {
@@ -52,7 +53,8 @@ fn only_the_last_message_of_a_transaction_is_acknowledged() {
 /// Attributes have lengths of 16 bits.
 #[test]
 fn a_thousand_networks_are_in_sets_and_not_in_rules() {
-    let count = |kind: u16| move |request: &Request| messages(request).iter().filter(|(of, _)| *of == kind).count();
+    let count =
+        |kind: u16| move |request: &Request| messages(request).iter().filter(|(of, _)| *of == kind).count();
     let (few, many) = (masquerade(1), masquerade(1000));
     for kind in [NEW_SET, NEW_CHAIN, NEW_RULE] {
         assert_eq!(count(kind)(&few), count(kind)(&many));
