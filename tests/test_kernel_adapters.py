@@ -15,6 +15,7 @@ from quiclab.errors import RequestError
 from quiclab.kernel.programs import SYSTEM_PATH
 from quiclab.lane.adapter import BUILT_IN, Adapter, load_adapters, programs
 from quiclab.lane.adapter_file import read
+from quiclab.lane.commands import commands
 from quiclab.lane.words import in_unit, words_of
 from quiclab.scenario import CongestionControl
 
@@ -48,6 +49,12 @@ def flow(
     return {"stack": "mine", "sender": sender or {}, "receiver": receiver or {}, "workload": workload or DOWNLOAD}
 
 
+def commands_of(
+    stack: Adapter, flow: dict[str, Any], placeholders: dict[str, str], client: Adapter | None = None
+) -> dict[str, dict[str, Any]]:
+    return commands(stack, client or stack, flow, placeholders)
+
+
 def test_built_in_files_are_right_and_named_after_their_program() -> None:
     adapters = load_adapters()
     browsers, older = {"chromium", "chromium-h2"}, {"aioquic-0.9"}
@@ -76,8 +83,8 @@ def test_every_file_that_a_built_in_command_names_is_there() -> None:
 def test_commands_have_the_shape_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/here")
     sender = {"congestion_control": "newreno", "pacing": {"max_rate": "8 Mbit/s"}}
-    commands = adapter(tmp_path).commands(flow(sender, {"initial_rtt": "20 ms"}), {"flow": "main", "seed": "1"})
-    assert commands == {
+    made = commands_of(adapter(tmp_path), flow(sender, {"initial_rtt": "20 ms"}), {"flow": "main", "seed": "1"})
+    assert made == {
         "server": {
             # 8 Mbit/s is a megabyte per second; what only the receiver has is told to the server
             "command": ["serve", "10000000", "-C", "reno", "-r", "1000000", "-i", "20"],
@@ -93,18 +100,18 @@ def test_commands_have_the_shape_of_a_job(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_an_empty_word_and_a_missing_option_leave_their_group_out(tmp_path: Path) -> None:
-    commands = adapter(tmp_path).commands(flow({"congestion_control": "cubic"}), {"flow": "main"})
-    assert commands["server"]["command"] == ["serve", "10000000"]
+    made = commands_of(adapter(tmp_path), flow({"congestion_control": "cubic"}), {"flow": "main"})
+    assert made["server"]["command"] == ["serve", "10000000"]
 
 
 def test_the_value_of_the_own_end_comes_first(tmp_path: Path) -> None:
     text = MINIMAL.replace(
         '{ unit = "milliseconds", ends = ["receiver"] }', '{ unit = "seconds", ends = ["sender", "receiver"] }'
     )
-    commands = adapter(tmp_path, text).commands(flow({}, {"initial_rtt": "20 ms"}), {})
-    assert "-i" not in commands["server"]["command"], "the sender has the option and left it out"
-    commands = adapter(tmp_path, text).commands(flow({"initial_rtt": "1500 ms"}, {"initial_rtt": "20 ms"}), {})
-    assert commands["server"]["command"][-1] == "1.5"
+    made = commands_of(adapter(tmp_path, text), flow({}, {"initial_rtt": "20 ms"}), {})
+    assert "-i" not in made["server"]["command"], "the sender has the option and left it out"
+    made = commands_of(adapter(tmp_path, text), flow({"initial_rtt": "1500 ms"}, {"initial_rtt": "20 ms"}), {})
+    assert made["server"]["command"][-1] == "1.5"
 
 
 def test_linux_has_no_run_before() -> None:
@@ -114,8 +121,22 @@ def test_linux_has_no_run_before() -> None:
     assert error.message.startswith("sender.tcp.metrics: not supported by the sender of stack")
 
 
+def test_the_ends_of_different_programs_have_only_options_of_their_own() -> None:
+    stacks = load_adapters()
+    receiver = {"stack": "aioquic", "stream_receive_window": "1 MB", "congestion_control": "newreno"}
+    made = commands_of(
+        stacks["quic-go"], flow({"stack": "quic-go"}, receiver), {"flow": "main"}, client=stacks["aioquic"]
+    )
+    assert made["server"]["command"][0].endswith("quiclab-quic-go")
+    assert "--congestion-control" not in made["server"]["command"]
+    client = made["client"]["command"]
+    assert client[1].endswith("aioquic_transfer.py")
+    assert client[client.index("--congestion-control") + 1] == "reno"
+    assert client[client.index("--stream-receive-window") + 1] == "1000000"
+
+
 def test_the_whole_workload_is_a_word(tmp_path: Path) -> None:
-    made = adapter(tmp_path, MINIMAL.replace("{size_bytes}", "{workload}")).commands(flow(), {})
+    made = commands_of(adapter(tmp_path, MINIMAL.replace("{size_bytes}", "{workload}")), flow(), {})
     assert json.loads(made["server"]["command"][1]) == DOWNLOAD
 
 
@@ -146,7 +167,7 @@ def test_unsupported_options_of_a_program_are_rejected(
     tmp_path: Path, sender: dict[str, Any], receiver: dict[str, Any], workload: dict[str, Any] | None, words: list[str]
 ) -> None:
     with pytest.raises(RequestError) as error:
-        adapter(tmp_path).commands(flow(sender, receiver, workload), {"flow": "main"})
+        commands_of(adapter(tmp_path), flow(sender, receiver, workload), {"flow": "main"})
     assert error.value.message.startswith(f"{error.value.path}: ")
     assert error.value.path == f"flows.main.{words[0].partition(':')[0]}"
     assert error.value.kind in ("UnknownName", "OutOfRange", "Unsupported")
@@ -338,8 +359,8 @@ def example(tmp_path: Path) -> Adapter:
 def test_the_example_of_the_documents_makes_its_commands(tmp_path: Path) -> None:
     transfer = example(tmp_path)
     assert transfer.missing() == []
-    commands = transfer.commands(flow({"congestion_control": "newreno"}), {"flow": "main", "seed": "1"})
+    made = commands_of(transfer, flow({"congestion_control": "newreno"}), {"flow": "main", "seed": "1"})
     script = str(tmp_path / "transfer.py")
     expected = [sys.executable, script, "server", "{server_address}", "10000000", "reno"]
-    assert commands["server"]["command"] == expected
-    assert commands["client"]["command"] == [sys.executable, script, "client", "{server_address}"]
+    assert made["server"]["command"] == expected
+    assert made["client"]["command"] == [sys.executable, script, "client", "{server_address}"]

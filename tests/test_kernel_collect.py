@@ -46,7 +46,7 @@ def record(**fields: Any) -> str:
 
 
 def collected(stack: str, directory: Path) -> Report:
-    return collect(load_adapters()[stack], "main", directory, EPOCH_NS)
+    return collect(load_adapters()[stack], load_adapters()[stack], "main", directory, EPOCH_NS)
 
 
 def test_reports_are_put_on_the_clock_of_the_run(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_lines_complete_each_other_and_talk_is_ignored(tmp_path: Path, lines: Ad
         json.dumps({"bytes": 700, "statistics": {"a": 1}}),
         json.dumps({"finished_ns": EPOCH_NS + 2_000_000_000, "statistics": {"b": 2}}),
     ]
-    report = collect(lines, "main", left(tmp_path, client_out="\n".join(out), server_out=""), EPOCH_NS)
+    report = collect(lines, lines, "main", left(tmp_path, client_out="\n".join(out), server_out=""), EPOCH_NS)
     assert (report.delivered_bytes, report.finished_s, report.complete) == (700, 2.0, True)
     assert report.receiver == {"a": 1.0, "b": 2.0}
     assert report.series == [(1.0, "main.receiver", "cwnd_bytes", 3000.0)]
@@ -130,9 +130,9 @@ def test_lines_complete_each_other_and_talk_is_ignored(tmp_path: Path, lines: Ad
 
 def test_a_line_that_was_cut_off_spoils_nothing(tmp_path: Path, lines: Adapter) -> None:
     out = json.dumps({"started_ns": EPOCH_NS, "bytes": 700}) + '\n{"bytes": 70'
-    report = collect(lines, "main", left(tmp_path, client_out=out), EPOCH_NS)
+    report = collect(lines, lines, "main", left(tmp_path, client_out=out), EPOCH_NS)
     assert (report.delivered_bytes, report.complete, len(report.problems)) == (700, False, 1)
-    silent = collect(lines, "main", left(tmp_path, client_out=""), EPOCH_NS)
+    silent = collect(lines, lines, "main", left(tmp_path, client_out=""), EPOCH_NS)
     assert silent.problems == ["flow `main`: the client of stack `lines` printed no line of JSON; it said nothing"]
 
 
@@ -231,5 +231,5 @@ def test_columns_of_acknowledgements_have_one_length(tmp_path: Path) -> None:
 def test_samples_are_columns_or_rows(tmp_path: Path, lines: Adapter) -> None:
     whole = json.dumps({"bytes": 5, "samples": {"time_ns": [EPOCH_NS], "cwnd_bytes": [9]}})
     folder = left(tmp_path, client_out=whole + "\n")
-    report = collect(lines, "main", folder, EPOCH_NS)
+    report = collect(lines, lines, "main", folder, EPOCH_NS)
     assert [row[2:] for row in report.series] == [("cwnd_bytes", 9.0)]

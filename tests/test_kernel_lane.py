@@ -129,13 +129,19 @@ def test_a_job_names_the_directory_of_a_scenario_that_was_read_by_a_relative_pat
     assert (Path(job["base_dir"]) / job["scenario"]["links"]["down1"]["rate"]["file"]).is_file()
 
 
-def test_both_ends_are_one_program() -> None:
+def test_both_ends_are_programs_that_understand_each_other() -> None:
     lane = Lane()
     mixed = scenario(("flows.main.receiver.stack", "iperf3"))
     with pytest.raises(
-        RequestError, match=r"flows\.main: expected the same stack at both ends, got `linux` and `iperf3`"
+        RequestError, match=r"flows\.main: expected a receiver with the stack of its sender, got `linux` and `iperf3`"
     ):
         make_job(mixed, 1, lane, lane.programs())
+    odd = scenario(
+        ("flows.main.stack", "aioquic"), ("flows.main.sender", "{ }"), ("flows.main.receiver.stack", "ngtcp2")
+    )
+    expected = r"the stack of its sender or one of `quic-go`, `quinn`, got `aioquic` and `ngtcp2`"
+    with pytest.raises(RequestError, match=expected):
+        make_job(odd, 1, lane, lane.programs())
 
 
 def test_a_missing_program_is_named_with_its_package(tmp_path: Path) -> None:

@@ -56,12 +56,19 @@ def machine() -> None:
             pytest.skip(f"{finding.title}: {finding.found}; {finding.advice}")
 
 
-def run(folder: Path, stack: str, workload: str, lane: Lane | None = None, sender: str | None = None) -> RunResult:
+def run(
+    folder: Path,
+    stack: str,
+    workload: str,
+    lane: Lane | None = None,
+    sender: str | None = None,
+    sets: tuple[tuple[str, str], ...] = (),
+) -> RunResult:
     lane = lane or Lane()
     sender = sender or '{ congestion_control = "newreno" }'
     file = folder / "programs.toml"
     file.write_text(SCENARIO.format(stack=stack, workload=workload, sender=sender))
-    return lane.run(load(file, programs=lane.stacks()), base_dir=folder, record_dir=folder)
+    return lane.run(load(file, sets, lane.stacks()), base_dir=folder, record_dir=folder)
 
 
 def report(folder: Path, end: str) -> dict[str, Any]:
@@ -105,6 +112,18 @@ def test_a_program_that_is_there_carries_a_download(tmp_path: Path, stack: str) 
         # a round trip each for handshake and request, and the bytes at the link's rate
         assert flow.download_time_s is not None
         assert flow.download_time_s >= 2 * RTT_S + 8 * SIZE / RATE_BPS
+
+
+@pytest.mark.parametrize("client", ["aioquic", "quinn"])
+def test_programs_of_one_application_serve_each_others_clients(tmp_path: Path, client: str) -> None:
+    server = load_adapters()["quic-go"]
+    for message in (*server.missing(), *load_adapters()[client].missing()):
+        pytest.skip(message)
+    chosen = (("flows.main.receiver.stack", client),)
+    result = run(tmp_path, "quic-go", '{ kind = "download", size = "100 kB" }', sets=chosen)
+    flow = result.flows["main"]
+    assert (flow.completed, flow.delivered_bytes) == (True, SIZE), result.warnings
+    assert {"quic-go", client} <= set(result.data["versions"])
 
 
 def test_requests_and_responses_take_at_least_their_round_trips(tmp_path: Path) -> None:

@@ -1,13 +1,12 @@
 """Programs as stacks of the kernel lane: available programs, their requirements and their commands.
 
 A program is described by a short TOML file (docs/adapters.md): the built-in ones are in `adapters/` next to this
-module, users have their own. Nothing here starts a transfer: commands are made in the form of a job of `quiclab-live`.
+module, users have their own. Nothing here starts a transfer.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import shutil
 import subprocess
@@ -19,10 +18,8 @@ from typing import Any, Final
 from quiclab.errors import RequestError, alternatives, not_one_of, shown, unexpected
 from quiclab.kernel.programs import LIVE_PROGRAM, SYSTEM_PATH, live_program
 from quiclab.lane.adapter_file import AdapterFile, read
-from quiclab.lane.adapter_plan import Need, ProgramPlan
-from quiclab.lane.placeholders import LATE, PLACEHOLDER
-from quiclab.lane.words import words_of
-from quiclab.recordings import ENDS
+from quiclab.lane.adapter_plan import Need
+from quiclab.lane.placeholders import fill
 
 #: Folder of the built-in files.
 BUILT_IN: Final = Path(__file__).parent / "adapters"
@@ -64,8 +61,8 @@ class Adapter:
 
     def files(self) -> list[Path]:
         """Return the required programs and files that are available."""
-        standard = self._standard({})
-        names = [(need.kind, _fill(need.name, standard, late=False) or need.name) for need in self.file.needs]
+        standard = self.standard({})
+        names = [(need.kind, fill(need.name, standard, late=False) or need.name) for need in self.file.needs]
         found = [_which(name) if kind == "program" else name for kind, name in names if kind != "python"]
         return [path for path in map(Path, filter(None, found)) if path.is_file()]
 
@@ -79,7 +76,7 @@ class Adapter:
         return [message for need in self.file.needs if (message := self._lacks(need)) is not None]
 
     def _lacks(self, need: Need) -> str | None:
-        name = _fill(need.name, self._standard({}), late=False) or need.name
+        name = fill(need.name, self.standard({}), late=False) or need.name
         found = {
             "program": lambda: _which(name) is not None,
             "file": lambda: Path(name).exists(),
@@ -92,8 +89,8 @@ class Adapter:
         """Return the first line that its version command prints; None if it has none, or it prints nothing."""
         if self.file.version is None or self.missing():
             return None
-        standard = self._standard({})
-        words = [_fill(word, standard, late=False) or "" for word in self.file.version]
+        standard = self.standard({})
+        words = [fill(word, standard, late=False) or "" for word in self.file.version]
         try:
             done = subprocess.run(
                 [_which(words[0]) or words[0], *words[1:]],
@@ -143,41 +140,8 @@ class Adapter:
             return None
         return not_one_of(f"{above}workload", kind, self.file.workloads, f"for stack `{self.name}`")
 
-    def commands(self, flow: Mapping[str, Any], placeholders: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-        """Return `server` and `client` of a flow, each as `Program` of a job.
-
-        Parameters
-        ----------
-        flow
-            A resolved flow: `sender`, `receiver`, `workload`.
-        placeholders
-            `flow` (its name) and `seed`; `quiclab_live`, `certificate` and similar, if they differ from the defaults.
-
-        Raises
-        ------
-        RequestError
-            If the program has not the options or the workload that are wanted.
-        """
-        above = f"flows.{placeholders.get('flow', '?')}."
-        ends = {end: flow.get(end) or {} for end in ENDS}
-        problems = [self.refuses(table, end, above) for end, table in ends.items()]
-        for problem in (*problems, self.refuses_workload(flow["workload"], above)):
-            if problem is not None:
-                raise problem
-        standard = self._standard(placeholders) | words_of(flow["workload"])
-        standard["workload"] = json.dumps(dict(flow["workload"]))
-        options = {end: self._options(table, end) for end, table in ends.items()}
-        return {
-            "server": _program(self.file.server, standard | self._of_other(options, "receiver") | options["sender"]),
-            "client": _program(self.file.client, standard | self._of_other(options, "sender") | options["receiver"]),
-        }
-
-    def _of_other(self, options: Mapping[str, Mapping[str, str]], other: str) -> dict[str, str]:
-        """Options of the other end: the client of some programs configures their server."""
-        return {name: word for name, word in options[other].items() if self.file.options[name].ends == (other,)}
-
-    def _options(self, table: Mapping[str, Any], end: str) -> dict[str, str]:
-        """Words for the options of an endpoint, with defaults for unset options; an empty word counts as unset."""
+    def words(self, table: Mapping[str, Any], end: str) -> dict[str, str]:
+        """Return words for the options of an endpoint, with defaults where they are unset; an empty word is unset."""
         given = dict(_flat(table))
         values = {
             name: option.word(given.get(name, option.default))
@@ -186,7 +150,8 @@ class Adapter:
         }
         return {name: value for name, value in values.items() if value}
 
-    def _standard(self, placeholders: Mapping[str, str]) -> dict[str, str]:
+    def standard(self, placeholders: Mapping[str, str]) -> dict[str, str]:
+        """Return the placeholders that are no options; `placeholders` take precedence."""
         return {
             "python": sys.executable,
             "quiclab_live": _live(),
@@ -281,52 +246,11 @@ def _flat(options: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
     return found
 
 
-def _program(plan: ProgramPlan, values: Mapping[str, str]) -> dict[str, Any]:
-    """Fill a plan in: the shape of `Program` in crates/quiclab-live/src/job.rs."""
-    command: list[str] = []
-    for part in plan.command:
-        if isinstance(part, str):
-            command.append(_required(part, values))
-        else:
-            filled = [_fill(word, values, late=True) for word in part]
-            command += [word for word in filled if word is not None] if None not in filled else []
-    program: dict[str, Any] = {
-        "command": command,
-        "ready": dict(plan.ready),
-        # the same programs in a guest, whose own path is another
-        "environment": {"PATH": _path()} | {name: _required(word, values) for name, word in plan.environment.items()},
-    }
-    if plan.ready_timeout is not None:
-        program["ready_timeout"] = plan.ready_timeout
-    if plan.grace is not None:
-        program["grace"] = plan.grace
-    return program
-
-
-def _required(word: str, values: Mapping[str, str]) -> str:
-    filled = _fill(word, values, late=True)
-    if filled is None:
-        names = [name for name in PLACEHOLDER.findall(word) if name not in values and name not in LATE]
-        raise RequestError(
-            f"`{word}`: no value for {', '.join(f'{{{name}}}' for name in names)}; "
-            'write optional words as a group, such as [..., ["-C", "{congestion_control}"]]'
-        )
-    return filled
-
-
-def _fill(word: str, values: Mapping[str, str], *, late: bool) -> str | None:
-    """Put values into a word; None if one has none. If `late`, those that are filled at the program's start stay."""
-    names = PLACEHOLDER.findall(word)
-    if any(name not in values and not (late and name in LATE) for name in names):
-        return None
-    return PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), word)
-
-
 def _which(name: str) -> str | None:
     """Find a program where a run finds it."""
-    return shutil.which(name, path=_path())
+    return shutil.which(name, path=program_path())
 
 
-def _path() -> str:
+def program_path() -> str:
     """Return where programs are looked for: PATH, then where Debian keeps servers."""
     return os.pathsep.join([os.environ.get("PATH", os.defpath), SYSTEM_PATH])

@@ -26,6 +26,8 @@ PROTOCOLS: Final = ("tcp", "quic", "udp")
 WORKLOADS: Final = ("download.size", "download.duration", "request_response", "page", "ping", "datagrams")
 #: How the output of a program becomes numbers.
 FORMATS: Final = ("quiclab", "json_lines", "iperf3", "curl", "none")
+#: Formats in which the report of an end does not need that of the other.
+FORMATS_OF_ONE_END: Final = ("quiclab", "json_lines")
 #: Units in which the value of an option is passed on.
 UNITS: Final = tuple(EXPECTED)
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
@@ -35,6 +37,7 @@ _FIELDS_OF_A_FILE: Final = [
     "name",
     "description",
     "protocol",
+    "application",
     "workloads",
     "version",
     "needs",
@@ -54,6 +57,8 @@ class AdapterFile:
     name: str
     description: str
     protocol: str
+    #: Protocol above the transport, by which its ends understand those of other files; None if they do not.
+    application: str | None
     workloads: tuple[str, ...]
     version: tuple[str, ...] | None
     needs: tuple[Need, ...]
@@ -111,6 +116,7 @@ class _Reader:
             name=name,
             description=self._text("description", tree.get("description", name)),
             protocol=self._choice("protocol", tree["protocol"], PROTOCOLS),
+            application=self._text("application", tree["application"]) if "application" in tree else None,
             workloads=tuple(
                 self._choice(path, item, WORKLOADS) for path, item in self._items("workloads", tree["workloads"])
             ),
@@ -125,6 +131,8 @@ class _Reader:
         )
         if version is not None:
             self._placeholders("version", version, EARLY)
+        if adapter.application is not None and adapter.format not in FORMATS_OF_ONE_END:
+            self._refuse(not_one_of("collect.format", adapter.format, FORMATS_OF_ONE_END, "with `application`"))
         return adapter
 
     def _need(self, path: str, value: object) -> Need:

@@ -54,13 +54,13 @@ SCHEMA: Final = "quiclab.report/1"
 RESERVED: Final = ("time_ns", "time_s", "flow", "element", "gap_ms")
 
 
-def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) -> Report:
+def collect(server: Adapter, client: Adapter, flow_name: str, directory: Path, epoch_ns: int) -> Report:
     """Read the reports of the programs of a flow from the directory of a run.
 
     Parameters
     ----------
-    adapter
-        The stack of the flow.
+    server, client
+        The stacks of its ends.
     flow_name
         Its name.
     directory
@@ -68,16 +68,19 @@ def collect(adapter: Adapter, flow_name: str, directory: Path, epoch_ns: int) ->
     epoch_ns
         CLOCK_MONOTONIC at time 0 of the run.
     """
-    said = ProgramOutput(adapter.name, flow_name, directory, epoch_ns, adapter.file.reporting)
-    readers: dict[str, Callable[[ProgramOutput], Report]] = {
-        "quiclab": lambda said: _reports(said, _report_file),
-        "json_lines": lambda said: _reports(said, _report_lines),
+    ends = [end for end, adapter in (("sender", server), ("receiver", client)) if end in adapter.file.reporting]
+    said = ProgramOutput({"server": server.name, "client": client.name}, flow_name, directory, epoch_ns, tuple(ends))
+    of_one_end = {"quiclab": _report_file, "json_lines": _report_lines}
+    formats = {"server": server.file.format, "client": client.file.format}
+    readers: dict[str, Callable[[ProgramOutput], Report]] = dict.fromkeys(
+        of_one_end, lambda said: _reports(said, lambda said, role: of_one_end[formats[role]](said, role))
+    ) | {
         "iperf3": read_iperf3,
         "curl": _curl,
         "none": _file,
     }
     try:
-        report = readers[adapter.file.format](said)
+        report = readers[client.file.format](said)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         what = f"wrote invalid output ({type(error).__name__}: {error})"
         return Report(problems=[said.problem("client", what)])
@@ -140,7 +143,7 @@ def _reports(said: ProgramOutput, read: Callable[[ProgramOutput, str], dict[str,
         report.problems.append(said.problem("client", f"failed: {client['failure']}"))
     elif not report.complete and not said.cut_short():
         report.problems.append(
-            f"flow `{said.flow}`: the client of stack `{said.stack}` was stopped before its end; "
+            f"flow `{said.flow}`: the client of stack `{said.stacks['client']}` was stopped before its end; "
             f"{report.delivered_bytes or 0} bytes had arrived"
         )
     return report

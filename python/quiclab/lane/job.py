@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import RequestError, unexpected
+from quiclab.lane.commands import check_ends, commands
 from quiclab.lane.keylog import VARIABLE, key_log
 from quiclab.quantity import seconds
 from quiclab.recordings import ENDS
@@ -46,9 +47,8 @@ def make_job(scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, A
         raise RequestError("; ".join(missing))
     flows = {}
     for name, flow in plain["flows"].items():
-        server, client = (stack_of(flow, end) for end in ENDS)
-        if server != client:
-            raise unexpected(f"flows.{name}", "the same stack at both ends", got=f"`{server}` and `{client}`")
+        server, client = (adapters[stack_of(flow, end)] for end in ENDS)
+        check_ends(server, client, adapters, f"flows.{name}")
         if "arrivals" in flow:
             raise unexpected(f"flows.{name}.arrivals", "none in the kernel lane", got="arrivals")
         if "count" in flow:
@@ -56,7 +56,7 @@ def make_job(scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, A
         placeholders = {"flow": name, "seed": str(seed)}
         if plain["record"]["acks"]:
             placeholders["probe"] = "true"
-        flows[name] = adapters[server].commands(flow, placeholders)
+        flows[name] = commands(server, client, flow, placeholders)
         flows[name]["client"]["command"] += lane.client_words
         if plain["record"]["pcapng"]:
             # one endpoint has the secrets of both directions; settings of the adapter take precedence

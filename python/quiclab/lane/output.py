@@ -55,7 +55,8 @@ class Report:
 class ProgramOutput:
     """Where the words of the programs of a flow are."""
 
-    stack: str
+    #: Stacks by role, `server` and `client`.
+    stacks: Mapping[str, str]
     flow: str
     directory: Path
     epoch_ns: int
@@ -75,7 +76,7 @@ class ProgramOutput:
         if words.startswith("{"):
             words = ""  # its report, not a message
         last = f"; its last words: {' / '.join(words[-_LAST_WORDS:].splitlines())}" if words else "; it said nothing"
-        return f"flow `{self.flow}`: the {role} of stack `{self.stack}` {what}{last}"
+        return f"flow `{self.flow}`: the {role} of stack `{self.stacks[role]}` {what}{last}"
 
     def on_clock(self, monotonic_ns: object) -> float | None:
         """Return a time of CLOCK_MONOTONIC on the run's clock, in seconds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 #: Placeholders that are filled when the program is started.
@@ -42,3 +43,14 @@ FIELDS: Final = (
 )
 #: `%{...}` and `${...}` belong to the program or the shell.
 PLACEHOLDER: Final = re.compile(r"(?<![%$])\{([a-z_][a-z0-9_.]*)\}")
+
+
+def fill(word: str, values: Mapping[str, str], *, late: bool) -> str | None:
+    """Put values into a word; return None if a placeholder has none.
+
+    If `late`, placeholders that are filled at the program's start stay.
+    """
+    names = PLACEHOLDER.findall(word)
+    if any(name not in values and not (late and name in LATE) for name in names):
+        return None
+    return PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), word)

@@ -36,7 +36,7 @@ from quiclab.lane.keylog import embed, key_log
 from quiclab.lane.tables import TABLES, read_tables
 from quiclab.native import build_id, checked_seed, source_commit
 from quiclab.quantity import seconds
-from quiclab.recordings import RESULT_FILE
+from quiclab.recordings import ENDS, RESULT_FILE
 from quiclab.result import RunResult
 from quiclab.scenario import Scenario
 from quiclab.series import summary, values_of
@@ -275,7 +275,8 @@ def _result(directory: Path, adapters: Mapping[str, Adapter], said: Sequence[str
     for name, flow in data["scenario"]["flows"].items():
         if data["flows"][name]["start_s"] is None:
             continue  # the run ended before: its client was not started, and has no report
-        report = collect(adapters[stack_of(flow, "receiver")], name, directory, data["run"]["kernel"]["epoch_ns"])
+        server, client = (adapters[stack_of(flow, end)] for end in ENDS)
+        report = collect(server, client, name, directory, data["run"]["kernel"]["epoch_ns"])
         if data["scenario"]["record"]["pcapng"]:
             embed(directory, name)
         if data["scenario"]["record"]["acks"] and not report.acknowledgements:
