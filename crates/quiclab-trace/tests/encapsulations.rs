@@ -169,7 +169,7 @@ fn what_cannot_be_taken_off_is_named() {
         assert_eq!(problem(&frames(101, &[ipv4(&[0; 40], protocol)]).0), Some(why));
     }
     // a port is no proof: what has no header of its tunnel is UDP, with a word
-    // or whose header fits, but nothing behind it: labels and the first bits of IP, ARP, an IP fragment, a packet that is cut
+    // or whose header fits, but nothing behind it: labels and the first bits of IP
     let fragment = [&[0x45, 0, 0, 44, 0, 0, 0x20, 0, 64, 6][..], &[0; 34]].concat();
     let vxlan = |inside: &[u8]| [&[8, 0, 0, 0, 0, 0, 1, 0][..], inside].concat();
     for (port, name, payload) in [
@@ -180,9 +180,6 @@ fn what_cannot_be_taken_off_is_named() {
         (6635, "MPLS in UDP", vec![0xee; 40]),
         (6635, "MPLS in UDP", vec![0xef; 40]),
         (6635, "MPLS in UDP", [&[0, 1, 0x11, 64][..], &[0x45; 36]].concat()),
-        (4789, "VXLAN", vxlan(&arp())),
-        (4789, "VXLAN", vxlan(&ethernet(&fragment))),
-        (4789, "VXLAN", vxlan(&ethernet(&segment())[..30])),
         // the tunnel around it is one
         (4789, "VXLAN", vxlan(&ethernet(&to_port(4789, &vxlan(&[0xee; 32]))))),
     ] {
@@ -193,6 +190,24 @@ fn what_cannot_be_taken_off_is_named() {
         let note = format!("1 packets of UDP port {port} are of {name}");
         assert!(with_note(&reading, &note), "{:?}", reading.notes);
     }
+    // what a tunnel carries, but no packet of TCP or UDP: no flow between the ends of the tunnel
+    for (inside, expected) in [
+        (arp(), "frame of another protocol than IP"),
+        (ethernet(&fragment), "IP fragment"),
+        (ethernet(&segment())[..30].to_vec(), "packet truncated within its headers"),
+    ] {
+        let (reading, seen) = frames(101, &[to_port(4789, &vxlan(&inside))]);
+        assert_eq!(problem(&reading), Some(expected));
+        assert!(seen.packets.is_empty());
+    }
+    let mac = [&[0, 1, 0x11, 64][..], &[0x4c, 5, 5, 5, 5, 5, 2, 2, 2, 2, 2, 2, 8, 0], &segment()].concat();
+    let (reading, seen) = frames(101, &[to_port(6635, &mac)]);
+    assert_eq!(
+        (problem(&reading), seen.packets.len()),
+        (None, 1),
+        "a pseudo-wire to an address that begins with 4"
+    );
+    assert_eq!(seen.packets[0].2, mac.len() as u32 + 28);
     let (reading, _) = frames(101, &[to_port(51820, &[&[4, 0, 0, 0][..], &[9; 40]].concat())]);
     assert!(with_note(&reading, "1 packets of UDP port 51820 are of WireGuard"), "{:?}", reading.notes);
     assert_eq!(frames(101, &[to_port(51820, &[9; 40])]).0.notes.len(), 1, "a port of its own, not WireGuard");
@@ -310,6 +325,19 @@ fn copies_count_once_and_packets_that_are_sent_again_do_not() {
     // the first of its end, whose identification may differ from that of the next
     let of_link = |link: u8| [&[link; 12][..], &[8, 0], &numbered(&acks(7), 6, 9, 64)].concat();
     assert_eq!(packets(&[(0, of_link(1)), (10, of_link(2))]), 1);
+    // a queue between the places: more is on its way than has arrived there
+    let mut slow_start = Vec::new();
+    for number in 0..12_u8 {
+        slow_start.push((u64::from(number), via(1, &data(100 + 4 * u32::from(number)), 6)));
+    }
+    slow_start.push((20, via(1, &acks(7), 6)));
+    slow_start.push((50_000, via(2, &data(100), 6)));
+    slow_start.push((50_100, via(2, &acks(7), 6)));
+    assert_eq!(packets(&slow_start), 13, "twelve segments and an acknowledgement");
+    // a host that forwards datagrams, seen twice, and has connections of its own, seen once
+    let mut host: Vec<_> = (0..9).map(|number| (number, via(1, &data(100 + 4 * number as u32), 6))).collect();
+    host.extend([(10, via(1, &udp(b"a"), 17)), (11, via(2, &udp(b"a"), 17))]);
+    assert_eq!(packets(&host), 10);
     // of datagrams alone nothing can be told
     assert_eq!(packets(&[(0, via(1, &udp(b"a"), 17)), (10, via(2, &udp(b"a"), 17))]), 1);
     // equal datagrams with one identification for all are no copies

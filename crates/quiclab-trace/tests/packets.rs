@@ -446,9 +446,15 @@ fn packets_of_a_connection_that_is_not_followed_are_of_none() {
     let segment = |sequence, acknowledgement, flags, data: &[u8]| {
         ipv4(&tcp(sequence, acknowledgement, flags, &[], data), 6)
     };
-    let further = [segment(5000, 0, 2, b""), segment(5001, 1, 0x10, b"data")];
-    let (reading, seen) = read_at_the_limit(&segment(100, 0, 2, b""), &further);
-    assert_eq!(seen.packets.iter().filter(|packet| packet.flow == 0).count(), 1);
+    let first = segment(100, 1, 0x10, b"data");
+    let further = [
+        segment(0x7000_0000, 0, 2, b""),
+        segment(0x7000_0001, 1, 0x10, b"data"),
+        segment(104, 1, 0x10, b"more"),
+    ];
+    let (reading, seen) = read_at_the_limit(&first, &further);
+    let of_first = seen.packets.iter().filter(|packet| packet.flow == 0).count();
+    assert_eq!(of_first, 2, "the one before goes on: a stray SYN does not end it");
     assert_eq!(problems(&reading), [("packet of a flow beyond the first 10000", 2)]);
 
     // long headers of mvfst, which are not read, and a short one: without a known ID the ports decide

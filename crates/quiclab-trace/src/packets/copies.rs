@@ -9,8 +9,9 @@
 //! | the same packet, within [`WINDOW_NS`] | is a copy, because |
 //! | --- | --- |
 //! | at another place, which has seen it less often than the place that saw it first | each transmission passes a place once |
-//! | ..., without identification (see below) an ACK of TCP, a datagram that is not of QUIC | only if half of the packets that can be told were copied at another place: equal ones may take one link of a bundle each |
-//! | ..., such a datagram where no packet can be told | equal datagrams are fewer than captures at two places |
+//! | ..., without identification (see below) an ACK of TCP, a datagram that is not of QUIC | only if half of the packets that can be told were copied at another place, of those sent up to the last that was: equal ones may take one link of a bundle each |
+//! | ..., the same before any copy at another place | at a place that has shown no packet first: it is a second one to capture at |
+//! | ..., such a datagram between ends where no packet can be told | equal datagrams are fewer than captures at two places |
 //! | at the same place, with an identification that differs between packets | a packet that is sent again has another one |
 //! | at the same place, without (IPv6; 0, as in "atomic" packets of RFC 6864; constant), QUIC | no datagram is sent twice |
 //! | ..., TCP with data, SYN or FIN, within [`SOON_NS`], nothing of the other end between | too soon for a retransmission |
@@ -20,7 +21,7 @@
 
 use super::ip::Datagram;
 use std::collections::hash_map::{DefaultHasher, Entry};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hasher;
 
 /// Longest time between a packet and its copy: longer than queues of routers.
@@ -28,7 +29,11 @@ const WINDOW_NS: u64 = 1_000_000_000;
 /// No sender that has heard nothing sends again so soon: Linux waits at least 2 ms with a tail loss probe
 /// (`TCP_TIMEOUT_MIN`), and 200 ms with its timer.
 const SOON_NS: u64 = 1_000_000;
+/// From so many packets on that can be told, the copies between two ends are judged by themselves: before, copies may
+/// still be under way. Earlier the capture counts as a whole.
+const SETTLED: u64 = 8;
 const PACKETS_MAX: usize = 1 << 16;
+const PLACES_KNOWN_MAX: usize = 1 << 10;
 const COMPARED_BYTES: usize = 64;
 /// Places at which a packet is counted: host, container, bridge, card.
 const PLACES_MAX: usize = 6;
@@ -50,12 +55,25 @@ pub(super) struct Habits {
 struct Evidence {
     packets: u64,
     copied: [u64; 2],
+    /// Packets up to the last one that was copied at another place: others may be on their way there.
+    reach: u64,
 }
 
 impl Evidence {
-    fn half(self, elsewhere: bool) -> bool {
-        let copied = self.copied[usize::from(elsewhere)];
-        copied > 0 && copied * 2 >= self.packets
+    fn half_at_place(self) -> bool {
+        self.copied[0] > 0 && self.copied[0] * 2 >= self.packets
+    }
+
+    fn half_elsewhere(self) -> bool {
+        self.copied[1] > 0 && self.copied[1] * 2 >= self.reach
+    }
+
+    /// A packet was copied that came as this one of those that can be told.
+    fn note_copy(&mut self, elsewhere: bool, number: u64) {
+        self.copied[usize::from(elsewhere)] += 1;
+        if elsewhere {
+            self.reach = self.reach.max(number);
+        }
     }
 }
 
@@ -70,6 +88,8 @@ struct Record {
     copied: [bool; 2],
     /// Packets of the other end when it was sent last.
     heard: u32,
+    /// Its number among the packets that can be told, between its ends and in the capture.
+    numbers: [u64; 2],
 }
 
 /// What is said of a frame.
@@ -89,6 +109,8 @@ pub(super) struct Copies {
     recent: HashMap<u64, Record>,
     order: VecDeque<(u64, i64)>,
     evidence: Evidence,
+    /// Places that have shown a packet that can be told before all others, at most [`PLACES_KNOWN_MAX`].
+    ahead: HashSet<u64>,
     /// Frames that were copies.
     pub(super) frames: u64,
 }
@@ -117,27 +139,35 @@ impl Copies {
         let identified = perhaps && (habits.identified[way].is_some() || !datagram.tcp);
         let sure = identified || class != Class::Other;
         let heard = habits.sent[1 - way];
+        let numbers = [habits.evidence.packets + 1, self.evidence.packets + 1];
         let key = contents ^ u64::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let copy = match self.recent.entry(key) {
             Entry::Vacant(vacant) => {
                 let mut places = [(0, 0); PLACES_MAX];
                 places[0] = (place, 1);
-                vacant.insert(Record { at, sent: 1, places, copied: [false; 2], heard });
+                vacant.insert(Record { at, sent: 1, places, copied: [false; 2], heard, numbers });
                 self.order.push_back((key, at));
+                if sure && self.ahead.len() < PLACES_KNOWN_MAX {
+                    self.ahead.insert(place);
+                }
                 false
             }
             Entry::Occupied(mut occupied) => {
                 let record = occupied.get_mut();
                 let elsewhere = record.at_place(place).is_none_or(|seen| *seen < record.sent);
-                let evidence = if habits.evidence.packets > 0 { habits.evidence } else { self.evidence };
+                let evidence =
+                    if habits.evidence.packets >= SETTLED { habits.evidence } else { self.evidence };
                 let copy = if elsewhere {
-                    sure || perhaps || evidence.half(true) || !datagram.tcp && evidence.packets == 0
+                    sure || perhaps
+                        || evidence.half_elsewhere()
+                        || evidence.reach == 0 && !self.ahead.contains(&place)
+                        || !datagram.tcp && habits.evidence.packets == 0
                 } else {
                     let soon = at.abs_diff(record.at) <= SOON_NS && record.heard == heard;
                     identified
                         || class == Class::Quic
                         || class == Class::Data && soon
-                        || !record.copied[0] && evidence.half(false)
+                        || !record.copied[0] && evidence.half_at_place()
                 };
                 if elsewhere || !copy {
                     record.note(place);
@@ -146,12 +176,13 @@ impl Copies {
                     let kind = usize::from(elsewhere);
                     let before = std::mem::replace(&mut record.copied[kind], true);
                     if sure && !before {
-                        habits.evidence.copied[kind] += 1;
-                        self.evidence.copied[kind] += 1;
+                        habits.evidence.note_copy(elsewhere, record.numbers[0]);
+                        self.evidence.note_copy(elsewhere, record.numbers[1]);
                     }
                 } else {
                     record.sent = record.sent.saturating_add(1);
                     (record.at, record.copied, record.heard) = (at, [false; 2], heard);
+                    record.numbers = numbers;
                     self.order.push_back((key, at));
                 }
                 copy

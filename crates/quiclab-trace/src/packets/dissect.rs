@@ -171,11 +171,11 @@ impl<'s> Dissector<'s> {
     /// The connection that a segment belongs to: the `present` one between its ends, the one before, or a new one; `None` if
     /// there are too many for that.
     fn connection(&mut self, present: Place, lesser: bool, datagram: &Datagram<'_>) -> Option<Place> {
-        if present.closed {
-            return None;
-        }
         let numbers = tcp::numbers(datagram.header, datagram.payload_bytes);
         let way = |place: Place| usize::from(lesser != place.lesser_first);
+        if present.closed && !self.flows.states[present.index].sequences.continues(way(present), numbers) {
+            return None;
+        }
         let is_of = |flows: &Flows, place: Place| {
             !flows.states[place.index].sequences.ends_before(way(place), numbers)
         };

@@ -22,10 +22,13 @@ const TOO_DEEP: Problem = "packet with more than 32 headers around it";
 /// Finds the innermost packet of TCP or UDP in a frame of `original` bytes.
 pub(super) fn innermost<'a>(frame: &Frame<'a>, original: usize) -> Result<(Datagram<'a>, Trail), Problem> {
     let mut outer = None;
-    follow(frame, original, &mut outer).or_else(|problem| outer.ok_or(problem))
+    let truncated = frame.data.len() < original;
+    follow(frame, original, &mut outer)
+        .or_else(|problem| outer.filter(|_| !truncated || problem != CUT).ok_or(problem))
 }
 
-/// As [`innermost`]; `outer` is the last UDP packet that looks like a tunnel, and what was learned up to it.
+/// As [`innermost`]; `outer` is the last UDP packet that looks like a tunnel and in which nothing was found yet that is carried in
+/// one, and what was learned up to it.
 fn follow<'a>(
     frame: &Frame<'a>,
     original: usize,
@@ -40,7 +43,12 @@ fn follow<'a>(
                 trail.saw(rest.bytes.get(..12).ok_or(CUT)?);
                 ethernet(rest.half(12)?, rest.skip(14)?)
             }
-            Layer::Ethertype(kind) => ethertype(kind, rest, &mut trail)?,
+            Layer::Ethertype(kind) => {
+                if is_carried(kind) {
+                    *outer = None;
+                }
+                ethertype(kind, rest, &mut trail)?
+            }
             Layer::Llc => llc(rest)?,
             Layer::Ppp => ppp(rest)?,
             Layer::Hdlc => match rest.byte(0)? {
@@ -50,6 +58,7 @@ fn follow<'a>(
             Layer::Mpls => mpls(rest, &mut trail)?,
             Layer::Ip => {
                 let packet = ip::packet(rest)?;
+                *outer = None;
                 if trail.network_bytes == 0 {
                     trail.network_bytes = packet.length;
                 }
@@ -173,7 +182,7 @@ fn mpls<'a>(mut rest: Rest<'a>, trail: &mut Trail) -> Result<(Layer, Rest<'a>), 
 }
 
 /// Whether frames with this type lead to IP.
-fn is_carried(ethertype: u16) -> bool {
+pub(super) fn is_carried(ethertype: u16) -> bool {
     matches!(
         ethertype,
         0x0800 | 0x86dd | 0x8100 | 0x88a8 | 0x9100 | 0x8847 | 0x8848 | 0x8864 | 0x88e7 | 0x0806

@@ -11,6 +11,8 @@
 
 /// The largest window (RFC 7323 section 2.3).
 const WINDOW_MAX: u32 = 1 << 30;
+/// Farther than a flight, and far from a number that is drawn.
+const NEAR_MAX: u32 = 1 << 24;
 const SYN: u8 = 2;
 const RST: u8 = 4;
 const ACK: u8 = 16;
@@ -59,6 +61,17 @@ impl Sequences {
         };
         let acknowledged = self.acknowledged[way].or(self.last[other]);
         flags & (RST | ACK) == ACK && far(sequence, self.last[way]) && far(acknowledgement, acknowledged)
+    }
+
+    /// Whether a segment goes on where this connection was: both of its numbers are near.
+    pub(super) fn continues(&self, way: usize, numbers: Numbers) -> bool {
+        let near = |one: u32, other: Option<u32>| {
+            other.is_some_and(|other| one.wrapping_sub(other).min(other.wrapping_sub(one)) <= NEAR_MAX)
+        };
+        let acknowledged = self.acknowledged[way].or(self.last[1 - way]);
+        numbers.flags & (SYN | ACK) == ACK
+            && near(numbers.sequence, self.last[way])
+            && near(numbers.acknowledgement, acknowledged)
     }
 
     /// A segment of this connection.

@@ -20,6 +20,7 @@
 
 use super::ip::{self, Datagram, Packet};
 use super::layer::{Kind, LABELS_MAX, Layer, Problem, Rest, Trail};
+use super::layers;
 
 type Next<'a> = (Layer, Rest<'a>);
 
@@ -115,8 +116,10 @@ pub(super) fn of_udp<'a>(datagram: &Datagram<'a>, trail: &mut Trail) -> Option<N
 fn mpls(rest: Rest<'_>) -> Option<Next<'_>> {
     let is_last = |label: &usize| rest.byte(label * 4 + 2).is_ok_and(|byte| byte & 1 == 1);
     let inside = rest.skip((0..LABELS_MAX).find(is_last)? * 4 + 4).ok()?;
-    let version = inside.byte(0).ok()? >> 4;
-    (!matches!(version, 4 | 6) || ip::plausible(inside)).then_some((Layer::Mpls, rest))
+    let is_ip = matches!(inside.byte(0).ok()? >> 4, 4 | 6);
+    // the address in a frame of Ethernet may begin as IP does
+    let is_ethernet = || inside.half(12).is_ok_and(layers::is_carried);
+    (!is_ip || ip::plausible(inside) || is_ethernet()).then_some((Layer::Mpls, rest))
 }
 
 /// Flags, of which only "I" is set, and 24 bits of 0; network, and 8 bits of 0. Of version 2 of a draft: a group.

@@ -58,18 +58,15 @@ impl Daemon {
         };
         let (before, networks) = (old.networks(), server.networks());
         let machine = &mut self.machine;
-        let apart = if networks.is_empty() { Ok(()) } else { machine.keep_routes_apart() };
         let interface = &new.interface;
         let translate = |machine: &mut Machine, networks: &[IpPrefix]| match server.masquerade {
             true => machine.masquerade(interface, networks),
             false => Ok(()),
         };
-        let done = apart
-            .and_then(|()| machine.set_routes(&networks, &[]))
-            .and_then(|()| translate(machine, &server.translated()));
+        let done = machine.set_networks(&networks).and_then(|()| translate(machine, &server.translated()));
         if let Err(error) = done {
             let _ = translate(machine, &old.translated());
-            let _ = machine.set_routes(&before, &[]);
+            let _ = machine.set_networks(&before);
             return Err(format!("the networks of the peers cannot be routed: {}", system_reason(&error)));
         }
         self.endpoint.set_peers(now, known);

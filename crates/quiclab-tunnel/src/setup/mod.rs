@@ -16,8 +16,8 @@ use crate::privileges::{Account, drop_privileges, may_change_user};
 use crate::requests::Requests;
 use crate::sockets::Sockets;
 use crate::system::{
-    self, DeviceError, Exceptions, Firewall, Inside, InsideFilter, Journal, JournalError, Machine, Netlink,
-    Removed, Resolver, recover,
+    self, Behind, DeviceError, Exceptions, Firewall, Inside, InsideFilter, Journal, JournalError, Machine,
+    Netlink, Removed, Resolver, recover,
 };
 use conditions::{bind, check_permission, check_pools, not_available};
 use quiclab_core::Problem;
@@ -93,10 +93,15 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     let account =
         config.user.as_deref().map(|user| Account::find(user, config.group.as_deref())).transpose()?;
     check_permission()?;
-    if let Some(server) = &config.server {
-        let interfaces = Netlink::new().and_then(|mut netlink| netlink.interfaces());
-        check_pools(server, &interfaces.map_err(SetupError::Interfaces)?)?;
-    }
+    let behind = match &config.server {
+        Some(server) => {
+            let interfaces = Netlink::new().and_then(|mut netlink| netlink.interfaces());
+            let interfaces = interfaces.map_err(SetupError::Interfaces)?;
+            check_pools(server, &interfaces)?;
+            Behind::new(&server.networks(), interfaces.values())
+        }
+        None => Behind::default(),
+    };
     let sockets = bind(config)?;
     let metrics = config.metrics.map(|address| {
         Requests::http(address).map_err(|error| not_available("metrics".into(), address, &error))
@@ -119,9 +124,8 @@ pub fn prepare(settings: &Settings) -> Result<SystemSetup, SetupError> {
     if let Some(firewall) = kill_switch {
         machine.hold_kill_switch(firewall);
     }
-    let has_networks = config.server.as_ref().is_some_and(|server| !server.networks().is_empty());
     let (trusted, forwards) = (&config.trusted_interfaces, config.may_forward());
-    let filter = InsideFilter::new(&config.interface, trusted, forwards, has_networks);
+    let filter = InsideFilter::new(&config.interface, trusted, forwards, behind);
     machine.hold_filter(filter.map_err(SetupError::Filter)?);
     // from here on an early return undoes everything
     let socket = control_socket(config);

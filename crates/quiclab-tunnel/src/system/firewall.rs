@@ -96,9 +96,9 @@ impl Firewall {
         Table::new(format!("inside_quiclab_{device}")).map(Self)
     }
 
-    /// Sets chains in place of what the table held before.
-    pub(super) fn replace(&mut self, chains: &[Chain]) -> io::Result<()> {
-        self.0.replace(&[], chains)
+    /// Sets `sets` and chains in place of what the table held before.
+    pub(super) fn replace(&mut self, sets: &[Set], chains: &[Chain]) -> io::Result<()> {
+        self.0.replace(sets, chains)
     }
 
     /// Removes what a killed process has left, but a kill switch that is to be kept; whether there was anything. A kernel
@@ -221,7 +221,7 @@ fn kill_switch(device: &str, exceptions: &Exceptions<'_>) -> Vec<Chain> {
 }
 
 fn masquerade(device: &str, networks: &[Set]) -> Chain {
-    let rule = |set: &Set| Rule::new().source_in(set).oifname_not(device).masquerade();
+    let rule = |set: &Set| Rule::new().iifname(device).address_in(true, set).oifname_not(device).masquerade();
     Chain {
         name: "postrouting",
         kind: "nat",

@@ -11,14 +11,16 @@
 //! | for an address of this machine inside | dropped, also as a part of a known flow: what belongs to that comes by the device |
 //! | for another address inside | passes as a part of a known flow where this end may forward, otherwise it is dropped |
 //!
-//! Inside are the networks of the device's addresses and, at a server, what the kernel routes through the device: of the networks behind
-//! its clients, those parts for which it has no better route, such as that to the network of an interface, which lies outside.
+//! Inside are the networks of the device's addresses and, at a server, those behind its clients. Where one of these contains an address
+//! of another interface, such as a wide one around the server's own network, what the kernel routes through the device is inside: those
+//! parts for which it has no better route. Routes may come from hosts beside the machine (router advertisements), so they decide nowhere else.
 //!
 //! Addresses are those that a packet has before the firewall of the machine translates them (priority `mangle`): ports that the
 //! administrator forwards to a client, and replies to translated addresses, pass.
 
 use super::firewall::{Firewall, address};
-use super::nftables::{Chain, Hook, Rule, Verdict};
+use super::netlink::Interface;
+use super::nftables::{Chain, Hook, Rule, Set, Verdict};
 use quiclab_core::ip::IpPrefix;
 use std::collections::BTreeSet;
 use std::io;
@@ -37,16 +39,53 @@ pub struct InsideRanges {
     pub own: BTreeSet<IpAddr>,
     /// Networks with the addresses of all ends.
     pub networks: BTreeSet<IpPrefix>,
-    /// All that the kernel routes through the device: networks behind clients of this server. A client has routes to others.
-    pub routed: bool,
+    /// Networks behind clients of this server.
+    pub behind: Behind,
+}
+
+/// Networks behind clients of a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Behind {
+    /// Those without an address of another interface.
+    apart: BTreeSet<IpPrefix>,
+    /// There are others: of them, what the kernel routes through the device is inside.
+    around_interfaces: bool,
+}
+
+impl Behind {
+    /// These networks; `others` are the interfaces other than the device.
+    #[must_use]
+    pub fn new<'a>(networks: &[IpPrefix], others: impl Iterator<Item = &'a Interface>) -> Self {
+        let outside: Vec<_> = others.flat_map(|interface| &interface.addresses).collect();
+        let is_apart = |network: &IpPrefix| !outside.iter().any(|address| network.contains(**address));
+        let (apart, around): (Vec<_>, Vec<_>) = networks.iter().copied().partition(is_apart);
+        Self { apart: apart.into_iter().collect(), around_interfaces: !around.is_empty() }
+    }
+
+    fn with(&self, others: &Self) -> Self {
+        Self {
+            apart: &self.apart | &others.apart,
+            around_interfaces: self.around_interfaces || others.around_interfaces,
+        }
+    }
+
+    fn sets(&self) -> Vec<Set> {
+        let networks: Vec<_> = self.apart.iter().copied().collect();
+        let sets = [("behind_ipv4", true), ("behind_ipv6", false)]
+            .map(|(name, ipv4)| Set::new(name, ipv4, &networks));
+        sets.into_iter().filter(|set| !set.is_empty()).collect()
+    }
 }
 
 impl InsideRanges {
     /// These and others.
     #[must_use]
     pub fn with(&self, others: &Self) -> Self {
-        let routed = self.routed || others.routed;
-        Self { own: &self.own | &others.own, networks: &self.networks | &others.networks, routed }
+        Self {
+            own: &self.own | &others.own,
+            networks: &self.networks | &others.networks,
+            behind: self.behind.with(&others.behind),
+        }
     }
 }
 
@@ -62,15 +101,15 @@ pub struct InsideFilter {
 }
 
 impl InsideFilter {
-    /// A filter of `device`, which has no address yet; with `routed`, that of a server with networks behind its clients.
+    /// A filter of `device`, which has no address yet, with the networks behind the clients of a server.
     ///
     /// # Errors
     /// If the kernel has no nftables, or refuses it.
-    pub fn new(device: &str, trusted: &[String], forwards: bool, routed: bool) -> io::Result<Self> {
+    pub fn new(device: &str, trusted: &[String], forwards: bool, behind: Behind) -> io::Result<Self> {
         let (firewall, ranges) = (Firewall::inside(device)?, InsideRanges::default());
         let (device, trusted) = (device.to_owned(), trusted.to_vec());
         let mut filter = Self { firewall, device, trusted, forwards, ranges };
-        filter.set(InsideRanges { routed, ..InsideRanges::default() })?;
+        filter.set(InsideRanges { behind, ..InsideRanges::default() })?;
         Ok(filter)
     }
 
@@ -85,8 +124,9 @@ impl InsideFilter {
     /// # Errors
     /// If the kernel refuses it; nothing has changed then.
     pub fn set(&mut self, ranges: InsideRanges) -> io::Result<()> {
-        let chain = self.chain(&ranges);
-        self.firewall.replace(&[chain])?;
+        let sets = ranges.behind.sets();
+        let chain = self.chain(&ranges, &sets);
+        self.firewall.replace(&sets, &[chain])?;
         self.ranges = ranges;
         Ok(())
     }
@@ -99,19 +139,22 @@ impl InsideFilter {
         self.firewall.remove().map(drop)
     }
 
-    fn chain(&self, ranges: &InsideRanges) -> Chain {
+    fn chain(&self, ranges: &InsideRanges, behind: &[Set]) -> Chain {
         let passing = ["lo", self.device.as_str()].into_iter().chain(self.trusted.iter().map(String::as_str));
         let mut rules: Vec<_> =
             passing.map(|name| Rule::new().iifname(name).verdict(Verdict::Accept)).collect();
         let matching = |prefix: IpPrefix, source| address(Rule::new(), source, prefix);
         let dropped = |prefix: &IpPrefix, source| matching(*prefix, source).verdict(Verdict::Drop);
+        let in_set = |set: &Set, source| Rule::new().address_in(source, set).verdict(Verdict::Drop);
         let routed = |source| Rule::new().routed_through(source, &self.device).verdict(Verdict::Drop);
         rules.extend(ranges.networks.iter().map(|network| dropped(network, true)));
-        rules.extend(ranges.routed.then(|| routed(true)));
+        rules.extend(behind.iter().map(|set| in_set(set, true)));
+        rules.extend(ranges.behind.around_interfaces.then(|| routed(true)));
         rules.extend(ranges.own.iter().map(|own| dropped(&IpPrefix::host(*own), false)));
         rules.extend(self.forwards.then(|| Rule::new().of_known_flow().verdict(Verdict::Accept)));
         rules.extend(ranges.networks.iter().map(|network| dropped(network, false)));
-        if ranges.routed {
+        rules.extend(behind.iter().map(|set| in_set(set, false)));
+        if ranges.behind.around_interfaces {
             // of multicasts, the kernel has a route through each interface
             let many = MULTICAST.map(|range| range.parse().expect("it is a range"));
             rules.extend(many.map(|range| matching(range, false).verdict(Verdict::Accept)));
@@ -125,5 +168,32 @@ impl InsideFilter {
             policy: Verdict::Accept,
             rules,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_networks_around_addresses_of_other_interfaces_are_left_to_routes() {
+        let interface = |addresses: &[&str]| Interface {
+            index: 1,
+            running: true,
+            addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
+        };
+        let interfaces = [interface(&["192.0.2.1"]), interface(&["10.5.0.1", "fd05::1"])];
+        let behind = |networks: &[&str]| {
+            let networks: Vec<IpPrefix> = networks.iter().map(|network| network.parse().unwrap()).collect();
+            let behind = Behind::new(&networks, interfaces.iter());
+            let apart: Vec<_> = behind.apart.iter().map(ToString::to_string).collect();
+            (apart, behind.around_interfaces)
+        };
+        let apart =
+            |networks: &[&str]| networks.iter().map(|network| (*network).to_owned()).collect::<Vec<_>>();
+        assert_eq!(behind(&["10.77.0.0/24", "fd88::/64"]), (apart(&["10.77.0.0/24", "fd88::/64"]), false));
+        assert_eq!(behind(&["10.0.0.0/8", "fd88::/64"]), (apart(&["fd88::/64"]), true));
+        assert_eq!(behind(&["fd00::/8"]), (apart(&[]), true));
+        assert_eq!(behind(&[]), (apart(&[]), false));
     }
 }

@@ -18,7 +18,7 @@ mod watch;
 
 pub use addresses::DeviceAddress;
 pub use firewall::{Exceptions, Firewall, MARK, Removed, kill_switch_table, lacks_nftables};
-pub use inside::{InsideFilter, InsideRanges};
+pub use inside::{Behind, InsideFilter, InsideRanges};
 pub use journal::{Journal, JournalError, check_not_running, recover};
 pub use netlink::{Interface, Netlink};
 pub use resolver::Resolver;
@@ -27,7 +27,7 @@ pub use watch::Watch;
 
 use quiclab_core::ip::IpPrefix;
 use quiclab_core::problem::system_reason;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -87,7 +87,8 @@ pub struct Machine {
     routes: BTreeSet<IpPrefix>,
     /// Destinations that lead nowhere; unlike `routes` they do not go with the device.
     unreachable: BTreeSet<IpPrefix>,
-    ways: BTreeSet<IpAddr>,
+    /// Addresses of servers whose way is kept, and whether by a route of this program.
+    ways: BTreeMap<IpAddr, bool>,
     firewall: Option<Firewall>,
     /// The firewall is a kill switch, which stays when the tunnel ends.
     keep_firewall: bool,
@@ -132,7 +133,7 @@ impl Machine {
             addresses: BTreeSet::new(),
             routes: BTreeSet::new(),
             unreachable: BTreeSet::new(),
-            ways: BTreeSet::new(),
+            ways: BTreeMap::new(),
             firewall: None,
             keep_firewall: false,
             resolver: None,
@@ -151,7 +152,7 @@ impl Machine {
     ///
     /// # Errors
     /// If the kernel refuses it.
-    pub fn interfaces(&mut self) -> io::Result<std::collections::BTreeMap<String, Interface>> {
+    pub fn interfaces(&mut self) -> io::Result<BTreeMap<String, Interface>> {
         self.netlink.interfaces()
     }
 
@@ -168,7 +169,7 @@ impl Machine {
                 .iter()
                 .map(|(address, length)| IpPrefix::around(*address, *length))
                 .collect(),
-            routed: inside.routes_apart,
+            behind: if inside.routes_apart { self.behind(&inside.routes)? } else { Behind::default() },
         };
         // before the first packet may come for them, and until the last of the earlier ones has gone
         self.keep_apart(|before| before.with(&ranges))?;
@@ -191,12 +192,22 @@ impl Machine {
         self.filter = Some(filter);
     }
 
-    /// Keeps hosts beside this machine from the destinations beyond the device as well, from now on.
+    /// Routes these networks through the device, in place of those before, and keeps hosts beside this machine from them: at each moment
+    /// of the change from those of before and after it.
     ///
     /// # Errors
-    /// If the kernel refuses it; nothing has changed then.
-    pub fn keep_routes_apart(&mut self) -> io::Result<()> {
-        self.keep_apart(|before| InsideRanges { routed: true, ..before.clone() })
+    /// If the kernel refuses something.
+    pub fn set_networks(&mut self, networks: &[IpPrefix]) -> io::Result<()> {
+        let behind = self.behind(networks)?;
+        let added = InsideRanges { behind: behind.clone(), ..InsideRanges::default() };
+        self.keep_apart(|before| before.with(&added))?;
+        self.set_routes(networks, &[])?;
+        self.keep_apart(|before| InsideRanges { behind, ..before.clone() })
+    }
+
+    fn behind(&mut self, networks: &[IpPrefix]) -> io::Result<Behind> {
+        let interfaces = self.interfaces()?;
+        Ok(Behind::new(networks, interfaces.values().filter(|interface| interface.index != self.index)))
     }
 
     fn keep_apart(&mut self, ranges: impl FnOnce(&InsideRanges) -> InsideRanges) -> io::Result<()> {

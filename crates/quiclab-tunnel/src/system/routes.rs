@@ -71,8 +71,12 @@ impl Machine {
     /// Routes of others to the same destination give way until the end. One that leads nowhere stays until a route through the
     /// device takes its place.
     fn replace_routes_to(&mut self, route: IpPrefix) -> io::Result<()> {
+        let is_own = self.ways.iter().any(|(server, is_added)| *is_added && IpPrefix::host(*server) == route);
         for other in self.netlink.routes_to(route, self.index)? {
-            self.journal.note_removed_route(&other)?;
+            // a way of this program does not come back
+            if !is_own {
+                self.journal.note_removed_route(&other)?;
+            }
             if !netlink::leads_nowhere(&other) {
                 self.netlink.remove(&other)?;
             }
@@ -86,16 +90,17 @@ impl Machine {
     /// # Errors
     /// If the kernel refuses it.
     pub fn keep_way(&mut self, server: IpAddr) -> io::Result<()> {
-        if self.ways.contains(&server) {
+        if self.ways.contains_key(&server) {
             return Ok(());
         }
         if let Some(way) = self.netlink.way_to(server)? {
             self.journal.note_added_route(&way)?;
-            if !self.netlink.add(&way)? {
+            let is_added = self.netlink.add(&way)?;
+            if !is_added {
                 // the administrator's: it must not be removed
                 self.journal.forget_last()?;
             }
-            self.ways.insert(server);
+            self.ways.insert(server, is_added);
         }
         Ok(())
     }

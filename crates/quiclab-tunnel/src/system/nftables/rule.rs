@@ -100,10 +100,11 @@ impl Rule {
         read.compare(true, &padded(name))
     }
 
-    /// `ip saddr @SET` or `ip6 saddr @SET`.
+    /// `ip saddr @SET` or `ip6 saddr @SET` (`source`), or the same of `daddr`.
     #[must_use]
-    pub fn source_in(self, set: &Set) -> Self {
-        let (offset, length) = if set.is_ipv4() { (12, 4) } else { (8, 16) };
+    pub fn address_in(self, source: bool, set: &Set) -> Self {
+        let (first, length) = if set.is_ipv4() { (12, 4) } else { (8, 16) };
+        let offset = if source { first } else { first + length as u32 };
         self.family(set.is_ipv4()).payload(1, offset, length).expression("lookup", |out| {
             text(out, 1, set.name());
             number(out, 2, REGISTER);

@@ -30,7 +30,7 @@ fn masquerade(count: u32) -> Request {
         hook: Hook::Postrouting,
         priority: 100,
         policy: Verdict::Accept,
-        rules: sets.iter().map(|set| Rule::new().source_in(set).masquerade()).collect(),
+        rules: sets.iter().map(|set| Rule::new().address_in(true, set).masquerade()).collect(),
     };
     table("test", true, OWNER_AND_PERSIST, &sets, &[chain], 7)
 }
