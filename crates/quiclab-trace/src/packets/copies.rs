@@ -30,7 +30,7 @@ const WINDOW_NS: u64 = 1_000_000_000;
 /// (`TCP_TIMEOUT_MIN`), and 200 ms with its timer.
 const SOON_NS: u64 = 1_000_000;
 /// From so many packets on that can be told, the copies between two ends are judged by themselves: before, copies may
-/// still be under way. Earlier the capture counts as a whole.
+/// still be in transit, and the capture counts as a whole.
 const SETTLED: u64 = 8;
 const PACKETS_MAX: usize = 1 << 16;
 const PLACES_KNOWN_MAX: usize = 1 << 10;
@@ -55,7 +55,7 @@ pub(super) struct Habits {
 struct Evidence {
     packets: u64,
     copied: [u64; 2],
-    /// Packets up to the last one that was copied at another place: others may be on their way there.
+    /// Packets up to the last one that was copied at another place: others may be in transit.
     reach: u64,
 }
 
