@@ -58,6 +58,14 @@ pub(super) fn validate(info: &StackInfo, config: &EndpointConfig) -> Result<Stac
     Ok(StackAbilities { multipath, states: states.into(), ..info.abilities() })
 }
 
+/// What to do instead of setting `option`, which none of the family has.
+pub(super) fn instead(option: &str) -> &'static str {
+    match option {
+        "tls" => "its handshakes are full ones of TLS 1.3, without an option",
+        _ => "",
+    }
+}
+
 /// An endpoint on the stack that `make` makes.
 pub(super) fn build<S: Stack>(
     info: &StackInfo,
@@ -71,8 +79,9 @@ pub(super) fn build<S: Stack>(
     let role = identity.role;
     // one connection; an observer knows one, of a page that of the HTML
     let mut connection = |identity: &EndpointIdentity, application| -> Box<dyn Endpoint> {
-        let observation =
-            observer.take().map(|observer| SharedObservation::new(observer, role, options.packet_threshold()));
+        let observation = observer
+            .take()
+            .map(|observer| SharedObservation::new(observer, role, options.packet_threshold()));
         let parts = Parts {
             role,
             remote: identity.tuple.destination(),

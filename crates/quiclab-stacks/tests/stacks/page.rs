@@ -51,7 +51,8 @@ pub fn loaded(network: &Network) -> Vec<RequestTimes> {
     assert_eq!(progress.delivered_bytes, bytes);
     for (number, request) in requests.iter().enumerate() {
         assert_eq!(request.resource as usize, number);
-        let times = [request.connecting, request.connected, request.asked, request.first_byte, request.complete];
+        let times =
+            [request.connecting, request.connected, request.asked, request.first_byte, request.complete];
         let times = times.map(|time| time.expect("it has happened"));
         assert!(times.is_sorted(), "{request:?}");
         assert!(request.wanted.is_some_and(|wanted| wanted <= times[2]), "{request:?}");
@@ -164,7 +165,10 @@ fn a_dead_network_fails_the_page() {
         let mut network = setup.network();
         network.drain();
         assert!(network.client.progress().failed && network.client.progress().finished.is_none());
-        assert_eq!((network.client.failure(), network.server.failure()), (Some("timed out"), Some("timed out")));
+        assert_eq!(
+            (network.client.failure(), network.server.failure()),
+            (Some("timed out"), Some("timed out"))
+        );
     }
 }
 

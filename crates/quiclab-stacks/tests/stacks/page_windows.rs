@@ -20,8 +20,9 @@ fn requests_beyond_the_limit_of_streams_wait() {
         let requests = loaded(&network);
         let mut most = 0;
         for at in requests.iter().map(|request| request.asked.unwrap()) {
-            let open =
-                |request: &&quiclab_core::RequestTimes| request.asked <= Some(at) && request.complete > Some(at);
+            let open = |request: &&quiclab_core::RequestTimes| {
+                request.asked <= Some(at) && request.complete > Some(at)
+            };
             most = most.max(requests.iter().filter(open).count());
         }
         assert!((50..=100).contains(&most), "{stack}: {most} at a time");

@@ -67,12 +67,7 @@ impl PageEnds {
 
     /// One side of the page on the streams of QUIC, of the connection to one of its servers.
     #[must_use]
-    pub fn on_streams(
-        &self,
-        role: Role,
-        origin: usize,
-        version: QuicVersion,
-    ) -> Box<dyn StreamApplication> {
+    pub fn on_streams(&self, role: Role, origin: usize, version: QuicVersion) -> Box<dyn StreamApplication> {
         match (version, role) {
             (QuicVersion::V1, Role::Client) => Box::new(Client::<h3::Client>::new(self.browser(origin))),
             (QuicVersion::V1, Role::Server) => {
