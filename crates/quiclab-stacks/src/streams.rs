@@ -3,12 +3,13 @@
 //! | [`Streams`] | here |
 //! | --- | --- |
 //! | the length of a write | as many zeros; what the library does not take now waits until the stream is writable |
-//! | the label of a request, an answer's has no place | its first [`LABEL_BYTES`] bytes, the lowest first, within its length; a shorter request has none of the highest, which must be 0 |
+//! | the label of a request | its first [`LABEL_BYTES`] bytes, the lowest first, within its length; other streams have none |
 //! | `finish` | as soon as the library has taken what was written |
 //! | priority: urgency, then streams in full, the oldest first, then incremental ones in turn | a priority of the library for each level; in a level, one for each stream that is not incremental |
 //! | bytes that wait | the library does not say what it has and has not sent: of all that is not acknowledged, what is not in flight |
 //!
-//! A server gets to know a request when its label is there, or the end of its stream.
+//! A server learns of a request when its label has arrived, or the end of its stream. The bytes that a request shorter than a
+//! label does not hold are 0: one for a resource has three bytes or more with its frame, and a page 100 001 resources at most.
 
 use crate::body::zeros;
 use crate::library::{Read, Stack, StreamDirection};
