@@ -26,8 +26,9 @@ fn requests_beyond_the_limit_of_streams_wait() {
             most = most.max(requests.iter().filter(open).count());
         }
         assert!((50..=100).contains(&most), "{stack}: {most} at a time");
-        let waited = requests.iter().filter(|request| request.asked > request.wanted).count();
-        assert!((250..=251).contains(&waited), "{stack}: {waited} of 351 waited");
+        // one was used by the HTML, and fewer than an eighth of the limit are not given back
+        let waited = requests[1..].iter().filter(|request| request.asked > request.wanted).count();
+        assert_eq!(waited, 350 - 99, "{stack}");
     }
 }
 
