@@ -144,16 +144,12 @@ def test_both_ends_are_programs_that_understand_each_other() -> None:
         make_job(odd, 1, lane, lane.programs())
 
 
-@pytest.mark.parametrize(
-    ("stack", "options", "got"), [("linux", "{ }", "`linux`"), ("aioquic-0.9", "{ }", "`aioquic-0.9`")]
-)
-def test_a_certificate_is_for_servers_that_take_one(
-    stack: str, options: str, got: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("stack", ["linux", "aioquic-0.9"])
+def test_a_certificate_is_for_servers_that_take_one(stack: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quiclab.lane.adapter.Adapter.missing", lambda _: [])
     lane = Lane(certificate="rsa-2048")
-    chosen = scenario(("flows.main.stack", stack), ("flows.main.sender", options))
-    expected = rf"--certificate: expected none, unless servers take it \(`aioquic`, .*`quinn`\), got {got}"
+    chosen = scenario(("flows.main.stack", stack), ("flows.main.sender", "{ }"))
+    expected = rf"--certificate: expected none, unless servers take it \(`aioquic`, .*`quinn`\), got `{stack}`"
     with pytest.raises(RequestError, match=expected):
         make_job(chosen, 1, lane, lane.programs())
 

@@ -94,7 +94,7 @@ def lane_of(
     if lane == "sim":
         if clock not in (None, "virtual"):
             raise unexpected("--clock", '"virtual" in lane sim', clock)
-        others = {"--emulation": emulation, "--adapter": adapters, "--delay-stage": delay_stage}
+        others: dict[str, object] = {"--emulation": emulation, "--adapter": adapters, "--delay-stage": delay_stage}
         others |= {"--syscall-cost": syscall_cost_ns, "--certificate": certificate}
         for name, value in others.items():
             if value is not None and value != []:
@@ -112,9 +112,9 @@ def lane_of(
         raise RequestError("--syscall-cost requires --clock virtual")
     if delay_stage is not None and emulation != "netem":
         raise RequestError("--delay-stage requires --emulation netem")
-    given = {"clock": clock, "emulation": emulation, "delay_stage": delay_stage, "certificate": certificate}
-    given |= {"syscall_cost_ns": syscall_cost_ns}
-    chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    given: dict[str, Any] = {"clock": clock, "emulation": emulation, "delay_stage": delay_stage}
+    given |= {"certificate": certificate, "syscall_cost_ns": syscall_cost_ns}
+    chosen = {key: value for key, value in given.items() if value is not None}
     from quiclab.lane.run import Lane  # noqa: PLC0415 - most commands run in lane sim
 
     return Lane(adapters=tuple(adapters or ()), **chosen)

@@ -118,10 +118,8 @@ class Lane:
         scenario
             The resolved scenario as a tree.
         """
-        lines = [
-            f"{self.clock} {self.emulation} {self.delay_stage} {self.syscall_cost_ns} {self.tracer} {self.certificate}"
-        ]
-        lines += self.client_words
+        lines = [f"{self.clock} {self.emulation} {self.delay_stage} {self.syscall_cost_ns} {self.tracer}"]
+        lines += [self.certificate, *self.client_words]
         lines += [hash_of(live_program()), *_hashes_of_packages()]
         lines.append(hash_of(newest_kernel().path) if self.clock == "virtual" else platform.release())
         for name in dict.fromkeys(stacks_of(scenario)):
