@@ -100,6 +100,10 @@ class Lane:
         """Return the programs as `quiclab.scenario.load` takes them: JSON."""
         return json.dumps([_stack(adapter) for adapter in self.programs().values()])
 
+    def runs(self, scenario: Mapping[str, Any]) -> bool:
+        """Whether the stacks of a resolved scenario are programs."""
+        return set(stacks_of(scenario)) <= set(self.programs())
+
     def problem(self) -> str | None:
         """Return the reason why this machine cannot run it; None if no reason is known."""
         try:
