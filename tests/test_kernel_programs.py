@@ -137,8 +137,7 @@ def test_servers_have_the_certificate_that_is_chosen(tmp_path: Path, stack: str,
     lane = Lane(certificate=certificate)
     result = run(tmp_path, stack, '{ kind = "download", size = "100 kB" }', lane, sender)
     assert result.flows["main"].completed, result.warnings
-    (job,) = tmp_path.glob("job.json")
-    assert f"certificate-{certificate}.pem" in job.read_text()
+    assert f"certificate-{certificate}.pem" in (tmp_path / "job.json").read_text()
 
 
 def test_requests_and_responses_take_at_least_their_round_trips(tmp_path: Path) -> None:

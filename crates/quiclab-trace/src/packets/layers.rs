@@ -8,8 +8,8 @@
 //! | `tunnel.rs` | what IP and UDP carry |
 //! | `ip.rs` | IP, TCP, UDP |
 //!
-//! The innermost IP packet with TCP or UDP is what counts; where what UDP seems to carry cannot be read, that is the UDP packet
-//! itself. At most [`HEADERS_MAX`] headers are followed: eight tunnels of Ethernet in UDP.
+//! The innermost IP packet with TCP or UDP is what counts; where in UDP on the port of a tunnel nothing is found that it carries, that is
+//! the UDP packet itself. At most [`HEADERS_MAX`] headers are followed: eight tunnels of Ethernet in UDP.
 
 use super::ip::{self, Datagram};
 use super::layer::{CUT, Frame, Kind, LABELS_MAX, Layer, NOT_IP, Problem, Rest, Trail, is_carried};
