@@ -370,7 +370,15 @@ def test_kernel_lane_options_have_a_section_of_their_own(capsys: Captured) -> No
         said = capsys.readouterr().out
         _, heading, section = said.partition("\nKernel lane (real programs):\n")
         assert heading
-        for option in ("--lane", "--clock", "--emulation", "--adapter", "--delay-stage", "--syscall-cost"):
+        for option in (
+            "--lane",
+            "--clock",
+            "--emulation",
+            "--adapter",
+            "--delay-stage",
+            "--syscall-cost",
+            "--certificate",
+        ):
             assert option in section
             assert option not in said.removesuffix(section)
         assert "--seed" not in section

@@ -118,7 +118,7 @@ def test_a_page_that_a_real_server_cannot_have_is_refused(change: dict[str, Any]
 
 def test_the_key_of_the_certificate_matches_openssl() -> None:
     # openssl x509 -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
-    assert key_hash(BUILT_IN / "certificate-ecdsa.pem") == "1znCwsNTeUOxyrJDsxS+2/ThyRdxBFzqerRC9CAgCjk="
+    assert key_hash(BUILT_IN / "certificate-p-256.pem") == "1znCwsNTeUOxyrJDsxS+2/ThyRdxBFzqerRC9CAgCjk="
 
 
 def test_a_browser_writes_into_its_profile_only() -> None:
@@ -313,7 +313,7 @@ def test_a_failure_leaves_a_message_and_no_loads(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("PATH", str(tmp_path))
     arguments = Namespace(
         directory=str(tmp_path), flow="main", workload=json.dumps(WORKLOAD), address="127.0.0.1", name="quiclab.test",
-        certificate=str(BUILT_IN / "certificate-ecdsa.pem"), client="curl", protocols="h3", loads=1, timeout=1.0,
+        certificate=str(BUILT_IN / "certificate-p-256.pem"), client="curl", protocols="h3", loads=1, timeout=1.0,
         pause=0.0, quinn="",
     )  # fmt: skip
     assert client.run(arguments) == 1

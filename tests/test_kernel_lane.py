@@ -20,6 +20,7 @@ from quiclab.result import RunResult, run
 from quiclab.scenario import Scenario, load
 from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find_all
+from quiclab.sweeps.plan import Plan, Task
 
 LANES = ROOT / "scenarios" / "lanes.toml"
 LINUX = ("flows.main.stack", "linux")
@@ -142,6 +143,32 @@ def test_both_ends_are_programs_that_understand_each_other() -> None:
     expected = r"the stack of its sender or one of `quic-go`, `quinn`, got `aioquic` and `ngtcp2`"
     with pytest.raises(RequestError, match=expected):
         make_job(odd, 1, lane, lane.programs())
+
+
+def test_settings_of_a_sweep_run_in_the_lane_of_their_stacks() -> None:
+    plan = Plan(file=LANES, text=LANES.read_text(), varied=("flows.main.stack=lab-tcp,linux",), lane=Lane())
+    lanes = [plan.recipe.lane_of(plan.scenario(index)) for index in range(2)]
+    assert lanes == [None, Lane()]
+    assert ["--lane kernel" in plan.replay_of(Task(index, 1)) for index in range(2)] == [False, True]
+    identities = [plan.identity(index)[0] for index in range(2)]
+    alone = Plan(file=LANES, text=LANES.read_text(), varied=("flows.main.stack=lab-tcp",))
+    assert alone.identity(0)[0] == identities[0] != identities[1]
+    unknown = Plan(file=LANES, text=LANES.read_text(), varied=("flows.main.stack=lab-tcp,linuxx",), lane=Lane())
+    with pytest.raises(RequestError, match="did you mean `linux`"):
+        unknown.scenario(1)
+    wrong = Plan(file=LANES, text=LANES.read_text(), varied=("flows.main.sender.tcp.mss=0 B",), lane=Lane())
+    with pytest.raises(RequestError, match=r"sender\.tcp\.mss: expected"):
+        wrong.scenario(0)
+
+
+@pytest.mark.parametrize("stack", ["linux", "aioquic-0.9"])
+def test_a_certificate_is_for_servers_that_take_one(stack: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quiclab.lane.adapter.Adapter.missing", lambda _: [])
+    lane = Lane(certificate="rsa-2048")
+    chosen = scenario(("flows.main.stack", stack), ("flows.main.sender", "{ }"))
+    expected = rf"--certificate: expected none, unless servers take it \(`aioquic`, .*`quinn`\), got `{stack}`"
+    with pytest.raises(RequestError, match=expected):
+        make_job(chosen, 1, lane, lane.programs())
 
 
 def test_a_missing_program_is_named_with_its_package(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from quiclab.errors import QuiclabError
 from quiclab.kernel.programs import live_program
 from quiclab.lane import doctor
 from quiclab.lane.adapter import BUILT_IN, load_adapters
+from quiclab.lane.choices import Certificate
 from quiclab.lane.run import Lane
 from quiclab.result import RunResult
 from quiclab.scenario import load
@@ -124,6 +125,19 @@ def test_programs_of_one_application_serve_each_others_clients(tmp_path: Path, c
     flow = result.flows["main"]
     assert (flow.completed, flow.delivered_bytes) == (True, SIZE), result.warnings
     assert {"quic-go", client} <= set(result.data["versions"])
+
+
+@pytest.mark.parametrize("stack", [name for name, adapter in load_adapters().items() if adapter.takes_certificate])
+@pytest.mark.parametrize("certificate", ["p-256", "rsa-2048"])
+def test_servers_have_the_certificate_that_is_chosen(tmp_path: Path, stack: str, certificate: Certificate) -> None:
+    adapter = load_adapters()[stack]
+    for message in adapter.missing():
+        pytest.skip(message)
+    sender = "{ }" if "congestion_control" not in adapter.file.options else None
+    lane = Lane(certificate=certificate)
+    result = run(tmp_path, stack, '{ kind = "download", size = "100 kB" }', lane, sender)
+    assert result.flows["main"].completed, result.warnings
+    assert f"certificate-{certificate}.pem" in (tmp_path / "job.json").read_text()
 
 
 def test_requests_and_responses_take_at_least_their_round_trips(tmp_path: Path) -> None:

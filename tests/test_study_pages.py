@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -131,6 +132,26 @@ def test_a_claim_that_came_after_the_values_is_not_tested_until_they_are_made_ag
     values["studies"]["tunnel/four"]["results"] = RESULTS
     with pytest.raises(QuiclabError, match="TN02 is not stored"):
         PAGE.Values(values, None).claim("tunnel/four", "TN02")
+
+
+@pytest.mark.parametrize(
+    ("results", "engine", "kept"), [(1, "lab-quic", False), (RESULTS, "lab-quic", True), (1, "noq", True)]
+)
+def test_results_of_a_study_leave_no_values_of_an_earlier_version_beside_them(
+    results: int, engine: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A variant that was not run again is missing, unless the results are those of another engine."""
+    study, name = "pacing/clusters", "pacing/clusters: intervals_percent of picoquic_bbr, 10, 1.25, variant ideal_hosts"
+    stored = {"studies": {study: {"results": results}}, "values": {name: {"mean": 21.0}}}
+    jobs = [SimpleNamespace(labels={"engine": engine})]
+    found = SimpleNamespace(study=find(study), jobs=jobs, by_seed=lambda *_: {})
+    monkeypatch.setattr(PAGE.Values, "evaluation", lambda *_: found)
+    asked = (study, "ideal_hosts", "intervals_percent", ("picoquic_bbr", 10, 1.25))
+    if kept:
+        assert PAGE.Values(stored, Path("results")).value(*asked)["mean"] == 21.0
+    else:
+        with pytest.raises(QuiclabError, match="is not stored; run the study"):
+            PAGE.Values(stored, Path("results")).value(*asked)
 
 
 def test_a_value_that_is_not_stored_names_the_command() -> None:

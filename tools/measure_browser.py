@@ -25,6 +25,7 @@ from quiclab.browser.runner import load_pages
 from quiclab.errors import QuiclabError
 from quiclab.files import write_atomically
 from quiclab.lane.choices import CLOCKS
+from quiclab.progress import RunProgress
 from quiclab.scenario import Scenario
 
 FOLDER = Path(__file__).resolve().parents[1] / "python/quiclab/studies/page_load/reference"
@@ -59,7 +60,9 @@ def scenario(loss_percent: int, rate_mbps: int, size_kb: int) -> Scenario:
 def measure(experiment: str, rate_mbps: int, size_kb: int, loads: int, seed: int, clock: str) -> dict[str, Any]:
     """Return the rows of a cell: one for each protocol (`cells`), and one for each load (`loads`)."""
     loss_percent = LOSS_PERCENT[experiment]
-    found = load_pages(scenario(loss_percent, rate_mbps, size_kb), loads, seed=seed, clock=clock)
+    page = scenario(loss_percent, rate_mbps, size_kb)
+    with RunProgress(page.name) as progress:
+        found = load_pages(page, loads, seed=seed, clock=clock, progress=progress)
     setting = {
         "clock": clock,
         "experiment": experiment,

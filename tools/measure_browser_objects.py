@@ -27,6 +27,7 @@ from measure_browser import HTML_BYTES, RTT_MS, finish, scenario
 from quiclab.browser.runner import load_pages, write_hars
 from quiclab.errors import QuiclabError
 from quiclab.files import write_atomically
+from quiclab.progress import RunProgress
 
 RATE_MBPS = 50
 TOTAL_KB = 1000
@@ -72,7 +73,8 @@ def measure(count: int, loads_each: int, folder: Path) -> list[dict[str, Any]]:
         {f"flows.page.workload.{name}": value for name, value in changes.items()}
     )
     folder.mkdir(parents=True, exist_ok=True)
-    write_hars(load_pages(page, loads_each), folder)
+    with RunProgress(page.name) as progress:
+        write_hars(load_pages(page, loads_each, progress=progress), folder)
     rows = []
     for protocol in ("h2", "h3"):
         found = list(loads(folder / f"{protocol}.har"))

@@ -28,6 +28,7 @@ from typing import Any
 from measure_browser import finish, scenario
 from quiclab.browser.runner import load_pages
 from quiclab.errors import QuiclabError
+from quiclab.progress import RunProgress
 
 RATE_MBPS, COUNT, SIZE_KB = 100, 100, 10
 RTTS_MS = (36, 112)
@@ -117,7 +118,8 @@ def measure(rtt_ms: int, loads: int, folder: Path) -> dict[str, Any]:
     os.environ["PATH"] = f"{folder}:{chromium}"
     try:
         changed = scenario(0, RATE_MBPS, SIZE_KB).with_values({**links, **queues, **workload})
-        load_pages(changed, loads, protocols=("h3",))
+        with RunProgress(f"{rtt_ms} ms") as progress:
+            load_pages(changed, loads, protocols=("h3",), progress=progress)
     finally:
         os.environ["PATH"] = chromium
     (net_log,) = folder.glob("net_log.*")

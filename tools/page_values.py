@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from quiclab import housekeeping
 from quiclab.errors import QuiclabError
 from quiclab.identity import RESULTS
 from quiclab.libraries import np
@@ -25,6 +26,11 @@ SCHEMA = "quiclab.page/1"
 COMMAND = "`python tools/study_pages.py --results results`"
 STATISTICS = ("mean", "median", "std")
 PARTS = ("studies", "values", "samples", "ranges", "claims", "skill", "maps")
+
+
+def is_current(source: Mapping[str, Any]) -> bool:
+    """Return whether values come from runs of the present versions of results."""
+    return source.get("results", RESULTS) == RESULTS and all(map(housekeeping.is_current, source.get("versions", ())))
 
 
 def untested(study: str) -> dict[str, Any]:
@@ -66,14 +72,24 @@ class Values:
             evaluation = self.evaluation(study)
             found = None if evaluation is None else make(evaluation)
             if evaluation is None or found is None:
-                found = self.stored.get(part, {}).get(name)
-                source = self.stored.get("studies", {}).get(origin)
+                found, source = self.stored.get(part, {}).get(name), self._stored_source(study, engine)
             else:
                 source = _source(evaluation, engine)
             if found is None or source is None:
                 raise QuiclabError(f"{name} is not stored; run the study, then {COMMAND}")
             self.used[part][name], self.used["studies"][origin] = found, source
         return self.used[part][name]
+
+    def _stored_source(self, study: str, engine: str) -> dict[str, Any] | None:
+        """Return where the stored values of a study come from; `None` if its results must have made them again.
+
+        A study has one source: next to results of this version, values of an earlier one would pass for newer ones.
+        """
+        source: dict[str, Any] | None = self.stored.get("studies", {}).get(study + of_engine(engine))
+        if source is None or is_current(source) or (evaluation := self.evaluation(study)) is None:
+            return source
+        engine = engine or evaluation.study.design.default_engine
+        return None if any(job.labels["engine"] == engine for job in evaluation.jobs) else source
 
     def value(self, study: str, variant: str, metric: str, key: Key, engine: str = "") -> Mapping[str, Any]:
         """Return mean, median and deviation of a metric in a setting, the number of runs, and the first of them."""
@@ -135,6 +151,7 @@ class Values:
             runs = _repeated(evaluation, metric, engine)
             rows = [[*key, len(values), _rounded(min(values)), _rounded(max(values))] for key, values in runs.items()]
             before = self.stored.get("ranges", {}).get(name, {}).get("rows", [])
+            before = before if self._stored_source(study, engine) is not None else []
             rows += [row for row in before if tuple(row[:-3]) not in runs]
             return {"study": study, **({"engine": engine} if engine else {}), "metric": metric, "rows": sorted(rows)}
 
@@ -250,10 +267,13 @@ class Asked(Values):
         """Note a setting."""
         del metric
         found = find(study)
+        anything = {"runs": 5, "mean": 1.0, "median": 1.0, "std": 1.0}
+        if not self.available(study):
+            return anything
         values = dict(zip(found.design.columns[1:], key[1:], strict=True))
         setting = setting_of(found, engine or found.design.default_engine, str(key[0]), values)
         self.needed.setdefault((study, variant), set()).add(setting)
-        return {"runs": 5, "mean": 1.0, "median": 1.0, "std": 1.0}
+        return anything
 
     def claim(self, study: str, identity: str) -> Mapping[str, Any]:
         """Return a claim without a verdict of its own."""

@@ -2,10 +2,11 @@
 
 `docs/studies/templates/NAME.md.j2` is a page with placeholders, `docs/studies/data/NAME.json` the values that it reads,
 with the number of runs, seeds and versions that they come from. `--results DIR` takes the values anew from the results
-of the studies; studies without results there keep the values that are stored. Without it the page is written from the
-stored values. `--run` makes the runs that the page reads and DIR lacks; verdicts need all runs of their studies, which
-`quiclab study run` and `quiclab study ablate` make, and so are those of other engines than the default one of a study
-(`quiclab study run --engines`), and those of another seed (`--seed`), which is stored with the values. Placeholders:
+of the studies; studies without results there keep the values that are stored, others only those of this version of
+results. Without it the page is written from the stored values. `--run` makes the runs that the page reads and DIR
+lacks; verdicts need all runs of their studies, which `quiclab study run` and `quiclab study ablate` make. Runs of other
+engines than the default one of a study (`quiclab study run --engines`), of programs of the kernel lane, and of another
+seed (`--seed`), which is stored with the values, are not made. Placeholders:
 
 - the names of the claims' predicates, such as `T('tcp', batch=100)`, and `under('VARIANT')`, which has them under a
   variant;
@@ -57,10 +58,8 @@ from pathlib import Path
 from typing import Any
 
 from page_terms import beyond, largest, listed, names_of, spread
-from page_values import Asked, Values
-from quiclab import housekeeping
+from page_values import Asked, Values, is_current
 from quiclab.errors import QuiclabError
-from quiclab.identity import RESULTS
 from quiclab.progress import BeatingProgress
 from quiclab.study.ablate import make
 from quiclab.study.explanation import environment
@@ -102,11 +101,6 @@ def rendered(name: str, values: Values) -> str:
 def is_stale(data: Mapping[str, Any]) -> bool:
     """Return whether an earlier version of results made some of the stored values of a page."""
     return not all(map(is_current, data["studies"].values()))
-
-
-def is_current(source: Mapping[str, Any]) -> bool:
-    """Return whether values come from runs of the present versions of results."""
-    return source.get("results", RESULTS) == RESULTS and all(map(housekeeping.is_current, source.get("versions", ())))
 
 
 def stored(name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typer.models import OptionInfo
 from quiclab.cli.application import KERNEL_LANE
 from quiclab.cli.values import integer
 from quiclab.errors import RequestError, not_one_of, unexpected
-from quiclab.lane.choices import CLOCKS, DELAY_STAGES, EMULATIONS
+from quiclab.lane.choices import CERTIFICATES, CLOCKS, DELAY_STAGES, EMULATIONS
 
 if TYPE_CHECKING:
     from quiclab.lane.run import Lane
@@ -48,6 +48,10 @@ DelayStageOption = Annotated[
         "With netem, location of the delay: on the next hop, or in the queue, which it fills since Linux 6.12.",
     ),
 ]
+CertificateOption = Annotated[
+    str | None,
+    _one_of("--certificate", CERTIFICATES, "Key of the certificate of servers of lane kernel (default: ed25519)."),
+]
 AdapterOption = Annotated[
     list[Path] | None,
     typer.Option(
@@ -76,6 +80,7 @@ def lane_of(
     adapters: list[Path] | None,
     delay_stage: str | None = None,
     syscall_cost_ns: int | None = None,
+    certificate: str | None = None,
 ) -> Lane | None:
     """Return the kernel lane with its options; None for lane sim.
 
@@ -89,8 +94,9 @@ def lane_of(
     if lane == "sim":
         if clock not in (None, "virtual"):
             raise unexpected("--clock", '"virtual" in lane sim', clock)
-        others = {"--emulation": emulation, "--adapter": adapters, "--delay-stage": delay_stage}
-        for name, value in {**others, "--syscall-cost": syscall_cost_ns}.items():
+        others: dict[str, object] = {"--emulation": emulation, "--adapter": adapters, "--delay-stage": delay_stage}
+        others |= {"--syscall-cost": syscall_cost_ns, "--certificate": certificate}
+        for name, value in others.items():
             if value is not None and value != []:
                 raise RequestError(f"{name}: not supported in lane sim; use --lane kernel")
         return None
@@ -98,6 +104,7 @@ def lane_of(
         ("--clock", clock, CLOCKS),
         ("--emulation", emulation, EMULATIONS),
         ("--delay-stage", delay_stage, DELAY_STAGES),
+        ("--certificate", certificate, CERTIFICATES),
     ):
         if value not in (None, *known):
             raise not_one_of(name, value, known)
@@ -105,8 +112,9 @@ def lane_of(
         raise RequestError("--syscall-cost requires --clock virtual")
     if delay_stage is not None and emulation != "netem":
         raise RequestError("--delay-stage requires --emulation netem")
-    given = {"clock": clock, "emulation": emulation, "delay_stage": delay_stage, "syscall_cost_ns": syscall_cost_ns}
-    chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    given: dict[str, Any] = {"clock": clock, "emulation": emulation, "delay_stage": delay_stage}
+    given |= {"certificate": certificate, "syscall_cost_ns": syscall_cost_ns}
+    chosen = {key: value for key, value in given.items() if value is not None}
     from quiclab.lane.run import Lane  # noqa: PLC0415 - most commands run in lane sim
 
     return Lane(adapters=tuple(adapters or ()), **chosen)

@@ -11,6 +11,7 @@ import typer
 
 from quiclab.cli.lane import (
     AdapterOption,
+    CertificateOption,
     ClockOption,
     DelayStageOption,
     EmulationOption,
@@ -59,6 +60,7 @@ def run_command(
     adapters: AdapterOption = None,
     delay_stage: DelayStageOption = None,
     syscall_cost_ns: SyscallCostOption = None,
+    certificate: CertificateOption = None,
     as_json: JsonOption = False,
     out: Annotated[
         Path | None,
@@ -80,7 +82,7 @@ def run_command(
     ] = False,
 ) -> None:
     """Carry out `quiclab run`."""
-    kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns)
+    kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns, certificate)
     text = resolve_file(file, parse_sets(sets), kernel.stacks() if kernel else None)
     scenario = json.loads(text)
     if seeds is not None:

@@ -13,6 +13,7 @@ import typer
 from quiclab.cli.application import Application, Group
 from quiclab.cli.lane import (
     AdapterOption,
+    CertificateOption,
     ClockOption,
     DelayStageOption,
     EmulationOption,
@@ -122,6 +123,7 @@ def run_command(
     adapters: AdapterOption = None,
     delay_stage: DelayStageOption = None,
     syscall_cost_ns: SyscallCostOption = None,
+    certificate: CertificateOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario over the levels of factors, with many seeds.
@@ -136,7 +138,7 @@ def run_command(
             show.metrics([(row["name"], row["unit"], row["meaning"]) for row in rows])
         return
     check_libraries("`quiclab sweep`")
-    kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns)
+    kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns, certificate)
     plan = read_plan(
         scenario,
         vary,

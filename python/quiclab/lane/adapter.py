@@ -19,6 +19,7 @@ from quiclab.errors import RequestError, alternatives, not_one_of, shown, unexpe
 from quiclab.kernel.programs import LIVE_PROGRAM, SYSTEM_PATH, live_program
 from quiclab.lane.adapter_file import AdapterFile, read
 from quiclab.lane.adapter_plan import Need
+from quiclab.lane.choices import Certificate
 from quiclab.lane.placeholders import fill
 
 #: Folder of the built-in files.
@@ -65,6 +66,17 @@ class Adapter:
         names = [(need.kind, fill(need.name, standard, late=False) or need.name) for need in self.file.needs]
         found = [_which(name) if kind == "program" else name for kind, name in names if kind != "python"]
         return [path for path in map(Path, filter(None, found)) if path.is_file()]
+
+    @property
+    def has_certificate(self) -> bool:
+        """Whether its server has one: programs without TLS have none."""
+        parts = (*self.file.server.command, *self.file.client.command)
+        return any("certificate" in word for part in parts for word in ([part] if isinstance(part, str) else part))
+
+    @property
+    def takes_certificate(self) -> bool:
+        """Whether its server has the one that it is given, and none of its own."""
+        return any("{key}" in part for part in self.file.server.command)
 
     @property
     def tells_acknowledgements(self) -> bool:
@@ -152,15 +164,22 @@ class Adapter:
 
     def standard(self, placeholders: Mapping[str, str]) -> dict[str, str]:
         """Return the placeholders that are no options; `placeholders` take precedence."""
-        return {
-            "python": sys.executable,
-            "quiclab_live": _live(),
-            "adapters": str(self.file.path.parent.resolve()),
-            "programs": str(programs_folder()),
-            "certificate": str(BUILT_IN / "certificate.pem"),
-            "key": str(BUILT_IN / "key.pem"),
-            "certificate_name": CERTIFICATE_NAME,
-        } | dict(placeholders)
+        return (
+            {
+                "python": sys.executable,
+                "quiclab_live": _live(),
+                "adapters": str(self.file.path.parent.resolve()),
+                "programs": str(programs_folder()),
+                "certificate_name": CERTIFICATE_NAME,
+            }
+            | certificate_words("ed25519")
+            | dict(placeholders)
+        )
+
+
+def certificate_words(certificate: Certificate) -> dict[str, str]:
+    """Return the placeholders of a certificate: its file and that of its key."""
+    return {name: str(BUILT_IN / f"{name}-{certificate}.pem") for name in ("certificate", "key")}
 
 
 def load_adapters(extra_paths: Iterable[Path | str] = ()) -> dict[str, Adapter]:

@@ -5,4 +5,7 @@ from typing import Literal, get_args
 Clock = Literal["real", "virtual"]
 Emulation = Literal["engine", "netem"]
 DelayStage = Literal["next_hop", "child", "same"]
+#: Key of the certificate of servers, which is signed by itself.
+Certificate = Literal["ed25519", "p-256", "rsa-2048"]
 CLOCKS, EMULATIONS, DELAY_STAGES = get_args(Clock), get_args(Emulation), get_args(DelayStage)
+CERTIFICATES = get_args(Certificate)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import RequestError, unexpected
+from quiclab.lane.adapter import certificate_words
 from quiclab.lane.commands import check_ends, commands
 from quiclab.lane.keylog import VARIABLE, key_log
 from quiclab.quantity import seconds
@@ -45,6 +46,8 @@ def make_job(scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, A
     missing = list(dict.fromkeys(message for adapter in used for message in adapter.missing()))
     if missing:
         raise RequestError("; ".join(missing))
+    if lane.certificate != type(lane).certificate:
+        _check_certificates(list(dict.fromkeys(stack_of(flow, "sender") for flow in plain["flows"].values())), adapters)
     flows = {}
     for name, flow in plain["flows"].items():
         server, client = (adapters[stack_of(flow, end)] for end in ENDS)
@@ -53,7 +56,7 @@ def make_job(scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, A
             raise unexpected(f"flows.{name}.arrivals", "none in the kernel lane", got="arrivals")
         if "count" in flow:
             raise unexpected(f"flows.{name}.count", "none in the kernel lane", got=flow["count"])
-        placeholders = {"flow": name, "seed": str(seed)}
+        placeholders = {"flow": name, "seed": str(seed), **certificate_words(lane.certificate)}
         if plain["record"]["acks"]:
             placeholders["probe"] = "true"
         flows[name] = commands(server, client, flow, placeholders)
@@ -76,6 +79,15 @@ def make_job(scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, A
         "flows": flows,
         "sysctls": SYSCTLS,
     }
+
+
+def _check_certificates(servers: list[str], adapters: Mapping[str, Adapter]) -> None:
+    """Raise RequestError unless a server takes the certificate that is chosen, and all others have none."""
+    with_one = [name for name in servers if adapters[name].has_certificate]
+    if not with_one or not all(adapters[name].takes_certificate for name in with_one):
+        taking = ", ".join(f"`{name}`" for name, adapter in adapters.items() if adapter.takes_certificate)
+        names = ", ".join(f"`{name}`" for name in with_one or servers)
+        raise unexpected("--certificate", f"none, unless servers take it ({taking})", got=names)
 
 
 def extra_s(job: Mapping[str, Any]) -> float:

@@ -29,7 +29,7 @@ from quiclab.kernel.virtual import GUEST_DIRECTORY, MEMORY, boot
 from quiclab.kernel.watch import watch
 from quiclab.lane.adapter import Adapter, load_adapters
 from quiclab.lane.adapter_plan import GuestPlan
-from quiclab.lane.choices import Clock, DelayStage, Emulation
+from quiclab.lane.choices import Certificate, Clock, DelayStage, Emulation
 from quiclab.lane.collect import Report, collect, received_file
 from quiclab.lane.job import JOB_FILE, extra_s, make_job, stack_of, stacks_of
 from quiclab.lane.keylog import embed, key_log
@@ -77,6 +77,8 @@ class Lane:
     delay_stage
         Where netem delays packets: `next_hop`, `child` (of the discipline that has the rate) or `same`. From Linux 6.12
         on, packets in the delay stage of the latter two take slots of the queue (docs/emulation.md).
+    certificate
+        Key of the certificate of servers: `ed25519`, `p-256` or `rsa-2048`.
     client_words
         Arguments after the command of each client that are not part of a scenario, such as the number of page loads.
     """
@@ -87,6 +89,7 @@ class Lane:
     syscall_cost_ns: int | None = None
     tracer: tuple[str, ...] = ()
     delay_stage: DelayStage = "next_hop"
+    certificate: Certificate = "ed25519"
     client_words: tuple[str, ...] = ()
 
     def programs(self) -> dict[str, Adapter]:
@@ -96,6 +99,10 @@ class Lane:
     def stacks(self) -> str:
         """Return the programs as `quiclab.scenario.load` takes them: JSON."""
         return json.dumps([_stack(adapter) for adapter in self.programs().values()])
+
+    def runs(self, scenario: Mapping[str, Any]) -> bool:
+        """Whether the stacks of a resolved scenario are programs."""
+        return set(stacks_of(scenario)) <= set(self.programs())
 
     def problem(self) -> str | None:
         """Return the reason why this machine cannot run it; None if no reason is known."""
@@ -116,7 +123,7 @@ class Lane:
             The resolved scenario as a tree.
         """
         lines = [f"{self.clock} {self.emulation} {self.delay_stage} {self.syscall_cost_ns} {self.tracer}"]
-        lines += self.client_words
+        lines += [self.certificate, *self.client_words]
         lines += [hash_of(live_program()), *_hashes_of_packages()]
         lines.append(hash_of(newest_kernel().path) if self.clock == "virtual" else platform.release())
         for name in dict.fromkeys(stacks_of(scenario)):
@@ -133,6 +140,8 @@ class Lane:
         options = ["--lane", "kernel", "--clock", self.clock, "--emulation", self.emulation]
         if self.delay_stage != Lane.delay_stage:
             options += ["--delay-stage", self.delay_stage]
+        if self.certificate != Lane.certificate:
+            options += ["--certificate", self.certificate]
         if self.syscall_cost_ns is not None:
             options += ["--syscall-cost", str(self.syscall_cost_ns)]
         return options + [word for path in self.adapters for word in ("--adapter", shlex.quote(str(path)))]

@@ -49,7 +49,7 @@ class Recipe:
     keep
         Names of the tables of each run that are kept.
     lane
-        How runs are made in the kernel lane; `None` for the sim lane.
+        How settings are run whose stacks are programs, in the kernel lane; `None` if all run in the sim lane.
     """
 
     text: str
@@ -69,8 +69,23 @@ class Recipe:
             If it is not valid.
         """
         form: Literal["toml", "json"] = "json" if self.file.endswith(".json") else "toml"
-        programs = None if self.lane is None else self.lane.stacks()
-        return resolve(self.text, self.file, self.base_dir, [*self.sets, *sets], form, programs)
+        given = (self.text, self.file, self.base_dir, [*self.sets, *sets], form)
+        if self.lane is None:
+            return resolve(*given)
+        try:
+            return resolve(*given, self.lane.stacks())
+        except RequestError as error:
+            # perhaps its stacks are those of the sim lane: settings of a sweep may be of either
+            if not error.path.endswith("stack"):
+                raise
+            try:
+                return resolve(*given)
+            except RequestError as other:
+                raise (error if other.path.endswith("stack") else other) from None
+
+    def lane_of(self, scenario: str) -> Lane | None:
+        """Return how a resolved scenario runs in the kernel lane; `None` if its stacks are those of the sim lane."""
+        return self.lane if self.lane is not None and self.lane.runs(json.loads(scenario)) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +109,7 @@ class Plan:
     keep
         Names of the tables of each run that are kept: see `kept`.
     lane
-        How runs are made in the kernel lane; `None` for the sim lane.
+        How settings are run whose stacks are programs, in the kernel lane; `None` if all run in the sim lane.
     """
 
     file: Path
@@ -215,7 +230,8 @@ class Plan:
         hashes, versions = self._identified
         place = slice(_HASH_BYTES * index, _HASH_BYTES * (index + 1))
         if (known := versions[index]) is None:
-            found, computing = setting_of(self.scenario(index), self.base_dir, self.lane)
+            scenario = self.scenario(index)
+            found, computing = setting_of(scenario, self.base_dir, self.recipe.lane_of(scenario))
             hashes[place] = bytes.fromhex(found)
             known = versions[index] = sys.intern(computing)
         return hashes[place].hex(), known
@@ -224,5 +240,6 @@ class Plan:
         """Return the command that repeats one run alone."""
         pairs = chain(self._recording, self.sets, self.design.sets(self.design.settings[task.setting]))
         sets = [f"--set {shlex.quote(f'{path}={text}')}" for path, text in pairs]
-        lane = [] if self.lane is None else self.lane.arguments()
+        chosen = None if self.lane is None else self.recipe.lane_of(self.scenario(task.setting))
+        lane = [] if chosen is None else chosen.arguments()
         return " ".join(["quiclab run", shlex.quote(str(self.file)), *sets, *lane, f"--seed {task.seed}"])

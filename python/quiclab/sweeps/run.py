@@ -242,7 +242,7 @@ def measure_batch(batch: Batch) -> Measured:
     found = Measured()
     for sets, identity, seeds in batch.settings:
         scenario = batch.recipe.resolve(sets)
-        if setting_of(scenario, Path(batch.recipe.base_dir), batch.recipe.lane)[0] != identity:
+        if setting_of(scenario, Path(batch.recipe.base_dir), batch.recipe.lane_of(scenario))[0] != identity:
             changes = ", ".join(f"{path}={value}" for path, value in sets) or "as it is"
             raise QuiclabError(
                 f"node {os.uname().nodename}: {batch.recipe.file} ({changes}) uses files, stacks or programs that "
@@ -294,9 +294,9 @@ def _problem(result: RunResult) -> str:
 
 
 def _run(recipe: Recipe, scenario: str, seed: int) -> RunResult:
-    if recipe.lane is None:
+    if (lane := recipe.lane_of(scenario)) is None:
         return run_resolved(scenario, seed, recipe.base_dir)
-    return recipe.lane.run(replace(Scenario.from_dict(json.loads(scenario)), base_dir=recipe.base_dir), seed)
+    return lane.run(replace(Scenario.from_dict(json.loads(scenario)), base_dir=recipe.base_dir), seed)
 
 
 def check(plan: Plan, settings: Collection[int] | None = None, stream: TextIO | None = None) -> None:

@@ -145,3 +145,11 @@ impl Trail {
         }
     }
 }
+
+/// Whether frames with this type lead to IP.
+pub(super) fn is_carried(ethertype: u16) -> bool {
+    matches!(
+        ethertype,
+        0x0800 | 0x86dd | 0x8100 | 0x88a8 | 0x9100 | 0x8847 | 0x8848 | 0x8864 | 0x88e7 | 0x0806
+    )
+}

@@ -8,11 +8,11 @@
 //! | `tunnel.rs` | what IP and UDP carry |
 //! | `ip.rs` | IP, TCP, UDP |
 //!
-//! The innermost IP packet with TCP or UDP is what counts; where what UDP seems to carry cannot be read, that is the UDP packet
-//! itself. At most [`HEADERS_MAX`] headers are followed: eight tunnels of Ethernet in UDP.
+//! The innermost IP packet with TCP or UDP is what counts; where in UDP on the port of a tunnel nothing is found that it carries, that is
+//! the UDP packet itself. At most [`HEADERS_MAX`] headers are followed: eight tunnels of Ethernet in UDP.
 
 use super::ip::{self, Datagram};
-use super::layer::{CUT, Frame, Kind, LABELS_MAX, Layer, NOT_IP, Problem, Rest, Trail};
+use super::layer::{CUT, Frame, Kind, LABELS_MAX, Layer, NOT_IP, Problem, Rest, Trail, is_carried};
 use super::{link, tunnel};
 
 /// Headers in front of TCP or UDP.
@@ -179,12 +179,4 @@ fn mpls<'a>(mut rest: Rest<'a>, trail: &mut Trail) -> Result<(Layer, Rest<'a>), 
         }
     }
     Err("MPLS packet with more than 16 labels")
-}
-
-/// Whether frames with this type lead to IP.
-pub(super) fn is_carried(ethertype: u16) -> bool {
-    matches!(
-        ethertype,
-        0x0800 | 0x86dd | 0x8100 | 0x88a8 | 0x9100 | 0x8847 | 0x8848 | 0x8864 | 0x88e7 | 0x0806
-    )
 }

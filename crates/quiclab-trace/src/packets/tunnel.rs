@@ -19,8 +19,7 @@
 //! [`unread`] names it.
 
 use super::ip::{self, Datagram, Packet};
-use super::layer::{Kind, LABELS_MAX, Layer, Problem, Rest, Trail};
-use super::layers;
+use super::layer::{Kind, LABELS_MAX, Layer, Problem, Rest, Trail, is_carried};
 
 type Next<'a> = (Layer, Rest<'a>);
 
@@ -118,7 +117,7 @@ fn mpls(rest: Rest<'_>) -> Option<Next<'_>> {
     let inside = rest.skip((0..LABELS_MAX).find(is_last)? * 4 + 4).ok()?;
     let is_ip = matches!(inside.byte(0).ok()? >> 4, 4 | 6);
     // the address in a frame of Ethernet may begin as IP does
-    let is_ethernet = || inside.half(12).is_ok_and(layers::is_carried);
+    let is_ethernet = || inside.half(12).is_ok_and(is_carried);
     (!is_ip || ip::plausible(inside) || is_ethernet()).then_some((Layer::Mpls, rest))
 }
 

@@ -20,8 +20,8 @@ static_resources:
           downstream_tls_context:
             common_tls_context:
               tls_certificates:
-              - certificate_chain: { filename: '${0%/*}/certificate-ecdsa.pem' }
-                private_key: { filename: '${0%/*}/key-ecdsa.pem' }
+              - certificate_chain: { filename: '${0%/*}/certificate-p-256.pem' }
+                private_key: { filename: '${0%/*}/key-p-256.pem' }
       filters:
       - name: envoy.filters.network.http_connection_manager
         typed_config:
