@@ -86,7 +86,7 @@ fn from_slow_start_on_a_page_takes_about_as_long_as_with_the_profile_of_quinn() 
 /// The requests are in the result as those of lab-quic: the same resources, in the order of the page.
 #[test]
 fn requests_are_recorded_and_the_same_seed_gives_the_same_run() {
-    let loss = [("links.down.loss", "1 %")];
+    let loss = [("links.down.loss", "3 %")];
     let resources = |output: &RunOutput| -> Vec<_> {
         let of_flow = &output.requests[0].1;
         of_flow.iter().map(|request| (request.resource, request.origin, request.size)).collect()
