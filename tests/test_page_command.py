@@ -41,7 +41,7 @@ def document_of(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[
 def test_resources_are_requested_when_their_initiator_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
     """In every protocol: wanted = complete of its initiator + recorded delay; then the phases in their order."""
     page = read_har(SHOP)
-    document = document_of(capsys, "--stacks", "lab-tcp,chromium-quic1,chromium-gquic37", "--runs", 1)
+    document = document_of(capsys, "--stacks", "lab-tcp,chromium-quic1,chromium-gquic37,quinn,noq", "--runs", 1)
     for stack in document["stacks"]:
         rows = stack["typical"]["requests"]
         assert [row["resource"] for row in rows] == list(range(120))
@@ -95,6 +95,21 @@ def test_the_same_seed_gives_the_same_loads_and_early_data_saves_time() -> None:
         html[tls] = first.result.flows["page"].receiver["html_ms"]
     assert html["full"] - html["early_data"] > 36
     assert html["resumed"] <= html["full"]
+
+
+@pytest.mark.parametrize("stack", ["quinn", "noq"])
+def test_real_stacks_load_the_same_page_each_time(stack: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """All 120 requests, on a connection to each of the three servers; the same seeds give the same runs."""
+    first, second = (document_of(capsys, "--stacks", stack, "--runs", 2) for _ in range(2))
+    assert first == second
+    (found,) = first["stacks"]
+    assert (found["name"], found["stack"], found["profile"]) == (stack, stack, None)
+    assert (found["n_runs"], found["problem"]) == (2, None)
+    typical = found["typical"]
+    assert typical["connections"] == 3
+    assert len(typical["requests"]) == 120
+    # of the document: handshake and request, a round trip of 36 ms each
+    assert typical["html_ms"] > 72
 
 
 def test_the_page_shows_every_stack_and_works_offline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -238,10 +253,18 @@ def test_a_stack_is_named_as_in_the_list() -> None:
         ),
         (
             ("--stacks", "lab-udp"),
-            "--stacks: expected a stack that loads pages (`lab-quic`, `lab-tcp`, `rfc9002`, `aioquic-0.8.8`,",
+            "--stacks: expected a stack that loads pages (`lab-quic`, `lab-tcp`, `quinn`, `noq`, `rfc9002`,",
         ),
         (("--stacks", "lab-tcp,lab-tcp"), '--stacks: expected each stack at most once, got "lab-tcp,lab-tcp"'),
         (("--stacks", ","), '--stacks: expected at least one stack, got ","; `quiclab stack list` lists all'),
+        (
+            ("--stacks", "lab-quic,quinn", "--tls", "resumed"),
+            '--tls: expected "full", got "resumed"; the real stack `quinn` makes full handshakes only',
+        ),
+        (
+            ("--stacks", "noq", "--tls", "early_data"),
+            '--tls: expected "full", got "early_data"; the real stack `noq` makes full handshakes only',
+        ),
         (("--tls", "none"), '--tls: expected "full", "resumed" or "early_data", got "none"'),
         (("--flow", "side"), '--flow: expected "main", got "side"'),
         (("--runs", "0"), "--runs: expected a whole number from 1 to 1000, got 0"),

@@ -1,9 +1,13 @@
 //! The application of an endpoint: one side of the workload of its flow.
+//!
+//! A download and live video are written for the interface of the libraries ([`crate::library`]); others, such as pages, are
+//! those of quiclab-transport, on streams ([`OnStreams`]).
 
 use crate::library::{Event, Stack};
 use crate::live::{LiveClient, LiveServer};
+use crate::on_streams::OnStreams;
 use crate::workload::Download;
-use quiclab_core::{EndpointIdentity, Metrics, Progress, Role, Time};
+use quiclab_core::{EndpointIdentity, Metrics, PageClient, Progress, Role, Time};
 use quiclab_transport::live;
 use quiclab_transport::options::Workload;
 use std::time::Instant;
@@ -13,10 +17,11 @@ pub(crate) enum Application<Stream> {
     Download(Download<Stream>),
     LiveServer(Box<LiveServer<Stream>>),
     LiveClient(Box<LiveClient<Stream>>),
+    OnStreams(Box<OnStreams<Stream>>),
 }
 
 impl<Stream: Copy + PartialEq> Application<Stream> {
-    /// One side of `workload`, which is one of [`crate::options::check_workload`].
+    /// One side of `workload`: a download or live video.
     pub(crate) fn new(
         identity: &EndpointIdentity,
         workload: &Workload,
@@ -42,6 +47,7 @@ impl<Stream: Copy + PartialEq> Application<Stream> {
             Self::Download(download) => download.start(now),
             Self::LiveServer(_) => {}
             Self::LiveClient(client) => client.start(now),
+            Self::OnStreams(workload) => workload.start(now),
         }
     }
 
@@ -51,6 +57,7 @@ impl<Stream: Copy + PartialEq> Application<Stream> {
             Self::Download(download) => download.deadline(),
             Self::LiveServer(server) => server.deadline(),
             Self::LiveClient(client) => client.deadline(),
+            Self::OnStreams(workload) => workload.deadline(),
         }
     }
 
@@ -60,6 +67,7 @@ impl<Stream: Copy + PartialEq> Application<Stream> {
             Self::Download(download) => download.wake(now, stack),
             Self::LiveServer(server) => server.wake(now, stack),
             Self::LiveClient(client) => client.wake(now, instant, stack),
+            Self::OnStreams(workload) => workload.wake(now, instant, stack),
         }
     }
 
@@ -75,6 +83,7 @@ impl<Stream: Copy + PartialEq> Application<Stream> {
             Self::Download(download) => download.handle(event, now, instant, stack),
             Self::LiveServer(server) => server.handle(event, now, stack),
             Self::LiveClient(client) => client.handle(event, now, stack),
+            Self::OnStreams(workload) => workload.handle(event, now, instant, stack),
         }
     }
 
@@ -84,6 +93,7 @@ impl<Stream: Copy + PartialEq> Application<Stream> {
             Self::Download(download) => download.fail(reason),
             Self::LiveServer(server) => server.outcome.fail(reason),
             Self::LiveClient(client) => client.outcome.fail(reason),
+            Self::OnStreams(workload) => workload.fail(reason),
         }
     }
 
@@ -93,6 +103,7 @@ impl<Stream: Copy + PartialEq> Application<Stream> {
             Self::Download(download) => download.progress,
             Self::LiveServer(server) => server.outcome.progress,
             Self::LiveClient(client) => client.outcome.progress,
+            Self::OnStreams(workload) => workload.outcome().progress,
         }
     }
 
@@ -102,6 +113,7 @@ impl<Stream: Copy + PartialEq> Application<Stream> {
             Self::Download(download) => download.failure.as_deref(),
             Self::LiveServer(server) => server.outcome.failure.as_deref(),
             Self::LiveClient(client) => client.outcome.failure.as_deref(),
+            Self::OnStreams(workload) => workload.outcome().failure.as_deref(),
         }
     }
 
@@ -111,6 +123,7 @@ impl<Stream: Copy + PartialEq> Application<Stream> {
             Self::Download(_) => {}
             Self::LiveServer(server) => server.statistics(out),
             Self::LiveClient(client) => client.reception.report(out),
+            Self::OnStreams(workload) => workload.application().statistics(out),
         }
     }
 
@@ -120,6 +133,15 @@ impl<Stream: Copy + PartialEq> Application<Stream> {
             Self::Download(_) => {}
             Self::LiveServer(server) => server.source.sample(out),
             Self::LiveClient(client) => client.reception.sample(out),
+            Self::OnStreams(workload) => workload.application().sample(out),
+        }
+    }
+
+    /// The application as the client of a web page, if it is one.
+    pub(crate) fn page_client(&self) -> Option<&dyn PageClient> {
+        match self {
+            Self::OnStreams(workload) => workload.page_client(),
+            Self::Download(_) | Self::LiveServer(_) | Self::LiveClient(_) => None,
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::time::Clock;
 use bytes::{Bytes, BytesMut};
 use quiclab_core::{
     ByteCount, Counters, Duration, Ecn, Element, Endpoint, EndpointIdentity, Metrics, Nic, Outputs, Packet,
-    Payload, Port, Progress, RandomStream, RecoveryState, Role, Time,
+    PageClient, Payload, Port, Progress, RandomStream, RecoveryState, Role, Time,
 };
 
 /// Time by which a deadline is postponed if it is still due after it was handled: a stack that asks for the
@@ -253,5 +253,9 @@ impl<S: Stack> Endpoint for QuicEndpoint<S> {
 
     fn recovery(&mut self) -> Option<RecoveryState> {
         Some(self.stack.snapshot().recovery)
+    }
+
+    fn page_client(&self) -> Option<&dyn PageClient> {
+        self.application.page_client()
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! stack::quinn, stack::noq ── the entry in the catalogue, and what differs between the libraries
 //!   ├── stack::family ── options (what is allowed), the options in the catalogue, an endpoint
-//!   │     └── driver: an Endpoint of a Stack and an application (workload, live)
+//!   │     └── driver: an Endpoint of a Stack and an application (workload, live, on_streams)
 //!   └── stack::adapter: a Stack (library) ── what the libraries have in common
 //!         ├── controller (bytes in flight), crypto_observer (plaintext)
 //!         ├── lab_controller (congestion control of quiclab-transport)
@@ -15,6 +15,7 @@
 //! argument: the same seed gives the same bytes on the wire.
 
 mod application;
+mod body;
 pub mod carrier;
 mod controller;
 mod crypto_observer;
@@ -24,9 +25,11 @@ mod lab_controller;
 mod library;
 mod live;
 mod observation;
+mod on_streams;
 mod options;
 mod seeded;
 mod stack;
+mod streams;
 mod time;
 mod tls;
 mod workload;

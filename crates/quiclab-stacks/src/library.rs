@@ -32,6 +32,8 @@ pub(crate) trait Stack: Send + 'static {
     /// Whether TLS may draw random numbers: until the handshake is complete at this end.
     fn is_handshaking(&self) -> bool;
 
+    /// Identifier of a stream (RFC 9000 section 2.1).
+    fn id(stream: Self::Stream) -> u64;
     /// Opens a stream; `None` if the peer allows no more.
     fn open(&mut self, direction: StreamDirection) -> Option<Self::Stream>;
     /// The next stream that the peer has opened.

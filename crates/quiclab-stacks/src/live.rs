@@ -4,40 +4,16 @@
 //! have a higher priority. In datagrams, each begins with the header of [`DATAGRAM_HEADER`] bytes; what waits in the
 //! stack is replaced by newer datagrams when its buffer is full (1 MiB).
 
+use crate::body::{LARGEST_WRITE, zeros};
 use crate::library::{Event, Stack, StreamDirection};
 use bytes::{BufMut, Bytes, BytesMut};
-use quiclab_core::{Metrics, Progress, RandomStream, Time};
+use quiclab_core::{Metrics, RandomStream, Time};
 use quiclab_transport::live::{
     DATAGRAM_HEADER, Frame, HEADER, Incoming, Parameters, Reception, SendState, Source,
 };
+use quiclab_transport::workload::Outcome;
 use std::collections::VecDeque;
 use std::time::Instant;
-
-/// What is sent after the header of a frame.
-static BODY: [u8; 65_536] = [0; 65_536];
-
-/// State of a transfer, with the reason if it failed.
-#[derive(Default)]
-pub(crate) struct Outcome {
-    pub(crate) progress: Progress,
-    pub(crate) failure: Option<String>,
-}
-
-impl Outcome {
-    /// The transfer will not be completed, unless it already is.
-    pub(crate) fn fail(&mut self, reason: String) {
-        if self.progress.finished.is_none() {
-            self.progress.failed = true;
-            self.failure.get_or_insert(reason);
-        }
-    }
-
-    fn finish(&mut self, now: Time) {
-        if !self.progress.failed {
-            self.progress.finished.get_or_insert(now);
-        }
-    }
-}
 
 /// A frame that is not acknowledged.
 struct Open<Stream> {
@@ -200,8 +176,7 @@ fn chunk(frame: &Frame, offset: u32) -> Bytes {
     if offset < HEADER {
         return Bytes::copy_from_slice(&frame.captured.as_nanos().to_be_bytes()[offset..]);
     }
-    let left = frame.length as usize - offset;
-    Bytes::from_static(&BODY[..left.min(BODY.len())])
+    zeros((frame.length as usize - offset) as u64, LARGEST_WRITE)
 }
 
 /// A stream whose frame is not complete.

@@ -162,11 +162,14 @@ fn check_multipath(stack: &str, multipath: &Multipath, lab: Option<&LabControl>)
     })
 }
 
-/// Checks that it is a workload that these stacks run.
+/// The workloads that these stacks run.
+pub(crate) const WORKLOADS: [&str; 3] = ["download", "page", "live"];
+
+/// Checks that it is one of them.
 pub(crate) fn check_workload(workload: &Workload) -> Result<(), Problem> {
     match workload {
-        Workload::Download { .. } | Workload::Live { .. } => Ok(()),
-        other => Err(Problem::unknown("workload.kind", other.kind(), ["download", "live"])),
+        Workload::Download { .. } | Workload::Page { .. } | Workload::Live { .. } => Ok(()),
+        other => Err(Problem::unknown("workload.kind", other.kind(), WORKLOADS)),
     }
 }
 

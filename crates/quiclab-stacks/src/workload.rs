@@ -12,21 +12,11 @@
 //! A run is done when the client's progress is finished. The server's is finished when all it wrote
 //! is acknowledged or the client has closed the connection, whichever is first.
 
+use crate::body::{write_size, zeros};
 use crate::library::{Event, Stack, StreamDirection};
-use bytes::Bytes;
 use quiclab_core::{Progress, Role, Time};
 use quiclab_transport::options::Workload;
 use std::time::Instant;
-
-/// What is sent: zeros, of which every write takes a part without copying.
-static BODY: [u8; MAX_WRITE_BYTES] = [0; MAX_WRITE_BYTES];
-/// Bytes of one write at most. Stacks search their queue of writes, so these must not be small.
-const MAX_WRITE_BYTES: usize = 65_536;
-/// A send window is filled by at least this many writes: quinn frees a write as a whole, and with
-/// a single one in the window would have to stop until all of it is acknowledged.
-const WRITES_PER_WINDOW: u64 = 16;
-/// Below this many bytes a write would not fill a datagram.
-const MIN_WRITE: u64 = 2_048;
 
 /// Progress of one end of a download.
 pub(crate) struct Download<Stream> {
@@ -50,7 +40,6 @@ impl<Stream: Copy + PartialEq> Download<Stream> {
         let Workload::Download { size, duration, request } = workload else {
             unreachable!("checked by check_workload")
         };
-        let write_size = (send_window / WRITES_PER_WINDOW).clamp(MIN_WRITE, MAX_WRITE_BYTES as u64);
         Self {
             role,
             stream: None,
@@ -59,7 +48,7 @@ impl<Stream: Copy + PartialEq> Download<Stream> {
                 Role::Server => size.map_or(u64::MAX, |size| size.bytes()),
             },
             writing: false,
-            write_size: usize::try_from(write_size).expect("write_size is at most MAX_WRITE_BYTES"),
+            write_size: write_size(send_window),
             until: duration.filter(|_| role == Role::Server).map(|duration| start + duration),
             progress: Progress::default(),
             failure: None,
@@ -140,8 +129,7 @@ impl<Stream: Copy + PartialEq> Download<Stream> {
                 self.writing = false;
                 return stack.finish(stream);
             }
-            let size = self.to_write.min(self.write_size as u64) as usize;
-            let written = stack.write(stream, Bytes::from_static(&BODY[..size]));
+            let written = stack.write(stream, zeros(self.to_write, self.write_size));
             if written == 0 {
                 return; // only a write that takes nothing is followed by Event::Writable
             }

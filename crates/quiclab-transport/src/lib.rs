@@ -22,7 +22,7 @@ pub mod acknowledgement;
 pub mod congestion;
 mod datagram;
 mod error;
-mod http;
+pub mod http;
 pub mod live;
 mod media;
 pub mod operations;
@@ -38,7 +38,7 @@ pub mod tcp;
 mod testing;
 mod ticks;
 mod tls_messages;
-mod workload;
+pub mod workload;
 
 pub use error::Error;
 pub use profile::OptionRow;

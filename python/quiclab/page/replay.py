@@ -224,7 +224,8 @@ def _tls(stack: Stack, use: TlsUse) -> Tls | None:
     """
     if not stack.stack.startswith("lab-"):
         if use != "full":
-            raise unexpected("--tls", f"`full` for the real stack `{stack.name}`", use)
+            reason = f"the real stack `{stack.name}` makes full handshakes only"
+            raise unexpected("--tls", '"full"', use, reason)
         return None
     early: Literal["accepted"] | None = "accepted" if use == "early_data" and stack.protocol == "quic" else None
     return Tls(version="1.3", resumption=use != "full", early_data=early)

@@ -38,7 +38,7 @@ fn examples() -> Vec<(String, String)> {
 fn some_stacks(end: &EndpointConfig, _: EndOf) -> Result<StackAbilities, Problem> {
     let stack = end.stack.as_deref().unwrap_or_default();
     let (protocol, workloads): (_, &[_]) = match stack {
-        "quinn" | "noq" => (StackProtocol::Quic, &["download", "live"]),
+        "quinn" | "noq" => (StackProtocol::Quic, &["download", "page", "live"]),
         "lab-quic" => {
             (StackProtocol::Quic, &["download", "request_response", "page", "datagrams", "ping", "live"])
         }

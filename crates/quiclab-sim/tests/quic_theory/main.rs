@@ -17,4 +17,5 @@ mod handshake;
 mod head_of_line;
 mod observed;
 mod pacing;
+mod real_stacks;
 mod windows;

@@ -59,6 +59,9 @@ impl Stack for Stuck {
     fn is_handshaking(&self) -> bool {
         false
     }
+    fn id((): ()) -> u64 {
+        0
+    }
     fn open(&mut self, _direction: StreamDirection) -> Option<()> {
         None
     }

@@ -216,6 +216,10 @@ macro_rules! adapter {
                     self.connection.as_ref().is_none_or(|(_, connection)| connection.is_handshaking())
                 }
 
+                fn id(stream: StreamId) -> u64 {
+                    stream.into()
+                }
+
                 fn open(&mut self, direction: StreamDirection) -> Option<StreamId> {
                     self.connection().streams().open(dir(direction))
                 }

@@ -1,18 +1,22 @@
 //! quinn and its forks: what options they take, and how an endpoint of one of them is made.
 
 use crate::application::Application;
+use crate::body::write_size;
 use crate::driver::QuicEndpoint;
 use crate::library::{Parts, Stack};
 use crate::observation::SharedObservation;
+use crate::on_streams::OnStreams;
 use crate::options::{
     self, DEFAULT_DATAGRAM_SIZE, DEFAULT_INITIAL_WINDOW, DEFAULT_PACKET_THRESHOLD, DEFAULT_SEND_WINDOW,
     Options,
 };
 use quiclab_core::{
-    ByteCount, Endpoint, OptionInfo, Problem, RandomStream, StackAbilities, StackInfo, StackProtocol,
+    ByteCount, Endpoint, EndpointIdentity, OptionInfo, Problem, RandomStream, StackAbilities, StackInfo,
+    StackProtocol,
 };
-use quiclab_transport::EndpointRequest;
-use quiclab_transport::options::{CongestionControl, EndpointConfig, SlowStartExit};
+use quiclab_transport::options::{CongestionControl, EndpointConfig, QuicVersion, SlowStartExit, Workload};
+use quiclab_transport::workload::StreamApplication;
+use quiclab_transport::{EndpointRequest, http};
 
 /// Where a default is in the source of the library.
 pub(super) const TRANSPORT: &str = "TransportConfig::default";
@@ -32,7 +36,7 @@ pub(super) fn info(
         version,
         description,
         protocol: StackProtocol::Quic,
-        workloads: &["download", "live"],
+        workloads: &options::WORKLOADS,
         options: Vec::leak([common(), own.to_vec()].concat()),
         profiles: &[],
         operations: &[],
@@ -54,31 +58,59 @@ pub(super) fn validate(info: &StackInfo, config: &EndpointConfig) -> Result<Stac
     Ok(StackAbilities { multipath, states: states.into(), ..info.abilities() })
 }
 
+/// What to do instead of setting `option`, which none of the family has.
+pub(super) fn instead(option: &str) -> &'static str {
+    match option {
+        "tls" => "its handshakes are full ones of TLS 1.3, without an option",
+        _ => "",
+    }
+}
+
 /// An endpoint on the stack that `make` makes.
 pub(super) fn build<S: Stack>(
     info: &StackInfo,
     request: EndpointRequest<'_>,
-    make: impl FnOnce(&Options, Parts) -> S,
+    make: impl Fn(&Options, Parts) -> S,
 ) -> Result<Box<dyn Endpoint>, Problem> {
-    let EndpointRequest { identity, config, workload, start, seed, observer, path_plan, .. } = request;
+    let EndpointRequest { identity, config, workload, start, seed, mut observer, path_plan, .. } = request;
     let options = Options::new(info.name, config)?;
     options::check_workload(workload)?;
     options::check_tuple(&identity.tuple)?;
-    let observation =
-        observer.map(|observer| SharedObservation::new(observer, identity.role, options.packet_threshold()));
-    let parts = Parts {
-        role: identity.role,
-        remote: identity.tuple.destination(),
-        paths: identity.paths,
-        path_plan,
-        random: RandomStream::new(seed, &identity.name),
-        congestion_random: RandomStream::new(seed, &format!("{}.congestion", identity.name)),
-        observation: observation.clone(),
+    let role = identity.role;
+    // one connection; an observer knows one, of a page that of the HTML
+    let mut connection = |identity: &EndpointIdentity, application| -> Box<dyn Endpoint> {
+        let observation = observer
+            .take()
+            .map(|observer| SharedObservation::new(observer, role, options.packet_threshold()));
+        let parts = Parts {
+            role,
+            remote: identity.tuple.destination(),
+            paths: identity.paths,
+            path_plan: path_plan.clone(),
+            random: RandomStream::new(seed, &identity.name),
+            congestion_random: RandomStream::new(seed, &format!("{}.congestion", identity.name)),
+            observation: observation.clone(),
+        };
+        let stack = make(&options, parts);
+        let tls_random = RandomStream::new(seed, &format!("{}.tls", identity.name));
+        Box::new(QuicEndpoint::new(identity, stack, application, start, tls_random, observation))
     };
-    let stack = make(&options, parts);
-    let application = Application::new(&identity, workload, start, seed, options.send_window());
-    let tls_random = RandomStream::new(seed, &format!("{}.tls", identity.name));
-    Ok(Box::new(QuicEndpoint::new(&identity, stack, application, start, tls_random, observation)))
+    let on_streams = |workload: Box<dyn StreamApplication>| {
+        let write_size = write_size(options.send_window());
+        Application::OnStreams(Box::new(OnStreams::new(role, workload, write_size)))
+    };
+    let Workload::Page { resources, .. } = workload else {
+        let application = Application::new(&identity, workload, start, seed, options.send_window());
+        return Ok(connection(&identity, application));
+    };
+    let random = RandomStream::new(seed, &format!("{}.page", identity.name));
+    if resources.is_empty() {
+        let page = http::build_streams(role, workload, QuicVersion::V1, random)?;
+        return Ok(connection(&identity, on_streams(page)));
+    }
+    http::build_origins(&identity, workload, random, |identity, page, origin| {
+        Ok(connection(identity, on_streams(page.on_streams(role, origin, QuicVersion::V1))))
+    })
 }
 
 /// What all of the family have.

@@ -79,6 +79,10 @@ impl NativeStack for NoqStack {
         family::validate(&INFO, config)
     }
 
+    fn instead(&self, option: &str) -> &'static str {
+        family::instead(option)
+    }
+
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn quiclab_core::Endpoint>, Problem> {
         family::build(&INFO, request, Noq::new)
     }

@@ -73,6 +73,10 @@ impl NativeStack for QuinnStack {
         ))
     }
 
+    fn instead(&self, option: &str) -> &'static str {
+        family::instead(option)
+    }
+
     fn build(&self, request: EndpointRequest<'_>) -> Result<Box<dyn quiclab_core::Endpoint>, Problem> {
         family::build(&INFO, request, Quinn::new)
     }

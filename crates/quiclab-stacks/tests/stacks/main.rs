@@ -7,6 +7,8 @@ mod lab_controller;
 mod network;
 mod observer;
 mod options;
+mod page;
+mod page_windows;
 mod transfer;
 mod validation;
 

@@ -6,7 +6,7 @@ use quiclab_core::{
     ByteCount, Duration, EndpointIdentity, FiveTuple, FlowId, ProblemKind, Protocol, Role, Time,
 };
 use quiclab_transport::EndpointRequest;
-use quiclab_transport::options::{EndpointConfig, Workload};
+use quiclab_transport::options::{EndpointConfig, Tls, TlsVersion, Workload};
 use quiclab_transport::stack::build;
 
 #[test]
@@ -69,6 +69,22 @@ fn stacks_and_profiles_are_checked() {
         );
     }
     assert_eq!(quiclab_stacks::STACKS.iter().map(|stack| stack.info().name).collect::<Vec<_>>(), STACKS);
+}
+
+#[test]
+fn resumption_is_refused_with_what_there_is() {
+    for stack in STACKS {
+        let mut config = config(stack);
+        config.tls = Some(Tls {
+            version: TlsVersion::Tls13,
+            resumption: true,
+            certificate: ByteCount::from_bytes(3000),
+            early_data: None,
+        });
+        let problem = validate(&config).unwrap_err();
+        assert_eq!((problem.path.to_string(), problem.kind), ("tls".to_owned(), ProblemKind::Unsupported));
+        assert!(problem.to_string().contains("handshakes are full ones"), "{problem}");
+    }
 }
 
 #[test]

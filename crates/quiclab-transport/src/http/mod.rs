@@ -12,6 +12,8 @@
 //!
 //! Bodies and header sections are lengths. Which resource a request asks for stands in its section: a value
 //! beside the length, which travels with it. Both ends know the page.
+//!
+//! Public is what a stack of another crate needs to load pages on its streams ([`crate::workload::Streams`]).
 
 mod browser;
 mod gquic;
@@ -23,7 +25,7 @@ mod page;
 mod server;
 
 pub(crate) use h2::{build as build_http2, rows as http2_rows};
-pub(crate) use origins::build as build_origins;
+pub use origins::build as build_origins;
 #[cfg(test)]
 pub(crate) use page::testing;
 
@@ -38,7 +40,7 @@ use server::WebServer;
 use std::sync::{Arc, Mutex};
 
 /// What the ends of all connections of a page at one side are made of.
-pub(crate) struct PageEnds {
+pub struct PageEnds {
     page: Arc<Page>,
     visit: Arc<Mutex<PageLoad>>,
 }
@@ -48,7 +50,7 @@ impl PageEnds {
     ///
     /// # Errors
     /// If `workload` is no page, or one of its values is not allowed.
-    pub(crate) fn new(workload: &Workload, random: RandomStream) -> Result<Self, Error> {
+    pub fn new(workload: &Workload, random: RandomStream) -> Result<Self, Error> {
         let page = Arc::new(Page::new(workload)?);
         let times = page::browser_times(workload, random);
         let visit = Arc::new(Mutex::new(PageLoad::new(Arc::clone(&page), times)));
@@ -64,12 +66,8 @@ impl PageEnds {
     }
 
     /// One side of the page on the streams of QUIC, of the connection to one of its servers.
-    pub(crate) fn on_streams(
-        &self,
-        role: Role,
-        origin: usize,
-        version: QuicVersion,
-    ) -> Box<dyn StreamApplication> {
+    #[must_use]
+    pub fn on_streams(&self, role: Role, origin: usize, version: QuicVersion) -> Box<dyn StreamApplication> {
         match (version, role) {
             (QuicVersion::V1, Role::Client) => Box::new(Client::<h3::Client>::new(self.browser(origin))),
             (QuicVersion::V1, Role::Server) => {
@@ -91,7 +89,7 @@ impl PageEnds {
 ///
 /// # Errors
 /// If a value of the page is not allowed.
-pub(crate) fn build_streams(
+pub fn build_streams(
     role: Role,
     workload: &Workload,
     version: QuicVersion,

@@ -38,12 +38,12 @@ struct Origins {
     ports: u16,
 }
 
-/// One side of a page with `resources`; `random` is the page's own. `connection` makes the end of a connection: its identity, and the number of its
-/// origin.
+/// One side of a page with `resources`: a connection to each of its servers. `random` is the page's own. `connection` makes
+/// the end of a connection of its identity, of what the page's ends are made of, and of the number of its server.
 ///
 /// # Errors
 /// If a value of the page is not allowed; those of `connection`.
-pub(crate) fn build(
+pub fn build(
     identity: &EndpointIdentity,
     workload: &Workload,
     random: RandomStream,

@@ -58,7 +58,7 @@ impl Server {
     }
 }
 
-fn send_state(streams: &dyn Streams) -> SendState {
+fn send_state(streams: &mut dyn Streams) -> SendState {
     SendState { rate: streams.send_rate(), waiting_bytes: streams.waiting_bytes() }
 }
 

@@ -33,7 +33,7 @@ impl Server {
         }
     }
 
-    fn send_state(&self, streams: &dyn Streams) -> SendState {
+    fn send_state(&self, streams: &mut dyn Streams) -> SendState {
         let waiting: u64 = self.waiting.iter().map(|frame| u64::from(frame.length)).sum();
         SendState { rate: streams.send_rate(), waiting_bytes: waiting + streams.waiting_bytes() }
     }

@@ -3,6 +3,8 @@
 //! An application sends and receives *messages* of known length, one at a time in each direction: a
 //! request, a response. The transport tells it what happened and does what it answers. Semantics are
 //! those of the real stacks' workloads, with a stream of QUIC in the place of the connection.
+//!
+//! Public is what a stack of another crate needs to run a workload on its streams: [`StreamApplication`], [`Streams`].
 
 mod arrivals;
 mod download;
@@ -22,7 +24,7 @@ pub(crate) use probes::Probes;
 pub(crate) use reception::{Delays, LINGER, Reception};
 pub use samples::Samples;
 pub(crate) use schedule::Schedule;
-pub(crate) use streams::{Datagram, Priority, StreamApplication, StreamId, Streams};
+pub use streams::{Datagram, Priority, StreamApplication, StreamId, Streams};
 
 use crate::error::Error;
 use crate::options::{PingProtocol, Workload};
@@ -107,20 +109,23 @@ pub(crate) trait Application: Send {
 
 /// State of a transfer, with the reason if it failed.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
-    pub(crate) progress: Progress,
-    pub(crate) failure: Option<String>,
+pub struct Outcome {
+    /// How far it is.
+    pub progress: Progress,
+    /// Why it failed; `None`: it has not.
+    pub failure: Option<String>,
 }
 
 impl Outcome {
-    pub(crate) fn finish(&mut self, now: Time) {
+    /// The transfer is complete, unless it has failed.
+    pub fn finish(&mut self, now: Time) {
         if !self.progress.failed {
             self.progress.finished.get_or_insert(now);
         }
     }
 
     /// The transfer will not be completed, unless it already is.
-    pub(crate) fn fail(&mut self, reason: String) {
+    pub fn fail(&mut self, reason: String) {
         if self.progress.finished.is_none() {
             self.progress.failed = true;
             self.failure.get_or_insert(reason);

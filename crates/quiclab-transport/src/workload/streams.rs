@@ -1,4 +1,6 @@
-//! What an application does with the streams of QUIC.
+//! What an application does with the streams of QUIC: [`StreamApplication`] is one side of a workload, [`Streams`] the
+//! connection below it. lab-quic implements it with lengths; quiclab-stacks implements it on the streams of real
+//! stacks, with bytes.
 
 use super::Outcome;
 use quiclab_core::{ByteCount, DataRate, Metrics, PageClient, Time};
@@ -6,34 +8,38 @@ use quiclab_core::{ByteCount, DataRate, Metrics, PageClient, Time};
 /// Identifier of a stream (RFC 9000 section 2.1): the two low bits say who opened it, and whether it goes
 /// one way only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct StreamId(pub(crate) u64);
+pub struct StreamId(pub u64);
 
 impl StreamId {
     /// The `index`-th stream of its kind, from 0.
-    pub(crate) const fn new(index: u64, server: bool, bidirectional: bool) -> Self {
+    #[must_use]
+    pub const fn new(index: u64, server: bool, bidirectional: bool) -> Self {
         Self(index << 2 | (!bidirectional as u64) << 1 | server as u64)
     }
     /// Which of its kind it is, from 0.
-    pub(crate) const fn index(self) -> u64 {
+    #[must_use]
+    pub const fn index(self) -> u64 {
         self.0 >> 2
     }
     /// Whether the server has opened it.
-    pub(crate) const fn is_of_server(self) -> bool {
+    #[must_use]
+    pub const fn is_of_server(self) -> bool {
         self.0 & 1 != 0
     }
     /// Whether data flow both ways.
-    pub(crate) const fn is_bidirectional(self) -> bool {
+    #[must_use]
+    pub const fn is_bidirectional(self) -> bool {
         self.0 & 2 == 0
     }
 }
 
 /// When a stream is sent (RFC 9218 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Priority {
+pub struct Priority {
     /// 0 (first) to 7.
-    pub(crate) urgency: u8,
+    pub urgency: u8,
     /// Whether it makes sense to send it in turn with others of the same urgency.
-    pub(crate) incremental: bool,
+    pub incremental: bool,
 }
 
 impl Default for Priority {
@@ -44,14 +50,15 @@ impl Default for Priority {
 
 /// A DATAGRAM frame (RFC 9221) with what its data say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Datagram {
+pub struct Datagram {
     /// Length of the data in bytes.
-    pub(crate) length: u16,
-    pub(crate) number: u64,
+    pub length: u16,
+    /// Which one it is, in the order of its application.
+    pub number: u64,
     /// When it was due at its sender; of an answer, when what it answers was.
-    pub(crate) sent: Time,
+    pub sent: Time,
     /// Whether it is an answer.
-    pub(crate) echo: bool,
+    pub echo: bool,
 }
 
 impl Datagram {
@@ -70,7 +77,7 @@ impl Datagram {
 }
 
 /// What an application can do with its connection.
-pub(crate) trait Streams {
+pub trait Streams {
     /// Opens a stream; `None`: the peer's limit does not allow it now,
     /// [`StreamApplication::available`] will be called.
     fn open(&mut self, bidirectional: bool) -> Option<StreamId>;
@@ -89,15 +96,15 @@ pub(crate) trait Streams {
     /// Sends an unreliable datagram.
     fn send_datagram(&mut self, datagram: Datagram);
     /// Rate at which what waits is sent, on the first path ([`quiclab_core::RecoveryState::send_rate`]).
-    fn send_rate(&self) -> Option<DataRate>;
+    fn send_rate(&mut self) -> Option<DataRate>;
     /// Bytes of streams and datagrams that were not sent yet.
-    fn waiting_bytes(&self) -> u64;
+    fn waiting_bytes(&mut self) -> u64;
     /// Ends the connection.
     fn close(&mut self);
 }
 
 /// One side of a workload on the streams of QUIC.
-pub(crate) trait StreamApplication: Send {
+pub trait StreamApplication: Send {
     /// The client asks for a connection.
     fn start(&mut self, _now: Time) {}
     /// Streams may be opened: the handshake is complete, or a client sends 0-RTT.

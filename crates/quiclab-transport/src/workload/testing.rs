@@ -82,10 +82,10 @@ impl Streams for Recorder {
     fn send_datagram(&mut self, datagram: Datagram) {
         self.calls.push(Call::Datagram(datagram.number, datagram.echo));
     }
-    fn send_rate(&self) -> Option<DataRate> {
+    fn send_rate(&mut self) -> Option<DataRate> {
         self.send_rate
     }
-    fn waiting_bytes(&self) -> u64 {
+    fn waiting_bytes(&mut self) -> u64 {
         0
     }
     fn close(&mut self) {

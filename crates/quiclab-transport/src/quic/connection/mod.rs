@@ -487,10 +487,10 @@ impl crate::workload::Streams for Connection {
     fn send_datagram(&mut self, datagram: Datagram) {
         self.datagrams.push_back(datagram);
     }
-    fn send_rate(&self) -> Option<DataRate> {
+    fn send_rate(&mut self) -> Option<DataRate> {
         self.paths[self.first_path()].recovery_state().send_rate()
     }
-    fn waiting_bytes(&self) -> u64 {
+    fn waiting_bytes(&mut self) -> u64 {
         let datagrams: u64 = self.datagrams.iter().map(|datagram| u64::from(datagram.length)).sum();
         self.streams.unsent().saturating_add(datagrams)
     }

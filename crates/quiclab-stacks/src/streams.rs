@@ -1,0 +1,290 @@
+//! [`Streams`] of quiclab-transport on the streams of a library: lengths become bytes.
+//!
+//! | [`Streams`] | here |
+//! | --- | --- |
+//! | the length of a write | as many zeros; what the library does not take now waits until the stream is writable |
+//! | the label of a request | its first [`LABEL_BYTES`] bytes, the lowest first, within its length; other streams have none |
+//! | `finish` | as soon as the library has taken what was written |
+//! | priority: urgency, then streams in full, the oldest first, then incremental ones in turn | a priority of the library for each level; in a level, one for each stream that is not incremental |
+//! | bytes that wait | the library does not say what it has and has not sent: of all that is not acknowledged, what is not in flight |
+//!
+//! A server learns of a request when its label has arrived, or the end of its stream. The bytes that a request shorter than a
+//! label does not hold are 0: one for a resource has three bytes or more with its frame, and a page 100 001 resources at most.
+
+use crate::body::zeros;
+use crate::library::{Read, Stack, StreamDirection};
+use bytes::Bytes;
+use quiclab_core::{DataRate, Role};
+use quiclab_transport::workload::{Datagram, Priority, StreamId, Streams};
+use std::time::Instant;
+
+/// Bytes of a label.
+const LABEL_BYTES: usize = 8;
+/// Streams of one urgency whose order is kept; later ones take turns.
+const AGES: i32 = 1 << 26;
+
+/// A stream of the connection.
+struct Stream<Handle> {
+    handle: Handle,
+    /// How many streams were there before it.
+    age: usize,
+    /// What its first bytes say.
+    label: u64,
+    /// Bytes that the library has taken, and bytes that it is still to take.
+    taken: u64,
+    waiting: u64,
+    /// It ends after these.
+    ends: bool,
+    /// All of it is acknowledged, or it was reset.
+    done: bool,
+    arrived: Arrived,
+}
+
+/// What has arrived on a stream.
+#[derive(Clone, Copy, Default)]
+struct Arrived {
+    label: [u8; LABEL_BYTES],
+    bytes: u64,
+    /// Bytes of which the application does not know: their label is not complete.
+    held: u64,
+    /// Nothing more comes.
+    ended: bool,
+}
+
+impl Arrived {
+    fn add(&mut self, chunk: &[u8]) {
+        let before = usize::try_from(self.bytes).unwrap_or(usize::MAX);
+        if let Some(missing) = self.label.get_mut(before..) {
+            let length = missing.len().min(chunk.len());
+            missing[..length].copy_from_slice(&chunk[..length]);
+        }
+        self.bytes += chunk.len() as u64;
+    }
+}
+
+impl<Handle> Stream<Handle> {
+    fn new(handle: Handle, age: usize) -> Self {
+        Self {
+            handle,
+            age,
+            label: 0,
+            taken: 0,
+            waiting: 0,
+            ends: false,
+            done: false,
+            arrived: Arrived::default(),
+        }
+    }
+
+    /// The next bytes to write, `most` at most.
+    fn next(&self, most: usize) -> Bytes {
+        match usize::try_from(self.taken) {
+            Ok(taken) if taken < LABEL_BYTES && self.label != 0 => {
+                let length = usize::try_from(self.waiting).unwrap_or(usize::MAX).min(LABEL_BYTES - taken);
+                Bytes::copy_from_slice(&self.label.to_le_bytes()[taken..taken + length])
+            }
+            _ => zeros(self.waiting, most),
+        }
+    }
+}
+
+/// The streams of a connection, of both ends.
+pub(crate) struct StreamTable<Handle> {
+    role: Role,
+    /// By the two low bits of their identifiers, then in the order of these.
+    streams: [Vec<Stream<Handle>>; 4],
+    /// Bytes of one write.
+    write_size: usize,
+}
+
+impl<Handle: Copy> StreamTable<Handle> {
+    pub(crate) fn new(role: Role, write_size: usize) -> Self {
+        Self { role, streams: [const { Vec::new() }; 4], write_size }
+    }
+
+    fn add(&mut self, id: StreamId, handle: Handle) {
+        let age = self.streams.iter().map(Vec::len).sum();
+        let kind = &mut self.streams[(id.0 & 3) as usize];
+        assert_eq!(id.index(), kind.len() as u64, "libraries open and accept streams in order");
+        kind.push(Stream::new(handle, age));
+    }
+
+    fn get(&self, id: StreamId) -> Option<&Stream<Handle>> {
+        self.streams[(id.0 & 3) as usize].get(usize::try_from(id.index()).ok()?)
+    }
+
+    fn get_mut(&mut self, id: StreamId) -> Option<&mut Stream<Handle>> {
+        self.streams[(id.0 & 3) as usize].get_mut(usize::try_from(id.index()).ok()?)
+    }
+
+    /// Whether data of the peer on this stream begin with a label.
+    fn is_request_of_peer(&self, id: StreamId) -> bool {
+        id.is_bidirectional() && id.is_of_server() == (self.role == Role::Client)
+    }
+
+    /// All that was written and its end are acknowledged.
+    pub(crate) fn on_acknowledged(&mut self, id: StreamId) {
+        if let Some(stream) = self.get_mut(id) {
+            stream.done = true;
+        }
+    }
+}
+
+/// What has arrived in order on a stream, for the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// Nothing of which it should know.
+    Nothing,
+    /// So many bytes; and nothing more comes.
+    Bytes(u64, bool),
+    /// The peer has reset the stream.
+    Reset,
+}
+
+/// The streams of a connection with the library below them, for one call of the application.
+pub(crate) struct LibraryStreams<'a, S: Stack> {
+    pub(crate) stack: &'a mut S,
+    pub(crate) table: &'a mut StreamTable<S::Stream>,
+    pub(crate) now: Instant,
+}
+
+impl<S: Stack> LibraryStreams<'_, S> {
+    /// The next stream that the peer has opened.
+    pub(crate) fn accept(&mut self) -> Option<StreamId> {
+        let directions = [StreamDirection::Bidirectional, StreamDirection::Unidirectional];
+        let handle = directions.into_iter().find_map(|direction| self.stack.accept(direction))?;
+        let id = StreamId(S::id(handle));
+        self.table.add(id, handle);
+        Some(id)
+    }
+
+    /// Reads what has arrived on a stream.
+    pub(crate) fn read(&mut self, id: StreamId) -> Arrival {
+        let is_request = self.table.is_request_of_peer(id);
+        let Some(Stream { handle, arrived, .. }) = self.table.get_mut(id) else {
+            return Arrival::Nothing; // it was not accepted yet
+        };
+        if arrived.ended {
+            return Arrival::Nothing;
+        }
+        let Read { bytes, ended, reset } = self.stack.read(*handle, |chunk| arrived.add(chunk));
+        arrived.ended = ended;
+        if reset {
+            return Arrival::Reset;
+        }
+        arrived.held += bytes;
+        if is_request && !ended && arrived.bytes < LABEL_BYTES as u64 {
+            return Arrival::Nothing;
+        }
+        match std::mem::take(&mut arrived.held) {
+            0 if !ended => Arrival::Nothing,
+            bytes => Arrival::Bytes(bytes, ended),
+        }
+    }
+
+    /// Writes what there is room for.
+    pub(crate) fn flush(&mut self, id: StreamId) {
+        let most = self.table.write_size;
+        let Some(stream) = self.table.get_mut(id) else { return };
+        while stream.waiting > 0 {
+            let taken = self.stack.write(stream.handle, stream.next(most)) as u64;
+            if taken == 0 {
+                return; // only a write that takes nothing is followed by Event::Writable
+            }
+            stream.taken += taken;
+            if stream.waiting != u64::MAX {
+                stream.waiting -= taken;
+            }
+        }
+        if std::mem::take(&mut stream.ends) {
+            self.stack.finish(stream.handle);
+        }
+    }
+}
+
+impl<S: Stack> Streams for LibraryStreams<'_, S> {
+    fn open(&mut self, bidirectional: bool) -> Option<StreamId> {
+        let direction =
+            if bidirectional { StreamDirection::Bidirectional } else { StreamDirection::Unidirectional };
+        let handle = self.stack.open(direction)?;
+        let id = StreamId(S::id(handle));
+        self.table.add(id, handle);
+        Some(id)
+    }
+
+    fn write(&mut self, stream: StreamId, bytes: u64) {
+        if let Some(found) = self.table.get_mut(stream) {
+            found.waiting = found.waiting.saturating_add(bytes);
+        }
+        self.flush(stream);
+    }
+
+    fn finish(&mut self, stream: StreamId) {
+        if let Some(found) = self.table.get_mut(stream) {
+            let labelled = found.taken.saturating_add(found.waiting).min(LABEL_BYTES as u64) * 8;
+            debug_assert!(found.label.checked_shr(labelled as u32).unwrap_or(0) == 0, "the label has room");
+            found.ends = true;
+        }
+        self.flush(stream);
+    }
+
+    fn reset(&mut self, stream: StreamId) {
+        if let Some(found) = self.table.get_mut(stream) {
+            (found.waiting, found.ends, found.done) = (0, false, true);
+            self.stack.reset(found.handle);
+        }
+    }
+
+    fn set_priority(&mut self, stream: StreamId, priority: Priority) {
+        if let Some(found) = self.table.get(stream) {
+            self.stack.set_priority(found.handle, priority_of(priority, found.age));
+        }
+    }
+
+    fn set_label(&mut self, stream: StreamId, label: u64) {
+        let is_request = stream.is_bidirectional() && !self.table.is_request_of_peer(stream);
+        debug_assert!(is_request, "labels are those of requests");
+        if let Some(found) = self.table.get_mut(stream) {
+            debug_assert_eq!(found.taken, 0, "its label is the first that is written");
+            found.label = label;
+        }
+    }
+
+    fn label(&self, stream: StreamId) -> u64 {
+        let found = self.table.get(stream).filter(|_| self.table.is_request_of_peer(stream));
+        found.map_or(0, |found| u64::from_le_bytes(found.arrived.label))
+    }
+
+    fn send_datagram(&mut self, _datagram: Datagram) {
+        unreachable!("pages send no datagrams, and live video in datagrams has an end of its own here");
+    }
+
+    fn send_rate(&mut self) -> Option<DataRate> {
+        self.stack.snapshot().recovery.send_rate()
+    }
+
+    fn waiting_bytes(&mut self) -> u64 {
+        let mut unacknowledged = 0_u64;
+        let mut waiting = 0_u64;
+        for stream in self.table.streams.iter().flatten().filter(|stream| !stream.done) {
+            unacknowledged = unacknowledged.saturating_add(stream.taken);
+            waiting = waiting.saturating_add(stream.waiting);
+        }
+        let in_flight = self.stack.snapshot().recovery.in_flight_bytes.unwrap_or(0);
+        waiting.saturating_add(unacknowledged.saturating_sub(in_flight))
+    }
+
+    fn close(&mut self) {
+        self.stack.close(self.now);
+    }
+}
+
+/// The priority of a library, of which larger ones are sent first and equal ones in turn.
+fn priority_of(priority: Priority, age: usize) -> i32 {
+    let level = i32::from(priority.urgency.min(7)) * 2 + i32::from(priority.incremental);
+    let age = i32::try_from(age).unwrap_or(AGES).min(AGES - 1);
+    -(level * AGES) - if priority.incremental { 0 } else { age }
+}
+
+#[cfg(test)]
+mod tests;
