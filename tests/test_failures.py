@@ -7,10 +7,12 @@ import json
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from conftest import ROOT
 from quiclab import cli
+from quiclab.equal_runs import without_effect
 from quiclab.failures import FILE, MAX_ENTRIES, note_failures, read_failures
 
 Captured = pytest.CaptureFixture[str]
@@ -111,6 +113,18 @@ def test_a_factor_without_effect_is_named(small: Path, tmp_path: Path, capsys: C
     assert [note for note in notes if "has no effect" in note] == [
         "links.up1.queue has no effect: runs that differ in nothing else are equal, packet by packet."
     ]
+
+
+def test_a_factor_of_a_study_without_effect_is_named() -> None:
+    rows = [(rate, queue, seed, f"{rate} {seed}") for rate in (1, 2) for queue in (10, 20) for seed in (1, 2)]
+    runs = pl.DataFrame(rows, ["rate", "queue", "seed", "digest"], orient="row")
+    groups = [("rate", {"rate"}), ("queue", {"queue"})]
+    assert [note.split()[0] for note in without_effect(runs, ["rate", "queue"], groups)] == ["queue"]
+    both = [("both", {"rate", "queue"})]
+    assert without_effect(runs, ["rate", "queue"], both) == []
+    # with seeds of its own, a setting differs in more than its factors
+    own = runs.with_columns(pl.col("seed") + 10 * pl.col("queue"))
+    assert without_effect(own, ["rate", "queue"], groups) == []
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "quiclab.failures/1", "failures": 3}', '{"a":' * 20_000])

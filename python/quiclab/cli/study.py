@@ -31,6 +31,7 @@ from quiclab.cli.study_inspect import study_inspect_command
 from quiclab.cli.study_options import EnginesOption, JobsOption, NameArgument, OneArgument, OutOption
 from quiclab.cli.study_setting import study_scenario_command
 from quiclab.cli.values import JsonOption, integer
+from quiclab.equal_runs import without_effect
 from quiclab.errors import QuiclabError, StoppedError, not_one_of
 from quiclab.formats import counted
 from quiclab.libraries import check_libraries
@@ -168,8 +169,7 @@ def _run_study(
         outcome = sweep.execute(
             work, store, title=study.name, workers=workers, trial=lambda job, result: try_study(study, job, result)
         )
-        if outcome.done:
-            _ = Evaluation(study, out).table  # measured now, and stored
+        notes = _without_effect(Evaluation(study, out)) if outcome.done else []
     if counted > wanted and not keep:
         print(
             f"{study.name}: {directory} keeps {counted} runs of each setting, as an earlier sweep requested"
@@ -192,7 +192,16 @@ def _run_study(
         f"{study.name}: {outcome.done} of {outcome.total} runs complete, {outcome.executed} of them new",
         file=sys.stderr,
     )
+    for note in notes:
+        print(f"{study.name}: {note}", file=sys.stderr)
     return outcome
+
+
+def _without_effect(evaluation: Evaluation) -> list[str]:
+    """Name factors that make no difference to any run; the runs are measured for that, and stored."""
+    design, runs = evaluation.study.design, evaluation.table
+    columns = ["engine", "variant", "configuration", *(factor.column for factor in design.swept)]
+    return without_effect(runs, columns, [(factor.name, {factor.column}) for factor in design.swept])
 
 
 def show_outcomes(name: str, outcomes: Mapping[str, Outcome], out: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from quiclab.equal_runs import without_effect
 from quiclab.errors import RequestError
 from quiclab.files import parquet_bytes
 from quiclab.formats import counted, decimal
@@ -21,7 +22,6 @@ from quiclab.sweeps.table import (
     MEAN,
     PERCENT,
     REASON,
-    SEED,
     N,
     differences,
     failed_runs,
@@ -106,7 +106,9 @@ class Tables:
         table, builds = runs_table(runs, store)
         settings = summary(table, [factor.column for factor in plan.design.factors], plan.measures)
         settings = with_failed(settings, failed_runs(runs, store), plan)
-        notes = [*_notes(plan.name, table, settings, builds), *_without_effect(plan, table)]
+        notes = _notes(plan.name, table, settings, builds)
+        if plan.sample is None:
+            notes += without_effect(table, [factor.column for factor in plan.design.factors], _groups(plan))
         if compared is not None and len(table) and not (table[compared.factor.column] == compared.reference).any():
             notes.append(
                 f"No run with {compared.factor.path} = {plain(compared.reference)} is stored: nothing is compared."
@@ -188,21 +190,13 @@ def _notes(name: str, runs: pl.DataFrame, settings: pl.DataFrame, builds: set[st
     return notes
 
 
-def _without_effect(plan: Plan, runs: pl.DataFrame) -> list[str]:
-    """Name the factors whose levels make no difference: runs that differ in nothing else have equal digests."""
-    if runs.is_empty() or plan.sample is not None:
-        return []
-    zipped = {text.partition("=")[0] for text in plan.zipped}
-    together = [[factor for factor in plan.design.factors if factor.path in zipped]]
-    found = []
-    for group in [*together, *([factor] for factor in plan.design.factors if factor.path not in zipped)]:
-        columns = {factor.column for factor in group}
-        others = [factor.column for factor in plan.design.factors if factor.column not in columns]
-        equal = runs.group_by(SEED, *others).agg(pl.len(), pl.col("digest").n_unique()).filter(pl.col("len") > 1)
-        if len(equal) and equal["digest"].max() == 1:
-            paths = " and ".join(factor.path for factor in group)
-            found.append(f"{paths} has no effect: runs that differ in nothing else are equal, packet by packet.")
-    return found
+def _groups(plan: Plan) -> list[tuple[str, set[str]]]:
+    """Return the factors and their columns; those that go in step are one."""
+    factors = plan.design.factors
+    in_step = {text.partition("=")[0] for text in plan.zipped}
+    together = [[factor for factor in factors if factor.path in in_step]]
+    groups = [*filter(None, together), *([factor] for factor in factors if factor.path not in in_step)]
+    return [(" and ".join(factor.path for factor in group), {factor.column for factor in group}) for group in groups]
 
 
 def check_directory(directory: Path) -> None:
