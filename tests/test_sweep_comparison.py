@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -16,8 +17,9 @@ from quiclab import cli, identity
 from quiclab.errors import QuiclabError, RequestError
 from quiclab.executors import Processes
 from quiclab.native import MAX_SEED
+from quiclab.report.figures.heatmap import UNTESTED, WHITE, look
 from quiclab.store import Store
-from quiclab.sweeps import Plan, run
+from quiclab.sweeps import Plan, difference_map, run
 from quiclab.sweeps.design import Design
 from quiclab.sweeps.factors import Level, parse
 from quiclab.sweeps.figure import _within, caption, chart, layout
@@ -250,3 +252,41 @@ def test_runs_of_each_setting_are_counted_by_setting(small: Path) -> None:
     plan = plan_of(small, varied=("links.down1.rate=5Mbit/s,20Mbit/s",), seeds=2)
     assert caption(plan, pl.DataFrame({"setting": [0, 0]})).startswith("Means over the runs")
     assert caption(plan, pl.DataFrame({"setting": [1]})) == "At most one run of each setting."
+
+
+# --- the map of differences
+
+
+def test_a_comparison_over_two_further_factors_has_a_map(small: Path, tmp_path: Path) -> None:
+    arguments = [*RATES, "--vary", "links.down1.delay=5ms,10ms", *STACKS, "--compare", "flows.*.stack"]
+    losses = ["--set", "links.down1.loss=0.5 %", "--seeds", "2", "--jobs", "1", "--metric", "goodput"]
+    assert invoke("sweep", small, *arguments, *losses, "--out", tmp_path / "out") == 0
+    svg = (tmp_path / "out" / "figure-goodput_mbps-differences.svg").read_text(encoding="utf-8")
+    assert "lab-tcp compared with quinn" in svg
+    assert 'id="differences-1"' in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def test_cells_of_a_map_are_white_where_the_interval_contains_zero() -> None:
+    varied = ["stack=a,b", "rate=1,2", "delay=1,2,3"]
+    values = {  # a and b of two seeds: b is larger in both, larger in one, equally larger
+        (1, 1): [(10.0, 20.0), (11.0, 21.01)],
+        (1, 2): [(10.0, 20.0), (11.0, 10.0)],
+        (2, 3): [(10.0, 20.0), (10.0, 20.0)],
+    }
+    rows: list[tuple[object, ...]] = [
+        (stack, rate, delay, seed, value)
+        for (rate, delay), pairs in values.items()
+        for seed, pair in enumerate(pairs)
+        for stack, value in zip("ab", pair, strict=True)
+    ]
+    design = Design.read(varied, [], None, {})
+    chosen = design.compared("stack")
+    table = compared(rows, varied, [], "stack")
+    plan: Any = SimpleNamespace(design=design, zipped=())
+    spec = difference_map.specification(plan, chosen, table, MEASURE)
+    cells = [cell for panel in spec["datasets"].values() for cell in panel]
+    looks = {(cell["rate"], cell["delay"]): (cell["text"], cell["fill0"]) for cell in cells}
+    assert set(looks) == set(values)
+    assert looks[1, 1] == ("95", look(95.3, True, 100)["fill0"])
+    assert looks[1, 2] == ("43", WHITE)
+    assert looks[2, 3] == ("100 *", UNTESTED)

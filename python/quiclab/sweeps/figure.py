@@ -194,10 +194,10 @@ def _x(factor: Factor, settings: pl.DataFrame) -> alt.X:
         if len(values) <= 12
         else alt.Axis(grid=False)
     )
-    return alt.X(f"{_name(factor.column)}:Q", title=factor.title, scale=scale, axis=axis)
+    return alt.X(f"{column_name(factor.column)}:Q", title=factor.title, scale=scale, axis=axis)
 
 
-def _name(column: str) -> str:
+def column_name(column: str) -> str:
     """Escape a column for Vega-Lite, where dots and brackets lead into objects."""
     return column.replace("\\", "\\\\").replace(".", "\\.").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
 
@@ -229,7 +229,7 @@ def _values(chosen: Layout, settings: pl.DataFrame, measure: Measure) -> pl.Data
 def _tooltip(chosen: Layout, measure: Measure) -> list[alt.Tooltip]:
     axes = [factor for factor in (chosen.x, chosen.y) if factor is not None]
     return [
-        *(alt.Tooltip(f"{_name(factor.column)}:Q", title=factor.title) for factor in axes),
+        *(alt.Tooltip(f"{column_name(factor.column)}:Q", title=factor.title) for factor in axes),
         *([alt.Tooltip("colour:N", title=chosen.colour.title)] if chosen.colour else []),
         alt.Tooltip("mean:Q", title=measure.title, format=".5~g"),
         alt.Tooltip("low:Q", title="95 % interval from", format=".5~g"),
@@ -279,12 +279,12 @@ def _map(chosen: Layout, settings: pl.DataFrame, measure: Measure, domain: Seque
     order = {factor.column: settings[factor.column].unique().sort().to_list() for factor in (chosen.x, chosen.y)}
     flat: dict[str, Any] = {"grid": False, "ticks": False, "domain": False}
     x = alt.X(
-        f"{_name(chosen.x.column)}:O",
+        f"{column_name(chosen.x.column)}:O",
         title=chosen.x.title,
         sort="ascending",
         axis=alt.Axis(labelAngle=0, **flat),
     )
-    y = alt.Y(f"{_name(chosen.y.column)}:O", title=chosen.y.title, sort="descending", axis=alt.Axis(**flat))
+    y = alt.Y(f"{column_name(chosen.y.column)}:O", title=chosen.y.title, sort="descending", axis=alt.Axis(**flat))
     legend = alt.Legend(orient="top", gradientLength=240, titleLimit=WIDTH)
     scale = alt.Scale(scheme="viridis", domain=list(domain), nice=False)
     colour = alt.Color("mean:Q", title=measure.title, scale=scale, legend=legend)

@@ -233,6 +233,7 @@ def write(tables: Tables, directory: Path, command: str, *, distribution: bool =
     """
     from quiclab.report import figures  # noqa: PLC0415 - loads the chart library
     from quiclab.report.html import drawing, environment, with_contents  # noqa: PLC0415 - as above
+    from quiclab.sweeps import difference_map  # noqa: PLC0415 - as above
     from quiclab.sweeps.figure import caption, most_runs, specification  # noqa: PLC0415 - as above
 
     plan = tables.plan
@@ -246,6 +247,14 @@ def write(tables: Tables, directory: Path, command: str, *, distribution: bool =
         files[figure_name(measure.column)] = svg.encode()
         charts.append({"measure": measure, "svg": svg})
         specs[f"chart-{number}"] = spec
+    maps, compared = [], tables.compared
+    if compared is not None and len(tables.differences) and difference_map.has_map(plan, compared):
+        for number, measure in enumerate(plan.measures, start=1):
+            spec = difference_map.specification(plan, compared, tables.differences, measure)
+            svg = figures.to_svg(spec)
+            files[figure_name(f"{measure.column}-differences")] = svg.encode()
+            maps.append({"measure": measure, "svg": svg})
+            specs[f"differences-{number}"] = spec
     rows = tables.rows()
     page = (
         environment()
@@ -253,6 +262,8 @@ def write(tables: Tables, directory: Path, command: str, *, distribution: bool =
         .render(
             plan=plan,
             charts=charts,
+            maps=maps,
+            map_caption=difference_map.CAPTION,
             caption=caption(plan, tables.runs, tables.without_value, distribution),
             heads=tables.heads,
             difference_heads=tables.difference_heads,

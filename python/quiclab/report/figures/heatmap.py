@@ -40,8 +40,13 @@ SWITCH = "palette"
 def limit_of(shown: MeasuredMap) -> float:
     """Return the difference at either end of the scale [%]: that of the map, or one that holds all cells."""
     largest = max((abs(cell.difference) for cell in (*shown.measured, *shown.published)), default=0.0)
-    if shown.map.limit or not largest:
-        return shown.map.limit or 1.0
+    return shown.map.limit or round_limit(largest)
+
+
+def round_limit(largest: float) -> float:
+    """Return the end of a scale that holds the largest difference: 1, 2 or 5 times a power of ten."""
+    if not largest:
+        return 1.0
     power = 10.0 ** math.floor(math.log10(largest))
     return next(step * power for step in (1, 2, 5, 10) if largest <= step * power)
 
@@ -86,7 +91,7 @@ def rows_of(cells: Sequence[Cell], study: Study, shown: MeasuredMap) -> list[dic
     return [
         {
             **_place(cell, shown),
-            **_look(cell.difference, cell.significant, limit_of(shown)),
+            **look(cell.difference, cell.significant, limit_of(shown)),
             "difference": round(cell.difference, 4),
             "p": "none" if math.isnan(cell.p) else f"{cell.p:.2g}",
             "first": _numbers(cell.first, unit),
@@ -108,15 +113,15 @@ def _word(shown: MeasuredMap, value: Value) -> str:
     return shown.map.words.get(value, f"{value}")
 
 
-def _look(difference: float, significant: bool | None, limit: float) -> dict[str, Any]:
+def look(difference: float, significant: bool | None, limit: float) -> dict[str, Any]:
     """Return text and colours of a cell: white if it is not significant, grey if that cannot be tested."""
     text = annotation(difference)
-    look: dict[str, Any] = {"text": text if significant is not None else f"{text} *", "bold": bool(significant)}
+    found: dict[str, Any] = {"text": text if significant is not None else f"{text} *", "bold": bool(significant)}
     for index, palette in enumerate(PALETTES):
         fill = UNTESTED if significant is None else colour(difference, palette, limit) if significant else WHITE
-        look[f"fill{index}"] = fill
-        look[f"ink{index}"] = QUIET_INK if significant is False else ink(fill)
-    return look
+        found[f"fill{index}"] = fill
+        found[f"ink{index}"] = QUIET_INK if significant is False else ink(fill)
+    return found
 
 
 def difference_rows(shown: MeasuredMap) -> list[dict[str, Any]]:
@@ -124,11 +129,11 @@ def difference_rows(shown: MeasuredMap) -> list[dict[str, Any]]:
     found = []
     for published, measured in shown.pairs:
         points = measured.difference - published.difference
-        look = _look(points, True, limit_of(shown)) | {"bold": False}
+        seen = look(points, True, limit_of(shown)) | {"bold": False}
         found.append(
             {
                 **_place(published, shown),
-                **look,
+                **seen,
                 "difference": round(points, 4),
                 "p": "",
                 "first": f"{published.difference:.4g} %",
