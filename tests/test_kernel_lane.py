@@ -21,6 +21,7 @@ from quiclab.scenario import Scenario, load
 from quiclab.study.plan import jobs_of
 from quiclab.study.registry import find_all
 from quiclab.sweeps.plan import Plan, Task
+from quiclab.sweeps.run import check
 
 LANES = ROOT / "scenarios" / "lanes.toml"
 LINUX = ("flows.main.stack", "linux")
@@ -182,6 +183,12 @@ def test_a_missing_program_is_named_with_its_package(tmp_path: Path) -> None:
     odd = load(LANES, [("flows.main.stack", "odd"), ("flows.main.sender", "{}")], lane.stacks())
     with pytest.raises(RequestError, match=r"no-such-program.*apt-get install odd"):
         make_job(odd, 1, lane, lane.programs())
+    # before the first run of a sweep, not as the reason why runs failed
+    sets = (("flows.main.sender", "{}"),)
+    varied = ("flows.main.stack=lab-tcp,odd",)
+    swept = Plan(file=LANES, text=LANES.read_text(), sets=sets, varied=varied, lane=lane)
+    with pytest.raises(RequestError, match=r"no-such-program.*apt-get install odd"):
+        check(swept)
 
 
 def result(kernel: dict[str, Any] | None, ended_by: str = "workloads_done") -> RunResult:

@@ -33,6 +33,20 @@ SYSCTLS = {
 }
 
 
+def check_programs(scenario: Mapping[str, Any], adapters: Mapping[str, Adapter]) -> None:
+    """Check that the programs of a resolved scenario are on this machine.
+
+    Raises
+    ------
+    RequestError
+        If one is missing; the message has the commands that install what is missing.
+    """
+    used = [adapters[name] for name in dict.fromkeys(stacks_of(scenario))]
+    missing = list(dict.fromkeys(message for adapter in used for message in adapter.missing()))
+    if missing:
+        raise RequestError("; ".join(missing))
+
+
 def make_job(scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, Adapter]) -> dict[str, Any]:
     """Return the job of a resolved scenario, as `quiclab-live` reads it.
 
@@ -42,10 +56,7 @@ def make_job(scenario: Scenario, seed: int, lane: Lane, adapters: Mapping[str, A
         If a program is missing on this machine.
     """
     plain = scenario.to_dict()
-    used = [adapters[name] for name in dict.fromkeys(stacks_of(plain))]
-    missing = list(dict.fromkeys(message for adapter in used for message in adapter.missing()))
-    if missing:
-        raise RequestError("; ".join(missing))
+    check_programs(plain, adapters)
     if lane.certificate != type(lane).certificate:
         _check_certificates(list(dict.fromkeys(stack_of(flow, "sender") for flow in plain["flows"].values())), adapters)
     flows = {}

@@ -31,7 +31,7 @@ from quiclab.lane.adapter import Adapter, load_adapters
 from quiclab.lane.adapter_plan import GuestPlan
 from quiclab.lane.choices import Certificate, Clock, DelayStage, Emulation
 from quiclab.lane.collect import Report, collect, received_file
-from quiclab.lane.job import JOB_FILE, extra_s, make_job, stack_of, stacks_of
+from quiclab.lane.job import JOB_FILE, check_programs, extra_s, make_job, stack_of, stacks_of
 from quiclab.lane.keylog import embed, key_log
 from quiclab.lane.tables import TABLES, read_tables
 from quiclab.native import build_id, checked_seed, source_commit
@@ -103,6 +103,16 @@ class Lane:
     def runs(self, scenario: Mapping[str, Any]) -> bool:
         """Whether the stacks of a resolved scenario are programs."""
         return set(stacks_of(scenario)) <= set(self.programs())
+
+    def check_programs(self, scenario: Mapping[str, Any]) -> None:
+        """Check that the programs of a resolved scenario are on this machine.
+
+        Raises
+        ------
+        RequestError
+            If one is missing.
+        """
+        check_programs(scenario, load_adapters(self.adapters))
 
     def problem(self) -> str | None:
         """Return the reason why this machine cannot run it; None if no reason is known."""

@@ -236,6 +236,11 @@ class Plan:
             known = versions[index] = sys.intern(computing)
         return hashes[place].hex(), known
 
+    def check_programs(self, index: int) -> None:
+        """Check that this machine has the programs of a setting of the kernel lane."""
+        if self.lane is not None and self.lane.runs(scenario := json.loads(self.scenario(index))):
+            self.lane.check_programs(scenario)
+
     def replay_of(self, task: Task) -> str:
         """Return the command that repeats one run alone."""
         pairs = chain(self._recording, self.sets, self.design.sets(self.design.settings[task.setting]))

@@ -314,13 +314,14 @@ def check(plan: Plan, settings: Collection[int] | None = None, stream: TextIO | 
     Raises
     ------
     RequestError
-        If a setting is not a valid scenario; the message has its changes.
+        If a setting is not a valid scenario, and the message has its changes; or if it needs a missing program.
     """
     chosen = range(len(plan.design.settings)) if settings is None else settings
     title = f"{plan.name}: checking"
     with CountProgress(title, len(chosen), 0, "settings", QUIET_S, stream or sys.stderr) as progress:
         for index in chosen:
             plan.identity(index)
+            plan.check_programs(index)
             progress.advance()
 
 
