@@ -11,9 +11,12 @@ import yaml
 
 import quiclab
 from conftest import ROOT
+from quiclab.errors import QuiclabError
 from quiclab.series import by_flow
-from quiclab.studies.tunnel.where import WHERE_IT_WAITS
+from quiclab.studies.tunnel.where import WHERE_IT_WAITS, longest_sojourns_ms
 from quiclab.study.registry import find
+from quiclab.study.sweep import result_of
+from quiclab.study.workers import kept
 
 if TYPE_CHECKING:
     from quiclab.result import RunResult
@@ -53,6 +56,23 @@ def test_every_metric_of_every_study_has_a_value_in_a_short_run(short: RunResult
     rtt = study.measures.metric.value(short, {})
     # both ways 10 ms; a quarter of a window at most waits in the links, and a packet until it is full
     assert 20 < rtt < 40
+
+
+def test_metrics_of_stored_runs_are_those_of_the_runs(short: RunResult) -> None:
+    series = find("tunnel/single").measures.kept_series
+    stored = result_of(short.to_json(), kept(short, series))
+    assert longest_sojourns_ms(stored, 0) == longest_sojourns_ms(short, 0) != []
+    for metric in find("tunnel/single").measures.metrics:
+        assert metric.value(stored, {}) == pytest.approx(metric.value(short, {}), nan_ok=True), metric.name
+    # a table that is not kept is no empty one
+    with pytest.raises(QuiclabError, match="`sojourns` of a stored run is not kept"):
+        _ = stored.sojourns
+
+
+def test_drops_of_codel_are_counted_by_flow_and_step(short: RunResult) -> None:
+    dropped = short.sojourns.filter(pl.col("outcome").cast(pl.String) == "codel")
+    counted = by_flow(short).filter(pl.col("metric") == "codel_dropped_packets")
+    assert counted["value"].sum() == len(dropped) > 0
 
 
 def test_each_ping_counts_once(short: RunResult) -> None:

@@ -86,8 +86,12 @@ def _change_columns() -> dict[str, Any]:
     return {**of_type, **values}
 
 
+#: In place of a table that a store does not keep.
+NOT_KEPT: Final = object()
+
+
 class _Rows:
-    """A table of a result; without one it is empty.
+    """A table of a result; without one it is empty, and one that was not kept is an error.
 
     The table of the engine becomes a data frame when it is first used, because the library of data frames loads slowly.
     """
@@ -99,6 +103,11 @@ class _Rows:
         if instance is None:
             return self
         held = instance.__dict__.get(self.name)
+        if held is NOT_KEPT:
+            raise QuiclabError(
+                f"the table `{self.name[1:]}` of a stored run is not kept: metrics of a study read the result, and the "
+                "series that the study keeps"
+            )
         if not isinstance(held, pl.DataFrame):
             held = instance.__dict__[self.name] = pl.DataFrame(held)
         return held

@@ -77,7 +77,8 @@ def by_flow(result: RunResult) -> pl.DataFrame:
 
     Columns `time_s`, `element`, `metric`, `value`. The element is `<tap>:<flow>` with `passed_bytes` and
     `passed_packets`, counted from the start; and `<end of a tunnel>:<flow>` with `sojourn_least_ms` and
-    `sojourn_longest_ms` of the packets sent in the step before. Steps without packets have no row.
+    `sojourn_longest_ms` of the packets sent in the step before, and `codel_dropped_packets` in it. Steps without
+    packets have no row.
     """
     step_s = _step_s(result)
     tables = [_passed(name, frame, step_s) for name, frame in result.taps.items() if not frame.is_empty()]
@@ -107,14 +108,16 @@ def _passed(tap: str, frame: pl.DataFrame, step_s: float) -> pl.DataFrame:
 
 
 def _sojourns(frame: pl.DataFrame, step_s: float) -> pl.DataFrame:
-    sent = (
-        frame.filter(pl.col("outcome").cast(pl.String) == "sent")
-        .with_columns(pl.col("element", "flow").cast(pl.String), time_s=_steps(step_s))
-        .group_by("element", "flow", "time_s")
-        .agg(sojourn_least_ms=pl.col("sojourn_ms").min(), sojourn_longest_ms=pl.col("sojourn_ms").max())
-        .sort("element", "flow", "time_s")
-    )
-    return _long(sent, pl.col("element") + ":" + pl.col("flow"), ("sojourn_least_ms", "sojourn_longest_ms"))
+    steps = frame.with_columns(pl.col("element", "flow", "outcome").cast(pl.String), time_s=_steps(step_s))
+    by = ("element", "flow", "time_s")
+
+    def of(outcome: str, **values: pl.Expr) -> pl.DataFrame:
+        ended = steps.filter(pl.col("outcome") == outcome).group_by(by).agg(**values).sort(by)
+        return _long(ended, pl.col("element") + ":" + pl.col("flow"), tuple(values))
+
+    sojourn = pl.col("sojourn_ms")
+    sent = of("sent", sojourn_least_ms=sojourn.min(), sojourn_longest_ms=sojourn.max())
+    return pl.concat([sent, of("codel", codel_dropped_packets=pl.len().cast(pl.Float64))])
 
 
 def _long(frame: pl.DataFrame, element: pl.Expr, metrics: tuple[str, ...]) -> pl.DataFrame:

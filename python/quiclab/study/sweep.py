@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from quiclab.errors import QuiclabError
 from quiclab.executors import Interrupt, Processes, available_cpus, run_all
@@ -22,7 +21,7 @@ from quiclab.identity import BUILD
 from quiclab.libraries import pl
 from quiclab.native import build_id
 from quiclab.progress import CountProgress
-from quiclab.result import RunResult
+from quiclab.result import NOT_KEPT, TABLES, RunResult
 from quiclab.scenario import Scenario
 from quiclab.store import Flusher, Store
 from quiclab.study.job import Job
@@ -212,6 +211,7 @@ def collect(jobs: Sequence[Job], directory: Path) -> pl.DataFrame:
 
 
 def result_of(text: str, series: bytes | None) -> RunResult:
-    """Return a stored run, with the time series that were kept of it."""
-    result = RunResult.from_json(text)
-    return result if series is None else replace(result, series=pl.read_ipc(BytesIO(series)))
+    """Return a stored run, with the time series that were kept of it; to read another table of it is an error."""
+    tables: dict[str, Any] = dict.fromkeys(TABLES, NOT_KEPT)
+    tables["series"] = pl.DataFrame() if series is None else pl.read_ipc(BytesIO(series))
+    return RunResult(RunResult.from_json(text).data, **tables)

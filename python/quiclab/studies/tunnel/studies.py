@@ -41,7 +41,7 @@ from quiclab.studies.tunnel.common import (
 )
 from quiclab.studies.tunnel.printed import printed
 from quiclab.studies.tunnel.views import views_of
-from quiclab.studies.tunnel.where import FEW_BYTES, STEADY, WHERE_IT_WAITS, WINDOW_FALLS
+from quiclab.studies.tunnel.where import CODEL_DROPS, FEW_BYTES, STEADY, WHERE_IT_WAITS, WINDOW_FALLS
 from quiclab.study import Assumption, Configuration, Design, Factor, Figure, Measures, Metric, Presentation, Study
 
 if TYPE_CHECKING:
@@ -160,7 +160,11 @@ SINGLE = study(
     design=design(
         factors=(networks("homo"), schedulers("rr", "lowrtt")),
     ),
-    measures=measures(further=(*FURTHER, *STEADY), table=printed("single_tcp_and_icmp")),
+    measures=measures(
+        further=(*FURTHER, *STEADY),
+        kept_series=(*KEPT_SERIES, CODEL_DROPS),
+        table=printed("single_tcp_and_icmp"),
+    ),
     presentation=presentation(
         title="One download through the tunnel",
         abstract="One TCP download and a ping over two equal paths, with one queue for all or one for each flow.",

@@ -6,9 +6,8 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from quiclab.libraries import pl
 from quiclab.quantity import bits_per_second, seconds
-from quiclab.studies.tunnel.common import LENGTH_S, START_S, by_name, mean, series
+from quiclab.studies.tunnel.common import LENGTH_S, mean, series
 from quiclab.study import Metric
 
 if TYPE_CHECKING:
@@ -17,6 +16,9 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
 
 PATHS_DOWN = ("down1", "down2")
+#: Kept by the study whose metrics count them.
+CODEL_DROPS = "codel_dropped_packets"
+LONGEST = "over steps of 100 ms of the longest sojourn time"
 
 
 def bandwidth_delay_product(result: RunResult, path: int) -> float:
@@ -67,29 +69,26 @@ def window_falls(result: RunResult) -> float:
     return float(falls)
 
 
-def sojourns_ms(result: RunResult, start_s: float, outcome: str = "sent") -> list[float]:
-    """Sojourn times at the proxy of the packets of the first flow with an outcome, from some second to 30 [ms]."""
-    if result.sojourns.is_empty():
-        return []
-    at_s = pl.col("time_ns") / 1e9 - START_S
-    found = by_name(result.sojourns).filter(
-        (pl.col("element") == "vpn.server")
-        & (pl.col("flow") == "down1")
-        & (pl.col("outcome") == outcome)
-        & (at_s >= start_s)
-        & (at_s <= LENGTH_S)
-    )
-    return sorted(found["sojourn_ms"].to_list())
+def longest_sojourns_ms(result: RunResult, start_s: float) -> list[float]:
+    """Longest sojourn time at the proxy of the first flow in each step of 100 ms from some second on [ms], sorted."""
+    steps = series(result, "vpn.server:down1", "sojourn_longest_ms")
+    return sorted(value for at_s, value in steps if start_s <= at_s <= LENGTH_S)
 
 
 def sojourn_quantile(start_s: int, part: float) -> Callable[[RunResult], float]:
-    """Return a quantile of the sojourn times of the first flow from some second on [ms]."""
+    """Return a quantile of `longest_sojourns_ms` [ms]."""
 
     def measure(result: RunResult) -> float:
-        values = sojourns_ms(result, start_s)
+        values = longest_sojourns_ms(result, start_s)
         return values[min(int(part * len(values)), len(values) - 1)] if values else math.nan
 
     return measure
+
+
+def codel_drops(result: RunResult) -> float:
+    """Packets of the first flow that CoDel drops at the proxy, seconds 5 to 30."""
+    steps = series(result, "vpn.server:down1", CODEL_DROPS)
+    return math.fsum(value for at_s, value in steps if 5 <= at_s <= LENGTH_S)
 
 
 def most(metrics: tuple[str, ...]) -> Callable[[RunResult], float]:
@@ -110,16 +109,29 @@ STEADY = (
         "codel_drops_5_30",
         "Packets of the first download that CoDel drops, seconds 5 to 30",
         "",
-        lambda run: float(len(sojourns_ms(run, 5, "codel"))),
+        codel_drops,
     ),
-    Metric("sojourn_median_5_30_ms", "Median sojourn time, seconds 5 to 30", "ms", sojourn_quantile(5, 0.5)),
     Metric(
-        "sojourn_p99_5_30_ms", "99th percentile of the sojourn time, seconds 5 to 30", "ms", sojourn_quantile(5, 0.99)
+        "sojourn_median_5_30_ms",
+        f"Median {LONGEST}, seconds 5 to 30",
+        "ms",
+        sojourn_quantile(5, 0.5),
+    ),
+    Metric(
+        "sojourn_p99_5_30_ms",
+        f"99th percentile {LONGEST}, seconds 5 to 30",
+        "ms",
+        sojourn_quantile(5, 0.99),
     ),
 )
 """What the steady state of a queue looks like."""
 FEW_BYTES = (
-    Metric("sojourn_median_2_30_ms", "Median sojourn time, seconds 2 to 30", "ms", sojourn_quantile(2, 0.5)),
+    Metric(
+        "sojourn_median_2_30_ms",
+        f"Median {LONGEST}, seconds 2 to 30",
+        "ms",
+        sojourn_quantile(2, 0.5),
+    ),
     Metric("queue_most_2_30_bytes", "Most in the queue, seconds 2 to 30", "B", most(("queue_bytes",))),
     Metric(
         "in_flight_most_2_30_bytes",
