@@ -76,9 +76,9 @@ def by_flow(result: RunResult) -> pl.DataFrame:
     """Return time series of each flow from taps and sojourn times, at the steps of the run's other series.
 
     Columns `time_s`, `element`, `metric`, `value`. The element is `<tap>:<flow>` with `passed_bytes` and
-    `passed_packets`, counted from the start; and `<end of a tunnel>:<flow>` with `sojourn_least_ms` and
-    `sojourn_longest_ms` of the packets sent in the step before, and `codel_dropped_packets` in it. Steps without
-    packets have no row.
+    `passed_packets`, counted from the start; and `<end of a tunnel>:<flow>` with `sojourn_least_ms`,
+    `sojourn_median_ms` and `sojourn_longest_ms` of the packets sent in the step before, and `codel_dropped_packets` in
+    it. Steps without packets have no row.
     """
     step_s = _step_s(result)
     tables = [_passed(name, frame, step_s) for name, frame in result.taps.items() if not frame.is_empty()]
@@ -116,7 +116,9 @@ def _sojourns(frame: pl.DataFrame, step_s: float) -> pl.DataFrame:
         return _long(ended, pl.col("element") + ":" + pl.col("flow"), tuple(values))
 
     sojourn = pl.col("sojourn_ms")
-    sent = of("sent", sojourn_least_ms=sojourn.min(), sojourn_longest_ms=sojourn.max())
+    sent = of(
+        "sent", sojourn_least_ms=sojourn.min(), sojourn_median_ms=sojourn.median(), sojourn_longest_ms=sojourn.max()
+    )
     return pl.concat([sent, of("codel", codel_dropped_packets=pl.len().cast(pl.Float64))])
 
 

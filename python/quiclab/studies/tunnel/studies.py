@@ -41,7 +41,7 @@ from quiclab.studies.tunnel.common import (
 )
 from quiclab.studies.tunnel.printed import printed
 from quiclab.studies.tunnel.views import views_of
-from quiclab.studies.tunnel.where import CODEL_DROPS, FEW_BYTES, STEADY, WHERE_IT_WAITS, WINDOW_FALLS
+from quiclab.studies.tunnel.where import FEW_BYTES, SOJOURN_SERIES, STEADY, WHERE_IT_WAITS, WINDOW_FALLS
 from quiclab.study import Assumption, Configuration, Design, Factor, Figure, Measures, Metric, Presentation, Study
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ SINGLE = study(
     ),
     measures=measures(
         further=(*FURTHER, *STEADY),
-        kept_series=(*KEPT_SERIES, CODEL_DROPS),
+        kept_series=(*KEPT_SERIES, *SOJOURN_SERIES),
         table=printed("single_tcp_and_icmp"),
     ),
     presentation=presentation(
@@ -465,6 +465,7 @@ MEDIA = study(
             ),
             *FEW_BYTES,
         ),
+        kept_series=(*KEPT_SERIES, *SOJOURN_SERIES),
     ),
     presentation=presentation(
         title="A media flow through the tunnel",

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from quiclab.result import RunResult
 
 PATHS_DOWN = ("down1", "down2")
-#: Kept by the study whose metrics count them.
-CODEL_DROPS = "codel_dropped_packets"
-LONGEST = "over steps of 100 ms of the longest sojourn time"
+CODEL_DROPS, SOJOURN_MEDIAN = "codel_dropped_packets", "sojourn_median_ms"
+SOJOURN_SERIES = (CODEL_DROPS, SOJOURN_MEDIAN)
+"""Further series that studies with the metrics `STEADY` and `FEW_BYTES` keep."""
+MEDIAN = "Median over steps of 100 ms of the median sojourn time"
 
 
 def bandwidth_delay_product(result: RunResult, path: int) -> float:
@@ -69,17 +70,12 @@ def window_falls(result: RunResult) -> float:
     return float(falls)
 
 
-def longest_sojourns_ms(result: RunResult, start_s: float) -> list[float]:
-    """Longest sojourn time at the proxy of the first flow in each step of 100 ms from some second on [ms], sorted."""
-    steps = series(result, "vpn.server:down1", "sojourn_longest_ms")
-    return sorted(value for at_s, value in steps if start_s <= at_s <= LENGTH_S)
-
-
-def sojourn_quantile(start_s: int, part: float) -> Callable[[RunResult], float]:
-    """Return a quantile of `longest_sojourns_ms` [ms]."""
+def sojourn_quantile(metric: str, start_s: int, part: float) -> Callable[[RunResult], float]:
+    """Return a quantile over steps of 100 ms of sojourn times of the first flow at the proxy [ms]."""
 
     def measure(result: RunResult) -> float:
-        values = longest_sojourns_ms(result, start_s)
+        steps = series(result, "vpn.server:down1", metric)
+        values = sorted(value for at_s, value in steps if start_s <= at_s <= LENGTH_S)
         return values[min(int(part * len(values)), len(values) - 1)] if values else math.nan
 
     return measure
@@ -105,33 +101,18 @@ def most(metrics: tuple[str, ...]) -> Callable[[RunResult], float]:
 
 WINDOW_FALLS = Metric("window_falls", "Seconds after which the window of a path is smaller", "", window_falls)
 STEADY = (
-    Metric(
-        "codel_drops_5_30",
-        "Packets of the first download that CoDel drops, seconds 5 to 30",
-        "",
-        codel_drops,
-    ),
-    Metric(
-        "sojourn_median_5_30_ms",
-        f"Median {LONGEST}, seconds 5 to 30",
-        "ms",
-        sojourn_quantile(5, 0.5),
-    ),
+    Metric("codel_drops_5_30", "Packets of the first download that CoDel drops, seconds 5 to 30", "", codel_drops),
+    Metric("sojourn_median_5_30_ms", f"{MEDIAN}, seconds 5 to 30", "ms", sojourn_quantile(SOJOURN_MEDIAN, 5, 0.5)),
     Metric(
         "sojourn_p99_5_30_ms",
-        f"99th percentile {LONGEST}, seconds 5 to 30",
+        "99th percentile over steps of 100 ms of the longest sojourn time, seconds 5 to 30",
         "ms",
-        sojourn_quantile(5, 0.99),
+        sojourn_quantile("sojourn_longest_ms", 5, 0.99),
     ),
 )
 """What the steady state of a queue looks like."""
 FEW_BYTES = (
-    Metric(
-        "sojourn_median_2_30_ms",
-        f"Median {LONGEST}, seconds 2 to 30",
-        "ms",
-        sojourn_quantile(2, 0.5),
-    ),
+    Metric("sojourn_median_2_30_ms", f"{MEDIAN}, seconds 2 to 30", "ms", sojourn_quantile(SOJOURN_MEDIAN, 2, 0.5)),
     Metric("queue_most_2_30_bytes", "Most in the queue, seconds 2 to 30", "B", most(("queue_bytes",))),
     Metric(
         "in_flight_most_2_30_bytes",
