@@ -88,7 +88,8 @@ animation: setup ## the animation of README.md, from a run of scenarios/tcp_bbr_
 	$(RUN)/python tools/animation.py --write
 
 STUDY_GROUPS := tunnel pacing page_load dual_connectivity
-STUDY_PAGES := $(STUDY_GROUPS) pacing_beyond linux_tcp loss_detection lab_quic dual_connectivity_model
+FURTHER_STUDIES := controls slow_start validation/answers validation/linux_tcp validation/loss_detection
+STUDY_PAGES := $(STUDY_GROUPS) pacing_beyond controls slow_start answers linux_tcp loss_detection lab_quic dual_connectivity_model
 .PHONY: study-pages
 study-pages: setup ## all results that pages of docs/studies state, and the pages; takes hours, and goes on where it was stopped
 	for group in $(STUDY_GROUPS); do \
@@ -96,8 +97,7 @@ study-pages: setup ## all results that pages of docs/studies state, and the page
 		$(RUN)/quiclab study decide $$group --jobs $(JOBS); \
 		$(RUN)/quiclab study ablate $$group --jobs $(JOBS); \
 	done
-	$(RUN)/quiclab study run validation/linux_tcp --jobs $(JOBS)
-	$(RUN)/quiclab study run validation/loss_detection --jobs $(JOBS)
+	for study in $(FURTHER_STUDIES); do $(RUN)/quiclab study run $$study --jobs $(JOBS); done
 	$(RUN)/quiclab study run validation/lab_quic --engines all --jobs $(JOBS)
 	$(RUN)/python tools/study_pages.py $(STUDY_PAGES) --results results --run --jobs $(JOBS)
 	$(RUN)/python tools/dual_connectivity_model.py

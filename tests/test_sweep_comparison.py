@@ -262,8 +262,43 @@ def test_a_comparison_over_two_further_factors_has_a_map(small: Path, tmp_path: 
     losses = ["--set", "links.down1.loss=0.5 %", "--seeds", "2", "--jobs", "1", "--metric", "goodput"]
     assert invoke("sweep", small, *arguments, *losses, "--out", tmp_path / "out") == 0
     svg = (tmp_path / "out" / "figure-goodput_mbps-differences.svg").read_text(encoding="utf-8")
-    assert "lab-tcp compared with quinn" in svg
+    assert "flows.*.stack: lab-tcp compared with quinn" in svg
     assert 'id="differences-1"' in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def map_of(varied: list[str], zipped: list[str], rows: list[tuple[object, ...]]) -> dict[str, Any]:
+    """Return the specification of a map over stacks a and b."""
+    design = Design.read(varied, zipped, None, {})
+    plan: Any = SimpleNamespace(design=design)
+    table = compared(rows, varied, zipped, "stack")
+    assert difference_map.has_map(plan, design.compared("stack"))
+    return difference_map.specification(plan, design.compared("stack"), table, MEASURE)
+
+
+def test_factors_that_change_together_are_one_axis_or_panel() -> None:
+    varied, zipped = ["stack=a,b", "rate=1,2", "delay=1,2"], ["loss=0,1", "queue=codel,fifo"]
+    pairs = list(zip((0, 1), ("codel", "fifo"), strict=True))
+    rows: list[tuple[object, ...]] = [
+        (stack, rate, delay, loss, queue, seed, 10.0 + loss)
+        for stack in "ab"
+        for rate in (1, 2)
+        for delay in (1, 2)
+        for loss, queue in pairs
+        for seed in (1, 2)
+    ]
+    spec = map_of(varied, zipped, rows)
+    titles = [panel["title"] for panel in spec["vconcat"]]
+    assert titles == ["stack: b compared with a, loss = 0", "stack: b compared with a, loss = 1"]
+    assert [len(cells) for cells in spec["datasets"].values() if cells] == [4] * len(spec["datasets"])
+
+
+def test_a_first_level_of_zero_gives_a_dash() -> None:
+    cells = [
+        (stack, rate, delay, 1, 0.0 if stack == "a" else 5.0) for stack in "ab" for rate in (1, 2) for delay in (1, 2)
+    ]
+    rows: list[tuple[object, ...]] = [*cells]
+    spec = map_of(["stack=a,b", "rate=1,2", "delay=1,2"], [], rows)
+    assert [cell["text"] for panel in spec["datasets"].values() for cell in panel] == ["–"] * 4
 
 
 def test_cells_of_a_map_are_white_where_the_interval_contains_zero() -> None:
@@ -279,13 +314,9 @@ def test_cells_of_a_map_are_white_where_the_interval_contains_zero() -> None:
         for seed, pair in enumerate(pairs)
         for stack, value in zip("ab", pair, strict=True)
     ]
-    design = Design.read(varied, [], None, {})
-    chosen = design.compared("stack")
-    table = compared(rows, varied, [], "stack")
-    plan: Any = SimpleNamespace(design=design, zipped=())
-    spec = difference_map.specification(plan, chosen, table, MEASURE)
+    spec = map_of(varied, [], rows)
     cells = [cell for panel in spec["datasets"].values() for cell in panel]
-    looks = {(cell["rate"], cell["delay"]): (cell["text"], cell["fill0"]) for cell in cells}
+    looks = {(cell["rate"], cell["delay"]): (cell["text"], cell["fill"]) for cell in cells}
     assert set(looks) == set(values)
     assert looks[1, 1] == ("95", look(95.3, True, 100)["fill0"])
     assert looks[1, 2] == ("43", WHITE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -12,14 +11,20 @@ import yaml
 import quiclab
 from conftest import ROOT
 from quiclab.errors import QuiclabError
+from quiclab.result import RunResult
 from quiclab.series import by_flow
-from quiclab.studies.tunnel.where import WHERE_IT_WAITS, sojourn_quantile
+from quiclab.studies.tunnel.common import START_S
+from quiclab.studies.tunnel.where import (
+    FEW_BYTES,
+    SOJOURN_SERIES,
+    STEADY,
+    WHERE_IT_WAITS,
+    codel_drops,
+    sojourn_quantile,
+)
 from quiclab.study.registry import find
 from quiclab.study.sweep import result_of
 from quiclab.study.workers import kept
-
-if TYPE_CHECKING:
-    from quiclab.result import RunResult
 
 SHORT = {"duration": "6 s", "flows.down1.workload.duration": "3 s", "flows.ping.workload.count": 20}
 
@@ -68,6 +73,20 @@ def test_metrics_of_stored_runs_are_those_of_the_runs(short: RunResult) -> None:
     # a table that is not kept is no empty one
     with pytest.raises(QuiclabError, match="`sojourns` of a stored run is not kept"):
         _ = stored.sojourns
+
+
+def test_studies_keep_the_series_of_their_metrics() -> None:
+    further = {metric.name for metric in (*STEADY, *FEW_BYTES)}
+    studies = [find(f"tunnel/{name}").measures for name in STUDIES]
+    using = [measures for measures in studies if further & {metric.name for metric in measures.metrics}]
+    assert len(using) > 1
+    assert all(set(SOJOURN_SERIES) <= set(measures.kept_series) for measures in using)
+
+
+def test_steps_have_the_time_of_their_end() -> None:
+    rows = [(START_S + at_s, "vpn.server:down1", "codel_dropped_packets", 1.0) for at_s in (5.0, 5.1, 30.0, 30.1)]
+    series = pl.DataFrame(rows, ["time_s", "element", "metric", "value"], orient="row")
+    assert codel_drops(RunResult({}, series=series)) == 2
 
 
 def test_drops_of_codel_are_counted_by_flow_and_step(short: RunResult) -> None:

@@ -1,6 +1,7 @@
 """Factors that change nothing: runs that differ in nothing else are equal, packet by packet.
 
-The same for sweeps and for studies. It compares runs of the same seed: settings with seeds of their own have none.
+The same for sweeps and for studies. Runs of the same seed are compared: factors whose settings have seeds of their own
+are never named.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from quiclab.libraries import pl
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+
+# names that no factor has
+_LEVELS, _DIGESTS = "number of levels", "number of digests"
 
 
 def without_effect(
@@ -34,9 +38,9 @@ def without_effect(
     for name, own in groups:
         others = [column for column in columns if column not in own]
         equal = runs.group_by("seed", *others).agg(
-            pl.struct(sorted(own)).n_unique().alias("levels"), pl.col("digest").n_unique()
+            pl.struct(sorted(own)).n_unique().alias(_LEVELS), pl.col("digest").n_unique().alias(_DIGESTS)
         )
-        equal = equal.filter(pl.col("levels") > 1)
-        if len(equal) and equal["digest"].max() == 1:
+        equal = equal.filter(pl.col(_LEVELS) > 1)
+        if len(equal) and equal[_DIGESTS].max() == 1:
             found.append(f"{name} has no effect: runs that differ in nothing else are equal, packet by packet.")
     return found

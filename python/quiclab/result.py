@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -86,8 +87,13 @@ def _change_columns() -> dict[str, Any]:
     return {**of_type, **values}
 
 
-#: In place of a table that a store does not keep.
-NOT_KEPT: Final = object()
+class NotKept(Enum):
+    """In place of a table that a store does not keep; the same object after a copy, too."""
+
+    NOT_KEPT = "not kept"
+
+
+NOT_KEPT: Final = NotKept.NOT_KEPT
 
 
 class _Rows:

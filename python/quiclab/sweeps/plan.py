@@ -225,21 +225,19 @@ class Plan:
         Raises
         ------
         RequestError
-            If it is not a valid scenario, or a file that it names cannot be read.
+            If it is not a valid scenario, or a file that it names cannot be read, or a program is missing.
         """
         hashes, versions = self._identified
         place = slice(_HASH_BYTES * index, _HASH_BYTES * (index + 1))
         if (known := versions[index]) is None:
             scenario = self.scenario(index)
-            found, computing = setting_of(scenario, self.base_dir, self.recipe.lane_of(scenario))
+            lane = self.recipe.lane_of(scenario)
+            if lane is not None:
+                lane.check_programs(json.loads(scenario))
+            found, computing = setting_of(scenario, self.base_dir, lane)
             hashes[place] = bytes.fromhex(found)
             known = versions[index] = sys.intern(computing)
         return hashes[place].hex(), known
-
-    def check_programs(self, index: int) -> None:
-        """Check that this machine has the programs of a setting of the kernel lane."""
-        if self.lane is not None and self.lane.runs(scenario := json.loads(self.scenario(index))):
-            self.lane.check_programs(scenario)
 
     def replay_of(self, task: Task) -> str:
         """Return the command that repeats one run alone."""

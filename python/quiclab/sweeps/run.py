@@ -321,7 +321,6 @@ def check(plan: Plan, settings: Collection[int] | None = None, stream: TextIO | 
     with CountProgress(title, len(chosen), 0, "settings", QUIET_S, stream or sys.stderr) as progress:
         for index in chosen:
             plan.identity(index)
-            plan.check_programs(index)
             progress.advance()
 
 

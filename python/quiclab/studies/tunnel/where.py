@@ -71,11 +71,14 @@ def window_falls(result: RunResult) -> float:
 
 
 def sojourn_quantile(metric: str, start_s: int, part: float) -> Callable[[RunResult], float]:
-    """Return a quantile over steps of 100 ms of sojourn times of the first flow at the proxy [ms]."""
+    """Return a quantile over steps of 100 ms of sojourn times of the first flow at the proxy [ms].
+
+    A step has the time of its end: the first one ends after `start_s`.
+    """
 
     def measure(result: RunResult) -> float:
         steps = series(result, "vpn.server:down1", metric)
-        values = sorted(value for at_s, value in steps if start_s <= at_s <= LENGTH_S)
+        values = sorted(value for at_s, value in steps if start_s < at_s <= LENGTH_S)
         return values[min(int(part * len(values)), len(values) - 1)] if values else math.nan
 
     return measure
@@ -84,7 +87,7 @@ def sojourn_quantile(metric: str, start_s: int, part: float) -> Callable[[RunRes
 def codel_drops(result: RunResult) -> float:
     """Packets of the first flow that CoDel drops at the proxy, seconds 5 to 30."""
     steps = series(result, "vpn.server:down1", CODEL_DROPS)
-    return math.fsum(value for at_s, value in steps if 5 <= at_s <= LENGTH_S)
+    return math.fsum(value for at_s, value in steps if 5 < at_s <= LENGTH_S)
 
 
 def most(metrics: tuple[str, ...]) -> Callable[[RunResult], float]:
