@@ -42,5 +42,6 @@ def without_effect(
         )
         equal = equal.filter(pl.col(_LEVELS) > 1)
         if len(equal) and equal[_DIGESTS].max() == 1:
-            found.append(f"{name} has no effect: runs that differ in nothing else are equal, packet by packet.")
+            have = "has" if len(own) == 1 else "have"
+            found.append(f"{name} {have} no effect: runs that differ in nothing else are equal, packet by packet.")
     return found

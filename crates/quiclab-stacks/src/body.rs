@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
-static ZEROS: [u8; MAX_WRITE_BYTES] = [0; MAX_WRITE_BYTES];
+static ZEROS: [u8; MAX_WRITE] = [0; MAX_WRITE];
 /// Bytes of one write at most. Stacks search their queue of writes, so these must not be small.
-const MAX_WRITE_BYTES: usize = 65_536;
+pub(crate) const MAX_WRITE: usize = 65_536;
 /// A send window is filled by at least this many writes: quinn frees a write as a whole, and with
 /// a single one in the window would have to stop until all of it is acknowledged.
 const WRITES_PER_WINDOW: u64 = 16;
@@ -19,9 +19,6 @@ pub(crate) fn zeros(left: u64, most: usize) -> Bytes {
 
 /// Bytes of one write with this send window.
 pub(crate) fn write_size(send_window: u64) -> usize {
-    let size = (send_window / WRITES_PER_WINDOW).clamp(MIN_WRITE, MAX_WRITE_BYTES as u64);
-    usize::try_from(size).expect("it is at most MAX_WRITE_BYTES")
+    let size = (send_window / WRITES_PER_WINDOW).clamp(MIN_WRITE, MAX_WRITE as u64);
+    usize::try_from(size).expect("it is at most MAX_WRITE")
 }
-
-/// Bytes of one write where the send window does not matter.
-pub(crate) const LARGEST_WRITE: usize = MAX_WRITE_BYTES;

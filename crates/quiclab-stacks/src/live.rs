@@ -4,7 +4,7 @@
 //! have a higher priority. In datagrams, each begins with the header of [`DATAGRAM_HEADER`] bytes; what waits in the
 //! stack is replaced by newer datagrams when its buffer is full (1 MiB).
 
-use crate::body::{LARGEST_WRITE, zeros};
+use crate::body::{MAX_WRITE, zeros};
 use crate::library::{Event, Stack, StreamDirection};
 use bytes::{BufMut, Bytes, BytesMut};
 use quiclab_core::{Metrics, RandomStream, Time};
@@ -176,7 +176,7 @@ fn chunk(frame: &Frame, offset: u32) -> Bytes {
     if offset < HEADER {
         return Bytes::copy_from_slice(&frame.captured.as_nanos().to_be_bytes()[offset..]);
     }
-    zeros((frame.length as usize - offset) as u64, LARGEST_WRITE)
+    zeros((frame.length as usize - offset) as u64, MAX_WRITE)
 }
 
 /// A stream whose frame is not complete.

@@ -83,7 +83,7 @@ fn from_slow_start_on_a_page_takes_about_as_long_as_with_the_profile_of_quinn() 
     }
 }
 
-/// The requests are in the result as those of lab-quic: the same resources, in the order of the page.
+/// The requests are in the result as those of lab-quic, each with its times: asked for in the order of the page, all complete.
 #[test]
 fn requests_are_recorded_and_the_same_seed_gives_the_same_run() {
     let loss = [("links.down.loss", "3 %")];
@@ -96,6 +96,9 @@ fn requests_are_recorded_and_the_same_seed_gives_the_same_run() {
         let [output, again] = [load(stack, &loss), load(stack, &loss)];
         assert!(output.result.elements["down"].counters.dropped.packets > 0, "{stack}");
         assert_eq!(resources(&output), model, "{stack}");
+        let requests = &output.requests[0].1;
+        assert!(requests.iter().map(|request| request.asked.expect("asked for")).is_sorted(), "{stack}");
+        assert!(requests.iter().all(|request| request.asked < request.complete), "{stack}");
         assert_eq!(
             (&output.result.digest, &output.requests),
             (&again.result.digest, &again.requests),

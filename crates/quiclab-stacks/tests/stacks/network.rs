@@ -114,9 +114,7 @@ impl Setup {
         let build = |name: &str, role, tuple, config, observer| {
             let identity = EndpointIdentity { name: name.to_owned(), flow: FlowId(3), role, tuple, paths: 1 };
             let request = EndpointRequest::new(identity, config, &self.workload, self.start, self.seed);
-            // and lab-quic, to compare with
-            let stacks = [STACKS, quiclab_transport::STACKS].concat();
-            build(&stacks, EndpointRequest { observer, ..request }).unwrap()
+            build(STACKS, EndpointRequest { observer, ..request }).unwrap()
         };
         let server = build("flow.sender", Role::Server, tuple, &self.server, self.server_observer);
         let client =
@@ -227,12 +225,8 @@ impl Network {
         let counter = &mut self.indices[usize::from(packet.direction == Direction::Up)];
         let index = *counter;
         *counter += 1;
-        let bytes: &[u8] = match &packet.payload {
-            Payload::Bytes(bytes) => bytes,
-            Payload::Quic(_) => &[], // of lab-quic
-            _ => panic!("a packet without bytes"),
-        };
-        assert!(bytes.is_empty() || packet.size.bytes() == bytes.len() as u64 + 28);
+        let Payload::Bytes(bytes) = &packet.payload else { panic!("a packet without bytes") };
+        assert_eq!(packet.size.bytes(), bytes.len() as u64 + 28);
         assert_eq!((packet.flow, packet.created), (FlowId(3), self.now));
         let fate = (self.hook)(packet.direction, index, &packet);
         let departures = self.departures.entry(packet.direction == Direction::Up).or_default();
