@@ -35,7 +35,9 @@ WIDE = """() => [...document.querySelectorAll("body *")].filter(
 
 def sweep(out: Path) -> Path:
     varied = ["--vary", "links.down1.rate=10Mbit/s,20Mbit/s", "--vary", "flows.*.stack=lab-quic,lab-tcp"]
-    short = ["--set", "flows.main.workload.size=200 kB", "--metric", "goodput,rtt_p99,retransmissions", "--seeds", "1"]
+    varied += ["--vary", "links.down1.delay=5ms,20ms", "--compare", "flows.*.stack"]
+    metrics = "goodput,rtt_p99,retransmissions,flows.main.receiver.first_byte_ms"
+    short = ["--set", "flows.main.workload.size=200 kB", "--metric", metrics, "--seeds", "1"]
     scenario = str(SCENARIOS / "single_link.toml")
     assert cli.invoke(["sweep", scenario, *varied, *short, "--out", str(out / "sweep")]) == 0
     return out / "sweep" / "index.html"

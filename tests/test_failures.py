@@ -115,7 +115,15 @@ def test_a_factor_without_effect_is_named(small: Path, tmp_path: Path, capsys: C
     ]
 
 
-def test_a_factor_of_a_study_without_effect_is_named() -> None:
+def test_a_study_names_its_factor_without_effect(tmp_path: Path, capsys: Captured) -> None:
+    # over equal paths with equal delays both schedulers choose the same path for each packet
+    command = ["study", "run", "tunnel/single", "--runs", "1", "--only", "configuration=fq", "--jobs", "1"]
+    assert invoke(*command, "--out", tmp_path) == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if "no effect" in line]
+    assert [note.partition(" has no effect")[0] for note in notes] == ["tunnel/single: sched"]
+
+
+def test_runs_of_the_same_seed_show_a_factor_without_effect() -> None:
     rows = [(rate, queue, seed, f"{rate} {seed}") for rate in (1, 2) for queue in (10, 20) for seed in (1, 2)]
     runs = pl.DataFrame(rows, ["rate", "queue", "seed", "digest"], orient="row")
     groups = [("rate", {"rate"}), ("queue", {"queue"})]

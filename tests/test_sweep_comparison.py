@@ -292,6 +292,22 @@ def test_factors_that_change_together_are_one_axis_or_panel() -> None:
     assert [len(cells) for cells in spec["datasets"].values() if cells] == [4] * len(spec["datasets"])
 
 
+def test_numbers_grow_upwards_and_names_have_the_order_given() -> None:
+    queues, delays = ("fifo", "codel", "tail"), (10, 2)
+    rows: list[tuple[object, ...]] = [
+        (stack, queue, delay, seed, 10.0) for stack in "ab" for queue in queues for delay in delays for seed in (1, 2)
+    ]
+    layer = map_of(["stack=a,b", f"queue={','.join(queues)}", "delay=10,2"], [], rows)["vconcat"][0]["layer"][0]
+    domains = {axis: layer["encoding"][axis]["scale"]["domain"] for axis in "xy"}
+    assert domains == {"x": [2, 10], "y": ["fifo", "codel", "tail"]}
+    two = ["stack=a,b", "rate=1,2,3", "delay=10,2"]
+    numbers: list[tuple[object, ...]] = [
+        (stack, rate, 10 * (rate % 2) or 2, 1, 5.0) for stack in "ab" for rate in (1, 2, 3)
+    ]
+    layer = map_of(two, [], numbers)["vconcat"][0]["layer"][0]
+    assert layer["encoding"]["y"]["scale"]["domain"] == [10, 2]
+
+
 def test_a_first_level_of_zero_gives_a_dash() -> None:
     cells = [
         (stack, rate, delay, 1, 0.0 if stack == "a" else 5.0) for stack in "ab" for rate in (1, 2) for delay in (1, 2)

@@ -83,12 +83,14 @@ def _map(part: pl.DataFrame, axes: Sequence[Factor], measure: Measure, limit: fl
     values = [_cell(row, axes, measure, limit) for row in part.iter_rows(named=True)]
     flat: dict[str, Any] = {"grid": False, "ticks": False, "domain": False}
     base = alt.Chart({"values": values}).encode(
-        x=alt.X(f"{column_name(x.column)}:O", title=x.title, sort=_order(x), axis=alt.Axis(labelAngle=0, **flat)),
+        x=alt.X(
+            f"{column_name(x.column)}:O", title=x.title, scale=_places(_order(x)), axis=alt.Axis(labelAngle=0, **flat)
+        ),
         y=alt.Y(
             f"{column_name(y.column)}:O",
             title=y.title,
             # numbers grow upwards, names go down as they were given
-            sort=_order(y)[::-1] if y.is_number else _order(y),
+            scale=_places(_order(y)[::-1] if y.is_number else _order(y)),
             axis=alt.Axis(**flat),
         ),
         tooltip=[
@@ -106,6 +108,11 @@ def _map(part: pl.DataFrame, axes: Sequence[Factor], measure: Measure, limit: fl
     return alt.layer(squares, texts.encode(text="text:N", color=_as_is("ink"))).properties(
         width=WIDTH, height=max(180, ROW * rows)
     )
+
+
+def _places(levels: list[Any]) -> alt.Scale:
+    """Return the scale of an axis with a band for each level; a `sort` of layers that share an axis is ignored."""
+    return alt.Scale(domain=levels, paddingInner=0, paddingOuter=0)
 
 
 def _as_is(field: str) -> Any:
