@@ -67,13 +67,24 @@ def test_shares_are_those_of_inspect(small: Path, tmp_path: Path, capsys: Captur
     shares = limits_of(opened)["dc"]
     assert sum(shares.values()) == pytest.approx(100)
     assert limited(shares) in side(opened).data["answer"][0]
-    assert invoke("run", small, "--limits") == 0
-    assert f"Its sender was limited by: {limited(shares)}." in capsys.readouterr().out
+    for options, shown in (([], True), (["--limits"], True), (["--no-limits"], False)):
+        assert invoke("run", small, *options) == 0
+        said = capsys.readouterr()
+        assert (f"Its sender was limited by: {limited(shares)}." in said.out, said.err) == (shown, "")
     page = tmp_path / "page.html"
     assert invoke("inspect", small, "--out", page) == 0
     said = capsys.readouterr()
     assert (said.out, limited(shares) in said.err) == (f"{page}\n", True)
     assert f"limited by: {limited(shares)}." in page.read_text()
+
+
+def test_a_long_run_is_made_twice_only_on_request(
+    small: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr("quiclab.cli.run.SHORT_RUN", 1)
+    for options, shown in (([], False), (["--limits"], True)):
+        assert invoke("run", small, *options) == 0
+        assert ("limited by" in capsys.readouterr().out) == shown
 
 
 class _Quiet:

@@ -96,7 +96,9 @@ def function_names(scenario: Mapping[str, Any]) -> list[str]:
         if exchange["operation"].startswith(COMPUTATION)
     ]
     anchors = ("replace", "before", "after")
-    return sorted({str(exchange[anchor]) for exchange in exchanges for anchor in anchors if exchange.get(anchor)})
+    named = {str(exchange[anchor]) for exchange in exchanges for anchor in anchors if exchange.get(anchor)}
+    splitters = (bearer["splitter"].get("function") for bearer in (scenario.get("bearers") or {}).values())
+    return sorted(named | {str(function) for function in splitters if function})
 
 
 def source_files(names: Sequence[str], base_dir: Path) -> list[Path]:

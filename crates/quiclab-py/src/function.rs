@@ -4,6 +4,7 @@ use crate::endpoint::FirstError;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use quiclab_core::bearer::Splitter;
 use quiclab_core::{FieldPath, Problem};
 use quiclab_core::{OPERATIONS, Role};
 use quiclab_scenario::{Computation, Scenario};
@@ -30,16 +31,29 @@ pub(crate) fn load(
         return Ok(Vec::new());
     }
     let names: Vec<&str> = computations.iter().map(|computation| computation.function.as_str()).collect();
+    let boxed =
+        |function| -> Box<dyn OperationFunction> { Box::new(PyFunction { function, error: error.clone() }) };
+    Ok(find(&names, base_dir)?.into_iter().map(boxed).collect())
+}
+
+/// The functions of these names, each module loaded anew.
+pub(crate) fn find(names: &[&str], base_dir: &Path) -> Result<Vec<Py<PyAny>>, FunctionError> {
     Python::attach(|py| {
         let found = py.import(MODULE).and_then(|module| {
-            module.call_method1("load_functions", (&names, base_dir.display().to_string()))?.extract()
+            module.call_method1("load_functions", (names, base_dir.display().to_string()))?.extract()
         });
-        let functions: Vec<Py<PyAny>> = found.map_err(|raised| problem(py, &raised, names[0]))?;
-        let boxed = |function| -> Box<dyn OperationFunction> {
-            Box::new(PyFunction { function, error: error.clone() })
-        };
-        Ok(functions.into_iter().map(boxed).collect())
+        found.map_err(|raised| problem(py, &raised, names[0]))
     })
+}
+
+/// An exception of a function in one line, with the line of the file that raised it.
+pub(crate) fn described(py: Python<'_>, raised: &PyErr) -> String {
+    let described = py.import(MODULE).and_then(|module| {
+        // where it happened is not in an exception that has reached Rust
+        raised.value(py).setattr("__traceback__", raised.traceback(py))?;
+        module.call_method1("describe", (raised.value(py),))?.extract()
+    });
+    described.unwrap_or_else(|_| raised.to_string())
 }
 
 /// What `FunctionError` of the module says; any other exception is about the first function.
@@ -54,6 +68,14 @@ fn problem(py: Python<'_>, raised: &PyErr, first: &str) -> FunctionError {
 
 /// Loads all functions once, so that a wrong one is named with the line of the scenario.
 pub(crate) fn check(scenario: &Scenario, base_dir: &Path) -> Result<(), Problem> {
+    for (name, bearer) in &scenario.bearers {
+        if let Splitter::Function { function, .. } = &bearer.splitter
+            && let Err(FunctionError { name: function, reason, allowed }) = find(&[function], base_dir)
+        {
+            let path = FieldPath::new(["bearers", name, "splitter", "function"]);
+            return Err(Problem::conflict(path, format!("{function:?}"), allowed).because(reason));
+        }
+    }
     for flow in scenario.flows.values() {
         for role in [Role::Server, Role::Client] {
             let computations = scenario.computations(flow, role);
@@ -92,12 +114,7 @@ impl OperationFunction for PyFunction {
                     self.error.lock().expect("no holder panics").get_or_insert(raised);
                     return sentence;
                 }
-                let described = py.import(MODULE).and_then(|module| {
-                    // where it happened is not in an exception that has reached Rust
-                    raised.value(py).setattr("__traceback__", raised.traceback(py))?;
-                    module.call_method1("describe", (raised.value(py),))?.extract()
-                });
-                described.unwrap_or_else(|_| raised.to_string())
+                described(py, &raised)
             })?
         })
     }

@@ -15,6 +15,7 @@ mod qlog;
 mod record;
 mod run;
 mod scenario;
+mod splitter;
 mod stacks;
 
 use pyo3::prelude::*;

@@ -4,9 +4,11 @@
 
 use crate::endpoint::{FirstError, PyEndpoint};
 use crate::function;
+use crate::splitter;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use quiclab_core::bearer::ChooseLink;
 use quiclab_core::{
     ByteCount, DataRate, Duration, Endpoint, MarkFeedback, Problem, ProblemKind, RandomStream, Role,
     StackAbilities, StackProtocol,
@@ -147,6 +149,15 @@ impl Stacks for AllStacks {
         base_dir: &Path,
     ) -> Result<Vec<Box<dyn OperationFunction>>, FunctionError> {
         function::load(computations, base_dir, &self.error)
+    }
+
+    fn splitter(
+        &self,
+        bearer: &str,
+        function: &str,
+        base_dir: &Path,
+    ) -> Result<Box<dyn ChooseLink>, FunctionError> {
+        splitter::load(bearer, function, base_dir, &self.error)
     }
 }
 

@@ -6,7 +6,8 @@ mod tunnel;
 
 use files::read_inputs;
 
-use crate::stacks::{Stacks, stacks};
+use crate::stacks::{FunctionError, Stacks, stacks};
+use quiclab_core::bearer::{BearerConfig, ChooseLink, Splitter};
 use quiclab_core::problem::{ensure, quoted};
 use quiclab_core::{
     BearerReceiver, BearerSender, Endpoint, EndpointIdentity, FieldPath, FiveTuple, FlowId, Host, Link,
@@ -84,7 +85,8 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
         topology.add(name, Node::Element(Box::new(Link::new(config, inputs, seed, name))));
     }
     for (name, config) in &scenario.bearers {
-        let (sender, receiver) = (BearerSender::new(config), BearerReceiver::new(config));
+        let function = choose_link(name, config, options)?;
+        let (sender, receiver) = (BearerSender::new(config, function), BearerReceiver::new(config));
         topology.add(Scenario::bearer_ingress(name), Node::Element(Box::new(sender)));
         topology.add(Scenario::bearer_egress(name), Node::Element(Box::new(receiver)));
     }
@@ -116,6 +118,20 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
         topology.wire(from, wire.from.1, wire.only, Target { element: to, port: wire.to.1 })?;
     }
     Ok(Built { topology, ends: FlowEndpoints { receivers, senders } })
+}
+
+/// The function that chooses the links of the bearer `name`, if its splitter is one.
+fn choose_link(
+    name: &str,
+    bearer: &BearerConfig,
+    options: &BuildOptions<'_>,
+) -> Result<Option<Box<dyn ChooseLink>>, BuildError> {
+    let Splitter::Function { function, .. } = &bearer.splitter else { return Ok(None) };
+    let found = options.stacks.splitter(name, function, options.base_dir);
+    Ok(Some(found.map_err(|FunctionError { name: function, reason, allowed }| {
+        let path = FieldPath::new(["bearers", name, "splitter", "function"]);
+        Problem::conflict(path, quoted(function), allowed).because(reason)
+    })?))
 }
 
 /// Identity of an end of the flow `name`, number `index`: the same in all lanes.

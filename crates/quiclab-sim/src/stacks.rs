@@ -1,5 +1,6 @@
 //! Where endpoints come from: the native stacks, in one catalogue, or a caller's own.
 
+use quiclab_core::bearer::ChooseLink;
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::{Endpoint, Problem, StackAbilities};
 use quiclab_scenario::Computation;
@@ -17,6 +18,16 @@ pub struct FunctionError {
     pub reason: String,
     /// What could be named instead.
     pub allowed: String,
+}
+
+impl FunctionError {
+    fn no_python(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            reason: "functions written in Python run with the Python package only".to_owned(),
+            allowed: "no function".to_owned(),
+        }
+    }
 }
 
 /// Makes endpoints.
@@ -49,12 +60,22 @@ pub trait Stacks {
         let _ = base_dir;
         match computations.first() {
             None => Ok(Vec::new()),
-            Some(first) => Err(FunctionError {
-                name: first.function.clone(),
-                reason: "functions written in Python run with the Python package only".to_owned(),
-                allowed: "no function".to_owned(),
-            }),
+            Some(first) => Err(FunctionError::no_python(&first.function)),
         }
+    }
+
+    /// The function that chooses the links of the bearer `bearer`, with a state of its own.
+    ///
+    /// # Errors
+    /// If it is not available; without an implementation of this method, none is.
+    fn splitter(
+        &self,
+        bearer: &str,
+        function: &str,
+        base_dir: &Path,
+    ) -> Result<Box<dyn ChooseLink>, FunctionError> {
+        let _ = (bearer, base_dir);
+        Err(FunctionError::no_python(function))
     }
 }
 

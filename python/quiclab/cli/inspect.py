@@ -109,11 +109,12 @@ def _word(path: Path) -> str:
 
 
 @contextmanager
-def report_progress(kind: Step, name: object) -> Iterator[Callable[..., None]]:
-    """Show a slow step on stderr: a run by its network time, other steps by their completed share."""
+def report_progress(kind: Step, name: object, *, announced: bool = True) -> Iterator[Callable[..., None]]:
+    """Show a slow step on stderr: a run by its network time and, if announced, its name; others by their share."""
     text = f"{kind} {name}"
     if kind == "running":
-        print(text, file=sys.stderr)
+        if announced:
+            print(text, file=sys.stderr)
         with RunProgress(str(name)) as run:
             yield run
     else:

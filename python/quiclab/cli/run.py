@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 #: What `--seeds` prints of each flow.
 REPEATED_METRICS = ("goodput", "download_time", "retransmissions", "congestion_events", "srtt", "min_rtt")
 
+SHORT_RUN = 200_000
+"""A run of so many events takes about a second, so that it is made twice without being asked to."""
+
 
 def run_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.")],
@@ -75,11 +79,13 @@ def run_command(
     ] = False,
     force: ForceOption = False,
     limits: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--limits", help="Run once more with recording on, and say what limited each sender, as `inspect` does."
+            "--limits/--no-limits",
+            help="Run once more with recording on, and say what limited each sender, as `inspect` does; "
+            f"the default for simulated runs of up to {SHORT_RUN:,} events.",
         ),
-    ] = False,
+    ] = None,
 ) -> None:
     """Carry out `quiclab run`."""
     kernel = lane_of(lane, clock, emulation, adapters, delay_stage, syscall_cost_ns, certificate)
@@ -103,6 +109,8 @@ def run_command(
     if as_json:
         print(result.to_json(indent=2))
     else:
+        if limits is None:
+            limits = kernel is None and result.events <= SHORT_RUN
         run_summary(result, one.samples, one.step, one.limits() if limits else None)
     if problem := result.invalid_reason:
         raise QuiclabError(problem)
@@ -174,7 +182,7 @@ class _OneRun:
                 self.scenario["name"],
                 str(self.file),
                 DEFAULT_POINTS,
-                report_progress,
+                partial(report_progress, announced=False),
                 base_dir=base,
                 seed=self.seed,
                 lane=self.lane,

@@ -75,6 +75,7 @@ __all__ = [
     "FqPie",
     "Framing",
     "FramingKind",
+    "Function",
     "GilbertElliott",
     "HeadDrop",
     "Hold",
@@ -2769,8 +2770,31 @@ class FlowControl:
     kind: Literal["flow_control"] = "flow_control"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Function:
+    """A function written in Python chooses the link of each packet.
+
+    Attributes
+    ----------
+    function
+        `module:function`, with a module in the folder of the scenario or installed. It is called with a dictionary for
+        each packet, and returns the index of a link.
+    start_rate
+        Rate that each link is assumed to have before it is measured. Takes a rate above "0 bit/s". Default:
+        `"10 Mbit/s"`.
+    smoothing
+        Time over which rates and delays are averaged, of links with `feedback`. Takes a duration above "0 s", at most
+        "60 min". Default: `"100 ms"`.
+    """
+
+    function: str
+    start_rate: DataRate | None = None
+    smoothing: Duration | None = None
+    kind: Literal["function"] = "function"
+
+
 #: Algorithm with which a bearer chooses the link of a packet.
-Splitter: TypeAlias = Batches | Proportional | LeastExpectedArrival | FlowControl
+Splitter: TypeAlias = Batches | Proportional | LeastExpectedArrival | FlowControl | Function
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2842,8 +2866,8 @@ class Bearer:
     mode
         Split or duplicate. Default: `"split"`.
     splitter
-        Algorithm that chooses the link of a packet. All but `batches` need `split`, and `feedback` of each link.
-        Default: `{ kind = "batches" }`.
+        Algorithm that chooses the link of a packet. All but `batches` need `split`; all but `batches` and `function`
+        need `feedback` of each link. Default: `{ kind = "batches" }`.
     duplication
         Share of the packets that take all links, as with `duplicate`; the others are split. 0 with `duplicate` and with
         `flow_control`. Default: `0.0`.

@@ -26,7 +26,8 @@ pub struct BearerConfig {
     /// Split or duplicate.
     #[serde(default)]
     pub mode: BearerMode,
-    /// Algorithm that chooses the link of a packet. All but `batches` need `split`, and `feedback` of each link.
+    /// Algorithm that chooses the link of a packet. All but `batches` need `split`; all but `batches` and `function` need
+    /// `feedback` of each link.
     #[serde(default)]
     pub splitter: Splitter,
     /// Share of the packets that take all links, as with `duplicate`; the others are split.
@@ -77,7 +78,7 @@ pub enum BearerMode {
 }
 
 /// Algorithm with which a bearer chooses the link of a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Splitter {
     /// Batches of `batch_packets`, divided by `shares`.
@@ -130,6 +131,20 @@ pub enum Splitter {
         #[schemars(transform = limits::at_least("1 ms"))]
         poll_interval: Duration,
     },
+    /// A function written in Python chooses the link of each packet.
+    Function {
+        /// `module:function`, with a module in the folder of the scenario or installed. It is called with a dictionary for each
+        /// packet, and returns the index of a link.
+        function: String,
+        /// Rate that each link is assumed to have before it is measured.
+        #[serde(default = "default_rate")]
+        #[schemars(transform = limits::above("0 bit/s"))]
+        start_rate: DataRate,
+        /// Time over which rates and delays are averaged, of links with `feedback`.
+        #[serde(default = "default_smoothing")]
+        #[schemars(transform = limits::above("0 s").to("60 min"))]
+        smoothing: Duration,
+    },
 }
 
 defaults! {
@@ -145,8 +160,8 @@ defaults! {
 impl Splitter {
     /// Whether it chooses by what links report.
     #[must_use]
-    pub const fn needs_feedback(self) -> bool {
-        !matches!(self, Self::Batches)
+    pub const fn needs_feedback(&self) -> bool {
+        !matches!(self, Self::Batches | Self::Function { .. })
     }
 }
 

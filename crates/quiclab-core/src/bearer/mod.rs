@@ -36,6 +36,7 @@ mod together_tests;
 pub use config::{BearerConfig, BearerMode, Reordering, ReorderingTimer, Splitter, TimerRule};
 pub use receiver::BearerReceiver;
 pub use sender::BearerSender;
+pub use splitter::{ChooseLink, LinkView, SplitPacket};
 
 /// Maximum number of links of a bearer: twice the four RLC entities that a bearer may have in NR with
 /// duplication (TS 38.323 section 5.11).

@@ -57,9 +57,9 @@ struct Bearer {
 type Call<E> = Box<dyn FnOnce(&mut E, Time, &mut Outputs)>;
 
 impl Bearer {
-    fn new(splitter: Splitter, mbps: &[u64]) -> Self {
+    fn new(splitter: &Splitter, mbps: &[u64]) -> Self {
         let names = mbps.iter().map(|mbps| mbps.to_string()).collect();
-        let config = BearerConfig { splitter, batch_packets: 10, ..BearerConfig::over(names) };
+        let config = BearerConfig { splitter: splitter.clone(), batch_packets: 10, ..BearerConfig::over(names) };
         let link = |(index, mbps): (usize, &u64)| {
             let config = LinkConfig {
                 rate: Some(Rate::Constant(DataRate::from_mbps(*mbps))),
@@ -72,7 +72,7 @@ impl Bearer {
             Link::new(&config, inputs, 7, &format!("link{index}"))
         };
         Self {
-            sender: BearerSender::new(&config),
+            sender: BearerSender::new(&config, None),
             links: mbps.iter().enumerate().map(link).collect(),
             silent: vec![false; mbps.len()],
             now: Time::ZERO,
@@ -147,7 +147,7 @@ impl Bearer {
 }
 
 /// Packets that each link delivers in the measurement, which begins `bound_ms` after the last outage.
-fn carried(splitter: Splitter, mbps: &[u64], load: f64, outages: &[Outage], begin_ms: u64) -> Vec<u64> {
+fn carried(splitter: &Splitter, mbps: &[u64], load: f64, outages: &[Outage], begin_ms: u64) -> Vec<u64> {
     let mut bearer = Bearer::new(splitter, mbps);
     let all = mbps.iter().sum::<u64>() as f64 * load;
     let spacing = Duration::from_nanos((SIZE as f64 * 8000.0 / all) as u64);
@@ -208,8 +208,8 @@ proptest! {
         let end_ms = outages.iter().map(|outage| outage.to_ms).max().unwrap_or(0);
         for (splitter, bound_ms) in splitters() {
             let begin_ms = end_ms + bound_ms;
-            let without = carried(splitter, &mbps, load, &[], begin_ms);
-            let with = carried(splitter, &mbps, load, &outages, begin_ms);
+            let without = carried(&splitter, &mbps, load, &[], begin_ms);
+            let with = carried(&splitter, &mbps, load, &outages, begin_ms);
             let [all_without, all_with] = [&without, &with].map(|links| links.iter().sum::<u64>() as f64);
             // a link with room to spare shows a lower bound of its rate only: estimates come back slowly then, and what was known before
             // may have been another order of the links

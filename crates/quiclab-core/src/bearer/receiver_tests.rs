@@ -325,7 +325,7 @@ fn count_passes_32_bits() {
 #[test]
 fn sender_and_receiver_agree() {
     let config = bearer(12, Duration::from_millis(200));
-    let mut sender = BearerSender::new(&config);
+    let mut sender = BearerSender::new(&config, None);
     let mut bench = Bench::with(&config, 0);
     let mut delivered = Vec::new();
     for round in 0..5000u64 {

@@ -19,7 +19,9 @@
 use super::count::SequenceBits;
 use super::duplication::Duplication;
 use super::link_estimate::LinkEstimate;
-use super::splitter::{Batches, FlowControl, LeastExpectedArrival, Proportional, Splitter};
+use super::splitter::{
+    Batches, ChooseLink, FlowControl, Function, LeastExpectedArrival, Proportional, SplitPacket, Splitter,
+};
 use super::{MAX_LINKS, weights};
 use crate::bearer::{BearerConfig, BearerMode};
 use crate::counters::Counters;
@@ -73,12 +75,12 @@ pub struct BearerSender {
 }
 
 impl BearerSender {
-    /// The sending end of `bearer`.
+    /// The sending end of `bearer`; `function` is that of the splitter of this kind.
     ///
     /// # Panics
-    /// If the configuration is not valid.
+    /// If the configuration is not valid, or needs a function and there is none.
     #[must_use]
-    pub fn new(bearer: &BearerConfig) -> Self {
+    pub fn new(bearer: &BearerConfig, function: Option<Box<dyn ChooseLink>>) -> Self {
         let bits = SequenceBits::new(bearer.reordering.sequence_bits);
         let weights = weights(bearer);
         let batch = bearer.batch_packets;
@@ -94,6 +96,10 @@ impl BearerSender {
             crate::bearer::Splitter::FlowControl { queue_packets, start_buffer, poll_interval } => {
                 let splitter = FlowControl::new(queue_packets, start_buffer, poll_interval);
                 (Splitter::FlowControl(splitter), ESTIMATES)
+            }
+            crate::bearer::Splitter::Function { start_rate, smoothing, .. } => {
+                let function = function.expect("the splitter `function` has one");
+                (Splitter::Function(Function::new(function)), (start_rate, smoothing))
             }
         };
         Self {
@@ -153,6 +159,10 @@ impl BearerSender {
             Splitter::Batches(batches) => batches.next(),
             Splitter::Proportional(batches) => batches.next(&self.links),
             Splitter::LeastExpectedArrival(arrival) => arrival.next(now, packet.wire_size(), &self.links),
+            Splitter::Function(function) => {
+                let packet = SplitPacket { now, count: self.tx_next - 1, size: packet.wire_size() };
+                function.next(packet, &self.links)
+            }
             Splitter::FlowControl(queue) => {
                 queue.push(packet);
                 return self.empty_queue(now, out);

@@ -35,7 +35,7 @@ fn run(sender: &mut BearerSender, packets: u64) -> Vec<(u16, u32)> {
 
 fn split(batch_packets: u32, shares: &[u32], packets: u64) -> Vec<u16> {
     let bearer = bearer(batch_packets, shares, BearerMode::Split, 16);
-    run(&mut BearerSender::new(&bearer), packets).into_iter().map(|(port, _)| port).collect()
+    run(&mut BearerSender::new(&bearer, None), packets).into_iter().map(|(port, _)| port).collect()
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn batches_by_hand() {
 #[test]
 fn without_shares_all_links_are_equal() {
     let bearer = BearerConfig { shares: vec![], ..bearer(4, &[9, 9], BearerMode::Split, 16) };
-    let sent = run(&mut BearerSender::new(&bearer), 4);
+    let sent = run(&mut BearerSender::new(&bearer, None), 4);
     assert_eq!(sent, [(0, 0), (0, 1), (1, 2), (1, 3)]);
 }
 
@@ -69,7 +69,7 @@ fn single_connectivity_is_a_weight_of_zero() {
 #[test]
 fn numbers_wrap_and_the_header_is_counted() {
     for (bits, header) in [(12u8, 2), (16, 2), (18, 3)] {
-        let mut sender = BearerSender::new(&bearer(1, &[1], BearerMode::Split, bits));
+        let mut sender = BearerSender::new(&bearer(1, &[1], BearerMode::Split, bits), None);
         sender.tx_next = (1 << bits) - 1;
         let mut out = Outputs::default();
         for id in 0..2 {
@@ -84,7 +84,7 @@ fn numbers_wrap_and_the_header_is_counted() {
 
 #[test]
 fn duplication_sends_one_number_with_the_same_content_on_every_link() {
-    let mut sender = BearerSender::new(&bearer(100, &[1, 0, 1], BearerMode::Duplicate, 16));
+    let mut sender = BearerSender::new(&bearer(100, &[1, 0, 1], BearerMode::Duplicate, 16), None);
     let mut out = Outputs::default();
     for id in 0..2 {
         let payload = Payload::Bytes(format!("packet {id}").as_bytes().into());
@@ -125,7 +125,7 @@ proptest! {
             let takes = |&link: &usize| position * total < shares[..=link].iter().sum::<u32>() * batch;
             ((0..shares.len()).find(takes).unwrap() as u16, number)
         }).collect();
-        let mut sender = BearerSender::new(&bearer(batch, &shares, BearerMode::Split, 16));
+        let mut sender = BearerSender::new(&bearer(batch, &shares, BearerMode::Split, 16), None);
         prop_assert_eq!(run(&mut sender, packets), expected);
     }
 }

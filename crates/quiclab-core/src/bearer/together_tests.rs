@@ -23,7 +23,7 @@ struct World {
 
 impl World {
     fn new(bearer: &BearerConfig, links: &[crate::link::LinkConfig]) -> Self {
-        let mut elements: Vec<Box<dyn Element>> = vec![Box::new(BearerSender::new(bearer))];
+        let mut elements: Vec<Box<dyn Element>> = vec![Box::new(BearerSender::new(bearer, None))];
         for (index, link) in links.iter().enumerate() {
             elements.push(Box::new(Link::new(
                 link,

@@ -50,20 +50,19 @@ fn check_shares(path: &FieldPath, bearer: &BearerConfig) -> Check {
 }
 
 fn check_splitter(path: &FieldPath, bearer: &BearerConfig, scenario: &Scenario) -> Check {
-    let splitter = bearer.splitter;
-    let kind = path.child("kind");
+    let splitter = &bearer.splitter;
+    let (kind, name) = (path.child("kind"), quoted(name_of(splitter)));
+    ensure(bearer.mode == BearerMode::Split || *splitter == Splitter::Batches, || {
+        Problem::conflict(kind.clone(), &name, "\"batches\"").because(DUPLICATES)
+    })?;
     if splitter.needs_feedback() {
-        let name = quoted(name_of(&splitter));
-        ensure(bearer.mode == BearerMode::Split, || {
-            Problem::conflict(kind.clone(), &name, "\"batches\"").because(DUPLICATES)
-        })?;
         if let Some(link) = bearer.links.iter().find(|link| scenario.links[*link].feedback.is_none()) {
             return Err(Problem::conflict(kind, name, "\"batches\"").because(format!(
                 "this splitter needs feedback from every link, and `links.{link}.feedback` is not set"
             )));
         }
     }
-    let Splitter::Proportional { floor, .. } = splitter else { return Ok(()) };
+    let Splitter::Proportional { floor, .. } = *splitter else { return Ok(()) };
     let max = 1.0 / bearer.links.len() as f64;
     ensure(floor.value() <= max, || {
         let expected = format!("at most {max} with {} links", bearer.links.len());

@@ -2,11 +2,14 @@
 
 mod batches;
 mod flow_control;
+mod function;
 mod least_expected_arrival;
 mod proportional;
 
 pub(super) use batches::Batches;
 pub(super) use flow_control::FlowControl;
+pub(super) use function::Function;
+pub use function::{ChooseLink, LinkView, SplitPacket};
 pub(super) use least_expected_arrival::LeastExpectedArrival;
 pub(super) use proportional::Proportional;
 
@@ -17,4 +20,5 @@ pub(super) enum Splitter {
     Proportional(Proportional),
     LeastExpectedArrival(LeastExpectedArrival),
     FlowControl(FlowControl),
+    Function(Function),
 }
