@@ -10,8 +10,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::application::Application;
 use crate::library::Stack;
+use crate::on_streams::OnStreams;
 use crate::observation::SharedObservation;
 use crate::seeded;
 use crate::time::Clock;
@@ -45,7 +45,7 @@ fn tokio_wakes(now: Time, deadline: Time) -> Time {
 /// One end of a flow.
 pub(crate) struct QuicEndpoint<S: Stack> {
     stack: S,
-    application: Application<S::Stream>,
+    application: OnStreams<S::Stream>,
     clock: Clock,
     /// When the client connects; `None` once it has, and for servers.
     start: Option<Time>,
@@ -66,7 +66,7 @@ impl<S: Stack> QuicEndpoint<S> {
     pub(crate) fn new(
         identity: &EndpointIdentity,
         stack: S,
-        application: Application<S::Stream>,
+        application: OnStreams<S::Stream>,
         start: Time,
         tls_random: RandomStream,
         observation: Option<SharedObservation>,
@@ -226,12 +226,12 @@ impl<S: Stack> Element for QuicEndpoint<S> {
         out.count("lost_bytes", snapshot.lost_bytes);
         out.count("ack_frames_sent", snapshot.ack_frames_sent);
         out.count("ack_frames_received", snapshot.ack_frames_received);
-        self.application.statistics(out);
+        self.application.application().statistics(out);
     }
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
         report(&self.stack.snapshot(), out);
-        self.application.sample(out);
+        self.application.application().sample(out);
     }
 }
 
@@ -244,11 +244,11 @@ fn report(snapshot: &crate::library::Snapshot, out: &mut Metrics) {
 
 impl<S: Stack> Endpoint for QuicEndpoint<S> {
     fn progress(&self) -> Progress {
-        self.application.progress()
+        self.application.outcome().progress
     }
 
     fn failure(&self) -> Option<&str> {
-        self.application.failure()
+        self.application.outcome().failure.as_deref()
     }
 
     fn recovery(&mut self) -> Option<RecoveryState> {

@@ -3,7 +3,7 @@
 //! ```text
 //! stack::quinn, stack::noq ── the entry in the catalogue, and what differs between the libraries
 //!   ├── stack::family ── options (what is allowed), the options in the catalogue, an endpoint
-//!   │     └── driver: an Endpoint of a Stack and an application (workload, live, on_streams)
+//!   │     └── driver: an Endpoint of a Stack and an application (on_streams, streams)
 //!   └── stack::adapter: a Stack (library) ── what the libraries have in common
 //!         ├── controller (bytes in flight), crypto_observer (plaintext)
 //!         ├── lab_controller (congestion control of quiclab-transport)
@@ -14,7 +14,6 @@
 //! Everything that a stack would draw from the operating system is seeded, and it takes time as an
 //! argument: the same seed gives the same bytes on the wire.
 
-mod application;
 mod body;
 pub mod carrier;
 mod controller;
@@ -23,7 +22,6 @@ mod driver;
 mod frames;
 mod lab_controller;
 mod library;
-mod live;
 mod observation;
 mod on_streams;
 mod options;
@@ -32,7 +30,6 @@ mod stack;
 mod streams;
 mod time;
 mod tls;
-mod workload;
 
 pub use tls::{APPLICATION_PROTOCOL, SERVER_NAME, certificate};
 

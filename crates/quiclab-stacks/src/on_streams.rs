@@ -4,7 +4,7 @@
 use crate::library::{Event, Stack};
 use crate::streams::{Arrival, LibraryStreams, StreamTable};
 use quiclab_core::{PageClient, Role, Time};
-use quiclab_transport::workload::{Outcome, StreamApplication, StreamId};
+use quiclab_transport::workload::{Datagram, Outcome, StreamApplication, StreamId};
 use std::time::Instant;
 
 /// See the module documentation.
@@ -35,6 +35,14 @@ impl<Stream: Copy + PartialEq> OnStreams<Stream> {
     pub(crate) fn wake<S: Stack<Stream = Stream>>(&mut self, now: Time, instant: Instant, stack: &mut S) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {
             self.application.wake(now, &mut LibraryStreams { stack, table: &mut self.table, now: instant });
+        }
+        self.check_datagrams();
+    }
+
+    /// The transfer fails if the library has refused a datagram.
+    fn check_datagrams(&mut self) {
+        if let Some(reason) = self.table.refused() {
+            self.fail(reason);
         }
     }
 
@@ -68,7 +76,13 @@ impl<Stream: Copy + PartialEq> OnStreams<Stream> {
                 streams.table.on_acknowledged(id);
                 application.acknowledged(now, id);
             }
-            Event::Datagram => {}
+            Event::Datagram => {
+                while let Some(data) = streams.stack.receive_datagram() {
+                    if let Some(datagram) = Datagram::parse(&data) {
+                        application.datagram(now, datagram, &mut streams);
+                    }
+                }
+            }
             Event::ClosedByPeer => {
                 *over = true;
                 application.closed_by_peer(now);
@@ -78,7 +92,7 @@ impl<Stream: Copy + PartialEq> OnStreams<Stream> {
                 application.failed(reason);
             }
         }
-        self.wake(now, instant, stack);
+        self.check_datagrams();
     }
 
     /// The transfer will not be completed.

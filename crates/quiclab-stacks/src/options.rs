@@ -5,6 +5,7 @@
 
 use quiclab_core::problem::{ensure, name_of, quoted};
 use quiclab_core::{ByteCount, Duration, FieldPath, FiveTuple, Problem};
+use quiclab_transport::workload::Datagram;
 use quiclab_transport::congestion::Constants;
 use quiclab_transport::options::{
     AckFrequency, CongestionControl, Controller, EndpointConfig, Multipath, SlowStartExit, Workload,
@@ -163,14 +164,16 @@ fn check_multipath(stack: &str, multipath: &Multipath, lab: Option<&LabControl>)
 }
 
 /// The workloads that these stacks run.
-pub(crate) const WORKLOADS: [&str; 3] = ["download", "page", "live"];
+pub(crate) const WORKLOADS: [&str; 6] = ["download", "request_response", "page", "datagrams", "ping", "live"];
 
-/// Checks that it is one of them.
+/// Checks that a datagram holds what it says.
 pub(crate) fn check_workload(workload: &Workload) -> Result<(), Problem> {
-    match workload {
-        Workload::Download { .. } | Workload::Page { .. } | Workload::Live { .. } => Ok(()),
-        other => Err(Problem::unknown("workload.kind", other.kind(), WORKLOADS)),
-    }
+    let (Workload::Datagrams { size, .. } | Workload::Ping { size, .. }) = workload else { return Ok(()) };
+    let least = ByteCount::from_bytes(Datagram::HEADER as u64);
+    ensure(*size >= least, || {
+        Problem::conflict(FieldPath::new(["workload", "size"]), quoted(size), format!("at least \"{least}\""))
+            .because("its data begin with its number and its time")
+    })
 }
 
 /// Checks that packets can be addressed: the stacks refuse a peer without address or port.

@@ -3,17 +3,18 @@
 //! | [`Streams`] | here |
 //! | --- | --- |
 //! | the length of a write | as many zeros; what the library does not take now waits until the stream is writable |
-//! | the label of a request | its first [`LABEL_BYTES`] bytes, the lowest first, within its length; other streams have none |
+//! | the label of a stream | the first [`LABEL_BYTES`] bytes of its opener, the lowest first, within their length |
+//! | what a datagram says | its first bytes: [`Datagram::header`] |
 //! | `finish` | as soon as the library has taken what was written |
 //! | priority: urgency, then streams in full, the oldest first, then incremental ones in turn | a priority of the library for each level; in a level, one for each stream that is not incremental |
 //! | bytes that wait | the library does not say what it has and has not sent: of all that is not acknowledged, what is not in flight |
 //!
-//! A server learns of a request when its label has arrived, or the end of its stream. The bytes that a request shorter than a
+//! An application learns of a bidirectional stream when its label has arrived, or its end. The bytes that a request shorter than a
 //! label does not hold are 0: one for a resource has three bytes or more with its frame, and a page 100 001 resources at most.
 
 use crate::body::zeros;
 use crate::library::{Read, Stack, StreamDirection};
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use quiclab_core::{DataRate, Role};
 use quiclab_transport::workload::{Datagram, Priority, StreamId, Streams};
 use std::time::Instant;
@@ -95,11 +96,13 @@ pub(crate) struct StreamTable<Handle> {
     streams: [Vec<Stream<Handle>>; 4],
     /// Bytes of one write.
     write_size: usize,
+    /// Why the library has refused a datagram.
+    refused: Option<String>,
 }
 
 impl<Handle: Copy> StreamTable<Handle> {
     pub(crate) fn new(role: Role, write_size: usize) -> Self {
-        Self { role, streams: [const { Vec::new() }; 4], write_size }
+        Self { role, streams: [const { Vec::new() }; 4], write_size, refused: None }
     }
 
     fn add(&mut self, id: StreamId, handle: Handle) {
@@ -117,9 +120,14 @@ impl<Handle: Copy> StreamTable<Handle> {
         self.streams[(id.0 & 3) as usize].get_mut(usize::try_from(id.index()).ok()?)
     }
 
-    /// Whether data of the peer on this stream begin with a label.
-    fn is_request_of_peer(&self, id: StreamId) -> bool {
-        id.is_bidirectional() && id.is_of_server() == (self.role == Role::Client)
+    /// Whether the peer has opened the stream: its data on it begin with a label.
+    fn is_of_peer(&self, id: StreamId) -> bool {
+        id.is_of_server() == (self.role == Role::Client)
+    }
+
+    /// Why the library has refused a datagram, if it has since the last call.
+    pub(crate) fn refused(&mut self) -> Option<String> {
+        self.refused.take()
     }
 
     /// All that was written and its end are acknowledged.
@@ -160,7 +168,7 @@ impl<S: Stack> LibraryStreams<'_, S> {
 
     /// Reads what has arrived on a stream.
     pub(crate) fn read(&mut self, id: StreamId) -> Arrival {
-        let is_request = self.table.is_request_of_peer(id);
+        let is_request = id.is_bidirectional() && self.table.is_of_peer(id);
         let Some(Stream { handle, arrived, .. }) = self.table.get_mut(id) else {
             return Arrival::Nothing; // it was not accepted yet
         };
@@ -242,8 +250,7 @@ impl<S: Stack> Streams for LibraryStreams<'_, S> {
     }
 
     fn set_label(&mut self, stream: StreamId, label: u64) {
-        let is_request = stream.is_bidirectional() && !self.table.is_request_of_peer(stream);
-        debug_assert!(is_request, "labels are those of requests");
+        debug_assert!(!self.table.is_of_peer(stream), "who opens a stream labels it");
         if let Some(found) = self.table.get_mut(stream) {
             debug_assert_eq!(found.taken, 0, "its label is the first that is written");
             found.label = label;
@@ -251,12 +258,19 @@ impl<S: Stack> Streams for LibraryStreams<'_, S> {
     }
 
     fn label(&self, stream: StreamId) -> u64 {
-        let found = self.table.get(stream).filter(|_| self.table.is_request_of_peer(stream));
+        let found = self.table.get(stream).filter(|_| self.table.is_of_peer(stream));
         found.map_or(0, |found| u64::from_le_bytes(found.arrived.label))
     }
 
-    fn send_datagram(&mut self, _datagram: Datagram) {
-        unreachable!("pages send no datagrams, and live video in datagrams has an end of its own here");
+    fn send_datagram(&mut self, datagram: Datagram) {
+        let size = usize::from(datagram.length);
+        let mut data = BytesMut::with_capacity(size.max(Datagram::HEADER));
+        data.put_slice(&datagram.header());
+        data.resize(size.max(Datagram::HEADER), 0);
+        if let Err(most) = self.stack.send_datagram(data.freeze()) {
+            let reason = format!("datagrams: expected at most {most} B of data, got {size} B");
+            self.table.refused.get_or_insert(reason);
+        }
     }
 
     fn send_rate(&mut self) -> Option<DataRate> {
@@ -271,7 +285,8 @@ impl<S: Stack> Streams for LibraryStreams<'_, S> {
             waiting = waiting.saturating_add(stream.waiting);
         }
         let in_flight = self.stack.snapshot().recovery.in_flight_bytes.unwrap_or(0);
-        waiting.saturating_add(unacknowledged.saturating_sub(in_flight))
+        let streams = waiting.saturating_add(unacknowledged).saturating_sub(in_flight);
+        streams.saturating_add(self.stack.waiting_datagrams())
     }
 
     fn close(&mut self) {

@@ -7,6 +7,7 @@
 //! datagram       lab-udp: constant-rate and on-off datagrams, ping
 //! live           live video on streams, in datagrams, or on a byte stream
 //! media          video over RTP, its rate controlled by SCReAM
+//! application    one side of any workload on the streams of QUIC
 //! workload       what an application does with a byte stream, or with the streams of QUIC
 //! http           a web page: browser and server, HTTP/2 and HTTP/3
 //! congestion     windows and rates: NewReno, CUBIC, BBR, fixed; what ends slow start
@@ -19,6 +20,7 @@
 //! ```
 
 pub mod acknowledgement;
+mod application;
 pub mod congestion;
 mod datagram;
 mod error;
@@ -40,6 +42,7 @@ mod ticks;
 mod tls_messages;
 pub mod workload;
 
+pub use application::{build_on_streams, page_random};
 pub use error::Error;
 pub use profile::OptionRow;
 pub use stack::{CarrierRequest, EndOf, EndpointRequest, NativeStack};

@@ -3,7 +3,8 @@
 use super::*;
 use crate::library::{Event, Read, Snapshot, StreamDirection};
 use quiclab_core::{FiveTuple, FlowId, Protocol};
-use quiclab_transport::options::Workload;
+use quiclab_transport::build_on_streams;
+use quiclab_transport::options::{QuicVersion, Workload};
 use std::time::Instant;
 
 /// Requests the instant at which it connected, indefinitely.
@@ -102,7 +103,8 @@ fn client(stack: Stuck) -> QuicEndpoint<Stuck> {
     };
     let size = Some(ByteCount::from_bytes(1));
     let workload = Workload::Download { size, duration: None, request: ByteCount::from_bytes(1) };
-    let application = Application::new(&identity, &workload, Time::ZERO, 1, 1);
+    let application = build_on_streams(&identity, &workload, (Time::ZERO, 1), QuicVersion::V1).unwrap();
+    let application = OnStreams::new(Role::Client, application, 1);
     QuicEndpoint::new(&identity, stack, application, Time::ZERO, RandomStream::new(1, "tls"), None)
 }
 

@@ -1,6 +1,5 @@
 //! quinn and its forks: what options they take, and how an endpoint of one of them is made.
 
-use crate::application::Application;
 use crate::body::write_size;
 use crate::driver::QuicEndpoint;
 use crate::library::{Parts, Stack};
@@ -15,8 +14,7 @@ use quiclab_core::{
     StackProtocol,
 };
 use quiclab_transport::options::{CongestionControl, EndpointConfig, QuicVersion, SlowStartExit, Workload};
-use quiclab_transport::workload::StreamApplication;
-use quiclab_transport::{EndpointRequest, http};
+use quiclab_transport::{EndpointRequest, build_on_streams, http, page_random};
 
 /// Where a default is in the source of the library.
 pub(super) const TRANSPORT: &str = "TransportConfig::default";
@@ -95,22 +93,18 @@ pub(super) fn build<S: Stack>(
         let tls_random = RandomStream::new(seed, &format!("{}.tls", identity.name));
         Box::new(QuicEndpoint::new(identity, stack, application, start, tls_random, observation))
     };
-    let on_streams = |workload: Box<dyn StreamApplication>| {
-        let write_size = write_size(options.send_window());
-        Application::OnStreams(Box::new(OnStreams::new(role, workload, write_size)))
+    let mut on_streams = |identity: &EndpointIdentity, application| {
+        connection(identity, OnStreams::new(role, application, write_size(options.send_window())))
     };
-    let Workload::Page { resources, .. } = workload else {
-        let application = Application::new(&identity, workload, start, seed, options.send_window());
-        return Ok(connection(&identity, application));
-    };
-    let random = RandomStream::new(seed, &format!("{}.page", identity.name));
-    if resources.is_empty() {
-        let page = http::build_streams(role, workload, QuicVersion::V1, random)?;
-        return Ok(connection(&identity, on_streams(page)));
+    if let Workload::Page { resources, .. } = workload
+        && !resources.is_empty()
+    {
+        return http::build_origins(&identity, workload, page_random(seed, &identity), |identity, page, origin| {
+            Ok(on_streams(identity, page.on_streams(role, origin, QuicVersion::V1)))
+        });
     }
-    http::build_origins(&identity, workload, random, |identity, page, origin| {
-        Ok(connection(identity, on_streams(page.on_streams(role, origin, QuicVersion::V1))))
-    })
+    let application = build_on_streams(&identity, workload, (start, seed), QuicVersion::V1)?;
+    Ok(on_streams(&identity, application))
 }
 
 /// What all of the family have.

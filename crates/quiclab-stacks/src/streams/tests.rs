@@ -28,6 +28,9 @@ struct Library {
     priorities: BTreeMap<u64, i32>,
     in_flight: u64,
     closed: bool,
+    /// The largest datagram that it takes, and what it has taken.
+    largest: usize,
+    datagrams: Vec<Bytes>,
 }
 
 impl Stack for Library {
@@ -87,7 +90,11 @@ impl Stack for Library {
         chunks.iter().for_each(|bytes| chunk(bytes));
         Read { bytes: chunks.iter().map(|bytes| bytes.len() as u64).sum(), ..read }
     }
-    fn send_datagram(&mut self, _data: Bytes) -> Result<(), usize> {
+    fn send_datagram(&mut self, data: Bytes) -> Result<(), usize> {
+        if data.len() > self.largest {
+            return Err(self.largest);
+        }
+        self.datagrams.push(data);
         Ok(())
     }
     fn waiting_datagrams(&mut self) -> u64 {
@@ -204,7 +211,7 @@ fn a_request_is_known_with_its_label() {
     arrive(&mut library, 4, &[&[1, 2, 3]], true);
     assert_eq!(read(&mut library, 4), (Arrival::Bytes(3, true), 0x03_0201));
     arrive(&mut library, 2, &[&[5]], false);
-    assert_eq!(read(&mut library, 2), (Arrival::Bytes(1, false), 0), "no request");
+    assert_eq!(read(&mut library, 2), (Arrival::Bytes(1, false), 5), "no request: known at once");
     library.arriving.insert(2, (vec![], Read { bytes: 0, ended: true, reset: true }));
     assert_eq!(read(&mut library, 2).0, Arrival::Reset);
     assert_eq!(read(&mut library, 12).0, Arrival::Nothing, "not accepted yet");
@@ -253,6 +260,22 @@ impl StreamApplication for Told {
     fn outcome(&self) -> &Outcome {
         &self.outcome
     }
+}
+
+/// What a datagram says is in its first bytes; one that the library refuses fails the transfer.
+#[test]
+fn datagrams_begin_with_what_they_say() {
+    let (mut library, mut table) = client();
+    library.largest = 100;
+    let one = Datagram { length: 40, number: 7, sent: Time::from_nanos(9), echo: true };
+    let mut streams = on(&mut library, &mut table);
+    streams.send_datagram(one);
+    streams.send_datagram(Datagram { length: 101, ..one });
+    assert_eq!(table.refused().as_deref(), Some("datagrams: expected at most 100 B of data, got 101 B"));
+    assert_eq!(table.refused(), None);
+    assert_eq!(library.datagrams.len(), 1);
+    assert_eq!((library.datagrams[0].len(), Datagram::parse(&library.datagrams[0])), (40, Some(one)));
+    assert_eq!(Datagram::parse(&[0; Datagram::HEADER - 1]), None);
 }
 
 #[test]

@@ -31,20 +31,15 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use on_datagrams::Incoming;
-pub use reception::Reception;
-pub use source::{Frame, SendState, Source};
+use reception::Reception;
+use source::{Frame, SendState, Source};
 
 use crate::options::{LiveDelivery, Workload};
-use crate::workload::{Application, StreamApplication};
+use crate::workload::{Application, Datagram, StreamApplication};
 use quiclab_core::{ByteCount, DataRate, Duration, EndpointIdentity, RandomStream, Role};
 
 /// Bytes at the start of a frame that say when it was captured, where bytes are real. No frame is smaller.
-pub const HEADER: usize = 8;
-
-/// Bytes at the start of a datagram: capture (8), number of its frame (4), of the datagram within it (2), number of
-/// datagrams of the frame (2). No datagram is smaller.
-pub const DATAGRAM_HEADER: usize = 16;
+const HEADER: usize = 8;
 
 /// What a live flow is configured to.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +109,7 @@ impl Parameters {
         let (length, size) = (u64::from(frame.length), self.packet_size.bytes());
         // more are refused: `most_datagrams`
         let count = u16::try_from(length.div_ceil(size)).unwrap_or(u16::MAX);
-        (0..count).map(move |index| (length - u64::from(index) * size).min(size).max(DATAGRAM_HEADER as u64))
+        (0..count).map(move |index| (length - u64::from(index) * size).min(size).max(Datagram::HEADER as u64))
     }
 
     /// Mean length of a frame in bytes at a rate in bit/s.

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::operations::Operations;
 use crate::options::{EndpointConfig, LiveDelivery, PathPlan, QuicVersion, Workload};
 use crate::stack::CONTROLLER;
-use crate::{CarrierRequest, EndpointRequest, NativeStack, http, live, profile, workload};
+use crate::{CarrierRequest, EndpointRequest, NativeStack, build_on_streams, http, page_random, profile};
 use quiclab_core::problem::{ensure, quoted};
 use quiclab_core::tunnel::Carrier;
 use quiclab_core::{
@@ -55,25 +55,14 @@ impl NativeStack for LabQuic {
         if config.quic.version == QuicVersion::Gquic37 {
             check_gquic(&identity, workload)?;
         }
-        let page = || RandomStream::new(seed, &format!("{}.page", identity.name));
         if let Workload::Page { resources, .. } = workload
             && !resources.is_empty()
         {
             let plans = (operations, path_plan);
-            return build_page(&identity, (config, workload), (start, seed, page()), observer, plans);
+            return build_page(&identity, (config, workload), (start, seed), observer, plans);
         }
         check_datagrams(&config, &identity, workload)?;
-        let application = match workload {
-            Workload::Page { .. } => {
-                http::build_streams(identity.role, workload, config.quic.version, page())?
-            }
-            _ => match live::Parameters::new(workload) {
-                Some(parameters) => {
-                    live::on_streams(identity.role, &parameters, live::random(seed, &identity))
-                }
-                None => workload::build_on_streams(identity.role, workload, start)?,
-            },
-        };
+        let application = build_on_streams(&identity, workload, (start, seed), config.quic.version)?;
         let random = |path: usize| random_of(seed, &identity, path);
         let parts = endpoint::Parts { config, application, operations, path_plan, observer };
         Ok(Box::new(endpoint::QuicEndpoint::new(&identity, parts, start, random)))
@@ -104,7 +93,7 @@ impl NativeStack for LabQuic {
 fn build_page(
     identity: &EndpointIdentity,
     (config, workload): (Config, &Workload),
-    (start, seed, random): (Time, u64, RandomStream),
+    (start, seed): (Time, u64),
     observer: Option<Box<dyn TransportObserver>>,
     (operations, path_plan): (Operations, PathPlan),
 ) -> Result<Box<dyn Endpoint>, Error> {
@@ -114,7 +103,7 @@ fn build_page(
     })?;
     // an observer knows one connection: that of the HTML
     let mut observer = observer;
-    http::build_origins(identity, workload, random, |identity, page, origin| {
+    http::build_origins(identity, workload, page_random(seed, identity), |identity, page, origin| {
         let application = page.on_streams(identity.role, origin, config.quic.version);
         let random = |path: usize| random_of(seed, identity, path);
         let (operations, path_plan) = (Operations::default(), path_plan.clone());

@@ -62,6 +62,31 @@ pub struct Datagram {
 }
 
 impl Datagram {
+    /// Bytes at the start of its data that hold the rest of it, where bytes are real.
+    pub const HEADER: usize = 16;
+    /// The highest bit of the number on the wire.
+    const ECHO: u64 = 1 << 63;
+
+    /// What its data begin with, big-endian: time (8 bytes), number (8 bytes, of which the highest bit says that it is an answer).
+    #[must_use]
+    pub fn header(&self) -> [u8; Self::HEADER] {
+        let number = self.number | if self.echo { Self::ECHO } else { 0 };
+        let mut bytes = [0; Self::HEADER];
+        bytes[..8].copy_from_slice(&self.sent.as_nanos().to_be_bytes());
+        bytes[8..].copy_from_slice(&number.to_be_bytes());
+        bytes
+    }
+
+    /// The datagram whose data are `bytes`; `None`: they hold no header.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let (header, _) = bytes.split_first_chunk::<{ Self::HEADER }>()?;
+        let field = |at: usize| u64::from_be_bytes(header[at..at + 8].try_into().expect("eight bytes"));
+        let (sent, number) = (Time::from_nanos(field(0)), field(8));
+        let length = u16::try_from(bytes.len()).ok()?;
+        Some(Self { length, number: number & !Self::ECHO, sent, echo: number & Self::ECHO != 0 })
+    }
+
     /// One that asks.
     ///
     /// # Panics
