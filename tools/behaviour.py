@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Digests and values of some 500 scenarios over all stacks, profiles, controls and workloads: the same before and after.
+"""Digests and values of 600 scenarios over all stacks, profiles, controls and workloads, before and after a change.
 
     python tools/behaviour.py /tmp/before.json           before a change that is to alter nothing
     python tools/behaviour.py /tmp/after.json --compare /tmp/before.json
@@ -32,6 +32,7 @@ SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
 WORKLOADS = {
     "download": {"size": "700 kB"},
     "request_response": {"count": 4, "response": "30 kB", "pause": "60 ms"},
+    "on_off": {"burst": "60 kB", "think_time": "200 ms", "duration": "2 s"},
     "page": {"html": "20 kB", "objects": [{"count": 8, "size": "15 kB"}]},
     "datagrams": {"rate": "3 Mbit/s", "size": "1000 B", "duration": "2 s", "on": "300 ms", "off": "100 ms"},
     "ping": {"count": 30, "interval": "40 ms"},

@@ -92,6 +92,9 @@ class RunOutput:
 def version() -> str:
     """Version of the extension, such as `0.1.0`."""
 
+def workloads_on_streams() -> list[str]:
+    """Kinds of workload that run on the streams and datagrams of QUIC."""
+
 def native_stacks() -> str:
     """JSON list of the native stacks.
 

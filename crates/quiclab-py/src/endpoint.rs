@@ -81,20 +81,24 @@ impl PyEndpoint {
     }
 
     fn metrics(&self, method: &str, out: &mut Metrics) {
-        let read = Python::attach(|py| -> PyResult<()> {
-            let values = self.object.call_method0(py, method)?;
-            for (name, value) in values.cast_bound::<PyDict>(py)?.iter() {
-                let name: String = name.extract()?;
-                let known = METRICS.iter().find(|known| **known == name);
-                let known = known.ok_or_else(|| PyValueError::new_err(format!("unknown metric `{name}`")))?;
-                out.set(known, value.extract()?);
-            }
-            Ok(())
-        });
-        if let Err(error) = read {
+        if let Err(error) = read_metrics(&self.object, method, out) {
             self.error.lock().expect("no holder panics").get_or_insert(error);
         }
     }
+}
+
+/// Adds the values that a method returns, by their names.
+pub(crate) fn read_metrics(object: &Py<PyAny>, method: &str, out: &mut Metrics) -> PyResult<()> {
+    Python::attach(|py| {
+        let values = object.call_method0(py, method)?;
+        for (name, value) in values.cast_bound::<PyDict>(py)?.iter() {
+            let name: String = name.extract()?;
+            let known = METRICS.iter().find(|known| **known == name);
+            let known = known.ok_or_else(|| PyValueError::new_err(format!("unknown metric `{name}`")))?;
+            out.set(known, value.extract()?);
+        }
+        Ok(())
+    })
 }
 
 /// Metrics that a Python endpoint may report; the same names as those of the native stacks.

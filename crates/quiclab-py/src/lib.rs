@@ -3,6 +3,7 @@
 //! Scenarios and results cross as JSON text, series and records of packets as Arrow tables.
 
 mod acks;
+mod connection;
 mod endpoint;
 mod error;
 mod function;
@@ -40,6 +41,7 @@ fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::template, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(stacks::native_stacks, module)?)?;
+    module.add_function(wrap_pyfunction!(stacks::workloads_on_streams, module)?)?;
     module.add_function(wrap_pyfunction!(function::plugins, module)?)?;
     module.add_function(wrap_pyfunction!(qlog::export_qlog, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::inspect_qlog, module)?)?;

@@ -2,6 +2,7 @@
 //!
 //! Options and workloads cross as JSON with quantities as integers in base units: bytes, nanoseconds, bit/s.
 
+use crate::connection::PyStreamsEndpoint;
 use crate::endpoint::{FirstError, PyEndpoint};
 use crate::function;
 use crate::splitter;
@@ -10,13 +11,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use quiclab_core::bearer::ChooseLink;
 use quiclab_core::{
-    ByteCount, DataRate, Duration, Endpoint, MarkFeedback, Problem, ProblemKind, RandomStream, Role,
-    StackAbilities, StackProtocol,
+    ByteCount, DataRate, Duration, Endpoint, EndpointIdentity, MarkFeedback, Problem, ProblemKind,
+    RandomStream, Role, StackAbilities, StackProtocol, Time,
 };
 use quiclab_scenario::Computation;
 use quiclab_sim::{EndpointRequest, FunctionError, NativeStacks, OperationFunction, Stacks};
-use quiclab_transport::options::{EndpointConfig, Workload};
-use quiclab_transport::{EndOf, NativeStack};
+use quiclab_stacks::{MAX_WRITE, OnStreams};
+use quiclab_transport::options::{EndpointConfig, QuicVersion, Workload};
+use quiclab_transport::{EndOf, NativeStack, build_on_streams, http, page_random};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -29,6 +31,12 @@ const LANE: &str = "quiclab.lane.adapter";
 #[pyfunction]
 pub(crate) fn native_stacks() -> String {
     json!(quiclab_sim::stacks().into_iter().map(NativeStack::info).collect::<Vec<_>>()).to_string()
+}
+
+/// Kinds of workload that run on the streams and datagrams of QUIC.
+#[pyfunction]
+pub(crate) fn workloads_on_streams() -> &'static [&'static str] {
+    Workload::ON_STREAMS
 }
 
 /// Whether a stack is one of the native ones.
@@ -140,7 +148,6 @@ impl Stacks for AllStacks {
             return NativeStacks.build(request);
         }
         Python::attach(|py| self.python_endpoint(py, &name, request))
-            .map_err(|error| unavailable(&name, &error))
     }
 
     fn functions(
@@ -167,8 +174,47 @@ impl AllStacks {
         py: Python<'_>,
         name: &str,
         request: EndpointRequest<'_>,
-    ) -> PyResult<Box<dyn Endpoint>> {
+    ) -> Result<Box<dyn Endpoint>, Problem> {
         let EndpointRequest { identity, config, workload, start, seed, .. } = request;
+        let make = |identity: &EndpointIdentity| {
+            self.python_object(py, name, identity, (config, workload), (start, seed))
+        };
+        let (object, is_connection) = make(&identity).map_err(|raised| unavailable(name, &raised))?;
+        if !is_connection {
+            let endpoint = PyEndpoint::new(object, &identity, self.error.clone());
+            return Ok(Box::new(endpoint.map_err(|raised| unavailable(name, &raised))?));
+        }
+        quiclab_stacks::check_workload(workload)?;
+        let streams = |identity: &EndpointIdentity, object, application| -> Box<dyn Endpoint> {
+            let application = OnStreams::new(identity.role, application, MAX_WRITE);
+            Box::new(PyStreamsEndpoint::new(object, identity, application, start, self.error.clone()))
+        };
+        if let Workload::Page { resources, .. } = workload
+            && !resources.is_empty()
+        {
+            return http::build_origins(
+                &identity,
+                workload,
+                page_random(seed, &identity),
+                |of, page, origin| {
+                    let (object, _) = make(of).map_err(|raised| unavailable(name, &raised))?;
+                    Ok(streams(of, object, page.on_streams(of.role, origin, QuicVersion::V1)))
+                },
+            );
+        }
+        let application = build_on_streams(&identity, workload, (start, seed), QuicVersion::V1)?;
+        Ok(streams(&identity, object, application))
+    }
+
+    /// The Python object of an end, and whether it is a connection for the applications of quiclab.
+    fn python_object(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        identity: &EndpointIdentity,
+        (config, workload): (&EndpointConfig, &Workload),
+        (start, seed): (Time, u64),
+    ) -> PyResult<(Py<PyAny>, bool)> {
         let (certificate, key) = quiclab_stacks::certificate();
         let setup = PyDict::new(py);
         setup.set_item("server", identity.role == Role::Server)?;
@@ -180,7 +226,6 @@ impl AllStacks {
         setup.set_item("alpn", quiclab_stacks::APPLICATION_PROTOCOL)?;
         let (options, workload) =
             (in_base_units(config.set_options()).to_string(), in_base_units(workload).to_string());
-        let object = py.import(MODULE)?.call_method("endpoint", (name, options, workload), Some(&setup))?;
-        Ok(Box::new(PyEndpoint::new(object.unbind(), &identity, self.error.clone())?))
+        py.import(MODULE)?.call_method("endpoint", (name, options, workload), Some(&setup))?.extract()
     }
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 static ZEROS: [u8; MAX_WRITE] = [0; MAX_WRITE];
 /// Bytes of one write at most. Stacks search their queue of writes, so these must not be small.
-pub(crate) const MAX_WRITE: usize = 65_536;
+pub const MAX_WRITE: usize = 65_536;
 /// A send window is filled by at least this many writes: quinn frees a write as a whole, and with
 /// a single one in the window would have to stop until all of it is acknowledged.
 const WRITES_PER_WINDOW: u64 = 16;

@@ -11,8 +11,8 @@
 mod tests;
 
 use crate::library::Stack;
-use crate::on_streams::OnStreams;
 use crate::observation::SharedObservation;
+use crate::on_streams::OnStreams;
 use crate::seeded;
 use crate::time::Clock;
 use bytes::{Bytes, BytesMut};

@@ -21,7 +21,7 @@ mod crypto_observer;
 mod driver;
 mod frames;
 mod lab_controller;
-mod library;
+pub mod library;
 mod observation;
 mod on_streams;
 mod options;
@@ -31,6 +31,9 @@ mod streams;
 mod time;
 mod tls;
 
+pub use body::MAX_WRITE;
+pub use on_streams::OnStreams;
+pub use options::check_workload;
 pub use tls::{APPLICATION_PROTOCOL, SERVER_NAME, certificate};
 
 use quiclab_transport::NativeStack;

@@ -6,31 +6,12 @@ use quiclab_transport::options::PathPlan;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-/// One end of one connection of a sans-IO QUIC library, all in virtual time. It neither opens
-/// sockets nor reads clocks: the driver passes datagrams and instants.
-pub(crate) trait Stack: Send + 'static {
-    /// Name in scenarios.
-    const NAME: &'static str;
+/// The streams and datagrams of one end of a connection, for an application ([`crate::OnStreams`]).
+pub trait Connection {
     /// Identity of a stream.
     type Stream: Copy + PartialEq + Send;
-
-    /// Starts the connection (clients only).
-    fn connect(&mut self, now: Instant);
-    /// Takes a datagram that has arrived on the path `path`. Returns whether it left an answer in `answer` that belongs to
-    /// no connection.
-    fn receive(&mut self, now: Instant, path: u8, ecn: Ecn, datagram: BytesMut, answer: &mut Vec<u8>)
-    -> bool;
-    /// When [`Stack::wake`] wants to be called.
-    fn deadline(&mut self) -> Option<Instant>;
-    /// Handles the timers that are due.
-    fn wake(&mut self, now: Instant);
-    /// Writes the next datagram into `datagram`, which is empty, and returns its ECN field and its path; `None`
-    /// if there is nothing to send now.
-    fn transmit(&mut self, now: Instant, datagram: &mut Vec<u8>) -> Option<(Ecn, u8)>;
-    /// The next event for the application.
-    fn poll(&mut self) -> Option<Event<Self::Stream>>;
-    /// Whether TLS may draw random numbers: until the handshake is complete at this end.
-    fn is_handshaking(&self) -> bool;
+    /// How the library takes the time.
+    type Moment: Copy;
 
     /// Identifier of a stream (RFC 9000 section 2.1).
     fn id(stream: Self::Stream) -> u64;
@@ -58,7 +39,35 @@ pub(crate) trait Stack: Send + 'static {
     /// The next datagram that has arrived.
     fn receive_datagram(&mut self) -> Option<Bytes>;
     /// Closes the connection without an error.
-    fn close(&mut self, now: Instant);
+    fn close(&mut self, now: Self::Moment);
+
+    /// State of recovery.
+    fn recovery(&mut self) -> RecoveryState;
+}
+
+/// One end of one connection of a sans-IO QUIC library, all in virtual time. It neither opens
+/// sockets nor reads clocks: the driver passes datagrams and instants.
+pub(crate) trait Stack: Connection<Moment = Instant> + Send + 'static {
+    /// Name in scenarios.
+    const NAME: &'static str;
+
+    /// Starts the connection (clients only).
+    fn connect(&mut self, now: Instant);
+    /// Takes a datagram that has arrived on the path `path`. Returns whether it left an answer in `answer` that belongs to
+    /// no connection.
+    fn receive(&mut self, now: Instant, path: u8, ecn: Ecn, datagram: BytesMut, answer: &mut Vec<u8>)
+    -> bool;
+    /// When [`Stack::wake`] wants to be called.
+    fn deadline(&mut self) -> Option<Instant>;
+    /// Handles the timers that are due.
+    fn wake(&mut self, now: Instant);
+    /// Writes the next datagram into `datagram`, which is empty, and returns its ECN field and its path; `None`
+    /// if there is nothing to send now.
+    fn transmit(&mut self, now: Instant, datagram: &mut Vec<u8>) -> Option<(Ecn, u8)>;
+    /// The next event for the application.
+    fn poll(&mut self) -> Option<Event<Self::Stream>>;
+    /// Whether TLS may draw random numbers: until the handshake is complete at this end.
+    fn is_handshaking(&self) -> bool;
 
     /// Recovery state and counters.
     fn snapshot(&mut self) -> Snapshot;
@@ -66,14 +75,16 @@ pub(crate) trait Stack: Send + 'static {
 
 /// Whether a stream carries data both ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StreamDirection {
+pub enum StreamDirection {
+    /// Both ends write.
     Bidirectional,
+    /// Only who has opened it writes.
     Unidirectional,
 }
 
 /// What a connection tells the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Event<Stream> {
+pub enum Event<Stream> {
     /// The handshake is complete.
     Connected,
     /// The peer has opened a stream.
@@ -96,13 +107,13 @@ pub(crate) enum Event<Stream> {
 
 /// Result of reading a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Read {
+pub struct Read {
     /// Bytes read.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Nothing more will come: the stream has ended or was reset.
-    pub(crate) ended: bool,
+    pub ended: bool,
     /// It was reset.
-    pub(crate) reset: bool,
+    pub reset: bool,
 }
 
 /// State and counters of a connection at one moment; all zero before there is one.

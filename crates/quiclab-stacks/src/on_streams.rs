@@ -1,14 +1,13 @@
 //! A workload on the streams of a library: a [`StreamApplication`] of quiclab-transport, which is told what happens to its
 //! connection and acts on [`LibraryStreams`].
 
-use crate::library::{Event, Stack};
+use crate::library::{Connection, Event};
 use crate::streams::{Arrival, LibraryStreams, StreamTable};
 use quiclab_core::{PageClient, Role, Time};
 use quiclab_transport::workload::{Datagram, Outcome, StreamApplication, StreamId};
-use std::time::Instant;
 
 /// See the module documentation.
-pub(crate) struct OnStreams<Stream> {
+pub struct OnStreams<Stream> {
     application: Box<dyn StreamApplication>,
     table: StreamTable<Stream>,
     /// The application knows that the connection is over.
@@ -17,24 +16,24 @@ pub(crate) struct OnStreams<Stream> {
 
 impl<Stream: Copy + PartialEq> OnStreams<Stream> {
     /// `write_size`: bytes of one write.
-    pub(crate) fn new(role: Role, application: Box<dyn StreamApplication>, write_size: usize) -> Self {
+    pub fn new(role: Role, application: Box<dyn StreamApplication>, write_size: usize) -> Self {
         Self { application, table: StreamTable::new(role, write_size), over: false }
     }
 
     /// The client asks for a connection.
-    pub(crate) fn start(&mut self, now: Time) {
+    pub fn start(&mut self, now: Time) {
         self.application.start(now);
     }
 
     /// When [`OnStreams::wake`] wants to be called.
-    pub(crate) fn deadline(&self) -> Option<Time> {
+    pub fn deadline(&self) -> Option<Time> {
         self.application.deadline().filter(|_| !self.over)
     }
 
     /// Does what is due.
-    pub(crate) fn wake<S: Stack<Stream = Stream>>(&mut self, now: Time, instant: Instant, stack: &mut S) {
+    pub fn wake<S: Connection<Stream = Stream>>(&mut self, now: Time, moment: S::Moment, stack: &mut S) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {
-            self.application.wake(now, &mut LibraryStreams { stack, table: &mut self.table, now: instant });
+            self.application.wake(now, &mut LibraryStreams { stack, table: &mut self.table, now: moment });
         }
         self.check_datagrams();
     }
@@ -47,18 +46,18 @@ impl<Stream: Copy + PartialEq> OnStreams<Stream> {
     }
 
     /// Takes an event of the connection.
-    pub(crate) fn handle<S: Stack<Stream = Stream>>(
+    pub fn handle<S: Connection<Stream = Stream>>(
         &mut self,
         event: Event<Stream>,
         now: Time,
-        instant: Instant,
+        moment: S::Moment,
         stack: &mut S,
     ) {
         if self.over {
             return;
         }
         let Self { application, table, over } = self;
-        let mut streams = LibraryStreams { stack: &mut *stack, table, now: instant };
+        let mut streams = LibraryStreams { stack: &mut *stack, table, now: moment };
         match event {
             Event::Connected => application.connected(now, &mut streams),
             Event::Opened => {
@@ -96,29 +95,29 @@ impl<Stream: Copy + PartialEq> OnStreams<Stream> {
     }
 
     /// The transfer will not be completed.
-    pub(crate) fn fail(&mut self, reason: String) {
+    pub fn fail(&mut self, reason: String) {
         self.over = true;
         self.application.failed(reason);
     }
 
     /// State of the transfer.
-    pub(crate) fn outcome(&self) -> &Outcome {
+    pub fn outcome(&self) -> &Outcome {
         self.application.outcome()
     }
 
     /// The workload.
-    pub(crate) fn application(&self) -> &dyn StreamApplication {
+    pub fn application(&self) -> &dyn StreamApplication {
         self.application.as_ref()
     }
 
     /// The workload as the client of a web page, if it is one.
-    pub(crate) fn page_client(&self) -> Option<&dyn PageClient> {
+    pub fn page_client(&self) -> Option<&dyn PageClient> {
         self.application.page_client()
     }
 }
 
 /// Tells the application what has arrived on a stream.
-fn read<S: Stack>(
+fn read<S: Connection>(
     application: &mut dyn StreamApplication,
     now: Time,
     id: StreamId,

@@ -5,11 +5,11 @@
 
 use quiclab_core::problem::{ensure, name_of, quoted};
 use quiclab_core::{ByteCount, Duration, FieldPath, FiveTuple, Problem};
-use quiclab_transport::workload::Datagram;
 use quiclab_transport::congestion::Constants;
 use quiclab_transport::options::{
     AckFrequency, CongestionControl, Controller, EndpointConfig, Multipath, SlowStartExit, Workload,
 };
+use quiclab_transport::workload::Datagram;
 
 /// Checked options; `None` keeps the default of the stack.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,11 +163,11 @@ fn check_multipath(stack: &str, multipath: &Multipath, lab: Option<&LabControl>)
     })
 }
 
-/// The workloads that these stacks run.
-pub(crate) const WORKLOADS: [&str; 6] = ["download", "request_response", "page", "datagrams", "ping", "live"];
-
 /// Checks that a datagram holds what it says.
-pub(crate) fn check_workload(workload: &Workload) -> Result<(), Problem> {
+///
+/// # Errors
+/// If it is shorter.
+pub fn check_workload(workload: &Workload) -> Result<(), Problem> {
     let (Workload::Datagrams { size, .. } | Workload::Ping { size, .. }) = workload else { return Ok(()) };
     let least = ByteCount::from_bytes(Datagram::HEADER as u64);
     ensure(*size >= least, || {

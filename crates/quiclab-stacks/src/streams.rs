@@ -13,11 +13,10 @@
 //! label does not hold are 0: one for a resource has three bytes or more with its frame, and a page 100 001 resources at most.
 
 use crate::body::zeros;
-use crate::library::{Read, Stack, StreamDirection};
+use crate::library::{Connection, Read, StreamDirection};
 use bytes::{BufMut, Bytes, BytesMut};
 use quiclab_core::{DataRate, Role};
 use quiclab_transport::workload::{Datagram, Priority, StreamId, Streams};
-use std::time::Instant;
 
 /// Bytes of a label.
 const LABEL_BYTES: usize = 8;
@@ -150,13 +149,13 @@ pub(crate) enum Arrival {
 }
 
 /// The streams of a connection with the library below them, for one call of the application.
-pub(crate) struct LibraryStreams<'a, S: Stack> {
+pub(crate) struct LibraryStreams<'a, S: Connection> {
     pub(crate) stack: &'a mut S,
     pub(crate) table: &'a mut StreamTable<S::Stream>,
-    pub(crate) now: Instant,
+    pub(crate) now: S::Moment,
 }
 
-impl<S: Stack> LibraryStreams<'_, S> {
+impl<S: Connection> LibraryStreams<'_, S> {
     /// The next stream that the peer has opened.
     pub(crate) fn accept(&mut self) -> Option<StreamId> {
         let directions = [StreamDirection::Bidirectional, StreamDirection::Unidirectional];
@@ -210,7 +209,7 @@ impl<S: Stack> LibraryStreams<'_, S> {
     }
 }
 
-impl<S: Stack> Streams for LibraryStreams<'_, S> {
+impl<S: Connection> Streams for LibraryStreams<'_, S> {
     fn open(&mut self, bidirectional: bool) -> Option<StreamId> {
         let direction =
             if bidirectional { StreamDirection::Bidirectional } else { StreamDirection::Unidirectional };
@@ -274,7 +273,7 @@ impl<S: Stack> Streams for LibraryStreams<'_, S> {
     }
 
     fn send_rate(&mut self) -> Option<DataRate> {
-        self.stack.snapshot().recovery.send_rate()
+        self.stack.recovery().send_rate()
     }
 
     fn waiting_bytes(&mut self) -> u64 {
@@ -284,7 +283,7 @@ impl<S: Stack> Streams for LibraryStreams<'_, S> {
             unacknowledged = unacknowledged.saturating_add(stream.taken);
             waiting = waiting.saturating_add(stream.waiting);
         }
-        let in_flight = self.stack.snapshot().recovery.in_flight_bytes.unwrap_or(0);
+        let in_flight = self.stack.recovery().in_flight_bytes.unwrap_or(0);
         let streams = waiting.saturating_add(unacknowledged).saturating_sub(in_flight);
         streams.saturating_add(self.stack.waiting_datagrams())
     }

@@ -20,11 +20,14 @@ pub fn build_on_streams(
         return http::build_streams(identity.role, workload, version, page_random(seed, identity));
     }
     match live::Parameters::new(workload) {
-        Some(parameters) => {
-            Ok(live::on_streams(identity.role, &parameters, live::random(seed, identity)))
-        }
-        None => workload::build_on_streams(identity.role, workload, start),
+        Some(parameters) => Ok(live::on_streams(identity.role, &parameters, live::random(seed, identity))),
+        None => workload::build_on_streams(identity.role, workload, start, workload_random(seed, identity)),
     }
+}
+
+/// The random stream of a workload of messages: equal for all stacks.
+pub(crate) fn workload_random(seed: u64, identity: &EndpointIdentity) -> RandomStream {
+    RandomStream::new(seed, &format!("{}.workload", identity.name))
 }
 
 /// The random stream of the page of a flow: equal for all stacks.

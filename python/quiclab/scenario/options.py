@@ -101,6 +101,7 @@ __all__ = [
     "NewRenoConstants",
     "NoPacing",
     "ObjectKind",
+    "OnOff",
     "Pacing",
     "Page",
     "PageObjects",
@@ -223,6 +224,29 @@ class RequestResponse:
     request: ByteCount | None = None
     pause: Duration | None = None
     kind: Literal["request_response"] = "request_response"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnOff:
+    """The client asks for a burst, waits for all of it, thinks for an exponentially distributed time, and asks again.
+
+    Attributes
+    ----------
+    burst
+        Length of each burst. Takes a size of at least "1 B".
+    think_time
+        Mean of the think times.
+    duration
+        Time after which no burst is asked for, from the start of the flow. Takes a duration above "0 s".
+    request
+        Length of each request. Takes a size of at least "1 B". Default: `"100 B"`.
+    """
+
+    burst: ByteCount
+    think_time: Duration
+    duration: Duration
+    request: ByteCount | None = None
+    kind: Literal["on_off"] = "on_off"
 
 
 #: A rate, such as "20 Mbit/s".
@@ -582,7 +606,7 @@ class Live:
 
 
 #: Workload of the flow.
-Workload: TypeAlias = Download | RequestResponse | Datagrams | Page | Ping | Media | Live
+Workload: TypeAlias = Download | RequestResponse | OnOff | Datagrams | Page | Ping | Media | Live
 
 
 #: Congestion control of a sender.

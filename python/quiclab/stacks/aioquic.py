@@ -32,6 +32,17 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, x448, x25519
 from cryptography.hazmat.primitives.serialization import load_der_private_key
 
+from quiclab.stacks.connection import (
+    Acknowledged,
+    ClosedByPeer,
+    Connected,
+    Datagram,
+    Event,
+    Lost,
+    Received,
+    Reset,
+    Writable,
+)
 from quiclab.stacks.protocol import EndpointSetup, OptionError, PythonStack, StackOption
 
 #: Resolution of timers of asyncio on Linux [ns].
@@ -43,6 +54,11 @@ STEP_AFTER_STALE_TIMER_NS: Final = 50_000
 SEND_AHEAD_BYTES: Final = 1 << 20
 #: Datagrams in the initial window (`K_INITIAL_WINDOW`); no option of aioquic changes it.
 INITIAL_WINDOW_DATAGRAMS: Final = 10
+#: What a packet with a DATAGRAM frame has besides its data: short header with a connection ID of 8 bytes and a packet
+#: number of 2, type and length of the frame, AEAD tag.
+DATAGRAM_OVERHEAD_BYTES: Final = 1 + 8 + 2 + 3 + 16
+#: Limit of DATAGRAM frames that an end offers: the largest value that its peer never reaches.
+MAX_DATAGRAM_FRAME_BYTES: Final = 65_535
 #: Date for the validation of certificates, since virtual time has no date; native stacks use the same.
 VIRTUAL_DATE: Final = datetime.datetime(2027, 1, 15, tzinfo=datetime.UTC)
 #: Names of its congestion controls, in scenarios and in aioquic.
@@ -58,7 +74,6 @@ _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
 # Phases of congestion control, numbered as `RecoveryState::PHASES` of quiclab-core.
 _SLOW_START: Final = 0
 _AVOIDANCE: Final = 2
-_CHUNK: Final = bytes(1 << 18)
 _PEER: Final = ("10.0.0.1", 443)
 
 
@@ -111,31 +126,29 @@ def loop_wakes_ns(now_ns: int, due_ns: int) -> int:
     return now_ns + (sleep_ns if sleep_ns > 0 else STEP_AFTER_STALE_TIMER_NS)
 
 
-class AioquicEndpoint:
-    """One end of a download by aioquic, as `quiclab.stacks.PythonEndpoint`."""
+class AioquicConnection:
+    """One end of a connection of aioquic, as `quiclab.stacks.PythonConnection`."""
 
     def __init__(self, setup: EndpointSetup) -> None:
-        server, download = setup.server, setup.workload
-        duration_ns = download.get("duration")
         self._random = Random(setup.seed)  # noqa: S311  # a repeatable run is the purpose, secrets are not
-        self._server = server
-        self._left: int | None = download.get("size")
-        self._send_until = None if duration_ns is None else setup.start_ns + duration_ns
-        self._request_bytes: int = download["request"]
-        self._start_ns = setup.start_ns
-        self._out: list[bytes] = []
-        self._timer: int | None = None if server else setup.start_ns
-        self._finished: int | None = None
-        self._delivered = 0
-        self._failed = False
-        self._stream: int | None = None
+        self._server = setup.server
+        self._told: list[Event] = []
+        self._blocked: list[int] = []
+        # own streams whose end is written and not acknowledged
+        self._ending: list[int] = []
         self._packets_sent = self._packets_received = 0
         self._lost_packets = self._congestion_events = 0
         self._configuration = _configuration(setup)
-        if server:
+        if self._server:
             self._configuration.certificate = x509.load_der_x509_certificate(setup.certificate)
             self._configuration.private_key = load_der_private_key(setup.private_key, password=None)
-        self._connection: QuicConnection | None = None
+        self._made: QuicConnection | None = None
+
+    @property
+    def _connection(self) -> QuicConnection:
+        if self._made is None:
+            raise RuntimeError("streams exist in a connection only")
+        return self._made
 
     def _counted(self, connection: QuicConnection) -> QuicConnection:
         """Count losses and recovery periods of a new connection, which aioquic reports only in its log."""
@@ -152,45 +165,116 @@ class AioquicEndpoint:
         control.on_packets_lost = on_packets_lost
         return connection
 
+    def connect(self, now_ns: int) -> None:
+        """Begin the handshake."""
+        with self._virtual():
+            self._made = self._counted(QuicConnection(configuration=self._configuration))
+            self._made.connect(_PEER, now=now_ns / 1e9)
+
     def receive(self, now_ns: int, datagram: bytes) -> None:
         """Take a UDP payload that arrives at `now_ns`."""
         self._packets_received += 1
         with self._virtual():
-            if self._connection is None:
+            if self._made is None:
                 if not self._server:
                     return
                 header = pull_quic_header(Buffer(data=datagram), host_cid_length=8)
-                self._connection = self._counted(
-                    QuicConnection(
-                        configuration=self._configuration,
-                        original_destination_connection_id=header.destination_cid,
-                    )
+                destination = header.destination_cid
+                self._made = self._counted(
+                    QuicConnection(configuration=self._configuration, original_destination_connection_id=destination)
                 )
-            self._connection.receive_datagram(datagram, _PEER, now=now_ns / 1e9)
-            self._after(self._connection, now_ns)
+            self._made.receive_datagram(datagram, _PEER, now=now_ns / 1e9)
 
     def wake(self, now_ns: int) -> None:
-        """Handle the deadline that is due at `now_ns`."""
-        with self._virtual():
-            if self._connection is None:
-                self._connection = self._counted(QuicConnection(configuration=self._configuration))
-                self._connection.connect(_PEER, now=now_ns / 1e9)
+        """Handle the timers that are due at `now_ns`."""
+        if self._made is not None:
+            timer = self._made.get_timer()
+            if timer is not None and timer * 1e9 <= now_ns:
+                with self._virtual():
+                    self._made.handle_timer(now=now_ns / 1e9)
+
+    def events(self) -> list[Event]:
+        """Return what has happened since the last call, in order."""
+        if self._made is None:
+            return []
+        told: list[Event] = []
+        while (event := self._made.next_event()) is not None:
+            told += _told(event)
+        blocked, self._blocked = self._blocked, []
+        for stream in blocked:
+            if self._has_room(stream):
+                told.append(Writable(stream))
             else:
-                self._connection.handle_timer(now=now_ns / 1e9)
-            self._after(self._connection, now_ns)
+                self._blocked.append(stream)
+        acknowledged = [stream for stream in self._ending if self._is_acknowledged(stream)]
+        self._ending = [stream for stream in self._ending if stream not in acknowledged]
+        return [*told, *map(Acknowledged, acknowledged)]
 
-    def outputs(self) -> list[bytes]:
-        """Return the UDP payloads to send now, and forget them."""
-        out, self._out = self._out, []
-        return out
+    def outputs(self, now_ns: int) -> list[bytes]:
+        """Return the UDP payloads to send now."""
+        if self._made is None:
+            return []
+        with self._virtual():
+            datagrams = [data for data, _ in self._made.datagrams_to_send(now=now_ns / 1e9)]
+        self._packets_sent += len(datagrams)
+        return datagrams
 
-    def next_wake(self) -> int | None:
+    def next_wake(self, now_ns: int) -> int | None:
         """Return the next deadline in ns, or None."""
-        return self._timer
+        timer = None if self._made is None else self._made.get_timer()
+        return None if timer is None else loop_wakes_ns(now_ns, math.ceil(timer * 1e9))
 
-    def progress(self) -> tuple[int | None, int | None, int, bool]:
-        """Return start and finish (ns or None), bytes delivered, and whether it failed."""
-        return (self._start_ns, self._finished, self._delivered, self._failed)
+    def open(self, bidirectional: bool) -> int:
+        """Open a stream; aioquic itself holds back those that the peer does not allow yet."""
+        stream = self._connection.get_next_available_stream_id(is_unidirectional=not bidirectional)
+        self._connection.send_stream_data(stream, b"")
+        return stream
+
+    def _has_room(self, stream: int) -> bool:
+        found = self._connection._streams.get(stream)
+        return found is None or sum(map(len, found.sender._pending)) < SEND_AHEAD_BYTES
+
+    def _is_acknowledged(self, stream: int) -> bool:
+        found = self._connection._streams.get(stream)  # aioquic forgets streams that have ended both ways
+        return found is None or found.sender.is_finished
+
+    def write(self, stream: int, data: bytes) -> int:
+        """Queue data while less than `SEND_AHEAD_BYTES` wait."""
+        if not self._has_room(stream):
+            self._blocked.append(stream)
+            return 0
+        self._connection.send_stream_data(stream, data)
+        return len(data)
+
+    def finish(self, stream: int) -> None:
+        """End a stream after what has been written."""
+        self._connection.send_stream_data(stream, b"", end_stream=True)
+        self._ending.append(stream)
+
+    def reset(self, stream: int) -> None:
+        """Abandon a stream."""
+        if not self._is_acknowledged(stream):
+            self._connection.reset_stream(stream, 0)
+        self._ending = [other for other in self._ending if other != stream]
+
+    def set_priority(self, stream: int, priority: int) -> None:
+        """Do nothing: aioquic sends streams in turn."""
+
+    def send_datagram(self, data: bytes) -> int | None:
+        """Queue a DATAGRAM frame; return the largest size that can be sent if it is larger."""
+        most = self._configuration.max_datagram_size - DATAGRAM_OVERHEAD_BYTES
+        if len(data) > most:
+            return most
+        self._connection.send_datagram_frame(data)
+        return None
+
+    def waiting_datagram_bytes(self) -> int:
+        """Return the bytes of datagrams that wait."""
+        return sum(map(len, self._connection._datagrams_pending))
+
+    def close(self, now_ns: int) -> None:  # noqa: ARG002  # the interface has it
+        """Close the connection without an error."""
+        self._connection.close()
 
     def statistics(self) -> dict[str, float]:
         """Return values over the whole run."""
@@ -199,9 +283,9 @@ class AioquicEndpoint:
     def sample(self) -> dict[str, float]:
         """Return recovery state and counters at this moment; names and units as those of the native stacks."""
         counters = {"packets_sent": self._packets_sent, "packets_received": self._packets_received}
-        if self._connection is None:
+        if self._made is None:
             return dict(counters)
-        recovery = self._connection._loss
+        recovery = self._made._loss
         values: dict[str, float] = {
             "cwnd_bytes": recovery.congestion_window,
             "in_flight_bytes": recovery.bytes_in_flight,
@@ -219,52 +303,6 @@ class AioquicEndpoint:
             values["srtt_ms"] = recovery._rtt_smoothed * 1e3
             values["min_rtt_ms"] = recovery._rtt_min * 1e3
         return values
-
-    def _after(self, connection: QuicConnection, now_ns: int) -> None:
-        """Do what follows every input: application, datagrams, next deadline."""
-        while (event := connection.next_event()) is not None:
-            self._handle(connection, event, now_ns)
-        self._feed(connection, now_ns)
-        datagrams = [data for data, _ in connection.datagrams_to_send(now=now_ns / 1e9)]
-        self._packets_sent += len(datagrams)
-        self._out += datagrams
-        timer = connection.get_timer()
-        if timer is None:
-            self._timer = None
-        else:
-            self._timer = loop_wakes_ns(now_ns, math.ceil(timer * 1e9))
-
-    def _handle(self, connection: QuicConnection, event: events.QuicEvent, now_ns: int) -> None:
-        if isinstance(event, events.HandshakeCompleted) and not self._server:
-            self._stream = connection.get_next_available_stream_id()
-            connection.send_stream_data(self._stream, bytes(self._request_bytes), end_stream=True)
-        elif isinstance(event, events.StreamDataReceived):
-            if self._server:
-                if event.end_stream:
-                    self._stream = event.stream_id
-                return
-            self._delivered += len(event.data)
-            if event.end_stream and self._finished is None:
-                self._finished = now_ns
-                connection.close()
-        elif isinstance(event, events.ConnectionTerminated):
-            self._failed = self._finished is None and not self._server
-
-    def _feed(self, connection: QuicConnection, now_ns: int) -> None:
-        """Keep the server's send buffer filled, until everything has been handed over."""
-        if not self._server or self._stream is None or self._left == 0:
-            return
-        sender = connection._streams[self._stream].sender
-        while sum(map(len, sender._pending)) < SEND_AHEAD_BYTES:
-            over = self._send_until is not None and now_ns >= self._send_until
-            size = min(len(_CHUNK), len(_CHUNK) if self._left is None else self._left)
-            if self._left is not None:
-                self._left -= size
-            elif over:
-                self._left = size = 0
-            connection.send_stream_data(self._stream, _CHUNK[:size], end_stream=self._left == 0)
-            if self._left == 0:
-                return
 
     @contextmanager
     def _virtual(self) -> Iterator[None]:
@@ -287,6 +325,25 @@ class AioquicEndpoint:
                 setattr(owner, name, original)
 
 
+def _told(event: events.QuicEvent) -> list[Event]:
+    """Return what an event of aioquic means to the application."""
+    told: Event | None = None
+    match event:
+        case events.HandshakeCompleted():
+            told = Connected()
+        case events.StreamDataReceived():
+            told = Received(event.stream_id, event.data, event.end_stream)
+        case events.StreamReset():
+            told = Reset(event.stream_id)
+        case events.DatagramFrameReceived():
+            told = Datagram(event.data)
+        case events.ConnectionTerminated(error_code=0):
+            told = ClosedByPeer()
+        case events.ConnectionTerminated():
+            told = Lost(event.reason_phrase or f"error {event.error_code}")
+    return [] if told is None else [told]
+
+
 def _configuration(setup: EndpointSetup) -> QuicConfiguration:
     configuration = QuicConfiguration(
         is_client=not setup.server,
@@ -294,6 +351,9 @@ def _configuration(setup: EndpointSetup) -> QuicConfiguration:
         server_name=setup.server_name,
         verify_mode=None if setup.server else ssl.CERT_NONE,
     )
+    workload = setup.workload
+    if workload["kind"] in {"datagrams", "ping"} or workload.get("delivery") == "datagrams":
+        configuration.max_datagram_frame_size = MAX_DATAGRAM_FRAME_BYTES
     for option, value in setup.options.items():
         if option == "initial_window":  # what it is anyway: see `validate`
             continue
@@ -307,7 +367,7 @@ STACK: Final = PythonStack(
     version=version("aioquic"),
     description="aioquic, the QUIC implementation in Python of the published study; in virtual time",
     protocol="quic",
-    endpoint=AioquicEndpoint,
+    connection=AioquicConnection,
     validate=validate,
     options=(
         StackOption(

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from quiclab.errors import expected_got
-
+from quiclab.native import extension
+from quiclab.stacks.connection import PythonConnection
 
 class PythonEndpoint(Protocol):
-    """One end of a flow, as the event loop calls it.
+    """One end of a flow that is no QUIC and runs its workload itself, as the event loop calls it.
 
     All times are integer nanoseconds of virtual time. An endpoint has no clock, no socket and no thread, and draws
     random numbers from the seed of its `EndpointSetup` only: the same calls must give the same datagrams.
@@ -167,15 +168,17 @@ class PythonStack:
         Description in one sentence.
     protocol
         Protocol between its two ends.
+    connection
+        Creates an end of a connection, on which the workloads of quiclab run. An exception rejects the scenario.
     endpoint
-        Creates an endpoint. An exception rejects the scenario.
+        In its place, for what is no QUIC: creates an endpoint, which runs the workload itself.
     validate
         Checks the options of an endpoint, as in `EndpointSetup.options`; raises `OptionError`. Options that `options`
         does not list and unknown profiles are rejected before it is called.
     proprietary
         Whether no other stack understands its datagrams, so that it must run at both ends.
     workloads
-        Kinds of workload that it runs.
+        Kinds of workload that it runs (default: all that run on streams and datagrams; of an `endpoint`, downloads).
     options
         The options that it supports, and fixed properties that affect results.
     profiles
@@ -186,12 +189,34 @@ class PythonStack:
     version: str
     description: str
     protocol: Literal["quic", "udp"]
-    endpoint: Callable[[EndpointSetup], PythonEndpoint]
+    connection: Callable[[EndpointSetup], PythonConnection] | None = None
+    endpoint: Callable[[EndpointSetup], PythonEndpoint] | None = None
     validate: Callable[[Mapping[str, Any]], None] | None = None
     proprietary: bool = False
-    workloads: tuple[str, ...] = ("download",)
+    workloads: tuple[str, ...] = ()
     options: tuple[StackOption, ...] = ()
     profiles: tuple[StackProfile, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Fill in the workloads.
+
+        Raises
+        ------
+        TypeError
+            If it has neither `connection` nor `endpoint`, or both.
+        """
+        if (self.connection is None) == (self.endpoint is None):
+            raise TypeError(f"stack `{self.name}`: expected either `connection` or `endpoint`")
+        if not self.workloads:
+            object.__setattr__(self, "workloads", ("download",) if self.connection is None else tuple(extension().workloads_on_streams()))
+
+    @property
+    def factory(self) -> Callable[[EndpointSetup], PythonConnection | PythonEndpoint]:
+        """What creates an end of it."""
+        factory = self.connection or self.endpoint
+        if factory is None:  # see __post_init__
+            raise TypeError(self.name)
+        return factory
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Check the options of an endpoint.

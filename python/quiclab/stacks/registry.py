@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.errors import QuiclabError, RequestError, alternatives, expected_got, shown
 from quiclab.native import extension
+from quiclab.stacks.connection import PythonConnection
 from quiclab.stacks.protocol import EndpointSetup, OptionError, PythonEndpoint, PythonStack
 
 if TYPE_CHECKING:
@@ -149,15 +150,16 @@ def check(name: str, options: str) -> tuple[str, list[str], bool]:
     return stack.protocol, list(stack.workloads), stack.proprietary
 
 
-def endpoint(name: str, options: str, workload: str, **setup: Any) -> PythonEndpoint:
-    """Create an endpoint for the simulator.
+def endpoint(name: str, options: str, workload: str, **setup: Any) -> tuple[PythonConnection | PythonEndpoint, bool]:
+    """Create an end for the simulator; return it and whether it is a connection.
 
     Options and workload are JSON; `setup` has the remaining fields of `EndpointSetup`.
     """
     stack = find(name)
     if stack is None:
         raise UnknownStackError(name, [entry["name"] for entry in catalogue()], list(unavailable().values()))
-    return stack.endpoint(EndpointSetup(options=json.loads(options), workload=json.loads(workload), **setup))
+    made = stack.factory(EndpointSetup(options=json.loads(options), workload=json.loads(workload), **setup))
+    return made, stack.connection is not None
 
 
 def available() -> list[PythonStack]:

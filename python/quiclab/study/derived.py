@@ -63,7 +63,7 @@ def _stacks() -> Iterator[str]:
     """List versions and code of the stacks written in Python; native ones are part of the build."""
     for stack in available():
         try:
-            source = source_of(stack.endpoint, f"stack `{stack.name}`")
+            source = source_of(stack.factory, f"stack `{stack.name}`")
         except RequestError:
             source = ""  # of an interactive session, which can run none of them
         yield f"{stack.name} {stack.version} {source}"

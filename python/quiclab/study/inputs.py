@@ -77,7 +77,7 @@ def fingerprint(scenario: Mapping[str, Any], base_dir: Path) -> list[str]:
             lines.append(f"stack {name} absent")
         else:
             if stack is not None:
-                lines.append(f"stack {name} {stack.version} {source_of(stack.endpoint, f'stack `{name}`')}")
+                lines.append(f"stack {name} {stack.version} {source_of(stack.factory, f'stack `{name}`')}")
     return lines
 
 

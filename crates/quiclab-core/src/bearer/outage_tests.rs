@@ -59,7 +59,8 @@ type Call<E> = Box<dyn FnOnce(&mut E, Time, &mut Outputs)>;
 impl Bearer {
     fn new(splitter: &Splitter, mbps: &[u64]) -> Self {
         let names = mbps.iter().map(|mbps| mbps.to_string()).collect();
-        let config = BearerConfig { splitter: splitter.clone(), batch_packets: 10, ..BearerConfig::over(names) };
+        let config =
+            BearerConfig { splitter: splitter.clone(), batch_packets: 10, ..BearerConfig::over(names) };
         let link = |(index, mbps): (usize, &u64)| {
             let config = LinkConfig {
                 rate: Some(Rate::Constant(DataRate::from_mbps(*mbps))),

@@ -1,7 +1,7 @@
 //! A stack that wants to be woken at once, again and again.
 
 use super::*;
-use crate::library::{Event, Read, Snapshot, StreamDirection};
+use crate::library::{Connection, Event, Read, Snapshot, StreamDirection};
 use quiclab_core::{FiveTuple, FlowId, Protocol};
 use quiclab_transport::build_on_streams;
 use quiclab_transport::options::{QuicVersion, Workload};
@@ -20,10 +20,44 @@ struct Stuck {
     asked: Vec<usize>,
 }
 
+impl Connection for Stuck {
+    type Stream = ();
+    type Moment = Instant;
+    fn id((): ()) -> u64 {
+        0
+    }
+    fn open(&mut self, _direction: StreamDirection) -> Option<()> {
+        None
+    }
+    fn accept(&mut self, _direction: StreamDirection) -> Option<()> {
+        None
+    }
+    fn write(&mut self, (): (), _data: Bytes) -> usize {
+        0
+    }
+    fn finish(&mut self, (): ()) {}
+    fn reset(&mut self, (): ()) {}
+    fn set_priority(&mut self, (): (), _priority: i32) {}
+    fn send_datagram(&mut self, _data: Bytes) -> Result<(), usize> {
+        Ok(())
+    }
+    fn waiting_datagrams(&mut self) -> u64 {
+        0
+    }
+    fn receive_datagram(&mut self) -> Option<Bytes> {
+        None
+    }
+    fn read(&mut self, (): (), _chunk: impl FnMut(&[u8])) -> Read {
+        Read::default()
+    }
+    fn close(&mut self, _now: Instant) {}
+    fn recovery(&mut self) -> RecoveryState {
+        RecoveryState::default()
+    }
+}
+
 impl Stack for Stuck {
     const NAME: &'static str = "stuck";
-    type Stream = ();
-
     fn connect(&mut self, now: Instant) {
         self.connected = Some(now);
     }
@@ -60,34 +94,6 @@ impl Stack for Stuck {
     fn is_handshaking(&self) -> bool {
         false
     }
-    fn id((): ()) -> u64 {
-        0
-    }
-    fn open(&mut self, _direction: StreamDirection) -> Option<()> {
-        None
-    }
-    fn accept(&mut self, _direction: StreamDirection) -> Option<()> {
-        None
-    }
-    fn write(&mut self, (): (), _data: Bytes) -> usize {
-        0
-    }
-    fn finish(&mut self, (): ()) {}
-    fn reset(&mut self, (): ()) {}
-    fn set_priority(&mut self, (): (), _priority: i32) {}
-    fn send_datagram(&mut self, _data: Bytes) -> Result<(), usize> {
-        Ok(())
-    }
-    fn waiting_datagrams(&mut self) -> u64 {
-        0
-    }
-    fn receive_datagram(&mut self) -> Option<Bytes> {
-        None
-    }
-    fn read(&mut self, (): (), _chunk: impl FnMut(&[u8])) -> Read {
-        Read::default()
-    }
-    fn close(&mut self, _now: Instant) {}
     fn snapshot(&mut self) -> Snapshot {
         Snapshot::default()
     }

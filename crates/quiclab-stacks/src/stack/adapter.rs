@@ -19,7 +19,7 @@ macro_rules! adapter {
         mod adapter {
             use super::observed::Observed;
             use crate::library::{
-                Event, ID_LENGTH, MAX_DATAGRAM_BYTES, Parts, Read, SeededIds, Seeds, Snapshot, Stack,
+                Connection as LibraryConnection, Event, ID_LENGTH, MAX_DATAGRAM_BYTES, Parts, Read, SeededIds, Seeds, Snapshot, Stack,
                 StreamDirection,
             };
             use crate::controller::{InFlightCounter, CountingController};
@@ -28,7 +28,7 @@ macro_rules! adapter {
             use crate::tls;
             use bytes::{Bytes, BytesMut};
             use quiclab_transport::options::CongestionControl;
-            use quiclab_core::{Ecn, Role};
+            use quiclab_core::{Ecn, RecoveryState, Role};
             use ring::hmac;
             use std::net::SocketAddr;
             use std::sync::Arc;
@@ -111,9 +111,88 @@ macro_rules! adapter {
                 }
             }
 
+            impl LibraryConnection for $name {
+                type Stream = StreamId;
+                type Moment = Instant;
+
+                fn id(stream: StreamId) -> u64 {
+                    stream.into()
+                }
+
+                fn open(&mut self, direction: StreamDirection) -> Option<StreamId> {
+                    self.connection().streams().open(dir(direction))
+                }
+
+                fn accept(&mut self, direction: StreamDirection) -> Option<StreamId> {
+                    self.connection().streams().accept(dir(direction))
+                }
+
+                fn set_priority(&mut self, stream: StreamId, priority: i32) {
+                    let _ = self.connection().send_stream(stream).set_priority(priority); // fails if it is closed
+                }
+
+                fn write(&mut self, stream: StreamId, data: Bytes) -> usize {
+                    super::write(self.connection().send_stream(stream), data)
+                }
+
+                fn finish(&mut self, stream: StreamId) {
+                    let _ = self.connection().send_stream(stream).finish(); // fails if the peer has stopped it
+                }
+
+                fn reset(&mut self, stream: StreamId) {
+                    // fails if it is closed
+                    let _ = self.connection().send_stream(stream).reset(VarInt::from_u32(0));
+                }
+
+                fn read(&mut self, stream: StreamId, mut show: impl FnMut(&[u8])) -> Read {
+                    let mut read = Read::default();
+                    let mut receive = self.connection().recv_stream(stream);
+                    let Ok(mut chunks) = receive.read(true) else {
+                        return Read { ended: true, ..Read::default() };
+                    };
+                    loop {
+                        match chunks.next(usize::MAX) {
+                            Ok(Some(chunk)) => {
+                                read.bytes += chunk.bytes.len() as u64;
+                                show(&chunk.bytes);
+                            }
+                            Ok(None) => break read.ended = true,
+                            Err(ReadError::Reset(_)) => {
+                                (read.ended, read.reset) = (true, true);
+                                break;
+                            }
+                            Err(ReadError::Blocked) => break,
+                        }
+                    }
+                    let _ = chunks.finalize(); // the driver transmits in any case
+                    read
+                }
+
+                fn send_datagram(&mut self, data: Bytes) -> Result<(), usize> {
+                    let mut datagrams = self.connection().datagrams();
+                    let most = datagrams.max_size().unwrap_or(0);
+                    datagrams.send(data, true).map_err(|_| most)
+                }
+
+                fn waiting_datagrams(&mut self) -> u64 {
+                    (DATAGRAM_BUFFER - self.connection().datagrams().send_buffer_space()) as u64
+                }
+
+                fn receive_datagram(&mut self) -> Option<Bytes> {
+                    self.connection().datagrams().recv()
+                }
+
+                fn close(&mut self, now: Instant) {
+                    self.connection().close(now, VarInt::from_u32(0), Bytes::new());
+                }
+
+                fn recovery(&mut self) -> RecoveryState {
+                    self.snapshot().recovery
+                }
+            }
+
             impl Stack for $name {
                 const NAME: &'static str = super::NAME;
-                type Stream = StreamId;
 
                 fn connect(&mut self, now: Instant) {
                     let config = self.client.take().expect("clients connect once");
@@ -214,77 +293,6 @@ macro_rules! adapter {
 
                 fn is_handshaking(&self) -> bool {
                     self.connection.as_ref().is_none_or(|(_, connection)| connection.is_handshaking())
-                }
-
-                fn id(stream: StreamId) -> u64 {
-                    stream.into()
-                }
-
-                fn open(&mut self, direction: StreamDirection) -> Option<StreamId> {
-                    self.connection().streams().open(dir(direction))
-                }
-
-                fn accept(&mut self, direction: StreamDirection) -> Option<StreamId> {
-                    self.connection().streams().accept(dir(direction))
-                }
-
-                fn set_priority(&mut self, stream: StreamId, priority: i32) {
-                    let _ = self.connection().send_stream(stream).set_priority(priority); // fails if it is closed
-                }
-
-                fn write(&mut self, stream: StreamId, data: Bytes) -> usize {
-                    super::write(self.connection().send_stream(stream), data)
-                }
-
-                fn finish(&mut self, stream: StreamId) {
-                    let _ = self.connection().send_stream(stream).finish(); // fails if the peer has stopped it
-                }
-
-                fn reset(&mut self, stream: StreamId) {
-                    // fails if it is closed
-                    let _ = self.connection().send_stream(stream).reset(VarInt::from_u32(0));
-                }
-
-                fn read(&mut self, stream: StreamId, mut show: impl FnMut(&[u8])) -> Read {
-                    let mut read = Read::default();
-                    let mut receive = self.connection().recv_stream(stream);
-                    let Ok(mut chunks) = receive.read(true) else {
-                        return Read { ended: true, ..Read::default() };
-                    };
-                    loop {
-                        match chunks.next(usize::MAX) {
-                            Ok(Some(chunk)) => {
-                                read.bytes += chunk.bytes.len() as u64;
-                                show(&chunk.bytes);
-                            }
-                            Ok(None) => break read.ended = true,
-                            Err(ReadError::Reset(_)) => {
-                                (read.ended, read.reset) = (true, true);
-                                break;
-                            }
-                            Err(ReadError::Blocked) => break,
-                        }
-                    }
-                    let _ = chunks.finalize(); // the driver transmits in any case
-                    read
-                }
-
-                fn send_datagram(&mut self, data: Bytes) -> Result<(), usize> {
-                    let mut datagrams = self.connection().datagrams();
-                    let most = datagrams.max_size().unwrap_or(0);
-                    datagrams.send(data, true).map_err(|_| most)
-                }
-
-                fn waiting_datagrams(&mut self) -> u64 {
-                    (DATAGRAM_BUFFER - self.connection().datagrams().send_buffer_space()) as u64
-                }
-
-                fn receive_datagram(&mut self) -> Option<Bytes> {
-                    self.connection().datagrams().recv()
-                }
-
-                fn close(&mut self, now: Instant) {
-                    self.connection().close(now, VarInt::from_u32(0), Bytes::new());
                 }
 
                 fn snapshot(&mut self) -> Snapshot {

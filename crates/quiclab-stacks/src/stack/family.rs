@@ -34,7 +34,7 @@ pub(super) fn info(
         version,
         description,
         protocol: StackProtocol::Quic,
-        workloads: &options::WORKLOADS,
+        workloads: Workload::ON_STREAMS,
         options: Vec::leak([common(), own.to_vec()].concat()),
         profiles: &[],
         operations: &[],
@@ -99,9 +99,12 @@ pub(super) fn build<S: Stack>(
     if let Workload::Page { resources, .. } = workload
         && !resources.is_empty()
     {
-        return http::build_origins(&identity, workload, page_random(seed, &identity), |identity, page, origin| {
-            Ok(on_streams(identity, page.on_streams(role, origin, QuicVersion::V1)))
-        });
+        return http::build_origins(
+            &identity,
+            workload,
+            page_random(seed, &identity),
+            |identity, page, origin| Ok(on_streams(identity, page.on_streams(role, origin, QuicVersion::V1))),
+        );
     }
     let application = build_on_streams(&identity, workload, (start, seed), QuicVersion::V1)?;
     Ok(on_streams(&identity, application))

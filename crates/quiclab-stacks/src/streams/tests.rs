@@ -1,11 +1,9 @@
 //! Streams over a library that takes and delivers what the tests say.
 
 use super::*;
-use crate::library::{Event, Snapshot};
+use crate::library::Event;
 use crate::on_streams::OnStreams;
-use crate::time::Clock;
-use bytes::BytesMut;
-use quiclab_core::{Ecn, Time};
+use quiclab_core::{RecoveryState, Time};
 use quiclab_transport::workload::{Outcome, StreamApplication};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -33,27 +31,9 @@ struct Library {
     datagrams: Vec<Bytes>,
 }
 
-impl Stack for Library {
-    const NAME: &'static str = "library";
+impl Connection for Library {
     type Stream = u64;
-
-    fn connect(&mut self, _now: Instant) {}
-    fn receive(&mut self, _: Instant, _: u8, _: Ecn, _: BytesMut, _: &mut Vec<u8>) -> bool {
-        false
-    }
-    fn deadline(&mut self) -> Option<Instant> {
-        None
-    }
-    fn wake(&mut self, _now: Instant) {}
-    fn transmit(&mut self, _now: Instant, _datagram: &mut Vec<u8>) -> Option<(Ecn, u8)> {
-        None
-    }
-    fn poll(&mut self) -> Option<Event<u64>> {
-        None
-    }
-    fn is_handshaking(&self) -> bool {
-        false
-    }
+    type Moment = ();
     fn id(stream: u64) -> u64 {
         stream
     }
@@ -103,19 +83,17 @@ impl Stack for Library {
     fn receive_datagram(&mut self) -> Option<Bytes> {
         None
     }
-    fn close(&mut self, _now: Instant) {
+    fn close(&mut self, (): ()) {
         self.closed = true;
     }
-    fn snapshot(&mut self) -> Snapshot {
-        let mut snapshot = Snapshot::default();
-        snapshot.recovery.in_flight_bytes = Some(self.in_flight);
-        snapshot
+    fn recovery(&mut self) -> RecoveryState {
+        RecoveryState { in_flight_bytes: Some(self.in_flight), ..RecoveryState::default() }
     }
 }
 
 /// Streams of an end of `library`, for one call.
 fn on<'a>(library: &'a mut Library, table: &'a mut StreamTable<u64>) -> LibraryStreams<'a, Library> {
-    LibraryStreams { stack: library, table, now: Clock::new().instant(Time::ZERO) }
+    LibraryStreams { stack: library, table, now: () }
 }
 
 fn client() -> (Library, StreamTable<u64>) {
@@ -286,7 +264,7 @@ fn an_application_is_told_of_events_until_its_connection_is_over() {
     let calls = Arc::clone(&told.calls);
     let mut end = OnStreams::new(Role::Client, Box::new(told), 2048);
     let mut handle = |event, library: &mut Library| {
-        end.handle(event, Time::ZERO, Clock::new().instant(Time::ZERO), library);
+        end.handle(event, Time::ZERO, (), library);
         (std::mem::take(&mut *calls.lock().unwrap()), end.deadline())
     };
     let due = Some(Time::from_nanos(5));

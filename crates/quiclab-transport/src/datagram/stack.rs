@@ -54,12 +54,7 @@ impl NativeStack for LabUdp {
                 })
             }
             Workload::Media { .. } => Ok(media::build(&identity, workload, start)),
-            Workload::Download { .. }
-            | Workload::RequestResponse { .. }
-            | Workload::Page { .. }
-            | Workload::Live { .. } => {
-                Err(Problem::unknown("workload.kind", workload.kind(), ["datagrams", "ping", "media"]))
-            }
+            _ => Err(Problem::unknown("workload.kind", workload.kind(), INFO.workloads)),
         }
     }
 }

@@ -42,6 +42,21 @@ pub enum Workload {
         #[serde(default)]
         pause: Duration,
     },
+    /// The client asks for a burst, waits for all of it, thinks for an exponentially distributed time, and asks again.
+    OnOff {
+        /// Length of each burst.
+        #[schemars(transform = limits::at_least("1 B"))]
+        burst: ByteCount,
+        /// Mean of the think times.
+        think_time: Duration,
+        /// Length of each request.
+        #[serde(default = "default_request")]
+        #[schemars(transform = limits::at_least("1 B"))]
+        request: ByteCount,
+        /// Time after which no burst is asked for, from the start of the flow.
+        #[schemars(transform = limits::above("0 s"))]
+        duration: Duration,
+    },
     /// The sender sends datagrams at a constant rate, whether they arrive or not.
     Datagrams {
         /// Rate of the payload during periods of sending.
@@ -282,12 +297,19 @@ impl Workload {
                 let sizes = sizes.chain(resources.iter().map(|resource| resource.size.bytes()));
                 Some(ByteCount::from_bytes(sizes.fold(html.bytes(), u64::saturating_add)))
             }
-            Self::Datagrams { .. } | Self::Media { .. } | Self::Live { .. } => None,
+            Self::OnOff { .. } | Self::Datagrams { .. } | Self::Media { .. } | Self::Live { .. } => None,
         }
     }
 
     /// Names of all kinds, as in scenarios.
     pub const KINDS: &'static [&'static str] = Self::VARIANTS;
+
+    /// Kinds that run on a byte stream.
+    pub const ON_BYTES: &'static [&'static str] = &["download", "request_response", "on_off", "page", "live"];
+
+    /// Kinds that run on the streams and datagrams of QUIC.
+    pub const ON_STREAMS: &'static [&'static str] =
+        &["download", "request_response", "on_off", "page", "datagrams", "ping", "live"];
 
     /// Name of the kind, as in scenarios.
     #[must_use]

@@ -22,7 +22,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
     version: env!("CARGO_PKG_VERSION"),
     description: "QUIC as published stacks speak it, a model of exact sizes on the wire; every part can be exchanged",
     protocol: StackProtocol::Quic,
-    workloads: &["download", "request_response", "page", "datagrams", "ping", "live"],
+    workloads: Workload::ON_STREAMS,
     options: profile::options(rows(DEFAULT_PROFILE)),
     profiles: profile::profiles(profiles(), rows, |name| description(name).expect("it is one of the list")),
     operations: &OPERATIONS,
@@ -150,7 +150,7 @@ fn check_gquic(identity: &EndpointIdentity, workload: &Workload) -> Result<(), E
     ensure(
         !matches!(workload, Workload::Datagrams { .. } | Workload::Ping { .. } | Workload::Live { .. }),
         || {
-            Problem::unknown("workload.kind", workload.kind(), ["download", "request_response", "page"])
+            Problem::unknown("workload.kind", workload.kind(), Workload::ON_BYTES[..4].iter())
                 .because("`quic.version` is \"gquic-37\"")
         },
     )?;

@@ -2,10 +2,11 @@
 
 use super::endpoint::TcpEndpoint;
 use super::{DEFAULT_PROFILE, LAB_TCP, options, profiles, rows};
+use crate::application::workload_random;
 use crate::error::Error;
 use crate::options::{EndpointConfig, TcpEcn, Workload};
 use crate::stack::CONTROLLER;
-use crate::{EndpointRequest, NativeStack, http, live, profile, workload};
+use crate::{EndpointRequest, NativeStack, http, live, page_random, profile, workload};
 use quiclab_core::{
     Endpoint, MarkFeedback, Problem, ProblemKind, RandomStream, StackAbilities, StackInfo, StackProtocol,
 };
@@ -16,7 +17,7 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
     version: env!("CARGO_PKG_VERSION"),
     description: "TCP as Linux speaks it, a model of exact sizes on the wire; every part can be exchanged",
     protocol: StackProtocol::Tcp,
-    workloads: &["download", "request_response", "page", "live"],
+    workloads: Workload::ON_BYTES,
     options: profile::options(
         rows(DEFAULT_PROFILE).map(|rows| rows.into_iter().chain(http::http2_rows()).collect()),
     ),
@@ -75,22 +76,27 @@ impl NativeStack for LabTcp {
         let EndpointRequest { identity, config, workload, start, seed, mut observer, .. } = request;
         let identity = &identity;
         let values = options::resolve(config)?;
-        let page = || RandomStream::new(seed, &format!("{}.page", identity.name));
         if let Workload::Page { resources, .. } = workload
             && !resources.is_empty()
         {
-            return http::build_origins(identity, workload, page(), |identity, page, origin| {
-                let application = http::build_http2(identity.role, page, origin, config.http2.as_ref())?;
-                let (values, random) = (options::resolve(config)?, RandomStream::new(seed, &identity.name));
-                // an observer knows one connection: that of the HTML
-                let observer = observer.take();
-                Ok(Box::new(TcpEndpoint::new(identity, values, application, start, random, observer)))
-            });
+            return http::build_origins(
+                identity,
+                workload,
+                page_random(seed, identity),
+                |identity, page, origin| {
+                    let application = http::build_http2(identity.role, page, origin, config.http2.as_ref())?;
+                    let (values, random) =
+                        (options::resolve(config)?, RandomStream::new(seed, &identity.name));
+                    // an observer knows one connection: that of the HTML
+                    let observer = observer.take();
+                    Ok(Box::new(TcpEndpoint::new(identity, values, application, start, random, observer)))
+                },
+            );
         }
         let application = match (workload, &config.http2) {
             (Workload::Page { .. }, options) => http::build_http2(
                 identity.role,
-                &http::PageEnds::new(workload, page())?,
+                &http::PageEnds::new(workload, page_random(seed, identity))?,
                 0,
                 options.as_ref(),
             )?,
@@ -100,7 +106,7 @@ impl NativeStack for LabTcp {
                         .because("TCP has no datagrams: frames follow each other"));
                 }
                 Some(parameters) => live::on_bytes(identity.role, &parameters, live::random(seed, identity)),
-                None => workload::build(identity.role, workload, start)?,
+                None => workload::build(identity.role, workload, start, workload_random(seed, identity))?,
             },
             (_, Some(_)) => {
                 let reason = format!("the workload is `{}`, and only `page` uses HTTP/2", workload.kind());

@@ -9,6 +9,7 @@
 mod arrivals;
 mod download;
 mod on_datagrams;
+mod on_off;
 mod on_streams;
 mod probes;
 mod reception;
@@ -28,7 +29,9 @@ pub use streams::{Datagram, Priority, StreamApplication, StreamId, Streams};
 
 use crate::error::Error;
 use crate::options::{PingProtocol, Workload};
-use quiclab_core::{ByteCount, Contents, DataRate, Metrics, PageClient, Problem, Progress, Role, Time};
+use quiclab_core::{
+    ByteCount, Contents, DataRate, Metrics, PageClient, Problem, Progress, RandomStream, Role, Time,
+};
 
 /// What an application wants of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,11 +145,16 @@ impl Outcome {
     }
 }
 
-/// One side of `workload` on a byte stream.
+/// One side of `workload` on a byte stream; `random` is its own.
 ///
 /// # Errors
 /// If the workload needs datagrams, HTTP ([`crate::http`]) or is live ([`crate::live`]), or a value is not allowed.
-pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<dyn Application>, Error> {
+pub(crate) fn build(
+    role: Role,
+    workload: &Workload,
+    start: Time,
+    random: RandomStream,
+) -> Result<Box<dyn Application>, Error> {
     match *workload {
         Workload::Download { size, duration, request } => {
             let (request, answer) = (request.bytes(), size.map_or(u64::MAX, ByteCount::bytes));
@@ -160,18 +168,23 @@ pub(crate) fn build(role: Role, workload: &Workload, start: Time) -> Result<Box<
             Role::Client => Box::new(request_response::Client::new(count, request, response, pause)),
             Role::Server => Box::new(request_response::Server::new(count, request, response)),
         }),
+        Workload::OnOff { burst, think_time, request, duration } => Ok(match role {
+            Role::Client => {
+                Box::new(on_off::Client::new((request, burst), think_time, start + duration, random))
+            }
+            Role::Server => Box::new(on_off::Server::new(request, burst)),
+        }),
         Workload::Datagrams { .. }
         | Workload::Ping { .. }
         | Workload::Page { .. }
         | Workload::Live { .. }
         | Workload::Media { .. } => {
-            Err(Problem::unknown("workload.kind", workload.kind(), ["download", "request_response"]))
+            Err(Problem::unknown("workload.kind", workload.kind(), Workload::ON_BYTES))
         }
     }
 }
 
-/// One side of `workload` on the streams and datagrams of QUIC; see [`crate::http::build_streams`] for a page, and
-/// [`crate::live::on_streams`].
+/// One side of `workload` on the streams and datagrams of QUIC, but for pages and live video ([`crate::build_on_streams`]).
 ///
 /// # Errors
 /// If a value of the workload is not allowed.
@@ -179,10 +192,11 @@ pub(crate) fn build_on_streams(
     role: Role,
     workload: &Workload,
     start: Time,
+    random: RandomStream,
 ) -> Result<Box<dyn StreamApplication>, Error> {
     Ok(match *workload {
-        Workload::Download { .. } | Workload::RequestResponse { .. } => {
-            Box::new(on_streams::OnStreams::new(role, build(role, workload, start)?))
+        Workload::Download { .. } | Workload::RequestResponse { .. } | Workload::OnOff { .. } => {
+            Box::new(on_streams::OnStreams::new(role, build(role, workload, start, random)?))
         }
         Workload::Datagrams { rate, size, duration, on, off } => {
             let schedule = Schedule::new(rate, size, duration, on.zip(off), start);
@@ -203,11 +217,7 @@ pub(crate) fn build_on_streams(
             Role::Server => Box::new(on_datagrams::PingServer::new(count)),
         },
         Workload::Page { .. } | Workload::Live { .. } | Workload::Media { .. } => {
-            return Err(Problem::unknown(
-                "workload.kind",
-                workload.kind(),
-                ["download", "request_response", "datagrams", "ping"],
-            ));
+            return Err(Problem::unknown("workload.kind", workload.kind(), Workload::ON_STREAMS));
         }
     })
 }

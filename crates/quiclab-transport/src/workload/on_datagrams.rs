@@ -266,7 +266,7 @@ mod tests {
     use super::*;
     use crate::options::{PingProtocol, Workload};
     use crate::testing::ms;
-    use quiclab_core::{DataRate, Duration, Role};
+    use quiclab_core::{DataRate, Duration, RandomStream, Role};
 
     fn datagram(size: u64, number: u64, sent_ms: u64, echo: bool) -> Datagram {
         Datagram { echo, ..Datagram::new(ByteCount::from_bytes(size), number, ms(sent_ms)) }
@@ -288,7 +288,10 @@ mod tests {
             on: None,
             off: None,
         };
-        let build = |role| build_on_streams(role, &workload, ms(1)).expect("a good workload");
+        let build = |role| {
+            build_on_streams(role, &workload, ms(1), RandomStream::new(1, "workload"))
+                .expect("a good workload")
+        };
         let (mut client, mut server) = (build(Role::Client), build(Role::Server));
         let mut streams = Recorder::new(Role::Server);
         assert_eq!(server.deadline(), None);
@@ -322,7 +325,10 @@ mod tests {
             interval: Duration::from_millis(100),
             protocol: PingProtocol::Udp,
         };
-        let build = |role| build_on_streams(role, &workload, ms(0)).expect("a good workload");
+        let build = |role| {
+            build_on_streams(role, &workload, ms(0), RandomStream::new(1, "workload"))
+                .expect("a good workload")
+        };
         let (mut client, mut server) = (build(Role::Client), build(Role::Server));
         let mut streams = Recorder::new(Role::Client);
         client.start(ms(0));

@@ -158,11 +158,13 @@ mod tests {
     use super::*;
     use crate::options::Workload;
     use crate::testing::ms;
-    use quiclab_core::{ByteCount, Duration};
+    use quiclab_core::{ByteCount, Duration, RandomStream};
 
     fn ends(workload: &Workload) -> [Box<dyn StreamApplication>; 2] {
-        [Role::Client, Role::Server]
-            .map(|role| build_on_streams(role, workload, ms(0)).expect("a good workload"))
+        [Role::Client, Role::Server].map(|role| {
+            build_on_streams(role, workload, ms(0), RandomStream::new(1, "workload"))
+                .expect("a good workload")
+        })
     }
 
     const KB: Option<ByteCount> = Some(ByteCount::from_bytes(1000));
