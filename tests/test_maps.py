@@ -44,7 +44,9 @@ ELSEWHERE = {
     "README.md": {"mine.toml": "written by the reader"},
     "docs/adapters.md": {"transfer.*": "written by the reader"},
     "docs/browser.md": {"main.page/": "output of a run"},
-    "docs/plugins.md": dict.fromkeys(("exchanged.toml", "computed.toml", "my_functions.py"), "written by the reader"),
+    "docs/plugins.md": dict.fromkeys(
+        ("exchanged.toml", "computed.toml", "my_functions.py", "my_splitter.py"), "written by the reader"
+    ),
     "docs/python.md": {
         "mine.toml": "written by the reader",
         **dict.fromkeys(("one.py", "sweep.py", "wrong.py"), "written by the reader"),

@@ -292,3 +292,105 @@ def test_timers_are_those_of_asyncio() -> None:
     assert aioquic.loop_wakes_ns(300_000, 1_300_001) == 2_300_000
     # a timer in the past, which aioquic may leave
     assert aioquic.loop_wakes_ns(300_000, 300_000) == 350_000
+
+
+AIOQUIC = """
+version = 1
+name = "aioquic"
+duration = "60 s"
+links.down = { rate = "10 Mbit/s", delay = "18 ms", queue = { kind = "drop_tail", packets = 1000 } }
+links.up = { rate = "10 Mbit/s", delay = "18 ms" }
+[flows.main]
+stack = "aioquic"
+down = ["down"]
+up = ["up"]
+workload = { %s }
+"""
+
+
+@pytest.mark.skipif(not has_stack("aioquic"), reason="aioquic is not installed")
+@pytest.mark.parametrize(
+    ("workload", "expected"),
+    [
+        # a round trip of 36 ms, and up to 2 ms for two packets on the links and a timer of asyncio
+        (
+            'kind = "request_response", count = 5, response = "900 B", pause = "50 ms"',
+            {"responses": (5, 5), "response_time_ms_min": (36, 39), "response_time_ms_max": (36, 39)},
+        ),
+        # 200 ms of thought and 43 to 50 ms of network: 41 cycles in 10 s, with a standard deviation of 13 %
+        (
+            'kind = "on_off", burst = "9 kB", think_time = "200 ms", duration = "10 s"',
+            {"responses": (24, 57), "response_time_ms_p50": (43.2, 51)},
+        ),
+        # three round trips (handshake, HTML, objects) and 170 kB at the rate, each 1.15 times as large with headers
+        (
+            'kind = "page", html = "20 kB", objects = [{ count = 10, size = "15 kB" }]',
+            {"objects": (10, 10), "page_load_ms": (108 + 136, 1.15 * 136 + 200)},
+        ),
+        (
+            'kind = "datagrams", rate = "2 Mbit/s", size = "1000 B", duration = "2 s"',
+            {"datagrams_received": (500, 500), "one_way_delay_ms_min": (18.8, 19), "lost_datagrams": (0, 0)},
+        ),
+        ('kind = "ping", count = 20, interval = "50 ms"', {"rtt_ms_min": (36, 37), "rtt_ms_max": (36, 38)}),
+        # frames of 8333 B: 18 ms of delay and 6.7 ms on the link, up to 7 ms of pacing
+        (
+            'kind = "live", rate = "2 Mbit/s", deadline = "150 ms", duration = "2 s", key_frame_ratio = 1',
+            {"complete_frames": (60, 60), "late_frames": (0, 0), "frame_delay_ms_p50": (24.6, 34)},
+        ),
+        (
+            'kind = "live", rate = "2 Mbit/s", deadline = "150 ms", duration = "2 s", delivery = "datagrams"',
+            {"complete_frames": (60, 60), "late_frames": (0, 0)},
+        ),
+    ],
+)
+def test_aioquic_runs_the_workloads_of_lab_quic(
+    workload: str, expected: Mapping[str, tuple[float, float]], tmp_path: Path
+) -> None:
+    file = tmp_path / "aioquic.toml"
+    file.write_text(AIOQUIC % workload)
+    flow = run(load(file)).flows["main"]
+    assert flow.completed, flow.failure
+    for name, (least, most) in expected.items():
+        assert least <= flow.receiver[name] <= most, (name, flow.receiver[name])
+
+
+@pytest.mark.skipif(not has_stack("aioquic"), reason="aioquic is not installed")
+def test_a_live_frame_that_is_late_is_reset_over_aioquic(tmp_path: Path) -> None:
+    file = tmp_path / "aioquic.toml"
+    file.write_text(
+        AIOQUIC % 'kind = "live", rate = "20 Mbit/s", deadline = "100 ms", duration = "2 s", drop_late = true'
+    )
+    flow = run(load(file)).flows["main"]
+    assert flow.completed, flow.failure
+    assert flow.sender["dropped_frames"] > 10, "twice the rate of the link"
+    assert flow.sender["dropped_frames"] + flow.receiver["complete_frames"] >= 60
+
+
+def test_a_stack_has_connections_or_endpoints(toy: PythonStack) -> None:
+    for fields in ({"endpoint": None}, {"connection": toy.endpoint}):
+        with pytest.raises(TypeError, match="stack `toy`: expected either `connection` or `endpoint`"):
+            replace(toy, **fields)
+
+
+class Babbler:
+    """A connection that tells of something unknown."""
+
+    def __init__(self, _: object) -> None:
+        self.told = False
+
+    def connect(self, now_ns: int) -> None:
+        """Do nothing."""
+
+    receive = wake = connect
+
+    def events(self) -> list[object]:
+        """Return an event that does not exist, once."""
+        told, self.told = self.told, True
+        return [] if told else [("what", 1)]
+
+
+def test_an_event_that_does_not_exist_ends_the_run(toy: PythonStack) -> None:
+    connection: Any = Babbler
+    register(replace(toy, name="babbler", endpoint=None, connection=connection, protocol="quic", workloads=()))
+    with pytest.raises(QuiclabError, match=r"events: expected one of the events of quiclab\.stacks, got `tuple`"):
+        run(load(TOY, [("flows.main.stack", "babbler")]))

@@ -33,15 +33,17 @@ impl<Stream: Copy + PartialEq> OnStreams<Stream> {
     /// Does what is due.
     pub fn wake<S: Connection<Stream = Stream>>(&mut self, now: Time, moment: S::Moment, stack: &mut S) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {
-            self.application.wake(now, &mut LibraryStreams { stack, table: &mut self.table, now: moment });
+            let mut streams = LibraryStreams { stack: &mut *stack, table: &mut self.table, now: moment };
+            self.application.wake(now, &mut streams);
         }
-        self.check_datagrams();
+        self.check_datagrams(moment, stack);
     }
 
-    /// The transfer fails if the library has refused a datagram.
-    fn check_datagrams(&mut self) {
+    /// The connection ends if the library has refused a datagram.
+    fn check_datagrams<S: Connection<Stream = Stream>>(&mut self, moment: S::Moment, stack: &mut S) {
         if let Some(reason) = self.table.refused() {
             self.fail(reason);
+            stack.close(moment);
         }
     }
 
@@ -91,7 +93,7 @@ impl<Stream: Copy + PartialEq> OnStreams<Stream> {
                 application.failed(reason);
             }
         }
-        self.check_datagrams();
+        self.check_datagrams(moment, stack);
     }
 
     /// The transfer will not be completed.

@@ -18,4 +18,5 @@ mod head_of_line;
 mod observed;
 mod pacing;
 mod real_stacks;
+mod real_workloads;
 mod windows;
