@@ -59,6 +59,10 @@ def test_a_value_of_a_run_that_changes_is_noticed(recorder: ModuleType, recorded
         replace(run, metrics={**run.metrics, "goodput": {"goodput_mbytes": goodput}}),
     ]
     assert [recorder.changed(recorded, {ONE: other}) for other in others] == [[ONE]] * 4
+    statistics = json.loads(json.dumps(run.document))
+    statistics["flows"]["main"]["receiver"]["new_bytes"] = 1.0
+    larger = replace(run, document=statistics)
+    assert [recorder.changed(recorded, {ONE: larger}, added) for added in ((), ("*.new_bytes",))] == [[ONE], []]
     rounding = replace(run, metrics={**run.metrics, "goodput": {"goodput_mbps": goodput * (1 + 1e-13)}})
     new = replace(run, metrics={**run.metrics, "a new one": {"a": 1.0}})
     assert [recorder.changed(recorded, {ONE: same}) for same in (rounding, new)] == [[], []]

@@ -1,19 +1,22 @@
 """Records digests and values of all scenarios as those of the present version of results, for tests/test_versions.py.
 
-    python tools/record_digests.py
+    python tools/record_digests.py [--added PATH ...]
 
 A digest covers the packets of a run, its values what is measured of them: flows, counters of elements and the metrics
 of sweeps. Refuses while one of them has changed and the version has not: stored runs would be mixed with others. A
 metric or a scenario that is new changes no stored run, nor does another version of a stack, which is part of the
-identity of its runs.
+identity of its runs, nor a value that is new in results (`--added` names it: without it, all is as before).
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +26,7 @@ from quiclab.stacks import catalogue
 from quiclab.sweeps.metrics import METRICS, SERIES_INTERVAL, measures, workloads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "tests" / "data" / "digests.json"
@@ -53,10 +56,25 @@ class Measured:
     metrics: Mapping[str, Mapping[str, float]]
     stacks: frozenset[str]
 
-    def values(self, names: Iterable[str]) -> str:
-        """Return a hash of the document and of some metrics; floating-point numbers count with 9 digits."""
-        content = {**self.document, "metrics": {name: self.metrics.get(name) for name in names}}
+    def values(self, names: Iterable[str], without: Collection[str] = ()) -> str:
+        """Return a hash of the document, but for some values, and of some metrics.
+
+        Floating-point numbers count with 9 digits.
+        """
+        content = {**_without(self.document, without), "metrics": {name: self.metrics.get(name) for name in names}}
         return hashlib.sha256(json.dumps(_rounded(content), sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _without(value: Any, patterns: Collection[str], path: str = "") -> Any:
+    """Leave out the values whose paths match a pattern."""
+    if not isinstance(value, Mapping):
+        return value
+    paths = {name: f"{path}.{name}" if path else name for name in value}
+    return {
+        name: _without(item, patterns, paths[name])
+        for name, item in value.items()
+        if not any(fnmatchcase(paths[name], pattern) for pattern in patterns)
+    }
 
 
 def _rounded(value: Any) -> Any:
@@ -97,8 +115,15 @@ def stacks() -> dict[str, str]:
     return native | own | {name: f"results {version}" for name, version in PART_RESULTS.items()}
 
 
-def changed(recorded: Mapping[str, Any], found: Mapping[str, Measured]) -> list[str]:
-    """Return the scenarios whose digest or values are not those that are recorded, with the same stacks."""
+def changed(recorded: Mapping[str, Any], found: Mapping[str, Measured], added: Collection[str] = ()) -> list[str]:
+    """Return the scenarios whose digest or values are not those that are recorded, with the same stacks.
+
+    Values whose paths match one of `added` may be new.
+    """
+
+    def values(name: str) -> set[str]:
+        return {found[name].values(recorded["metrics"], without) for without in ((), added)}
+
     now, before = stacks(), recorded["stacks"]
     others = {name for name in now.keys() | before if now.get(name) != before.get(name)}
     return [
@@ -106,16 +131,21 @@ def changed(recorded: Mapping[str, Any], found: Mapping[str, Measured]) -> list[
         for name, digest in recorded["digests"].items()
         if name in found
         and not found[name].stacks & others
-        and (found[name].digest, found[name].values(recorded["metrics"])) != (digest, recorded["values"][name])
+        and (found[name].digest != digest or recorded["values"][name] not in values(name))
     ]
 
 
-def main() -> str | None:
+def main(arguments: Sequence[str] = ()) -> str | None:
     """Record digests and values; returns an error."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--added", metavar="PATH", nargs="+", default=[], help="values that are new in results; * is any text"
+    )
+    added = parser.parse_args(arguments).added
     found = measured_all()
     if RECORDED.exists():
         before = json.loads(RECORDED.read_text(encoding="utf-8"))
-        names = changed(before, found)
+        names = changed(before, found, added)
         if names and before["version"] == RESULTS:
             advice = "raise RESULTS in python/quiclab/identity.py first, or the version of a part"
             return f"{', '.join(names)} changed: {advice}"
@@ -132,4 +162,4 @@ def main() -> str | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

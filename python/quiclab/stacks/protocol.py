@@ -11,6 +11,7 @@ from quiclab.errors import expected_got
 from quiclab.native import extension
 from quiclab.stacks.connection import PythonConnection
 
+
 class PythonEndpoint(Protocol):
     """One end of a flow that is no QUIC and runs its workload itself, as the event loop calls it.
 
@@ -208,7 +209,11 @@ class PythonStack:
         if (self.connection is None) == (self.endpoint is None):
             raise TypeError(f"stack `{self.name}`: expected either `connection` or `endpoint`")
         if not self.workloads:
-            object.__setattr__(self, "workloads", ("download",) if self.connection is None else tuple(extension().workloads_on_streams()))
+            object.__setattr__(
+                self,
+                "workloads",
+                ("download",) if self.connection is None else tuple(extension().workloads_on_streams()),
+            )
 
     @property
     def factory(self) -> Callable[[EndpointSetup], PythonConnection | PythonEndpoint]:
