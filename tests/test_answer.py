@@ -121,7 +121,7 @@ def test_a_long_sweep_says_first_how_long_it_takes(
 
 def test_the_share_of_the_links_is_left_out_where_they_carry_packets_twice() -> None:
     scenario = quiclab.load(SCENARIOS / "dual_connectivity.toml", [("flows.*.workload.size", "1 MB")])
-    name, bearer = next(iter(scenario.flows)), next(iter(scenario.bearers))
+    name, bearer = next(iter(scenario.value("flows"))), next(iter(scenario.value("bearers")))
     split, twice = (
         quiclab.run(scenario.with_values({f"bearers.{bearer}.mode": mode, f"bearers.{bearer}.shares": None}))
         for mode in ("split", "duplicate")

@@ -404,7 +404,7 @@ from quiclab.cli import invoke
 code = invoke(sys.argv[1:])
 heavy = ("numpy", "polars", "scipy", "altair", "jinja2", "pydantic", "rich")
 heavy += ("matplotlib", "pygments", "yaml", "_hashlib", "asyncio", "multiprocessing")
-heavy += ("quiclab.scenario.options", "quiclab.lane.run", "quiclab.study.evaluate", "quiclab.study.registry")
+heavy += ("quiclab.lane.run", "quiclab.study.evaluate", "quiclab.study.registry")
 print(code, *(name for name in heavy if name in sys.modules), file=sys.stderr)
 """
 
@@ -414,7 +414,8 @@ print(code, *(name for name in heavy if name in sys.modules), file=sys.stderr)
     [
         (["--help"], ""),
         (["run", "--help"], ""),
-        (["run", "FILE"], " _hashlib"),
+        (["run", "FILE"], " numpy polars _hashlib"),
+        (["run", "FILE", "--no-limits"], " _hashlib"),
         (["run", "FILE", "--json"], " _hashlib"),
         (["scenario", "new"], ""),
         (["scenario", "show", "FILE"], ""),
@@ -422,7 +423,7 @@ print(code, *(name for name in heavy if name in sys.modules), file=sys.stderr)
         (["stack", "list"], " rich _hashlib"),
         (
             ["study", "run", "--help"],
-            " _hashlib multiprocessing quiclab.scenario.options quiclab.study.evaluate quiclab.study.registry",
+            " _hashlib multiprocessing quiclab.study.evaluate quiclab.study.registry",
         ),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 import quiclab
 from conftest import ROOT, has_stack, quiclab_process
 from quiclab.files import write_parquet
-from quiclab.scenario import Record, Scenario, load
+from quiclab.scenario import Scenario, load
 from quiclab.study.job import Job
 from quiclab.study.sweep import collect, execute
 
@@ -73,15 +73,15 @@ def test_workers_change_nothing(stack: str, size: str, tmp_path: Path) -> None:
 def test_recording_changes_nothing(stack: str, size: str, tmp_path: Path) -> None:
     del size
     plain = default_point(stack, "1 MB")
-    everything = Record(qlog=True, pcapng=True, packets=True, acks=True, series_interval="1 ms")
+    everything = {"qlog": True, "pcapng": True, "packets": True, "acks": True, "series_interval": "1 ms"}
     digest = quiclab.run(plain, SEED).digest
     records = {
-        "pcapng": Record(pcapng=True),
-        "series": Record(series_interval="1 ms"),
-        "packets": Record(packets=True),
+        "pcapng": {"pcapng": True},
+        "series": {"series_interval": "1 ms"},
+        "packets": {"packets": True},
     }
     if stack != "aioquic":  # which is not observed
-        records |= {"qlog": Record(qlog=True), "acks": Record(acks=True), "everything": everything}
+        records |= {"qlog": {"qlog": True}, "acks": {"acks": True}, "everything": everything}
     for name, record in records.items():
         folder = tmp_path / name
         folder.mkdir()

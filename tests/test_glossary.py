@@ -20,8 +20,6 @@ GLOSSARY = ROOT / "docs" / "glossary.md"
 SECTION = "### Checked phrases"
 PYTHON = ("python/**/*.py", "python/**/*.pyi", "tools/**/*.py")
 RUST = "crates/*/src/**/*.rs"
-#: Generated from the schema: its texts are checked in docs/reference.
-GENERATED = ROOT / "python" / "quiclab" / "scenario" / "options.py"
 
 
 def phrases(text: str) -> dict[str, str]:
@@ -109,8 +107,7 @@ def prose() -> Iterator[tuple[Path, str]]:
             yield path, of_markdown(path.read_text(encoding="utf-8"))
     for glob in PYTHON:
         for path in sorted(ROOT.glob(glob)):
-            if path != GENERATED:
-                yield path, of_python(path.read_text(encoding="utf-8"))
+            yield path, of_python(path.read_text(encoding="utf-8"))
     schemas = json.loads(extension().schema()), json.loads((ROOT / "docs/reference/vpn.schema.json").read_text())
     described = "\n".join(text for schema in schemas for text in descriptions(schema))
     for path in sorted(ROOT.glob(RUST)):

@@ -9,13 +9,13 @@ import pytest
 
 import quiclab
 from quiclab.native import extension
-from quiclab.scenario import Record, load
+from quiclab.scenario import load
 
 DATA = Path(__file__).parent.parent / "crates" / "quiclab-trace" / "tests" / "data"
 
 
 def test_the_log_of_a_run_agrees_with_its_result(small: Path, tmp_path: Path) -> None:
-    scenario = load(small).with_value("record", Record(qlog=True))
+    scenario = load(small).with_value("record", {"qlog": True})
     result = quiclab.run(scenario, seed=3, record_dir=tmp_path)
     logs = sorted(tmp_path.rglob("*.sqlog"))
     assert len(logs) == 2

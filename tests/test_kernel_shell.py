@@ -123,7 +123,7 @@ def test_an_interrupt_is_for_the_command() -> None:
 
 def test_the_job_has_the_routes_of_a_flow() -> None:
     scenario = load(SCENARIO)
-    (name,) = scenario.flows
+    (name,) = scenario.value("flows")
     job = shell_job(scenario, ["curl", "{server_address}"], server=Server(("nginx",), "udp", 443))
     pair = job["flows"][name]
     assert pair["client"]["terminal"]

@@ -13,7 +13,7 @@ import pytest
 
 import quiclab
 from quiclab.native import extension
-from quiclab.scenario import Record, Scenario, load
+from quiclab.scenario import Scenario, load
 
 STUB = Path(quiclab.__file__).with_name("_quiclab.pyi")
 
@@ -22,7 +22,7 @@ STUB = Path(quiclab.__file__).with_name("_quiclab.pyi")
 def recorded(small: Path) -> Scenario:
     """The small scenario with a queue that overflows, and with everything recorded."""
     scenario = load(small).with_value("links.down1.queue.packets", 5).with_value("flows.dc.workload.size", "1 MB")
-    return scenario.with_value("record", Record(series_interval="10 ms", packets=True))
+    return scenario.with_value("record", {"series_interval": "10 ms", "packets": True})
 
 
 def test_the_stub_is_the_extension() -> None:

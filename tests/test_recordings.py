@@ -19,7 +19,7 @@ import quiclab
 from conftest import ROOT, SMALL
 from quiclab.errors import RequestError
 from quiclab.result import RunResult
-from quiclab.scenario import Record, Scenario, load
+from quiclab.scenario import Scenario, load
 
 SCHEMA = ROOT / "crates" / "quiclab-trace" / "schema" / "qlog-sequential.schema.json"
 STACKS = ("quinn", "noq")
@@ -41,7 +41,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     file.write_text(SMALL)
     sets = [("flows.dc.stack", str(request.param)), ("flows.dc.workload.size", f"{SIZE} B")]
     scenario: Scenario = load(file, [*sets, ("links.down1.queue.packets", str(QUEUE_PACKETS))])
-    record = Record(qlog=True, pcapng=True, packets=True, acks=True, series_interval=f"{INTERVAL_MS} ms")
+    record = {"qlog": True, "pcapng": True, "packets": True, "acks": True, "series_interval": f"{INTERVAL_MS} ms"}
     result = quiclab.run(scenario.with_value("record", record), 7, record_dir=folder)
     assert result.flows["dc"].completed
     assert result.flows["dc"].sender["lost_packets"] > 0
@@ -268,7 +268,7 @@ def test_every_acknowledgement_is_recorded(recorded: tuple[RunResult, Path]) -> 
 def test_acknowledgements_need_no_directory(stack: str, tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(SMALL)
-    scenario = load(file, [("flows.dc.stack", stack)]).with_value("record", Record(acks=True))
+    scenario = load(file, [("flows.dc.stack", stack)]).with_value("record", {"acks": True})
     result = quiclab.run(scenario, 7)
     assert result.acks.height == sum(
         end["ack_frames_received"] for end in (result.flows["dc"].sender, result.flows["dc"].receiver)
@@ -284,8 +284,8 @@ def test_aioquic_tells_its_state_but_no_acknowledgements(tmp_path: Path) -> None
     with pytest.raises(
         RequestError, match=r"record\.acks: expected false, got true; flow `dc` runs on aioquic, which reports no ack"
     ):
-        quiclab.run(scenario.with_value("record", Record(acks=True)), 7)
-    result = quiclab.run(scenario.with_value("record", Record(series_interval="10 ms")), 7)
+        quiclab.run(scenario.with_value("record", {"acks": True}), 7)
+    result = quiclab.run(scenario.with_value("record", {"series_interval": "10 ms"}), 7)
     sender = result.series.filter(pl.col("element") == "dc.sender")
     metrics = set(sender["metric"].cast(pl.String))
     assert metrics >= {"cwnd_bytes", "in_flight_bytes", "phase", "pacing_rate_mbps", "srtt_ms", "lost_packets"}
@@ -319,7 +319,7 @@ def test_the_reference_says_which_engine_gives_which_metric(stack: str, tmp_path
     file.write_text(SMALL)
     # a queue that overflows, so that there is a threshold
     sets = [("flows.dc.stack", stack), ("flows.dc.workload.size", "500 kB"), ("links.down1.queue.packets", "20")]
-    result = quiclab.run(load(file, sets).with_value("record", Record(series_interval="10 ms")), 7)
+    result = quiclab.run(load(file, sets).with_value("record", {"series_interval": "10 ms"}), 7)
     documented = documented_metrics()[stack]
     found = result.series.filter(pl.col("element") == "dc.sender")["metric"].cast(pl.String)
     assert set(found) == documented

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -48,7 +48,7 @@ def test_settings_are_valid_scenarios_in_both_lanes() -> None:
     assert {job.lane for job in jobs} == {None, Lane(clock="virtual")}
     stacks = Lane(clock="virtual").stacks()
     for job in jobs[len(BY_NAME) :]:
-        scenario = replace(Scenario.from_dict(json.loads(job.scenario)), base_dir=str(study.home / "scenarios"))
+        scenario = Scenario(json.loads(job.scenario), study.home / "scenarios")
         assert "lab-tcp" not in scenario.resolved_json(stacks)
 
 

@@ -245,7 +245,7 @@ def test_the_identity_holds_version_and_adapter_of_a_python_stack(
     (tmp_path / "another_adapter.py").write_text("def endpoint(setup): ...\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     adapter = importlib.import_module("another_adapter").endpoint
-    monkeypatch.setattr("quiclab.study.inputs.find", {"aioquic": replace(stack, endpoint=adapter)}.get)
+    monkeypatch.setattr("quiclab.study.inputs.find", {"aioquic": replace(stack, connection=adapter)}.get)
     assert len({before[0], other_version, identity("aioquic")}) == 3
     assert identity("quinn") == before[1]
 

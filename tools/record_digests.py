@@ -89,7 +89,7 @@ def _rounded(value: Any) -> Any:
 def measured(path: Path) -> Measured:
     """Run a scenario with the seed 1 and the time series that metrics need."""
     scenario = quiclab.load(path)
-    if scenario.record is None or scenario.record.series_interval is None:
+    if scenario.value("record.series_interval") is None:
         scenario = scenario.with_value("record.series_interval", SERIES_INTERVAL)
     result = quiclab.run(scenario, seed=1)
     document = {name: result.data[name] for name in ("flows", "elements")}

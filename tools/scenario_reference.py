@@ -16,7 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import scenario_classes
 from quiclab.native import extension
 from quiclab.report import show
 from quiclab.stacks import catalogue
@@ -262,7 +261,6 @@ def main() -> int:
         VPN_PAGE: vpn_page(VPN_PAGE.read_text(encoding="utf-8"), json.loads(VPN_SCHEMA.read_text(encoding="utf-8"))),
         STACKS_PAGE: stacks_page(STACKS_PAGE.read_text(encoding="utf-8"), catalogue()),
         PLUGINS_PAGE: plugins_page(PLUGINS_PAGE.read_text(encoding="utf-8"), json.loads(extension().plugins())),
-        scenario_classes.PATH: scenario_classes.module(schema),
     }
     for path, text in pages.items():
         if "--write" in sys.argv[1:]:

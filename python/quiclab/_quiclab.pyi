@@ -140,8 +140,16 @@ def network(text: str, file: str) -> str:
         If it is invalid.
     """
 
-def replace_former_names(scenario_json: str) -> str:
-    """Return the scenario (JSON) with the present names in place of former ones, each with a `FutureWarning`."""
+def read_fields(scenario_json: str) -> str | None:
+    """Check the fields of a scenario (JSON), and read former names, each with a `FutureWarning`.
+
+    Returns the scenario with the present names, or None if it has no former ones.
+
+    Raises
+    ------
+    ScenarioError
+        If a field does not exist, is missing or has another type.
+    """
 
 #: Names of the phases of congestion control, by number.
 PHASES: Sequence[str]

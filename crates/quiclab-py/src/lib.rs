@@ -30,7 +30,7 @@ fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::version, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::network, module)?)?;
-    module.add_function(wrap_pyfunction!(scenario::replace_former_names, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::read_fields, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::nearest, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::mark, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::toml_span, module)?)?;

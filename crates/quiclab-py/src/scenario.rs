@@ -74,22 +74,25 @@ pub(crate) fn mark(
     (line, column, location.render_error(message))
 }
 
-/// The scenario (JSON) with the present names in place of former ones, each with a `FutureWarning`.
+/// Checks the fields of a scenario (JSON) one by one, and reads former names, each with a `FutureWarning`. Returns the
+/// scenario with the present names in their place; `None`: it has none.
 #[pyfunction]
-pub(crate) fn replace_former_names(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
+pub(crate) fn read_fields(py: Python<'_>, scenario_json: &str) -> PyResult<Option<String>> {
     let mut document =
         Document::from_json(scenario_json, None, &[]).map_err(|error| scenario_error(&error))?;
-    warn_of_former_names(py, &mut document, 4)?;
-    Ok(document.to_json().to_string())
+    let former = warn_of_former_names(py, &mut document, 5)?;
+    Scenario::decode(&document).map_err(|error| scenario_error(&error))?;
+    Ok(former.then(|| document.to_json().to_string()))
 }
 
-/// Replaces former names, each with a warning about the caller `level` calls above.
-fn warn_of_former_names(py: Python<'_>, document: &mut Document, level: i32) -> PyResult<()> {
-    for note in Scenario::replace_former_names(document) {
+/// Replaces former names, each with a warning about the caller `level` calls above; whether there were some.
+fn warn_of_former_names(py: Python<'_>, document: &mut Document, level: i32) -> PyResult<bool> {
+    let notes = Scenario::replace_former_names(document);
+    for note in &notes {
         let text = CString::new(note.to_string()).expect("names have no zero byte");
         PyErr::warn(py, &py.get_type::<FormerName>(), &text, level)?;
     }
-    Ok(())
+    Ok(!notes.is_empty())
 }
 
 /// Reads a scenario, takes the links of the network that it names (named paths are in `paths_dir`), applies changes,

@@ -66,7 +66,7 @@ def page_command(
     scenario = load(network)
     with options_for("flow"):
         taken = replay.flow_of(scenario, flow)
-    name = flow or next(iter(scenario.flows))
+    name = flow or next(iter(scenario.value("flows")))
     workload = replay.workload(page)
     loads = [replay.scenario_of(scenario, taken, workload, stack, uses[0]).resolved() for stack in chosen]
     results = []

@@ -8,18 +8,21 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from quiclab.errors import RequestError, alternatives, not_one_of, unexpected, unknown
+from quiclab.recordings import ENDS
 from quiclab.result import RunResult, run
-from quiclab.scenario import EndpointConfig, Flow, Page, PageResource, Record, Scenario, Tls
+from quiclab.scenario import Scenario
 from quiclab.stacks.registry import catalogue
 from quiclab.stats import Summary, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from quiclab.page.har_reader import RecordedPage, Resource
 
 PAGE_SCHEMA: Final = "quiclab.page/1"
 FLOW: Final = "page"
+#: Tables that are taken from the scenario of the network.
+NETWORK: Final = ("links", "bearers", "hosts", "taps", "tunnels")
 #: A page that needs longer is not loaded.
 MAX_DURATION: Final = "600 s"
 #: Results that are kept on either side of the median while further runs may move it.
@@ -129,29 +132,30 @@ def stacks_of(text: str) -> list[Stack]:
     return [known[name] for name in names]
 
 
-def workload(page: RecordedPage) -> Page:
+def workload(page: RecordedPage) -> dict[str, Any]:
     """Return the workload that loads a recorded page."""
     document, *others = page.resources
-    return Page(
-        html=_bytes(document.body_bytes),
-        html_think_time=_ms(document.think_time_ms),
-        request=_bytes(document.request_bytes),
-        response=_bytes(document.response_bytes),
-        resources=tuple(_resource(resource) for resource in others) or None,
-    )
+    return {
+        "kind": "page",
+        "html": _bytes(document.body_bytes),
+        "html_think_time": _ms(document.think_time_ms),
+        "request": _bytes(document.request_bytes),
+        "response": _bytes(document.response_bytes),
+        "resources": [_resource(resource) for resource in others] or None,
+    }
 
 
-def _resource(resource: Resource) -> PageResource:
-    return PageResource(
-        size=_bytes(resource.body_bytes),
-        kind=resource.kind,
-        after=(resource.after or 0,),
-        delay=_ms(resource.delay_ms),
-        origin=resource.origin,
-        think_time=_ms(resource.think_time_ms),
-        request=_bytes(resource.request_bytes),
-        response=_bytes(resource.response_bytes),
-    )
+def _resource(resource: Resource) -> dict[str, Any]:
+    return {
+        "size": _bytes(resource.body_bytes),
+        "kind": resource.kind,
+        "after": [resource.after or 0],
+        "delay": _ms(resource.delay_ms),
+        "origin": resource.origin,
+        "think_time": _ms(resource.think_time_ms),
+        "request": _bytes(resource.request_bytes),
+        "response": _bytes(resource.response_bytes),
+    }
 
 
 def _bytes(count: int) -> str:
@@ -162,7 +166,7 @@ def _ms(milliseconds: float) -> str:
     return f"{round(milliseconds * 1000)} us"
 
 
-def flow_of(network: Scenario, name: str | None) -> Flow:
+def flow_of(network: Scenario, name: str | None) -> dict[str, Any]:
     """Return the flow whose routes and hosts the page takes.
 
     Raises
@@ -170,54 +174,35 @@ def flow_of(network: Scenario, name: str | None) -> Flow:
     RequestError
         If the flow is ambiguous or unknown.
     """
-    if network.wires:
+    if network.value("wires"):
         raise RequestError("the network defines `wires`; a page requires a flow with routes `down` and `up`")
-    names = ", ".join(sorted(network.flows))
+    flows: dict[str, dict[str, Any]] = network.value("flows")
     if name is not None:
-        if name not in network.flows:
-            raise not_one_of("flow", name, sorted(network.flows))
-        return network.flows[name]
-    if len(network.flows) != 1:
-        raise unexpected("flow", f"one of the {len(network.flows)} flows of the network ({names})")
-    return next(iter(network.flows.values()))
+        if name not in flows:
+            raise not_one_of("flow", name, sorted(flows))
+        return flows[name]
+    if len(flows) != 1:
+        raise unexpected("flow", f"one of the {len(flows)} flows of the network ({', '.join(sorted(flows))})")
+    return next(iter(flows.values()))
 
 
-def scenario_of(network: Scenario, flow: Flow, page: Page, stack: Stack, tls: TlsUse) -> Scenario:
+def scenario_of(
+    network: Scenario, flow: Mapping[str, Any], page: Mapping[str, Any], stack: Stack, tls: TlsUse
+) -> Scenario:
     """Return the scenario in which a stack loads the page: links, hosts and routes of the network, nothing else."""
     session = _tls(stack, tls)
 
-    def on(host: str | None) -> EndpointConfig:
-        return EndpointConfig(profile=stack.profile, tls=session, host=host)
+    def on(end: str) -> dict[str, Any]:
+        return {"profile": stack.profile, "tls": session, "host": flow.get(end, {}).get("host")}
 
-    return Scenario(
-        name=network.name,
-        duration=MAX_DURATION,
-        links=network.links,
-        bearers=network.bearers,
-        hosts=network.hosts,
-        taps=network.taps,
-        tunnels=network.tunnels,
-        flows={
-            FLOW: Flow(
-                stack=stack.stack,
-                sender=on(_host(flow.sender)),
-                receiver=on(_host(flow.receiver)),
-                down=flow.down,
-                up=flow.up,
-                paths=flow.paths,
-                workload=page,
-            )
-        },
-        record=Record(requests=True),
-        base_dir=network.base_dir,
-    )
+    taken = {name: network.value(name) for name in ("version", "name", *NETWORK)}
+    routes = {name: flow.get(name) for name in ("down", "up", "paths")}
+    ends = {end: on(end) for end in ENDS}
+    flows = {FLOW: {"stack": stack.stack, **ends, **routes, "workload": page}}
+    return Scenario({**taken, "duration": MAX_DURATION, "flows": flows, "record": {"requests": True}}, network.base_dir)
 
 
-def _host(end: EndpointConfig | None) -> str | None:
-    return None if end is None else end.host
-
-
-def _tls(stack: Stack, use: TlsUse) -> Tls | None:
+def _tls(stack: Stack, use: TlsUse) -> dict[str, Any] | None:
     """Return the TLS of a stack; over TCP there is no early data: browsers do not send any there.
 
     A real stack has its own, full handshakes.
@@ -227,8 +212,8 @@ def _tls(stack: Stack, use: TlsUse) -> Tls | None:
             reason = f"the real stack `{stack.name}` makes full handshakes only"
             raise unexpected("--tls", '"full"', use, reason)
         return None
-    early: Literal["accepted"] | None = "accepted" if use == "early_data" and stack.protocol == "quic" else None
-    return Tls(version="1.3", resumption=use != "full", early_data=early)
+    early = "accepted" if use == "early_data" and stack.protocol == "quic" else None
+    return {"version": "1.3", "resumption": use != "full", "early_data": early}
 
 
 def load_page(scenario: Scenario, stack: Stack, seeds: Iterable[int], done: Callable[[], None]) -> Loads:

@@ -1,65 +1,113 @@
-"""A scenario: its options, and what can be done with it."""
+"""A scenario: the document of a scenario file, and what can be done with it."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from quiclab import tree
 from quiclab.errors import RequestError, ScenarioError, unknown
 from quiclab.native import extension, resolve, resolve_file
-from quiclab.scenario.options import ScenarioFields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scenario(ScenarioFields):
-    """One network with its flows.
+class Scenario:
+    """One network with its flows: the document of a scenario file, whose fields the engine defines.
 
-    `base_dir` is not part of the tree: it is the directory that files named in it (traces) are relative to. After
-    `load` it is that of the file, whatever the working directory is later. All other fields are those of
-    `ScenarioFields`.
+    `docs/reference/scenario.md` has all fields. Quantities are texts with a unit (`"20 Mbit/s"`). What is not given has
+    its default once the scenario is resolved, which `load` does. Scenarios do not change: `with_value` makes another.
+
+    Parameters
+    ----------
+    document
+        The tree as plain Python values; a value that is `None` is not given. Former names of fields and values are read
+        with a `FutureWarning`.
+    base_dir
+        Directory that files named in it (traces) are relative to; no part of the document.
+
+    Raises
+    ------
+    RequestError
+        If a field does not exist, is missing or has another type.
     """
 
-    base_dir: str = field(default=".", compare=False, repr=False, metadata={"internal": True})
+    __slots__ = ("_document", "base_dir")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the tree as plain Python values, without what is `None`."""
-        plain: dict[str, Any] = tree.to_plain(self)
-        return plain
-
-    def to_json(self) -> str:
-        """Return the tree as JSON with sorted keys."""
-        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    def __init__(self, document: Mapping[str, Any], base_dir: str | Path = ".") -> None:
+        self._document: dict[str, Any] = _read(tree.plain(document))
+        self.base_dir = str(base_dir)
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Scenario:
-        """Build a scenario from plain Python values; former names of fields and values are read with a `FutureWarning`.
+    def from_dict(cls, plain: Mapping[str, Any], base_dir: str | Path = ".") -> Scenario:
+        """Build a scenario from plain Python values; as the class itself."""
+        return cls(plain, base_dir)
 
-        Raises
-        ------
-        RequestError
-            If a field does not exist, is missing or has another type.
+    @classmethod
+    def from_toml(cls, text: str, base_dir: str | Path = ".") -> Scenario:
+        """Build a scenario from the text of a scenario file, resolved as by `load`."""
+        return cls(json.loads(resolve(text, "text", str(base_dir), form="toml")), base_dir)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the documents."""
+        return self._document == other._document if isinstance(other, Scenario) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as of a dictionary
+
+    def __repr__(self) -> str:
+        """Show name, links and flows."""
+        links, flows = (", ".join(self._document.get(table, {})) or "none" for table in ("links", "flows"))
+        return f"<Scenario {self.name!r}: links {links}; flows {flows}>"
+
+    def __getattr__(self, name: str) -> Any:
+        """Say how fields are read."""
+        if not name.startswith("_") and name in tables() | self._document.keys():
+            raise AttributeError(f'fields are read by their path: scenario.value("{name}")')
+        raise AttributeError(f"a scenario has no `{name}`")
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return str(self._document["name"])
+
+    def value(self, path: str, default: Any = None) -> Any:
+        """Return the value at a path such as `links.down1.rate`, or the default where none is given.
+
+        Parameters
+        ----------
+        path
+            Names joined by dots; entries of lists are counted from 0.
+        default
+            What to return where the path leads nowhere. A path that no scenario can have is not noticed.
+
+        Returns
+        -------
+        A plain value: a text, a number, a boolean, a list or a dictionary, of which a change has no effect.
         """
-        try:
-            scenario: Scenario = tree.from_plain(cls, plain, "")
-        except RequestError as error:
-            refused = error
-        else:
-            return scenario
-        try:
-            text = json.dumps(plain, allow_nan=False)
-        except (TypeError, ValueError):  # not a plain value
-            raise refused from None
-        present = json.loads(extension().replace_former_names(text))
-        if present != plain:
-            return cls.from_dict(present)
-        raise _of_engine(text, refused)
+        found: Any = self._document
+        for step in path.split("."):
+            if isinstance(found, Mapping):
+                found = found.get(step)
+            elif isinstance(found, list) and step.isdecimal():
+                found = found[int(step)] if int(step) < len(found) else None
+            else:
+                return default
+            if found is None:
+                return default
+        return tree.plain(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document as plain Python values, without what is not given."""
+        copy: dict[str, Any] = tree.plain(self._document)
+        return copy
+
+    def to_json(self) -> str:
+        """Return the document as JSON with sorted keys."""
+        return json.dumps(self._document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     def with_value(self, path: str, value: object) -> Scenario:
         """Return a copy in which one value is another.
@@ -70,7 +118,7 @@ class Scenario(ScenarioFields):
             Names joined by dots, such as `bearers.dc.batch_packets`, as of `--set`: `*` is every name, entries of lists
             are counted from 0. A link, bearer, host or flow that does not exist yet is added by giving it whole.
         value
-            The new value: a plain value or one of the dataclasses; `None` removes it.
+            The new value; `None` removes it.
 
         Raises
         ------
@@ -86,52 +134,51 @@ class Scenario(ScenarioFields):
         be valid before the changes then.
         """
         plain = self.to_dict()
-        if self.network is not None and "network" not in changes and any(path.startswith("links.") for path in changes):
-            plain |= {"links": json.loads(self.resolved_json())["links"], "network": None}
+        if "network" in plain and "network" not in changes and any(path.startswith("links.") for path in changes):
+            plain |= {"links": json.loads(self.resolved_json())["links"]}
+            del plain["network"]
         for given, value in changes.items():
             for path in paths(plain, given):
                 plain = _with_value(plain, path, value)
-        return self._like(plain)
+        return Scenario(plain, self.base_dir)
 
     def resolved(self, programs: str | None = None) -> Scenario:
         """Return the scenario validated and with every default filled in; `programs` as in `load`."""
-        return self._like(json.loads(self.resolved_json(programs)))
+        return Scenario(json.loads(self.resolved_json(programs)), self.base_dir)
 
     def below(self, base_dir: str | Path | None) -> Scenario:
         """Return the scenario whose files are relative to this directory; `None` leaves it where it is."""
-        return self if base_dir is None else dataclasses.replace(self, base_dir=str(base_dir))
-
-    def _like(self, plain: Mapping[str, Any]) -> Scenario:
-        """Build a scenario whose files are where those of this one are."""
-        return dataclasses.replace(Scenario.from_dict(plain), base_dir=self.base_dir)
+        if base_dir is None:
+            return self
+        moved = Scenario.__new__(Scenario)
+        moved._document, moved.base_dir = self._document, str(base_dir)
+        return moved
 
     def resolved_json(self, programs: str | None = None) -> str:
         """Return the validated scenario with every default filled in, as JSON of the engine."""
         return resolve(self.to_json(), None, self.base_dir, form="json", programs=programs)
 
 
-#: Tables that hold others by name.
-TABLES: Final = frozenset(name for name, kind in get_type_hints(ScenarioFields).items() if get_origin(kind) is dict)
+@cache
+def tables() -> frozenset[str]:
+    """Return the tables of a scenario that hold others by name, such as `links`."""
+    properties = json.loads(extension().schema())["properties"]
+    return frozenset(name for name, field in properties.items() if isinstance(field.get("additionalProperties"), dict))
 
 
-def _of_engine(text: str, error: RequestError) -> RequestError:
-    """Return the error of the engine about the field that `error` is about, as it knows what quantities look like.
-
-    If the engine refuses another field first, `error` stays. If it accepts the scenario, the classes are out of date.
-    """
+def _read(document: dict[str, Any]) -> dict[str, Any]:
+    """Check the fields of a document, and return it with present names in place of former ones."""
     native = extension()
     try:
-        native.to_toml(text)
+        text = json.dumps(document, allow_nan=False)
+    except (TypeError, ValueError):
+        path, value = next(tree.not_plain(document))
+        raise RequestError(f"{path}: expected a plain value, got {value!r}", path=path, kind="WrongType") from None
+    try:
+        present = native.read_fields(text)
     except native.ScenarioError as found:
-        better = ScenarioError.of(found)
-        paths = [f"{better.path}.", f"{error.path}."]
-        if better.path and (paths[0].startswith(paths[1]) or paths[1].startswith(paths[0])):
-            return better
-    else:
-        if error.kind in ("UnknownField", "UnknownName"):
-            hint = "the engine knows it: the classes of quiclab.scenario are older; run `make reference`"
-            return RequestError(f"{error.message}; {hint}", path=error.path, kind=error.kind, value=error.value)
-    return error
+        raise ScenarioError.of(found) from None
+    return document if present is None else dict(json.loads(present))
 
 
 def paths(plain: Mapping[str, Any], path: str) -> list[str]:
@@ -155,20 +202,20 @@ def _with_value(plain: dict[str, Any], path: str, value: object) -> dict[str, An
     """Return a tree in which one value is another; `None` removes it."""
     table, _, rest = path.partition(".")
     name, _, inside = rest.partition(".")
-    if table in TABLES and (inside or value is None):
+    if table in tables() and (inside or value is None):
         present = plain.get(table, {})
         if name and name not in present:
             raise unknown(table.removesuffix("s"), name, sorted(present), f"{table}.{name}")
-    changed: dict[str, Any] = tree.with_value(plain, path, tree.to_plain(value))
     if value is None:
         _check_field(plain, path)
+    changed: dict[str, Any] = tree.with_value(plain, path, tree.plain(value))
     return changed
 
 
 def _check_field(plain: dict[str, Any], path: str) -> None:
     """Check that the field at a path exists: if it does, a value that no field takes is an error about its type."""
     try:
-        tree.from_plain(ScenarioFields, tree.with_value(plain, path, object()), "")
+        _read(tree.with_value(plain, path, [[[[]]]]))
     except RequestError as error:
         if error.kind == "UnknownField":
             raise
@@ -192,5 +239,4 @@ def load(path: str | Path, sets: Sequence[tuple[str, str]] = (), programs: str |
         If the file cannot be read or is not a valid scenario.
     """
     path = Path(path)
-    scenario = Scenario.from_dict(json.loads(resolve_file(path, sets, programs)))
-    return dataclasses.replace(scenario, base_dir=str(path.parent.absolute()))
+    return Scenario(json.loads(resolve_file(path, sets, programs)), path.parent.absolute())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from quiclab.errors import RequestError
-from quiclab.native import resolve
-from quiclab.scenario.options import CongestionControl
+from quiclab.native import extension, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +28,9 @@ def controls_of(stack: Mapping[str, Any]) -> list[str]:
         ends += [{"tcp": {"ecn": kind}} for kind in ("dctcp", "accurate")]
     if stack.get("multipath"):
         ends.append({"multipath": {}})
-    return [name for name in get_args(CongestionControl) if any(_is_valid(stack["name"], name, end) for end in ends)]
+    known = json.loads(extension().schema())["$defs"]["CongestionControl"]["oneOf"]
+    names = [str(control["const"]) for control in known]
+    return [name for name in names if any(_is_valid(stack["name"], name, end) for end in ends)]
 
 
 def _is_valid(stack: str, control: str, end: Mapping[str, Any]) -> bool:

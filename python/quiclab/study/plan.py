@@ -66,7 +66,7 @@ def jobs_of(study: Study, points: Sequence[Point]) -> list[Job]:
     for point in points:
         name = study.design.scenario_of(point.values)
         file, base = study.home / name, bases[name]
-        plain_changes = {path: tree.to_plain(value) for path, value in point.changes.items()}
+        plain_changes = {path: tree.plain(value) for path, value in point.changes.items()}
         scenario = base.with_values(plain_changes)
         sets = _sets(plain_changes, scenario).items()
         arguments = [f"--set {shlex.quote(f'{path}={tree.toml_value(plain)}')}" for path, plain in sets]

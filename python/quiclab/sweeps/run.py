@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from array import array
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
@@ -296,7 +296,7 @@ def _problem(result: RunResult) -> str:
 def _run(recipe: Recipe, scenario: str, seed: int) -> RunResult:
     if (lane := recipe.lane_of(scenario)) is None:
         return run_resolved(scenario, seed, recipe.base_dir)
-    return lane.run(replace(Scenario.from_dict(json.loads(scenario)), base_dir=recipe.base_dir), seed)
+    return lane.run(Scenario(json.loads(scenario), recipe.base_dir), seed)
 
 
 def check(plan: Plan, settings: Collection[int] | None = None, stream: TextIO | None = None) -> None:

@@ -8,7 +8,6 @@ from quiclab.errors import expected_got, shown
 from quiclab.lane.job import SYSCTLS
 from quiclab.lane.run import Lane
 from quiclab.quantity import byte_count, parse
-from quiclab.scenario import Host
 from quiclab.studies.hosts import AIOQUIC_DATAGRAM
 from quiclab.study import Assumption, Changes, Configuration, Design, Engine, Presentation, Value, Variant
 from quiclab.study.ran import implementation, option_bytes
@@ -29,9 +28,10 @@ TCP_PROFILES = ("linux-5.3", "linux-4.15")
 """Server and client of the testbed ran Linux 5.3 and 4.15."""
 
 
-def host(receive_buffer_bytes: int, cost: str = AIOQUIC_DATAGRAM) -> Host:
+def host(receive_buffer_bytes: int, cost: str = AIOQUIC_DATAGRAM) -> dict[str, str]:
     """Return the client's host: its socket buffer, and the cost of a datagram."""
-    return Host(receive_buffer=f"{receive_buffer_bytes} B", receive_datagram=cost, memory_return="in_quarters")
+    buffer = f"{receive_buffer_bytes} B"
+    return {"receive_buffer": buffer, "receive_datagram": cost, "memory_return": "in_quarters"}
 
 
 AIOQUIC_TLS = {"version": "1.3", "certificate": "1832 B"}

@@ -255,7 +255,7 @@ WINDOW_MS = 0.1
 
 def pairs(result: RunResult) -> int:
     """Packets that leave together: Linux' TCP releases two segments at a time, at these rates."""
-    return 2 if result.scenario.flows["main"].stack == "lab-tcp" else 1
+    return 2 if result.scenario.value("flows.main.stack") == "lab-tcp" else 1
 
 
 def gain_interval(result: RunResult, gain: Value) -> float:

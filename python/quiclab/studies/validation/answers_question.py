@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from quiclab.studies.validation import answers_measures as measures
-from quiclab.tree import to_plain, toml_value
+from quiclab.tree import plain, toml_value
 
 if TYPE_CHECKING:
     from quiclab.study import Changes
@@ -112,7 +112,7 @@ class Case:
     @property
     def command(self) -> str:
         """Return the command that repeats it."""
-        sets = (f"{path}={toml_value(to_plain(value))}" for path, value in self.setting.changes.items())
+        sets = (f"{path}={toml_value(plain(value))}" for path, value in self.setting.changes.items())
         return " ".join([f"quiclab run {self.scenario}", *(f"--set {shlex.quote(text)}" for text in sets)])
 
 

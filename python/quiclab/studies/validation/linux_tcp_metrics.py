@@ -15,14 +15,14 @@ COUNTERS = ("retransmits", "retransmitted_packets", "lost_packets")
 
 def goodput_mbps(result: RunResult) -> float:
     """Bits received from the first data on, over the time that the reference measured [Mbit/s]."""
-    links = result.scenario.links
-    round_trip = sum(seconds(_mean(links[name].delay)) for name in ("far", "back"))
+    scenario = result.scenario
+    round_trip = sum(seconds(_mean(scenario.value(f"links.{name}.delay"))) for name in ("far", "back"))
     duration = result.network_time_s - ROUND_TRIPS_BEFORE_DATA * round_trip
     return 8 * result.flows["main"].delivered_bytes / duration / 1e6
 
 
 def _mean(delay: object) -> str:
-    return delay if isinstance(delay, str) else str(getattr(delay, "mean", "0 s"))
+    return str(delay.get("mean", "0 s")) if isinstance(delay, dict) else str(delay)
 
 
 def srtt_ms(result: RunResult) -> float:
@@ -66,8 +66,8 @@ def sum_mbps(result: RunResult) -> float:
 def batch_throughput_mbps(result: RunResult) -> float:
     """File bits over the time from the first data to the last byte [Mbit/s]; NaN if it did not finish."""
     flow = result.flows["dc"]
-    links = result.scenario.links
-    round_trip = sum(seconds(_mean(links[name].delay)) for name in ("down1", "up1"))
+    scenario = result.scenario
+    round_trip = sum(seconds(_mean(scenario.value(f"links.{name}.delay"))) for name in ("down1", "up1"))
     if flow.download_time_s is None:
         return math.nan
     return 8 * flow.delivered_bytes / (flow.download_time_s - ROUND_TRIPS_BEFORE_DATA * round_trip) / 1e6
