@@ -143,7 +143,7 @@ def test_peaks_and_intervals_of_the_gains() -> None:
     """Three peaks within 9 % of 118.56 us, as published, and one that is 10 % away."""
     found = [{"centre_ms": at} for at in (0.114, 0.1205, 0.125, 0.1305)]
     result = kept(data={"clusters": {"expected": [{"gain": 1.0, "interval_ms": 0.11856}], "found": found}})
-    result.scenario = SimpleNamespace(flows={"main": SimpleNamespace(stack="lab-quic")})
+    result.scenario = SimpleNamespace(value={"flows.main.stack": "lab-quic"}.get)
     assert metric("clusters", "cluster_peaks").value(result, {"gain": 1.0}) == 3
     assert metric("clusters", "expected_ms").value(result, {"gain": 1.0}) == 0.11856
 

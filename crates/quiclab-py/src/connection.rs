@@ -270,7 +270,7 @@ impl PyStreamsEndpoint {
         application.wake(now, now, connection);
         let datagrams: Vec<Vec<u8>> = connection.call(
             |object| object.call_method1("outputs", (now.as_nanos(),)),
-            |datagrams| datagrams.try_iter()?.map(|datagram| Ok(datagram?.extract()?)).collect(),
+            |datagrams| datagrams.try_iter()?.map(|datagram| datagram?.extract()).collect(),
         );
         for datagram in datagrams {
             let size = ByteCount::from_bytes(datagram.len() as u64);

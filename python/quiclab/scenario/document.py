@@ -15,6 +15,9 @@ from quiclab.native import extension, resolve, resolve_file
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+#: Version of the format of scenarios.
+VERSION = 1
+
 
 class Scenario:
     """One network with its flows: the document of a scenario file, whose fields the engine defines.
@@ -25,8 +28,8 @@ class Scenario:
     Parameters
     ----------
     document
-        The tree as plain Python values; a value that is `None` is not given. Former names of fields and values are read
-        with a `FutureWarning`.
+        The tree as plain Python values; a value that is `None` is not given, and `version` is 1 where it is not. Former
+        names of fields and values are read with a `FutureWarning`.
     base_dir
         Directory that files named in it (traces) are relative to; no part of the document.
 
@@ -39,7 +42,7 @@ class Scenario:
     __slots__ = ("_document", "base_dir")
 
     def __init__(self, document: Mapping[str, Any], base_dir: str | Path = ".") -> None:
-        self._document: dict[str, Any] = _read(tree.plain(document))
+        self._document: dict[str, Any] = _read({"version": VERSION, **tree.plain(document)})
         self.base_dir = str(base_dir)
 
     @classmethod

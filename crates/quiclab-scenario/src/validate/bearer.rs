@@ -55,12 +55,12 @@ fn check_splitter(path: &FieldPath, bearer: &BearerConfig, scenario: &Scenario) 
     ensure(bearer.mode == BearerMode::Split || *splitter == Splitter::Batches, || {
         Problem::conflict(kind.clone(), &name, "\"batches\"").because(DUPLICATES)
     })?;
-    if splitter.needs_feedback() {
-        if let Some(link) = bearer.links.iter().find(|link| scenario.links[*link].feedback.is_none()) {
-            return Err(Problem::conflict(kind, name, "\"batches\"").because(format!(
-                "this splitter needs feedback from every link, and `links.{link}.feedback` is not set"
-            )));
-        }
+    if splitter.needs_feedback()
+        && let Some(link) = bearer.links.iter().find(|link| scenario.links[*link].feedback.is_none())
+    {
+        return Err(Problem::conflict(kind, name, "\"batches\"").because(format!(
+            "this splitter needs feedback from every link, and `links.{link}.feedback` is not set"
+        )));
     }
     let Splitter::Proportional { floor, .. } = *splitter else { return Ok(()) };
     let max = 1.0 / bearer.links.len() as f64;
