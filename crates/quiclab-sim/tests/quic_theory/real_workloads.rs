@@ -32,7 +32,7 @@ fn workload(stack: &str, workload: &str) -> RunOutput {
     output
 }
 
-fn receiver<'a>(output: &'a RunOutput) -> &'a BTreeMap<&'static str, f64> {
+fn receiver(output: &RunOutput) -> &BTreeMap<&'static str, f64> {
     &output.result.flows["f"].receiver
 }
 
