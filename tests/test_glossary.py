@@ -1,4 +1,4 @@
-"""The phrases that docs/glossary.md rejects are in no document, docstring or comment."""
+"""The phrases of tests/data/phrases.toml are in no document, docstring or comment."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import json
 import re
 import tokenize
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,18 +17,16 @@ import pytest
 from conftest import ROOT
 from quiclab.native import extension
 
-GLOSSARY = ROOT / "docs" / "glossary.md"
-SECTION = "### Checked phrases"
+PHRASES = ROOT / "tests" / "data" / "phrases.toml"
 PYTHON = ("python/**/*.py", "python/**/*.pyi", "tools/**/*.py")
 RUST = "crates/*/src/**/*.rs"
 
 
-def phrases(text: str) -> dict[str, str]:
-    """Return the rejected phrases of the glossary, each with its replacement."""
-    _, found, section = text.partition(f"\n{SECTION}\n")
-    assert found, f"docs/glossary.md has no section {SECTION!r}"
-    rows = re.findall(r"^\| (.+?) \| (.+?) \|$", re.split(r"\n##+ ", section)[0], flags=re.M)
-    return {phrase: use for avoid, use in rows[2:] for phrase in avoid.split(", ")}
+@pytest.fixture(scope="module")
+def phrases() -> dict[str, str]:
+    """Return the rejected phrases, each with its replacement."""
+    known: dict[str, str] = tomllib.loads(PHRASES.read_text(encoding="utf-8"))
+    return known
 
 
 def pattern(known: Iterable[str]) -> re.Pattern[str]:
@@ -103,7 +102,7 @@ def descriptions(value: Any) -> Iterator[str]:
 def prose() -> Iterator[tuple[Path, str]]:
     """Yield each file with its prose."""
     for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]:
-        if path not in (GLOSSARY, ROOT / "CHANGELOG.md"):
+        if path != ROOT / "CHANGELOG.md":
             yield path, of_markdown(path.read_text(encoding="utf-8"))
     for glob in PYTHON:
         for path in sorted(ROOT.glob(glob)):
@@ -114,10 +113,9 @@ def prose() -> Iterator[tuple[Path, str]]:
         yield path, of_rust(path.read_text(encoding="utf-8"), described)
 
 
-def test_rejected_phrases_are_not_used() -> None:
-    known = phrases(GLOSSARY.read_text(encoding="utf-8"))
-    rejected = pattern(known)
-    uses = {joined([phrase]).lower(): use for phrase, use in known.items()}
+def test_rejected_phrases_are_not_used(phrases: dict[str, str]) -> None:
+    rejected = pattern(phrases)
+    uses = {joined([phrase]).lower(): use for phrase, use in phrases.items()}
     problems = []
     for path, text in prose():
         name = path.relative_to(ROOT).as_posix()
@@ -126,27 +124,17 @@ def test_rejected_phrases_are_not_used() -> None:
             line = text.count("\n", 0, found.start()) + 1
             problems.append(f'{name}:{line}: "{phrase}"; use: {uses[phrase]}')
     if problems:
-        pytest.fail(f"{len(problems)} phrases that docs/glossary.md rejects\n  " + "\n  ".join(problems), pytrace=False)
+        listed = "\n  ".join(problems)
+        pytest.fail(f"{len(problems)} phrases that tests/data/phrases.toml rejects\n  {listed}", pytrace=False)
 
 
-def test_the_glossary_uses_none_of_its_rejected_phrases_as_replacement() -> None:
-    known = phrases(GLOSSARY.read_text(encoding="utf-8"))
-    assert len(known) > 50
-    assert [use for use in known.values() if pattern(known).search(use)] == []
-
-
-def test_examples_of_messages_are_real() -> None:
-    _, _, section = GLOSSARY.read_text(encoding="utf-8").partition("\n### Error messages\n")
-    rows = re.findall(r"^\| `FIELD: [^|]+` \| (``?)(.+?) ?\1(?: \.\.\.)? \|$", section, flags=re.M)
-    assert len(rows) == 3
-    page = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
-    assert [example for _, example in rows if f"error: {example}" not in page] == []
+def test_no_replacement_is_rejected(phrases: dict[str, str]) -> None:
+    assert len(phrases) > 50
+    assert [use for use in phrases.values() if pattern(phrases).search(use)] == []
 
 
 def test_phrases_are_found_in_prose_only() -> None:
-    rejected = pattern(
-        phrases(f"\n{SECTION}\n\n| avoid | use |\n| --- | --- |\n| cut off, far end | x |\n\n### Next\n")
-    )
+    rejected = pattern(["cut off", "far end"])
 
     def lines(text: str) -> list[int]:
         return [text.count("\n", 0, found.start()) + 1 for found in rejected.finditer(text)]

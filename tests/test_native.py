@@ -40,7 +40,7 @@ def test_the_stub_is_the_extension() -> None:
 
 
 def test_the_versions_agree() -> None:
-    assert extension().version() == importlib.metadata.version("quiclab")
+    assert quiclab.__version__ == extension().version() == importlib.metadata.version("quiclab")
 
 
 def test_counters_balance(recorded: Scenario) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from quiclab.errors import QuiclabError, RequestError, ScenarioError
 
 if TYPE_CHECKING:
+    __version__: str
     from quiclab.result import FlowResult, RunResult, run
     from quiclab.scenario import Scenario, load
     from quiclab.sweeps import SweepResult, sweep
@@ -45,7 +46,9 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load a module when a name of it is first used."""
+    """Load a module when a name of it is first used; `__version__` is that of the engine."""
+    if name == "__version__":
+        return import_module("quiclab.native").extension().version()
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"quiclab.{_MODULES[name]}"), name)

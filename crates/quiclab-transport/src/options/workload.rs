@@ -129,7 +129,7 @@ pub enum Workload {
         #[serde(default = "default_ping")]
         #[schemars(transform = limits::between("1 B", "65507 B"))]
         size: ByteCount,
-        /// Number of objects.
+        /// Number of probes.
         #[schemars(transform = limits::at_least(1))]
         count: u32,
         /// Time from one probe to the next.
