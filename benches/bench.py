@@ -8,7 +8,6 @@ measured on this machine is null, with the reason in `<key>_why`.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import statistics
 import subprocess
@@ -22,7 +21,6 @@ from typing import Any
 import quiclab
 import quiclab.native
 from quiclab.page import read_har, replay
-from quiclab.scenario import Download, RequestResponse
 from quiclab.study.registry import find_all
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -129,7 +127,7 @@ def main() -> int:
 def run(scenario: quiclab.Scenario) -> tuple[float, float]:
     """CPU seconds of a run, and data packets that its sender sent."""
     with tempfile.TemporaryDirectory() as folder:
-        recorded = scenario.record.qlog or scenario.record.pcapng
+        recorded = scenario.value("record.qlog") or scenario.value("record.pcapng")
         start = time.process_time()
         result = quiclab.run(scenario, SEED, record_dir=Path(folder) if recorded else None)
         seconds = time.process_time() - start
@@ -227,11 +225,11 @@ def tunnel_figures() -> dict[str, Any]:
 
 def many_flows(scenario: quiclab.Scenario, count: int) -> quiclab.Scenario:
     """Flows of 1 MB each over a link of 1 Gbit/s, started a microsecond apart."""
-    (flow,) = scenario.flows.values()
-    one = dataclasses.replace(flow, workload=Download(size="1 MB"))
-    flows = {f"flow{index}": dataclasses.replace(one, start=f"{index} us") for index in range(count)}
-    fast = scenario.with_value("links.down.rate", "1 Gbit/s").with_value("links.up.rate", "1 Gbit/s")
-    return dataclasses.replace(fast.with_value("links.down.queue.packets", 5000), flows=flows)
+    (flow,) = scenario.value("flows").values()
+    one = {**flow, "workload": {"kind": "download", "size": "1 MB"}}
+    flows = {f"flow{index}": {**one, "start": f"{index} us"} for index in range(count)}
+    fast = {"links.down.rate": "1 Gbit/s", "links.up.rate": "1 Gbit/s", "links.down.queue.packets": 5000}
+    return scenario.with_values({**fast, "flows": flows})
 
 
 def idle_connection_bytes(scenario: quiclab.Scenario) -> int:
@@ -240,18 +238,16 @@ def idle_connection_bytes(scenario: quiclab.Scenario) -> int:
     The difference between processes in which all connections wait and in which none has started.
     """
     flows = many_flows(scenario, IDLE_FLOWS)
-    pause = RequestResponse(count=2, response="100 kB", pause="1000 s")
+    pause = {"kind": "request_response", "count": 2, "response": "100 kB", "pause": "1000 s"}
     waiting = {
-        name: dataclasses.replace(flow, workload=pause, start=f"{index} ms")
-        for index, (name, flow) in enumerate(flows.flows.items())
+        name: {**flow, "workload": pause, "start": f"{index} ms"}
+        for index, (name, flow) in enumerate(flows.value("flows").items())
     }
     used = []
     for duration in ("1 us", "100 s"):
-        idle = dataclasses.replace(flows, flows=waiting, duration=duration, until="duration_over")
-        if duration == "1 us":
-            idle = dataclasses.replace(
-                idle, flows={name: dataclasses.replace(flow, start="0 ns") for name, flow in waiting.items()}
-            )
+        begins = {"start": "0 ns"} if duration == "1 us" else {}
+        of_all = {name: {**flow, **begins} for name, flow in waiting.items()}
+        idle = flows.with_values({"flows": of_all, "duration": duration, "until": "duration_over"})
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             file.write(idle.to_json())
             file.flush()

@@ -1,7 +1,7 @@
 """How soon one download fills two lines through a tunnel, with the model of the program.
 
-Without windows of the paths that lead slow starts inside, and a queue that shows the rate of a path, the download waited for
-the windows of the paths, left its slow start, and took ten seconds and more until it used both lines.
+Without windows of the paths that lead slow starts inside, and a queue that shows the rate of a path, the download
+waited for the windows of the paths, left its slow start, and took ten seconds and more until it used both lines.
 """
 
 from __future__ import annotations

@@ -17,6 +17,13 @@ use quiclab_stacks::library::{Connection, Event, Read, StreamDirection};
 use quiclab_transport::workload::StreamId;
 use std::collections::{BTreeMap, VecDeque};
 
+/// Streams of a kind that a peer may open.
+const MAX_STREAMS: u64 = 1 << 20;
+/// Bytes that writes may take before datagrams are sent.
+const MAX_TAKEN: usize = 1 << 28;
+/// How often in a row there may be events at one instant.
+const MAX_ROUNDS: u32 = 100_000;
+
 /// What has arrived on a stream and was not read.
 #[derive(Default)]
 struct Unread {
@@ -35,6 +42,10 @@ struct PyConnection {
     accepted: [u64; 2],
     known: [u64; 2],
     datagrams: VecDeque<Bytes>,
+    /// Own streams that were opened, by direction.
+    opened: [u64; 2],
+    /// Bytes that writes have taken since datagrams were last asked for.
+    taken: usize,
     /// The first exception.
     raised: Option<PyErr>,
 }
@@ -73,6 +84,10 @@ impl PyConnection {
         any
     }
 
+    fn fail(&mut self, reason: String) {
+        self.raised.get_or_insert_with(|| PyValueError::new_err(reason));
+    }
+
     fn take(&mut self, event: Told) {
         match event {
             Told::Plain(event) => self.events.push_back(event),
@@ -94,6 +109,10 @@ impl PyConnection {
     /// A stream of the peer's opens those of its kind before it (RFC 9000 section 3.2).
     fn know(&mut self, id: StreamId) {
         if id.is_of_server() == (self.role == Role::Client) {
+            if id.index() >= MAX_STREAMS {
+                return self
+                    .fail(format!("events: expected a stream below number {MAX_STREAMS}, got {}", id.0));
+            }
             let known = &mut self.known[usize::from(!id.is_bidirectional())];
             if id.index() >= *known {
                 *known = id.index() + 1;
@@ -145,7 +164,20 @@ impl Connection for PyConnection {
 
     fn open(&mut self, direction: StreamDirection) -> Option<u64> {
         let bidirectional = direction == StreamDirection::Bidirectional;
-        self.call(|object| object.call_method1("open", (bidirectional,)), |id| id.extract())
+        let next =
+            StreamId::new(self.opened[usize::from(!bidirectional)], self.role == Role::Server, bidirectional)
+                .0;
+        let id: Option<u64> =
+            self.call(|object| object.call_method1("open", (bidirectional,)), |id| id.extract());
+        match id {
+            Some(id) if id == next => self.opened[usize::from(!bidirectional)] += 1,
+            Some(id) => {
+                self.fail(format!("open: expected {next}, the next stream, got {id}"));
+                return None;
+            }
+            None => {}
+        }
+        id
     }
 
     fn accept(&mut self, direction: StreamDirection) -> Option<u64> {
@@ -162,10 +194,19 @@ impl Connection for PyConnection {
     }
 
     fn write(&mut self, stream: u64, data: Bytes) -> usize {
-        self.call(
+        let taken: usize = self.call(
             |object| object.call_method1("write", (stream, PyBytes::new(object.py(), &data))),
             |taken| taken.extract(),
-        )
+        );
+        self.taken = self.taken.saturating_add(taken);
+        if taken > data.len() {
+            self.fail(format!("write: expected at most {} bytes to be taken, got {taken}", data.len()));
+        } else if self.taken > MAX_TAKEN {
+            self.fail(format!(
+                "write: took more than {MAX_TAKEN} bytes at once; expected 0 once enough wait"
+            ));
+        }
+        if self.raised.is_some() { 0 } else { taken }
     }
 
     fn finish(&mut self, stream: u64) {
@@ -254,6 +295,8 @@ impl PyStreamsEndpoint {
             accepted: [0; 2],
             known: [0; 2],
             datagrams: VecDeque::new(),
+            opened: [0; 2],
+            taken: 0,
             raised: None,
         };
         Self { connection, application, start, nic: Nic::new(identity, identity.tuple), wake: start, error }
@@ -262,7 +305,15 @@ impl PyStreamsEndpoint {
     /// Lets the application act and sends what can be sent now, then asks for the next deadline.
     fn advance(&mut self, now: Time, out: &mut Outputs) {
         let Self { connection, application, .. } = self;
+        connection.taken = 0;
+        let mut rounds = 0;
         while connection.take_events() {
+            rounds += 1;
+            if rounds > MAX_ROUNDS {
+                connection
+                    .fail(format!("events: expected none at last, got some {MAX_ROUNDS} times in a row"));
+                break;
+            }
             while let Some(event) = connection.events.pop_front() {
                 application.handle(event, now, now, connection);
             }

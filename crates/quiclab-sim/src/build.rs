@@ -108,7 +108,10 @@ pub fn build(scenario: &Scenario, seed: u64, options: &BuildOptions<'_>) -> Resu
                 let operations = operations(scenario, flow, role, options)?;
                 build_endpoint(scenario, flow, identity, (operations, path_plan.clone()), seed, options)
             };
-            let endpoint = endpoint.map_err(|problem| BuildError::of(&["flows", name, end], problem))?;
+            let endpoint = endpoint.map_err(|problem| {
+                let of_end = problem.path.steps().first().is_none_or(|step| step != "workload");
+                BuildError::of(&["flows", name, end][..if of_end { 3 } else { 2 }], problem)
+            })?;
             ends.push(topology.add(Scenario::endpoint_name(name, role), Node::Endpoint(endpoint)));
         }
     }

@@ -95,13 +95,16 @@ pub(crate) struct StreamTable<Handle> {
     streams: [Vec<Stream<Handle>>; 4],
     /// Bytes of one write.
     write_size: usize,
+    /// Bytes of all streams that wait for the library, and bytes that it has taken of those that are not acknowledged or reset.
+    waiting: u64,
+    taken: u64,
     /// Why the library has refused a datagram.
     refused: Option<String>,
 }
 
 impl<Handle: Copy> StreamTable<Handle> {
     pub(crate) fn new(role: Role, write_size: usize) -> Self {
-        Self { role, streams: [const { Vec::new() }; 4], write_size, refused: None }
+        Self { role, streams: [const { Vec::new() }; 4], write_size, waiting: 0, taken: 0, refused: None }
     }
 
     fn add(&mut self, id: StreamId, handle: Handle) {
@@ -131,9 +134,9 @@ impl<Handle: Copy> StreamTable<Handle> {
 
     /// All that was written and its end are acknowledged.
     pub(crate) fn on_acknowledged(&mut self, id: StreamId) {
-        if let Some(stream) = self.get_mut(id) {
-            stream.done = true;
-        }
+        let Some(stream) = self.get_mut(id).filter(|stream| !stream.done) else { return };
+        stream.done = true;
+        self.taken -= stream.taken;
     }
 }
 
@@ -191,16 +194,21 @@ impl<S: Connection> LibraryStreams<'_, S> {
 
     /// Writes what there is room for.
     pub(crate) fn flush(&mut self, id: StreamId) {
-        let most = self.table.write_size;
-        let Some(stream) = self.table.get_mut(id) else { return };
+        let StreamTable { streams, write_size, waiting, taken: all_taken, .. } = &mut *self.table;
+        let kind = &mut streams[(id.0 & 3) as usize];
+        let Some(stream) = usize::try_from(id.index()).ok().and_then(|index| kind.get_mut(index)) else {
+            return;
+        };
         while stream.waiting > 0 {
-            let taken = self.stack.write(stream.handle, stream.next(most)) as u64;
+            let taken = self.stack.write(stream.handle, stream.next(*write_size)) as u64;
             if taken == 0 {
                 return; // only a write that takes nothing is followed by Event::Writable
             }
             stream.taken += taken;
+            *all_taken += taken;
             if stream.waiting != u64::MAX {
                 stream.waiting -= taken;
+                *waiting = waiting.saturating_sub(taken);
             }
         }
         if std::mem::take(&mut stream.ends) {
@@ -222,6 +230,7 @@ impl<S: Connection> Streams for LibraryStreams<'_, S> {
     fn write(&mut self, stream: StreamId, bytes: u64) {
         if let Some(found) = self.table.get_mut(stream) {
             found.waiting = found.waiting.saturating_add(bytes);
+            self.table.waiting = self.table.waiting.saturating_add(bytes);
         }
         self.flush(stream);
     }
@@ -236,10 +245,12 @@ impl<S: Connection> Streams for LibraryStreams<'_, S> {
     }
 
     fn reset(&mut self, stream: StreamId) {
-        if let Some(found) = self.table.get_mut(stream) {
-            (found.waiting, found.ends, found.done) = (0, false, true);
-            self.stack.reset(found.handle);
-        }
+        let Some(found) = self.table.get_mut(stream) else { return };
+        let (waiting, taken) = (found.waiting, if found.done { 0 } else { found.taken });
+        (found.waiting, found.ends, found.done) = (0, false, true);
+        self.stack.reset(found.handle);
+        self.table.waiting = self.table.waiting.saturating_sub(waiting);
+        self.table.taken -= taken;
     }
 
     fn set_priority(&mut self, stream: StreamId, priority: Priority) {
@@ -267,7 +278,7 @@ impl<S: Connection> Streams for LibraryStreams<'_, S> {
         data.put_slice(&datagram.header());
         data.resize(size.max(Datagram::HEADER), 0);
         if let Err(most) = self.stack.send_datagram(data.freeze()) {
-            let reason = format!("datagrams: expected at most {most} B of data, got {size} B");
+            let reason = format!("workload: expected datagrams of at most {most} B, got {size} B");
             self.table.refused.get_or_insert(reason);
         }
     }
@@ -277,14 +288,8 @@ impl<S: Connection> Streams for LibraryStreams<'_, S> {
     }
 
     fn waiting_bytes(&mut self) -> u64 {
-        let mut unacknowledged = 0_u64;
-        let mut waiting = 0_u64;
-        for stream in self.table.streams.iter().flatten().filter(|stream| !stream.done) {
-            unacknowledged = unacknowledged.saturating_add(stream.taken);
-            waiting = waiting.saturating_add(stream.waiting);
-        }
         let in_flight = self.stack.recovery().in_flight_bytes.unwrap_or(0);
-        let streams = waiting.saturating_add(unacknowledged).saturating_sub(in_flight);
+        let streams = self.table.waiting.saturating_add(self.table.taken).saturating_sub(in_flight);
         streams.saturating_add(self.stack.waiting_datagrams())
     }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quiclab import tree
-from quiclab.errors import RequestError, ScenarioError, unknown
+from quiclab.errors import RequestError, ScenarioError, unexpected, unknown
 from quiclab.native import extension, resolve, resolve_file
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class Scenario:
     __slots__ = ("_document", "base_dir")
 
     def __init__(self, document: Mapping[str, Any], base_dir: str | Path = ".") -> None:
+        if not isinstance(document, Mapping):
+            raise unexpected("scenario", "a table", document, kind="WrongType")
         self._document: dict[str, Any] = _read({"version": VERSION, **tree.plain(document)})
         self.base_dir = str(base_dir)
 
@@ -68,7 +70,7 @@ class Scenario:
 
     def __getattr__(self, name: str) -> Any:
         """Say how fields are read."""
-        if not name.startswith("_") and name in tables() | self._document.keys():
+        if name in fields():
             raise AttributeError(f'fields are read by their path: scenario.value("{name}")')
         raise AttributeError(f"a scenario has no `{name}`")
 
@@ -163,10 +165,16 @@ class Scenario:
 
 
 @cache
+def fields() -> dict[str, Any]:
+    """Return the fields of a scenario, with their JSON schema."""
+    properties: dict[str, Any] = json.loads(extension().schema())["properties"]
+    return properties
+
+
+@cache
 def tables() -> frozenset[str]:
     """Return the tables of a scenario that hold others by name, such as `links`."""
-    properties = json.loads(extension().schema())["properties"]
-    return frozenset(name for name, field in properties.items() if isinstance(field.get("additionalProperties"), dict))
+    return frozenset(name for name, field in fields().items() if isinstance(field.get("additionalProperties"), dict))
 
 
 def _read(document: dict[str, Any]) -> dict[str, Any]:
@@ -175,8 +183,8 @@ def _read(document: dict[str, Any]) -> dict[str, Any]:
     try:
         text = json.dumps(document, allow_nan=False)
     except (TypeError, ValueError):
-        path, value = next(tree.not_plain(document))
-        raise RequestError(f"{path}: expected a plain value, got {value!r}", path=path, kind="WrongType") from None
+        path, value = next(tree.not_plain(document), ("", document))
+        raise unexpected(path or "scenario", "a plain value", value, kind="WrongType") from None
     try:
         present = native.read_fields(text)
     except native.ScenarioError as found:

@@ -34,6 +34,7 @@ from cryptography.hazmat.primitives.serialization import load_der_private_key
 
 from quiclab.stacks.connection import (
     Acknowledged,
+    Available,
     ClosedByPeer,
     Connected,
     Datagram,
@@ -134,7 +135,9 @@ class AioquicConnection:
         self._server = setup.server
         self._told: list[Event] = []
         self._blocked: list[int] = []
-        # own streams whose end is written and not acknowledged
+        # streams that the peer allowed when it was last looked at
+        self._limits = (0, 0)
+        # streams whose end is written and not acknowledged
         self._ending: list[int] = []
         self._packets_sent = self._packets_received = 0
         self._lost_packets = self._congestion_events = 0
@@ -206,6 +209,9 @@ class AioquicConnection:
                 told.append(Writable(stream))
             else:
                 self._blocked.append(stream)
+        if self._allowed() != self._limits:
+            self._limits = self._allowed()
+            told.append(Available())
         acknowledged = [stream for stream in self._ending if self._is_acknowledged(stream)]
         self._ending = [stream for stream in self._ending if stream not in acknowledged]
         return [*told, *map(Acknowledged, acknowledged)]
@@ -224,9 +230,15 @@ class AioquicConnection:
         timer = None if self._made is None else self._made.get_timer()
         return None if timer is None else loop_wakes_ns(now_ns, math.ceil(timer * 1e9))
 
-    def open(self, bidirectional: bool) -> int:
-        """Open a stream; aioquic itself holds back those that the peer does not allow yet."""
+    def _allowed(self) -> tuple[int, int]:
+        """Return how many streams the peer allows: bidirectional and unidirectional ones."""
+        return self._connection._remote_max_streams_bidi, self._connection._remote_max_streams_uni
+
+    def open(self, bidirectional: bool) -> int | None:
+        """Open a stream, if the peer allows one more: aioquic would hold it back, but not its reset."""
         stream = self._connection.get_next_available_stream_id(is_unidirectional=not bidirectional)
+        if stream // 4 >= self._allowed()[not bidirectional]:
+            return None
         self._connection.send_stream_data(stream, b"")
         return stream
 

@@ -101,10 +101,13 @@ class PythonConnection(Protocol):
         """Return the next deadline [ns], or None while only datagrams are awaited."""
 
     def open(self, bidirectional: bool) -> int | None:
-        """Open a stream and return its identifier; None if the peer allows no more now."""
+        """Open the next stream of its kind and return its identifier; None if the peer allows no more now."""
 
     def write(self, stream: int, data: bytes) -> int:
-        """Queue data and return how many bytes were taken; 0 if none can be, until `Writable`."""
+        """Queue data and return how many bytes were taken; 0 once enough wait, until `Writable`.
+
+        An application may have data without end: a library that always takes all ends the run with an error.
+        """
 
     def finish(self, stream: int) -> None:
         """End a stream after what has been written."""

@@ -14,7 +14,7 @@ use super::{NetworkText, Scenario};
 use quiclab_config::{ConfigError, Document};
 use quiclab_core::{MarkFeedback, OPERATIONS, Problem, StackAbilities, StackProtocol};
 use quiclab_transport::EndOf;
-use quiclab_transport::options::{CongestionControl, EndpointConfig, SlowStartExit};
+use quiclab_transport::options::{CongestionControl, EndpointConfig, SlowStartExit, Workload};
 use std::path::PathBuf;
 
 /// The scenarios of the repository by file name.
@@ -39,10 +39,8 @@ fn some_stacks(end: &EndpointConfig, _: EndOf) -> Result<StackAbilities, Problem
     let stack = end.stack.as_deref().unwrap_or_default();
     let (protocol, workloads): (_, &[_]) = match stack {
         "quinn" | "noq" => (StackProtocol::Quic, &["download", "page", "live"]),
-        "lab-quic" => {
-            (StackProtocol::Quic, &["download", "request_response", "page", "datagrams", "ping", "live"])
-        }
-        "lab-tcp" => (StackProtocol::Tcp, &["download", "request_response", "page", "live"]),
+        "lab-quic" => (StackProtocol::Quic, Workload::ON_STREAMS),
+        "lab-tcp" => (StackProtocol::Tcp, Workload::ON_BYTES),
         "lab-udp" => (StackProtocol::Udp, &["datagrams", "ping", "media"]),
         _ => return Err(Problem::unknown("stack", stack, ["quinn", "noq", "lab-tcp", "lab-udp"])),
     };

@@ -134,7 +134,9 @@ fn a_datagram_that_is_too_large_is_named() {
         let flow = &output.result.flows["f"];
         let reason = flow.failure.as_deref().unwrap_or_default();
         assert!(
-            flow.failed && reason.contains("datagrams: expected at most 11") && reason.contains("got 1300 B"),
+            flow.failed
+                && reason.contains("workload: expected datagrams of at most 11")
+                && reason.contains("got 1300 B"),
             "{stack}: {reason}"
         );
     }

@@ -249,7 +249,7 @@ fn datagrams_begin_with_what_they_say() {
     let mut streams = on(&mut library, &mut table);
     streams.send_datagram(one);
     streams.send_datagram(Datagram { length: 101, ..one });
-    assert_eq!(table.refused().as_deref(), Some("datagrams: expected at most 100 B of data, got 101 B"));
+    assert_eq!(table.refused().as_deref(), Some("workload: expected datagrams of at most 100 B, got 101 B"));
     assert_eq!(table.refused(), None);
     assert_eq!(library.datagrams.len(), 1);
     assert_eq!((library.datagrams[0].len(), Datagram::parse(&library.datagrams[0])), (40, Some(one)));

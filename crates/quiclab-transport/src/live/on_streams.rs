@@ -117,7 +117,9 @@ impl StreamApplication for Server {
     }
 
     fn wake(&mut self, now: Time, streams: &mut dyn Streams) {
-        while let Some(frame) = self.source.capture(now, self.send_state(streams)) {
+        while self.source.next_capture().is_some_and(|due| due <= now)
+            && let Some(frame) = self.source.capture(now, self.send_state(streams))
+        {
             self.waiting.push_back(frame);
         }
         if self.parameters.drop_late {
