@@ -75,7 +75,7 @@ test-all: test ## the same, then the second tier: whole studies and the document
 	$(PYTEST) -m slow
 
 .PHONY: reference
-reference: setup ## write the generated files: the reference pages and the Python classes
+reference: setup ## write the generated files: the reference pages
 	cargo run --quiet -p quiclab-tunnel -- schema | $(RUN)/python tools/scenario_reference.py --vpn-schema --write
 	$(RUN)/python tools/wrong_inputs.py --write
 

@@ -1,10 +1,10 @@
-"""Prints the files that are generated from the schemas: tables in docs/reference, and the Python classes.
+"""Prints the files that are generated from the schemas: tables in docs/reference.
 
-Between `<!-- fields: TYPE -->` and `<!-- end -->` are the fields of a type of the JSON schema of scenarios (vpn.md:
-of vpn.schema.json), after `<!-- options: STACK -->` the options of a stack, after `<!-- plugins -->` and
-`<!-- operations -->` the built-in plugins and the computations that plugins can replace. The classes are made by
-tools/scenario_classes.py. `--write` writes all files; `--vpn-schema` first reads the output of `quiclab-tunnel schema`
-from standard input. Type, default, meaning and limits are defined at the Rust fields.
+Between `<!-- fields: TYPE -->` and `<!-- end -->` are the fields of a type of the JSON schema of scenarios (vpn.md: of
+vpn.schema.json), after `<!-- options: STACK -->` the options of a stack, after `<!-- plugins -->` and `<!-- operations
+-->` the built-in plugins and the computations that plugins can replace. `--write` writes all files; `--vpn-schema`
+first reads the output of `quiclab-tunnel schema` from standard input. Type, default, meaning and limits are defined at
+the Rust fields.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Functions that plugins name, as `module:function`, found next to the scenario.
+"""Functions that plugins and splitters of bearers name, as `module:function`, found next to the scenario.
 
 The module is searched in the folder of the scenario first, then on Python's module path. A module in that folder is
-executed again for each end of each flow, with the modules of the folder that it imports: its module-level state belongs
-to one connection, and is shared neither with other flows nor with earlier runs in the same process. So a run depends on
-scenario, seed and code only, with any number of workers.
+executed again for each end of each flow and for each bearer, with the modules of the folder that it imports: its
+module-level state belongs to one connection, and is shared neither with other flows nor with earlier runs in the same
+process. So a run depends on scenario, seed and code only, with any number of workers.
 
-A function takes a dictionary of the operation's inputs (and `result`, after the computation) and returns a number, or
-`None`. A class is also accepted: one instance per endpoint is created, and called. It must not read clocks or draw
+A function of a plugin takes a dictionary of the operation's inputs (and `result`, after the computation) and returns a
+number, or `None`; one of a splitter takes what is known of a packet and of the links, and returns the index of a link.
+A class is also accepted: one instance per endpoint, or bearer, is created, and called. It must not read clocks or draw
 unseeded random numbers.
 """
 

@@ -274,7 +274,7 @@ class RunResult:
     @cached_property
     def scenario(self) -> Scenario:
         """The resolved scenario."""
-        from quiclab.scenario import Scenario  # noqa: PLC0415 - its classes take a twentieth of a second
+        from quiclab.scenario import Scenario  # noqa: PLC0415 - most results are read without it
 
         return Scenario.from_dict(self.data["scenario"])
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 REPEATED_METRICS = ("goodput", "download_time", "retransmissions", "congestion_events", "srtt", "min_rtt")
 
 SHORT_RUN = 200_000
-"""A run of so many events takes about a second, so that it is made twice without being asked to."""
+"""A run of so many events without code in Python takes about a second: it is made twice without being asked to."""
 
 
 def run_command(
@@ -110,7 +110,7 @@ def run_command(
         print(result.to_json(indent=2))
     else:
         if limits is None:
-            limits = kernel is None and result.events <= SHORT_RUN
+            limits = kernel is None and result.events <= SHORT_RUN and one.is_native()
         run_summary(result, one.samples, one.step, one.limits() if limits else None)
     if problem := result.invalid_reason:
         raise QuiclabError(problem)
@@ -151,7 +151,7 @@ class _OneRun:
         base = self.file.parent
         with RunProgress(self.scenario["name"]) as progress:
             if self.lane is not None:
-                from quiclab.scenario import Scenario  # noqa: PLC0415 - lane sim does not require its classes
+                from quiclab.scenario import Scenario  # noqa: PLC0415 - for the kernel lane only
                 from quiclab.series import values_of  # noqa: PLC0415 - as above
 
                 resolved = Scenario.from_dict(self.scenario)
@@ -167,6 +167,15 @@ class _OneRun:
                 text, self.seed, base, record_dir=folder, progress=progress, on_series=self.samples.update
             )
         return result.without_series(record) if sampled else result
+
+    def is_native(self) -> bool:
+        """Whether no code in Python runs for packets: no stack, plugin or splitter."""
+        from quiclab.plugins import function_names  # noqa: PLC0415 - after the run
+
+        native = {str(stack["name"]) for stack in json.loads(extension().native_stacks())}
+        ends = [table for flow in self.scenario["flows"].values() for table in (flow, flow["sender"], flow["receiver"])]
+        named = {table["stack"] for table in ends if table.get("stack")}
+        return named <= native and not function_names(self.scenario)
 
     def limits(self) -> dict[str, dict[str, float]]:
         """Return the share of each cause that limited the sender of a flow [%]: of the same run, with recording on."""

@@ -20,7 +20,7 @@
 //! | frames on streams | draft-ietf-moq-transport, "Object Data Model": a frame is an object; objects that depend on all before them in a group are sent on its stream | each frame is an object of its own subgroup, on its own stream, so that each can be given up alone and none waits for another |
 //! | frames in datagrams | the same draft: an object in one datagram | a frame is cut into datagrams, as in RTP |
 //! | a frame is late | the same draft, delivery timeout: the publisher resets the stream | the same with `drop_late` |
-//! | what a receiver must know of a frame | headers of objects | part of the frame's bytes; [`HEADER`] bytes in quinn and noq |
+//! | what a receiver must know of a frame | headers of objects | part of the frame's bytes; [`HEADER`] bytes of a stream on real stacks, `Datagram::HEADER` of a datagram |
 //! | subscription | SUBSCRIBE | none: the sender begins when it is connected |
 
 mod on_bytes;

@@ -1,8 +1,7 @@
 //! What an application does with a byte stream.
 //!
 //! An application sends and receives *messages* of known length, one at a time in each direction: a
-//! request, a response. The transport tells it what happened and does what it answers. Semantics are
-//! those of the real stacks' workloads, with a stream of QUIC in the place of the connection.
+//! request, a response. The transport tells it what happened and does what it answers.
 //!
 //! Public is what a stack of another crate needs to run a workload on its streams: [`StreamApplication`], [`Streams`].
 

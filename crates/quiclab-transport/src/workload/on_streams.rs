@@ -8,8 +8,7 @@
 //! | aborted by the server | RST | RESET_STREAM: what waits in the send buffer must not follow |
 //! | the client closes, or aborts | FIN or RST | CONNECTION_CLOSE |
 //!
-//! This is what the workloads of the real stacks do, and what HTTP/3 does without its frames (RFC 9114
-//! section 4.1). A client that may not open a stream yet sends its message as soon as it may.
+//! This is what HTTP/3 does without its frames (RFC 9114 section 4.1). A client that may not open a stream yet sends its message as soon as it may.
 
 use super::{Application, Command, Outcome, StreamApplication, StreamId, Streams};
 use quiclab_core::{Metrics, Role, Time};
