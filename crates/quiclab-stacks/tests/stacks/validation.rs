@@ -6,7 +6,7 @@ use quiclab_core::{
     ByteCount, Duration, EndpointIdentity, FiveTuple, FlowId, ProblemKind, Protocol, Role, Time,
 };
 use quiclab_transport::EndpointRequest;
-use quiclab_transport::options::{EndpointConfig, Tls, TlsVersion, Workload};
+use quiclab_transport::options::{EndpointConfig, PingProtocol, Tls, TlsVersion, Workload};
 use quiclab_transport::stack::build;
 
 #[test]
@@ -102,11 +102,12 @@ fn workload_and_addresses_are_checked() {
     assert!(error(FiveTuple::default(), &download(1)).unwrap().contains("tuple.destination"));
     let mixed = FiveTuple::new(tuple.protocol(), "[2001:db8::1]:443".parse().unwrap(), tuple.destination());
     assert!(error(mixed, &download(1)).unwrap().contains("tuple.source"));
-    let page = Workload::RequestResponse {
+    // eight bytes hold no number and time
+    let ping = Workload::Ping {
+        size: ByteCount::from_bytes(8),
         count: 1,
-        request: ByteCount::from_bytes(1),
-        response: ByteCount::from_bytes(1),
-        pause: Duration::ZERO,
+        interval: Duration::from_millis(1),
+        protocol: PingProtocol::Udp,
     };
-    assert!(error(tuple, &page).unwrap().contains("workload.kind"));
+    assert!(error(tuple, &ping).unwrap().contains("workload.size"));
 }
