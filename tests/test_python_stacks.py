@@ -17,7 +17,20 @@ import pytest
 
 from conftest import ROOT, has_stack, quiclab_process
 from quiclab import QuiclabError, RequestError, ScenarioError, load, run
-from quiclab.stacks import PythonStack, StackOption, StackProfile, catalogue, find, register, registry, unavailable
+from quiclab.stacks import (
+    Connected,
+    EndpointSetup,
+    PythonStack,
+    Received,
+    StackOption,
+    StackProfile,
+    Writable,
+    catalogue,
+    find,
+    register,
+    registry,
+    unavailable,
+)
 from quiclab.study.job import Job
 from quiclab.study.sweep import collect, execute
 
@@ -372,25 +385,66 @@ def test_a_stack_has_connections_or_endpoints(toy: PythonStack) -> None:
             replace(toy, **fields)
 
 
-class Babbler:
-    """A connection that tells of something unknown."""
+class Wrong:
+    """One end of a connection that is there at once, and does something that an application cannot take."""
 
-    def __init__(self, _: object) -> None:
-        self.told = False
+    answers: Mapping[str, Any] = {}
 
-    def connect(self, now_ns: int) -> None:
+    def __init__(self, setup: EndpointSetup) -> None:
+        self.told: list[object] = [Connected()] if not setup.server else []
+
+    def connect(self, _: int) -> None:
         """Do nothing."""
 
-    receive = wake = connect
+    receive = wake = finish = reset = set_priority = connect
 
     def events(self) -> list[object]:
-        """Return an event that does not exist, once."""
-        told, self.told = self.told, True
-        return [] if told else [("what", 1)]
+        """Tell that the connection is there, then what is wrong."""
+        told, self.told = self.told, []
+        return told or list(self.answers.get("events", []))
+
+    def open(self, _: bool) -> int:
+        """Open the first stream of a client."""
+        return int(self.answers.get("open", 0))
+
+    def write(self, _: int, data: bytes) -> int:
+        """Take all data, and more if that is what is wrong."""
+        return len(data) + int(self.answers.get("write", 0))
+
+    def outputs(self, _: int) -> list[bytes]:
+        """Send nothing."""
+        return []
+
+    def next_wake(self, _: int) -> None:
+        """Wait for nothing."""
+
+    def statistics(self) -> dict[str, float]:
+        """Return no metrics."""
+        return {}
+
+    sample = statistics
 
 
-def test_an_event_that_does_not_exist_ends_the_run(toy: PythonStack) -> None:
-    connection: Any = Babbler
-    register(replace(toy, name="babbler", endpoint=None, connection=connection, protocol="quic", workloads=()))
-    with pytest.raises(QuiclabError, match=r"events: expected one of the events of quiclab\.stacks, got `tuple`"):
-        run(load(TOY, [("flows.main.stack", "babbler")]))
+@pytest.mark.parametrize(
+    ("answers", "request_size", "message"),
+    [
+        ({"open": 4}, "100 B", "open: expected 0, the next stream, got 4"),
+        ({"write": 1}, "100 B", "write: expected at most 100 bytes to be taken, got 101"),
+        ({}, "1 GB", "write: took more than 268435456 bytes at once; expected 0 once enough wait"),
+        (
+            {"events": [Received((1 << 40) + 1, b"x", False)]},
+            "100 B",
+            "events: expected a stream of number below 1048576",
+        ),
+        ({"events": [Writable(0)]}, "100 B", "events: expected none after 100000 calls in a row at one time"),
+        ({"events": [("what", 1)]}, "100 B", "events: expected one of the events of quiclab.stacks, got `tuple`"),
+    ],
+)
+def test_what_an_application_cannot_take_ends_the_run(
+    toy: PythonStack, answers: Mapping[str, Any], request_size: str, message: str
+) -> None:
+    connection: Any = type("Wrong", (Wrong,), {"answers": answers})
+    register(replace(toy, name="wrong", endpoint=None, connection=connection, protocol="quic", workloads=()))
+    with pytest.raises(QuiclabError) as error:
+        run(load(TOY, [("flows.main.stack", "wrong"), ("flows.main.workload.request", request_size)]))
+    assert message in error.value.message

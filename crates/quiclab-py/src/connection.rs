@@ -110,8 +110,10 @@ impl PyConnection {
     fn know(&mut self, id: StreamId) {
         if id.is_of_server() == (self.role == Role::Client) {
             if id.index() >= MAX_STREAMS {
-                return self
-                    .fail(format!("events: expected a stream below number {MAX_STREAMS}, got {}", id.0));
+                return self.fail(format!(
+                    "events: expected a stream of number below {MAX_STREAMS}, got {}",
+                    id.index()
+                ));
             }
             let known = &mut self.known[usize::from(!id.is_bidirectional())];
             if id.index() >= *known {
@@ -311,7 +313,7 @@ impl PyStreamsEndpoint {
             rounds += 1;
             if rounds > MAX_ROUNDS {
                 connection
-                    .fail(format!("events: expected none at last, got some {MAX_ROUNDS} times in a row"));
+                    .fail(format!("events: expected none after {MAX_ROUNDS} calls in a row at one time"));
                 break;
             }
             while let Some(event) = connection.events.pop_front() {
