@@ -17,7 +17,7 @@ from quiclab.study.evaluate import Evaluation
 from quiclab.study.findings import Key
 from quiclab.study.registry import find
 
-VALUES, CASES, PAGE = (tool(name) for name in ("page_values", "page_cases", "study_pages"))
+VALUES, CASES, PAGE, SAMPLE = (tool(name) for name in ("page_values", "page_cases", "study_pages", "page_sample"))
 Runs = dict[Key, Sequence[float | None]]
 
 
@@ -25,8 +25,8 @@ def stored(study: str, model: Runs, kernel: Runs, seed: int = 13, kernel_seed: i
     """Return stored values of a study: goodput as given, and the same numbers for all other metrics."""
     data: dict[str, Any] = {"studies": {}, "samples": {}, "ranges": {}}
     for engine, runs, first in (("", model, seed), ("kernel-virtual", kernel, kernel_seed)):
-        end = VALUES.of_engine(engine)
-        data["studies"][study + end] = {"runs": 2, "seed": first, "results": VALUES.RESULTS, "versions": ["some"]}
+        end = SAMPLE.of_engine(engine)
+        data["studies"][study + end] = {"runs": 2, "seed": first, "versions": ["some"]}
         for metric in find(study).measures.metrics:
             data["ranges"][f"{study}: {metric.name}"] = {"rows": [["tcp", 3, 40, 9.0, 9.96]]}
             rows = [[*key, *values] for key, values in runs.items()]

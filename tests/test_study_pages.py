@@ -6,21 +6,19 @@ import hashlib
 import json
 import math
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from conftest import tool
 from quiclab.errors import QuiclabError
-from quiclab.identity import RESULTS
-from quiclab.study.plan import available_engines, jobs_of
+from quiclab.study.plan import available_engines
 from quiclab.study.registry import find
 from quiclab.study.sweep import result_of
 from quiclab.study.trial import measured
 from quiclab.study.workers import run_job
 
-VALUES, TERMS, PAGE = (tool(name) for name in ("page_values", "page_terms", "study_pages"))
+TERMS, PAGE, SAMPLE = (tool(name) for name in ("page_terms", "study_pages", "page_sample"))
 NAMES = PAGE.made()
 #: Values of each page that are run again; a transfer of minutes takes seconds.
 REPEATED = 4
@@ -59,15 +57,14 @@ def test_all_stored_values_are_used_and_say_where_they_come_from(name: str) -> N
     settings, samples = (list(data.get(part, {}).values()) for part in ("values", "samples"))
     assert settings or samples
     for item in [*settings, *samples]:
-        source = data["studies"][item["study"] + VALUES.of_engine(item.get("engine", ""))]
-        assert source["results"] >= 1
+        source = data["studies"][item["study"] + SAMPLE.of_engine(item.get("engine", ""))]
         assert source["versions"]
         assert find(item["study"]).measures.metric_of(item["metric"]).name == item["metric"]
     assert all(item["runs"] >= 1 for item in settings)
     for item in samples:
         width = len(find(item["study"]).design.columns) + len(item["seeds"])
         assert {len(row) for row in item["rows"]} == {width}
-        assert item["seeds"][0] == data["studies"][item["study"] + VALUES.of_engine(item.get("engine", ""))]["seed"]
+        assert item["seeds"][0] == data["studies"][item["study"] + SAMPLE.of_engine(item.get("engine", ""))]["seed"]
 
 
 @pytest.mark.slow
@@ -75,7 +72,7 @@ def test_all_stored_values_are_used_and_say_where_they_come_from(name: str) -> N
 def test_some_of_the_values_are_those_of_runs(name: str) -> None:
     """The first run of a few settings is made again: its value is the stored one to ten digits."""
     data = PAGE.stored(name)
-    if PAGE.is_stale(data):  # the page says so
+    if SAMPLE.earlier(data):  # the page says so
         assert "Values of an earlier version" in (PAGE.PAGES / f"{name}.md").read_text(encoding="utf-8")
         return
     runs = first_runs(data)
@@ -86,7 +83,8 @@ def test_some_of_the_values_are_those_of_runs(name: str) -> None:
         engine = item.get("engine") or study.design.default_engine
         if available_engines(study, [engine])[1] or study.design.engine(engine).lane is not None:
             continue
-        job = first_job(item)
+        job = SAMPLE.job_of(item, data["studies"][SAMPLE.origin_of(item)]["seed"])
+        assert job.seed == item["seed"]
         result, series, reason = run_job(job)
         assert result is not None, reason
         value = measured(study, item["metric"], job.labels, job.seed, result_of(result, series))
@@ -107,51 +105,6 @@ def first_runs(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
             first = {"setting": row[:width], "variant": "", "seed": item["seeds"][0], "first": row[width]}
             found[f"{name} of {row[:width]}"] = item | first
     return found
-
-
-def first_job(item: dict[str, Any]) -> Any:
-    """Return the first run of the setting of a value."""
-    study = find(item["study"])
-    if study.drawn is not None:
-        study = study.with_seed(item["seed"])
-    columns = study.design.columns
-    only = {column: (str(value),) for column, value in zip(columns, item["setting"], strict=True)}
-    variants = (item["variant"],) if item["variant"] else ()
-    points = study.points((item.get("engine") or study.design.default_engine,), 1, only, variants)
-    [point] = [point for point in points if point.variant == item["variant"]]
-    [job] = jobs_of(study, [point])
-    assert job.seed == item["seed"]
-    return job
-
-
-def test_a_claim_that_came_after_the_values_is_not_tested_until_they_are_made_again() -> None:
-    values: dict[str, Any] = {"studies": {"tunnel/four": {"results": 1}}, "claims": {"TN01": {"verdict": "confirmed"}}}
-    older = PAGE.Values(values, None)
-    assert older.claim("tunnel/four", "TN01")["verdict"] == "confirmed"
-    assert older.claim("tunnel/four", "TN02")["verdict"] == "not_tested"
-    values["studies"]["tunnel/four"]["results"] = RESULTS
-    with pytest.raises(QuiclabError, match="TN02 is not stored"):
-        PAGE.Values(values, None).claim("tunnel/four", "TN02")
-
-
-@pytest.mark.parametrize(
-    ("results", "engine", "kept"), [(1, "lab-quic", False), (RESULTS, "lab-quic", True), (1, "noq", True)]
-)
-def test_results_of_a_study_leave_no_values_of_an_earlier_version_beside_them(
-    results: int, engine: str, kept: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A variant that was not run again is missing, unless the results are those of another engine."""
-    study, name = "pacing/clusters", "pacing/clusters: intervals_percent of picoquic_bbr, 10, 1.25, variant ideal_hosts"
-    stored = {"studies": {study: {"results": results}}, "values": {name: {"mean": 21.0}}}
-    jobs = [SimpleNamespace(labels={"engine": engine})]
-    found = SimpleNamespace(study=find(study), jobs=jobs, by_seed=lambda *_: {})
-    monkeypatch.setattr(PAGE.Values, "evaluation", lambda *_: found)
-    asked = (study, "ideal_hosts", "intervals_percent", ("picoquic_bbr", 10, 1.25))
-    if kept:
-        assert PAGE.Values(stored, Path("results")).value(*asked)["mean"] == 21.0
-    else:
-        with pytest.raises(QuiclabError, match="is not stored; run the study"):
-            PAGE.Values(stored, Path("results")).value(*asked)
 
 
 def test_a_value_that_is_not_stored_names_the_command() -> None:

@@ -9,9 +9,19 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from quiclab import housekeeping
+from page_sample import (
+    ENGINE,
+    Run,
+    agree,
+    chosen,
+    earlier,
+    first_runs,
+    is_simulated,
+    of_engine,
+    origin_of,
+    total_events,
+)
 from quiclab.errors import QuiclabError
-from quiclab.identity import RESULTS
 from quiclab.libraries import np
 from quiclab.native import extension
 from quiclab.stats import reduced
@@ -26,11 +36,6 @@ SCHEMA = "quiclab.page/1"
 COMMAND = "`python tools/study_pages.py --results results`"
 STATISTICS = ("mean", "median", "std")
 PARTS = ("studies", "values", "samples", "ranges", "claims", "skill", "maps")
-
-
-def is_current(source: Mapping[str, Any]) -> bool:
-    """Return whether values come from runs of the present versions of results."""
-    return source.get("results", RESULTS) == RESULTS and all(map(housekeeping.is_current, source.get("versions", ())))
 
 
 def untested(study: str) -> dict[str, Any]:
@@ -74,7 +79,7 @@ class Values:
             if evaluation is None or found is None:
                 found, source = self.stored.get(part, {}).get(name), self._stored_source(study, engine)
             else:
-                source = _source(evaluation, engine)
+                source = self._source(study, engine)
             if found is None or source is None:
                 raise QuiclabError(f"{name} is not stored; run the study, then {COMMAND}")
             self.used[part][name], self.used["studies"][origin] = found, source
@@ -83,13 +88,40 @@ class Values:
     def _stored_source(self, study: str, engine: str) -> dict[str, Any] | None:
         """Return where the stored values of a study come from; `None` if its results must have made them again.
 
-        A study has one source: next to results of this version, values of an earlier one would pass for newer ones.
+        A study has one source: next to results with other digests, values of an earlier version would pass for newer
+        ones. Those of the kernel lane have the same versions of kernel and programs.
         """
         source: dict[str, Any] | None = self.stored.get("studies", {}).get(study + of_engine(engine))
-        if source is None or is_current(source) or (evaluation := self.evaluation(study)) is None:
+        if source is None or not (runs := self._runs(study, engine)):
             return source
-        engine = engine or evaluation.study.design.default_engine
-        return None if any(job.labels["engine"] == engine for job in evaluation.jobs) else source
+        if not is_simulated(study, engine):
+            return source if source["versions"] == self._source(study, engine)["versions"] else None
+        return source if agree(self._sampled(study + of_engine(engine)), runs) else None
+
+    def _sampled(self, origin: str) -> list[Run]:
+        """Return the runs of the stored sample that are of a study and an engine."""
+        return [run for run in self.stored.get("digests", {}).values() if origin_of(run) == origin]
+
+    @cache  # noqa: B019 - one object a page
+    def _runs(self, study: str, engine: str) -> Sequence[Run]:
+        """Return the first run of each setting in the results, if there are any of the engine."""
+        evaluation = self.evaluation(study)
+        return [] if evaluation is None else first_runs(evaluation, engine)
+
+    @cache  # noqa: B019 - one object a page
+    def _source(self, study: str, engine: str) -> dict[str, Any]:
+        """Return where the values of a study with results come from."""
+        evaluation = self.evaluation(study)
+        if evaluation is None:
+            raise QuiclabError(f"no results of {study}")
+        name = engine or evaluation.study.design.default_engine
+        jobs = {job.labels["configuration"]: job for job in evaluation.jobs if job.labels["engine"] == name}
+        return {
+            "runs": evaluation.runs,
+            "seed": evaluation.study.design.seed,
+            "events": total_events(evaluation, self._runs(study, engine), engine),
+            "versions": sorted({job.versions for job in jobs.values()}),
+        }
 
     def value(self, study: str, variant: str, metric: str, key: Key, engine: str = "") -> Mapping[str, Any]:
         """Return mean, median and deviation of a metric in a setting, the number of runs, and the first of them."""
@@ -184,8 +216,7 @@ class Values:
 
         A claim that is newer than the stored values is not tested.
         """
-        source = self.stored.get("studies", {}).get(study, {})
-        older = self.results is None and source.get("results", RESULTS) != RESULTS
+        older = self.results is None and study in earlier(self.stored)
         if older and identity not in self.stored["claims"]:
             return untested(study)
 
@@ -224,7 +255,7 @@ class Values:
         name = study + of_engine(engine)
         if name not in self.used["studies"]:
             evaluation = self.evaluation(study)
-            found = self.stored.get("studies", {}).get(name) if evaluation is None else _source(evaluation, engine)
+            found = self.stored.get("studies", {}).get(name) if evaluation is None else self._source(study, engine)
             if found is None:
                 raise QuiclabError(f"the runs of {name} are not stored; run the study, then {COMMAND}")
             self.used["studies"][name] = found
@@ -248,11 +279,24 @@ class Values:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What is stored: the values that the page used, sorted."""
+        """What is stored: the values that the page used, sorted, and a sample of their runs."""
+        studies: set[str] = set()
+        kept: list[Run] = []
+        runs: list[Run] = []
+        for origin in self.used["studies"]:
+            study, _, engine = origin.partition(ENGINE)
+            studies.add(study)
+            found = self._runs(study, engine) if is_simulated(study, engine) else []
+            runs += found
+            kept += [] if found else self._sampled(origin)
+        sample = chosen(runs, kept)
+        noted = [study for study in self.stored.get("earlier", ()) if study in studies]
         return {
             "schema": SCHEMA,
             "quiclab": extension().version(),
+            **({"earlier": noted} if sample else {}),
             **{part: dict(sorted(found.items())) for part, found in self.used.items() if found},
+            **({"digests": sample} if sample else {}),
         }
 
 
@@ -317,11 +361,6 @@ class Asked(Values):
         return {"runs": 5, "seed": find(study).design.seed}
 
 
-def of_engine(engine: str) -> str:
-    """Return what follows the name of a study or value that another engine than the default one has made."""
-    return f", engine {engine}" if engine else ""
-
-
 def _repeated(evaluation: Evaluation, metric: str, engine: str) -> dict[Key, list[float]]:
     """Return the values of the settings that `ranges` looks at."""
     design = evaluation.study.design
@@ -330,18 +369,6 @@ def _repeated(evaluation: Evaluation, metric: str, engine: str) -> dict[Key, lis
     found = {key: [value for runs in samples for value in runs.get(key, [])] for key in {k for r in samples for k in r}}
     varied = {key for runs in samples[1:] for key in runs}
     return {key: found[key] for key in sorted(found) if key in varied or (engine and len(found[key]) > 1)}
-
-
-def _source(evaluation: Evaluation, engine: str = "") -> dict[str, Any]:
-    """Return where the values of a study come from."""
-    engine = engine or evaluation.study.design.default_engine
-    jobs = {job.labels["configuration"]: job for job in evaluation.jobs if job.labels["engine"] == engine}
-    return {
-        "runs": evaluation.runs,
-        "seed": evaluation.study.design.seed,
-        "results": RESULTS,
-        "versions": sorted({job.versions for job in jobs.values()}),
-    }
 
 
 def _rounded(value: float) -> float | None:

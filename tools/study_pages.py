@@ -1,9 +1,11 @@
 """Writes pages of docs/studies from templates and stored results.
 
 `docs/studies/templates/NAME.md.j2` is a page with placeholders, `docs/studies/data/NAME.json` the values that it reads,
-with the number of runs, seeds and versions that they come from. `--results DIR` takes the values anew from the results
-of the studies; studies without results there keep the values that are stored, others only those of this version of
-results. Without it the page is written from the stored values. `--run` makes the runs that the page reads and DIR
+with the number of runs, seeds and versions that they come from and the digests of a sample of the runs
+(tools/page_sample.py). `--results DIR` takes both anew from the results of the studies; studies without results there
+keep what is stored. Without it the page is written from the stored values. Each time the sample is made again, which
+takes seconds, and the page says which studies have values of an earlier version: those whose runs differ. `--check`
+only does that, and fails where a page is to be written again. `--run` makes the runs that the page reads and DIR
 lacks; verdicts need all runs of their studies, which `quiclab study run` and `quiclab study ablate` make. Runs of other
 engines than the default one of a study (`quiclab study run --engines`), of programs of the kernel lane, and of another
 seed (`--seed`), which is stored with the values, are not made. Placeholders:
@@ -53,25 +55,25 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from page_sample import earlier, problems, repeat
 from page_terms import beyond, largest, listed, names_of, spread
-from page_values import Asked, Values, is_current
+from page_values import Asked, Values
 from quiclab.errors import QuiclabError
-from quiclab.progress import BeatingProgress
 from quiclab.study.ablate import make
 from quiclab.study.explanation import environment
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "studies"
 NOTE = "<!-- Written by tools/study_pages.py from templates/{name}.md.j2 and data/{name}.json; edit the template. -->\n"
-STALE = (
+EARLIER = (
     "> **Values of an earlier version.** Mechanisms of some transports have changed since the runs of these studies "
     "were made, not necessarily theirs: {studies}. `make study-pages` makes them again.\n\n"
 )
-"""Stands above a page with values that an earlier version of results made."""
+"""Stands above a page with values of an earlier version (`page_sample.earlier`)."""
 GROUPS = {
     "answers": "validation",
     "aqm": "validation",
@@ -93,14 +95,8 @@ def rendered(name: str, values: Values) -> str:
     language.filters = {**language.filters, "listed": listed, "beyond": beyond, "largest": largest, "spread": spread}
     text = (PAGES / "templates" / f"{name}.md.j2").read_text(encoding="utf-8")
     page = language.from_string(text).render(names_of(GROUPS.get(name, name), values))
-    sources = values.used["studies"].items()
-    older = sorted({study.partition(", engine ")[0] for study, source in sources if not is_current(source)})
-    return NOTE.format(name=name) + (STALE.format(studies=", ".join(older)) if older else "") + page
-
-
-def is_stale(data: Mapping[str, Any]) -> bool:
-    """Return whether an earlier version of results made some of the stored values of a page."""
-    return not all(map(is_current, data["studies"].values()))
+    older = earlier(values.stored)
+    return NOTE.format(name=name) + (EARLIER.format(studies=", ".join(older)) if older else "") + page
 
 
 def stored(name: str) -> dict[str, Any]:
@@ -131,6 +127,55 @@ def made() -> list[str]:
     return [name for name in pages() if (PAGES / "data" / f"{name}.json").is_file()]
 
 
+def check(names: Sequence[str], jobs: int | None) -> str | None:
+    """Make the samples of pages again; returns an error if the pages do not say what has changed."""
+    wrong = []
+    for name in names:
+        data = stored(name)
+        wrong += problems(name, data, repeat(name, data, workers=jobs))
+        if older := earlier(data):
+            print(f"{name}: values of an earlier version, and says so: {', '.join(older)}")
+    return "\n".join(wrong) or None
+
+
+def make_runs(name: str, results: Path, jobs: int | None) -> None:
+    """Make the runs that a page reads and the results lack.
+
+    Raises
+    ------
+    QuiclabError
+        If some were not made.
+    """
+    asked = Asked()
+    rendered(name, asked)
+    if any(item.interrupted or item.failures for item in make(asked.needed, results, jobs)):
+        raise QuiclabError("not all runs were made")
+
+
+def write(name: str, results: Path | None, jobs: int | None) -> None:
+    """Write a page, and its values if they are taken from results.
+
+    Raises
+    ------
+    QuiclabError
+        If a value is not stored.
+    """
+    data = stored(name)
+    if results is not None:
+        values = Values(data, results)
+        rendered(name, values)
+        data = values.document
+    found = repeat(name, data, workers=jobs)
+    for line in problems(name, data, found):
+        print(line, file=sys.stderr)
+    if data.get("digests"):
+        data["earlier"] = sorted(found.different)
+    page = rendered(name, Values(data, None))
+    (PAGES / "data").mkdir(exist_ok=True)
+    (PAGES / "data" / f"{name}.json").write_text(written(data), encoding="utf-8")
+    (PAGES / f"{name}.md").write_text(page, encoding="utf-8")
+
+
 def main() -> None:
     """Write pages, and their values where results are given."""
     parser = argparse.ArgumentParser(description="Writes pages of docs/studies from templates and stored results.")
@@ -139,33 +184,24 @@ def main() -> None:
     )
     parser.add_argument("--results", type=Path, metavar="DIR", help="take the values from these results")
     parser.add_argument("--run", action="store_true", help="make the runs that the pages read and DIR lacks")
+    parser.add_argument("--check", action="store_true", help="only compare samples of runs with what is recorded")
     parser.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: one per CPU)")
     arguments = parser.parse_args()
-    chosen = arguments.name or (made() if arguments.results is None else pages())
-    if arguments.run and arguments.results is None:
+    without = arguments.results is None
+    chosen = arguments.name or (made() if without else pages())
+    if arguments.run and without:
         parser.error("--run needs --results DIR")
-    for name in chosen if arguments.run else ():
-        asked = Asked()
-        rendered(name, asked)
-        outcomes = make(asked.needed, arguments.results, arguments.jobs)
-        if any(item.interrupted or item.failures for item in outcomes):
-            sys.exit(f"{name}: not all runs were made")
-    with BeatingProgress("pages", len(chosen), unit="pages") as progress:
+    if arguments.check and not without:
+        parser.error("--check reads no results")
+    try:
+        if arguments.check:
+            sys.exit(check(chosen, arguments.jobs))
         for name in chosen:
-            data = stored(name)
-            try:
-                if arguments.results is not None:
-                    values = Values(data, arguments.results)
-                    rendered(name, values)
-                    data = values.document
-                page = rendered(name, Values(data, None))
-            except QuiclabError as error:
-                sys.exit(f"{name}: {error.message}")
-            if arguments.results is not None:
-                (PAGES / "data").mkdir(exist_ok=True)
-                (PAGES / "data" / f"{name}.json").write_text(written(data), encoding="utf-8")
-            (PAGES / f"{name}.md").write_text(page, encoding="utf-8")
-            progress.advance()
+            if arguments.run:
+                make_runs(name, arguments.results, arguments.jobs)
+            write(name, arguments.results, arguments.jobs)
+    except QuiclabError as error:
+        sys.exit(f"{name}: {error.message}")
 
 
 if __name__ == "__main__":
