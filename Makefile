@@ -87,20 +87,26 @@ teardown: setup ## kill a hundred runs of the kernel lane at random moments and 
 animation: setup ## the animation of README.md, from a run of scenarios/tcp_bbr_and_cubic.toml
 	$(RUN)/python tools/animation.py --write
 
-STUDY_GROUPS := tunnel pacing page_load dual_connectivity
-FURTHER_STUDIES := controls slow_start validation/answers validation/linux_tcp validation/loss_detection
-STUDY_PAGES := $(STUDY_GROUPS) pacing_beyond controls slow_start answers linux_tcp loss_detection lab_quic dual_connectivity_model
-.PHONY: study-pages
-study-pages: setup ## all results that pages of docs/studies state, and the pages; takes hours, and goes on where it was stopped
-	for group in $(STUDY_GROUPS); do \
-		$(RUN)/quiclab study run $$group --jobs $(JOBS); \
-		$(RUN)/quiclab study decide $$group --jobs $(JOBS); \
-		$(RUN)/quiclab study ablate $$group --jobs $(JOBS); \
-	done
-	for study in $(FURTHER_STUDIES); do $(RUN)/quiclab study run $$study --jobs $(JOBS); done
-	$(RUN)/quiclab study run validation/lab_quic --engines all --jobs $(JOBS)
-	$(RUN)/python tools/study_pages.py $(STUDY_PAGES) --results results --run --jobs $(JOBS)
-	$(RUN)/python tools/dual_connectivity_model.py
+# pages by what their runs need: verdicts on claims with ablations, a study or a group of that name, only the settings that they read
+CLAIM_PAGES := tunnel pacing page_load dual_connectivity
+GROUP_PAGES := controls slow_start
+VALIDATION_PAGES := answers linux_tcp loss_detection lab_quic
+SETTING_PAGES := pacing_beyond dual_connectivity_model
+STUDY_PAGES := $(CLAIM_PAGES) $(GROUP_PAGES) $(VALIDATION_PAGES) $(SETTING_PAGES)
+.PHONY: study-pages $(STUDY_PAGES:%=%-page)
+study-pages: $(STUDY_PAGES:%=%-page) ## all results that simulated pages of docs/studies state, and the pages (one: make NAME-page); takes hours, and goes on where it was stopped
+
+$(STUDY_PAGES:%=%-page): %-page: setup
+	$(if $(filter $*,$(CLAIM_PAGES) $(GROUP_PAGES)),$(RUN)/quiclab study run $* --jobs $(JOBS))
+	$(if $(filter $*,$(VALIDATION_PAGES)),$(RUN)/quiclab study run validation/$* $(if $(filter lab_quic,$*),--engines all) --jobs $(JOBS))
+	$(if $(filter $*,$(CLAIM_PAGES)),$(RUN)/quiclab study decide $* --jobs $(JOBS))
+	$(if $(filter $*,$(CLAIM_PAGES)),$(RUN)/quiclab study ablate $* --jobs $(JOBS))
+	$(RUN)/python tools/study_pages.py $* --results results --run --jobs $(JOBS)
+	$(if $(filter dual_connectivity_model,$*),$(RUN)/python tools/dual_connectivity_model.py)
+
+.PHONY: check-pages
+check-pages: setup ## whether pages of docs/studies are current: samples of their runs have the recorded digests; some minutes
+	$(RUN)/python tools/study_pages.py --check --jobs $(JOBS)
 
 .PHONY: lanes-page
 lanes-page: setup ## results and page of docs/studies/lanes.md, with the virtual clock (first: make adapters, quiclab kernel build)

@@ -115,6 +115,7 @@ def test_the_digests_of_results_are_those_of_their_runs(data: dict[str, Any]) ->
     assert (found.runs, found.different) == (SETTINGS, {})
     assert SAMPLE.problems("page_load", data, found) == []
     assert SAMPLE.earlier(data) == []
+    assert PAGE.banner("page_load", data) == ""
 
 
 def test_runs_with_other_digests_are_named_unless_the_page_says_so(data: dict[str, Any]) -> None:
@@ -126,6 +127,7 @@ def test_runs_with_other_digests_are_named_unless_the_page_says_so(data: dict[st
     assert name in message
     assert "make page_load-page" in message
     noted = other | {"earlier": [STUDY]}
+    assert (PAGE.banner("page_load", other), STUDY in PAGE.banner("page_load", noted)) == ("", True)
     assert SAMPLE.problems("page_load", noted, found) == []
     assert SAMPLE.earlier(noted) == [STUDY]
     same = SAMPLE.repeat("page_load", data, workers=1)
@@ -146,7 +148,7 @@ def test_a_page_without_a_sample_has_values_of_an_earlier_version() -> None:
     }
     assert SAMPLE.earlier(data) == [STUDY, "validation/lanes"]
     assert SAMPLE.problems("lanes", data, SAMPLE.Repeated(0, {}, 0.0)) == []
-    assert "Values of an earlier version" in PAGE.EARLIER
+    assert PAGE.banner("lanes", data) != ""
 
 
 def test_a_claim_that_came_after_the_values_is_not_tested_until_they_are_made_again() -> None:

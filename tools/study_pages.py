@@ -59,9 +59,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from page_asked import Asked
 from page_sample import earlier, problems, repeat
 from page_terms import beyond, largest, listed, names_of, spread
-from page_values import Asked, Values
+from page_values import Values
 from quiclab.errors import QuiclabError
 from quiclab.study.ablate import make
 from quiclab.study.explanation import environment
@@ -69,11 +70,11 @@ from quiclab.study.explanation import environment
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "studies"
 NOTE = "<!-- Written by tools/study_pages.py from templates/{name}.md.j2 and data/{name}.json; edit the template. -->\n"
-EARLIER = (
-    "> **Values of an earlier version.** Mechanisms of some transports have changed since the runs of these studies "
-    "were made, not necessarily theirs: {studies}. `make study-pages` makes them again.\n\n"
-)
+EARLIER = "> **Values of an earlier version.** {cause}: {studies}. `make {make}` makes them again.\n\n"
 """Stands above a page with values of an earlier version (`page_sample.earlier`)."""
+DIFFERENT = "Mechanisms have changed since the runs of these studies were made, and some of the runs are others now"
+UNKNOWN = "Mechanisms of some transports have changed since the runs of these studies were made, not necessarily theirs"
+"""Causes: a sample of the runs differs, or there is none."""
 GROUPS = {
     "answers": "validation",
     "aqm": "validation",
@@ -95,8 +96,15 @@ def rendered(name: str, values: Values) -> str:
     language.filters = {**language.filters, "listed": listed, "beyond": beyond, "largest": largest, "spread": spread}
     text = (PAGES / "templates" / f"{name}.md.j2").read_text(encoding="utf-8")
     page = language.from_string(text).render(names_of(GROUPS.get(name, name), values))
-    older = earlier(values.stored)
-    return NOTE.format(name=name) + (EARLIER.format(studies=", ".join(older)) if older else "") + page
+    return NOTE.format(name=name) + banner(name, values.stored) + page
+
+
+def banner(name: str, data: Mapping[str, Any]) -> str:
+    """Return what stands above a page about its values: nothing if they are current."""
+    if not (older := earlier(data)):
+        return ""
+    cause, make_it = (DIFFERENT, f"{name}-page") if data.get("digests") else (UNKNOWN, "study-pages")
+    return EARLIER.format(cause=cause, studies=", ".join(older), make=make_it)
 
 
 def stored(name: str) -> dict[str, Any]:
