@@ -6,7 +6,7 @@
 Three tables as markdown. For each situation: the pacers whose goodput is within 1 % of the best, or not told apart from
 it by the 95 % interval; the best and the worst; what the best gains over none; and losses and times in the bottleneck
 without a pacer and with the best. Then the longest bursts, and the fewest acknowledgements, that cost at most 1 % of
-goodput. The page docs/studies/pacing_beyond.md has them from its stored values.
+goodput. The best of seven is a little lucky: gains below 1 % are none. docs/studies/pacing_beyond.md rests on them.
 """
 
 from __future__ import annotations

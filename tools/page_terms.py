@@ -178,7 +178,6 @@ def names_of(group: str, values: Values) -> dict[str, Any]:
         ),
         "measured": measured,
         "splitter_choice": lambda: "\n".join(dual_connectivity_choice.table(summary)),
-        "pacing_choice": lambda: "\n".join(pacing_choice.tables(summary)),
         "verdict": lambda identity: Verdict(values.claim(homes[identity], identity)["verdict"]).word,
         "claim": lambda identity: values.claim(homes[identity], identity),
         "claims": lambda verdict="": [item["identity"] for item in every() if verdict in ("", item["verdict"])],

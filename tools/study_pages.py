@@ -41,8 +41,7 @@ seed (`--seed`), which is stored with the values, are not made. Placeholders:
   default engine and another one have runs, and the means of their means;
 - `fixed_differences()`, the settings of `validation/regressions`, and `over_starts(METRIC, ENGINE)` of those with a
   late flow: how many they are, the mean over their starts and its standard error;
-- `pacing_choice()`, the tables of tools/pacing_choice.py, and `longest(STUDY, CONFIGURATION, SECOND_FACTOR)`, the
-  largest burst or number of packets that costs at most 1 %;
+- `longest(STUDY, CONFIGURATION, SECOND_FACTOR)`, the largest burst or number of packets that costs at most 1 %;
 - `estimated(STUDY, CONFIGURATION, 'simulation' or 'publication')`, lines that compare the model of a study with its
   runs or with its published table, and filter `spread` of them; `on_paper(PARAMETER=VALUE...)`, the analytical
   model of the Dual Connectivity study;
