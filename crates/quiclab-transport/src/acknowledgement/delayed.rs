@@ -30,15 +30,29 @@
 #[cfg(test)]
 mod tests;
 
-use crate::options::TcpAckRule;
 use crate::ticks::Ticks;
 use quiclab_core::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Duplicates that are not merged at a position (Linux `TCP_FASTRETRANS_THRESH`).
 const UNMERGED: u8 = 3;
 /// First guess of the peer's segment payload, its smallest (Linux `TCP_MSS_DEFAULT`, `TCP_MIN_MSS`).
 const FIRST_PAYLOAD: u64 = 536;
 const MIN_PAYLOAD: u64 = 88;
+
+/// Rule by which a receiver of TCP acknowledges data in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TcpAckRule {
+    /// Bytes are counted, in full segments; the wait follows the gaps between segments; an end that answers has no quick
+    /// acknowledgements.
+    Linux,
+    /// Segments of any size are counted; the wait is fixed (FreeBSD, Windows).
+    Segments,
+    /// Bytes are counted, in full segments; the wait is fixed (macOS).
+    FullSegments,
+}
 
 /// Parameters, in the terms of `TcpOptions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

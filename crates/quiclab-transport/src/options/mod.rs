@@ -10,7 +10,7 @@ mod tcp;
 mod tls;
 mod workload;
 
-pub use crate::acknowledgement::Acknowledgement;
+pub use crate::acknowledgement::{Acknowledgement, TcpAckRule};
 pub use crate::congestion::{
     BbrConstants, CongestionControl, CubicConstants, NewRenoConstants, SavedPath, SlowStartExit,
 };
@@ -25,7 +25,7 @@ pub(crate) use quic::QuicValues;
 pub use quic::{FlowControl, QuicOptions, QuicVersion, StreamScheduler};
 pub(crate) use table::values;
 pub(crate) use tcp::TcpValues;
-pub use tcp::{RateReduction, TcpAckRule, TcpEcn, TcpLossDetection, TcpMetrics, TcpOptions};
+pub use tcp::{RateReduction, TcpEcn, TcpLossDetection, TcpMetrics, TcpOptions};
 pub use tls::{EarlyData, Tls, TlsVersion};
 pub use workload::{
     LiveDelivery, MAX_ORIGINS, MediaControl, ObjectKind, PageObjects, PageResource, PingProtocol, Priorities,

@@ -1,6 +1,7 @@
 //! Options of TCP.
 
 use super::table::options;
+use crate::acknowledgement::TcpAckRule;
 use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -117,19 +118,6 @@ pub enum TcpMetrics {
     None,
     /// Metrics that Linux saves at the end of the same connection in a warm-up run, of which nothing else is kept.
     WarmStart,
-}
-
-/// Rule by which a receiver of TCP acknowledges data in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TcpAckRule {
-    /// Bytes are counted, in full segments; the wait follows the gaps between segments; an end that answers has no quick
-    /// acknowledgements.
-    Linux,
-    /// Segments of any size are counted; the wait is fixed (FreeBSD, Windows).
-    Segments,
-    /// Bytes are counted, in full segments; the wait is fixed (macOS).
-    FullSegments,
 }
 
 /// How TCP uses explicit congestion notification, and what it returns of the marks.
