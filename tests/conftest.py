@@ -17,6 +17,7 @@ import pytest
 
 from quiclab.errors import RequestError
 from quiclab.kernel import newest_kernel
+from quiclab.lane.adapter import load_adapters
 from quiclab.lane.run import Lane
 from quiclab.stacks import catalogue
 
@@ -147,3 +148,13 @@ def virtual_kernel() -> None:
         newest_kernel()
     except RequestError as error:
         pytest.skip(error.message)
+
+
+def without_browser() -> str | None:
+    """Say what a browser in the kernel lane needs and this machine has not."""
+    missing = [message for name in ("chromium", "chromium-h2") for message in load_adapters()[name].missing()]
+    if missing:
+        return missing[0]
+    if os.geteuid() != 0 or not Path("/dev/net/tun").exists() or shutil.which("chromium") is None:
+        return "network namespaces with TUN devices need root"
+    return None if importlib.util.find_spec("playwright") else "playwright is missing"

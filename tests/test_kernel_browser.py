@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
-import os
-import shutil
 import struct
 import subprocess
 import tempfile
@@ -18,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, without_browser
 from quiclab import cli
 from quiclab.browser import client, curl, quinn
 from quiclab.browser.chromium import Chromium, environment, key_hash
@@ -144,7 +142,7 @@ def test_the_server_speaks_both_protocols_with_the_same_files() -> None:
         # 100 for each stream without it: Chromium sends more for pages of 100 images, and loses the connection
         assert manager["http2_protocol_options"]["max_inbound_priority_frames_per_stream"] == 2**32 - 1
     assert routes[0] == routes[1]
-    assert [route["direct_response"]["body"]["filename"] for route in routes[0]] == ["/run/image-0", "/run/html"]
+    assert [route["direct_response"]["body"]["filename"] for route in routes[0]] == ["/run/object-0", "/run/html"]
 
 
 @pytest.mark.parametrize("protocol", ["h2", "h3"])
@@ -489,22 +487,12 @@ def test_missing_items_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert "stack `chromium` needs the program `chromium`: apt-get install chromium" in capsys.readouterr().err
 
 
-def lacking() -> str | None:
-    """Say what a browser in the kernel lane needs and this machine has not."""
-    missing = [message for name in ("chromium", "chromium-h2") for message in load_adapters()[name].missing()]
-    if missing:
-        return missing[0]
-    if os.geteuid() != 0 or not Path("/dev/net/tun").exists() or shutil.which("chromium") is None:
-        return "network namespaces with TUN devices need root"
-    return None if importlib.util.find_spec("playwright") else "playwright is missing"
-
-
 def left_behind() -> set[str]:
     return {path.name for folder in ("/tmp", "/dev/shm") for path in Path(folder).glob("*chromium*")}  # noqa: S108
 
 
 @pytest.mark.kernel_lane
-@pytest.mark.skipif(lacking() is not None, reason=lacking() or "")
+@pytest.mark.skipif(without_browser() is not None, reason=without_browser() or "")
 def test_results_stay_and_the_rest_of_a_loader_goes_even_in_dev_shm() -> None:
     """The directory of the results is bound from below the new /dev/shm; what is written beside it is not seen."""
     script = BUILT_IN / "browser.sh"
@@ -522,7 +510,7 @@ def test_results_stay_and_the_rest_of_a_loader_goes_even_in_dev_shm() -> None:
 
 @pytest.mark.kernel_lane
 @pytest.mark.browser
-@pytest.mark.skipif(lacking() is not None, reason=lacking() or "")
+@pytest.mark.skipif(without_browser() is not None, reason=without_browser() or "")
 def test_chromium_loads_a_page_over_both_protocols() -> None:
     before = left_behind()
     found = load_pages(load(PAGE_FILE, [("duration", "20 s")]), 1, pause_s=0.0)

@@ -128,7 +128,7 @@ def test_programs_of_one_application_serve_each_others_clients(tmp_path: Path, c
 
 
 @pytest.mark.parametrize("stack", [name for name, adapter in load_adapters().items() if adapter.takes_certificate])
-@pytest.mark.parametrize("certificate", ["p-256", "rsa-2048"])
+@pytest.mark.parametrize("certificate", ["p-256", "rsa-2048", "p-256-chain-2", "rsa-2048-chain-3"])
 def test_servers_have_the_certificate_that_is_chosen(tmp_path: Path, stack: str, certificate: Certificate) -> None:
     adapter = load_adapters()[stack]
     for message in adapter.missing():

@@ -42,6 +42,7 @@ SECTIONS = {
     "Rate": "rate-of-a-link",
     "ShapedRate": "rate-of-a-link",
     "EndpointConfig": "endpoint",
+    "TcpAckRule": "acknowledgement-rule",
     "TcpLossDetection": "loss-detection",
     "TcpMetrics": "metrics-of-a-destination",
     "QuicFlowControl": "flow-control",

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quiclab.browser.har_writer import EVENTS, Event, Recording, har, record
 from quiclab.browser.load import LOGGED, LoadError, PageLoad, Target, examine
+from quiclab.browser.site import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,6 +134,9 @@ class Chromium:
         target: Target,
     ) -> None:
         self.protocol, self.name, self.sizes = protocol, target.name, target.sizes
+        self.origins = target.origins
+        names = [name_of(origin, target.name) for origin in range(target.origins)]
+        mapped = ",".join(f"MAP {name} {target.address}:{target.port}" for name in names)
         self._home = tempfile.TemporaryDirectory(prefix="quiclab-browser-", ignore_cleanup_errors=True)
         profile = Path(self._home.name)
         preferences = profile / "Default" / "Preferences"
@@ -141,12 +145,12 @@ class Chromium:
         (profile / _TEMPORARY).mkdir()
         arguments = [
             f"--ignore-certificate-errors-spki-list={key_hash(target.certificate)}",
-            f"--host-resolver-rules=MAP {target.name} {target.address}:{target.port}",
+            f"--host-resolver-rules={mapped}",
             "--no-proxy-server",
             "--enable-benchmarking",
             "--enable-net-benchmarking",
             *(
-                ["--enable-quic", f"--origin-to-force-quic-on={target.name}:443"]
+                ["--enable-quic", f"--origin-to-force-quic-on={','.join(f'{name}:443' for name in names)}"]
                 if protocol == "h3"
                 else ["--disable-quic"]
             ),
@@ -213,7 +217,7 @@ class Chromium:
         except Exception as error:
             reason = self._reason(error, timeout_s)
             raise LoadError(f"load {number} over {LOGGED[self.protocol]}: {reason}") from error
-        examined = examine(recording, self.sizes, number, self.protocol)
+        examined = examine(recording, self.sizes, number, self.protocol, self.origins)
         return examined, har(recording, f"load_{number}", self.version, version("quiclab"))
 
     def _load(self, number: int, query: str, timeout_s: float) -> Recording:
@@ -224,7 +228,10 @@ class Chromium:
         self._events.clear()
         end_s = time.monotonic() + timeout_s
         self._page.goto(f"https://{self.name}/?{query}", wait_until="load", timeout=timeout_s * 1e3)
-        while not (recording := record(self._events)).is_complete and not recording.crashed:
+        # a page with dependencies may request more after its load event
+        while not (recording := record(self._events)).is_complete or len(recording.exchanges) < len(self.sizes):
+            if recording.crashed:
+                break
             if time.monotonic() > end_s:
                 raise LoadError(f"load {number} over {LOGGED[self.protocol]}: {self._late(timeout_s)}")
             self._page.wait_for_timeout(_STEP_MS)

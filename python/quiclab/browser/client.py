@@ -181,7 +181,7 @@ def table(loads: Loads, versions: Mapping[str, str]) -> dict[str, Any]:
 
 def _loaders(arguments: argparse.Namespace, protocols: list[str], stack: ExitStack) -> dict[str, Loader]:
     page = Page.of(json.loads(arguments.workload))
-    target = Target(arguments.name, arguments.address, PORT, Path(arguments.certificate), page.sizes())
+    target = Target(arguments.name, arguments.address, PORT, Path(arguments.certificate), page.sizes(), page.origins)
     if arguments.client == "chromium":
         playwright = stack.enter_context(driver())
         return {

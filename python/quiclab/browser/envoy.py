@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from quiclab.browser.site import Page, png
+from quiclab.browser.site import TYPES, Page, body
 
 PORT: Final = 443
 CONFIGURATION, ACCESS_LOG = "envoy.json", "access.log"
@@ -51,8 +51,8 @@ class Request:
 def write_files(page: Page, directory: Path, address: str, certificate: Path, key: Path) -> Path:
     """Write page and configuration to an existing directory; returns the configuration."""
     (directory / "html").write_bytes(page.html())
-    for group, (_, size_bytes) in enumerate(page.groups):
-        (directory / f"image-{group}").write_bytes(png(size_bytes))
+    for number, group in enumerate(page.groups):
+        (directory / f"object-{number}").write_bytes(body(group.kind, group.size_bytes))
     (directory / ACCESS_LOG).write_bytes(b"")
     file = directory / CONFIGURATION
     file.write_text(json.dumps(configuration(page, directory, address, certificate, key), indent=1), encoding="utf-8")
@@ -83,14 +83,18 @@ def configuration(page: Page, directory: Path, address: str, certificate: Path, 
 
 
 def _connection_manager(codec: str, page: Page, directory: Path) -> dict[str, Any]:
-    routes = [_route(f"/{group}/", directory / f"image-{group}", "image/png") for group in range(len(page.groups))] + [
-        _route("/", directory / "html", "text/html; charset=utf-8")
+    routes = [
+        _route(f"/{number}/", directory / f"object-{number}", TYPES[group.kind])
+        for number, group in enumerate(page.groups)
     ]
+    routes.append(_route("/", directory / "html", "text/html; charset=utf-8"))
     host = {
         "name": "all",
         "domains": ["*"],
         "routes": routes,
-        "response_headers_to_add": [_header("cache-control", "no-store, no-cache")],
+        # fonts of other origins are requested with CORS (Fetch, section 3.3)
+        "response_headers_to_add": [_header("cache-control", "no-store, no-cache")]
+        + ([_header("access-control-allow-origin", "*")] if page.has_resources else []),
     }
     line = {
         "protocol": "%PROTOCOL%",

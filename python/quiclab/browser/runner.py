@@ -51,6 +51,8 @@ class PageLoads:
         Name and version of the client by protocol.
     result
         The run: links, lateness, versions.
+    lengthened
+        Number of objects of the page that are longer than those of the scenario (`quiclab.browser.site.Page`).
     """
 
     counted: list[PageLoad]
@@ -59,6 +61,7 @@ class PageLoads:
     hars: dict[str, dict[str, Any]] = field(repr=False)
     clients: dict[str, str]
     result: RunResult = field(repr=False)
+    lengthened: int = 0
 
     def of(self, protocol: str) -> list[PageLoad]:
         """Return the loads over a protocol that count."""
@@ -118,6 +121,9 @@ def load_pages(
     """
     check_request(loads, protocols, client, clock, emulation)
     single, timeout_s = page_scenario(scenario, flow, loads * len(protocols), pause_s)
+    page = Page.of(_workload(single))
+    if page.has_resources and client != "chromium":
+        raise unexpected("client", "`chromium`", client, "it alone loads what other objects lead to")
     words = ["--client", client, "--protocols", ",".join(protocols), "--loads", str(loads)]
     words += ["--pause", f"{pause_s:g}", "--timeout", f"{timeout_s:g}"]
     if client == "quinn":
@@ -129,7 +135,7 @@ def load_pages(
         emulation="netem" if emulation == "netem" else "engine",
         client_words=tuple(words),
     )
-    whole_bytes = (loads + 1) * len(protocols) * sum(Page.of(_workload(single)).sizes().values())
+    whole_bytes = (loads + 1) * len(protocols) * page.total_bytes
 
     def tell(time_s: float, delivered_bytes: int, _: float) -> None:
         if progress is not None:  # the duration is a distant bound; the bytes include headers
@@ -137,7 +143,7 @@ def load_pages(
 
     with tempfile.TemporaryDirectory(prefix="quiclab-") as scratch:
         result = lane.run(single, seed, base_dir=base_dir, record_dir=scratch, progress=tell)
-        return _read(Path(scratch), next(iter(result.flows)), result)
+        return _read(Path(scratch), next(iter(result.flows)), result, page.lengthened)
 
 
 def _workload(scenario: Scenario) -> dict[str, Any]:
@@ -203,7 +209,7 @@ def check_request(loads: int, protocols: Sequence[str], client: str, clock: str,
         raise unexpected("protocols", "`h3` for client quinn", ",".join(protocols))
 
 
-def _read(directory: Path, flow: str, result: RunResult) -> PageLoads:
+def _read(directory: Path, flow: str, result: RunResult, lengthened: int) -> PageLoads:
     """Read the files of the client; it writes loads only if all of them are valid."""
     file = directory / f"{flow}.loads.json"
     if not file.exists():
@@ -217,7 +223,7 @@ def _read(directory: Path, flow: str, result: RunResult) -> PageLoads:
         if (directory / f"{flow}.{protocol}.har").exists()
     }
     parts = {name: [page_load(entry) for entry in said[key]] for key, name in LOAD_LISTS.items()}
-    return PageLoads(hars=hars, clients=said["clients"], result=result, **parts)
+    return PageLoads(hars=hars, clients=said["clients"], result=result, lengthened=lengthened, **parts)
 
 
 def page_load(entry: Mapping[str, Any]) -> PageLoad:

@@ -17,6 +17,9 @@ from quiclab.cli.values import JsonOption, SetOption, integer, options_for, pars
 from quiclab.errors import QuiclabError
 from quiclab.libraries import check_libraries
 from quiclab.native import MAX_SEED
+from quiclab.page.har_reader import read_har
+from quiclab.page.replay import browsed
+from quiclab.page.rules import told
 from quiclab.progress import RunProgress
 from quiclab.report import show
 from quiclab.report.summary import text
@@ -26,7 +29,13 @@ SCHEMA = "quiclab.browse/1"
 
 
 def browse_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file with a page.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Scenario file with a page, or with --network a HAR file.")
+    ],
+    network: Annotated[
+        Path | None,
+        typer.Option(metavar="SCENARIO", help="Scenario file for the page of a HAR file: its links and routes."),
+    ] = None,
     loads: Annotated[
         int, typer.Option(parser=integer(1, MAX_LOADS), metavar="N", help="Number of measured loads per protocol.")
     ] = 20,
@@ -37,7 +46,12 @@ def browse_command(
         str, typer.Option(metavar="chromium|curl|quinn", help="Client that loads the page; quinn supports HTTP/3 only.")
     ] = "chromium",
     sets: SetOption = None,
-    flow: Annotated[str | None, typer.Option(metavar="NAME", help="Flow whose page to load (default: first).")] = None,
+    flow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Flow whose page to load (default: first), or whose routes a HAR file takes."
+        ),
+    ] = None,
     pause: Annotated[float, typer.Option(metavar="S", min=0.0, max=3600.0, help="Pause after each load [s].")] = 0.5,
     clock: ClockOption = None,
     emulation: EmulationOption = None,
@@ -55,11 +69,18 @@ def browse_command(
     clock, emulation = clock or "real", emulation or "engine"
     with options_for("loads", "protocols", "client", "clock", "emulation"):
         check_request(loads, names, client, clock, emulation)
-    scenario = load_either(file, parse_sets(sets))
+    scenario_file = network or file
+    scenario = load_either(scenario_file, parse_sets(sets))
+    left_out = None
+    if network is not None:
+        recorded = read_har(file)
+        with options_for("flow"):
+            scenario, flow = browsed(scenario, flow, recorded), None
+        left_out = told(recorded.entries, recorded.left_out)
     check_libraries("`quiclab browse`", "scipy")
     if har is not None:
-        claim_directory(har, [f"{protocol}.har" for protocol in names], force, "--har", [file])
-    with options_for("flow"), RunProgress(scenario.name) as progress:
+        claim_directory(har, [f"{protocol}.har" for protocol in names], force, "--har", [file, scenario_file])
+    with options_for("flow", "client"), RunProgress(scenario.name) as progress:
         found = load_pages(
             scenario,
             loads,
@@ -70,7 +91,7 @@ def browse_command(
             pause_s=pause,
             clock=clock,
             emulation=emulation,
-            base_dir=os.path.abspath(file.parent),  # noqa: PTH100 (`..` stays as it is behind a link)
+            base_dir=os.path.abspath(scenario_file.parent),  # noqa: PTH100 (`..` stays as it is behind a link)
             progress=progress,
         )
     if har is not None:
@@ -80,6 +101,8 @@ def browse_command(
         print(to_json(document))
     else:
         _show(document)
+        if left_out:
+            print(left_out)
     if problem := found.result.invalid_reason:
         raise QuiclabError(problem)
 
@@ -94,6 +117,7 @@ def to_document(found: PageLoads) -> dict[str, Any]:
         "difference": compared(found).difference,
         "lateness": found.result.data["run"]["kernel"]["lateness"],
         "kept_up": found.result.data["run"]["kernel"]["kept_up"],
+        "lengthened": found.lengthened,
         **{key: [entry.to_dict() for entry in getattr(found, name)] for key, name in LOAD_LISTS.items()},
     }
 
@@ -119,6 +143,8 @@ def _show(document: dict[str, Any]) -> None:
         verdict = "significant" if difference["significant"] else "not significant"
         told = "too few loads for a test" if difference["p"] is None else f"p = {difference['p']:.2g}: {verdict}"
         print(f"HTTP/3 compared with HTTP/2: {difference['percent']:+.1f} % (positive: HTTP/3 is faster), {told}")
+    if document["lengthened"]:
+        print(f"{document['lengthened']} objects are longer than recorded: images and the HTML have a least length")
     if document["left_out"]:
         print(f"{len(document['left_out'])} loads had no ticket for 0-RTT: they were excluded and repeated")
 

@@ -12,7 +12,7 @@ from typer.models import OptionInfo
 from quiclab.cli.application import KERNEL_LANE
 from quiclab.cli.values import integer
 from quiclab.errors import RequestError, not_one_of, unexpected
-from quiclab.lane.choices import CERTIFICATES, CLOCKS, DELAY_STAGES, EMULATIONS
+from quiclab.lane.choices import CERTIFICATES, CLOCKS, DEFAULT_CERTIFICATE, DELAY_STAGES, EMULATIONS
 
 if TYPE_CHECKING:
     from quiclab.lane.run import Lane
@@ -50,7 +50,11 @@ DelayStageOption = Annotated[
 ]
 CertificateOption = Annotated[
     str | None,
-    _one_of("--certificate", CERTIFICATES, "Key of the certificate of servers of lane kernel (default: ed25519)."),
+    _one_of(
+        "--certificate",
+        CERTIFICATES,
+        f"Key of the certificate of servers of lane kernel, alone or with its chain (default: {DEFAULT_CERTIFICATE}).",
+    ),
 ]
 AdapterOption = Annotated[
     list[Path] | None,

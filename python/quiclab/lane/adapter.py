@@ -19,7 +19,7 @@ from quiclab.errors import RequestError, alternatives, not_one_of, shown, unexpe
 from quiclab.kernel.programs import LIVE_PROGRAM, SYSTEM_PATH, live_program
 from quiclab.lane.adapter_file import AdapterFile, read
 from quiclab.lane.adapter_plan import Need
-from quiclab.lane.choices import Certificate
+from quiclab.lane.choices import DEFAULT_CERTIFICATE, Certificate
 from quiclab.lane.placeholders import fill
 
 #: Folder of the built-in files.
@@ -172,14 +172,20 @@ class Adapter:
                 "programs": str(programs_folder()),
                 "certificate_name": CERTIFICATE_NAME,
             }
-            | certificate_words("ed25519")
+            | certificate_words(DEFAULT_CERTIFICATE)
             | dict(placeholders)
         )
 
 
 def certificate_words(certificate: Certificate) -> dict[str, str]:
-    """Return the placeholders of a certificate: its file and that of its key."""
-    return {name: str(BUILT_IN / f"{name}-{certificate}.pem") for name in ("certificate", "key")}
+    """Return the placeholders of a certificate: files of what servers send, of its key, and of what clients trust."""
+    key, _, chain = certificate.partition("-chain-")
+    names = {
+        "certificate": f"certificate-{certificate}",
+        "key": f"key-{key}",
+        "authority": f"authority-{key}" if chain else f"certificate-{key}",
+    }
+    return {placeholder: str(BUILT_IN / f"{name}.pem") for placeholder, name in names.items()}
 
 
 def load_adapters(extra_paths: Iterable[Path | str] = ()) -> dict[str, Adapter]:

@@ -16,6 +16,7 @@ EARLY: Final = (
     "programs",
     "certificate",
     "key",
+    "authority",
     "certificate_name",
     "flow",
     "seed",

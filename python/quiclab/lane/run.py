@@ -29,7 +29,7 @@ from quiclab.kernel.virtual import GUEST_DIRECTORY, MEMORY, boot
 from quiclab.kernel.watch import watch
 from quiclab.lane.adapter import Adapter, load_adapters
 from quiclab.lane.adapter_plan import GuestPlan
-from quiclab.lane.choices import Certificate, Clock, DelayStage, Emulation
+from quiclab.lane.choices import DEFAULT_CERTIFICATE, Certificate, Clock, DelayStage, Emulation
 from quiclab.lane.collect import Report, collect, received_file
 from quiclab.lane.job import JOB_FILE, check_programs, extra_s, make_job, stack_of, stacks_of
 from quiclab.lane.keylog import embed, key_log
@@ -78,7 +78,8 @@ class Lane:
         Where netem delays packets: `next_hop`, `child` (of the discipline that has the rate) or `same`. From Linux 6.12
         on, packets in the delay stage of the latter two take slots of the queue (docs/emulation.md).
     certificate
-        Key of the certificate of servers: `ed25519`, `p-256` or `rsa-2048`.
+        Key of the certificate of servers, `ed25519`, `p-256` or `rsa-2048`; with `-chain-2` or `-chain-3` the leaf of a
+        chain of which the server sends this many certificates.
     client_words
         Arguments after the command of each client that are not part of a scenario, such as the number of page loads.
     """
@@ -89,7 +90,7 @@ class Lane:
     syscall_cost_ns: int | None = None
     tracer: tuple[str, ...] = ()
     delay_stage: DelayStage = "next_hop"
-    certificate: Certificate = "ed25519"
+    certificate: Certificate = DEFAULT_CERTIFICATE
     client_words: tuple[str, ...] = ()
 
     def programs(self) -> dict[str, Adapter]:

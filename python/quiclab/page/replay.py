@@ -145,6 +145,47 @@ def workload(page: RecordedPage) -> dict[str, Any]:
     }
 
 
+def browsed(network: Scenario, name: str | None, page: RecordedPage) -> Scenario:
+    """Return the scenario of a recorded page that a real browser loads: the network with one flow.
+
+    Of each resource it has size, kind, server, and the resource that leads to its request. Redirects to the document
+    are left out; delays, think times and header sections are those of the browser and the server.
+
+    Parameters
+    ----------
+    network, name
+        The scenario, and the flow whose routes the page takes, as for `flow_of`.
+    page
+        The page.
+
+    Raises
+    ------
+    RequestError
+        If the flow is ambiguous or unknown.
+    """
+    flow = flow_of(network, name)
+    document, redirects = page.chain[-1], set(page.chain[:-1])
+    kept = [document, *(n for n in range(len(page.resources)) if n != document and n not in redirects)]
+    position = {number: index for index, number in enumerate(kept)}
+    chosen = [page.resources[number] for number in kept]
+    origins = {origin: index for index, origin in enumerate(dict.fromkeys(resource.origin for resource in chosen))}
+    resources = [
+        {
+            "size": _bytes(resource.body_bytes),
+            "kind": resource.kind,
+            # what follows a redirect follows the document
+            "after": [position.get(resource.after or 0, 0)],
+            "origin": origins[resource.origin],
+        }
+        for resource in chosen[1:]
+    ]
+    workload = {"kind": "page", "html": _bytes(chosen[0].body_bytes), "resources": resources or None}
+    routes = {name: flow.get(name) for name in ("down", "up")}
+    taken = {name: network.value(name) for name in ("version", "name", "duration", *NETWORK)}
+    flows = {FLOW: {"stack": flow["stack"], **routes, "workload": workload}}
+    return Scenario({**taken, "flows": flows}, network.base_dir)
+
+
 def _resource(resource: Resource) -> dict[str, Any]:
     return {
         "size": _bytes(resource.body_bytes),

@@ -17,12 +17,23 @@
 //! | quick mode counts | | segments sent (since 6.6 only with an ACK due) | as 6.6 |
 //! | clock of the gaps | | jiffies | nanoseconds |
 //! | end of a wait | | a tick | as Linux |
+//!
+//! Receivers that are not Linux count, and wait for a fixed time ([`TcpAckRule`]):
+//!
+//! | | FreeBSD `DELAY_ACK` | Windows | macOS `tcp_cc_delay_ack`, `tcp_output` | here |
+//! |---|---|---|---|---|
+//! | counts | segments | segments | bytes, in full segments | as the system |
+//! | at once besides | gaps, duplicates | | gaps, duplicates, 16 ACKs after them, after a wait and at the start; PSH that is read | as the system; Windows as FreeBSD |
+//! | application that reads late | | | fewer ACKs, two per RTT at least | applications read at once |
+//! | larger window | when a quarter of the buffer is free | | at once | as Linux |
 
 #[cfg(test)]
 mod tests;
 
 use crate::ticks::Ticks;
 use quiclab_core::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Duplicates that are not merged at a position (Linux `TCP_FASTRETRANS_THRESH`).
 const UNMERGED: u8 = 3;
@@ -30,10 +41,27 @@ const UNMERGED: u8 = 3;
 const FIRST_PAYLOAD: u64 = 536;
 const MIN_PAYLOAD: u64 = 88;
 
+/// Rule by which a receiver of TCP acknowledges data in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TcpAckRule {
+    /// Bytes are counted, in full segments; the wait follows the gaps between segments; an end that answers has no quick
+    /// acknowledgements.
+    Linux,
+    /// Segments of any size are counted; the wait is fixed (FreeBSD, Windows).
+    Segments,
+    /// Bytes are counted, in full segments; the wait is fixed (macOS).
+    FullSegments,
+}
+
 /// Parameters, in the terms of `TcpOptions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Shortest and longest wait.
+    /// What makes an acknowledgement due at once.
+    pub rule: TcpAckRule,
+    /// Number of segments of which the last one is acknowledged at once.
+    pub segments: u32,
+    /// Shortest and longest wait; the longest one is that of all rules but Linux's.
     pub min_delay: Duration,
     /// Maximum delay.
     pub max_delay: Duration,
@@ -99,6 +127,8 @@ pub struct DelayedAck {
     timeout: Duration,
     /// Segments still to be acknowledged one by one.
     quick: u32,
+    /// Segments in order since the last acknowledgement.
+    segments: u32,
     /// The connection answers what it receives.
     pingpong: bool,
     /// Last data in order.
@@ -133,6 +163,7 @@ impl DelayedAck {
             settings,
             timeout: Duration::ZERO,
             quick: 0,
+            segments: 0,
             pingpong: false,
             received: Time::ZERO,
             srtt: None,
@@ -200,6 +231,16 @@ impl DelayedAck {
     pub fn on_data(&mut self, now: Time, arrival: &Arrival) {
         self.schedule();
         self.measure_segment(arrival);
+        self.segments += 1;
+        if !self.is_linux() {
+            if self.timeout == Duration::ZERO {
+                self.quick = self.settings.quick_acks;
+                self.timeout = self.settings.max_delay;
+            }
+            (self.pushed, self.pushed_again) = (arrival.push, false); // TF_LAST_IS_PSH of macOS
+            self.received = now;
+            return;
+        }
         let half = self.settings.min_delay / 2;
         let gap = now.since(self.received);
         if self.timeout == Duration::ZERO {
@@ -237,6 +278,10 @@ impl DelayedAck {
         self.pushed = true;
     }
 
+    fn is_linux(&self) -> bool {
+        self.settings.rule == TcpAckRule::Linux
+    }
+
     fn raise_quick(&mut self, window: u64) {
         self.raise_quick_to(window, self.settings.quick_acks);
     }
@@ -253,6 +298,10 @@ impl DelayedAck {
     }
     /// The same for at most `most` segments.
     pub fn enter_short_quick_mode(&mut self, window: u64, most: u32) {
+        if !self.is_linux() {
+            self.quick = self.settings.quick_acks;
+            return self.require();
+        }
         self.raise_quick_to(window, most);
         self.pingpong = false;
         self.timeout = self.settings.min_delay;
@@ -260,11 +309,13 @@ impl DelayedAck {
     }
     /// The window has grown: the sender should hear of it (`tcp_grow_window`).
     pub fn on_window_grown(&mut self) {
-        self.quick |= 1;
+        self.quick |= u32::from(self.is_linux());
     }
     /// Little room is left: ACKs need not come quickly (`__tcp_select_window`).
     pub fn on_little_room(&mut self) {
-        self.quick = 0;
+        if self.is_linux() {
+            self.quick = 0;
+        }
     }
 
     /// A segment has been taken in: acknowledge it now, or when (`__tcp_ack_snd_check`)?
@@ -272,14 +323,31 @@ impl DelayedAck {
         if !self.scheduled {
             return;
         }
-        let second_segment = state.unacknowledged > self.segment && state.window_advances;
-        if second_segment || self.is_quick() || self.required {
+        let enough = self.is_enough(state) && (state.window_advances || !self.is_linux());
+        if !self.is_linux() && state.out_of_order {
+            self.quick = self.settings.quick_acks;
+        }
+        if enough || self.is_quick() || self.required {
             return self.acknowledge_now(now);
         }
         if state.out_of_order { self.merge(now, state) } else { self.delay(now) }
     }
 
+    /// So many segments have arrived in order that they do not wait.
+    fn is_enough(&self, state: &State) -> bool {
+        match self.settings.rule {
+            TcpAckRule::Segments => self.segments >= self.settings.segments,
+            TcpAckRule::Linux | TcpAckRule::FullSegments => {
+                state.unacknowledged > u64::from(self.settings.segments - 1) * self.segment
+            }
+        }
+    }
+
     fn delay(&mut self, now: Time) {
+        if !self.is_linux() {
+            self.delayed.get_or_insert(self.settings.ticks.end(now, self.settings.max_delay));
+            return;
+        }
         let mut wait = self.timeout;
         if wait > self.settings.min_delay {
             let bound = self.srtt.map_or(Duration::MAX, |srtt| srtt.max(self.settings.min_delay));
@@ -331,7 +399,7 @@ impl DelayedAck {
     pub fn on_read(&mut self, now: Time, bytes: u64, state: &State) {
         let end_of_write = self.pushed_again || (self.pushed && !self.pingpong);
         let emptied = self.settings.at_reads && bytes > 0 && end_of_write && !state.out_of_order;
-        if self.scheduled && (state.unacknowledged > self.segment || emptied) {
+        if self.scheduled && (self.is_enough(state) || emptied) {
             self.acknowledge_now(now);
         }
     }
@@ -349,22 +417,25 @@ impl DelayedAck {
     pub fn on_ack_sent(&mut self, now: Time, pure: bool) {
         let expired = self.delayed.is_some_and(|deadline| deadline <= now);
         if pure && self.immediate.is_none() && self.scheduled && expired {
-            // nothing followed within the timeout (tcp_delack_timer_handler)
-            if self.pingpong {
+            // nothing followed within the timeout (tcp_delack_timer_handler; TCPT_DELACK of macOS)
+            if !self.is_linux() {
+                self.quick = self.settings.quick_acks;
+            } else if self.pingpong {
                 self.pingpong = false;
                 self.timeout = self.settings.min_delay;
             } else {
                 self.timeout = (self.timeout * 2).min(self.rto());
             }
         }
-        if self.scheduled && self.quick > 0 {
+        if self.scheduled && self.quick > 0 && (pure || self.is_linux()) {
             self.quick -= 1;
-            if self.quick == 0 {
+            if self.quick == 0 && self.is_linux() {
                 self.timeout = self.settings.min_delay;
             }
         }
         self.scheduled = false;
         self.required = false;
+        self.segments = 0;
         self.pushed = false;
         self.pushed_again = false;
         self.immediate = None;
@@ -375,7 +446,12 @@ impl DelayedAck {
 
     /// New data leaves: an answer, if it follows data within the timeout (`tcp_event_data_sent`).
     pub fn on_data_sent(&mut self, now: Time) {
-        if now.since(self.received) < self.timeout {
+        if !self.is_linux() {
+            // tcp_output of macOS
+            if now.since(self.received) >= self.rto() {
+                self.quick = self.settings.quick_acks;
+            }
+        } else if now.since(self.received) < self.timeout {
             self.pingpong = true;
         }
     }

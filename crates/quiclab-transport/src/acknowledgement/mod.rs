@@ -12,6 +12,7 @@ mod timer;
 
 pub use build::build;
 pub use config::Acknowledgement;
+pub use delayed::TcpAckRule;
 pub use every::Every;
 pub use frequency::Frequency;
 pub use rtt_fraction::RttFraction;

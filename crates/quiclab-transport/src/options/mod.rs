@@ -10,7 +10,7 @@ mod tcp;
 mod tls;
 mod workload;
 
-pub use crate::acknowledgement::Acknowledgement;
+pub use crate::acknowledgement::{Acknowledgement, TcpAckRule};
 pub use crate::congestion::{
     BbrConstants, CongestionControl, CubicConstants, NewRenoConstants, SavedPath, SlowStartExit,
 };

@@ -1,6 +1,7 @@
 //! Options of TCP.
 
 use super::table::options;
+use crate::acknowledgement::TcpAckRule;
 use quiclab_core::{ByteCount, Duration, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,9 @@ options! {
     #[schemars(transform = limits::between("4 KiB", "1048560 KiB"))]
     max_receive_buffer: ByteCount = ByteCount::from_bytes(6_291_456),
         "sysctl tcp_rmem, third value; tcp_init: 6 MiB where memory allows";
+    /// Part of the receive buffer is for the overhead of packets, and the window grows from 64 KiB with what arrives; otherwise the
+    /// whole buffer is window.
+    receive_overhead: bool = true, "net/ipv4/tcp_input.c tcp_init_buffer_space, tcp_grow_window";
     /// Maximum send buffer that autotuning reaches (`tcp_wmem`, third value).
     #[schemars(transform = limits::between("4 KiB", "1048560 KiB"))]
     max_send_buffer: ByteCount = ByteCount::from_bytes(4_194_304),
@@ -54,13 +58,19 @@ options! {
     undo: bool = true, "net/ipv4/tcp_input.c tcp_try_undo_recovery";
     /// Reduction of the window during recovery.
     rate_reduction: RateReduction = RateReduction::Prr, "net/ipv4/tcp_input.c tcp_cwnd_reduction; RFC 6937";
-    /// Minimum wait of a delayed acknowledgement. At most `max_delayed_ack`.
+    /// Rule by which the receiver acknowledges data in order.
+    ack_rule: TcpAckRule = TcpAckRule::Linux, "net/ipv4/tcp_input.c __tcp_ack_snd_check, tcp_event_data_recv";
+    /// Number of segments of which the last one is acknowledged at once: 2 for every second one.
+    #[schemars(transform = limits::at_least(1).unit("segments"))]
+    segments_per_ack: u32 = 2, "net/ipv4/tcp_input.c __tcp_ack_snd_check; RFC 5681 section 4.2";
+    /// Minimum wait of a delayed acknowledgement with the rule of Linux. At most `max_delayed_ack`.
     #[schemars(transform = limits::above("0 s").to("2 min"))]
     min_delayed_ack: Duration = Duration::from_millis(40), "include/net/tcp.h TCP_DELACK_MIN";
-    /// Maximum wait of a delayed acknowledgement.
+    /// Maximum wait of a delayed acknowledgement; with other rules than that of Linux, its wait.
     #[schemars(transform = limits::above("0 s").to("2 min"))]
     max_delayed_ack: Duration = Duration::from_millis(200), "include/net/tcp.h TCP_DELACK_MAX";
-    /// Number of segments acknowledged one by one at the start and after pauses.
+    /// Number of segments acknowledged one by one at the start and after pauses, and with other rules than that of Linux after gaps,
+    /// duplicates and waits.
     quick_acks: u32 = 16, "include/net/tcp.h TCP_MAX_QUICKACKS";
     /// Maximum number of duplicate acknowledgements that are merged into one (`tcp_comp_sack_nr`); 0: none.
     compressed_acks: u32 = 0, "none before tcp: add SACK compression";

@@ -33,7 +33,7 @@ mod stack;
 mod tls;
 
 pub use config::Config;
-pub use profile::{DEFAULT_PROFILE, profiles, rows};
+pub use profile::{DEFAULT_PROFILE, description, profiles, rows};
 pub use stack::LabTcp;
 
 /// Name in scenarios.

@@ -1,13 +1,17 @@
-//! Profiles: the values of Linux releases, each with its source.
+//! Profiles: the values of Linux releases, and of receivers that are not Linux, each with its source.
 //!
 //! `options/tcp.rs` and `config.rs` have the values of the oldest release; [`CHANGES`] has what came later. The
-//! configuration of a profile and the rows of its documentation both come from these.
+//! configuration of a profile and the rows of its documentation both come from these. A profile of [`RECEIVERS`] is the default
+//! profile with the options of another system that concern what it receives; as a sender it is Linux.
 //!
 //! Not modelled although it changed between these releases: HyStart's allowance for delayed ACKs (5.6), the rounds and minima of
 //! HyStart (5.16).
+//!
+//! Not modelled of receivers: the steps in which their buffers grow, window updates, and what `acknowledgement/delayed.rs` lists. The
+//! buffer of Windows is that of Linux: its sizes are not documented.
 
 use super::config::{Config, Fixed};
-use crate::options::{RateReduction, TcpLossDetection, TcpValues};
+use crate::options::{RateReduction, TcpAckRule, TcpLossDetection, TcpValues};
 use crate::profile::{OptionRow, Value, table, value};
 use quiclab_core::{ByteCount, Duration};
 
@@ -24,6 +28,82 @@ const PROFILES: [(&str, Release); 5] = [
     ("linux-5.3", (5, 3)),
     ("linux-5.15", (5, 15)),
     ("linux-7", (7, 0)),
+];
+
+/// A receiver that is not Linux: the name of its profile, its system, and what differs from the default profile.
+struct Receiver {
+    name: &'static str,
+    system: &'static str,
+    values: &'static [Value<Config>],
+}
+
+/// `values! { tcp.field = value, "source"; ... }`
+macro_rules! values {
+    ($($part:ident.$field:ident = $value:expr, $source:expr;)+) => {
+        &[$(value!($part.$field = $value, $source)),+]
+    };
+}
+
+/// Where the values of Windows come from.
+const WINDOWS: &str = "Get-NetTCPSetting, template Internet, which clients use (Microsoft Networking Blog, TCP Templates for Windows \
+     Server 2019, 2018)";
+const SEGMENTS: &str = "Microsoft, Troubleshoot Windows Server, KB 823764: each second segment of a stream is acknowledged, its last one \
+     by the timer";
+/// What Windows does behind a gap is not documented.
+const IMMEDIATE: &str = "RFC 5681 section 4.2: each segment behind a gap SHOULD be acknowledged at once; Windows documents nothing else";
+
+const RECEIVERS: [Receiver; 3] = [
+    Receiver {
+        name: "freebsd-14-receiver",
+        system: "FreeBSD 14",
+        values: values! {
+            tcp.ack_rule = TcpAckRule::Segments, "sys/netinet/tcp_input.c DELAY_ACK: no segment waits already";
+            tcp.segments_per_ack = 2, "sys/netinet/tcp_input.c DELAY_ACK";
+            tcp.max_delayed_ack = Duration::from_millis(40),
+                "sys/netinet/tcp_timer.h TCPTV_DELACK, hz / 25 since r360010 (13.0)";
+            tcp.quick_acks = 0, "sys/netinet/tcp_input.c: none";
+            tcp.acknowledge_reads = false, "sys/netinet/tcp_input.c DELAY_ACK: PSH does not count";
+            tcp.compressed_acks = 0, "sys/netinet/tcp_input.c tcp_do_segment: out of order at once";
+            tcp.receive_overhead = false, "sys/netinet/tcp_output.c: the window is sbspace()";
+            tcp.receive_buffer = ByteCount::from_bytes(64 * 1024),
+                "sys/netinet/tcp_input.c tcp_recvspace; sysctl net.inet.tcp.recvspace";
+            tcp.max_receive_buffer = ByteCount::from_bytes(2 * 1024 * 1024),
+                "sys/netinet/tcp_input.c tcp_autorcvbuf_max; sysctl net.inet.tcp.recvbuf_max";
+        },
+    },
+    Receiver {
+        name: "macos-15-receiver",
+        system: "macOS 15",
+        values: values! {
+            tcp.ack_rule = TcpAckRule::FullSegments,
+                "xnu-11417, bsd/netinet/tcp_cc.c tcp_cc_delay_ack, TCP_ACK_STRATEGY_MODERN";
+            tcp.segments_per_ack = 2, "xnu-11417, bsd/netinet/tcp_output.c: adv >= 2 * t_maxseg";
+            tcp.max_delayed_ack = Duration::from_millis(100),
+                "xnu-11417, bsd/netinet/tcp_timer.c tcp_delack: TCP_RETRANSHZ / 10";
+            tcp.quick_acks = 16, "xnu-11417, bsd/netinet/tcp_var.h TCP_FORCED_ACKS_COUNT";
+            tcp.acknowledge_reads = true, "xnu-11417, bsd/netinet/tcp_output.c: TF_LAST_IS_PSH";
+            tcp.compressed_acks = 0, "xnu-11417, bsd/netinet/tcp_input.c: out of order at once";
+            tcp.receive_overhead = false, "xnu-11417, bsd/netinet/tcp_output.c: the window is tcp_sbspace()";
+            tcp.receive_buffer = ByteCount::from_bytes(1448 * 384),
+                "xnu-11417, bsd/netinet/tcp_usrreq.c tcp_recvspace";
+            tcp.max_receive_buffer = ByteCount::from_bytes(4 * 1024 * 1024),
+                "xnu-11417, bsd/netinet/tcp_subr.c tcp_init: tcp_autorcvbuf_max, with 4 GiB of memory";
+        },
+    },
+    Receiver {
+        name: "windows-11-receiver",
+        system: "Windows 11",
+        values: values! {
+            tcp.timestamps = false, WINDOWS;
+            tcp.ack_rule = TcpAckRule::Segments,
+                SEGMENTS;
+            tcp.segments_per_ack = 2, WINDOWS;
+            tcp.max_delayed_ack = Duration::from_millis(40), WINDOWS;
+            tcp.quick_acks = 0, SEGMENTS;
+            tcp.acknowledge_reads = false, SEGMENTS;
+            tcp.compressed_acks = 0, IMMEDIATE;
+        },
+    },
 ];
 
 /// `changes! { (release) field = value, "source"; ... }`
@@ -72,7 +152,21 @@ const CHANGES: &[(Release, Value<Config>)] = changes! {
 
 /// Names of all profiles, the oldest release first.
 pub fn profiles() -> impl Iterator<Item = &'static str> {
-    PROFILES.iter().map(|&(name, _)| name)
+    PROFILES.iter().map(|&(name, _)| name).chain(RECEIVERS.iter().map(|receiver| receiver.name))
+}
+
+/// What the profile `name` stands for; `None` if there is no such profile.
+#[must_use]
+pub fn description(name: &str) -> Option<String> {
+    let of_linux = |release: &str| format!("TCP of Linux {release} with the defaults of its kernel");
+    match receiver(name) {
+        Some(receiver) => Some(format!("receiver of {}; as a sender, `{DEFAULT_PROFILE}`", receiver.system)),
+        None => profiles().find(|&profile| profile == name)?.strip_prefix("linux-").map(of_linux),
+    }
+}
+
+fn receiver(name: &str) -> Option<&'static Receiver> {
+    RECEIVERS.iter().find(|receiver| receiver.name == name)
 }
 
 /// What the profile `name` sets; `None` if there is no such profile.
@@ -103,10 +197,13 @@ pub(super) fn find(name: &str) -> Option<Config> {
     Some(config)
 }
 
-/// What changed up to the release of the profile `name`.
+/// What changed up to the release of the profile `name`, then what its receiver has.
 fn changes(name: &str) -> impl Iterator<Item = &'static Value<Config>> {
-    let release = PROFILES.iter().find(|profile| profile.0 == name).map_or((0, 0), |profile| profile.1);
-    CHANGES.iter().filter(move |(since, _)| *since <= release).map(|(_, value)| value)
+    let receiver = receiver(name);
+    let linux = receiver.map_or(name, |_| DEFAULT_PROFILE);
+    let release = PROFILES.iter().find(|profile| profile.0 == linux).map_or((0, 0), |profile| profile.1);
+    let changed = CHANGES.iter().filter(move |(since, _)| *since <= release).map(|(_, value)| value);
+    changed.chain(receiver.map_or(&[][..], |receiver| receiver.values))
 }
 
 #[cfg(test)]
@@ -183,6 +280,47 @@ mod tests {
             change("maximum retransmissions of SYN, SYN-ACK and data", "6, 5, 15 times", "10, 5, 15 times"),
         ];
         assert_eq!(differences("linux-5.15", "linux-7"), expected);
+    }
+
+    /// A receiver is the default profile but for what arrives: nothing that only a sender uses differs.
+    #[test]
+    fn receivers_differ_in_what_they_receive() {
+        let linux = rows(DEFAULT_PROFILE).unwrap();
+        let differences = |name: &str| -> Vec<_> {
+            let rows = rows(name).unwrap().into_iter().zip(&linux);
+            rows.filter(|(own, linux)| own.value != linux.value)
+                .map(|(own, _)| format!("{} {}", own.field.unwrap_or(own.meaning), own.value))
+                .collect()
+        };
+        let freebsd = [
+            "tcp.receive_buffer 64 KiB",
+            "tcp.max_receive_buffer 2 MiB",
+            "tcp.receive_overhead off",
+            "tcp.ack_rule segments",
+            "tcp.max_delayed_ack 40 ms",
+            "tcp.quick_acks 0",
+            "tcp.compressed_acks 0",
+            "tcp.acknowledge_reads off",
+        ];
+        assert_eq!(differences("freebsd-14-receiver"), freebsd);
+        let macos = [
+            "tcp.receive_buffer 543 KiB",
+            "tcp.max_receive_buffer 4 MiB",
+            "tcp.receive_overhead off",
+            "tcp.ack_rule full_segments",
+            "tcp.max_delayed_ack 100 ms",
+            "tcp.compressed_acks 0",
+        ];
+        assert_eq!(differences("macos-15-receiver"), macos);
+        let windows = [
+            "tcp.timestamps off",
+            "tcp.ack_rule segments",
+            "tcp.max_delayed_ack 40 ms",
+            "tcp.quick_acks 0",
+            "tcp.compressed_acks 0",
+            "tcp.acknowledge_reads off",
+        ];
+        assert_eq!(differences("windows-11-receiver"), windows);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! lab-tcp in the catalogue, and how an endpoint of it is made.
 
 use super::endpoint::TcpEndpoint;
-use super::{DEFAULT_PROFILE, LAB_TCP, options, profiles, rows};
+use super::{DEFAULT_PROFILE, LAB_TCP, description, options, profiles, rows};
 use crate::application::workload_random;
 use crate::error::Error;
 use crate::options::{EndpointConfig, TcpEcn, Workload};
@@ -21,17 +21,14 @@ static INFO: LazyLock<StackInfo> = LazyLock::new(|| StackInfo {
     options: profile::options(
         rows(DEFAULT_PROFILE).map(|rows| rows.into_iter().chain(http::http2_rows()).collect()),
     ),
-    profiles: profile::profiles(profiles(), rows, kernel),
+    profiles: profile::profiles(profiles(), rows, |name| {
+        String::leak(description(name).expect("it is one of the list"))
+    }),
     operations: &[],
     multipath: false,
     proprietary: true,
     tunnels: false,
 });
-
-fn kernel(profile: &str) -> &'static str {
-    let release = profile.trim_start_matches("linux-");
-    String::leak(format!("TCP of Linux {release} with the defaults of its kernel"))
-}
 
 /// TCP, its parts exchangeable.
 pub struct LabTcp;

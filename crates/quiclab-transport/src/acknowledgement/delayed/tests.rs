@@ -5,6 +5,8 @@ use crate::testing::ms;
 
 const PAYLOAD: u64 = 1448;
 const SETTINGS: Settings = Settings {
+    rule: TcpAckRule::Linux,
+    segments: 2,
     compressed_percent: 5,
     ticks: Ticks::EXACT,
     at_reads: true,
@@ -272,4 +274,109 @@ fn nothing_is_due_without_data() {
     acks.on_read(ms(1), 10, &STATE);
     acks.on_ack_sent(ms(2), true);
     assert_eq!(acks.due(), None);
+}
+
+/// A receiver that counts segments of any size and waits 40 ms, without quick mode (FreeBSD, Windows).
+const SEGMENTS: Settings = Settings {
+    rule: TcpAckRule::Segments,
+    max_delay: Duration::from_millis(40),
+    quick_acks: 0,
+    at_reads: false,
+    compressed_acks: 0,
+    ..SETTINGS
+};
+/// A receiver that counts full segments and waits 100 ms, with 16 quick acknowledgements (macOS).
+const FULL_SEGMENTS: Settings = Settings {
+    rule: TcpAckRule::FullSegments,
+    max_delay: Duration::from_millis(100),
+    compressed_acks: 0,
+    ..SETTINGS
+};
+
+/// `bytes` arrive at each of these times in ms, in segments of the same size, and the application reads them: when each
+/// acknowledgement leaves. `next` is when the arrivals end, in ms.
+fn acknowledged(acks: &mut DelayedAck, arrivals: &[(u64, u64)], end: u64) -> Vec<u64> {
+    let (mut left, mut unacknowledged) = (Vec::new(), 0);
+    let later = arrivals.iter().skip(1).map(|&(at, _)| at).chain([end]);
+    for (&(at, payload), next) in arrivals.iter().zip(later) {
+        unacknowledged += payload;
+        let state = State { unacknowledged, ..STATE };
+        acks.on_data(ms(at), &Arrival { payload, ..FULL });
+        acks.decide(ms(at), &state);
+        acks.on_read(ms(at), payload, &state);
+        if let Some(due) = acks.due().filter(|&due| due < ms(next)) {
+            acks.on_ack_sent(due, true);
+            left.push(due.as_nanos() / 1_000_000);
+            unacknowledged = 0;
+        }
+    }
+    left
+}
+
+/// The second segment is acknowledged at once, even a short one; one alone after 40 ms, however long the gaps are.
+#[test]
+fn segments_are_counted_whatever_their_size() {
+    let mut acks = DelayedAck::new(SEGMENTS, 64_240);
+    let arrivals = [(0, PAYLOAD), (10, 100), (20, 100), (25, 100), (30, PAYLOAD), (300, PAYLOAD), (335, 1)];
+    assert_eq!(acknowledged(&mut acks, &arrivals, 600), [10, 25, 70, 335]);
+}
+
+/// Of every `n` segments the last one is acknowledged.
+#[test]
+fn the_number_of_segments_per_acknowledgement_is_an_option() {
+    for rule in [TcpAckRule::Segments, TcpAckRule::FullSegments] {
+        for n in [1, 2, 3, 8] {
+            let settings = Settings { rule, segments: n, quick_acks: 0, ..SEGMENTS };
+            let arrivals: Vec<_> = (0..24).map(|at| (at, PAYLOAD)).collect();
+            let mut acks = DelayedAck::new(settings, 64_240);
+            // the size of segments is known from the first one on
+            let expected: Vec<_> = (0..24).filter(|at| (at + 1) % u64::from(n) == 0).collect();
+            assert_eq!(acknowledged(&mut acks, &arrivals, 25), expected, "{rule:?}, {n} segments");
+        }
+    }
+}
+
+/// 16 at once; then the 17th and 18th together. 19 waits 100 ms, to 118, after which 15 more are at once.
+#[test]
+fn full_segments_are_acknowledged_at_once_at_the_start_and_after_a_wait() {
+    let mut acks = DelayedAck::new(FULL_SEGMENTS, 64_240);
+    let first: Vec<_> = (0..19).map(|at| (at, PAYLOAD)).collect();
+    let expected: Vec<_> = (0..16).chain([17, 118]).collect();
+    assert_eq!(acknowledged(&mut acks, &first, 300), expected);
+    let next: Vec<_> = (300..317).map(|at| (at, PAYLOAD)).collect();
+    let expected: Vec<_> = (300..315).chain([316]).collect();
+    assert_eq!(acknowledged(&mut acks, &next, 317), expected);
+}
+
+#[test]
+fn the_end_of_a_write_counts_where_reads_are_acknowledged() {
+    let push = Arrival { push: true, ends_write: true, payload: 100, ..FULL };
+    for (settings, due) in [(SEGMENTS, 1040), (FULL_SEGMENTS, 1000)] {
+        let mut acks = DelayedAck::new(Settings { quick_acks: 0, ..settings }, 64_240);
+        acks.on_data(ms(1000), &push);
+        let state = State { unacknowledged: 100, ..STATE };
+        acks.decide(ms(1000), &state);
+        acks.on_read(ms(1000), 100, &state);
+        assert_eq!(acks.due(), Some(ms(due)), "{:?}", settings.rule);
+    }
+}
+
+/// Behind a gap each one, and 16 after it where there are quick acknowledgements; a duplicate, too.
+#[test]
+fn gaps_and_duplicates_are_acknowledged_at_once() {
+    for (settings, quick) in [(SEGMENTS, false), (FULL_SEGMENTS, true)] {
+        let mut acks = DelayedAck::new(Settings { quick_acks: 0, ..settings }, 64_240);
+        acks.on_data(ms(0), &FULL);
+        acks.on_ack_sent(ms(0), true);
+        acks.settings.quick_acks = settings.quick_acks;
+        for at in 1..6 {
+            assert_eq!(behind_gap(&mut acks, ms(at), 1), Some(ms(at)), "{:?}", settings.rule);
+            acks.on_ack_sent(ms(at), true);
+        }
+        assert_eq!(alone(&mut acks, ms(10)) == Some(ms(10)), quick, "{:?}", settings.rule);
+        acks.on_ack_sent(ms(11), true);
+        acks.enter_quick_mode(64_240);
+        acks.decide(ms(12), &State { unacknowledged: 0, ..STATE });
+        assert_eq!(acks.due(), Some(ms(12)), "{:?}", settings.rule);
+    }
 }

@@ -72,6 +72,8 @@ impl Receiver {
         let fixed = config.fixed.clone();
         let config = &config.tcp;
         let settings = Settings {
+            rule: config.ack_rule,
+            segments: config.segments_per_ack,
             min_delay: config.min_delayed_ack,
             max_delay: config.max_delayed_ack,
             quick_acks: config.quick_acks,

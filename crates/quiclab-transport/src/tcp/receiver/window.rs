@@ -13,6 +13,9 @@
 //! | cushion of the buffer | 16 segments | 16 segments | what is out of order | as the release |
 //! | RTT below 1 ms | | | the buffer grows in proportion to it | as the release |
 //! | memory pressure of the host | yes | yes | yes | none |
+//!
+//! Without `receive_overhead`, as on BSD, the whole buffer is window from the start. It grows as that of Linux, up to its own maximum:
+//! not modelled are the steps of FreeBSD (half of the buffer in half an RTT, `tcp_autorcvbuf`) and of macOS (`tcp_sbrcv_grow`).
 
 use crate::options::TcpValues;
 use crate::tcp::config::{Config, INITIAL_SEGMENTS, UNSCALED_WINDOW};
@@ -54,6 +57,8 @@ pub(super) struct Window {
     max_buffer: u64,
     /// Part of the buffer that is window, in 256ths; `None`: half, rounded up.
     ratio: Option<u64>,
+    /// The whole buffer is window, whatever memory packets take.
+    whole: bool,
     /// Payload of a full segment.
     mss: u64,
     scale: u8,
@@ -78,7 +83,9 @@ pub(super) struct Window {
 impl Window {
     /// The window of a new connection. `mss` is the payload of a full segment.
     pub(super) fn new(config: &Config, mss: u64) -> Self {
-        let ratio = config.fixed.measured_window.then_some(RATIO_UNIT / 2);
+        let whole = !config.tcp.receive_overhead;
+        let share = if whole { RATIO_UNIT } else { RATIO_UNIT / 2 };
+        let ratio = (whole || config.fixed.measured_window).then_some(share);
         let config = &config.tcp;
         let scale = window_scale(config);
         let buffer = config.receive_buffer.bytes();
@@ -87,15 +94,17 @@ impl Window {
         let initial = if full > mss { full - full % mss } else { full }.min(UNSCALED_WINDOW);
         // one segment stays reserved (Linux tcp_init_buffer_space)
         let clamp = full.min(UNSCALED_WINDOW << scale);
-        let clamp = if clamp > 2 * mss && clamp + mss > full { (full - mss).max(2 * mss) } else { clamp };
+        let clamp =
+            if !whole && clamp > 2 * mss && clamp + mss > full { (full - mss).max(2 * mss) } else { clamp };
         Self {
             buffer,
             max_buffer: config.max_receive_buffer.bytes(),
             ratio,
+            whole,
             mss,
             scale,
             clamp,
-            threshold: initial.min(clamp),
+            threshold: if whole { clamp } else { initial.min(clamp) },
             announced: initial,
             edge: 1 + initial,
             // the sender is taken to begin with its initial window
@@ -111,9 +120,9 @@ impl Window {
     /// The connection is open since `now`, and SYN or SYN-ACK has offered a window of `offered` bytes (Linux
     /// `tcp_init_buffer_space`).
     pub(super) fn open(&mut self, now: Time, offered: u64) {
-        self.threshold = offered.min(self.clamp);
+        self.threshold = if self.whole { self.clamp } else { offered.min(self.clamp) };
         (self.announced, self.edge) = (offered, 1 + offered);
-        self.space = self.threshold.min(INITIAL_SEGMENTS * self.mss).max(1);
+        self.space = offered.min(self.clamp).min(INITIAL_SEGMENTS * self.mss).max(1);
         self.space_time = now;
     }
 
@@ -141,7 +150,7 @@ impl Window {
     /// A segment of `payload` bytes is the first of its size: how much of the memory of a packet is payload (Linux
     /// `tcp_measure_rcv_mss`).
     pub(super) fn measure_ratio(&mut self, payload: u64) {
-        let Some(ratio) = &mut self.ratio else { return };
+        let Some(ratio) = self.ratio.as_mut().filter(|_| !self.whole) else { return };
         let measured = (payload * RATIO_UNIT / memory::of_received(payload)).max(1);
         if *ratio != measured {
             *ratio = measured;
@@ -153,7 +162,7 @@ impl Window {
     /// Part of the window that is taken by `bytes` that are unread or out of order and have this `memory`: by their memory
     /// since 6.16 (`tcp_space`).
     pub(super) fn taken(&self, bytes: u64, memory: u64) -> u64 {
-        if self.ratio.is_none() {
+        if self.ratio.is_none() || self.whole {
             return bytes;
         }
         self.full() - window_of(self.buffer.saturating_sub(memory), self.ratio)
@@ -286,6 +295,9 @@ impl Window {
         if buffer > self.buffer {
             self.buffer = buffer;
             self.clamp = self.full().min(UNSCALED_WINDOW << self.scale);
+            if self.whole {
+                self.threshold = self.clamp;
+            }
         }
     }
 

@@ -158,6 +158,22 @@ fn measured() -> Config {
     config
 }
 
+/// The whole buffer is window: 65 535 B in the SYN, then all of the buffer of 128 KiB, whatever memory segments take; 2896 B
+/// that are unread take 2896 B of it.
+#[test]
+fn the_whole_buffer_is_window_without_overhead() {
+    let mut config = measured();
+    config.tcp.receive_overhead = false;
+    let mut receiver = Receiver::new(&config, PAYLOAD, true, true).opened(ms(0), 65_535);
+    assert_eq!((receiver.window.announced(), receiver.window.clamp()), (65_535, 131_072));
+    receiver.on_segment(ms(0), &segment(1, PAYLOAD), Ecn::NotEct, None);
+    receiver.on_segment(ms(0), &segment(1 + PAYLOAD, PAYLOAD), Ecn::NotEct, None);
+    assert_eq!(receiver.window.clamp(), 131_072);
+    // in units of the shift count
+    let unit = 1 << Receiver::window_scale(&config.tcp);
+    assert_eq!(u64::from(receiver.window()), (131_072 - 2 * PAYLOAD).next_multiple_of(unit));
+}
+
 /// A segment of 1448 B takes 2048 + 256 B of memory: 160/256 of the buffer are window, 81 920 of 131 072 B.
 #[test]
 fn the_window_follows_the_memory_of_a_packet() {
