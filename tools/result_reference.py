@@ -1,7 +1,8 @@
 """Tables of docs/reference/result.md, from the schema of results, the metrics and the phases that the engine defines.
 
-After `<!-- result: TYPE -->` are the keys of a type of the schema, after `<!-- metrics: statistics -->` and `<!-- metrics:
-series -->` the metrics at the end of a run and over time, after `<!-- phases -->` the phases of congestion controls.
+After `<!-- result: TYPE -->` are the keys of a type of the schema, after `<!-- metrics: statistics -->` and
+`<!-- metrics: series -->` the metrics at the end of a run and over time, after `<!-- phases -->` the phases of
+congestion controls.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def result_page(text: str, rows: Callable[[list[str], list[list[str]]], str]) ->
         elif what == "metrics":
             lines = [row for group in by_element(name == "series") for row in group]
         else:
-            lines = [[str(number), f"`{name}`", meaning] for number, (name, _, meaning) in enumerate(extension().phases())]
+            lines = [
+                [str(number), f"`{name}`", meaning] for number, (name, _, meaning) in enumerate(extension().phases())
+            ]
         header = {"result": ["key", "type", "meaning"], "metrics": ["element", "name", "kind", "unit", "meaning"]}
         return f"<!-- {found[1]} -->\n{rows(header.get(what, ['number', 'name', 'meaning']), lines)}<!-- end -->"
 

@@ -2,9 +2,9 @@
 
 Between `<!-- fields: TYPE -->` and `<!-- end -->` are the fields of a type of the JSON schema of scenarios (vpn.md: of
 vpn.schema.json), after `<!-- options: STACK -->` the options of a stack, after `<!-- plugins -->` and `<!-- operations
--->` the built-in plugins and the computations that plugins can replace (result.md: result_reference.py). `--write` writes all files; `--vpn-schema`
-first reads the output of `quiclab-tunnel schema` from standard input. Type, default, meaning and limits are defined at
-the Rust fields.
+-->` the built-in plugins and the computations that plugins can replace; of result.md see result_reference.py. `--write`
+writes all files; `--vpn-schema` first reads the output of `quiclab-tunnel schema` from standard input. Type, default,
+meaning and limits are defined at the Rust fields.
 """
 
 from __future__ import annotations

@@ -157,8 +157,8 @@ def phases() -> list[tuple[str, str, str]]:
 def metric_groups() -> list[tuple[str, list[tuple[list[str], str, str, bool, bool, str]]]]:
     """Return the metrics of each element.
 
-    Each has the names of its numbers, kind, unit, whether it is in the statistics of a run, whether it is in time series,
-    and its meaning.
+    Each has the names of its numbers, kind, unit, whether it is in the statistics of a run, whether it is in time
+    series, and its meaning.
     """
 
 def result_schema() -> str:

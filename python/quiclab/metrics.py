@@ -46,9 +46,7 @@ class Metric:
 def metrics() -> tuple[Metric, ...]:
     """Return the definitions of all metrics, by element, in the order of documents."""
     groups = extension().metric_groups()
-    return tuple(
-        Metric(element, tuple(names), *about) for element, found in groups for names, *about in found
-    )
+    return tuple(Metric(element, tuple(names), *about) for element, found in groups for names, *about in found)
 
 
 def result_schema() -> dict[str, Any]:
@@ -68,6 +66,11 @@ def result_schema() -> dict[str, Any]:
         "description": "Metrics over the whole run.",
         "properties": dict(sorted(numbers.items())),
         "additionalProperties": {"type": "number"},
+    }
+    schema["properties"]["series"] = {
+        "type": "object",
+        "description": "Only with `record.series_interval`: element, then metric, then `mean`, minimum (`least`) and "
+        "maximum (`largest`) value and number of `samples` of its [time series](#time-series).",
     }
     for table, field in (("FlowResult", "sender"), ("FlowResult", "receiver"), ("ElementResult", "statistics")):
         about = schema["$defs"][table]["properties"][field]

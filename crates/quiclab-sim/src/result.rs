@@ -3,6 +3,7 @@
 use quiclab_core::{Counters, Metrics, Time};
 use quiclab_scenario::Scenario;
 use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,7 +14,8 @@ pub const SCHEMA: &str = "quiclab.run/1";
 /// The JSON schema of a result; metrics are in statistics by name ([`metric_groups`](crate::metric_groups)).
 #[must_use]
 pub fn result_schema() -> String {
-    serde_json::to_string(&schemars::schema_for!(RunResult)).expect("a schema is JSON")
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    serde_json::to_string(&generator.into_root_schema_for::<RunResult>()).expect("a schema is JSON")
 }
 
 /// Everything a run says, except series and packet records.

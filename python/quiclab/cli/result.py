@@ -34,12 +34,20 @@ def metrics_command(
     """List the metrics of results and time series: name, kind, unit, element and meaning."""
     found = [metric for metric in metrics() if any(name in known for known in metric.names)]
     if not found:
-        raise unknown("metric", name, [known for metric in metrics() for known in metric.names], "", "quiclab result metrics")
+        raise unknown(
+            "metric", name, [known for metric in metrics() for known in metric.names], "", "quiclab result metrics"
+        )
     if as_json:
         print(to_json({"schema": "quiclab.metrics/1", "metrics": [asdict(metric) for metric in found]}))
         return
     rows = [
-        [metric.element, metric.names[0] + (", ..." if len(metric.names) > 1 else ""), metric.kind, metric.unit, metric.meaning]
+        [
+            metric.element,
+            metric.names[0] + (", ..." if len(metric.names) > 1 else ""),
+            metric.kind,
+            metric.unit,
+            metric.meaning,
+        ]
         for metric in found
     ]
     show.table_of("Metrics", ["element", "name", "kind", "unit", "meaning"], rows, left=5)

@@ -14,13 +14,13 @@ quiclab_core::metrics! {
     /// Delays of datagrams and media packets.
     pub static DELAYS: DelaysMetrics = "receiver of `datagrams` or `media`" {
         /// From sending to arrival.
-        one_way_delay_ms_mean: Mean, End;
+        one_way_delay_ms_mean: Mean, Both;
         /// The shortest one-way delay.
-        one_way_delay_ms_min: Minimum, End;
+        one_way_delay_ms_min: Minimum, Both;
         /// The longest one-way delay.
-        one_way_delay_ms_max: Maximum, End;
-        /// Interarrival jitter (RFC 3550 section 6.4.1) at the end.
-        jitter_ms: Gauge, End;
+        one_way_delay_ms_max: Maximum, Both;
+        /// Interarrival jitter (RFC 3550 section 6.4.1).
+        jitter_ms: Gauge, Both;
     }
 
     /// Datagrams that arrived.
