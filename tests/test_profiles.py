@@ -12,7 +12,7 @@ import pytest
 import quiclab
 
 RATE_MBPS, RTT_MS, PACKET = 20, 40, 1228
-#: `probe_rtt` among the phases of a congestion control (`RecoveryState::PHASES`).
+#: `probe_rtt` among the phases of a congestion control (`Phase` of quiclab-core).
 PROBE_RTT = 6
 
 

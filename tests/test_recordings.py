@@ -298,34 +298,6 @@ def test_aioquic_tells_its_state_but_no_acknowledgements(tmp_path: Path) -> None
     assert end["pacing_rate_mbps"] == pytest.approx(8e-3 * end["cwnd_bytes"] / end["srtt_ms"], rel=0.2)
 
 
-def documented_metrics() -> dict[str, set[str]]:
-    """Metrics of an endpoint by engine, as the table of the reference marks them with dots."""
-    lines = (ROOT / "docs" / "reference" / "result.md").read_text(encoding="utf-8").splitlines()
-    start = next(number for number, line in enumerate(lines) if line.startswith("| metric | unit |"))
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[start : lines.index("", start)]]
-    columns = {name: number for number, name in enumerate(rows[0]) if number > 2}
-    names = [[name.strip("` ") for name in row[0].split(",")] for row in rows[2:]]
-    return {
-        engine: {name for row, cells in zip(names, rows[2:], strict=True) if cells[column] for name in row}
-        for engine, column in columns.items()
-    }
-
-
-@pytest.mark.parametrize("stack", [*STACKS, "aioquic"])
-def test_the_reference_says_which_engine_gives_which_metric(stack: str, tmp_path: Path) -> None:
-    if stack == "aioquic":
-        pytest.importorskip("aioquic", reason="the extra aioquic is not installed")
-    file = tmp_path / "small.toml"
-    file.write_text(SMALL)
-    # a queue that overflows, so that there is a threshold
-    sets = [("flows.dc.stack", stack), ("flows.dc.workload.size", "500 kB"), ("links.down1.queue.packets", "20")]
-    result = quiclab.run(load(file, sets).with_value("record", {"series_interval": "10 ms"}), 7)
-    documented = documented_metrics()[stack]
-    found = result.series.filter(pl.col("element") == "dc.sender")["metric"].cast(pl.String)
-    assert set(found) == documented
-    assert set(result.flows["dc"].sender) >= documented
-
-
 def test_nothing_is_recorded_by_default(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(SMALL)

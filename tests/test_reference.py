@@ -48,6 +48,11 @@ def test_the_page_is_current() -> None:
     assert made == text, "run `make reference`"
 
 
+def test_the_page_of_results_is_current() -> None:
+    text = scenario_reference.RESULT_PAGE.read_text(encoding="utf-8")
+    assert scenario_reference.result_page(text, scenario_reference.rows) == text, "run `make reference`"
+
+
 def test_the_page_of_the_vpn_is_current() -> None:
     text = scenario_reference.VPN_PAGE.read_text(encoding="utf-8")
     schema = json.loads(scenario_reference.VPN_SCHEMA.read_text(encoding="utf-8"))

@@ -19,6 +19,7 @@ from conftest import ROOT
 from quiclab import cli
 from quiclab.cli.study_group import for_each, with_keys, with_lane
 from quiclab.errors import QuiclabError, RequestError, StoppedError
+from quiclab.metrics import Statistics
 from quiclab.result import FlowResult, RunResult
 from quiclab.scenario import load
 from quiclab.studies.page_load.bulk import RATE_MBPS
@@ -297,7 +298,7 @@ def test_a_setting_that_removes_entries_is_replayed_by_its_command(name: str, mo
 
 
 def test_throughput_is_delivered_bytes_over_time() -> None:
-    flow = FlowResult(0.0, 4.0, True, False, None, 10_000_000, 4.0, 20.0, {}, {})
+    flow = FlowResult(0.0, 4.0, True, False, None, 10_000_000, 4.0, 20.0, Statistics(), Statistics())
     measure = find(NAME).measures.metric.measure
     for result, expected in ((flow, 20.0), (replace(flow, completed=False, download_time_s=None), math.nan)):
         run = cast("RunResult", SimpleNamespace(flows={"dc": result}))

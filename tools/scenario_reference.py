@@ -2,9 +2,9 @@
 
 Between `<!-- fields: TYPE -->` and `<!-- end -->` are the fields of a type of the JSON schema of scenarios (vpn.md: of
 vpn.schema.json), after `<!-- options: STACK -->` the options of a stack, after `<!-- plugins -->` and `<!-- operations
--->` the built-in plugins and the computations that plugins can replace. `--write` writes all files; `--vpn-schema`
-first reads the output of `quiclab-tunnel schema` from standard input. Type, default, meaning and limits are defined at
-the Rust fields.
+-->` the built-in plugins and the computations that plugins can replace; of result.md see result_reference.py. `--write`
+writes all files; `--vpn-schema` first reads the output of `quiclab-tunnel schema` from standard input. Type, default,
+meaning and limits are defined at the Rust fields.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from quiclab.native import extension
 from quiclab.report import show
 from quiclab.stacks import catalogue
 from quiclab.tree import toml_value
+from result_reference import result_page
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -28,6 +29,7 @@ PAGE = REFERENCE / "scenario.md"
 STACKS_PAGE = REFERENCE / "stacks.md"
 PLUGINS_PAGE = REFERENCE / "plugins.md"
 VPN_PAGE = REFERENCE / "vpn.md"
+RESULT_PAGE = REFERENCE / "result.md"
 VPN_SCHEMA = REFERENCE / "vpn.schema.json"
 BLOCK = re.compile(r"<!-- fields: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 OPTIONS_BLOCK = re.compile(r"<!-- options: ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
@@ -257,7 +259,9 @@ def main() -> int:
     schema = json.loads(extension().schema())
     if "--vpn-schema" in sys.argv[1:]:
         VPN_SCHEMA.write_text(vpn_schema(sys.stdin.read()), encoding="utf-8")
+    result = RESULT_PAGE.read_text(encoding="utf-8")
     pages = {
+        RESULT_PAGE: result_page(result, rows),
         PAGE: page(PAGE.read_text(encoding="utf-8"), schema),
         VPN_PAGE: vpn_page(VPN_PAGE.read_text(encoding="utf-8"), json.loads(VPN_SCHEMA.read_text(encoding="utf-8"))),
         STACKS_PAGE: stacks_page(STACKS_PAGE.read_text(encoding="utf-8"), catalogue()),

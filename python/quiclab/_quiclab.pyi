@@ -151,8 +151,18 @@ def read_fields(scenario_json: str) -> str | None:
         If a field does not exist, is missing or has another type.
     """
 
-#: Names of the phases of congestion control, by number.
-PHASES: Sequence[str]
+def phases() -> list[tuple[str, str, str]]:
+    """Return name, colour and meaning of each phase of congestion controls, in the order of their numbers."""
+
+def metric_groups() -> list[tuple[str, list[tuple[list[str], str, str, bool, bool, str]]]]:
+    """Return the metrics of each element.
+
+    Each has the names of its numbers, kind, unit, whether it is in the statistics of a run, whether it is in time
+    series, and its meaning.
+    """
+
+def result_schema() -> str:
+    """Return the JSON schema of results, without the metrics."""
 
 def nearest(name: str, known: Sequence[str]) -> str | None:
     """Return the name that `name` is most likely a misspelling of, if there is one."""

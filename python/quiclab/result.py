@@ -23,6 +23,7 @@ from quiclab.errors import (
     unknown_field,
 )
 from quiclab.libraries import pl
+from quiclab.metrics import Statistics, statistics
 from quiclab.native import MAX_SEED, build_id, checked_seed, extension, source_commit
 from quiclab.places import parse_json
 from quiclab.recordings import recordings
@@ -144,7 +145,7 @@ class FlowResult:
     goodput_mbps
         Delivered bits over the time they took [Mbit/s]; 0 if the flow never started.
     sender, receiver
-        Metrics of the two stacks, as each names them.
+        Metrics of the two ends, such as `sender.lost_packets`.
     """
 
     start_s: float | None
@@ -155,8 +156,12 @@ class FlowResult:
     delivered_bytes: int
     download_time_s: float | None
     goodput_mbps: float
-    sender: Mapping[str, Any]
-    receiver: Mapping[str, Any]
+    sender: Statistics
+    receiver: Statistics
+
+    def __post_init__(self) -> None:
+        for end in ("sender", "receiver"):
+            object.__setattr__(self, end, statistics(getattr(self, end)))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ use crate::units::ByteCount;
 use std::ops::AddAssign;
 
 /// Packets and bytes (IP length).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Count {
     /// Number of packets.
     pub packets: u64,
@@ -33,19 +33,19 @@ impl AddAssign for Count {
 }
 
 /// Where the packets of an element went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Counters {
     /// Arrived at an input.
     pub received: Count,
-    /// Made here: copies of a duplicating bearer, packets of an endpoint.
+    /// Created in the element: packets of an endpoint, duplicates of a duplicating bearer, reports of a link.
     pub created: Count,
     /// Left at an output.
     pub sent: Count,
-    /// Discarded here.
+    /// Discarded in the element.
     pub dropped: Count,
-    /// Ended here: read by an endpoint.
+    /// Consumed by the element: read by an endpoint; reports at the sending end of a bearer.
     pub consumed: Count,
-    /// Inside at this moment.
+    /// Inside the element at the end.
     pub held: Count,
 }
 

@@ -4,6 +4,7 @@
 //! with packets at its output ports and with the next instant at which it wants to be woken.
 
 use crate::counters::Counters;
+use crate::metric::Metrics;
 use crate::packet::Packet;
 use crate::time::Time;
 use std::any::Any;
@@ -121,45 +122,5 @@ impl Outputs {
         if self.record_drops {
             self.drops.push((reason, packet));
         }
-    }
-}
-
-/// Named numbers; the unit is the suffix of the name (`queue_packets`, `srtt_ms`).
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Metrics(pub Vec<(&'static str, f64)>);
-
-/// Metrics that are counts, so that those of several connections add up.
-const COUNTS: [&str; 12] = [
-    "packets_sent",
-    "packets_received",
-    "lost_packets",
-    "spurious_losses",
-    "congestion_events",
-    "retransmitted_packets",
-    "timeouts",
-    "tail_loss_probes",
-    "undos",
-    "marked_packets",
-    "data_packets_sent",
-    "acks_received",
-];
-
-impl Metrics {
-    /// Adds those of `other` that are counts to those of the same name.
-    pub fn add_counts(&mut self, other: &Self) {
-        for (name, value) in other.0.iter().filter(|(name, _)| COUNTS.contains(name)) {
-            match self.0.iter_mut().find(|(known, _)| known == name) {
-                Some((_, sum)) => *sum += value,
-                None => self.set(name, *value),
-            }
-        }
-    }
-    /// Adds a value under a name.
-    pub fn set(&mut self, name: &'static str, value: f64) {
-        self.0.push((name, value));
-    }
-    /// Adds a count under a name.
-    pub fn count(&mut self, name: &'static str, value: u64) {
-        self.set(name, value as f64);
     }
 }

@@ -31,9 +31,10 @@ mod receive_buffer;
 pub use config::{HostConfig, MemoryReturn};
 
 use crate::counters::{Count, Counters};
-use crate::element::{DropReason, Element, Metrics, Outputs, Port};
+use crate::element::{DropReason, Element, Outputs, Port};
 use crate::endpoint::{Endpoint, Progress};
 use crate::link::DelayModel;
+use crate::metric::Metrics;
 use crate::packet::Packet;
 use crate::page::PageClient;
 use crate::random::RandomStream;
@@ -42,6 +43,22 @@ use crate::time::{Duration, Time};
 use crate::warm_start::WarmStart;
 use receive_buffer::ReceiveBuffer;
 use std::collections::VecDeque;
+
+crate::metrics! {
+    /// Socket and CPU of an endpoint.
+    pub static HOST: HostMetrics = "endpoint with a host" {
+        /// Datagrams dropped at the socket.
+        receive_buffer_drops: Counter, End;
+        /// Maximum memory charged to the socket.
+        longest_receive_buffer_bytes: Maximum, End;
+        /// Maximum number of datagrams in the socket.
+        longest_receive_buffer_packets: Maximum, End;
+        /// CPU time used.
+        cpu_busy_ms: Counter, End;
+        /// Memory charged to the socket.
+        receive_buffer_bytes: Gauge, Series;
+    }
+}
 
 /// An endpoint on a host that takes time: see the module documentation.
 pub struct Host {
@@ -300,15 +317,15 @@ impl Element for Host {
     }
 
     fn statistics(&mut self, now: Time, out: &mut Metrics) {
-        out.count("receive_buffer_drops", self.dropped.packets);
-        out.count("longest_receive_buffer_bytes", self.receive_buffer.longest_bytes().bytes());
-        out.count("longest_receive_buffer_packets", self.receive_buffer.longest_packets());
-        out.set("cpu_busy_ms", self.cpu_busy(now).as_ms_f64());
+        out.count(&HOST.receive_buffer_drops, self.dropped.packets);
+        out.count(&HOST.longest_receive_buffer_bytes, self.receive_buffer.longest_bytes().bytes());
+        out.count(&HOST.longest_receive_buffer_packets, self.receive_buffer.longest_packets());
+        out.set(&HOST.cpu_busy_ms, self.cpu_busy(now).as_ms_f64());
         self.endpoint.statistics(now, out);
     }
 
     fn sample(&mut self, now: Time, out: &mut Metrics) {
-        out.count("receive_buffer_bytes", self.receive_buffer.charged().bytes());
+        out.count(&HOST.receive_buffer_bytes, self.receive_buffer.charged().bytes());
         self.endpoint.sample(now, out);
     }
 

@@ -1,13 +1,24 @@
 //! The network interface of an endpoint: makes the packets that it sends, and counts those and the ones that arrive.
 
 use crate::counters::Counters;
-use crate::element::{Metrics, Outputs, Port};
+use crate::element::{Outputs, Port};
 use crate::endpoint::EndpointIdentity;
 use crate::ip::{self, Ecn, FiveTuple};
+use crate::metric::Metrics;
 use crate::packet::{Direction, FlowId, Packet, Payload};
 use crate::time::Time;
 use crate::units::ByteCount;
 use std::net::SocketAddr;
+
+crate::metrics! {
+    /// Packets of an endpoint.
+    pub static NIC: NicMetrics = "endpoint" {
+        /// Sent: QUIC packets; datagrams of lab-udp and aioquic; segments of TCP.
+        packets_sent: Counter, Both;
+        /// Received: datagrams; segments of TCP.
+        packets_received: Counter, Both;
+    }
+}
 
 /// See the module documentation.
 #[derive(Debug)]
@@ -92,7 +103,7 @@ impl Nic {
 
     /// Adds the numbers of packets sent and received.
     pub fn report(&self, out: &mut Metrics) {
-        out.count("packets_sent", self.counters.sent.packets);
-        out.count("packets_received", self.counters.received.packets);
+        out.count(&NIC.packets_sent, self.counters.sent.packets);
+        out.count(&NIC.packets_received, self.counters.received.packets);
     }
 }

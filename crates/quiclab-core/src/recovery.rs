@@ -1,9 +1,36 @@
 //! The state of loss recovery and congestion control: one schema for all engines, from which series,
 //! statistics and qlog are made.
 
-use crate::element::Metrics;
+use crate::metric::Metrics;
+use crate::phase::Phase;
 use crate::time::Duration;
 use crate::units::DataRate;
+
+crate::metrics! {
+    /// State of loss recovery and congestion control.
+    pub static RECOVERY: RecoveryMetrics = "endpoint, QUIC or TCP" {
+        /// Congestion window.
+        cwnd_bytes: Gauge, Both;
+        /// Slow-start threshold; missing before the first reduction.
+        ssthresh_bytes: Gauge, Both;
+        /// Sent, and neither acknowledged nor declared lost; missing where the stack does not report it.
+        in_flight_bytes: Gauge, Both;
+        /// [Phase](#phases) of the congestion control; missing before the connection exists.
+        phase: Gauge, Both;
+        /// Of the lost packets, those that had arrived, as far as the stack detects it; missing where it does not.
+        spurious_losses: Counter, Both;
+        /// Smoothed RTT; missing before the first sample.
+        srtt_ms: Gauge, Both;
+        /// Minimum RTT; missing before the first sample.
+        min_rtt_ms: Gauge, Both;
+        /// Rate at which packets are paced; missing where the stack does not report it.
+        pacing_rate_mbps: Gauge, Both;
+        /// Packets declared lost.
+        lost_packets: Counter, Both;
+        /// Recovery periods entered.
+        congestion_events: Counter, Both;
+    }
+}
 
 /// State of loss recovery and congestion control; what an engine does not know is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -20,9 +47,8 @@ pub struct RecoveryState {
     pub min_rtt_ns: Option<u64>,
     /// Rate at which packets are paced in bit/s; `None` where the stack does not tell or does not pace.
     pub pacing_rate_bps: Option<u64>,
-    /// What the congestion controller does: a number, see [`RecoveryState::PHASES`]. `None` where there is
-    /// no connection yet.
-    pub phase: Option<u64>,
+    /// Phase of the congestion control; `None` where there is no connection yet.
+    pub phase: Option<Phase>,
     /// Packets declared lost so far.
     pub lost_packets: u64,
     /// Of these, packets that had arrived all the same, as far as the stack has noticed; `None` where it
@@ -33,49 +59,6 @@ pub struct RecoveryState {
 }
 
 impl RecoveryState {
-    /// Names of the phases by number; the numbers are those of `quiclab_transport::congestion::Phase`.
-    ///
-    /// | number | name | what happens |
-    /// | --- | --- | --- |
-    /// | 0 | `slow_start` | exponential growth |
-    /// | 1 | `conservative_slow_start` | slow start that HyStart++ has slowed down (RFC 9406 section 4.2) |
-    /// | 2 | `congestion_avoidance` | slow growth |
-    /// | 3 | `startup` | BBR: search for the bandwidth |
-    /// | 4 | `drain` | BBR: emptying the queue that startup made |
-    /// | 5 | `probe_bw` | BBR: probing for bandwidth |
-    /// | 6 | `probe_rtt` | BBR: probing for the smallest RTT |
-    /// | 7 | `fixed` | the window does not change |
-    /// | 8 | `probe_bw_down` | BBR version 3: below the bandwidth, to empty the queue of a probe |
-    /// | 9 | `probe_bw_cruise` | BBR version 3: at the bandwidth |
-    /// | 10 | `probe_bw_refill` | BBR version 3: at the bandwidth, before a probe |
-    /// | 11 | `probe_bw_up` | BBR version 3: above the bandwidth |
-    /// | 12 | `c4_initial` | C4: search for the rate |
-    /// | 13 | `c4_resuming` | C4: at the rate of an earlier connection |
-    /// | 14 | `c4_recovery` | C4: below the nominal rate, until what was sent before is acknowledged |
-    /// | 15 | `c4_cruising` | C4: at the nominal rate |
-    /// | 16 | `c4_probing` | C4: a little above it |
-    /// | 17 | `c4_pushing` | C4: above it, after a probe that succeeded |
-    pub const PHASES: [&str; 18] = [
-        "slow_start",
-        "conservative_slow_start",
-        "congestion_avoidance",
-        "startup",
-        "drain",
-        "probe_bw",
-        "probe_rtt",
-        "fixed",
-        "probe_bw_down",
-        "probe_bw_cruise",
-        "probe_bw_refill",
-        "probe_bw_up",
-        "c4_initial",
-        "c4_resuming",
-        "c4_recovery",
-        "c4_cruising",
-        "c4_probing",
-        "c4_pushing",
-    ];
-
     /// Name of the state that a sender enters when a recovery period of the transport begins (RFC 9002 section 7.3.2; in
     /// TCP, one of the states CWR, Recovery and Loss of Linux), whether its control reduces the window then or not.
     pub const RECOVERY: &str = "recovery";
@@ -88,14 +71,6 @@ impl RecoveryState {
             return self.congestion_events > before.congestion_events;
         }
         self.phase != before.phase && self.phase_name() == Some(name)
-    }
-
-    /// The phase that window and threshold tell, for NewReno and CUBIC of stacks that do not name it: slow
-    /// start below the threshold and before there is one, otherwise congestion avoidance (RFC 9002
-    /// section 7.3).
-    #[must_use]
-    pub fn phase_of_window(cwnd_bytes: u64, ssthresh_bytes: Option<u64>) -> u64 {
-        if ssthresh_bytes.is_none_or(|threshold| cwnd_bytes < threshold) { 0 } else { 2 }
     }
 
     /// Rate at which data that wait are sent: the smaller of the pacing rate and cwnd / srtt. This is what a
@@ -112,30 +87,30 @@ impl RecoveryState {
     /// Name of the present phase.
     #[must_use]
     pub fn phase_name(&self) -> Option<&'static str> {
-        Self::PHASES.get(usize::try_from(self.phase?).ok()?).copied()
+        self.phase.map(Phase::name)
     }
 
     /// Adds all values to the metrics of an endpoint, those of its time series and of its statistics. One
     /// that is unknown is left out.
     pub fn report(&self, out: &mut Metrics) {
-        out.count("cwnd_bytes", self.cwnd_bytes);
+        out.count(&RECOVERY.cwnd_bytes, self.cwnd_bytes);
         let counts = [
-            ("ssthresh_bytes", self.ssthresh_bytes),
-            ("in_flight_bytes", self.in_flight_bytes),
-            ("phase", self.phase),
-            ("spurious_losses", self.spurious_losses),
+            (&RECOVERY.ssthresh_bytes, self.ssthresh_bytes),
+            (&RECOVERY.in_flight_bytes, self.in_flight_bytes),
+            (&RECOVERY.phase, self.phase.map(Phase::number)),
+            (&RECOVERY.spurious_losses, self.spurious_losses),
         ];
-        for (name, value) in counts {
-            value.into_iter().for_each(|value| out.count(name, value));
+        for (metric, value) in counts {
+            value.into_iter().for_each(|value| out.count(metric, value));
         }
-        for (name, value) in [("srtt_ms", self.srtt_ns), ("min_rtt_ms", self.min_rtt_ns)] {
-            value.into_iter().for_each(|value| out.set(name, Duration::from_nanos(value).as_ms_f64()));
+        for (metric, value) in [(&RECOVERY.srtt_ms, self.srtt_ns), (&RECOVERY.min_rtt_ms, self.min_rtt_ns)] {
+            value.into_iter().for_each(|value| out.set(metric, Duration::from_nanos(value).as_ms_f64()));
         }
         if let Some(rate) = self.pacing_rate_bps {
-            out.set("pacing_rate_mbps", rate as f64 / 1e6);
+            out.set(&RECOVERY.pacing_rate_mbps, rate as f64 / 1e6);
         }
-        out.count("lost_packets", self.lost_packets);
-        out.count("congestion_events", self.congestion_events);
+        out.count(&RECOVERY.lost_packets, self.lost_packets);
+        out.count(&RECOVERY.congestion_events, self.congestion_events);
     }
 }
 
@@ -152,15 +127,15 @@ mod tests {
             srtt_ns: Some(33_300_000),
             min_rtt_ns: Some(20_000_000),
             pacing_rate_bps: Some(12_500_000),
-            phase: Some(5),
+            phase: Some(Phase::ProbeBandwidth),
             lost_packets: 4,
             spurious_losses: Some(3),
             congestion_events: 2,
         };
         let mut metrics = Metrics::default();
         state.report(&mut metrics);
-        let mut found = metrics.0;
-        found.sort_by_key(|(name, _)| *name);
+        let mut found = metrics.named();
+        found.sort_by_key(|(name, _)| name.clone());
         let expected = [
             ("congestion_events", 2.0),
             ("cwnd_bytes", 12_000.0),
@@ -173,7 +148,7 @@ mod tests {
             ("srtt_ms", 33.3),
             ("ssthresh_bytes", 24_000.0),
         ];
-        assert_eq!(found, expected);
+        assert_eq!(found, expected.map(|(name, value)| (name.into(), value)));
         assert_eq!(state.phase_name(), Some("probe_bw"));
     }
 
@@ -181,20 +156,8 @@ mod tests {
     fn what_is_unknown_is_left_out() {
         let mut metrics = Metrics::default();
         RecoveryState::default().report(&mut metrics);
-        let names: Vec<_> = metrics.0.iter().map(|(name, _)| *name).collect();
+        let names: Vec<_> = metrics.iter().map(|known| known.metric.name).collect();
         assert_eq!(names, ["cwnd_bytes", "lost_packets", "congestion_events"]);
         assert_eq!(RecoveryState::default().phase_name(), None);
-        assert_eq!(RecoveryState { phase: Some(99), ..RecoveryState::default() }.phase_name(), None);
-    }
-
-    /// "slow start [...] any time the congestion window is below the slow start threshold" (RFC 9002
-    /// section 7.3.1); at the threshold, congestion avoidance (section 7.3.3).
-    #[test]
-    fn the_threshold_parts_slow_start_from_congestion_avoidance() {
-        let phase =
-            |cwnd, threshold| RecoveryState::PHASES[RecoveryState::phase_of_window(cwnd, threshold) as usize];
-        assert_eq!(phase(12_000, None), "slow_start");
-        assert_eq!(phase(11_999, Some(12_000)), "slow_start");
-        assert_eq!(phase(12_000, Some(12_000)), "congestion_avoidance");
     }
 }

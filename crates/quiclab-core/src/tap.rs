@@ -1,12 +1,23 @@
 //! A tap: passes packets on at once and records what passes.
 
 use crate::counters::Counters;
-use crate::element::{Element, Metrics, Outputs, Port};
+use crate::element::{Element, Outputs, Port};
+use crate::metric::Metrics;
 use crate::packet::{Direction, FlowId, Packet};
 use crate::time::Time;
 use crate::units::ByteCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+crate::metrics! {
+    /// What a tap has seen.
+    pub static TAP: TapMetrics = "tap" {
+        /// Packets that traversed it.
+        packets: Counter, End;
+        /// Their bytes.
+        bytes: Counter, End;
+    }
+}
 
 /// A point that records the packets passing it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -139,8 +150,8 @@ impl Element for Tap {
     }
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
-        out.count("packets", self.counters.sent.packets);
-        out.count("bytes", self.counters.sent.bytes);
+        out.count(&TAP.packets, self.counters.sent.packets);
+        out.count(&TAP.bytes, self.counters.sent.bytes);
     }
 }
 

@@ -8,6 +8,7 @@ use quiclab_core::{
     ByteCount, Counters, Direction, Element, Endpoint, EndpointIdentity, FlowId, Metrics, Outputs, Packet,
     Payload, Port, Progress, Time,
 };
+use quiclab_sim::DEVICE;
 use quiclab_sim::Simulation;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -171,16 +172,16 @@ impl Element for Device {
     }
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
-        out.count("packets_sent", self.counters.sent.packets);
-        out.count("packets_received", self.counters.received.packets);
-        out.count("payload_bytes_received", self.payload.bytes());
-        out.count("packets_refused", self.refused);
+        out.count(&DEVICE.packets_sent, self.counters.sent.packets);
+        out.count(&DEVICE.packets_received, self.counters.received.packets);
+        out.count(&DEVICE.payload_bytes_received, self.payload.bytes());
+        out.count(&DEVICE.packets_refused, self.refused);
     }
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
-        out.count("sent_bytes", self.counters.sent.bytes);
-        out.count("received_bytes", self.counters.received.bytes);
-        out.count("payload_bytes_received", self.payload.bytes());
+        out.count(&DEVICE.sent_bytes, self.counters.sent.bytes);
+        out.count(&DEVICE.received_bytes, self.counters.received.bytes);
+        out.count(&DEVICE.payload_bytes_received, self.payload.bytes());
     }
 }
 

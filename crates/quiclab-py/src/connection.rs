@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 use quiclab_core::{
     ByteCount, Counters, Ecn, Element, Endpoint, EndpointIdentity, Metrics, Nic, Outputs, Packet, PageClient,
-    Payload, Port, Progress, RecoveryState, Role, Time,
+    Payload, Phase, Port, Progress, RecoveryState, Role, Time,
 };
 use quiclab_stacks::OnStreams;
 use quiclab_stacks::library::{Connection, Event, Read, StreamDirection};
@@ -252,7 +252,7 @@ impl Connection for PyConnection {
         if let Err(raised) = read_metrics(&self.object, "sample", &mut values) {
             self.raised.get_or_insert(raised);
         }
-        let value = |name: &str| values.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        let value = |name: &str| values.get(name);
         let count = |name: &str, scale: f64| value(name).map(|value| (value * scale).round() as u64);
         RecoveryState {
             cwnd_bytes: count("cwnd_bytes", 1.0).unwrap_or_default(),
@@ -261,7 +261,7 @@ impl Connection for PyConnection {
             srtt_ns: count("srtt_ms", 1e6),
             min_rtt_ns: count("min_rtt_ms", 1e6),
             pacing_rate_bps: count("pacing_rate_mbps", 1e6),
-            phase: count("phase", 1.0),
+            phase: count("phase", 1.0).and_then(Phase::of_number),
             lost_packets: count("lost_packets", 1.0).unwrap_or_default(),
             spurious_losses: count("spurious_losses", 1.0),
             congestion_events: count("congestion_events", 1.0).unwrap_or_default(),

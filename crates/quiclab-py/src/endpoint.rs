@@ -9,10 +9,18 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use quiclab_core::{
-    ByteCount, Counters, Ecn, Element, Endpoint, EndpointIdentity, Metrics, Nic, Outputs, Packet, Payload,
-    Port, Progress, Time,
+    ByteCount, Counters, Ecn, Element, Endpoint, EndpointIdentity, Metric, Metrics, NIC, Nic, Outputs,
+    Packet, Payload, Port, Progress, RECOVERY, Time,
 };
 use std::sync::{Arc, Mutex};
+
+quiclab_core::metrics! {
+    /// Values of stacks in Python alone.
+    pub static PYTHON: PythonMetrics = "endpoint, stack in Python" {
+        /// Probe timeouts in a row.
+        pto_count: Gauge, Both;
+    }
+}
 
 /// The first exception of any Python endpoint of a run.
 pub(crate) type FirstError = Arc<Mutex<Option<PyErr>>>;
@@ -93,7 +101,7 @@ pub(crate) fn read_metrics(object: &Py<PyAny>, method: &str, out: &mut Metrics) 
         let values = object.call_method0(py, method)?;
         for (name, value) in values.cast_bound::<PyDict>(py)?.iter() {
             let name: String = name.extract()?;
-            let known = METRICS.iter().find(|known| **known == name);
+            let known = metrics().find(|known| known.name == name);
             let known = known.ok_or_else(|| PyValueError::new_err(format!("unknown metric `{name}`")))?;
             out.set(known, value.extract()?);
         }
@@ -101,22 +109,12 @@ pub(crate) fn read_metrics(object: &Py<PyAny>, method: &str, out: &mut Metrics) 
     })
 }
 
-/// Metrics that a Python endpoint may report; the same names as those of the native stacks.
-const METRICS: &[&str] = &[
-    "cwnd_bytes",
-    "ssthresh_bytes",
-    "in_flight_bytes",
-    "srtt_ms",
-    "min_rtt_ms",
-    "pacing_rate_mbps",
-    "phase",
-    "lost_packets",
-    "spurious_losses",
-    "congestion_events",
-    "packets_sent",
-    "packets_received",
-    "pto_count",
-];
+/// The metrics that a Python endpoint may report.
+fn metrics() -> impl Iterator<Item = &'static Metric> {
+    [RECOVERY.group(), NIC.group(), PYTHON.group()]
+        .into_iter()
+        .flat_map(|group| group.metrics.iter().copied())
+}
 
 impl Element for PyEndpoint {
     fn receive(&mut self, now: Time, _: Port, packet: Box<Packet>, out: &mut Outputs) {

@@ -8,6 +8,7 @@ mod endpoint;
 mod error;
 mod function;
 mod inspect;
+mod metrics;
 mod output;
 mod pacing;
 mod programs;
@@ -37,7 +38,9 @@ fn _quiclab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::to_toml, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::paths, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::unused, module)?)?;
-    module.add("PHASES", quiclab_core::RecoveryState::PHASES)?;
+    module.add_function(wrap_pyfunction!(metrics::phases, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::metric_groups, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::result_schema, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::template, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(stacks::native_stacks, module)?)?;

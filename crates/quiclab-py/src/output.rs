@@ -91,7 +91,7 @@ impl RunOutput {
                     new
                 }
             };
-            of_element.set_item(series.metric_names[metric as usize], values)?;
+            of_element.set_item(&*series.metric_names[metric as usize], values)?;
         }
         Ok(found)
     }

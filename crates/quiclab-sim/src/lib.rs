@@ -11,6 +11,8 @@ mod digest;
 mod drive;
 mod error;
 mod event_loop;
+mod kernel_metrics;
+mod metric_groups;
 mod packet_log;
 mod reactions;
 mod result;
@@ -26,10 +28,14 @@ pub use difference::{ComparedRun, Difference, PacketEvent, first_difference};
 pub use drive::RunProgress;
 pub use error::RunError;
 pub use event_loop::{LIVELOCK_EVENTS, Simulation, SimulationError, Step};
+pub use kernel_metrics::{DEVICE, KERNEL_LINK};
+pub use metric_groups::metric_groups;
 pub use packet_log::{Event, Record};
 pub use quiclab_transport::operations::OperationFunction;
 pub use quiclab_transport::{CarrierRequest, EndpointRequest};
-pub use result::{ChangeRecord, ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA};
+pub use result::{
+    ChangeRecord, ElementResult, EndedBy, FlowResult, RunResult, RunSummary, SCHEMA, result_schema,
+};
 pub use run::{ResultInput, RunOptions, RunOutput, conclude, run};
 pub use series::Series;
 pub use stacks::{FunctionError, NativeStacks, Stacks, stacks, validate};

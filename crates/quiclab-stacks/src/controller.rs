@@ -7,7 +7,7 @@
 //! ack-eliciting frames be missing, until the next ACK.
 
 use crate::lab_controller::LabController;
-use quiclab_core::RecoveryState;
+use quiclab_core::Phase;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -43,11 +43,11 @@ impl InFlightCounter {
         self.lab.as_ref()
     }
 
-    /// What the controller does: see [`RecoveryState::PHASES`]. The stacks' own tell window and threshold only.
-    pub(crate) fn phase(&self, cwnd_bytes: u64, ssthresh_bytes: Option<u64>) -> u64 {
+    /// Phase of the controller. The controllers of the stacks themselves report window and threshold only.
+    pub(crate) fn phase(&self, cwnd_bytes: u64, ssthresh_bytes: Option<u64>) -> Phase {
         match &self.lab {
             Some(lab) => lab.phase(),
-            None => RecoveryState::phase_of_window(cwnd_bytes, ssthresh_bytes),
+            None => Phase::of_window(cwnd_bytes, ssthresh_bytes),
         }
     }
 

@@ -17,9 +17,21 @@ use crate::seeded;
 use crate::time::Clock;
 use bytes::{Bytes, BytesMut};
 use quiclab_core::{
-    ByteCount, Counters, Duration, Ecn, Element, Endpoint, EndpointIdentity, Metrics, Nic, Outputs, Packet,
-    PageClient, Payload, Port, Progress, RandomStream, RecoveryState, Role, Time,
+    ByteCount, Counters, Duration, Ecn, Element, Endpoint, EndpointIdentity, Metrics, NIC, Nic, Outputs,
+    Packet, PageClient, Payload, Port, Progress, RandomStream, RecoveryState, Role, Time,
 };
+
+quiclab_core::metrics! {
+    /// Acknowledgements and losses of a real stack.
+    pub static REAL_STACK: RealStackMetrics = "endpoint, quinn and noq" {
+        /// Bytes declared lost.
+        lost_bytes: Counter, End;
+        /// ACK frames sent.
+        ack_frames_sent: Counter, End;
+        /// ACK frames received.
+        ack_frames_received: Counter, End;
+    }
+}
 
 /// Time by which a deadline is postponed if it is still due after it was handled: a stack that asks for the
 /// same instant once more does not stop network time.
@@ -223,9 +235,9 @@ impl<S: Stack> Element for QuicEndpoint<S> {
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
         let snapshot = self.stack.snapshot();
         report(&snapshot, out);
-        out.count("lost_bytes", snapshot.lost_bytes);
-        out.count("ack_frames_sent", snapshot.ack_frames_sent);
-        out.count("ack_frames_received", snapshot.ack_frames_received);
+        out.count(&REAL_STACK.lost_bytes, snapshot.lost_bytes);
+        out.count(&REAL_STACK.ack_frames_sent, snapshot.ack_frames_sent);
+        out.count(&REAL_STACK.ack_frames_received, snapshot.ack_frames_received);
         self.application.application().statistics(out);
     }
 
@@ -238,8 +250,8 @@ impl<S: Stack> Element for QuicEndpoint<S> {
 /// Values that are worth a time series.
 fn report(snapshot: &crate::library::Snapshot, out: &mut Metrics) {
     snapshot.recovery.report(out);
-    out.count("packets_sent", snapshot.packets_sent);
-    out.count("packets_received", snapshot.datagrams_received);
+    out.count(&NIC.packets_sent, snapshot.packets_sent);
+    out.count(&NIC.packets_received, snapshot.datagrams_received);
 }
 
 impl<S: Stack> Endpoint for QuicEndpoint<S> {

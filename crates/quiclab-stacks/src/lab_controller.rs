@@ -374,8 +374,8 @@ impl LabController {
     }
 
     /// Number of what the controller does.
-    pub(crate) fn phase(&self) -> u64 {
-        self.lab().controller.phase().number()
+    pub(crate) fn phase(&self) -> Phase {
+        self.lab().controller.phase()
     }
 
     /// A packet that counts as in flight leaves.

@@ -22,6 +22,7 @@ mod driver;
 mod frames;
 mod lab_controller;
 pub mod library;
+mod metric_groups;
 mod observation;
 mod on_streams;
 mod options;
@@ -32,6 +33,7 @@ mod time;
 mod tls;
 
 pub use body::MAX_WRITE;
+pub use metric_groups::metric_groups;
 pub use on_streams::OnStreams;
 pub use options::check_workload;
 pub use tls::{APPLICATION_PROTOCOL, SERVER_NAME, certificate};

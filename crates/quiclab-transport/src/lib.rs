@@ -27,6 +27,7 @@ mod error;
 pub mod http;
 pub mod live;
 mod media;
+mod metric_groups;
 pub mod operations;
 pub mod options;
 pub mod pacing;
@@ -44,6 +45,7 @@ pub mod workload;
 
 pub use application::{build_on_streams, page_random};
 pub use error::Error;
+pub use metric_groups::metric_groups;
 pub use profile::OptionRow;
 pub use stack::{CarrierRequest, EndOf, EndpointRequest, NativeStack};
 pub use workload::Samples;

@@ -101,6 +101,7 @@ GROUPS = {
     "qlog": Part(ANALYSIS, "scenario", "qlog_app", "qlog files of runs."),
     "study": Part(STUDIES, "study", "app", "Published studies: run them and compare."),
     "store": Part(STUDIES, "store", "app", "Stored runs: list them, and remove those that nothing uses."),
+    "result": Part(ANALYSIS, "result", "app", "Schema of results, and the meaning of their metrics."),
     "scenario": Part(INPUTS, "scenario", "scenario_app", "Write, print and describe scenarios."),
     "path": Part(INPUTS, "path", "app", "Named paths: networks with a name and the source of each value."),
     "stack": Part(INPUTS, "scenario", "stack_app", "Stacks and profiles, with the source of each value."),

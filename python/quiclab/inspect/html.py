@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from quiclab.inspect.view import SCHEMA
+from quiclab.native import extension
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,8 @@ def render(sides: Sequence[Side]) -> str:
     """
     from quiclab.report.html import environment  # noqa: PLC0415 - only here
 
-    document = {"schema": SCHEMA, "sides": [item.data for item in sides]}
+    colours = {name: colour for name, colour, _ in extension().phases()}
+    document = {"schema": SCHEMA, "phases": colours, "sides": [item.data for item in sides]}
     return (
         environment()
         .get_template("inspect/page.html.j2")

@@ -109,7 +109,7 @@ def _fill_phases(end: End, series: pl.DataFrame) -> None:
     if end.phases:
         return
     time_us, codes = changes(*_samples(series, "phase", 1))
-    phases, last = extension().PHASES, -1
+    phases, last = [name for name, _, _ in extension().phases()], -1
     for time, code in zip(time_us.tolist(), codes.tolist(), strict=True):
         if code != last:
             end.phases.append((time, phases[code] if 0 <= code < len(phases) else str(code)))

@@ -72,7 +72,7 @@ _ATTRIBUTES: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "connection_receive_window": ("max_data", int),
     "initial_rtt": ("initial_rtt", lambda nanoseconds: nanoseconds / 1e9),
 }
-# Phases of congestion control, numbered as `RecoveryState::PHASES` of quiclab-core.
+# Phases of congestion control, numbered as `Phase` of quiclab-core.
 _SLOW_START: Final = 0
 _AVOIDANCE: Final = 2
 _PEER: Final = ("10.0.0.1", 443)

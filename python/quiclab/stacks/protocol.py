@@ -51,7 +51,7 @@ class PythonEndpoint(Protocol):
         """Return the current values that are available to the endpoint.
 
         `cwnd_bytes`, `ssthresh_bytes`, `in_flight_bytes`, `srtt_ms`, `min_rtt_ms`, `pacing_rate_mbps`, `phase` (the
-        number of `RecoveryState::PHASES`), `lost_packets`, `spurious_losses`, `congestion_events`, `packets_sent`,
+        number of a `Phase` of quiclab-core), `lost_packets`, `spurious_losses`, `congestion_events`, `packets_sent`,
         `packets_received`, `pto_count`. Another name ends the run with a `ValueError`.
         """
 

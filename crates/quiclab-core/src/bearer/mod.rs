@@ -34,7 +34,9 @@ mod timer;
 mod together_tests;
 
 pub use config::{BearerConfig, BearerMode, Reordering, ReorderingTimer, Splitter, TimerRule};
+pub(crate) use receiver::BEARER_RECEIVER;
 pub use receiver::BearerReceiver;
+pub(crate) use sender::BEARER_SENDER;
 pub use sender::BearerSender;
 pub use splitter::{ChooseLink, LinkView, SplitPacket};
 

@@ -29,24 +29,56 @@
 use super::buffer::{ReceptionBuffer, SkippedCounts, Waiting};
 use super::count::SequenceBits;
 use super::timer::ReorderingTimers;
-use super::{MAX_LINKS, weights};
+use super::weights;
 use crate::bearer::BearerConfig;
 use crate::counters::Counters;
-use crate::element::{DropReason, Element, Metrics, Outputs, Port};
+use crate::element::{DropReason, Element, Outputs, Port};
+use crate::metric::Metrics;
 use crate::packet::Packet;
 use crate::time::{Duration, Time};
 use std::collections::BTreeSet;
 
-const RECEIVED: [&str; MAX_LINKS] = [
-    "received_port0_packets",
-    "received_port1_packets",
-    "received_port2_packets",
-    "received_port3_packets",
-    "received_port4_packets",
-    "received_port5_packets",
-    "received_port6_packets",
-    "received_port7_packets",
-];
+crate::metrics! {
+    /// What the receiving end of a bearer has done.
+    pub static BEARER_RECEIVER: BearerReceiverMetrics = "bearer, receiving end; tunnel with resequencing" {
+        /// Packets received over link *k*.
+        received_packets as "received_port<k>_packets": Counter, End;
+        /// Packets delivered in the instant of their arrival.
+        in_order_packets: Counter, End;
+        /// Packets that waited for earlier ones.
+        buffered_total_packets: Counter, End;
+        /// Packets with a number below one that had arrived before, without duplicates and late packets.
+        overtaken_packets: Counter, End;
+        /// Maximum number of waiting packets.
+        longest_buffer_packets: Maximum, End;
+        /// Starts of t-Reordering by an arriving packet.
+        reordering_events: Counter, End;
+        /// Expiries of t-Reordering.
+        timer_expiries: Counter, End;
+        /// Packets dropped because their number had been skipped.
+        late_packets: Counter, End;
+        /// Dropped duplicates.
+        duplicate_packets: Counter, End;
+        /// Numbers skipped after a timeout; some of their packets may have arrived late.
+        skipped_packets: Counter, End;
+        /// Packets delivered after a wait.
+        waited_packets: Counter, End;
+        /// Wait of these packets.
+        waiting_mean_ms: Mean, End;
+        /// The longest of these waits.
+        waiting_max_ms: Maximum, End;
+        /// Value with which t-Reordering would start.
+        reordering_timer_ms: Gauge, Both;
+        /// Minimum value of t-Reordering at its starts; missing if it never started.
+        reordering_timer_least_ms: Minimum, End;
+        /// Maximum value of t-Reordering at its starts; missing if it never started.
+        reordering_timer_largest_ms: Maximum, End;
+        /// Packets that wait for their turn.
+        buffered_packets: Gauge, Series;
+        /// IP packets delivered in order so far.
+        sent_bytes: Counter, Series;
+    }
+}
 
 /// The receiving end: one input port for each link, output port 0.
 pub struct BearerReceiver {
@@ -314,32 +346,35 @@ impl Element for BearerReceiver {
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
         let statistics = &self.statistics;
-        for (name, &received) in RECEIVED.into_iter().zip(&statistics.received) {
-            out.count(name, received);
+        for (index, &received) in statistics.received.iter().enumerate() {
+            out.count_of(&BEARER_RECEIVER.received_packets, index, received);
         }
-        out.count("in_order_packets", statistics.in_order);
-        out.count("buffered_total_packets", statistics.buffered);
-        out.count("overtaken_packets", statistics.overtaken);
-        out.count("longest_buffer_packets", self.buffer.longest());
-        out.count("reordering_events", statistics.reordering_events);
-        out.count("timer_expiries", statistics.timer_expiries);
-        out.count("late_packets", statistics.late);
-        out.count("duplicate_packets", statistics.duplicates);
-        out.count("skipped_packets", statistics.skipped);
-        out.count("waited_packets", statistics.waited);
-        out.set("waiting_mean_ms", statistics.waiting_sum.as_ms_f64() / statistics.waited.max(1) as f64);
-        out.set("waiting_max_ms", statistics.waiting_max.as_ms_f64());
-        out.set("reordering_timer_ms", self.timer.value().as_ms_f64());
+        out.count(&BEARER_RECEIVER.in_order_packets, statistics.in_order);
+        out.count(&BEARER_RECEIVER.buffered_total_packets, statistics.buffered);
+        out.count(&BEARER_RECEIVER.overtaken_packets, statistics.overtaken);
+        out.count(&BEARER_RECEIVER.longest_buffer_packets, self.buffer.longest());
+        out.count(&BEARER_RECEIVER.reordering_events, statistics.reordering_events);
+        out.count(&BEARER_RECEIVER.timer_expiries, statistics.timer_expiries);
+        out.count(&BEARER_RECEIVER.late_packets, statistics.late);
+        out.count(&BEARER_RECEIVER.duplicate_packets, statistics.duplicates);
+        out.count(&BEARER_RECEIVER.skipped_packets, statistics.skipped);
+        out.count(&BEARER_RECEIVER.waited_packets, statistics.waited);
+        out.set(
+            &BEARER_RECEIVER.waiting_mean_ms,
+            statistics.waiting_sum.as_ms_f64() / statistics.waited.max(1) as f64,
+        );
+        out.set(&BEARER_RECEIVER.waiting_max_ms, statistics.waiting_max.as_ms_f64());
+        out.set(&BEARER_RECEIVER.reordering_timer_ms, self.timer.value().as_ms_f64());
         if let Some((least, most)) = self.timer.values() {
-            out.set("reordering_timer_least_ms", least.as_ms_f64());
-            out.set("reordering_timer_largest_ms", most.as_ms_f64());
+            out.set(&BEARER_RECEIVER.reordering_timer_least_ms, least.as_ms_f64());
+            out.set(&BEARER_RECEIVER.reordering_timer_largest_ms, most.as_ms_f64());
         }
     }
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
-        out.count("buffered_packets", self.buffer.held().packets);
-        out.count("sent_bytes", self.counters.sent.bytes);
-        out.set("reordering_timer_ms", self.timer.value().as_ms_f64());
+        out.count(&BEARER_RECEIVER.buffered_packets, self.buffer.held().packets);
+        out.count(&BEARER_RECEIVER.sent_bytes, self.counters.sent.bytes);
+        out.set(&BEARER_RECEIVER.reordering_timer_ms, self.timer.value().as_ms_f64());
     }
 }
 

@@ -22,36 +22,42 @@ use super::link_estimate::LinkEstimate;
 use super::splitter::{
     Batches, ChooseLink, FlowControl, Function, LeastExpectedArrival, Proportional, SplitPacket, Splitter,
 };
-use super::{MAX_LINKS, weights};
+use super::weights;
 use crate::bearer::{BearerConfig, BearerMode};
 use crate::counters::Counters;
-use crate::element::{DropReason, Element, Metrics, Outputs, Port};
+use crate::element::{DropReason, Element, Outputs, Port};
+use crate::metric::Metrics;
 use crate::packet::{Packet, Payload};
 use crate::time::{Duration, Time};
 use crate::units::DataRate;
 
-/// Names of a metric of each link.
-macro_rules! each_port {
-    ($before:literal, $after:literal) => {
-        [
-            concat!($before, "0", $after),
-            concat!($before, "1", $after),
-            concat!($before, "2", $after),
-            concat!($before, "3", $after),
-            concat!($before, "4", $after),
-            concat!($before, "5", $after),
-            concat!($before, "6", $after),
-            concat!($before, "7", $after),
-        ]
-    };
+crate::metrics! {
+    /// What the sending end of a bearer has done.
+    pub static BEARER_SENDER: BearerSenderMetrics = "bearer, sending end" {
+        /// Packets sent over link *k*.
+        sent_packets as "sent_port<k>_packets": Counter, End;
+        /// Reports of link *k*, once it has reported.
+        reports as "reports_port<k>": Counter, Both;
+        /// [Estimate](scenario.md#splitter) of the rate of link *k* once it has reported, in bytes with the bearer's header.
+        rate_mbps as "rate_port<k>_mbps": Gauge, Both;
+        /// [Estimate](scenario.md#splitter) of the delay of link *k* after serialisation, once it has reported.
+        base_delay_ms as "base_delay_port<k>_ms": Gauge, Both;
+        /// Sent to link *k*, and neither transmitted nor lost as far as is known; once it has reported.
+        unreported_bytes as "unreported_port<k>_bytes": Gauge, Series;
+        /// Desired buffer size in the last report of link *k*.
+        desired_bytes as "desired_port<k>_bytes": Gauge, Series;
+        /// Of the split packets, those that were sent over all links; missing without `duplication`.
+        duplicated_packets: Counter, End;
+        /// Drops of the queue of `flow_control`.
+        dropped_queue_full_packets: Counter, End;
+        /// Maximum backlog of the queue of `flow_control`.
+        queue_longest_packets: Maximum, End;
+        /// Backlog of the queue of `flow_control`.
+        queue_packets: Gauge, Series;
+        /// Backlog of the queue of `flow_control`, IP packets.
+        queue_bytes: Gauge, Series;
+    }
 }
-
-const SENT: [&str; MAX_LINKS] = each_port!("sent_port", "_packets");
-const REPORTS: [&str; MAX_LINKS] = each_port!("reports_port", "");
-const RATE: [&str; MAX_LINKS] = each_port!("rate_port", "_mbps");
-const BASE_DELAY: [&str; MAX_LINKS] = each_port!("base_delay_port", "_ms");
-const UNREPORTED: [&str; MAX_LINKS] = each_port!("unreported_port", "_bytes");
-const DESIRED: [&str; MAX_LINKS] = each_port!("desired_port", "_bytes");
 
 /// Start and memory of estimates that no splitter uses: metrics of a bearer whose links report all the same.
 const ESTIMATES: (DataRate, Duration) = (DataRate::from_mbps(10), Duration::from_millis(100));
@@ -229,34 +235,34 @@ impl Element for BearerSender {
     }
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
-        for (name, link) in SENT.into_iter().zip(&self.links) {
-            out.count(name, link.sent.packets);
+        for (index, link) in self.links.iter().enumerate() {
+            out.count_of(&BEARER_SENDER.sent_packets, index, link.sent.packets);
         }
         for (index, link) in self.links.iter().enumerate().filter(|(_, link)| link.reports > 0) {
-            out.count(REPORTS[index], link.reports);
-            out.set(RATE[index], link.rate().as_mbps_f64());
-            out.set(BASE_DELAY[index], link.base_delay().as_ms_f64());
+            out.count_of(&BEARER_SENDER.reports, index, link.reports);
+            out.set_of(&BEARER_SENDER.rate_mbps, index, link.rate().as_mbps_f64());
+            out.set_of(&BEARER_SENDER.base_delay_ms, index, link.base_delay().as_ms_f64());
         }
         if self.duplicated > 0 {
-            out.count("duplicated_packets", self.duplicated);
+            out.count(&BEARER_SENDER.duplicated_packets, self.duplicated);
         }
         if let Splitter::FlowControl(queue) = &self.splitter {
-            out.count("dropped_queue_full_packets", self.dropped);
-            out.count("queue_longest_packets", queue.longest());
+            out.count(&BEARER_SENDER.dropped_queue_full_packets, self.dropped);
+            out.count(&BEARER_SENDER.queue_longest_packets, queue.longest());
         }
     }
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
         for (index, link) in self.links.iter().enumerate().filter(|(_, link)| link.reports > 0) {
-            out.count(REPORTS[index], link.reports);
-            out.set(RATE[index], link.rate().as_mbps_f64());
-            out.set(BASE_DELAY[index], link.base_delay().as_ms_f64());
-            out.count(UNREPORTED[index], link.unreported().bytes());
-            out.count(DESIRED[index], link.last.desired_buffer.bytes());
+            out.count_of(&BEARER_SENDER.reports, index, link.reports);
+            out.set_of(&BEARER_SENDER.rate_mbps, index, link.rate().as_mbps_f64());
+            out.set_of(&BEARER_SENDER.base_delay_ms, index, link.base_delay().as_ms_f64());
+            out.count_of(&BEARER_SENDER.unreported_bytes, index, link.unreported().bytes());
+            out.count_of(&BEARER_SENDER.desired_bytes, index, link.last.desired_buffer.bytes());
         }
         if let Splitter::FlowControl(queue) = &self.splitter {
-            out.count("queue_packets", queue.held().packets);
-            out.count("queue_bytes", queue.held().bytes);
+            out.count(&BEARER_SENDER.queue_packets, queue.held().packets);
+            out.count(&BEARER_SENDER.queue_bytes, queue.held().bytes);
         }
     }
 }

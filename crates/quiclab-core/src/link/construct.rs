@@ -13,6 +13,7 @@ use super::loss::LossModel;
 use super::rate::Serialiser;
 use super::retransmission::Retransmission;
 use super::token_bucket::TokenBucket;
+use super::totals::LINK;
 use super::totals::LinkCounters;
 use super::trace::{Trace, TraceCursor};
 use super::{Link, LinkConfig, Policer, Rate, RateAt, ShapedRate};
@@ -75,9 +76,9 @@ impl Link {
             Box::new(Feedback::new(config, first_id))
         });
         let further = [
-            (config.policer.is_some(), (DropReason::Policed, "dropped_policed_packets")),
-            (conditions.is_some(), (DropReason::LinkDown, "dropped_link_down_packets")),
-            (config.delay.limit_packets.is_some(), (DropReason::DelayFull, "dropped_delay_full_packets")),
+            (config.policer.is_some(), (DropReason::Policed, &LINK.dropped_policed_packets)),
+            (conditions.is_some(), (DropReason::LinkDown, &LINK.dropped_link_down_packets)),
+            (config.delay.limit_packets.is_some(), (DropReason::DelayFull, &LINK.dropped_delay_full_packets)),
         ];
         let further = further.into_iter().filter(|(has, _)| *has).map(|(_, reason)| reason);
         let rates = conditions.as_ref().and_then(|conditions| conditions.rates.clone());

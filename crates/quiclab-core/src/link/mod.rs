@@ -60,7 +60,8 @@ pub use retransmission::RetransmissionConfig;
 pub use trace::{Trace, TraceError};
 
 use crate::counters::Counters;
-use crate::element::{DropReason, Element, Metrics, Outputs, Port};
+use crate::element::{DropReason, Element, Outputs, Port};
+use crate::metric::Metrics;
 use crate::packet::Packet;
 use crate::queue::{Backlog, Discipline, Item};
 use crate::time::{Duration, Time};
@@ -77,6 +78,7 @@ use queue::Queued;
 use rate::Serialiser;
 use retransmission::Retransmission;
 use token_bucket::TokenBucket;
+pub(crate) use totals::LINK;
 use totals::LinkCounters;
 
 /// Output of the reports of a link with feedback.
@@ -412,10 +414,10 @@ impl Element for Link {
     fn sample(&mut self, now: Time, out: &mut Metrics) {
         self.settle(now);
         let backlog = self.backlog();
-        out.count("queue_packets", backlog.packets);
-        out.count("queue_bytes", backlog.bytes.bytes());
+        out.count(&LINK.queue_packets, backlog.packets);
+        out.count(&LINK.queue_bytes, backlog.bytes.bytes());
         self.queue.sample(now, out);
         let reports = self.totals.feedback.as_ref().map_or(0, |feedback| feedback.sent().bytes);
-        out.count("sent_bytes", self.totals.counters.sent.bytes - reports);
+        out.count(&LINK.sent_bytes, self.totals.counters.sent.bytes - reports);
     }
 }

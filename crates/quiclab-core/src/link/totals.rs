@@ -2,18 +2,57 @@
 
 use super::feedback::Feedback;
 use crate::counters::Counters;
-use crate::element::{DropReason, Metrics, Outputs};
+use crate::element::{DropReason, Outputs};
+use crate::metric::{Metric, Metrics};
 use crate::packet::Packet;
 use crate::queue::{Backlog, QueueStatistics};
 use crate::time::{Duration, Time};
 use crate::units::ByteCount;
 
-/// Why a link drops packets, and under which name it reports how many.
-const DROPS: [(DropReason, &str); 4] = [
-    (DropReason::QueueFull, "dropped_queue_full_packets"),
-    (DropReason::Loss, "dropped_loss_packets"),
-    (DropReason::LinkEnded, "dropped_link_ended_packets"),
-    (DropReason::TooLarge, "dropped_too_large_packets"),
+crate::metrics! {
+    /// What a link has done.
+    pub static LINK: LinkMetrics = "link" {
+        /// Drops of the full queue.
+        dropped_queue_full_packets: Counter, End;
+        /// Random or listed losses.
+        dropped_loss_packets: Counter, End;
+        /// Arrivals after the end of a trace.
+        dropped_link_ended_packets: Counter, End;
+        /// Packets above the token bucket or the MTU.
+        dropped_too_large_packets: Counter, End;
+        /// Packets that did not conform to the policer; only with one.
+        dropped_policed_packets: Counter, End;
+        /// Packets lost in outages; only where the link can be down.
+        dropped_link_down_packets: Counter, End;
+        /// Packets above the limit of packets in flight; only with one.
+        dropped_delay_full_packets: Counter, End;
+        /// Maximum backlog, the packet in service included.
+        queue_longest_packets: Maximum, End;
+        /// Maximum backlog on the wire, the packet in service included.
+        queue_longest_bytes: Maximum, End;
+        /// Wait of a packet before the start of its serialisation.
+        queueing_mean_ms: Mean, End;
+        /// The longest of these waits.
+        queueing_longest_ms: Maximum, End;
+        /// Time spent serialising over the time of the run.
+        utilisation_share: Mean, End;
+        /// Reports to the bearer; only with feedback.
+        reports_sent: Counter, End;
+        /// Backlog, the packet in service included.
+        queue_packets: Gauge, Series;
+        /// Backlog on the wire, the packet in service included.
+        queue_bytes: Gauge, Series;
+        /// IP packets delivered so far at the end of the link.
+        sent_bytes: Counter, Series;
+    }
+}
+
+/// Why a link drops packets, and the number of these drops.
+const DROPS: [(DropReason, &Metric); 4] = [
+    (DropReason::QueueFull, &LINK.dropped_queue_full_packets),
+    (DropReason::Loss, &LINK.dropped_loss_packets),
+    (DropReason::LinkEnded, &LINK.dropped_link_ended_packets),
+    (DropReason::TooLarge, &LINK.dropped_too_large_packets),
 ];
 
 /// Counters and statistics of a link.
@@ -23,7 +62,7 @@ pub(super) struct LinkCounters {
     /// In the order of `DROPS`.
     drops: [u64; DROPS.len()],
     /// The same of reasons that only some links have.
-    further: Box<[(DropReason, &'static str, u64)]>,
+    further: Box<[(DropReason, &'static Metric, u64)]>,
     longest_queue_packets: u64,
     longest_queue_bytes: ByteCount,
     /// Time spent on serialisations that have ended.
@@ -34,12 +73,12 @@ pub(super) struct LinkCounters {
 
 impl LinkCounters {
     /// Nothing yet; `feedback` hears of every packet; `further`: reasons for drops that this link has besides, with their
-    /// names in statistics.
+    /// metrics.
     pub(super) fn new(
         feedback: Option<Box<Feedback>>,
-        further: impl IntoIterator<Item = (DropReason, &'static str)>,
+        further: impl IntoIterator<Item = (DropReason, &'static Metric)>,
     ) -> Self {
-        let further = further.into_iter().map(|(reason, name)| (reason, name, 0)).collect();
+        let further = further.into_iter().map(|(reason, metric)| (reason, metric, 0)).collect();
         Self { further, feedback, ..Self::default() }
     }
 
@@ -97,20 +136,20 @@ impl LinkCounters {
         queue: &QueueStatistics,
         out: &mut Metrics,
     ) {
-        for ((_, name), drops) in DROPS.iter().zip(self.drops) {
-            out.count(name, drops);
+        for ((_, metric), drops) in DROPS.iter().zip(self.drops) {
+            out.count(metric, drops);
         }
-        for (_, name, drops) in &self.further {
-            out.count(name, *drops);
+        for (_, metric, drops) in &self.further {
+            out.count(metric, *drops);
         }
-        out.count("queue_longest_packets", self.longest_queue_packets);
-        out.count("queue_longest_bytes", self.longest_queue_bytes.bytes());
-        out.set("queueing_mean_ms", queue.mean_sojourn_ms());
-        out.set("queueing_longest_ms", queue.longest_sojourn.as_ms_f64());
+        out.count(&LINK.queue_longest_packets, self.longest_queue_packets);
+        out.count(&LINK.queue_longest_bytes, self.longest_queue_bytes.bytes());
+        out.set(&LINK.queueing_mean_ms, queue.mean_sojourn_ms());
+        out.set(&LINK.queueing_longest_ms, queue.longest_sojourn.as_ms_f64());
         let share = |busy: Duration| busy.as_nanos() as f64 / now.as_nanos().max(1) as f64;
-        out.set("utilisation_share", share(self.busy + serving));
+        out.set(&LINK.utilisation_share, share(self.busy + serving));
         if let Some(feedback) = &self.feedback {
-            out.count("reports_sent", feedback.sent().packets);
+            out.count(&LINK.reports_sent, feedback.sent().packets);
         }
     }
 }

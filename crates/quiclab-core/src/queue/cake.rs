@@ -25,10 +25,12 @@ use super::codel::FRAME;
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::options::{Capacity, QueueOptions};
+use super::statistics::QUEUE;
 use super::tc::{self, DeviceMtu, TcQueue};
 use super::{Backlog, FlowKey, FlowStatistics, Item, Outcome, QueueIndex, QueueStatistics, WaitingFlow};
-use crate::element::{DropReason, Metrics};
+use crate::element::DropReason;
 use crate::limits;
+use crate::metric::{Metric, Metrics};
 use crate::problem::{Problem, quoted};
 use crate::random::RandomStream;
 use crate::time::Duration;
@@ -39,6 +41,22 @@ use places::{Hashes, Places, QUEUES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+
+crate::metrics! {
+    /// What CAKE has done.
+    pub static CAKE: CakeMetrics = "queue, `cake`" {
+        /// Packets dropped by COBALT.
+        cobalt_drops: Counter, Both;
+        /// Flows that had to share a queue.
+        queue_collisions: Counter, End;
+    }
+
+    /// Dropped acknowledgements.
+    pub static ACK_FILTER: AckFilterMetrics = "queue, `cake` or `ack_filter`" {
+        /// Acknowledgements dropped by the filter.
+        filtered_acks: Counter, Both;
+    }
+}
 
 /// Fair queueing of flows and hosts with COBALT as Linux' `cake besteffort`; its shaper is the rate of the link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -262,8 +280,8 @@ enum Rotation {
 }
 
 impl<T: Item> QueueDiscipline<T> for CakeQueue<T> {
-    const DROPS: &'static [(DropReason, &'static str)] =
-        &[(DropReason::Cobalt, "cobalt_drops"), (DropReason::AckFiltered, "filtered_acks")];
+    const DROPS: &'static [(DropReason, &'static Metric)] =
+        &[(DropReason::Cobalt, &CAKE.cobalt_drops), (DropReason::AckFiltered, &ACK_FILTER.filtered_acks)];
 
     fn enqueue(
         &mut self,
@@ -365,8 +383,8 @@ impl<T: Item> QueueDiscipline<T> for CakeQueue<T> {
 
     fn statistics(&self, totals: &QueueStatistics, out: &mut Metrics) {
         totals.statistics(Self::DROPS, out);
-        out.count("queues_used", self.flows.iter().filter(|flow| flow.used).count() as u64);
-        out.count("queue_collisions", self.places.collisions);
+        out.count(&QUEUE.queues_used, self.flows.iter().filter(|flow| flow.used).count() as u64);
+        out.count(&CAKE.queue_collisions, self.places.collisions);
     }
 }
 

@@ -29,12 +29,21 @@ use super::waiting::{Waiting, WaitingItems};
 use super::{Backlog, Item, Outcome, QueueIndex};
 use crate::element::DropReason;
 use crate::limits;
+use crate::metric::Metric;
 use crate::problem::Problem;
 use crate::random::RandomStream;
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+crate::metrics! {
+    /// Drops of CoDel.
+    pub static CODEL: CodelMetrics = "queue, `codel` and `fq_codel`" {
+        /// Packets dropped by CoDel.
+        codel_drops: Counter, Both;
+    }
+}
 
 /// Controlled delay (CoDel, RFC 8289) as Linux' `codel`: one queue, dropped from or marked at its head.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -82,7 +91,7 @@ impl Default for Codel {
 /// The largest packet of an Ethernet with its header, as `psched_mtu` of Linux counts it.
 pub(super) const FRAME: ByteCount = ByteCount::from_bytes(1514);
 /// Reasons for drops by disciplines with CoDel.
-pub(super) const DROPS: &[(DropReason, &str)] = &[(DropReason::Codel, "codel_drops")];
+pub(super) const DROPS: &[(DropReason, &Metric)] = &[(DropReason::Codel, &CODEL.codel_drops)];
 
 impl Codel {
     /// The words of `tc` for the control, and the MTU that it takes for its least backlog.
@@ -151,7 +160,7 @@ impl<T: Item> CodelQueue<T> {
 }
 
 impl<T: Item> QueueDiscipline<T> for CodelQueue<T> {
-    const DROPS: &'static [(DropReason, &'static str)] = DROPS;
+    const DROPS: &'static [(DropReason, &'static Metric)] = DROPS;
 
     fn enqueue(
         &mut self,

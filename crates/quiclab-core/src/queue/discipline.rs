@@ -2,11 +2,13 @@
 
 use super::exits::{Exits, QueueCounters};
 use super::record::Records;
+use super::statistics::QUEUE;
 use super::{
     AnyQueue, Backlog, FlowKey, FlowStatistics, Item, QueueConfig, QueueIndex, QueueRecord, QueueStatistics,
     WaitingFlow,
 };
-use crate::element::{DropReason, Metrics};
+use crate::element::DropReason;
+use crate::metric::{Metric, Metrics};
 use crate::random::RandomStream;
 use crate::time::Time;
 use crate::units::{ByteCount, DataRate};
@@ -18,7 +20,7 @@ use crate::units::{ByteCount, DataRate};
 /// What leaves goes through [`Exits`]; an item may be dropped, or marked ([`Item::mark`]), on arrival and at any later call.
 pub(super) trait QueueDiscipline<T: Item> {
     /// Reasons of its own for drops, each with the name of their number in results.
-    const DROPS: &'static [(DropReason, &'static str)] = &[];
+    const DROPS: &'static [(DropReason, &'static Metric)] = &[];
 
     /// The queue of an item with this key, where there is more than one.
     fn classify(&self, _key: impl FnOnce() -> FlowKey) -> QueueIndex {
@@ -67,7 +69,7 @@ pub(super) trait QueueDiscipline<T: Item> {
     /// Adds the values of this moment.
     fn sample(&mut self, _now: Time, totals: &QueueStatistics, out: &mut Metrics) {
         totals.sample(Self::DROPS, out);
-        out.count("active_flows", self.active_flows());
+        out.count(&QUEUE.active_flows, self.active_flows());
     }
 }
 

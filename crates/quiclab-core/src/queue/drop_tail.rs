@@ -9,14 +9,16 @@
 //! only whether what waits exceeds its limit (`dn_enqueue`, sys/netpfil/ipfw/ip_dn_io.c of FreeBSD 13): `waiting_bytes`.
 
 use super::ack_filter::AckFilter;
+use super::cake::ACK_FILTER;
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::options::{Capacity, QueueOptions};
 use super::tc::{self, TcQueue};
 use super::waiting::WaitingItems;
 use super::{Backlog, Item, QueueIndex, QueueStatistics};
-use crate::element::{DropReason, Metrics};
+use crate::element::DropReason;
 use crate::limits;
+use crate::metric::Metrics;
 use crate::problem::{Problem, quoted};
 use crate::random::RandomStream;
 use crate::time::{Duration, Time};
@@ -176,7 +178,7 @@ impl<T: Item> QueueDiscipline<T> for DropTailQueue<T> {
     /// Filtered acknowledgements; its other values are its user's.
     fn statistics(&self, totals: &QueueStatistics, out: &mut Metrics) {
         if self.ack_filter != AckFilter::Off {
-            out.count("filtered_acks", totals.drops(DropReason::AckFiltered));
+            out.count(&ACK_FILTER.filtered_acks, totals.drops(DropReason::AckFiltered));
         }
     }
 

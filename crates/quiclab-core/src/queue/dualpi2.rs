@@ -34,15 +34,36 @@ use super::options::{Capacity, QueueOptions};
 use super::tc::{self, DeviceMtu, TcQueue};
 use super::waiting::Waiting;
 use super::{Backlog, FlowStatistics, Item, Outcome, QueueIndex, QueueStatistics};
-use crate::element::{DropReason, Metrics};
+use crate::element::DropReason;
 use crate::ip::Ecn;
 use crate::limits;
+use crate::metric::{Metric, Metrics};
 use crate::problem::Problem;
 use crate::random::RandomStream;
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+crate::metrics! {
+    /// What DualPI2 has done.
+    pub static DUALPI2: Dualpi2Metrics = "queue, `dualpi2`" {
+        /// Packets dropped by DualPI2.
+        dualpi2_drops: Counter, Both;
+        /// Sojourn time of the packets of the classic queue.
+        classic_sojourn_ms: Mean, End;
+        /// The longest of them.
+        classic_longest_sojourn_ms: Maximum, End;
+        /// Packets marked in the classic queue.
+        classic_ce_marks: Counter, End;
+        /// Sojourn time of the packets of the low-latency queue.
+        low_latency_sojourn_ms: Mean, End;
+        /// The longest of them.
+        low_latency_longest_sojourn_ms: Maximum, End;
+        /// Packets marked in the low-latency queue.
+        low_latency_ce_marks: Counter, End;
+    }
+}
 
 /// Dual-queue coupled AQM (DualPI2, RFC 9332) as Linux' `dualpi2`: a low-latency queue for scalable congestion controls
 /// (L4S), and a classic queue for all others.
@@ -276,7 +297,7 @@ impl<T: Item> Dualpi2Queue<T> {
 }
 
 impl<T: Item> QueueDiscipline<T> for Dualpi2Queue<T> {
-    const DROPS: &'static [(DropReason, &'static str)] = &[(DropReason::Dualpi2, "dualpi2_drops")];
+    const DROPS: &'static [(DropReason, &'static Metric)] = &[(DropReason::Dualpi2, &DUALPI2.dualpi2_drops)];
 
     fn enqueue(
         &mut self,
@@ -341,8 +362,12 @@ impl<T: Item> QueueDiscipline<T> for Dualpi2Queue<T> {
     fn statistics(&self, totals: &QueueStatistics, out: &mut Metrics) {
         totals.statistics(Self::DROPS, out);
         for (line, [sojourn, longest, marks]) in self.lines.iter().zip([
-            ["classic_sojourn_ms", "classic_longest_sojourn_ms", "classic_ce_marks"],
-            ["low_latency_sojourn_ms", "low_latency_longest_sojourn_ms", "low_latency_ce_marks"],
+            [&DUALPI2.classic_sojourn_ms, &DUALPI2.classic_longest_sojourn_ms, &DUALPI2.classic_ce_marks],
+            [
+                &DUALPI2.low_latency_sojourn_ms,
+                &DUALPI2.low_latency_longest_sojourn_ms,
+                &DUALPI2.low_latency_ce_marks,
+            ],
         ]) {
             out.set(sojourn, line.totals.mean_sojourn_ms());
             out.set(longest, line.totals.longest_sojourn.as_ms_f64());

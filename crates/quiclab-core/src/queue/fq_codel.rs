@@ -27,10 +27,12 @@ use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::options::{Capacity, QueueOptions};
 use super::rounds::Rounds;
+use super::statistics::QUEUE;
 use super::tc::{self, TcQueue};
 use super::{Backlog, FlowKey, FlowStatistics, Item, QueueIndex, QueueStatistics, WaitingFlow};
-use crate::element::{DropReason, Metrics};
+use crate::element::DropReason;
 use crate::limits;
+use crate::metric::{Metric, Metrics};
 use crate::problem::{Problem, quoted};
 use crate::random::RandomStream;
 use crate::time::Duration;
@@ -244,7 +246,7 @@ impl<T: Item> FqCodelQueue<T> {
 }
 
 impl<T: Item> QueueDiscipline<T> for FqCodelQueue<T> {
-    const DROPS: &'static [(DropReason, &'static str)] = codel::DROPS;
+    const DROPS: &'static [(DropReason, &'static Metric)] = codel::DROPS;
 
     fn classify(&self, key: impl FnOnce() -> FlowKey) -> QueueIndex {
         let hash = match self.hash {
@@ -310,7 +312,7 @@ impl<T: Item> QueueDiscipline<T> for FqCodelQueue<T> {
 
     fn statistics(&self, totals: &QueueStatistics, out: &mut Metrics) {
         totals.statistics(Self::DROPS, out);
-        out.count("queues_used", self.queues.iter().filter(|queue| queue.used).count() as u64);
+        out.count(&QUEUE.queues_used, self.queues.iter().filter(|queue| queue.used).count() as u64);
     }
 }
 

@@ -20,11 +20,13 @@ use super::exits::Exits;
 use super::options::{Capacity, QueueOptions};
 use super::pie::{self, Controller, Parameters, Pie};
 use super::rounds::Rounds;
+use super::statistics::QUEUE;
 use super::tc::{self, TcQueue};
 use super::waiting::{Marked, WaitingItems};
 use super::{Backlog, FlowKey, FlowStatistics, Item, Outcome, QueueIndex, QueueStatistics, WaitingFlow};
-use crate::element::{DropReason, Metrics};
+use crate::element::DropReason;
 use crate::limits;
+use crate::metric::{Metric, Metrics};
 use crate::problem::Problem;
 use crate::random::RandomStream;
 use crate::time::Duration;
@@ -202,7 +204,7 @@ impl<T: Item> FqPieQueue<T> {
 }
 
 impl<T: Item> QueueDiscipline<T> for FqPieQueue<T> {
-    const DROPS: &'static [(DropReason, &'static str)] = pie::DROPS;
+    const DROPS: &'static [(DropReason, &'static Metric)] = pie::DROPS;
 
     fn classify(&self, key: impl FnOnce() -> FlowKey) -> QueueIndex {
         self.rounds.queue_of(key().hash(self.perturbation))
@@ -282,7 +284,7 @@ impl<T: Item> QueueDiscipline<T> for FqPieQueue<T> {
 
     fn statistics(&self, totals: &QueueStatistics, out: &mut Metrics) {
         totals.statistics(Self::DROPS, out);
-        out.count("queues_used", self.queues.iter().filter(|queue| queue.used).count() as u64);
+        out.count(&QUEUE.queues_used, self.queues.iter().filter(|queue| queue.used).count() as u64);
     }
 }
 

@@ -6,6 +6,7 @@
 //! | limits | packets | packets and bytes |
 //! | dropped | one for one | until all limits hold |
 
+use super::codel::CODEL;
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::options::{Capacity, QueueOptions};
@@ -14,6 +15,7 @@ use super::waiting::WaitingItems;
 use super::{Backlog, Item, QueueIndex};
 use crate::element::DropReason;
 use crate::limits;
+use crate::metric::Metric;
 use crate::problem::{Problem, ProblemKind, quoted};
 use crate::random::RandomStream;
 use crate::units::{ByteCount, DataRate};
@@ -88,7 +90,7 @@ impl<T: Item> HeadDropQueue<T> {
 
 impl<T: Item> QueueDiscipline<T> for HeadDropQueue<T> {
     /// Results of all disciplines but drop-tail have had the number of CoDel's drops; here it is 0.
-    const DROPS: &'static [(DropReason, &'static str)] = &[(DropReason::Codel, "codel_drops")];
+    const DROPS: &'static [(DropReason, &'static Metric)] = &[(DropReason::Codel, &CODEL.codel_drops)];
 
     fn enqueue(
         &mut self,

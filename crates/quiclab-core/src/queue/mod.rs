@@ -55,8 +55,9 @@ pub use record::{Outcome, QueueRecord};
 pub use statistics::{FlowStatistics, QueueStatistics, WaitingFlow};
 pub use tc::{DeviceMtu, TcQueue};
 
-use crate::element::{DropReason, Metrics};
+use crate::element::DropReason;
 use crate::ip::Ecn;
+use crate::metric::{MetricGroup, Metrics};
 use crate::random::RandomStream;
 use crate::segment::Segment;
 use crate::time::Time;
@@ -127,4 +128,17 @@ impl QueueConfig {
     pub fn fq_codel() -> Self {
         Self::FqCodel(FqCodel::default())
     }
+}
+
+/// The metrics of queues: those of all, then those of some disciplines.
+pub(crate) fn metric_groups() -> [MetricGroup; 7] {
+    [
+        statistics::QUEUE.group(),
+        codel::CODEL.group(),
+        pie::PIE.group(),
+        red::RED.group(),
+        dualpi2::DUALPI2.group(),
+        cake::CAKE.group(),
+        cake::ACK_FILTER.group(),
+    ]
 }

@@ -35,12 +35,21 @@ use super::waiting::{Marked, WaitingItems};
 use super::{Backlog, Item, QueueIndex};
 use crate::element::DropReason;
 use crate::limits;
+use crate::metric::Metric;
 use crate::problem::{Problem, quoted};
 use crate::random::RandomStream;
 use crate::time::Duration;
 use crate::units::{ByteCount, DataRate, Probability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+crate::metrics! {
+    /// Drops of PIE.
+    pub static PIE: PieMetrics = "queue, `pie` and `fq_pie`" {
+        /// Packets dropped by PIE.
+        pie_drops: Counter, Both;
+    }
+}
 
 /// Proportional integral controller, enhanced (PIE, RFC 8033) as Linux' `pie`: one queue, dropped from or marked on arrival.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -161,7 +170,7 @@ impl QueueOptions for Pie {
 }
 
 /// Reasons for drops by disciplines with PIE.
-pub(super) const DROPS: &[(DropReason, &str)] = &[(DropReason::Pie, "pie_drops")];
+pub(super) const DROPS: &[(DropReason, &Metric)] = &[(DropReason::Pie, &PIE.pie_drops)];
 
 /// One queue with PIE and a limit.
 #[derive(Debug)]
@@ -182,7 +191,7 @@ impl<T: Item> PieQueue<T> {
 }
 
 impl<T: Item> QueueDiscipline<T> for PieQueue<T> {
-    const DROPS: &'static [(DropReason, &'static str)] = DROPS;
+    const DROPS: &'static [(DropReason, &'static Metric)] = DROPS;
 
     fn enqueue(
         &mut self,

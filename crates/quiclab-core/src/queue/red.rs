@@ -31,17 +31,33 @@ use control::{Action, Control, Parameters};
 use super::discipline::{Arrival, QueueDiscipline};
 use super::exits::Exits;
 use super::options::{Capacity, QueueOptions};
+use super::statistics::QUEUE;
 use super::tc::{self, DeviceMtu, TcQueue};
 use super::waiting::{Marked, WaitingItems};
 use super::{Backlog, Item, QueueIndex, QueueStatistics};
-use crate::element::{DropReason, Metrics};
+use crate::element::DropReason;
 use crate::limits;
+use crate::metric::{Metric, Metrics};
 use crate::problem::{Problem, quoted};
 use crate::random::RandomStream;
 use crate::time::{Duration, Time};
 use crate::units::{ByteCount, DataRate, Probability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+crate::metrics! {
+    /// What RED has done.
+    pub static RED: RedMetrics = "queue, `red`" {
+        /// Packets dropped between the thresholds.
+        red_drops: Counter, Both;
+        /// Packets dropped as the average was at `max_threshold` or above.
+        red_forced_drops: Counter, Both;
+        /// Maximum probability, which changes with `adaptive`.
+        red_max_probability: Gauge, Both;
+        /// Average backlog at the last arrival.
+        average_queue_bytes: Gauge, Series;
+    }
+}
 
 /// Random early detection (RED, Floyd and Jacobson 1993) as Linux' `red`: one queue, dropped from or marked on arrival.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -219,8 +235,8 @@ impl<T: Item> RedQueue<T> {
 }
 
 impl<T: Item> QueueDiscipline<T> for RedQueue<T> {
-    const DROPS: &'static [(DropReason, &'static str)] =
-        &[(DropReason::Red, "red_drops"), (DropReason::RedForced, "red_forced_drops")];
+    const DROPS: &'static [(DropReason, &'static Metric)] =
+        &[(DropReason::Red, &RED.red_drops), (DropReason::RedForced, &RED.red_forced_drops)];
 
     fn enqueue(
         &mut self,
@@ -256,15 +272,15 @@ impl<T: Item> QueueDiscipline<T> for RedQueue<T> {
 
     fn statistics(&self, totals: &QueueStatistics, out: &mut Metrics) {
         totals.statistics(Self::DROPS, out);
-        out.set("red_max_probability", self.control.max_probability());
+        out.set(&RED.red_max_probability, self.control.max_probability());
     }
 
     fn sample(&mut self, now: Time, totals: &QueueStatistics, out: &mut Metrics) {
         self.adapt_until(now);
         totals.sample(Self::DROPS, out);
-        out.count("active_flows", self.active_flows());
-        out.set("average_queue_bytes", self.control.average_bytes(&self.parameters));
-        out.set("red_max_probability", self.control.max_probability());
+        out.count(&QUEUE.active_flows, self.active_flows());
+        out.set(&RED.average_queue_bytes, self.control.average_bytes(&self.parameters));
+        out.set(&RED.red_max_probability, self.control.max_probability());
     }
 }
 

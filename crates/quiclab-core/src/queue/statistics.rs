@@ -1,8 +1,29 @@
 //! What a discipline counts.
 
 use super::{Backlog, FlowKey, Outcome, QueueIndex};
-use crate::element::{DropReason, Metrics};
+use crate::element::DropReason;
+use crate::metric::{Metric, Metrics};
 use crate::time::{Duration, Time};
+
+crate::metrics! {
+    /// What a queue discipline has done.
+    pub static QUEUE: QueueMetrics = "link or tunnel, all queues but `drop_tail`" {
+        /// Sojourn time of served packets.
+        mean_sojourn_ms as "queue_sojourn_ms": Mean, End;
+        /// Sojourn time of the packet served last.
+        last_sojourn_ms as "queue_sojourn_ms": Gauge, Series;
+        /// The longest sojourn time.
+        longest_sojourn_ms: Maximum, End;
+        /// Packets dropped because of a limit.
+        overflow_drops: Counter, Both;
+        /// Packets that got a mark in the queue.
+        ce_marks: Counter, Both;
+        /// Queues with a packet.
+        active_flows: Gauge, Series;
+        /// Queues that held a packet at any time; only with queues of flows.
+        queues_used: Counter, End;
+    }
+}
 
 /// What has happened to the items of a queue, or of all queues. Sojourn times are those of served items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,25 +74,25 @@ impl QueueStatistics {
         self.sojourn_nanos as f64 / 1e6 / self.served.max(1) as f64
     }
 
-    /// Adds the values of a whole run; `own`: the discipline's own reasons for drops, with the names of their numbers.
-    pub(super) fn statistics(&self, own: &[(DropReason, &'static str)], out: &mut Metrics) {
-        out.set("queue_sojourn_ms", self.mean_sojourn_ms());
-        out.set("longest_sojourn_ms", self.longest_sojourn.as_ms_f64());
+    /// Adds the values of a whole run; `own`: the discipline's own reasons for drops, with their metrics.
+    pub(super) fn statistics(&self, own: &[(DropReason, &'static Metric)], out: &mut Metrics) {
+        out.set(&QUEUE.mean_sojourn_ms, self.mean_sojourn_ms());
+        out.set(&QUEUE.longest_sojourn_ms, self.longest_sojourn.as_ms_f64());
         self.events(own, out);
     }
 
     /// Adds the values of this moment.
-    pub(super) fn sample(&self, own: &[(DropReason, &'static str)], out: &mut Metrics) {
-        out.set("queue_sojourn_ms", self.last_sojourn.as_ms_f64());
+    pub(super) fn sample(&self, own: &[(DropReason, &'static Metric)], out: &mut Metrics) {
+        out.set(&QUEUE.last_sojourn_ms, self.last_sojourn.as_ms_f64());
         self.events(own, out);
     }
 
-    fn events(&self, own: &[(DropReason, &'static str)], out: &mut Metrics) {
-        for (reason, name) in own {
-            out.count(name, self.drops(*reason));
+    fn events(&self, own: &[(DropReason, &'static Metric)], out: &mut Metrics) {
+        for (reason, metric) in own {
+            out.count(metric, self.drops(*reason));
         }
-        out.count("overflow_drops", self.drops(DropReason::QueueFull));
-        out.count("ce_marks", self.ce_marks);
+        out.count(&QUEUE.overflow_drops, self.drops(DropReason::QueueFull));
+        out.count(&QUEUE.ce_marks, self.ce_marks);
     }
 }
 

@@ -4,8 +4,8 @@
 //! *now*, and sends it there or gives it back. Nothing waits inside: what waits, waits in the tunnel's queue
 //! discipline. A carrier is a pure state machine, as an [`Element`](crate::Element) is.
 
-use crate::element::Metrics;
 use crate::ip::Ecn;
+use crate::metric::Metrics;
 use crate::packet::Packet;
 use crate::scheduler::PathState;
 use crate::time::Time;

@@ -3,8 +3,9 @@
 
 use super::{Carrier, Emitted, SojournRecord, Tunnel};
 use crate::counters::Counters;
-use crate::element::{Element, Metrics, Outputs, Port};
+use crate::element::{Element, Outputs, Port};
 use crate::endpoint::{Endpoint, Progress, Role};
+use crate::metric::Metrics;
 use crate::packet::{Direction, FlowId, Packet};
 use crate::time::Time;
 

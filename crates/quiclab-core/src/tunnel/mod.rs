@@ -62,6 +62,7 @@ use repair::{Gaps, SentPackets};
 use resequencer::Resequencer;
 use smallvec::SmallVec;
 use sparse::SparseFlows;
+pub(crate) use statistics::TUNNEL;
 use std::collections::BTreeMap;
 use waiting::{QueuedPacket, SojournLog};
 

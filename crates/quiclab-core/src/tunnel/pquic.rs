@@ -17,9 +17,10 @@
 //! A packet is full when the next frame does not fit, or nothing that carries an IP packet would. What has been
 //! reserved waits behind the queue: no discipline sees it any more.
 
+use super::statistics::TUNNEL;
 use super::waiting::QueuedPacket;
 use super::{Carrier, Emitted, Tunnel, flush};
-use crate::element::Metrics;
+use crate::metric::Metrics;
 use crate::packet::Packet;
 use crate::queue::{Backlog, Discipline, FlowKey, HeadDrop, QueueConfig};
 use crate::random::RandomStream;
@@ -262,10 +263,10 @@ impl Pquic {
     /// Values over the whole run: those that can be other than 0.
     pub(super) fn statistics(&self, out: &mut Metrics) {
         if self.second.is_some() {
-            out.count("uncontrolled_packets", self.uncontrolled);
+            out.count(&TUNNEL.uncontrolled_packets, self.uncontrolled);
         }
         if self.mtu_waits > 0 {
-            out.count("mtu_waits", self.mtu_waits);
+            out.count(&TUNNEL.mtu_waits, self.mtu_waits);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Two ends whose datagrams are handed over by the test.
 
 use super::*;
-use crate::element::Metrics;
+use crate::metric::Metrics;
 use bytes::BytesMut;
 use std::collections::VecDeque;
 

@@ -12,6 +12,7 @@ use quiclab_core::{
     ByteCount, Counters, DataRate, DropReason, Duration, Ecn, Element, Metrics, Outputs, Packet, Payload,
     Port, Time,
 };
+use quiclab_sim::KERNEL_LINK;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -225,18 +226,18 @@ impl Element for KernelLink {
     }
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
-        out.count("kernel_dropped_packets", self.kernel.dropped);
-        out.count("kernel_held_packets", self.kernel.held);
+        out.count(&KERNEL_LINK.kernel_dropped_packets, self.kernel.dropped);
+        out.count(&KERNEL_LINK.kernel_held_packets, self.kernel.held);
         if self.reads_headers {
-            out.count("filtered_acks", self.kernel.filtered_acks);
+            out.count(&KERNEL_LINK.filtered_acks, self.kernel.filtered_acks);
         }
-        out.count("refused_packets", self.refused);
-        out.count("ce_marks", self.ce_marks);
-        out.count("late_packets", self.late);
+        out.count(&KERNEL_LINK.refused_packets, self.refused);
+        out.count(&KERNEL_LINK.ce_marks, self.ce_marks);
+        out.count(&KERNEL_LINK.late_packets, self.late);
     }
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
-        out.count("inside_packets", self.counters.held.packets);
-        out.count("sent_bytes", self.counters.sent.bytes);
+        out.count(&KERNEL_LINK.inside_packets, self.counters.held.packets);
+        out.count(&KERNEL_LINK.sent_bytes, self.counters.sent.bytes);
     }
 }

@@ -5,7 +5,7 @@
 
 use nix::sys::socket::getsockopt;
 use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
-use quiclab_core::RecoveryState;
+use quiclab_core::Phase;
 use std::io;
 use std::os::fd::AsFd;
 
@@ -157,8 +157,8 @@ impl Info {
 
     /// The phase that window and threshold tell, for congestion controls that have no other.
     #[must_use]
-    pub fn phase_of_window(&self) -> u64 {
-        RecoveryState::phase_of_window(self.cwnd, self.ssthresh)
+    pub fn phase_of_window(&self) -> Phase {
+        Phase::of_window(self.cwnd, self.ssthresh)
     }
 
     /// Values worth a time series, with the names that all stacks share; unknown ones are `None`.

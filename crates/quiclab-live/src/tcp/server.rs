@@ -154,7 +154,7 @@ impl Session<'_> {
     /// What the congestion control does; `None` for those that do more than slow start and avoidance.
     fn phase(&self, info: &Info) -> Option<f64> {
         let by_window = ["reno", "cubic"].contains(&self.arguments.socket.congestion_control.as_str());
-        by_window.then(|| info.phase_of_window() as f64)
+        by_window.then(|| info.phase_of_window().number() as f64)
     }
 
     /// Reads or writes once.

@@ -1,9 +1,29 @@
 //! How long downloads took: flow completion times.
 
-use quiclab_core::{ByteCount, Duration, Metrics, Progress, Time};
+use quiclab_core::{ByteCount, Duration, Metric, Metrics, Progress, Time};
 use quiclab_scenario::Arrival;
 use quiclab_transport::Samples;
 use quiclab_transport::options::Workload;
+
+quiclab_core::metrics! {
+    /// Connections that have arrived.
+    pub static COMPLETIONS: CompletionsMetrics = "client of a flow with `arrivals`" {
+        /// Connections whose client has begun.
+        connections: Counter, End;
+        /// Connections that were completed.
+        completed_connections: Counter, End;
+        /// Connections that broke.
+        failed_connections: Counter, End;
+        /// Flow completion time, from the start of the client to the last byte.
+        completion_ms: Distribution, End;
+        /// Flow completion time of downloads of at most 10 kB.
+        completion_short_ms: Distribution, End;
+        /// Flow completion time of downloads between these sizes.
+        completion_medium_ms: Distribution, End;
+        /// Flow completion time of downloads of at least 1 MB.
+        completion_long_ms: Distribution, End;
+    }
+}
 
 /// Limits of the classes of sizes whose completion times are reported: up to 10 kB an initial window is enough, from
 /// 1 MB on a download is bulk.
@@ -45,22 +65,25 @@ impl Completion {
 
 /// How many there are, and their completion times, also by size.
 pub(super) fn report(completions: &[Completion], out: &mut Metrics) {
-    out.count("connections", completions.len() as u64);
-    out.count("completed_connections", completions.iter().filter(|it| it.finish.is_some()).count() as u64);
-    out.count("failed_connections", completions.iter().filter(|it| it.failed).count() as u64);
-    let classes: [(&str, &dyn Fn(ByteCount) -> bool); 4] = [
-        ("completion_ms", &|_| true),
-        ("completion_short_ms", &|size| size <= SHORT),
-        ("completion_medium_ms", &|size| size > SHORT && size < LONG),
-        ("completion_long_ms", &|size| size >= LONG),
+    out.count(&COMPLETIONS.connections, completions.len() as u64);
+    out.count(
+        &COMPLETIONS.completed_connections,
+        completions.iter().filter(|it| it.finish.is_some()).count() as u64,
+    );
+    out.count(&COMPLETIONS.failed_connections, completions.iter().filter(|it| it.failed).count() as u64);
+    let classes: [(&'static Metric, &dyn Fn(ByteCount) -> bool); 4] = [
+        (&COMPLETIONS.completion_ms, &|_| true),
+        (&COMPLETIONS.completion_short_ms, &|size| size <= SHORT),
+        (&COMPLETIONS.completion_medium_ms, &|size| size > SHORT && size < LONG),
+        (&COMPLETIONS.completion_long_ms, &|size| size >= LONG),
     ];
-    for (name, of_class) in classes {
+    for (metric, of_class) in classes {
         let mut times = Samples::default();
         completions
             .iter()
             .filter(|it| of_class(it.size))
             .filter_map(Completion::time)
             .for_each(|time| times.add(time));
-        times.report(name, out);
+        times.report(metric, out);
     }
 }

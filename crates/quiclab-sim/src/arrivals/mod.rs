@@ -16,6 +16,7 @@ mod completion;
 mod ends;
 mod ports;
 
+pub(crate) use completion::COMPLETIONS;
 pub use completion::Completion;
 pub(crate) use ends::Schedule;
 
@@ -27,6 +28,16 @@ use quiclab_core::{
 use quiclab_transport::options::{EndpointConfig, Workload};
 use quiclab_transport::{EndpointRequest, NativeStack};
 use std::sync::Arc;
+
+quiclab_core::metrics! {
+    /// Connections at one end of a flow with arrivals.
+    pub static ARRIVALS: ArrivalsMetrics = "either end of a flow with `arrivals`" {
+        /// Connections that are open.
+        open_connections: Gauge, Both;
+        /// Maximum number of open connections.
+        most_open_connections: Maximum, End;
+    }
+}
 
 /// What all connections of an end have in common.
 pub(crate) struct Common {
@@ -197,7 +208,7 @@ impl Arriving {
         self.counters += end.endpoint.counters();
         let mut metrics = Metrics::default();
         end.endpoint.statistics(Time::ZERO, &mut metrics);
-        self.metrics.add_counts(&metrics);
+        self.metrics.add(&metrics);
     }
 
     /// Sums of the counts of all connections, and how many there are.
@@ -206,12 +217,12 @@ impl Arriving {
         let mut sums = self.metrics.clone();
         let mut values = Metrics::default();
         for end in self.ends.iter_mut().flatten() {
-            values.0.clear();
+            values.clear();
             report(end.endpoint.as_mut(), &mut values);
-            sums.add_counts(&values);
+            sums.add(&values);
         }
-        out.0.append(&mut sums.0);
-        out.count("open_connections", (self.ends.len() - self.free.len()) as u64);
+        out.append(sums);
+        out.count(&ARRIVALS.open_connections, (self.ends.len() - self.free.len()) as u64);
     }
 }
 
@@ -273,7 +284,7 @@ impl Element for Arriving {
 
     fn statistics(&mut self, now: Time, out: &mut Metrics) {
         self.report(out, |endpoint, out| endpoint.statistics(now, out));
-        out.count("most_open_connections", self.most_open as u64);
+        out.count(&ARRIVALS.most_open_connections, self.most_open as u64);
         if self.is_client() {
             completion::report(&self.completions, out);
         }

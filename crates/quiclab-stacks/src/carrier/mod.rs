@@ -53,5 +53,6 @@ pub use keys::{KnownPeers, PublicKey, SecretKey};
 pub(crate) use noq_carrier::check_options;
 pub use noq_carrier::{CONTROLS, CarrierSetup, NoqCarrier};
 pub use path_mtu::PathMtu;
+pub(crate) use session_carrier::SESSION;
 pub use session_carrier::SessionCarrier;
 pub use tunnel_endpoint::TunnelEndpoint;

@@ -11,6 +11,20 @@ use quiclab_core::scheduler::PathState;
 use quiclab_core::tunnel::{Carrier, TunnelPayload};
 use quiclab_core::{ByteCount, Metrics, Packet, Payload, Time};
 
+quiclab_core::metrics! {
+    /// Datagrams of a session of a tunnel over noq.
+    pub static SESSION: SessionMetrics = "tunnel, carrier noq" {
+        /// Datagrams sent.
+        datagrams_sent: Counter, End;
+        /// Datagrams that waited for the congestion control.
+        datagrams_stuck: Counter, End;
+        /// Datagrams that left over another path than the scheduler had chosen.
+        datagrams_misplaced: Counter, End;
+        /// Arrived datagrams that were dropped because too many waited.
+        datagrams_overrun: Counter, End;
+    }
+}
+
 /// A session of an endpoint as [`Carrier`]. Its `receive` is [`TunnelEndpoint::receive`] and its `wake` [`TunnelEndpoint::wake`]: both concern
 /// all sessions. Its `transmit` gives the packets of this session only, one UDP datagram each.
 pub struct SessionCarrier<'a> {
@@ -179,10 +193,10 @@ impl TunnelEndpoint {
                 counts += conn.counts;
             }
         }
-        out.count("datagrams_sent", counts.sent);
-        out.count("datagrams_stuck", counts.stuck);
-        out.count("datagrams_misplaced", counts.misplaced);
-        out.count("datagrams_overrun", session.overrun);
+        out.count(&SESSION.datagrams_sent, counts.sent);
+        out.count(&SESSION.datagrams_stuck, counts.stuck);
+        out.count(&SESSION.datagrams_misplaced, counts.misplaced);
+        out.count(&SESSION.datagrams_overrun, session.overrun);
     }
 }
 

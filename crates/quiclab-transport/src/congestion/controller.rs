@@ -1,7 +1,7 @@
 //! The interface of congestion controls.
 
 use crate::recovery::delivery_rate::{RateSample, SentState};
-use quiclab_core::{DataRate, Duration, Time};
+use quiclab_core::{DataRate, Duration, Phase, Time};
 
 /// What recovery a sender is in; Linux calls it the congestion-avoidance state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,58 +13,6 @@ pub enum RecoveryPhase {
     Recovery,
     /// A retransmission timeout went off (TCP only).
     Loss,
-}
-
-/// What a controller does at this moment; `phase` of the time series.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Phase {
-    /// Exponential growth.
-    #[default]
-    SlowStart,
-    /// Slow start that HyStart++ has slowed down (RFC 9406 section 4.2).
-    ConservativeSlowStart,
-    /// Slow growth.
-    CongestionAvoidance,
-    /// BBR: search for the bandwidth.
-    Startup,
-    /// BBR: emptying the queue that startup made.
-    Drain,
-    /// BBR: probing for bandwidth.
-    ProbeBandwidth,
-    /// BBR: probing for the smallest RTT.
-    ProbeRtt,
-    /// The window does not change.
-    Fixed,
-    /// BBR version 3: below the bandwidth, to empty the queue of a probe.
-    ProbeDown,
-    /// BBR version 3: at the bandwidth.
-    ProbeCruise,
-    /// BBR version 3: at the bandwidth, without what short-term losses have said.
-    ProbeRefill,
-    /// BBR version 3: above the bandwidth.
-    ProbeUp,
-    /// C4: search for the rate.
-    C4Initial,
-    /// C4: at the rate of an earlier connection.
-    C4Resuming,
-    /// C4: below the nominal rate, until what was sent before is acknowledged.
-    C4Recovery,
-    /// C4: at the nominal rate.
-    C4Cruising,
-    /// C4: a little above it.
-    C4Probing,
-    /// C4: above it, after a probe that succeeded.
-    C4Pushing,
-}
-
-impl Phase {
-    /// Number in time series: 0 slow start, 1 conservative slow start, 2 congestion avoidance,
-    /// 3 startup, 4 drain, 5 probing bandwidth, 6 probing RTT, 7 fixed, 8 to 11 ProbeBW_DOWN, CRUISE, REFILL and UP, 12 to 17
-    /// Initial, Resuming, Recovery, Cruising, Probing and Pushing of C4.
-    #[must_use]
-    pub const fn number(self) -> u64 {
-        self as u64
-    }
 }
 
 /// An acknowledgement that delivered something, after losses were marked.
@@ -262,36 +210,4 @@ pub trait Controller: Send {
 
     /// What it does at this moment.
     fn phase(&self) -> Phase;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Phase;
-    use quiclab_core::RecoveryState;
-
-    #[test]
-    fn numbers_of_phases_are_those_of_the_schema() {
-        for (phase, name) in [
-            (Phase::SlowStart, "slow_start"),
-            (Phase::ConservativeSlowStart, "conservative_slow_start"),
-            (Phase::CongestionAvoidance, "congestion_avoidance"),
-            (Phase::Startup, "startup"),
-            (Phase::Drain, "drain"),
-            (Phase::ProbeBandwidth, "probe_bw"),
-            (Phase::ProbeRtt, "probe_rtt"),
-            (Phase::Fixed, "fixed"),
-            (Phase::ProbeDown, "probe_bw_down"),
-            (Phase::ProbeCruise, "probe_bw_cruise"),
-            (Phase::ProbeRefill, "probe_bw_refill"),
-            (Phase::ProbeUp, "probe_bw_up"),
-            (Phase::C4Initial, "c4_initial"),
-            (Phase::C4Resuming, "c4_resuming"),
-            (Phase::C4Recovery, "c4_recovery"),
-            (Phase::C4Cruising, "c4_cruising"),
-            (Phase::C4Probing, "c4_probing"),
-            (Phase::C4Pushing, "c4_pushing"),
-        ] {
-            assert_eq!(RecoveryState::PHASES[phase.number() as usize], name);
-        }
-    }
 }

@@ -42,7 +42,7 @@ mod window;
 
 pub use careful_resume::SavedPath;
 pub use constants::{BbrConstants, Constants, CubicConstants, NewRenoConstants};
-pub use controller::{Ack, CongestionEvent, Controller, LostPacket, Marks, PathView, Phase, RecoveryPhase};
+pub use controller::{Ack, CongestionEvent, Controller, LostPacket, Marks, PathView, RecoveryPhase};
 pub use exit::SlowStartExit;
 pub use registry::Family;
 pub use settings::Settings;
@@ -57,6 +57,7 @@ pub(crate) fn bound_window_warning(bytes: u64, mss: u64) -> String {
 }
 
 use coupled::{Coupled, Coupling};
+pub use quiclab_core::Phase;
 use quiclab_core::RandomStream;
 
 registry::controls! {

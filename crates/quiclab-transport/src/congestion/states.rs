@@ -26,7 +26,7 @@ impl CongestionControl {
             }
             _ => &[SlowStart, CongestionAvoidance],
         };
-        let names = phases.iter().map(|phase| RecoveryState::PHASES[phase.number() as usize]);
+        let names = phases.iter().map(|phase| phase.name());
         let reduces = self != Self::Fixed;
         names.chain(reduces.then_some(RecoveryState::RECOVERY)).collect()
     }

@@ -8,6 +8,8 @@ mod ping;
 mod stack;
 mod stream;
 
+pub(crate) use ping::PING;
 pub use stack::LabUdp;
+pub(crate) use stream::DATAGRAMS;
 #[cfg(test)]
 mod tests;

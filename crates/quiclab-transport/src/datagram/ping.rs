@@ -11,6 +11,16 @@ use quiclab_core::{
     Outputs, Packet, Payload, Port, Progress, Protocol, Role, Time,
 };
 
+quiclab_core::metrics! {
+    /// Losses of probes over UDP.
+    pub static PING: PingMetrics = "receiver of `ping`, lab-udp" {
+        /// Probes without a reply.
+        lost_packets: Counter, Both;
+        /// Duplicate replies.
+        duplicate_packets: Counter, Both;
+    }
+}
+
 /// The tuple of the packets that an end sends.
 pub(super) fn tuple(identity: &EndpointIdentity, protocol: PingProtocol) -> FiveTuple {
     if protocol == PingProtocol::Udp {
@@ -41,8 +51,8 @@ impl PingClient {
 
     fn report(&self, out: &mut Metrics) {
         self.nic.report(out);
-        out.count("lost_packets", self.probes.lost());
-        out.count("duplicate_packets", self.probes.arrivals.duplicates);
+        out.count(&PING.lost_packets, self.probes.lost());
+        out.count(&PING.duplicate_packets, self.probes.arrivals.duplicates);
     }
 }
 

@@ -6,6 +6,18 @@ use quiclab_core::{
     Progress, Time,
 };
 
+quiclab_core::metrics! {
+    /// Losses of datagrams over UDP.
+    pub static DATAGRAMS: DatagramsMetrics = "receiver of `datagrams`, lab-udp" {
+        /// Lost datagrams.
+        lost_packets: Counter, Both;
+        /// Reordered datagrams.
+        reordered_packets: Counter, Both;
+        /// Duplicate datagrams.
+        duplicate_packets: Counter, Both;
+    }
+}
+
 /// The end that sends.
 pub(super) struct Source {
     nic: Nic,
@@ -81,9 +93,9 @@ impl Sink {
 
     fn report(&self, out: &mut Metrics) {
         self.nic.report(out);
-        out.count("lost_packets", self.reception.lost());
-        out.count("reordered_packets", self.reception.arrivals.reordered);
-        out.count("duplicate_packets", self.reception.arrivals.duplicates);
+        out.count(&DATAGRAMS.lost_packets, self.reception.lost());
+        out.count(&DATAGRAMS.reordered_packets, self.reception.arrivals.reordered);
+        out.count(&DATAGRAMS.duplicate_packets, self.reception.arrivals.duplicates);
         self.reception.report(out);
     }
 }

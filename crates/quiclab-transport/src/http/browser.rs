@@ -25,6 +25,20 @@ use quiclab_core::{ByteCount, Duration, Metrics, RequestTimes, Time};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+quiclab_core::metrics! {
+    /// Page load.
+    pub static PAGE: PageMetrics = "client of `page`" {
+        /// Complete objects other than the HTML.
+        objects: Counter, End;
+        /// From the start of the client to the last byte of the HTML.
+        html_ms: Time, End;
+        /// From the request for an object to its last byte; a wait for a stream is before that.
+        object_ms: Distribution, End;
+        /// From the start of the client to the last byte of the last object.
+        page_load_ms: Time, End;
+    }
+}
+
 /// What has happened to a resource.
 #[derive(Clone, Copy, Debug)]
 struct ResourceState {
@@ -337,13 +351,13 @@ impl Browser {
 
     pub(super) fn statistics(&self, out: &mut Metrics) {
         let visit = lock(&self.visit);
-        out.count("objects", visit.object_times.count());
+        out.count(&PAGE.objects, visit.object_times.count());
         if let Some(html) = visit.html {
-            out.set("html_ms", html.as_ms_f64());
+            out.set(&PAGE.html_ms, html.as_ms_f64());
         }
-        visit.object_times.report("object_ms", out);
+        visit.object_times.report(&PAGE.object_ms, out);
         if let (Some(started), Some(finished)) = (visit.connections[0][0], visit.loaded()) {
-            out.set("page_load_ms", finished.since(started).as_ms_f64());
+            out.set(&PAGE.page_load_ms, finished.since(started).as_ms_f64());
         }
     }
 

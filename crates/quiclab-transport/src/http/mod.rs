@@ -24,7 +24,9 @@ mod origins;
 mod page;
 mod server;
 
+pub(crate) use browser::PAGE;
 pub(crate) use h2::{build as build_http2, rows as http2_rows};
+pub(crate) use origins::ORIGINS;
 pub use origins::build as build_origins;
 #[cfg(test)]
 pub(crate) use page::testing;

@@ -22,6 +22,14 @@ use quiclab_core::{
 };
 use std::net::SocketAddr;
 
+quiclab_core::metrics! {
+    /// Connections of a page load.
+    pub static ORIGINS: OriginsMetrics = "client of `page` with several origins or connections" {
+        /// Connections that were begun.
+        connections: Counter, End;
+    }
+}
+
 /// Where the number of the connection stands in ids of packets: 2^32 packets for each.
 const CONNECTION_SHIFT: u32 = 32;
 /// See the module documentation.
@@ -156,7 +164,7 @@ impl Element for Origins {
     fn statistics(&mut self, now: Time, out: &mut Metrics) {
         self.report(out, |connection, out| connection.statistics(now, out));
         if self.role == Role::Client {
-            out.count("connections", self.begun.iter().filter(|begun| **begun).count() as u64);
+            out.count(&ORIGINS.connections, self.begun.iter().filter(|begun| **begun).count() as u64);
         }
     }
 
@@ -174,9 +182,9 @@ impl Origins {
         for connection in others {
             let mut values = Metrics::default();
             report(connection.as_mut(), &mut values);
-            sums.add_counts(&values);
+            sums.add(&values);
         }
-        out.0.append(&mut sums.0);
+        out.append(sums);
     }
 }
 

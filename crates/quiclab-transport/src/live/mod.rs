@@ -31,7 +31,9 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use reception::LIVE_RECEIVER;
 use reception::Reception;
+pub(crate) use source::LIVE_SENDER;
 use source::{Frame, SendState, Source};
 
 use crate::options::{LiveDelivery, Workload};

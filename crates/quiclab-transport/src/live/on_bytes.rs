@@ -4,6 +4,7 @@
 //! A frame is written in records of at most 16384 B, as soon as the send buffer has room. With `drop_late` a frame of
 //! which nothing is written at its deadline is left out: what is in the send buffer cannot be taken back.
 
+use super::source::LIVE_SENDER;
 use super::{Frame, Parameters, Reception, SendState, Source};
 use crate::workload::{Application, Command, Outcome};
 use quiclab_core::{Contents, DataRate, MediaFrame, Metrics, Time};
@@ -121,7 +122,7 @@ impl Application for Server {
 
     fn statistics(&self, out: &mut Metrics) {
         self.source.report(out);
-        out.count("dropped_frames", self.dropped);
+        out.count(&LIVE_SENDER.dropped_frames, self.dropped);
     }
 
     fn sample(&self, out: &mut Metrics) {

@@ -4,6 +4,7 @@
 //! A frame for which the peer's limit allows no stream yet waits for one. With `drop_late` the stream of a frame that
 //! is not acknowledged at its deadline is reset, and a frame that waits for a stream is given up then.
 
+use super::source::LIVE_SENDER;
 use super::{Frame, Parameters, Reception, SendState, Source};
 use crate::workload::{Outcome, Priority, StreamApplication, StreamId, Streams};
 use quiclab_core::{Metrics, Time};
@@ -135,7 +136,7 @@ impl StreamApplication for Server {
 
     fn statistics(&self, out: &mut Metrics) {
         self.source.report(out);
-        out.count("dropped_frames", self.dropped);
+        out.count(&LIVE_SENDER.dropped_frames, self.dropped);
     }
 
     fn sample(&self, out: &mut Metrics) {

@@ -8,6 +8,24 @@ use super::Parameters;
 use crate::workload::{LINGER, Samples};
 use quiclab_core::{Duration, Metrics, Progress, Time};
 
+quiclab_core::metrics! {
+    /// Receiver of live video.
+    pub static LIVE_RECEIVER: LiveReceiverMetrics = "receiver of `live`" {
+        /// Frames of which all bytes have arrived.
+        complete_frames: Counter, Both;
+        /// Frames complete after their deadline.
+        late_frames: Counter, End;
+        /// Frames that were not complete.
+        missing_frames: Counter, End;
+        /// Share of late and missing frames in all.
+        late_share: Mean, End;
+        /// From capture to the last byte at the application, of complete frames.
+        frame_delay_ms: Distribution, End;
+        /// Delay of the frame that was completed last.
+        last_frame_delay_ms as "frame_delay_ms": Gauge, Series;
+    }
+}
+
 /// See the module documentation.
 pub struct Reception {
     /// Frames in all.
@@ -103,18 +121,18 @@ impl Reception {
     /// Results at the receiver.
     pub fn report(&self, out: &mut Metrics) {
         let missing = self.total - self.complete.min(self.total);
-        out.count("complete_frames", self.complete);
-        out.count("late_frames", self.late);
-        out.count("missing_frames", missing);
-        out.set("late_share", (self.late + missing) as f64 / self.total.max(1) as f64);
-        self.delays.report("frame_delay_ms", out);
+        out.count(&LIVE_RECEIVER.complete_frames, self.complete);
+        out.count(&LIVE_RECEIVER.late_frames, self.late);
+        out.count(&LIVE_RECEIVER.missing_frames, missing);
+        out.set(&LIVE_RECEIVER.late_share, (self.late + missing) as f64 / self.total.max(1) as f64);
+        self.delays.report(&LIVE_RECEIVER.frame_delay_ms, out);
     }
 
     /// Values for time series at the receiver.
     pub fn sample(&self, out: &mut Metrics) {
         if let Some(delay) = self.latest {
-            out.set("frame_delay_ms", delay.as_ms_f64());
+            out.set(&LIVE_RECEIVER.last_frame_delay_ms, delay.as_ms_f64());
         }
-        out.count("complete_frames", self.complete);
+        out.count(&LIVE_RECEIVER.complete_frames, self.complete);
     }
 }

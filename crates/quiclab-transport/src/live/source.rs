@@ -7,6 +7,20 @@
 use super::{HEADER, Parameters};
 use quiclab_core::{DataRate, Duration, Metrics, RandomStream, Time};
 
+quiclab_core::metrics! {
+    /// Source of live video.
+    pub static LIVE_SENDER: LiveSenderMetrics = "sender of `live`" {
+        /// Frames of the source.
+        captured_frames: Counter, End;
+        /// Their bytes.
+        captured_bytes: Counter, End;
+        /// Rate of the encoder.
+        target_rate_mbps: Gauge, Series;
+        /// Frames given up at their deadline (`drop_late`); one may have arrived all the same, before the sender knew.
+        dropped_frames: Counter, End;
+    }
+}
+
 /// Time from one change of the rate of an encoder to the next (tau_v of RFC 8593 section 5).
 const UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -114,13 +128,13 @@ impl Source {
 
     /// Results at the sender.
     pub fn report(&self, out: &mut Metrics) {
-        out.count("captured_frames", u64::from(self.next));
-        out.count("captured_bytes", self.bytes);
+        out.count(&LIVE_SENDER.captured_frames, u64::from(self.next));
+        out.count(&LIVE_SENDER.captured_bytes, self.bytes);
     }
 
     /// Values for time series at the sender.
     pub fn sample(&self, out: &mut Metrics) {
-        out.set("target_rate_mbps", self.rate / 1e6);
+        out.set(&LIVE_SENDER.target_rate_mbps, self.rate / 1e6);
     }
 }
 

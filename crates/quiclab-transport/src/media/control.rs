@@ -4,6 +4,24 @@
 use super::flight::AckUpdate;
 use quiclab_core::{ByteCount, Duration, Metrics, Time};
 
+quiclab_core::metrics! {
+    /// State of the congestion control of media.
+    pub static MEDIA_CONTROL: MediaControlMetrics = "sender of `media`" {
+        /// Rate requested from the encoder.
+        target_rate_mbps: Gauge, Series;
+        /// Rate produced by the encoder.
+        media_rate_mbps: Gauge, Series;
+        /// Congestion window.
+        cwnd_bytes: Gauge, Series;
+        /// Estimated queueing delay.
+        queue_delay_ms: Gauge, Series;
+        /// Target of the queueing delay.
+        queue_delay_target_ms: Gauge, Series;
+        /// Smoothed share of marks; version 2 of SCReAM.
+        l4s_alpha: Gauge, Series;
+    }
+}
+
 /// RATE_PACE_MIN of both versions.
 pub(super) const MIN_PACING_RATE: f64 = 50_000.0;
 

@@ -44,7 +44,10 @@ mod v2;
 mod window;
 
 use crate::options::{MediaControl, Workload};
+pub(crate) use control::MEDIA_CONTROL;
 use quiclab_core::{ByteCount, DataRate, Duration, Ecn, Endpoint, EndpointIdentity, Role, Time};
+pub(crate) use receiver::MEDIA_RECEIVER;
+pub(crate) use sender::MEDIA_SENDER;
 
 /// RAMP_UP_SPEED of RFC 8298.
 const RAMP_UP_SPEED: DataRate = DataRate::from_bits_per_second(200_000);

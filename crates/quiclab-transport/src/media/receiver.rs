@@ -13,6 +13,22 @@ use quiclab_core::{
 };
 use std::collections::{BTreeMap, VecDeque};
 
+quiclab_core::metrics! {
+    /// Receiver of interactive media.
+    pub static MEDIA_RECEIVER: MediaReceiverMetrics = "receiver of `media`" {
+        /// Lost packets.
+        lost_packets: Counter, Both;
+        /// Reordered packets.
+        reordered_packets: Counter, Both;
+        /// Duplicate packets.
+        duplicate_packets: Counter, Both;
+        /// Frames of which all packets arrived.
+        complete_frames: Counter, Both;
+        /// From capture to the arrival of the last packet.
+        frame_delay_ms: Distribution, End;
+    }
+}
+
 /// Maximum number of packets that a report says something of (RFC 8888 section 3.1: 16384).
 const MAX_REPORTS: u64 = 16_384;
 /// Header of RTCP with the sender's SSRC, the SSRC reported on with begin and count, and the report timestamp.
@@ -167,10 +183,10 @@ impl Receiver {
 
     fn report(&self, out: &mut Metrics) {
         self.nic.report(out);
-        out.count("lost_packets", self.arrivals.lost(None));
-        out.count("reordered_packets", self.arrivals.reordered);
-        out.count("duplicate_packets", self.arrivals.duplicates);
-        out.count("complete_frames", self.complete);
+        out.count(&MEDIA_RECEIVER.lost_packets, self.arrivals.lost(None));
+        out.count(&MEDIA_RECEIVER.reordered_packets, self.arrivals.reordered);
+        out.count(&MEDIA_RECEIVER.duplicate_packets, self.arrivals.duplicates);
+        out.count(&MEDIA_RECEIVER.complete_frames, self.complete);
     }
 }
 
@@ -207,7 +223,7 @@ impl Element for Receiver {
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
         self.report(out);
         self.delays.report(out);
-        self.frame_delays.report("frame_delay_ms", out);
+        self.frame_delays.report(&MEDIA_RECEIVER.frame_delay_ms, out);
     }
 
     fn sample(&mut self, _now: Time, out: &mut Metrics) {

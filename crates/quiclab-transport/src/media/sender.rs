@@ -12,6 +12,30 @@ use quiclab_core::{
     Outputs, Packet, Payload, Port, Progress, RtpPacket, Time,
 };
 
+quiclab_core::metrics! {
+    /// Sender of interactive media.
+    pub static MEDIA_SENDER: MediaSenderMetrics = "sender of `media`" {
+        /// Packets declared lost.
+        lost_packets: Counter, Both;
+        /// Packets discarded before they were sent.
+        discarded_packets: Counter, Both;
+        /// Reductions of the window.
+        congestion_events: Counter, Both;
+        /// From capture of a packet to its sending.
+        rtp_queue_ms_of_packets as "rtp_queue_ms": Distribution, End;
+        /// Queueing delay according to reports.
+        queue_delay_ms_mean: Mean, End;
+        /// The longest queueing delay according to reports.
+        queue_delay_ms_max: Maximum, End;
+        /// Sent, and neither acknowledged nor declared lost.
+        in_flight_bytes: Gauge, Series;
+        /// Age of the oldest packet that waits.
+        rtp_queue_ms: Gauge, Series;
+        /// Bytes that wait.
+        rtp_queue_bytes: Gauge, Series;
+    }
+}
+
 /// RTT that the pacer takes before the first report.
 const FIRST_RTT: Duration = Duration::from_millis(100);
 /// Without a report for this long, what is in flight is lost.
@@ -120,9 +144,9 @@ impl Sender {
 
     fn report(&self, out: &mut Metrics) {
         self.nic.report(out);
-        out.count("lost_packets", self.lost);
-        out.count("discarded_packets", self.queue.discarded);
-        out.count("congestion_events", self.cuts);
+        out.count(&MEDIA_SENDER.lost_packets, self.lost);
+        out.count(&MEDIA_SENDER.discarded_packets, self.queue.discarded);
+        out.count(&MEDIA_SENDER.congestion_events, self.cuts);
     }
 }
 
@@ -173,20 +197,23 @@ impl Element for Sender {
 
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
         self.report(out);
-        self.waits.report("rtp_queue_ms", out);
+        self.waits.report(&MEDIA_SENDER.rtp_queue_ms_of_packets, out);
         if self.delays.count > 0 {
-            out.set("queue_delay_ms_mean", self.delays.sum.as_ms_f64() / self.delays.count as f64);
-            out.set("queue_delay_ms_max", self.delays.most.as_ms_f64());
+            out.set(
+                &MEDIA_SENDER.queue_delay_ms_mean,
+                self.delays.sum.as_ms_f64() / self.delays.count as f64,
+            );
+            out.set(&MEDIA_SENDER.queue_delay_ms_max, self.delays.most.as_ms_f64());
         }
     }
 
     fn sample(&mut self, now: Time, out: &mut Metrics) {
         self.report(out);
         self.control.sample_rates(out);
-        out.count("in_flight_bytes", self.flight.in_flight.bytes());
+        out.count(&MEDIA_SENDER.in_flight_bytes, self.flight.in_flight.bytes());
         self.control.sample_delays(out);
-        out.set("rtp_queue_ms", self.queue.age(now).as_ms_f64());
-        out.count("rtp_queue_bytes", self.queue.bytes().bytes());
+        out.set(&MEDIA_SENDER.rtp_queue_ms, self.queue.age(now).as_ms_f64());
+        out.count(&MEDIA_SENDER.rtp_queue_bytes, self.queue.bytes().bytes());
     }
 }
 

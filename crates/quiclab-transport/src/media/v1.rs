@@ -1,7 +1,7 @@
 //! SCReAM of RFC 8298: joins window and rate.
 
 use super::Parameters;
-use super::control::{Control, MIN_PACING_RATE, Report};
+use super::control::{Control, MEDIA_CONTROL, MIN_PACING_RATE, Report};
 use super::rate::{RateControl, View};
 use super::window::{Acknowledged, Window};
 use quiclab_core::{ByteCount, Duration, Metrics, Time};
@@ -80,13 +80,13 @@ impl Control for Scream {
     }
 
     fn sample_rates(&self, out: &mut Metrics) {
-        out.set("target_rate_mbps", self.rate.target / 1e6);
-        out.set("media_rate_mbps", self.rate.media_rate / 1e6);
-        out.set("cwnd_bytes", self.window.size);
+        out.set(&MEDIA_CONTROL.target_rate_mbps, self.rate.target / 1e6);
+        out.set(&MEDIA_CONTROL.media_rate_mbps, self.rate.media_rate / 1e6);
+        out.set(&MEDIA_CONTROL.cwnd_bytes, self.window.size);
     }
 
     fn sample_delays(&self, out: &mut Metrics) {
-        out.set("queue_delay_ms", self.window.delay * 1e3);
-        out.set("queue_delay_target_ms", self.window.target.value * 1e3);
+        out.set(&MEDIA_CONTROL.queue_delay_ms, self.window.delay * 1e3);
+        out.set(&MEDIA_CONTROL.queue_delay_target_ms, self.window.target.value * 1e3);
     }
 }

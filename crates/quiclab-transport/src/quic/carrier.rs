@@ -23,6 +23,22 @@ use quiclab_core::{
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+quiclab_core::metrics! {
+    /// Connection of a tunnel over lab-quic.
+    pub static QUIC_CARRIER: QuicCarrierMetrics = "tunnel, carrier lab-quic" {
+        /// Packets declared lost.
+        lost_packets: Counter, End;
+        /// Of these, packets that had arrived.
+        spurious_losses: Counter, End;
+        /// Probe timeouts.
+        timeouts: Counter, End;
+        /// ACK frames.
+        acks_received: Counter, End;
+        /// Datagrams that waited for the congestion control.
+        datagrams_stuck: Counter, End;
+    }
+}
+
 /// IPv4 and UDP header in bytes.
 const HEADERS: u64 = (IPV4_HEADER + UDP_HEADER) as u64;
 
@@ -252,10 +268,10 @@ impl Carrier for LabCarrier {
             acks += connection.counts().1;
             stuck += connection.dropped_datagrams();
         }
-        out.count("lost_packets", lost);
-        out.count("spurious_losses", spurious);
-        out.count("timeouts", timeouts);
-        out.count("acks_received", acks);
-        out.count("datagrams_stuck", stuck);
+        out.count(&QUIC_CARRIER.lost_packets, lost);
+        out.count(&QUIC_CARRIER.spurious_losses, spurious);
+        out.count(&QUIC_CARRIER.timeouts, timeouts);
+        out.count(&QUIC_CARRIER.acks_received, acks);
+        out.count(&QUIC_CARRIER.datagrams_stuck, stuck);
     }
 }

@@ -17,6 +17,28 @@ use quiclab_core::{
     TransportObserver,
 };
 
+quiclab_core::metrics! {
+    /// Loss recovery, ECN and paths of QUIC.
+    pub static QUIC: QuicMetrics = "endpoint, lab-quic" {
+        /// Probe timeouts.
+        timeouts: Counter, Both;
+        /// Packets that had ECN marks, according to feedback; only with `ecn`.
+        marked_packets: Counter, Both;
+        /// Packets with stream data.
+        data_packets_sent: Counter, End;
+        /// ACK frames.
+        acks_received: Counter, End;
+        /// Time at which the handshake was complete at this end.
+        handshake_complete_ms: Time, End;
+        /// Paths opened; only with several.
+        paths_opened: Counter, End;
+        /// Paths abandoned; only with several.
+        paths_abandoned: Counter, End;
+        /// Packet threshold.
+        reordering_packets: Gauge, Series;
+    }
+}
+
 /// What an endpoint is made of.
 pub(super) struct Parts {
     pub(super) config: Config,
@@ -149,9 +171,9 @@ impl QuicEndpoint {
     fn report(&self, out: &mut Metrics) {
         if self.connection.state != State::Idle {
             self.connection.recovery_state().report(out);
-            out.count("timeouts", self.connection.timeouts());
+            out.count(&QUIC.timeouts, self.connection.timeouts());
             if let Some(marked) = self.connection.marked_packets() {
-                out.count("marked_packets", marked);
+                out.count(&QUIC.marked_packets, marked);
             }
         }
         self.nic.report(out);
@@ -189,14 +211,14 @@ impl Element for QuicEndpoint {
     fn statistics(&mut self, _now: Time, out: &mut Metrics) {
         self.report(out);
         let (data, acks) = self.connection.counts();
-        out.count("data_packets_sent", data);
-        out.count("acks_received", acks);
+        out.count(&QUIC.data_packets_sent, data);
+        out.count(&QUIC.acks_received, acks);
         if let Some(time) = self.connection.handshake_complete_at {
-            out.set("handshake_complete_ms", time.as_ms_f64());
+            out.set(&QUIC.handshake_complete_ms, time.as_ms_f64());
         }
         if let Some((opened, abandoned)) = self.connection.path_counts() {
-            out.count("paths_opened", opened);
-            out.count("paths_abandoned", abandoned);
+            out.count(&QUIC.paths_opened, opened);
+            out.count(&QUIC.paths_abandoned, abandoned);
         }
         self.application.statistics(out);
     }
@@ -204,7 +226,7 @@ impl Element for QuicEndpoint {
     fn sample(&mut self, _now: Time, out: &mut Metrics) {
         self.report(out);
         if self.connection.state != State::Idle {
-            out.count("reordering_packets", self.connection.packet_threshold());
+            out.count(&QUIC.reordering_packets, self.connection.packet_threshold());
         }
         self.application.sample(out);
     }

@@ -33,7 +33,9 @@ mod stack;
 mod stream;
 
 pub use carrier::LabCarrier;
+pub(crate) use carrier::QUIC_CARRIER;
 pub use config::Config;
+pub(crate) use endpoint::QUIC;
 pub use profile::{DEFAULT_PROFILE, description, profiles, rows};
 pub use stack::LabQuic;
 

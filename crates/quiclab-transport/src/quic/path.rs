@@ -464,7 +464,7 @@ impl Path {
             srtt_ns: self.rtt.smoothed().map(quiclab_core::Duration::as_nanos),
             min_rtt_ns: self.rtt.min().map(quiclab_core::Duration::as_nanos),
             pacing_rate_bps: self.pacer.rate().map(DataRate::bits_per_second),
-            phase: Some(self.controller.phase().number()),
+            phase: Some(self.controller.phase()),
             lost_packets: self.lost_packets,
             spurious_losses: Some(self.spurious_losses),
             congestion_events: self.congestion_events,

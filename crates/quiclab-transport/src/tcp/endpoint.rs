@@ -22,6 +22,26 @@ use quiclab_core::{
 };
 use std::collections::VecDeque;
 
+quiclab_core::metrics! {
+    /// Loss recovery of TCP.
+    pub static TCP: TcpMetrics = "endpoint, lab-tcp" {
+        /// Retransmission timeout.
+        rto_ms: Gauge, Both;
+        /// Segments sent again.
+        retransmitted_packets: Counter, Both;
+        /// Retransmission timeouts.
+        timeouts: Counter, Both;
+        /// Tail loss probes.
+        tail_loss_probes: Counter, Both;
+        /// Reductions of the window that were undone.
+        undos: Counter, Both;
+        /// Tolerated reordering before a segment is declared lost.
+        reordering_packets: Gauge, Both;
+        /// Packets that had ECN marks, according to feedback: with `ecn = "classic"` all that an acknowledgement with ECE acknowledges; only with `ecn`.
+        marked_packets: Counter, Both;
+    }
+}
+
 /// One end of a flow.
 pub(super) struct TcpEndpoint {
     connection: Connection,
@@ -332,14 +352,14 @@ impl TcpEndpoint {
         if let Some(snapshot) = self.connection.snapshot() {
             let state = recovery_state(&snapshot);
             state.report(out);
-            out.set("rto_ms", snapshot.rto.as_ms_f64());
-            out.count("retransmitted_packets", snapshot.retransmitted_segments);
-            out.count("timeouts", snapshot.timeouts);
-            out.count("tail_loss_probes", snapshot.tail_loss_probes);
-            out.count("undos", snapshot.undos);
-            out.count("reordering_packets", u64::from(snapshot.reordering));
+            out.set(&TCP.rto_ms, snapshot.rto.as_ms_f64());
+            out.count(&TCP.retransmitted_packets, snapshot.retransmitted_segments);
+            out.count(&TCP.timeouts, snapshot.timeouts);
+            out.count(&TCP.tail_loss_probes, snapshot.tail_loss_probes);
+            out.count(&TCP.undos, snapshot.undos);
+            out.count(&TCP.reordering_packets, u64::from(snapshot.reordering));
             if let Some(marked) = snapshot.marked_segments {
-                out.count("marked_packets", marked);
+                out.count(&TCP.marked_packets, marked);
             }
         }
         self.nic.report(out);
@@ -354,7 +374,7 @@ fn recovery_state(snapshot: &Snapshot) -> RecoveryState {
         srtt_ns: snapshot.srtt.map(Duration::as_nanos),
         min_rtt_ns: snapshot.min_rtt.map(Duration::as_nanos),
         pacing_rate_bps: snapshot.pacing_rate.map(DataRate::bits_per_second),
-        phase: Some(snapshot.phase.number()),
+        phase: Some(snapshot.phase),
         spurious_losses: Some(snapshot.spurious_segments),
         lost_packets: snapshot.lost_segments,
         congestion_events: snapshot.congestion_events,

@@ -16,6 +16,18 @@
 use crate::options::TcpMetrics;
 use quiclab_core::{Duration, Metrics, SavedTcpMetrics};
 
+quiclab_core::metrics! {
+    /// What the cache of a destination has set.
+    pub static SAVED: SavedMetrics = "endpoint, lab-tcp with [`tcp.metrics`](scenario.md#metrics-of-a-destination) `warm_start`" {
+        /// Slow-start threshold at the start of this end; only if saved.
+        saved_ssthresh_bytes: Gauge, End;
+        /// Smoothed RTT at the start of this end; only if saved.
+        saved_rtt_ms: Gauge, End;
+        /// Tolerated reordering at the start of this end; only if saved.
+        saved_reordering_packets: Gauge, End;
+    }
+}
+
 /// State of a connection at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FinalState {
@@ -59,13 +71,13 @@ impl MetricsCache {
     pub(super) fn report(&self, payload: u64, out: &mut Metrics) {
         let SavedTcpMetrics { ssthresh, rtt, reordering } = self.metrics;
         if let Some(ssthresh) = ssthresh.filter(|_| payload > 0) {
-            out.count("saved_ssthresh_bytes", u64::from(ssthresh) * payload);
+            out.count(&SAVED.saved_ssthresh_bytes, u64::from(ssthresh) * payload);
         }
         if let Some(rtt) = rtt {
-            out.set("saved_rtt_ms", rtt.as_ms_f64());
+            out.set(&SAVED.saved_rtt_ms, rtt.as_ms_f64());
         }
         if let Some(reordering) = reordering {
-            out.count("saved_reordering_packets", u64::from(reordering));
+            out.count(&SAVED.saved_reordering_packets, u64::from(reordering));
         }
     }
 }

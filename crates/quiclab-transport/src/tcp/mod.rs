@@ -33,6 +33,8 @@ mod stack;
 mod tls;
 
 pub use config::Config;
+pub(crate) use endpoint::TCP;
+pub(crate) use metrics::SAVED;
 pub use profile::{DEFAULT_PROFILE, description, profiles, rows};
 pub use stack::LabTcp;
 

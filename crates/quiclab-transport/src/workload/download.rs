@@ -15,6 +15,14 @@
 use super::{Application, Command, Outcome};
 use quiclab_core::{Duration, Metrics, Time};
 
+quiclab_core::metrics! {
+    /// Download.
+    pub static DOWNLOAD: DownloadMetrics = "client of `download`" {
+        /// From the start of the client to the first byte of the response.
+        first_byte_ms: Time, End;
+    }
+}
+
 /// How long a client waits for the end of an answer of a given duration: longer than any RTT or timeout
 /// that is of interest.
 const GRACE: Duration = Duration::from_secs(10);
@@ -111,7 +119,7 @@ impl Application for Client {
 
     fn statistics(&self, out: &mut Metrics) {
         if let Some(first_byte) = self.first_byte {
-            out.set("first_byte_ms", first_byte.as_ms_f64());
+            out.set(&DOWNLOAD.first_byte_ms, first_byte.as_ms_f64());
         }
     }
 }

@@ -20,8 +20,13 @@ mod streams;
 pub(crate) mod testing;
 
 pub(crate) use arrivals::Arrivals;
+pub(crate) use download::DOWNLOAD;
+pub(crate) use on_datagrams::QUIC_DATAGRAMS;
+pub(crate) use probes::PROBES;
 pub(crate) use probes::Probes;
+pub(crate) use reception::{DELAYS, RECEPTION};
 pub(crate) use reception::{Delays, LINGER, Reception};
+pub(crate) use request_response::RESPONSES;
 pub use samples::Samples;
 pub(crate) use schedule::Schedule;
 pub use streams::{Datagram, Priority, StreamApplication, StreamId, Streams};

@@ -12,6 +12,18 @@
 use super::{Datagram, Outcome, Probes, Reception, Schedule, StreamApplication, Streams};
 use quiclab_core::{ByteCount, Metrics, Progress, Time};
 
+quiclab_core::metrics! {
+    /// Losses of datagrams and probes over QUIC.
+    pub static QUIC_DATAGRAMS: QuicDatagramsMetrics = "receiver of `datagrams` or `ping` on QUIC" {
+        /// Lost datagrams, or probes without a reply.
+        lost_datagrams: Counter, End;
+        /// Reordered datagrams; not of `ping`.
+        reordered_datagrams: Counter, End;
+        /// Duplicate datagrams or replies.
+        duplicate_datagrams: Counter, End;
+    }
+}
+
 /// The server of `datagrams`: sends.
 pub(super) struct Source {
     schedule: Schedule,
@@ -173,9 +185,9 @@ impl Exchange for Reception {
     }
 
     fn statistics(&self, out: &mut Metrics) {
-        out.count("lost_datagrams", self.lost());
-        out.count("reordered_datagrams", self.arrivals.reordered);
-        out.count("duplicate_datagrams", self.arrivals.duplicates);
+        out.count(&QUIC_DATAGRAMS.lost_datagrams, self.lost());
+        out.count(&QUIC_DATAGRAMS.reordered_datagrams, self.arrivals.reordered);
+        out.count(&QUIC_DATAGRAMS.duplicate_datagrams, self.arrivals.duplicates);
         self.report(out);
     }
 }
@@ -212,8 +224,8 @@ impl Exchange for PingClient {
     }
 
     fn statistics(&self, out: &mut Metrics) {
-        out.count("lost_datagrams", self.probes.lost());
-        out.count("duplicate_datagrams", self.probes.arrivals.duplicates);
+        out.count(&QUIC_DATAGRAMS.lost_datagrams, self.probes.lost());
+        out.count(&QUIC_DATAGRAMS.duplicate_datagrams, self.probes.arrivals.duplicates);
         self.probes.report(out);
     }
 }

@@ -4,6 +4,7 @@
 //! tail of Barford and Crovella, "Generating Representative Web Workloads for Network and Server Performance Evaluation"
 //! (SIGMETRICS 1998). After `duration` no further burst is requested; the present one is completed.
 
+use super::request_response::RESPONSES;
 use super::{Application, Command, Outcome, Samples};
 use quiclab_core::{ByteCount, Duration, Metrics, RandomStream, Time};
 
@@ -107,8 +108,8 @@ impl Application for Client {
     }
 
     fn statistics(&self, out: &mut Metrics) {
-        out.count("responses", self.times.count());
-        self.times.report("response_time_ms", out);
+        out.count(&RESPONSES.responses, self.times.count());
+        self.times.report(&RESPONSES.response_time_ms, out);
     }
 }
 

@@ -8,6 +8,16 @@ use super::reception::LINGER;
 use super::samples::Samples;
 use quiclab_core::{ByteCount, Duration, Metrics, Progress, Time};
 
+quiclab_core::metrics! {
+    /// Round-trip times of probes.
+    pub static PROBES: ProbesMetrics = "receiver of `ping`" {
+        /// Round-trip times.
+        rtt_ms: Distribution, End;
+        /// Mean of the round-trip times since the previous sample: each of them if the series interval does not exceed that of the probes (the last one with `until = "duration_over"` only).
+        recent_rtt_ms as "rtt_ms": Gauge, Series;
+    }
+}
+
 /// Probes, and what has become of them.
 pub(crate) struct Probes {
     count: u64,
@@ -91,7 +101,7 @@ impl Probes {
     }
 
     pub(crate) fn report(&self, out: &mut Metrics) {
-        self.times.report("rtt_ms", out);
+        self.times.report(&PROBES.rtt_ms, out);
     }
 
     /// The mean time of the answers since the last call, if there were any: with an interval of the series that is
@@ -99,7 +109,7 @@ impl Probes {
     pub(crate) fn sample(&mut self, out: &mut Metrics) {
         let (answers, sum) = std::mem::take(&mut self.recent);
         if answers > 0 {
-            out.set("rtt_ms", sum.as_ms_f64() / answers as f64);
+            out.set(&PROBES.recent_rtt_ms, sum.as_ms_f64() / answers as f64);
         }
     }
 }

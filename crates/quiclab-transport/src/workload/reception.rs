@@ -10,6 +10,26 @@ use super::arrivals::Arrivals;
 use super::schedule::Schedule;
 use quiclab_core::{ByteCount, Duration, Metrics, Progress, Time};
 
+quiclab_core::metrics! {
+    /// Delays of datagrams and media packets.
+    pub static DELAYS: DelaysMetrics = "receiver of `datagrams` or `media`" {
+        /// From sending to arrival.
+        one_way_delay_ms_mean: Mean, Both;
+        /// The shortest one-way delay.
+        one_way_delay_ms_min: Minimum, Both;
+        /// The longest one-way delay.
+        one_way_delay_ms_max: Maximum, Both;
+        /// Interarrival jitter (RFC 3550 section 6.4.1).
+        jitter_ms: Gauge, Both;
+    }
+
+    /// Datagrams that arrived.
+    pub static RECEPTION: ReceptionMetrics = "receiver of `datagrams`" {
+        /// Distinct datagrams.
+        datagrams_received: Counter, Both;
+    }
+}
+
 /// How long a receiver waits for datagrams after the last was sent, before it takes the missing ones for
 /// lost; longer than any queue that is of interest.
 pub(crate) const LINGER: Duration = Duration::from_secs(3);
@@ -41,10 +61,10 @@ impl Delays {
 
     pub(crate) fn report(&self, out: &mut Metrics) {
         if self.count > 0 {
-            out.set("one_way_delay_ms_mean", self.sum as f64 / self.count as f64 / 1e6);
-            out.set("one_way_delay_ms_min", self.min.as_ms_f64());
-            out.set("one_way_delay_ms_max", self.max.as_ms_f64());
-            out.set("jitter_ms", self.jitter / 1e6);
+            out.set(&DELAYS.one_way_delay_ms_mean, self.sum as f64 / self.count as f64 / 1e6);
+            out.set(&DELAYS.one_way_delay_ms_min, self.min.as_ms_f64());
+            out.set(&DELAYS.one_way_delay_ms_max, self.max.as_ms_f64());
+            out.set(&DELAYS.jitter_ms, self.jitter / 1e6);
         }
     }
 }
@@ -109,7 +129,7 @@ impl Reception {
     }
 
     pub(crate) fn report(&self, out: &mut Metrics) {
-        out.count("datagrams_received", self.arrivals.distinct);
+        out.count(&RECEPTION.datagrams_received, self.arrivals.distinct);
         self.delays.report(out);
     }
 }

@@ -8,6 +8,16 @@
 use super::{Application, Command, Outcome, Samples};
 use quiclab_core::{ByteCount, Duration, Metrics, Time};
 
+quiclab_core::metrics! {
+    /// Responses.
+    pub static RESPONSES: ResponsesMetrics = "client of `request_response` or `on_off`" {
+        /// Complete responses.
+        responses: Counter, End;
+        /// From handing over a request to the last byte of its response; that of the first excludes the handshake.
+        response_time_ms: Distribution, End;
+    }
+}
+
 /// The end that asks.
 pub(super) struct Client {
     request: u64,
@@ -112,8 +122,8 @@ impl Application for Client {
     }
 
     fn statistics(&self, out: &mut Metrics) {
-        out.count("responses", self.times.count());
-        self.times.report("response_time_ms", out);
+        out.count(&RESPONSES.responses, self.times.count());
+        self.times.report(&RESPONSES.response_time_ms, out);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Durations that were measured, and what is reported of them.
 
-use quiclab_core::{Duration, Metrics};
+use quiclab_core::{Duration, Metric, Metrics};
 
 /// Measured durations.
 #[derive(Debug, Default)]
@@ -20,47 +20,18 @@ impl Samples {
         self.nanos.len() as u64
     }
 
-    /// Mean, smallest, largest, median, 95th and 99th percentile in ms as `name`_mean and so on; nothing without
-    /// samples. A percentile is the nearest rank: the smallest value that so many do not exceed.
-    ///
-    /// # Panics
-    /// If the name is none of those listed here.
-    pub fn report(&self, name: &'static str, out: &mut Metrics) {
-        macro_rules! names {
-            ($name:literal) => {
-                [
-                    concat!($name, "_mean"),
-                    concat!($name, "_min"),
-                    concat!($name, "_max"),
-                    concat!($name, "_p50"),
-                    concat!($name, "_p95"),
-                    concat!($name, "_p99"),
-                ]
-            };
-        }
-        let [mean, min, max, p50, p95, p99] = match name {
-            "rtt_ms" => names!("rtt_ms"),
-            "response_time_ms" => names!("response_time_ms"),
-            "object_ms" => names!("object_ms"),
-            "frame_delay_ms" => names!("frame_delay_ms"),
-            "completion_ms" => names!("completion_ms"),
-            "completion_short_ms" => names!("completion_short_ms"),
-            "completion_medium_ms" => names!("completion_medium_ms"),
-            "completion_long_ms" => names!("completion_long_ms"),
-            "rtp_queue_ms" => names!("rtp_queue_ms"),
-            _ => unreachable!("names of metrics are static: `{name}` needs a line here"),
-        };
+    /// Mean, minimum, maximum, median, 95th and 99th percentile in ms, the numbers of the distribution `metric`; none
+    /// without samples. A percentile is the nearest rank: the smallest value that so many do not exceed.
+    pub fn report(&self, metric: &'static Metric, out: &mut Metrics) {
         let mut sorted = self.nanos.clone();
         sorted.sort_unstable();
         let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) else { return };
         let sum: u128 = sorted.iter().map(|&nanos| u128::from(nanos)).sum();
         let percentile = |percent: usize| sorted[(sorted.len() * percent).div_ceil(100) - 1] as f64 / 1e6;
-        out.set(mean, sum as f64 / sorted.len() as f64 / 1e6);
-        out.set(min, first as f64 / 1e6);
-        out.set(max, last as f64 / 1e6);
-        out.set(p50, percentile(50));
-        out.set(p95, percentile(95));
-        out.set(p99, percentile(99));
+        let mean = sum as f64 / sorted.len() as f64 / 1e6;
+        let [min, max] = [first, last].map(|nanos| nanos as f64 / 1e6);
+        let numbers = [mean, min, max, percentile(50), percentile(95), percentile(99)];
+        numbers.into_iter().enumerate().for_each(|(index, value)| out.set_of(metric, index, value));
     }
 }
 

@@ -261,11 +261,13 @@ impl Session {
 
     /// What it is doing.
     pub fn status(&mut self, now: Time, endpoint: &mut TunnelEndpoint, names: &[String]) -> SessionStatus {
-        let mut values = Metrics::default();
-        self.tunnel.statistics(now, &mut values);
+        let mut of_tunnel = Metrics::default();
+        self.tunnel.statistics(now, &mut of_tunnel);
         let (fragmented, incomplete) = endpoint.fragmented(self.id);
-        SessionCounts { fragmented, incomplete, ..self.counts }.add_to(&mut values);
-        values.count("mtu_bytes", self.sizes.whole.into());
+        let counts = SessionCounts { fragmented, incomplete, ..self.counts };
+        let of_tunnel = of_tunnel.named().into_iter().map(|(name, value)| (name.into_owned(), value));
+        let mtu = ("mtu_bytes".to_owned(), f64::from(self.sizes.whole));
+        let values = of_tunnel.chain(counts.values()).chain([mtu]).collect();
         let outside: Vec<_> = {
             let count = endpoint.carrier(self.id).map_or(0, |carrier| carrier.paths());
             (0..count)
@@ -313,7 +315,7 @@ impl Session {
             queue_sojourn_seconds: totals.sojourn_nanos as f64 / 1e9,
             waiting_flows: flows.len() as u64,
             flows: FlowStatus::longest(now, flows),
-            values: values.0.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            values,
             paths,
         }
     }

@@ -9,74 +9,13 @@ use super::{MtuSearchState, PathStatus, SessionStatus, Status};
 use Kind::{Counter, Gauge, Info, Unknown};
 use std::collections::BTreeMap;
 
-/// Values of the tunnel, its queue and its resequencing, which quiclab-core counts. What is not here is exported with the type
-/// `unknown`: disciplines and schedulers that are not the default have values of their own.
-const TUNNEL_VALUES: [Row; 30] = [
-    ("entered_packets", Counter, "entered_packets", "Packets that entered the queue."),
-    ("dropped_packets", Counter, "dropped_packets", "Packets that the queue discipline dropped."),
-    ("delivered_packets", Counter, "delivered_packets", "Packets of the other end that left the tunnel."),
-    (
-        "reordered_packets",
-        Counter,
-        "reordered_packets",
-        "Packets that left the tunnel after a later one of their flow.",
-    ),
-    (
-        "too_large_packets",
-        Counter,
-        "too_large_packets",
-        "Packets that were too long for the tunnel or a path.",
-    ),
-    ("strange_datagrams", Counter, "strange_datagrams", "Datagrams that are no payload of the tunnel."),
-    ("marked_drops", Counter, "marked_drops", "Packets dropped because a path had marked what carried them."),
-    (
-        "repaired_packets",
-        Counter,
-        "repaired_packets",
-        "Packets that were sent again because a path had lost them.",
-    ),
-    ("loss_reports_sent", Counter, "loss_reports_sent", "Reports of losses to the other end."),
-    ("loss_reports_received", Counter, "loss_reports_received", "Reports of losses by the other end."),
-    ("in_order_packets", Counter, "in_order_packets", "Numbered packets that arrived in order."),
-    (
-        "buffered_total_packets",
-        Counter,
-        "buffered_packets",
-        "Numbered packets that waited for an earlier one.",
-    ),
-    ("overtaken_packets", Counter, "overtaken_packets", "Numbered packets that arrived after a later one."),
-    ("waited_packets", Counter, "waited_packets", "Packets that left after a wait for an earlier one."),
-    ("late_packets", Counter, "late_packets", "Packets that arrived after their turn."),
-    ("duplicate_packets", Counter, "duplicate_packets", "Packets that had arrived before."),
-    ("skipped_packets", Counter, "skipped_packets", "Packets that were missing when a wait ended."),
-    ("reordering_events", Counter, "reordering_events", "Waits for an earlier packet."),
-    ("timer_expiries", Counter, "timer_expiries", "Waits for an earlier packet that were in vain."),
-    ("overflow_drops", Counter, "overflow_drops", "Packets dropped because the queue was full."),
-    ("codel_drops", Counter, "codel_drops", "Packets that CoDel dropped."),
-    ("pie_drops", Counter, "pie_drops", "Packets that PIE dropped."),
-    ("cobalt_drops", Counter, "cobalt_drops", "Packets that COBALT dropped."),
-    ("ce_marks", Counter, "ce_marks", "Packets that left the queue with an ECN mark that they got in it."),
-    ("queues_used", Gauge, "queues_used", "Queues of flows that ever had a packet."),
-    (
-        "longest_sojourn_ms",
-        Gauge,
-        "queue_longest_sojourn_seconds",
-        "Longest time that a packet waited in the queue.",
-    ),
-    ("waiting_max_ms", Gauge, "resequencing_longest_wait_seconds", "Longest wait for an earlier packet."),
-    ("waiting_mean_ms", Gauge, "resequencing_mean_wait_seconds", "Mean wait for an earlier packet."),
-    (
-        "longest_buffer_packets",
-        Gauge,
-        "longest_resequencing_buffer_packets",
-        "Most packets that waited for earlier ones.",
-    ),
-    (
-        "mtu_bytes",
-        Gauge,
-        "session_mtu_bytes",
-        "Longest packet inside that passes in one datagram on every path.",
-    ),
+/// Families of values whose names are not those of the values, which quiclab-core defines.
+const FAMILIES: [(&str, &str); 5] = [
+    ("buffered_total_packets", "buffered_packets"),
+    ("longest_sojourn_ms", "queue_longest_sojourn_seconds"),
+    ("waiting_max_ms", "resequencing_longest_wait_seconds"),
+    ("waiting_mean_ms", "resequencing_mean_wait_seconds"),
+    ("longest_buffer_packets", "longest_resequencing_buffer_packets"),
 ];
 
 /// Values that other metrics have: of paths, of the queue, and settings.
@@ -98,7 +37,7 @@ impl Status {
         out.add(Info, "build", "The program, and which end of the tunnel it is.", labels, 1.0);
         out.add(Gauge, "uptime_seconds", "Time since the tunnel was set up.", &[], self.uptime_seconds);
         for (name, value) in &self.values {
-            let row = PROGRAM.iter().map(|value| &value.row).find(|row| row.0 == name);
+            let row = PROGRAM.iter().map(|value| value.row).find(|row| row.0 == name);
             add_value(&mut out, row, "", name, &[], *value);
         }
         let latest: BTreeMap<_, _> =
@@ -113,14 +52,32 @@ impl Status {
     }
 }
 
-/// What a value of a session is, if that is known.
-fn session_row(name: &str) -> Option<&'static Row> {
-    SESSION.iter().map(|value| &value.row).chain(&TUNNEL_VALUES).find(|row| row.0 == name)
+/// Type, family and meaning of a value of a session: one that this program counts, or that a tunnel, a queue discipline or
+/// the resequencing of quiclab-core defines.
+fn session_row(name: &str) -> Option<Row> {
+    let own = || SESSION.iter().map(|value| value.row).find(|row| row.0 == name);
+    let defined = || {
+        let metric = quiclab_core::metric_groups()
+            .iter()
+            .flat_map(|group| group.metrics)
+            .find(|metric| metric.name == name)?;
+        let kind = if metric.kind.is_additive() { Counter } else { Gauge };
+        let family =
+            FAMILIES.iter().find(|(value, _)| *value == name).map_or(metric.name, |(_, family)| family);
+        Some((metric.name, kind, family, metric.meaning()))
+    };
+    let mtu = (
+        "mtu_bytes",
+        Gauge,
+        "session_mtu_bytes",
+        "Longest packet inside that passes in one datagram on every path.",
+    );
+    own().or_else(defined).or_else(|| (name == mtu.0).then_some(mtu))
 }
 
 fn add_value(
     out: &mut Exposition,
-    row: Option<&Row>,
+    row: Option<Row>,
     prefix: &str,
     name: &str,
     labels: Labels<'_>,
@@ -129,7 +86,9 @@ fn add_value(
     // seconds are the unit of time in metrics
     let value = if name.ends_with("_ms") { value / 1e3 } else { value };
     match row {
-        Some((_, kind, family, help)) => out.add(*kind, family, help, labels, value),
+        Some((_, kind, family, help)) => {
+            out.add(kind, &family.replace("_ms", "_seconds"), help, labels, value);
+        }
         None => {
             let family = format!("{prefix}{name}").replace("_ms", "_seconds");
             let help = format!("Value {name} of the status.");

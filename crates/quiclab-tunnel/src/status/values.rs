@@ -3,7 +3,6 @@
 use super::open_metrics::Kind::{self, Counter, Gauge};
 use crate::sockets::UdpCounts;
 use crate::tun::TunCounts;
-use quiclab_core::Metrics;
 use quiclab_stacks::carrier::Strangers;
 
 /// A value by its name: its kind, the name of its family of metrics, and what it is.
@@ -306,8 +305,8 @@ impl ProgramCounts {
 }
 
 impl SessionCounts {
-    /// Adds the counts with their names.
-    pub fn add_to(&self, values: &mut Metrics) {
-        SESSION.iter().for_each(|value| values.count(value.row.0, (value.of)(self)));
+    /// The counts with their names.
+    pub fn values(&self) -> impl Iterator<Item = (String, f64)> {
+        SESSION.iter().map(|value| (value.row.0.to_owned(), (value.of)(self) as f64))
     }
 }

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from quiclab.libraries import alt
+from quiclab.native import extension
 from quiclab.report.panels import Line, panel_per_run
 from quiclab.studies.page_load.traces import flow_of, trace
 from quiclab.study import Figure, HeatMap, Value, View
@@ -158,23 +159,14 @@ def phases(results: Results) -> alt.TopLevelMixin:
 
     def parted(result: RunResult) -> Mapping[str, Line]:
         in_phase = dict(trace(result, "phase"))
+        names = [name.replace("_", " ") for name, _, _ in extension().phases()]
         parts: dict[str, list[tuple[float, float]]] = {}
         for at_s, value in trace(result, "cwnd_bytes"):
-            name = PHASES.get(in_phase.get(at_s, -1.0))
-            if name:
-                parts.setdefault(name, []).append((at_s, value / 1e3))
+            if at_s in in_phase:
+                parts.setdefault(names[int(in_phase[at_s])], []).append((at_s, value / 1e3))
         return parts
 
     return panel_per_run(results, parted, "Window [kB]", height=130)
-
-
-PHASES: dict[float | None, str] = {
-    0.0: "slow start",
-    2.0: "congestion avoidance",
-    3.0: "startup",
-    4.0: "drain",
-    5.0: "probing",
-}
 
 
 def view(title: str, source: str, caption: str, shown: Mapping[str, object], draw: object, **record: object) -> View:

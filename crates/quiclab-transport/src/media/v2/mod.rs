@@ -27,7 +27,7 @@ mod tests;
 mod window;
 
 use super::Parameters;
-use super::control::{Control, MIN_PACING_RATE, Report};
+use super::control::{Control, MEDIA_CONTROL, MIN_PACING_RATE, Report};
 use quiclab_core::{ByteCount, Duration, Metrics, Time};
 use rate::TargetBitrate;
 use window::{Feedback, RefWindow};
@@ -123,14 +123,14 @@ impl Control for ScreamV2 {
     }
 
     fn sample_rates(&self, out: &mut Metrics) {
-        out.set("target_rate_mbps", self.rate.target / 1e6);
-        out.set("media_rate_mbps", self.media_rate / 1e6);
-        out.set("cwnd_bytes", self.window.size);
-        out.set("l4s_alpha", self.window.marks.alpha);
+        out.set(&MEDIA_CONTROL.target_rate_mbps, self.rate.target / 1e6);
+        out.set(&MEDIA_CONTROL.media_rate_mbps, self.media_rate / 1e6);
+        out.set(&MEDIA_CONTROL.cwnd_bytes, self.window.size);
+        out.set(&MEDIA_CONTROL.l4s_alpha, self.window.marks.alpha);
     }
 
     fn sample_delays(&self, out: &mut Metrics) {
-        out.set("queue_delay_ms", self.window.qdelay * 1e3);
-        out.set("queue_delay_target_ms", self.window.target.value * 1e3);
+        out.set(&MEDIA_CONTROL.queue_delay_ms, self.window.qdelay * 1e3);
+        out.set(&MEDIA_CONTROL.queue_delay_target_ms, self.window.target.value * 1e3);
     }
 }

@@ -51,7 +51,8 @@ function decodeLink(key, link) {
 }
 
 function readSides() {
-  const sides = JSON.parse(document.getElementById("data").textContent).sides;
+  const { sides, phases } = JSON.parse(document.getElementById("data").textContent);
+  Object.assign(BANDS, phases);
   return sides.map((side, index) => ({
     ...side, key: "AB"[index], links: side.links.map((link) => decodeLink("AB"[index], link)), chosen: 0, which: 0, decoded: [],
     get connection() {

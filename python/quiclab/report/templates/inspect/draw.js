@@ -5,11 +5,8 @@
 // has for each part of the time, `width` long from `t` on, the values `low` and `high` of its `n` points. `fewer` says for
 // the note of the chart that a series lacks some of its points.
 
-const BANDS = {
-  slow_start: "green", conservative_slow_start: "sky", congestion_avoidance: "blue", recovery: "vermillion",
-  startup: "green", drain: "orange", probe_bw: "blue", probe_rtt: "purple", application_limited: "grey", fixed: "grey",
-  probe_bw_down: "orange", probe_bw_cruise: "blue", probe_bw_refill: "blue", probe_bw_up: "green",
-};
+// Colours of states of qlog that are not phases; those of the phases come with the data (readSides).
+const BANDS = { recovery: "vermillion", application_limited: "grey" };
 const bandColour = (state) => BANDS[state] ?? "orange";
 const words = (state) => state.replaceAll("_", " ");
 

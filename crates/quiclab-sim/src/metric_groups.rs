@@ -1,0 +1,22 @@
+//! All metrics of results, for documents and schemas.
+
+use crate::arrivals::{ARRIVALS, COMPLETIONS};
+use crate::kernel_metrics::{DEVICE, KERNEL_LINK};
+use crate::series::PROGRESS;
+use quiclab_core::MetricGroup;
+
+/// The metrics of all elements, in the order of documents.
+#[must_use]
+pub fn metric_groups() -> Vec<MetricGroup> {
+    let mut groups = quiclab_core::metric_groups();
+    groups.extend(quiclab_transport::metric_groups());
+    groups.extend(quiclab_stacks::metric_groups());
+    groups.extend([
+        PROGRESS.group(),
+        ARRIVALS.group(),
+        COMPLETIONS.group(),
+        KERNEL_LINK.group(),
+        DEVICE.group(),
+    ]);
+    groups
+}

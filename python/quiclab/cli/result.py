@@ -1,0 +1,53 @@
+"""`quiclab result`: the form of results and the metrics in them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from quiclab.cli.application import Application
+from quiclab.cli.values import JsonOption
+from quiclab.errors import unknown
+from quiclab.metrics import metrics, result_schema
+from quiclab.report import show
+from quiclab.tree import to_json
+
+app = Application(no_args_is_help=True)
+
+
+@app.command("schema")
+def schema_command(as_json: JsonOption = False) -> None:
+    """Print the JSON schema of results."""
+    del as_json  # it is JSON with and without it
+    print(to_json(result_schema()))
+
+
+@app.command("metrics")
+def metrics_command(
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="A metric, or a part of the names of some.", show_default="all")
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """List the metrics of results and time series: name, kind, unit, element and meaning."""
+    found = [metric for metric in metrics() if any(name in known for known in metric.names)]
+    if not found:
+        raise unknown(
+            "metric", name, [known for metric in metrics() for known in metric.names], "", "quiclab result metrics"
+        )
+    if as_json:
+        print(to_json({"schema": "quiclab.metrics/1", "metrics": [asdict(metric) for metric in found]}))
+        return
+    rows = [
+        [
+            metric.element,
+            metric.names[0] + (", ..." if len(metric.names) > 1 else ""),
+            metric.kind,
+            metric.unit,
+            metric.meaning,
+        ]
+        for metric in found
+    ]
+    show.table_of("Metrics", ["element", "name", "kind", "unit", "meaning"], rows, left=5)
