@@ -191,7 +191,7 @@ impl Element for QuicEndpoint {
         let (data, acks) = self.connection.counts();
         out.count("data_packets_sent", data);
         out.count("acks_received", acks);
-        if let Some(time) = self.connection.handshake_complete_at {
+        if let Some(time) = self.connection.handshake_complete_at() {
             out.set("handshake_complete_ms", time.as_ms_f64());
         }
         if let Some((opened, abandoned)) = self.connection.path_counts() {

@@ -168,10 +168,12 @@ impl Sender {
     /// Tells the controller of the marks, before the window is reduced for them (`tcp_in_ack_event`).
     fn report_marks(&mut self, work: &Work) {
         let delivered = u64::from(work.delivered);
-        let marked = match self.ecn.counts_marks() {
-            true => work.marks,
-            false if work.marked => delivered,
-            false => 0,
+        let marked = if self.ecn.counts_marks() {
+            work.marks
+        } else if work.marked {
+            delivered
+        } else {
+            0
         };
         self.counts.marked += marked;
         self.controller.on_marks(&Marks {
